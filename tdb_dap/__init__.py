@@ -1,0 +1,37 @@
+"""Debug compiled Sophgo TPU models.
+
+import tdb_dap
+debugger = tdb_dap.open("context_directory", inputs="input.npz")
+debugger.run()
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from os import PathLike
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tdb_dap.engine.debugger import Debugger
+
+__version__ = "0.1.0"
+
+
+def open(
+    context: str | PathLike[str],
+    inputs: str | PathLike[str] | None = None,
+    reference: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    backend: str = "numpy",
+    static_tables: str = "firmware",
+    progress: Callable[[str], None] | None = None,
+) -> Debugger:
+    """Open a compiled model for debugging.
+
+    ``context``: the compiler's context directory or a bmodel; ``inputs``: npz by input name, or raw ``.dat`` (default:
+    the context's ``input_ref_data.dat``, else zeros); ``reference``: npz files to compare with; ``static_tables``:
+    ``firmware`` fills the static memory as the chip's firmware does, ``tdb`` as the vendor debugger does;
+    ``progress``: told what is being done. Raises BadInput with one line that says what, where and what to do.
+    """
+    from tdb_dap.opening import open_debugger
+
+    return open_debugger(context, inputs, reference, backend, static_tables, progress)

@@ -1,0 +1,6 @@
+"""Reading of .bmodel files: container, metadata and payload."""
+
+from tdb_dap.engine.bmodel.file import Bmodel
+from tdb_dap.engine.bmodel.metadata import CommandGroup, Net, RunMode, Stage, SubnetInfo, TensorInfo
+
+__all__ = ["Bmodel", "CommandGroup", "Net", "RunMode", "Stage", "SubnetInfo", "TensorInfo"]

@@ -1,0 +1,77 @@
+"""The bmodel container: a 64-byte header, the metadata block and the payload block.
+
+The file is mapped, not read: spans of the payload are views of the mapping, private to this process, so weights
+cost no memory until a page of them is touched. A ``.xz`` file has to be unpacked into memory instead.
+"""
+
+from __future__ import annotations
+
+import lzma
+import mmap
+import struct
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tdb_dap.engine.bmodel.metadata import Metadata, Span, read_metadata
+from tdb_dap.errors import BadInput
+
+MAGIC = 0xFF55AAEE
+HEADER = struct.Struct("<IIIQ")
+HEADER_BYTES = 64
+# An .xz bmodel larger than this when unpacked is refused: it would not fit the memory of most machines.
+UNPACKED_LIMIT = 8 << 30
+
+
+class Bmodel:
+    """A bmodel file. ``metadata`` is parsed at once; ``payload`` is uint8, mapped, private and writable."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        data = _open(path)
+        if data.size < HEADER_BYTES:
+            raise BadInput(f"{path}: not a bmodel: {data.size:,} bytes are less than its {HEADER_BYTES}-byte header")
+        magic, header_size, metadata_size, payload_size = HEADER.unpack(data[: HEADER.size].tobytes())
+        if magic != MAGIC:
+            raise BadInput(
+                f"{path}: not a bmodel: it starts with {magic:#010x} instead of {MAGIC:#010x}; "
+                "give the compiler's context directory or its compilation.bmodel"
+            )
+        expected = header_size + metadata_size + payload_size
+        if header_size != HEADER_BYTES or expected > data.size:
+            raise BadInput(
+                f"{path}: truncated bmodel: its header announces {expected:,} bytes and the file has "
+                f"{data.size:,}; copy or compile it again"
+            )
+        self.metadata: Metadata = read_metadata(data[HEADER_BYTES : HEADER_BYTES + metadata_size].tobytes(), str(path))
+        self.payload: NDArray[np.uint8] = data[HEADER_BYTES + metadata_size : expected]
+
+    def bytes_of(self, span: Span, what: str) -> NDArray[np.uint8]:
+        """The bytes of a span of the payload (a view); BadInput if it reaches beyond the file."""
+        if span.start + span.size > self.payload.size:
+            raise BadInput(
+                f"{self.path}: {what} should be {span.size:,} bytes at {span.start:,} of the payload, which has only "
+                f"{self.payload.size:,}; copy or compile the model again"
+            )
+        return self.payload[span.start : span.start + span.size]
+
+
+def _open(path: Path) -> NDArray[np.uint8]:
+    try:
+        if path.suffix == ".xz":
+            with lzma.open(path) as packed:
+                data = bytearray(packed.read(UNPACKED_LIMIT))
+                if packed.read(1):
+                    raise BadInput(
+                        f"{path}: unpacks to more than {UNPACKED_LIMIT >> 30} GiB; unpack it to a file first"
+                    )
+            return np.frombuffer(data, np.uint8)
+        with path.open("rb") as file:
+            if path.stat().st_size == 0:
+                return np.zeros(0, np.uint8)
+            return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY), np.uint8)
+    except lzma.LZMAError as error:
+        raise BadInput(f"{path}: damaged .xz file ({error}); copy it again") from None
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be read: {error.strerror or error}") from None

@@ -1,0 +1,211 @@
+"""The object tree of a bmodel as typed records: model, nets, stages, subnets, command groups, tensors.
+
+Built from the FlatBuffers block; every vector length is checked against the size of the block before it is
+walked, so that a damaged file gives an error and not an endless loop.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, TypeVar
+
+from tdb_dap.engine.bmodel import bmodel_generated as fb
+from tdb_dap.engine.dtypes import BF16, F16, F32, SI8, SI16, SI32, UI8, UI16, UI32, DType
+from tdb_dap.errors import BadInput
+
+T = TypeVar("T")
+
+# Numbering of Tensor.data_type in the file (differs from the precision codes of registers); 9 and 10 are 4 bit.
+TENSOR_DTYPES = {0: F32, 1: F16, 2: SI8, 3: UI8, 4: SI16, 5: UI16, 6: SI32, 7: UI32, 8: BF16}
+
+
+class RunMode(str, Enum):
+    """How a subnet is executed."""
+
+    TPU_STATIC = "TPU_STATIC"
+    TPU_DYNAMIC = "TPU_DYNAMIC"
+    CPU = "CPU"
+    MERGE = "MERGE"
+    SWITCH = "SWITCH"
+    UNKNOWN = "UNKNOWN"
+
+
+@dataclass(frozen=True)
+class Span:
+    """``size`` bytes from ``start`` in the payload block."""
+
+    start: int
+    size: int
+
+
+@dataclass(frozen=True)
+class TensorInfo:
+    """A tensor at the border of a net or subnet; ``size`` in bytes of device memory, padding included."""
+
+    name: str
+    dtype: DType
+    shape: tuple[int, ...]
+    address: int
+    size: int
+    scale: float
+    zero_point: int
+    memory_mode: int
+
+
+@dataclass(frozen=True)
+class CommandGroup:
+    """The two command streams of one core that run together; counts include the end command."""
+
+    tiu_count: int
+    dma_count: int
+    tiu: Span
+    dma: Span
+
+
+@dataclass(frozen=True)
+class SubnetInfo:
+    """One subnet: ``groups[core]`` are the command groups that a core executes one after another."""
+
+    id: int
+    run_mode: RunMode
+    next_ids: tuple[int, ...]
+    inputs: tuple[TensorInfo, ...]
+    outputs: tuple[TensorInfo, ...]
+    groups: tuple[tuple[CommandGroup, ...], ...]
+    cpu_operations: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A net compiled for one set of input shapes. Addresses are device addresses, sizes bytes."""
+
+    inputs: tuple[TensorInfo, ...]
+    outputs: tuple[TensorInfo, ...]
+    weights_address: int
+    weights: Span
+    activations_address: int
+    activations_size: int
+    io_address: int
+    io_size: int
+    core_count: int
+    subnets: tuple[SubnetInfo, ...]
+
+
+@dataclass(frozen=True)
+class Net:
+    name: str
+    address_mode: int
+    stages: tuple[Stage, ...]
+
+
+@dataclass(frozen=True)
+class Metadata:
+    """Everything the metadata block says that the debugger uses."""
+
+    chip: str
+    version: str
+    nets: tuple[Net, ...] = field(repr=False)
+
+
+def read_metadata(block: bytes, file: str) -> Metadata:
+    """Parse the FlatBuffers block; BadInput names ``file`` and what is damaged."""
+    try:
+        model = fb.Model.GetRootAs(block, 0)
+        reader = _Reader(len(block))
+        return Metadata(
+            chip=_text(model.Chip()),
+            version=_text(model.Version()),
+            nets=reader.each(model.NetLength(), model.Net, reader.net),
+        )
+    except (struct.error, IndexError, TypeError, ValueError, OverflowError, AttributeError) as error:
+        raise BadInput(f"{file}: the model description is damaged ({error}); compile or copy the model again") from None
+
+
+def _text(raw: bytes | str | None) -> str:
+    """The accessors return bytes, whatever their stubs say."""
+    return raw.decode("utf-8", "replace") if isinstance(raw, bytes) else raw or ""
+
+
+class _Reader:
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+
+    def count(self, length: int) -> int:
+        """A vector cannot have more elements than the block has bytes."""
+        if not 0 <= length <= self.limit:
+            raise ValueError(f"a list claims {length:,} entries in a block of {self.limit:,} bytes")
+        return length
+
+    def each(self, length: int, get: Callable[[int], Any], read: Callable[[Any], T]) -> tuple[T, ...]:
+        return tuple(read(get(i)) for i in range(self.count(length)))
+
+    def net(self, net: Any) -> Net:
+        return Net(_text(net.Name()), net.AddrMode(), self.each(net.ParameterLength(), net.Parameter, self.stage))
+
+    def stage(self, stage: Any) -> Stage:
+        weights = stage.CoeffMem()
+        return Stage(
+            inputs=self.each(stage.InputTensorLength(), stage.InputTensor, self.tensor),
+            outputs=self.each(stage.OutputTensorLength(), stage.OutputTensor, self.tensor),
+            weights_address=weights.Address() if weights else 0,
+            weights=self.span(weights.BinaryCoeff()) if weights else Span(0, 0),
+            activations_address=stage.CtxAddr(),
+            activations_size=stage.CtxSize(),
+            io_address=stage.IoAddr(),
+            io_size=stage.IoSize(),
+            core_count=max(1, stage.CoreNum()),
+            subnets=self.each(stage.SubNetLength(), stage.SubNet, self.subnet),
+        )
+
+    def subnet(self, subnet: Any) -> SubnetInfo:
+        if subnet.CoreCommandsLength():
+            groups = self.each(
+                subnet.CoreCommandsLength(),
+                subnet.CoreCommands,
+                lambda core: self.each(core.GdmaTiuCommandsLength(), core.GdmaTiuCommands, self.group),
+            )
+        else:
+            groups = (self.each(subnet.CmdGroupLength(), subnet.CmdGroup, self.group),)
+        return SubnetInfo(
+            id=subnet.Id(),
+            run_mode=_run_mode(subnet.SubnetMode(), subnet.IsDynamic()),
+            next_ids=tuple(subnet.NextSubnetIds(i) for i in range(self.count(subnet.NextSubnetIdsLength()))),
+            inputs=self.each(subnet.InputTensorLength(), subnet.InputTensor, self.tensor),
+            outputs=self.each(subnet.OutputTensorLength(), subnet.OutputTensor, self.tensor),
+            groups=groups,
+            cpu_operations=self.each(subnet.CpuParamLength(), subnet.CpuParam, lambda p: p.OpType()),
+        )
+
+    def group(self, group: Any) -> CommandGroup:
+        return CommandGroup(
+            group.BdcNum(), group.GdmaNum(), self.span(group.BinaryBdc()), self.span(group.BinaryGdma())
+        )
+
+    def span(self, span: Any) -> Span:
+        return Span(span.Start(), span.Size()) if span else Span(0, 0)
+
+    def tensor(self, tensor: Any) -> TensorInfo:
+        name = _text(tensor.Name())
+        dtype = TENSOR_DTYPES.get(tensor.DataType())
+        if dtype is None:
+            raise ValueError(f"tensor {name!r} has the unknown data type {tensor.DataType()}")
+        shape = tensor.Shape(0) if tensor.ShapeLength() else None
+        return TensorInfo(
+            name=name,
+            dtype=dtype,
+            shape=tuple(shape.Dim(i) for i in range(self.count(shape.DimLength()))) if shape else (),
+            address=tensor.DeviceAddr(),
+            size=tensor.Size(),
+            scale=tensor.Scale(),
+            zero_point=tensor.ZeroPoint(),
+            memory_mode=tensor.GmemStmode(),
+        )
+
+
+def _run_mode(mode: int, dynamic: int) -> RunMode:
+    if mode == 0:
+        return RunMode.TPU_DYNAMIC if dynamic else RunMode.TPU_STATIC
+    return {1: RunMode.CPU, 2: RunMode.MERGE, 3: RunMode.SWITCH}.get(mode, RunMode.UNKNOWN)

@@ -1,0 +1,181 @@
+"""The commands of a program in execution order: columns of numbers, and one object per command on demand."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tdb_dap.engine.bmodel import SubnetInfo
+from tdb_dap.engine.listing import command_text
+from tdb_dap.engine.target import Description, Target
+from tdb_dap.engine.views import Operand
+from tdb_dap.errors import NotSimulated
+
+ENGINES = ("tiu", "dma", "cdma", "cpu", "dynamic")
+_LETTERS = {"tiu": "B", "dma": "D", "cdma": "C"}
+_CACHED = 1 << 14
+
+
+@dataclass(frozen=True)
+class Columns:
+    """One entry per command. ``engine`` indexes ENGINES; ``kind`` is the target's instruction kind or -1;
+
+    ``offset``: first byte of the descriptor in the payload; ``subnet``: index (not id) of the subnet in the stage.
+    """
+
+    engine: NDArray[np.int8]
+    core: NDArray[np.int16]
+    subnet: NDArray[np.int32]
+    kind: NDArray[np.int32]
+    offset: NDArray[np.int64]
+    id: NDArray[np.int64]
+    dependency: NDArray[np.int64]
+
+
+class Command:
+    """One hardware command, or the stand-in of a subnet that is not made of commands (CPU, dynamic)."""
+
+    def __init__(self, commands: Commands, ordinal: int) -> None:
+        self._commands = commands
+        self.ordinal = ordinal
+        columns = commands.columns
+        self.core = int(columns.core[ordinal])
+        self.subnet = commands.subnets[int(columns.subnet[ordinal])].id
+        self.engine = ENGINES[int(columns.engine[ordinal])]
+        self.id = int(columns.id[ordinal])
+        self.dep = int(columns.dependency[ordinal])
+        self.kind = int(columns.kind[ordinal])
+
+    @property
+    def subnet_info(self) -> SubnetInfo:
+        return self._commands.subnets[int(self._commands.columns.subnet[self.ordinal])]
+
+    @property
+    def has_descriptor(self) -> bool:
+        """False for the stand-in of a CPU or dynamic subnet."""
+        return self.kind >= 0
+
+    @property
+    def is_system(self) -> bool:
+        """True if the command synchronises or controls and moves no data."""
+        return self.has_descriptor and self._commands.target.is_system(self.kind)
+
+    @cached_property
+    def name(self) -> str:
+        """Mnemonic, e.g. ``conv.normal``; of a subnet without commands its operation."""
+        return self._commands.target.kind_name(self.kind) if self.has_descriptor else self._commands.stand_in(self)[0]
+
+    @cached_property
+    def descriptor(self) -> bytes:
+        """The command's bytes."""
+        if not self.has_descriptor:
+            return b""
+        start = int(self._commands.columns.offset[self.ordinal])
+        return self._commands.payload[start : start + self._commands.target.kind_size(self.kind)].tobytes()
+
+    @cached_property
+    def fields(self) -> Mapping[str, int]:
+        """Register fields by name; reserved bits are left out."""
+        return self._commands.target.fields(self.kind, self.descriptor) if self.has_descriptor else {}
+
+    @cached_property
+    def description(self) -> Description:
+        """Views, roles and attributes; NotSimulated if the instruction form has no description."""
+        if not self.has_descriptor:
+            return Description(self.name, self.engine, "", (), (), (), (), {}, ())
+        try:
+            return self._commands.target.describe(self.kind, self.descriptor, self.core)
+        except NotSimulated as trouble:
+            raise NotSimulated(f"command {self.ordinal} ({self.name}): {trouble}", self.ordinal) from None
+
+    @property
+    def operands(self) -> tuple[Operand, ...]:
+        return self.description.operands
+
+    @property
+    def operand_roles(self) -> tuple[str, ...]:
+        return self.description.operand_roles
+
+    @property
+    def results(self) -> tuple[Operand, ...]:
+        return self.description.results
+
+    @property
+    def result_roles(self) -> tuple[str, ...]:
+        return self.description.result_roles
+
+    @property
+    def attributes(self) -> Mapping[str, Any]:
+        return self.description.attributes
+
+    @cached_property
+    def asm(self) -> str:
+        """One line of our listing."""
+        return command_text(self) if self.has_descriptor else self._commands.stand_in(self)[1]
+
+    @cached_property
+    def tdb_asm(self) -> str:
+        """The line as the vendor's disassembler prints it."""
+        if not self.has_descriptor:
+            return self._commands.stand_in(self)[1]
+        return self._commands.target.vendor_text(self.description, self.engine, (self.id, self.dep))
+
+    @property
+    def mlir_lines(self) -> tuple[int, ...]:
+        """Lines of final.mlir whose op owns this command."""
+        return self._commands.lines_of(self.ordinal)
+
+    @property
+    def token(self) -> str:
+        """Short name: B23 (TIU), D465 (DMA)."""
+        return f"{_LETTERS.get(self.engine, 'S')}{self.id}"
+
+    def __repr__(self) -> str:
+        return f"<Command {self.ordinal}: {self.asm}>"
+
+
+class Commands(Sequence[Command]):
+    """All commands; objects are made when asked for and kept while they are in use."""
+
+    def __init__(
+        self,
+        columns: Columns,
+        target: Target,
+        payload: NDArray[np.uint8],
+        subnets: tuple[SubnetInfo, ...],
+        stand_in: Callable[[Command], tuple[str, str]],
+        lines_of: Callable[[int], tuple[int, ...]],
+    ) -> None:
+        self.columns = columns
+        self.target = target
+        self.payload = payload
+        self.subnets = subnets
+        self.stand_in = stand_in
+        self.lines_of = lines_of
+        self._kept: OrderedDict[int, Command] = OrderedDict()
+
+    def __len__(self) -> int:
+        return self.columns.kind.size
+
+    @overload
+    def __getitem__(self, index: int) -> Command: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Command]: ...
+    def __getitem__(self, index: int | slice) -> Command | list[Command]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        ordinal = index + len(self) if index < 0 else index
+        if not 0 <= ordinal < len(self):
+            raise IndexError(f"there is no command {index}: the program has {len(self):,}")
+        command = self._kept.get(ordinal)
+        if command is None:
+            command = self._kept[ordinal] = Command(self, ordinal)
+            if len(self._kept) > _CACHED:
+                self._kept.popitem(last=False)
+        return command

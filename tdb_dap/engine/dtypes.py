@@ -1,0 +1,111 @@
+"""Number formats of tensors in device memory.
+
+Stored numbers are handled as unsigned words of the same width ("bits"); ``decode`` and ``encode`` translate
+between bits and the numbers they stand for. Narrow floats are widened to float32, which holds all of them exactly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+_BITS: dict[int, np.dtype[Any]] = {1: np.dtype(np.uint8), 2: np.dtype(np.uint16), 4: np.dtype(np.uint32)}
+_SIGNED: dict[int, np.dtype[Any]] = {1: np.dtype(np.int8), 2: np.dtype(np.int16), 4: np.dtype(np.int32)}
+
+
+@dataclass(frozen=True, slots=True)
+class DType:
+    """One number format.
+
+    ``name`` is the name printed in types (``f32``, ``si8``; untyped DMA integers print as ``i8``); ``itemsize`` is
+    in bytes; ``kind`` is "f" (IEEE and brain floats), "i" (two's complement) or "u" (unsigned).
+    """
+
+    name: str
+    itemsize: int
+    kind: str
+
+    @property
+    def is_float(self) -> bool:
+        return self.kind == "f"
+
+    @property
+    def bits_dtype(self) -> np.dtype[Any]:
+        """NumPy dtype of the stored words."""
+        return _BITS[self.itemsize]
+
+    @property
+    def numpy(self) -> np.dtype[Any]:
+        """NumPy dtype of the decoded numbers."""
+        if self.kind == "f":
+            return np.dtype(np.float16) if self.name == "f16" else np.dtype(np.float32)
+        return (_SIGNED if self.kind == "i" else _BITS)[self.itemsize]
+
+    @property
+    def minimum(self) -> int:
+        return -(1 << (8 * self.itemsize - 1)) if self.kind == "i" else 0
+
+    @property
+    def maximum(self) -> int:
+        return (1 << (8 * self.itemsize - (1 if self.kind == "i" else 0))) - 1
+
+    def decode(self, bits: Array) -> Array:
+        """Numbers behind ``bits`` (unsigned words): bf16 as float32, f16 as float16, integers by their sign."""
+        if self.name == "bf16":
+            return (bits.astype(np.uint32) << np.uint32(16)).view(np.float32)
+        return np.ascontiguousarray(bits).view(self.numpy)
+
+    def widen(self, bits: Array) -> Array:
+        """As ``decode``, with f16 widened to float32 as well: what arithmetic works on."""
+        numbers = self.decode(bits)
+        return numbers.astype(np.float32) if self.name == "f16" else numbers
+
+    def encode(self, numbers: Array) -> Array:
+        """Bits of ``numbers``: floats rounded half to even, integers wrapped to the width."""
+        if self.name == "f32":
+            return np.ascontiguousarray(numbers, np.float32).view(np.uint32)
+        if self.name == "bf16":
+            return _float32_to_bfloat16(np.ascontiguousarray(numbers, np.float32))
+        if self.name == "f16":
+            return _float32_to_float16(np.ascontiguousarray(numbers, np.float32))
+        return np.asarray(numbers).astype(np.int64).astype(self.bits_dtype)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def _float32_to_bfloat16(numbers: Array) -> Array:
+    """Round half to even on the upper 16 bits; NaN becomes 0xffff (semantics: payload is not kept)."""
+    words = numbers.view(np.uint32)
+    rounded = ((words + np.uint32(0x7FFF) + ((words >> np.uint32(16)) & np.uint32(1))) >> np.uint32(16)).astype(
+        np.uint16
+    )
+    nan = (words & np.uint32(0x7FFFFFFF)) > np.uint32(0x7F800000)
+    if nan.any():
+        rounded[nan] = 0xFFFF
+    return rounded
+
+
+def _float32_to_float16(numbers: Array) -> Array:
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        halves = numbers.astype(np.float16).view(np.uint16)
+    nan = np.isnan(numbers)
+    if nan.any():
+        halves[nan] = 0xFFFF
+    return halves
+
+
+F32 = DType("f32", 4, "f")
+F16 = DType("f16", 2, "f")
+BF16 = DType("bf16", 2, "f")
+SI8, UI8, I8 = DType("si8", 1, "i"), DType("ui8", 1, "u"), DType("i8", 1, "u")
+SI16, UI16, I16 = DType("si16", 2, "i"), DType("ui16", 2, "u"), DType("i16", 2, "u")
+SI32, UI32, I32 = DType("si32", 4, "i"), DType("ui32", 4, "u"), DType("i32", 4, "u")
+
+BY_NAME = {d.name: d for d in (F32, F16, BF16, SI8, UI8, I8, SI16, UI16, I16, SI32, UI32, I32)}
+"""Every dtype by the name it prints as."""

@@ -1,0 +1,82 @@
+"""The numbers in which chips differ: lanes, banks, memories and how addresses select them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Space(Enum):
+    """A memory of the chip; the value is the letter printed in listings (``%R4.64``)."""
+
+    GLOBAL = "G"
+    L2 = "L"
+    LOCAL = "R"
+    STATIC = "S"
+    UNKNOWN = "?"
+
+    @property
+    def title(self) -> str:
+        return {"G": "DDR", "L": "L2", "R": "local memory", "S": "static memory", "?": "unknown memory"}[self.value]
+
+
+@dataclass(frozen=True)
+class Window:
+    """Device addresses [start, stop) that select one space; offsets in the space count from ``start``."""
+
+    space: Space
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """Sizes (bytes unless said otherwise) of one chip's memories and the address windows that select them.
+
+    ``lanes``: number of NPUs; ``lane_bytes``: local memory of one lane; ``bank_bytes``: one bank of a lane;
+    ``eu_bytes``: bytes that the execution units of one lane take at once, the unit of the aligned layout;
+    ``cube_channels``: input channels that the matrix cube takes at once, for 8-bit data.
+    """
+
+    lanes: int
+    lane_bytes: int
+    bank_bytes: int
+    eu_bytes: int
+    cube_channels: int
+    static_bytes: int
+    l2_bytes: int
+    windows: tuple[Window, ...]
+
+    @property
+    def local_bytes(self) -> int:
+        return self.lanes * self.lane_bytes
+
+    def locate(self, address: int) -> tuple[Space, int]:
+        """Space and offset of a device address as DMA commands and the bmodel hold it."""
+        for window in self.windows:
+            if window.start <= address < window.stop:
+                return window.space, address - window.start
+        return Space.UNKNOWN, address
+
+    def locate_tiu(self, address: int) -> tuple[Space, int]:
+        """Space and offset of a TIU register value: an offset in local memory, or a device address beyond it."""
+        return (Space.LOCAL, address) if address < self.local_bytes else self.locate(address)
+
+    def device_address(self, space: Space, offset: int) -> int:
+        """The device address that selects ``offset`` in ``space``."""
+        for window in self.windows:
+            if window.space is space:
+                return window.start + offset
+        return offset
+
+    def name(self, space: Space, offset: int) -> str:
+        """Text of an address: ``R{bank}[.{offset in bank}][.L{lane}]``, else letter and offset."""
+        if space is not Space.LOCAL:
+            return f"?.{offset}" if space is Space.UNKNOWN else f"{space.value}{offset}"
+        lane, byte = divmod(offset, self.lane_bytes)
+        bank, rest = divmod(byte, self.bank_bytes)
+        return f"R{bank}" + (f".{rest}" if rest else "") + (f".L{lane}" if lane else "")
+
+    def cube(self, itemsize: int) -> int:
+        """Input channels stored together in convolution weights: K for 8 bit, K/2 for 16 bit, 1 for 32 bit."""
+        return {1: self.cube_channels, 2: self.cube_channels // 2}.get(itemsize, 1)

@@ -1,0 +1,161 @@
+"""A chip at one moment of a program: its memories, and how many commands have been executed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from tdb_dap.engine.dtypes import Array
+from tdb_dap.engine.geometry import Space
+from tdb_dap.engine.history import DEFAULT_LIMIT, Change, History
+from tdb_dap.engine.memory import Memory
+from tdb_dap.engine.program import Program
+from tdb_dap.engine.views import Operand, View
+from tdb_dap.errors import BadAccess, EndOfProgram, NotSimulated
+
+
+def never() -> bool:
+    """The default of interruptible work: go on."""
+    return False
+
+
+class Machine:
+    """Executes a program forwards and backwards. Knows nothing of breakpoints or files.
+
+    ``static_tables``: how the static memory is filled, ``firmware`` or ``tdb``. ``history_limit``: bytes kept to undo
+    commands; what lies further back is reached by running again from the start.
+    """
+
+    def __init__(self, program: Program, static_tables: str = "firmware", history_limit: int = DEFAULT_LIMIT) -> None:
+        self.program = program
+        self.memory = Memory(program.target.geometry, program.core_count, program.ddr_regions())
+        self._static_tables = static_tables
+        self._history = History(history_limit)
+        self._inputs: dict[str, Array] = {}
+        self.ordinal = 0
+        self._initialise()
+
+    def _initialise(self) -> None:
+        self.program.target.fill_static_memory(self.memory, self._static_tables)
+        for tensor in self.program.inputs:
+            if tensor.name in self._inputs:
+                self.memory.write(tensor.view, self._inputs[tensor.name])
+
+    def load_inputs(self, words: Mapping[str, Array]) -> None:
+        """Stored words for the net's inputs, by name; they are written now and at every restart."""
+        self._inputs = dict(words)
+        self._initialise()
+
+    def reset(self) -> None:
+        """Back to the start as if nothing had been executed."""
+        self.memory.reset(self.program.ddr_regions())
+        self._history.clear()
+        self.ordinal = 0
+        self._initialise()
+
+    def step(self) -> None:
+        """Execute the next command. NotSimulated leaves everything as it was; EndOfProgram behind the last command."""
+        if self.ordinal >= len(self.program.commands):
+            raise EndOfProgram("the program has ended; there is no further command")
+        command = self.program.commands[self.ordinal]
+        if not command.has_descriptor:
+            raise NotSimulated(self._no_commands(), self.ordinal)
+        changes: tuple[Change, ...] = ()
+        if not command.is_system:
+            try:
+                description = command.description
+                changes = tuple(
+                    Change(view, self.memory.read(view)) for view in description.results if isinstance(view, View)
+                )
+                self.program.target.execute(description, self.memory)
+            except (NotSimulated, BadAccess) as trouble:
+                if isinstance(trouble, NotSimulated) and trouble.ordinal is not None:
+                    raise
+                text = f"command {self.ordinal} ({command.token} {command.name}): {trouble}"
+                raise NotSimulated(text, self.ordinal) from None
+        self._history.record(changes)
+        self.ordinal += 1
+
+    def _no_commands(self) -> str:
+        command = self.program.commands[self.ordinal]
+        kinds = {"cpu": "runs on the host (CPU)", "dynamic": "is dynamic: its commands are made while it runs"}
+        return (
+            f"command {self.ordinal}: subnet {command.subnet} ({command.name}) {kinds[command.engine]}; "
+            "it is not simulated yet"
+        )
+
+    def step_back(self) -> None:
+        """Undo the last command; at the start nothing happens."""
+        if self.ordinal == 0:
+            return
+        if self.ordinal > self._history.first:
+            self._history.undo(self.memory)
+            self.ordinal -= 1
+        else:
+            self._replay(self.ordinal - 1, never)
+
+    def travel(self, ordinal: int, interrupt: Callable[[], bool] = never) -> None:
+        """Go to the moment when ``ordinal`` commands have been executed, or until ``interrupt`` returns true."""
+        if ordinal < self._history.first:
+            self._replay(ordinal, interrupt)
+            return
+        while self.ordinal > ordinal and not interrupt():
+            self.step_back()
+        while self.ordinal < ordinal and not interrupt():
+            self.step()
+
+    def _replay(self, ordinal: int, interrupt: Callable[[], bool]) -> None:
+        self.reset()
+        while self.ordinal < ordinal and not interrupt():
+            self.step()
+
+    def read(self, what: Operand) -> Array:
+        """Numbers of a view in its logical shape (f16 as float16, bf16 widened to float32), or of a constant."""
+        if isinstance(what, View):
+            return what.dtype.decode(self.memory.read(what))
+        return np.array(what.value, what.dtype.numpy)
+
+    def write(self, view: View, numbers: Array) -> None:
+        """Overwrite a view with numbers, broadcast to its shape; undone when time goes back before this moment."""
+        old = self.memory.read(view)
+        bits = view.dtype.encode(np.broadcast_to(np.asarray(numbers), view.shape))
+        self._history.record_edit(self.ordinal, Change(view, old))
+        self.memory.write(view, bits)
+
+    def read_bytes(self, space: Space, core: int, start: int, size: int) -> bytes:
+        """Bytes of a space; BadAccess outside of what exists."""
+        return self.memory.read_bytes(space, start, size, core)
+
+    def write_bytes(self, space: Space, core: int, start: int, data: bytes) -> None:
+        """Overwrite bytes of a space."""
+        self.memory.write_bytes(space, start, data, core)
+
+    def last_writer(self, view: View) -> int | None:
+        """Ordinal of the last executed command whose result overlaps ``view``; None if none did."""
+        wanted = view.byte_ranges()
+        for ordinal in range(self.ordinal - 1, -1, -1):
+            command = self.program.commands[ordinal]
+            if command.is_system or not command.has_descriptor:
+                continue
+            for result in command.results:
+                if isinstance(result, View) and _same_place(result, view) and _overlap(result.byte_ranges(), wanted):
+                    return ordinal
+        return None
+
+
+def _same_place(a: View, b: View) -> bool:
+    """Whether two views lie in one memory; DDR and L2 are shared by all cores."""
+    return a.space is b.space and (a.space in (Space.GLOBAL, Space.L2) or a.core == b.core)
+
+
+def _overlap(a: list[tuple[int, int]], b: list[tuple[int, int]]) -> bool:
+    i = j = 0
+    while i < len(a) and j < len(b):
+        if a[i][1] <= b[j][0]:
+            i += 1
+        elif b[j][1] <= a[i][0]:
+            j += 1
+        else:
+            return True
+    return False

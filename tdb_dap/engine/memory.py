@@ -1,0 +1,142 @@
+"""The memories of one chip: DDR segments, L2, and local and static memory per core.
+
+DDR exists only where tensors live: weights are a private mapping of the bmodel file (pages are copied when
+written), the rest are zero pages that the system gives out when they are touched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+from numpy.typing import NDArray
+
+from tdb_dap.engine.dtypes import Array
+from tdb_dap.engine.geometry import Geometry, Space
+from tdb_dap.engine.views import View
+from tdb_dap.errors import BadAccess
+
+Bytes = NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class Region:
+    """Part of a space that exists: ``start`` offset in the space, its bytes, and what it is for."""
+
+    start: int
+    data: Bytes
+    title: str
+
+    @property
+    def stop(self) -> int:
+        return self.start + self.data.size
+
+
+class Memory:
+    """Byte-addressed memories. Arrays handed out are views of the live memory."""
+
+    def __init__(self, geometry: Geometry, cores: int, ddr: Iterable[Region]) -> None:
+        self.geometry = geometry
+        self.cores = cores
+        self._ddr = tuple(sorted(ddr, key=lambda r: r.start))
+        self._l2 = Region(0, np.zeros(geometry.l2_bytes, np.uint8), "L2")
+        self._local = [Region(0, np.zeros(geometry.local_bytes, np.uint8), "local memory") for _ in range(cores)]
+        self._static = [Region(0, np.zeros(geometry.static_bytes, np.uint8), "static memory") for _ in range(cores)]
+
+    def reset(self, ddr: Iterable[Region]) -> None:
+        """Everything back to zero, DDR to the contents of ``ddr`` (the regions given at the start, made anew)."""
+        for old, fresh in zip(self._ddr, sorted(ddr, key=lambda r: r.start), strict=True):
+            old.data[...] = fresh.data
+        for region in (self._l2, *self._local, *self._static):
+            region.data.fill(0)
+
+    def regions(self, space: Space, core: int = 0) -> tuple[Region, ...]:
+        """The regions of a space that exist, by address."""
+        if space is Space.GLOBAL:
+            return self._ddr
+        if space is Space.L2:
+            return (self._l2,)
+        if not 0 <= core < self.cores:
+            raise BadAccess(f"core {core} does not exist: this program runs on {self.cores} core(s)")
+        return (self._local[core],) if space is Space.LOCAL else (self._static[core],)
+
+    def region(self, space: Space, start: int, stop: int, core: int = 0) -> Region:
+        """The region that holds all of [start, stop); BadAccess if there is none."""
+        if space is not Space.UNKNOWN:
+            for region in self.regions(space, core):
+                if region.start <= start and stop <= region.stop:
+                    return region
+        raise BadAccess(
+            f"{space.title} has no bytes {start:,} to {stop - 1:,}"
+            + "".join(
+                f"; it holds {r.start:,} to {r.stop - 1:,} ({r.title})"
+                for r in (self.regions(space, core) if space is not Space.UNKNOWN else ())
+            )
+        )
+
+    def local(self, core: int = 0) -> Bytes:
+        """Local memory of a core, uint8 of shape (lanes, bytes per lane)."""
+        return self._local[core].data.reshape(self.geometry.lanes, self.geometry.lane_bytes)
+
+    def static(self, core: int = 0) -> Bytes:
+        """Static memory of a core, uint8."""
+        return self._static[core].data
+
+    def global_(self, address: int, size: int) -> Bytes:
+        """``size`` bytes of DDR from the device address ``address`` (absolute, as in the bmodel)."""
+        space, offset = self.geometry.locate(address)
+        if space is not Space.GLOBAL:
+            raise BadAccess(f"address {address:#x} is not in DDR")
+        region = self.region(space, offset, offset + size)
+        return region.data[offset - region.start : offset - region.start + size]
+
+    def neuron(self) -> Bytes:
+        """The net's activation region of DDR, uint8, from its start."""
+        for region in self._ddr:
+            if region.title == "activations":
+                return region.data
+        raise BadAccess("the model has no activation region in DDR")
+
+    def read_bytes(self, space: Space, start: int, size: int, core: int = 0) -> bytes:
+        """Bytes [start, start + size) of a space; BadAccess outside of what exists."""
+        region = self.region(space, start, start + size, core)
+        return region.data[start - region.start : start - region.start + size].tobytes()
+
+    def write_bytes(self, space: Space, start: int, data: bytes, core: int = 0) -> None:
+        """Overwrite bytes from ``start``; BadAccess outside of what exists."""
+        region = self.region(space, start, start + len(data), core)
+        region.data[start - region.start : start - region.start + len(data)] = np.frombuffer(data, np.uint8)
+
+    def pieces(self, view: View) -> list[tuple[tuple[slice, ...], Array]]:
+        """(index into the logical array, strided array over the live memory) for each segment of ``view``."""
+        dtype = view.dtype.bits_dtype
+        found: list[tuple[tuple[slice, ...], Array]] = []
+        for segment in view.segments:
+            if 0 in segment.shape:
+                continue
+            itemsize = dtype.itemsize
+            last = segment.offset + itemsize
+            for extent, stride in zip(segment.shape, segment.strides, strict=True):
+                last += (extent - 1) * stride
+            region = self.region(view.space, segment.offset, last, view.core)
+            start = segment.offset - region.start
+            anchor: NDArray[Any] = region.data[start : start + itemsize].view(dtype)
+            found.append((segment.index, as_strided(anchor, segment.shape, segment.strides)))
+        return found
+
+    def read(self, view: View) -> Array:
+        """Stored words of ``view`` in its logical shape (a copy). Masked-out lanes read as zero."""
+        make = np.empty if view.lane_mask is None else np.zeros
+        whole: Array = make(view.shape, view.dtype.bits_dtype)
+        for index, piece in self.pieces(view):
+            part = whole[index]
+            part[...] = piece.reshape(part.shape)
+        return whole
+
+    def write(self, view: View, bits: Array) -> None:
+        """Store words of the logical shape; masked-out lanes keep what they hold."""
+        for index, piece in self.pieces(view):
+            piece[...] = bits[index].reshape(piece.shape)

@@ -1,0 +1,78 @@
+"""Attribute dictionaries of MLIR text."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+_OPEN, _CLOSE = "([{<", ")]}>"
+_NUMBER = re.compile(r"-?\d+(\.\d*)?([eE][-+]?\d+)?$")
+
+
+def closing(text: str, start: int) -> int:
+    """Position of the bracket that closes the one at ``start``; the end of the text if there is none.
+
+    Strings are skipped; ``->`` is not a bracket.
+    """
+    depth, position, length = 0, start, len(text)
+    while position < length:
+        letter = text[position]
+        if letter == '"':
+            position = _string_end(text, position)
+        elif letter in _OPEN:
+            depth += 1
+        elif letter in _CLOSE and not (letter == ">" and text[position - 1] == "-"):
+            depth -= 1
+            if depth == 0:
+                return position
+        position += 1
+    return length
+
+
+def _string_end(text: str, start: int) -> int:
+    position = start + 1
+    while position < len(text) and text[position] != '"':
+        position += 2 if text[position] == "\\" else 1
+    return position
+
+
+def split_top(text: str, separator: str = ",") -> list[str]:
+    """Parts between separators that are outside of brackets and strings."""
+    parts: list[str] = []
+    position = first = 0
+    while position < len(text):
+        letter = text[position]
+        if letter == '"':
+            position = _string_end(text, position)
+        elif letter in _OPEN:
+            position = closing(text, position)
+        elif letter == separator:
+            parts.append(text[first:position].strip())
+            first = position + 1
+        position += 1
+    rest = text[first:].strip()
+    return [*parts, rest] if rest else parts
+
+
+def parse_attributes(text: str, start: int) -> dict[str, Any]:
+    """The dictionary whose ``{`` is at ``start``."""
+    found: dict[str, Any] = {}
+    for part in split_top(text[start + 1 : closing(text, start)]):
+        name, equals, value = part.partition(" = ")
+        found[name.strip().strip('"')] = attribute_value(value) if equals else True
+    return found
+
+
+def attribute_value(text: str) -> Any:
+    """A number, string, truth value or list; other attributes (``#tpu.lg<...>``) stay text."""
+    text = text.strip()
+    if text in ("true", "false"):
+        return text == "true"
+    if text.startswith('"'):
+        return text[1 : _string_end(text, 0)]
+    plain = text.split(" : ")[0]
+    if _NUMBER.match(plain):
+        return float(plain) if any(letter in plain for letter in ".eE") else int(plain)
+    if text.startswith("["):
+        return [attribute_value(part) for part in split_top(text[1 : closing(text, 0)])]
+    return text

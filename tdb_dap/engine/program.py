@@ -1,0 +1,217 @@
+"""A compiled model, ready to be looked at: built once, never changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tdb_dap.engine.bmodel import Bmodel, CommandGroup, RunMode, Stage, SubnetInfo, TensorInfo
+from tdb_dap.engine.commands import ENGINES, Columns, Command, Commands
+from tdb_dap.engine.context import Context
+from tdb_dap.engine.cpu_operations import CPU_OPERATIONS
+from tdb_dap.engine.layouts import contiguous
+from tdb_dap.engine.listing import Listing
+from tdb_dap.engine.memory import Region
+from tdb_dap.engine.mlir import MlirFile
+from tdb_dap.engine.order import merge
+from tdb_dap.engine.source_map import SourceMap
+from tdb_dap.engine.target import Target
+from tdb_dap.engine.tensors import Tensor
+from tdb_dap.engine.views import memref_text
+from tdb_dap.errors import BadInput
+
+
+@dataclass(frozen=True)
+class Subnet:
+    """A subnet and its commands [start, stop) in execution order. ``function``: its name in final.mlir."""
+
+    id: int
+    run_mode: str
+    start: int
+    stop: int
+    function: str
+    inputs: tuple[Tensor, ...]
+    outputs: tuple[Tensor, ...]
+
+
+class Program:
+    """One stage of one net of a bmodel. ``target_for(chip, file)`` finds the chip."""
+
+    def __init__(
+        self, context: Context, target_for: Callable[[str, str], Target], net: int = 0, stage: int = 0
+    ) -> None:
+        self.context = context
+        self.bmodel = Bmodel(context.bmodel)
+        metadata = self.bmodel.metadata
+        self.chip = metadata.chip
+        self.target = target_for(metadata.chip, str(context.bmodel))
+        if not metadata.nets or not metadata.nets[0].stages:
+            raise BadInput(f"{context.bmodel}: the model holds no net; compile it again")
+        self.net = metadata.nets[net]
+        self.stage: Stage = self.net.stages[stage]
+        geometry = self.target.geometry
+        self.inputs = tuple(Tensor.of(info, geometry) for info in self.stage.inputs)
+        self.outputs = tuple(Tensor.of(info, geometry) for info in self.stage.outputs)
+        columns, bounds = self._decode()
+        self.commands = Commands(
+            columns, self.target, self.bmodel.payload, self.stage.subnets, self._stand_in, self._lines_of
+        )
+        self.subnets = tuple(
+            Subnet(
+                info.id,
+                info.run_mode.value,
+                start,
+                stop,
+                f"subfunc_{info.id}",
+                tuple(Tensor.of(t, geometry) for t in info.inputs),
+                tuple(Tensor.of(t, geometry) for t in info.outputs),
+            )
+            for info, (start, stop) in zip(self.stage.subnets, bounds, strict=True)
+        )
+        self.core_count = max(1, int(columns.core.max(initial=0)) + 1)
+        self.source = self._map_sources(columns)
+
+    def _map_sources(self, columns: Columns) -> SourceMap:
+        mlir = MlirFile.read(self.context.mlir) if self.context.mlir else None
+        if self.context.locations is None:
+            return SourceMap.empty(mlir, columns.kind.size)
+        ids = [info.id for info in self.stage.subnets]
+        return SourceMap.build(mlir, self.context.locations, columns, ids, self.target.geometry)
+
+    def _lines_of(self, ordinal: int) -> tuple[int, ...]:
+        return self.source.lines_of(ordinal)
+
+    @cached_property
+    def listing(self) -> Listing:
+        """Our disassembly of the whole program."""
+        heading = (
+            f"// {self.net.name}: {self.chip}, {len(self.commands):,} commands, compiler {self.bmodel.metadata.version}"
+        )
+        sections = [(f"subnet {subnet.id} {subnet.run_mode}:", subnet.start, subnet.stop) for subnet in self.subnets]
+        return Listing(self.net.name, heading, sections, lambda ordinal: self.commands[ordinal].asm)
+
+    def ddr_regions(self) -> list[Region]:
+        """DDR as far as the model uses it: weights, activations, and inputs and outputs of their own."""
+        stage, locate = self.stage, self.target.geometry.locate
+        regions = [
+            Region(
+                locate(stage.weights_address)[1],
+                self.bmodel.bytes_of(stage.weights, "the weights"),
+                "weights",
+            )
+        ]
+        for address, size, title in (
+            (stage.activations_address, stage.activations_size, "activations"),
+            (stage.io_address, stage.io_size, "inputs and outputs"),
+        ):
+            if size:
+                regions.append(Region(locate(address)[1], np.zeros(size, np.uint8), title))
+        for tensor in (*stage.inputs, *stage.outputs):
+            _cover(regions, locate(tensor.address)[1], tensor)
+        return [region for region in regions if region.data.size]
+
+    def _decode(self) -> tuple[Columns, list[tuple[int, int]]]:
+        parts: list[Columns] = []
+        bounds: list[tuple[int, int]] = []
+        count = 0
+        for index, info in enumerate(self.stage.subnets):
+            made = self._decode_subnet(index, info)
+            parts.append(made)
+            bounds.append((count, count + made.kind.size))
+            count += made.kind.size
+        return _joined(parts), bounds
+
+    def _decode_subnet(self, index: int, info: SubnetInfo) -> Columns:
+        if info.run_mode is not RunMode.TPU_STATIC:
+            engine = {RunMode.CPU: "cpu"}.get(info.run_mode, "dynamic")
+            return _stand_in_columns(ENGINES.index(engine), index, max(1, len(info.cpu_operations)))
+        if len(info.groups) > 1:
+            raise BadInput(
+                f"{self.context.bmodel}: subnet {info.id} runs on {len(info.groups)} cores; "
+                "models for several cores are not supported yet"
+            )
+        return _joined(
+            [
+                self._decode_group(index, core, group, f"{self.context.bmodel}: subnet {info.id}, core {core}")
+                for core, groups in enumerate(info.groups)
+                for group in groups
+            ]
+        )
+
+    def _decode_group(self, subnet: int, core: int, group: CommandGroup, what: str) -> Columns:
+        tiu, dma = (
+            self.target.decode_stream(engine, self.bmodel.bytes_of(span, f"the {engine.upper()} stream"), count, where)
+            for engine, span, count, where in (
+                ("tiu", group.tiu, group.tiu_count, f"{what}, TIU stream"),
+                ("dma", group.dma, group.dma_count, f"{what}, DMA stream"),
+            )
+        )
+        is_dma, chosen = merge(tiu, dma, what)
+
+        def pick(of_tiu: NDArray[np.int64], of_dma: NDArray[np.int64]) -> NDArray[np.int64]:
+            values = np.empty(chosen.size, np.int64)
+            values[is_dma] = of_dma[chosen[is_dma]]
+            values[~is_dma] = of_tiu[chosen[~is_dma]]
+            return values
+
+        return Columns(
+            engine=np.where(is_dma, ENGINES.index("dma"), ENGINES.index("tiu")).astype(np.int8),
+            core=np.full(chosen.size, core, np.int16),
+            subnet=np.full(chosen.size, subnet, np.int32),
+            kind=pick(tiu.kinds.astype(np.int64), dma.kinds.astype(np.int64)).astype(np.int32),
+            offset=pick(tiu.offsets + group.tiu.start, dma.offsets + group.dma.start),
+            id=pick(tiu.ids, dma.ids),
+            dependency=pick(tiu.dependencies, dma.dependencies),
+        )
+
+    def _stand_in(self, command: Command) -> tuple[str, str]:
+        """Name and text of a subnet that is not made of commands."""
+        info = command.subnet_info
+        if info.run_mode is RunMode.CPU:
+            position = command.ordinal - next(s.start for s in self.subnets if s.id == info.id)
+            operations = info.cpu_operations
+            number = operations[position] if position < len(operations) else -1
+            name = CPU_OPERATIONS.get(number, f"CPU_{number}")
+        elif info.run_mode is RunMode.TPU_DYNAMIC:
+            name = f"DYN{info.id}_FULLNET"
+        else:
+            name = f"{info.run_mode.value}{info.id}"
+        inputs, outputs = (", ".join(map(self._typed, tensors)) for tensors in (info.inputs, info.outputs))
+        return name, f"{name}() ([{inputs}]) -> [{outputs}]"
+
+    def _typed(self, tensor: TensorInfo) -> str:
+        geometry = self.target.geometry
+        name = geometry.name(*geometry.locate(tensor.address))
+        return f"%{name}: {memref_text(tensor.shape, tensor.dtype, contiguous(tensor.shape))}"
+
+
+def _cover(regions: list[Region], start: int, tensor: TensorInfo) -> None:
+    """Give a border tensor memory of its own where no region holds it."""
+    stop = start + tensor.size
+    if not any(region.start <= start and stop <= region.stop for region in regions):
+        regions.append(Region(start, np.zeros(tensor.size, np.uint8), f"tensor {tensor.name}"))
+
+
+def _stand_in_columns(engine: int, subnet: int, count: int) -> Columns:
+    zeros = np.zeros(count, np.int64)
+    return Columns(
+        engine=np.full(count, engine, np.int8),
+        core=np.zeros(count, np.int16),
+        subnet=np.full(count, subnet, np.int32),
+        kind=np.full(count, -1, np.int32),
+        offset=zeros,
+        id=zeros,
+        dependency=zeros,
+    )
+
+
+def _joined(parts: list[Columns]) -> Columns:
+    if len(parts) == 1:
+        return parts[0]
+    empty = _stand_in_columns(0, 0, 0)
+    names = ("engine", "core", "subnet", "kind", "offset", "id", "dependency")
+    return Columns(**{name: np.concatenate([getattr(part, name) for part in [empty, *parts]]) for name in names})

@@ -1,0 +1,94 @@
+"""What the engine asks of a chip. Chips are data; the engine never tests for a chip's name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tdb_dap.engine.geometry import Geometry
+from tdb_dap.engine.memory import Memory
+from tdb_dap.engine.views import Operand
+
+
+@dataclass(frozen=True)
+class Description:
+    """One decoded command: what it is called, reads, writes and says.
+
+    Operands and results carry their role names; ``attributes`` are in the order of the listing. ``reads`` also holds
+    what the command needs but a listing leaves out (the old value of an accumulating result). ``binding`` is the
+    target's own; it gets it back to execute the command.
+    """
+
+    name: str
+    family: str
+    summary: str
+    operands: tuple[Operand, ...]
+    operand_roles: tuple[str, ...]
+    results: tuple[Operand, ...]
+    result_roles: tuple[str, ...]
+    attributes: Mapping[str, Any]
+    reads: tuple[Operand, ...]
+    binding: Any = None
+
+
+@dataclass(frozen=True)
+class Stream:
+    """One engine's commands of one group: byte offsets in the stream, instruction kinds, ids and dependencies."""
+
+    engine: str
+    data: NDArray[np.uint8]
+    offsets: NDArray[np.int64]
+    kinds: NDArray[np.int32]
+    ids: NDArray[np.int64]
+    dependencies: NDArray[np.int64]
+    is_end: NDArray[np.bool_]
+
+
+class Target(Protocol):
+    """A chip."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def geometry(self) -> Geometry: ...
+
+    def decode_stream(self, engine: str, data: NDArray[np.uint8], count: int, what: str) -> Stream:
+        """Cut a stream into commands; BadInput names ``what`` and the byte offset of trouble."""
+        ...
+
+    def kind_name(self, kind: int) -> str:
+        """Mnemonic of an instruction kind."""
+        ...
+
+    def kind_size(self, kind: int) -> int:
+        """Bytes of a descriptor of this kind."""
+        ...
+
+    def is_system(self, kind: int) -> bool:
+        """True for commands that synchronise or control and move no data."""
+        ...
+
+    def fields(self, kind: int, descriptor: bytes) -> dict[str, int]:
+        """The named fields of a descriptor."""
+        ...
+
+    def describe(self, kind: int, descriptor: bytes, core: int) -> Description:
+        """Views, roles and attributes of one command; NotSimulated if a form has no description."""
+        ...
+
+    def vendor_text(self, description: Description, engine: str, ids: tuple[int, int]) -> str:
+        """The command as the vendor's listing prints it; ``ids``: own id and dependency."""
+        ...
+
+    def fill_static_memory(self, memory: Memory, tables: str) -> None:
+        """Write the constant tables: ``firmware`` or ``tdb`` (as the vendor debugger fills them)."""
+        ...
+
+    def execute(self, description: Description, memory: Memory) -> None:
+        """Carry out one command on ``memory``; NotSimulated if it cannot be done exactly."""
+        ...

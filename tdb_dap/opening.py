@@ -1,0 +1,69 @@
+"""From a context directory to a debugger."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from os import PathLike
+from pathlib import Path
+
+from tdb_dap.engine.context import Context
+from tdb_dap.engine.debugger import Debugger
+from tdb_dap.engine.history import DEFAULT_LIMIT
+from tdb_dap.engine.inputs import load_inputs
+from tdb_dap.engine.machine import Machine
+from tdb_dap.engine.program import Program
+from tdb_dap.engine.reference import Reference, Tolerance
+from tdb_dap.errors import BadInput
+from tdb_dap.targets.registry import target_for
+
+File = str | PathLike[str]
+Progress = Callable[[str], None]
+
+
+def open_program(context: File) -> Program:
+    """Read and decode a compiled model; BadInput says what is wrong with it."""
+    return Program(Context.find(Path(context)), target_for)
+
+
+def open_debugger(
+    context: File,
+    inputs: File | None = None,
+    reference: File | Sequence[File] = (),
+    backend: str = "numpy",
+    static_tables: str = "firmware",
+    progress: Progress | None = None,
+    tolerance: Tolerance | None = None,
+    history_limit: int = DEFAULT_LIMIT,
+) -> Debugger:
+    """See ``tdb_dap.open``."""
+    if backend != "numpy":
+        raise BadInput(f"backend {backend!r} is not available yet; use 'numpy'")
+    if static_tables not in ("firmware", "tdb"):
+        raise BadInput(f"static tables {static_tables!r} are not known; use 'firmware' or 'tdb'")
+    say = progress or (lambda text: None)
+    say("reading the model")
+    program = open_program(context)
+    machine = Machine(program, static_tables, history_limit)
+    data = Path(inputs) if inputs is not None else program.context.inputs
+    if data is not None:
+        say("reading the inputs")
+        machine.load_inputs(load_inputs(data, program.inputs))
+    files = [reference] if isinstance(reference, str | PathLike) else list(reference)
+    paths = [Path(file) for file in files]
+    if not paths and program.context.reference is not None:
+        paths = [program.context.reference]
+    compared: Reference | None = None
+    if paths:
+        say("reading the reference")
+        compared = Reference(paths, tolerance)
+        compared.check_names(_names(program))
+    return Debugger(program, machine, compared)
+
+
+def _names(program: Program) -> set[str]:
+    """Every tensor name that reference data can be about."""
+    names = {tensor.name for tensor in (*program.inputs, *program.outputs)}
+    for record in program.source.records:
+        for value in (*record.operands, *record.results):
+            names.update((value.name, value.name.removeprefix("load_")))
+    return names

@@ -1,0 +1,47 @@
+"""Execution in NumPy: operands are read through their views, computed, and results written through theirs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tdb_dap.engine.dtypes import Array
+from tdb_dap.engine.memory import Memory
+from tdb_dap.engine.views import Constant, Operand, View
+from tdb_dap.errors import NotSimulated
+from tdb_dap.targets.families import Bound
+from tdb_dap.targets.semantics import SEMANTICS
+from tdb_dap.targets.semantics.registry import Operation, Value
+from tdb_dap.targets.semantics.rules import Rules
+
+
+def execute(name: str, bound: Bound, memory: Memory, rules: Rules) -> None:
+    """Carry out one command; NotSimulated if its form has no semantic function or is undefined on the chip."""
+    if not bound.results:
+        return
+    function = SEMANTICS.get((bound.family.name, bound.fields.sub))
+    if function is None:
+        raise NotSimulated(f"{name} is not simulated yet")
+    results = [view for view in bound.results.values() if isinstance(view, View)]
+    operation = Operation(
+        {role: _value(operand, memory) for role, operand in bound.operands.items()},
+        {role: view.dtype for role, view in bound.results.items()},
+        {role: view.shape for role, view in bound.results.items() if isinstance(view, View)},
+        bound.fields,
+        rules,
+    )
+    with np.errstate(all="ignore"):
+        computed = function(operation)
+    parts: tuple[Array, ...] = computed if isinstance(computed, tuple) else (computed,)
+    for view, bits in zip(results, parts, strict=True):
+        memory.write(view, np.broadcast_to(bits, view.shape))
+
+
+def _value(operand: Operand, memory: Memory) -> Value:
+    if isinstance(operand, View):
+        return Value(memory.read(operand), operand.dtype)
+    return Value(_constant_bits(operand), operand.dtype, is_constant=True)
+
+
+def _constant_bits(constant: Constant) -> Array:
+    word = constant.bits & ((1 << (8 * constant.dtype.itemsize)) - 1)
+    return np.full((1, 1, 1, 1), word, constant.dtype.bits_dtype)

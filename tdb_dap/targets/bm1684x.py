@@ -1,0 +1,28 @@
+"""BM1684X: one core, 64 lanes, absolute addresses."""
+
+from tdb_dap.engine.geometry import Geometry, Space, Window
+from tdb_dap.targets.chip import Chip
+from tdb_dap.targets.semantics.rules import Rules
+from tdb_dap.targets.static_tables import BM1684X_TABLES
+
+BM1684X = Chip(
+    name="BM1684X",
+    table="bm1684x",
+    geometry=Geometry(
+        lanes=64,
+        lane_bytes=256 << 10,
+        bank_bytes=16 << 10,
+        eu_bytes=64,
+        cube_channels=64,
+        static_bytes=16 << 10,
+        l2_bytes=0x1FB000,
+        windows=(
+            Window(Space.LOCAL, 0x8000000, 0x9000000),
+            Window(Space.STATIC, 0x9000000, 0x9004000),
+            Window(Space.L2, 0x10000000, 0x10200000),
+            Window(Space.GLOBAL, 0x100000000, 0x300000000),
+        ),
+    ),
+    rules=Rules(channel_group=32),
+    static_tables=BM1684X_TABLES,
+)

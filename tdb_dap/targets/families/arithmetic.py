@@ -1,0 +1,76 @@
+"""Element-wise arithmetic."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tdb_dap.engine.dtypes import SI8, UI16, DType
+from tdb_dap.engine.views import Layout, Operand, View
+from tdb_dap.targets.families.convolution import is_float
+from tdb_dap.targets.families.declaration import RESULT_SHAPE, constant, family, operand, result_
+from tdb_dap.targets.families.fields import Fields
+
+MUL, NOT, ADD, SUB, MAX, MIN, LOGIC_SHIFT = 0, 1, 2, 3, 4, 5, 6
+AND, OR, XOR, SELECT_GREATER, SELECT_EQUAL, DIVIDE, SELECT_LESS, CAST = 7, 8, 9, 10, 11, 12, 13, 14
+ADD_SATURATE, SUB_SATURATE, CLAMP, MAC, COPY, MUL_SATURATE = 15, 16, 17, 18, 19, 20
+ARITHMETIC_SHIFT, ROTATE, MUL_HIGH, EU_INDEX, NPU_INDEX, ABSOLUTE, DISTANCE = 21, 22, 23, 24, 25, 26, 27
+COPY_BATCH, LEADING_ZEROS, LEADING_ONES = 28, 29, 30
+
+_SELECT = (SELECT_GREATER, SELECT_EQUAL, SELECT_LESS)
+
+
+def _third_dtype(f: Fields) -> DType:
+    """What the third operand holds: selected values, shift amounts (i8) or the two shifts of mac (i16)."""
+    if f.sub in _SELECT:
+        listed, stored = f.tiu_dtype(f.opd2_prec, f.opd2_sign), f.tiu_dtype(f.res0_prec, f.opd2_sign)
+        return listed if listed.itemsize == stored.itemsize else stored
+    if f.sub == MAC:
+        return UI16
+    if f.sub == CLAMP:
+        return f.tiu_dtype(f.opd0_prec, f.opd0_sign)
+    return SI8
+
+
+def _has_third(f: Fields) -> bool:
+    """mac shifts integers by numbers that are there even when only two operands are announced."""
+    return f.tsk_opd_num > 2 or (f.sub == MAC and not is_float(f))
+
+
+def _third_as_listed(f: Fields, view: Operand) -> Operand | None:
+    if f.tsk_opd_num <= 2:
+        return None
+    dtype = f.tiu_dtype(f.opd2_prec, f.opd2_sign)
+    return replace(view, dtype=dtype) if isinstance(view, View) else constant(view.bits, dtype)
+
+
+def _result_sign(f: Fields) -> int:
+    return f.opd2_sign if f.sub == CAST else f.opd0_sign or f.opd1_sign
+
+
+@family("arith", registers=("sAR", "AR"))
+class Arithmetic:
+    """One operation per element of up to three operands; a stride of zero repeats an element.
+
+    Integer add, sub and mul shift their result by the third operand. ``iter``: Newton steps of the division.
+    """
+
+    left = operand(
+        "opd0",
+        lambda f: (1 if f.sub == COPY_BATCH else f.res0_n, f.res0_c, f.res0_h, f.res0_w),
+        "opd0_str",
+    )
+    right = operand("opd1", RESULT_SHAPE, "opd1_str", when=lambda f: f.tsk_opd_num > 1)
+    third = operand(
+        "opd2",
+        lambda f: (1, f.res0_c, 1, 2 if f.sub == CLAMP else 1),
+        Layout.COMPACT,
+        dtype=_third_dtype,
+        when=_has_third,
+        vendor=_third_as_listed,
+    )
+    old = operand("res0", RESULT_SHAPE, "res0_str", sign=1, constant=False, hidden=True, when=lambda f: f.sub == MAC)
+    result = result_("res0", RESULT_SHAPE, "res0_str", sign=_result_sign)
+
+    @staticmethod
+    def attributes(f: Fields) -> dict[str, int]:
+        return {"iter": f.opd2_n_str + 1} if f.sub == DIVIDE else {"round_mode": f.opd2_n_str}

@@ -1,0 +1,250 @@
+"""How an instruction family is declared: rows of operands and results, and attributes.
+
+A family is a class whose class attributes are rows::
+
+    @family("conv", registers=("sCONV", "CONV"))
+    class Convolution:
+        input = operand("opd0", shape=("res0_n", "opd0_c", "opd0_h", "opd0_w"), storage="opd0_str")
+        result = result_("res0", shape=RESULT_SHAPE)
+        attributes = {"kernel": ("opd1_h", "opd1_w")}
+
+Rows are kept in the order of declaration, which is the order of the listing. From the rows follow the operand and
+result views, the text, and the arrays that the semantic function is given, each under its role (the attribute's name).
+
+What the vendor debugger prints differently is said in the row (``vendor=...``) and used for its listing only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from tdb_dap.engine.dtypes import DType
+from tdb_dap.engine.geometry import Space
+from tdb_dap.engine.layouts import contiguous, strides_of
+from tdb_dap.engine.views import Constant, Layout, Operand, View
+from tdb_dap.errors import NotSimulated
+from tdb_dap.targets.families.fields import Fields
+
+Dim = int | str | Callable[[Fields], int]
+Condition = Callable[[Fields], Any]
+Shape = tuple[Dim, ...] | Callable[[Fields], tuple[int, ...]]
+Storage = str | Layout | Callable[[Fields], Layout]
+Precision = str | DType | Callable[[Fields], DType]
+VendorView = Callable[[Fields, Operand], Operand | None]
+
+RESULT_SHAPE = ("res0_n", "res0_c", "res0_h", "res0_w")
+
+# Storage codes of the *_str fields.
+_STORAGE = {0: Layout.ALIGN_EU, 1: Layout.COMPACT, 2: Layout.PER_CHANNEL, 3: Layout.STRIDE}
+
+
+def number(f: Fields, value: Dim) -> int:
+    """A dimension: a number, a field, or a formula over fields."""
+    if isinstance(value, int):
+        return value
+    return getattr(f, value) if isinstance(value, str) else value(f)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One operand or result.
+
+    ``prefix``: start of its field names (``opd0`` for ``opd0_addr``, ``opd0_prec``, ...). ``when``: present only if
+    true. ``constant``: may be a number in the address field (decided by ``{prefix}_const``). ``hidden``: part of the
+    computation but not of the listing (the old value of an accumulating result). ``vendor``: what the vendor's
+    listing shows instead; None there leaves it out.
+    """
+
+    prefix: str
+    shape: Shape
+    storage: Storage = Layout.ALIGN_EU
+    dtype: Precision = ""
+    sign: str | Condition | int = ""
+    when: Condition | None = None
+    constant: str | Condition | bool = True
+    address: Callable[[Fields], int] | str = ""
+    strides: Callable[[Fields], tuple[int, ...] | None] | None = None
+    width: Dim = 0
+    is_result: bool = False
+    hidden: bool = False
+    vendor: VendorView | None = None
+    space: Callable[[Fields], tuple[Space, int]] | None = None
+    lane_mask: Callable[[Fields], int | None] | None = None
+
+    def bind(self, f: Fields) -> Operand | None:
+        """The view or constant in one command, or None if the row does not apply."""
+        if self.when is not None and not self.when(f):
+            return None
+        dtype = self._dtype(f)
+        raw = getattr(f, self.address or f"{self.prefix}_addr") if isinstance(self.address, str) else self.address(f)
+        if self._is_constant(f):
+            return constant(raw, dtype)
+        space, offset = self.space(f) if self.space else f.geometry.locate_tiu(raw)
+        shape = self.shape(f) if callable(self.shape) else tuple(number(f, d) for d in self.shape)
+        layout = self._layout(f)
+        view = View(space, offset, shape, dtype, layout, None, f.geometry, width=number(f, self.width), core=f.core)
+        if self.lane_mask and space is Space.LOCAL:
+            view = replace(view, lane_mask=self.lane_mask(f))
+        return replace(view, strides=self._strides(f, view))
+
+    def _is_constant(self, f: Fields) -> bool:
+        if self.is_result or self.constant is False:
+            return False
+        if self.constant is True:
+            return bool(getattr(f, f"{self.prefix}_const"))
+        return bool(getattr(f, self.constant) if isinstance(self.constant, str) else self.constant(f))
+
+    def _dtype(self, f: Fields) -> DType:
+        if isinstance(self.dtype, DType):
+            return self.dtype
+        if callable(self.dtype):
+            return self.dtype(f)
+        code = getattr(f, self.dtype or f"{self.prefix}_prec")
+        sign = self.sign
+        if not isinstance(sign, int):
+            sign = sign(f) if callable(sign) else getattr(f, sign or f"{self.prefix}_sign")
+        return f.tiu_dtype(code, sign)
+
+    def _layout(self, f: Fields) -> Layout:
+        if isinstance(self.storage, Layout):
+            return self.storage
+        if callable(self.storage):
+            return self.storage(f)
+        code = getattr(f, self.storage)
+        if code not in _STORAGE:
+            raise NotSimulated(f"operand storage code {code} is not defined")
+        return _STORAGE[code]
+
+    def _strides(self, f: Fields, view: View) -> tuple[int, ...] | None:
+        if self.strides is not None and (given := self.strides(f)) is not None:
+            return given
+        if view.layout is Layout.STRIDE:
+            return f.four(self.prefix, "_str")
+        if view.layout in (Layout.ALIGN_IC, Layout.MATRIX, Layout.MATRIX2):
+            return None
+        if view.space is not Space.LOCAL or len(view.shape) != 4:
+            return contiguous(view.shape)
+        n, c, h, w = view.shape
+        return strides_of(view.geometry, view.layout, view.address, (n, c, h, w), view.dtype)
+
+
+def constant(raw: int, dtype: DType) -> Constant:
+    """A number held in an address field: its low ``itemsize`` bytes; the bits above are not defined."""
+    word = np.array([raw & ((1 << (8 * dtype.itemsize)) - 1)], dtype.bits_dtype)
+    value = dtype.decode(word)[0].item()
+    return Constant(raw, value, dtype)
+
+
+def operand(prefix: str, shape: Shape, storage: Storage = Layout.ALIGN_EU, **details: Any) -> Row:
+    """An operand row."""
+    return Row(prefix, shape, storage, **details)
+
+
+def result_(
+    prefix: str = "res0", shape: Shape = RESULT_SHAPE, storage: Storage = Layout.ALIGN_EU, **details: Any
+) -> Row:
+    """A result row; it is never a constant."""
+    return Row(prefix, shape, storage, is_result=True, **details)
+
+
+AttributeValue = str | tuple[str, ...] | Callable[[Fields], Any]
+
+
+@dataclass(frozen=True)
+class Family:
+    """A declared family; ``operands`` and ``results`` are (role, row) in order of declaration."""
+
+    name: str
+    summary: str
+    operands: tuple[tuple[str, Row], ...]
+    results: tuple[tuple[str, Row], ...]
+    attributes: Mapping[str, AttributeValue] | Callable[[Fields], Mapping[str, Any]]
+    unchecked: str = field(default="")
+
+    def bind(self, f: Fields) -> Bound:
+        """Views of all rows in one command."""
+        operands = {role: bound for role, row in self.operands if (bound := row.bind(f)) is not None}
+        results = {role: bound for role, row in self.results if (bound := row.bind(f)) is not None}
+        return Bound(self, f, operands, results)
+
+    def attributes_of(self, f: Fields) -> dict[str, Any]:
+        if callable(self.attributes):
+            return dict(self.attributes(f))
+        return {name: _attribute(f, value) for name, value in self.attributes.items()}
+
+
+def _attribute(f: Fields, value: AttributeValue) -> Any:
+    if callable(value):
+        return value(f)
+    return getattr(f, value) if isinstance(value, str) else [getattr(f, name) for name in value]
+
+
+def flag(name: str) -> Callable[[Fields], bool]:
+    """An attribute that is a truth value."""
+    return lambda f: bool(getattr(f, name))
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A family applied to one command: operands and results by role."""
+
+    family: Family
+    fields: Fields
+    operands: dict[str, Operand]
+    results: dict[str, Operand]
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        return self.family.attributes_of(self.fields)
+
+    def shown(self) -> tuple[list[str], list[Operand]]:
+        """Roles and operands that belong to the listing."""
+        hidden = {role for role, row in self.family.operands if row.hidden}
+        roles = [role for role in self.operands if role not in hidden]
+        return roles, [self.operands[role] for role in roles]
+
+    def vendor_operands(self) -> list[Operand]:
+        """Operands as the vendor's listing shows them."""
+        return self._vendor(self.family.operands, self.operands)
+
+    def vendor_results(self) -> list[Operand]:
+        return self._vendor(self.family.results, self.results)
+
+    def _vendor(self, rows: tuple[tuple[str, Row], ...], bound: dict[str, Operand]) -> list[Operand]:
+        shown: list[Operand] = []
+        for role, row in rows:
+            if role not in bound or row.hidden:
+                continue
+            view = row.vendor(self.fields, bound[role]) if row.vendor else bound[role]
+            if view is not None:
+                shown.append(view)
+        return shown
+
+
+C = TypeVar("C", bound=type)
+
+FAMILIES: dict[str, Family] = {}
+"""Families by register name."""
+
+
+def family(name: str, registers: tuple[str, ...]) -> Callable[[C], C]:
+    """Class decorator: collect the rows of a declaration and make it the family of ``registers``."""
+
+    def declare(cls: C) -> C:
+        rows = [(role, row) for role, row in vars(cls).items() if isinstance(row, Row)]
+        made = Family(
+            name,
+            (cls.__doc__ or "").strip().split("\n")[0],
+            tuple((role, row) for role, row in rows if not row.is_result),
+            tuple((role, row) for role, row in rows if row.is_result),
+            vars(cls).get("attributes", {}),
+        )
+        for register in registers:
+            FAMILIES[register] = made
+        return cls
+
+    return declare

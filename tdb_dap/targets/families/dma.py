@@ -1,0 +1,253 @@
+"""Moves between memories: tensors, matrices and linear blocks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from tdb_dap.engine.dtypes import DType
+from tdb_dap.engine.geometry import Space
+from tdb_dap.engine.layouts import contiguous, strides_of
+from tdb_dap.engine.views import Layout, Operand, View
+from tdb_dap.targets.families.declaration import Row, VendorView, family, flag, operand, result_
+from tdb_dap.targets.families.fields import Fields
+
+COPY, TRANSPOSE, COLLECT, BROADCAST, DISTRIBUTE, BANK_COPY, BANK_BROADCAST = 0, 1, 2, 3, 4, 5, 6
+Shape4 = tuple[int, int, int, int]
+
+
+def data_type(f: Fields) -> DType:
+    return f.dma_dtype(f.src_data_format)
+
+
+def address(f: Fields, name: str) -> int:
+    """A device address of two fields; some tables call the low word ``h32`` and the high byte ``l8``."""
+    for low, high in (("l32", "h8"), ("l32", "h13"), ("h32", "l8")):
+        if f.has(f"{name}_{low}") and f.has(f"{name}_{high}"):
+            return f.number(f"{name}_{high}") << 32 | f.number(f"{name}_{low}")
+    raise AttributeError(f"this form has no address {name}")
+
+
+def lane_mask(f: Fields) -> int | None:
+    """Lanes that take part; None if all do."""
+    lanes = f.geometry.lanes
+    mask = f.localmem_mask_h32 << 32 | f.localmem_mask_l32
+    everything = (1 << lanes) - 1
+    return None if mask & everything == everything else mask
+
+
+def default_strides(f: Fields, space: Space, offset: int, shape: Shape4, dtype: DType) -> Shape4:
+    """Strides when the command gives none: aligned in local memory, dense elsewhere."""
+    if space is Space.LOCAL:
+        return strides_of(f.geometry, Layout.ALIGN_EU, offset, shape, dtype)
+    n, c, h, w = contiguous(shape)
+    return n, c, h, w
+
+
+def transfer(side: str, shape: Any, **details: Any) -> Row:
+    """A row for the source (``src``) or destination (``dst``) of a move."""
+
+    def where(f: Fields) -> tuple[Space, int]:
+        return f.geometry.locate(address(f, f"{side}_start_addr"))
+
+    def number(f: Fields) -> int:
+        return f.constant_value if side == "src" and filled(f) else 0
+
+    make = result_ if side == "dst" else operand
+    details.setdefault("dtype", data_type)
+    return make(side, shape, address=number, space=where, **details)
+
+
+def filled(f: Fields) -> bool:
+    """The source is a constant of the command."""
+    return bool(f.fill_constant_en)
+
+
+def _given_strides(f: Fields, side: str, shape: Shape4, last: int | None) -> Shape4:
+    if not f.stride_enable:
+        space, offset = f.geometry.locate(address(f, f"{side}_start_addr"))
+        return default_strides(f, space, offset, shape, data_type(f))
+    n, c, h, w = _four(f, side, "stride")
+    return n, c, h, w if last is None else last
+
+
+def _four(f: Fields, side: str, what: str) -> Shape4:
+    return (
+        getattr(f, f"{side}_n{what}"),
+        getattr(f, f"{side}_c{what}"),
+        getattr(f, f"{side}_h{what}"),
+        getattr(f, f"{side}_w{what}"),
+    )
+
+
+def _source_shape(f: Fields) -> Shape4:
+    n, c, h, w = _four(f, "src", "size")
+    return (n, 1, h, w) if f.sub == BROADCAST else (n, c, h, w)
+
+
+def _destination_shape(f: Fields) -> Shape4:
+    n, c, h, w = _four(f, "src", "size")
+    if f.sub == TRANSPOSE:
+        return c, n, h, w
+    if f.sub in (COLLECT, DISTRIBUTE):
+        return n, w, h, c
+    if f.sub == BROADCAST:
+        return n, f.dst_csize or c, h, w
+    return (n, c, h, w) if f.nchw_copy else _four(f, "dst", "size")
+
+
+def _is_strided(f: Fields) -> int | None:
+    """Only the plain copy has a column stride; elsewhere it is 1."""
+    return None if f.sub == COPY else 1
+
+
+def _as_listed(side: str) -> VendorView:
+    """The vendor's listing prints the stride fields even where the command does not use them."""
+
+    def listed(f: Fields, view: Operand) -> Operand:
+        if not isinstance(view, View):
+            return view
+        n, c, h, w = _four(f, side, "stride")
+        return replace(view, strides=(n, c, h, 1 if f.sub != COPY else w), lane_mask=None)
+
+    return listed
+
+
+def _move_attributes(f: Fields) -> dict[str, Any]:
+    found: dict[str, Any] = {} if filled(f) else {"decompress": bool(f.decompress_enable)}
+    mask = lane_mask(f)
+    if mask is not None:
+        found["lane_mask"] = hex(mask)
+    return found
+
+
+def _destination_mask(f: Fields) -> int | None:
+    """The mask acts on a local destination; a broadcast goes to all its lanes."""
+    return None if f.sub == BROADCAST else lane_mask(f)
+
+
+@family("dma.tensor", registers=("DMA_tensor",))
+class TensorMove:
+    """Copy of a tensor, element by element in n, c, h, w order; the shapes of source and destination may differ.
+
+    transpose: (n,c,h,w) to (c,n,h,w); collect, distribute: to (n,w,h,c); broadcast: one channel to many.
+    """
+
+    source = transfer(
+        "src",
+        _source_shape,
+        storage=lambda f: _side_layout(f, "src"),
+        constant=filled,
+        strides=lambda f: _given_strides(f, "src", _source_shape(f), _is_strided(f)),
+        vendor=_as_listed("src"),
+    )
+    destination = transfer(
+        "dst",
+        _destination_shape,
+        storage=lambda f: _side_layout(f, "dst"),
+        strides=lambda f: _given_strides(f, "dst", _destination_shape(f), _is_strided(f)),
+        lane_mask=_destination_mask,
+        vendor=_as_listed("dst"),
+    )
+    attributes = staticmethod(_move_attributes)
+
+
+def _side_layout(f: Fields, side: str) -> Layout:
+    space, _ = f.geometry.locate(address(f, f"{side}_start_addr"))
+    return Layout.STRIDE if space is Space.LOCAL else Layout.DMA_STRIDE
+
+
+def _is_local(f: Fields, side: str) -> bool:
+    return f.geometry.locate(address(f, f"{side}_start_addr"))[0] is Space.LOCAL
+
+
+def _is_store(f: Fields) -> bool:
+    return _is_local(f, "src")
+
+
+def _matrix_shape(f: Fields, side: str) -> tuple[int, ...]:
+    """Rows and columns; the side in DDR gives them, the local side is transposed if the command says so."""
+    dense = "dst" if _is_store(f) else "src"
+    height, width = getattr(f, f"{dense}_hsize"), getattr(f, f"{dense}_wsize")
+    if not _is_local(f, side):
+        return 1, 1, height, width
+    return (width, height) if f.sub == TRANSPOSE else (height, width)
+
+
+def _matrix_strides(f: Fields, side: str) -> tuple[int, ...]:
+    if _is_local(f, side):
+        return getattr(f, f"{side}_nstride"), getattr(f, f"{side}_cstride"), 0, 1
+    return 0, 0, getattr(f, f"{side}_hstride"), 1
+
+
+def _matrix_row(side: str) -> Row:
+    return transfer(
+        side,
+        lambda f: _matrix_shape(f, side),
+        storage=lambda f: Layout.DMA_MATRIX if _is_local(f, side) else Layout.DMA_STRIDE,
+        strides=lambda f: _matrix_strides(f, side),
+        width=lambda f: getattr(f, f"{side}_wsize") if _is_local(f, side) else 0,
+        lane_mask=lambda f: lane_mask(f) if side == "dst" else None,
+        **({"constant": filled} if side == "src" else {}),
+    )
+
+
+@family("dma.matrix", registers=("DMA_matrix",))
+class MatrixMove:
+    """Copy between a dense matrix in DDR and one cut into blocks of ``wsize`` columns, one lane each."""
+
+    source = _matrix_row("src")
+    destination = _matrix_row("dst")
+    attributes = staticmethod(_move_attributes)
+
+
+def _count(f: Fields) -> int:
+    return f.src_cstride
+
+
+def _linear_shape(f: Fields) -> tuple[int, ...]:
+    return (_count(f),)
+
+
+def _linear_destination(f: Fields) -> tuple[int, ...]:
+    return (1, f.dst_csize, 1, _count(f)) if f.sub == 1 else (_count(f),)
+
+
+@family("dma.general", registers=("DMA_general", "sDMA_general"))
+class LinearMove:
+    """Copy of consecutive elements; broadcast: to the same offset of ``dst_csize`` lanes."""
+
+    source = transfer("src", _linear_shape, storage=Layout.DMA_LINEAR, constant=filled, strides=lambda f: (1,))
+    destination = transfer(
+        "dst",
+        _linear_destination,
+        storage=Layout.DMA_LINEAR,
+        strides=lambda f: (0, 0, 0, 1) if f.sub == 1 else (1,),
+    )
+    attributes = staticmethod(_move_attributes)
+
+
+def _swapped(f: Fields) -> Shape4:
+    n, c, h, w = _four(f, "src", "size")
+    return n, w, h, c
+
+
+@family("dma.cw_transpose", registers=("DMA_cw_transpose",))
+class ChannelColumnSwap:
+    """(n, c, h, w) to (n, w, h, c)."""
+
+    source = transfer(
+        "src",
+        lambda f: _four(f, "src", "size"),
+        storage=lambda f: _side_layout(f, "src"),
+        constant=filled,
+        strides=lambda f: _given_strides(f, "src", _four(f, "src", "size"), 1),
+    )
+    destination = transfer(
+        "dst",
+        _swapped,
+        storage=lambda f: _side_layout(f, "dst"),
+        strides=lambda f: _given_strides(f, "dst", _swapped(f), 1),
+        lane_mask=lane_mask,
+    )
+    attributes: ClassVar = {"decompress": flag("decompress_enable")}

@@ -1,0 +1,146 @@
+"""Moves whose elements are chosen by an index, a mask or their value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from tdb_dap.engine.dtypes import UI32, DType
+from tdb_dap.engine.geometry import Space
+from tdb_dap.engine.views import Layout, Operand, View
+from tdb_dap.targets.families.declaration import Row, VendorView, constant, family, operand, result_
+from tdb_dap.targets.families.dma import Shape4, address, data_type, default_strides
+from tdb_dap.targets.families.fields import Fields
+
+
+def _channels(f: Fields) -> int:
+    """A source or index of one channel is used for all."""
+    return max(f.src_csize, f.index_csize)
+
+
+def _source(f: Fields) -> Shape4:
+    return 1, f.src_csize, f.src_hsize, f.src_wsize
+
+
+def _gathered(f: Fields) -> Shape4:
+    return 1, _channels(f), f.src_hsize if f.nchw_copy else f.dst_hsize, f.src_wsize
+
+
+def _gather_index(f: Fields) -> Shape4:
+    return 1, f.index_csize, _gathered(f)[2], 1
+
+
+def _scattered(f: Fields) -> Shape4:
+    return 1, _channels(f), f.dst_hsize, f.src_wsize
+
+
+def _scatter_index(f: Fields) -> Shape4:
+    return 1, f.index_csize, f.src_hsize, 1
+
+
+def _locate(f: Fields, name: str) -> tuple[Space, int]:
+    return f.geometry.locate(address(f, f"{name}_start_addr"))
+
+
+def _row(name: str, shape: Any, is_result: bool = False, **details: Any) -> Row:
+    """Source, destination, index or mask: strides of channel and row; dense or aligned if the command gives none."""
+
+    def strides(f: Fields) -> Shape4:
+        if f.stride_enable:
+            return 0, getattr(f, f"{name}_cstride"), getattr(f, f"{name}_hstride"), 1
+        space, offset = _locate(f, name)
+        return default_strides(f, space, offset, shape(f), UI32 if name == "index" else data_type(f))
+
+    details.setdefault("dtype", UI32 if name == "index" else data_type)
+    details.setdefault("strides", strides)
+    if not is_result:
+        details["constant"] = False
+    make = result_ if is_result else operand
+    return make(name, shape, Layout.STRIDE, address=lambda f: 0, space=lambda f: _locate(f, name), **details)
+
+
+def _listed(name: str, shape: Callable[[Fields], Shape4] | None = None) -> VendorView:
+    """The vendor's listing prints the stride fields even where the command does not use them.
+
+    ``shape``: what it prints for the shape, where that is wrong, too.
+    """
+
+    def listed(f: Fields, view: Operand) -> Operand:
+        if not isinstance(view, View):
+            return view
+        strides = (0, getattr(f, f"{name}_cstride"), getattr(f, f"{name}_hstride"), 1)
+        return replace(view, shape=shape(f) if shape else view.shape, strides=strides)
+
+    return listed
+
+
+@family("dma.gather", registers=("DMA_gather",))
+class IndexedLoad:
+    """destination[c, i, :] = source[c, index[c, i] - start, :], or the constant where the index is out of range."""
+
+    source = _row("src", _source, vendor=_listed("src"))
+    index = _row("index", _gather_index, vendor=_listed("index"))
+    destination = _row("dst", _gathered, True, vendor=_listed("dst"))
+
+    @staticmethod
+    def attributes(f: Fields) -> dict[str, Any]:
+        return {"const": constant(f.constant_value, data_type(f)).value}
+
+
+@family("dma.scatter", registers=("DMA_scatter",))
+class IndexedStore:
+    """destination[c, index[c, i] - start, :] = source[c, i, :]; an index out of range is ignored."""
+
+    source = _row("src", _source, vendor=_listed("src"))
+    index = _row("index", _scatter_index, vendor=_listed("index", lambda f: (1, f.index_csize, f.dst_hsize, 1)))
+    old = _row("dst", _scattered, hidden=True)
+    destination = _row("dst", _scattered, True, vendor=_listed("dst"))
+
+
+def _whole(f: Fields) -> Shape4:
+    return f.src_nsize, f.src_csize, f.src_hsize, f.src_wsize
+
+
+def _given_or_default(name: str) -> Any:
+    def strides(f: Fields) -> Shape4:
+        if name == "src" and f.stride_enable:
+            return f.src_nstride, f.src_cstride, f.src_hstride, f.src_wstride
+        space, offset = _locate(f, name)
+        dtype = data_type(f) if name == "src" else f.dma_dtype(f.mask_data_format)
+        return default_strides(f, space, offset, _whole(f), dtype)
+
+    return strides
+
+
+def _compacted(f: Fields) -> tuple[int, ...]:
+    """At most every element is written, one after another."""
+    n, c, h, w = _whole(f)
+    return (n * c * h * w,)
+
+
+def _index_type(f: Fields) -> DType:
+    return f.dma_dtype(f.index_data_format)
+
+
+@family("dma.masked_select", registers=("DMA_masked_select", "sDMA_masked_select"))
+class MaskedSelect:
+    """The elements of the source whose mask is not zero, one after another in n, c, h, w order."""
+
+    source = _row("src", _whole, strides=_given_or_default("src"))
+    mask = _row("mask", _whole, strides=_given_or_default("mask"), dtype=lambda f: f.dma_dtype(f.mask_data_format))
+    old = _row("dst", _compacted, strides=lambda f: (1,), hidden=True)
+    destination = _row("dst", _compacted, True, strides=lambda f: (1,))
+
+
+@family("dma.nonzero", registers=("DMA_nonzero", "sDMA_nonzero"))
+class NonZero:
+    """Linear indices of the non-zero elements plus a base, one after another."""
+
+    source = _row("src", _whole, strides=_given_or_default("src"))
+    old = _row("dst", _compacted, strides=lambda f: (1,), hidden=True, dtype=_index_type)
+    destination = _row("dst", _compacted, True, strides=lambda f: (1,), dtype=_index_type)
+
+    @staticmethod
+    def attributes(f: Fields) -> dict[str, Any]:
+        return {"decompress": bool(f.decompress_enable), "base": f.dst_nstride}

@@ -1,0 +1,81 @@
+"""Fields of one command under the names that all chips share."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+
+from tdb_dap.engine.dtypes import BF16, F16, F32, I8, I16, I32, SI8, SI16, SI32, UI8, UI16, UI32, DType
+from tdb_dap.engine.geometry import Geometry
+from tdb_dap.errors import NotSimulated
+
+# Fields that short forms and some chips leave out; absent means zero there.
+_OPTIONAL = re.compile(
+    r"(opd\d_(str|sign|const|prec)|res0_str|left_tran|res_add|kernel_rotate|relu|rq|sym_range|pad_mode"
+    r"|opd0_[xy]_ins0|opd1_[xy]_ins0|opd0_(up|dn|lf|rt)_pad|tsk_opd_num|start_pos)$"
+)
+
+_SIGNED = {0: SI8, 3: SI16, 4: SI32}
+_UNSIGNED = {0: UI8, 3: UI16, 4: UI32}
+_UNTYPED = {0: I8, 3: I16, 4: I32}
+_FLOAT = {1: F16, 2: F32, 5: BF16}
+
+
+@lru_cache(maxsize=4096)
+def shared_name(field: str) -> str:
+    """The name that families use for a field: prefixes of later chips and remarks in brackets dropped."""
+    field = re.sub(r"（(.*)）|\((.*)\)", "", field)
+    return re.sub(r"^(opt|short)_", "", field)
+
+
+class Fields:
+    """Attribute access to the fields of one command, with the chip's geometry.
+
+    A field that the form does not have reads as zero if it is optional, else AttributeError: a misspelt name must
+    not decode as zero.
+    """
+
+    __slots__ = ("_values", "core", "geometry", "sub")
+
+    def __init__(self, values: Mapping[str, int], sub: int, geometry: Geometry, core: int) -> None:
+        self._values = {shared_name(name): value for name, value in values.items()}
+        self.sub = sub
+        self.geometry = geometry
+        self.core = core
+
+    def __getattr__(self, name: str) -> int:
+        try:
+            return self._values[name]
+        except KeyError:
+            if _OPTIONAL.match(name):
+                return 0
+            raise AttributeError(f"this form has no field {name}") from None
+
+    def number(self, name: str) -> int:
+        """A field whose name is made up."""
+        value: int = getattr(self, name)
+        return value
+
+    def has(self, name: str) -> bool:
+        return name in self._values
+
+    def four(self, prefix: str, suffix: str = "") -> tuple[int, int, int, int]:
+        """The fields ``{prefix}_n{suffix}`` .. ``{prefix}_w{suffix}``; one that the form lacks reads as 1."""
+        values = self._values
+        n, c, h, w = (values.get(f"{prefix}_{axis}{suffix}", 1) for axis in "nchw")
+        return n, c, h, w
+
+    def tiu_dtype(self, precision: int, signed: int) -> DType:
+        """Number format of a TIU operand: precision code and sign bit."""
+        found = _FLOAT.get(precision) or (_SIGNED if signed else _UNSIGNED).get(precision)
+        if found is None:
+            raise NotSimulated(f"operands of precision code {precision} are not supported yet")
+        return found
+
+    def dma_dtype(self, code: int) -> DType:
+        """Number format of a DMA command; integers carry no sign."""
+        found = _FLOAT.get(code) or _UNTYPED.get(code)
+        if found is None:
+            raise NotSimulated(f"DMA data of format code {code} are not supported yet")
+        return found

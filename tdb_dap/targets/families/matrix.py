@@ -1,0 +1,137 @@
+"""Matrix multiplication."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import ClassVar
+
+from tdb_dap.engine.dtypes import F32, SI8, SI16, DType
+from tdb_dap.engine.views import Layout, Operand, View
+from tdb_dap.targets.families.convolution import is_float
+from tdb_dap.targets.families.declaration import family, flag, operand, result_
+from tdb_dap.targets.families.fields import Fields
+
+NN, NT, TT = 4, 5, 6
+
+
+def left_rows(f: Fields) -> int:
+    return f.opd0_n
+
+
+def left_columns(f: Fields) -> int:
+    """The last lane of the left matrix holds opd1_w columns instead of opd0_w."""
+    return f.opd0_w * (f.opd0_c - 1) + f.opd1_w
+
+
+def columns(f: Fields) -> int:
+    return f.res0_c * f.res0_w
+
+
+def inner(f: Fields) -> int:
+    return left_rows(f) if f.left_tran else left_columns(f)
+
+
+def rows(f: Fields) -> int:
+    return left_columns(f) if f.left_tran else left_rows(f)
+
+
+def _third_dtype(f: Fields) -> DType:
+    if is_float(f):
+        return F32
+    return SI16 if f.sub in (2, 3) else SI8
+
+
+def _has_third(f: Fields) -> bool:
+    return is_float(f) or f.sub in (2, 3) or f.res0_prec == 4
+
+
+@family("mm", registers=("sMM", "MM"))
+class MatrixMultiply:
+    """result = left x right (+ bias row) (+ old); ``l_trans`` swaps rows and columns of the left operand.
+
+    Matrices are cut into blocks of columns, one lane each. With 8-bit data the third operand is not used by the
+    plain form.
+    """
+
+    left = operand(
+        "opd0", lambda f: (left_rows(f), left_columns(f)), Layout.MATRIX, width="opd0_w", constant="opd0_const"
+    )
+    right = operand(
+        "opd1",
+        lambda f: (inner(f), columns(f)),
+        Layout.MATRIX,
+        dtype="opd0_prec",
+        sign="opd1_sign",
+        width="res0_w",
+        constant=False,
+    )
+    bias = operand(
+        "opd2", lambda f: (1, columns(f)), Layout.MATRIX, dtype=_third_dtype, width="res0_w", when=_has_third
+    )
+    old = operand(
+        "res0",
+        lambda f: (rows(f), columns(f)),
+        Layout.MATRIX,
+        width="res0_w",
+        sign=1,
+        constant=False,
+        hidden=True,
+        when=flag("res_add"),
+    )
+    result = result_("res0", lambda f: (rows(f), columns(f)), Layout.MATRIX, width="res0_w", sign=1)
+
+    @staticmethod
+    def attributes(f: Fields) -> dict[str, int | bool]:
+        found: dict[str, int | bool] = {"l_trans": bool(f.left_tran), "res_add": bool(f.res_add)}
+        if f.sub in (2, 3):
+            found["shift"] = f.opd3_addr
+        return found
+
+
+def left_shape(f: Fields) -> tuple[int, int]:
+    """Rows and columns of the left operand as it is stored."""
+    if f.sub == TT:
+        return f.opd1_w, f.res0_w
+    return f.res0_c, f.opd1_c if f.sub == NN else f.opd1_w
+
+
+def right_shape(f: Fields) -> tuple[int, int]:
+    """Rows and columns of the right operand as it is stored."""
+    return (f.res0_c if f.sub == TT else f.opd1_c), f.opd1_w
+
+
+def _left_as_listed(f: Fields, view: Operand) -> Operand:
+    """The vendor's listing takes the product of the tt form for the plain one, not its transpose."""
+    return replace(view, shape=(f.opd1_w, f.res0_c)) if f.sub == TT and isinstance(view, View) else view
+
+
+def _zero_shape(f: Fields) -> tuple[int, int, int, int]:
+    return (1, f.res0_c, 1, 1) if f.sub == TT else (1, f.geometry.lanes, 1, f.res0_w)
+
+
+@family("mm2", registers=("sMM2", "MM2"))
+class MatrixMultiply2:
+    """Matrices with rows on lanes: nn: left x right; nt: left x right^T; tt: right x left, the transposed product.
+
+    8-bit data: the zero point is subtracted from the right operand, a constant or one number per result column
+    (tt: row). The row of zero points is the same on all lanes.
+    """
+
+    left = operand("opd0", left_shape, Layout.MATRIX2, vendor=_left_as_listed)
+    right = operand("opd1", right_shape, Layout.MATRIX2, dtype="opd0_prec", sign="opd1_sign")
+    zero_point = operand(
+        "opd2",
+        _zero_shape,
+        lambda f: Layout.COMPACT if f.sub == TT else Layout.ALIGN_EU,
+        dtype=lambda f: f.tiu_dtype(0, f.opd1_sign),
+        when=lambda f: not is_float(f),
+    )
+    old = operand(
+        "res0", ("res0_c", "res0_w"), Layout.MATRIX2, sign=1, constant=False, hidden=True, when=flag("res_add")
+    )
+    result = result_("res0", ("res0_c", "res0_w"), Layout.MATRIX2, sign=1)
+    attributes: ClassVar = {
+        "l_trans": lambda f: f.sub == TT,
+        "r_trans": lambda f: f.sub in (NT, TT),
+        "res_add": flag("res_add"),
+    }

@@ -1,0 +1,62 @@
+"""Pooling and depthwise convolution, over fixed windows or boxes of a table."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from tdb_dap.engine.dtypes import SI16, SI32, DType
+from tdb_dap.engine.views import Layout
+from tdb_dap.targets.families.convolution import WINDOW, is_float
+from tdb_dap.targets.families.declaration import family, operand, result_
+from tdb_dap.targets.families.fields import Fields
+
+DEPTHWISE, AVERAGE, DEPTHWISE_RELU, MINIMUM, MAXIMUM = 0, 1, 2, 3, 4
+BOX_DEPTHWISE, BOX_AVERAGE, BOX_MAXIMUM = 5, 6, 7
+_WITH_KERNEL = (DEPTHWISE, AVERAGE, DEPTHWISE_RELU, BOX_DEPTHWISE, BOX_AVERAGE)
+_WITH_BIAS = (DEPTHWISE, DEPTHWISE_RELU)
+
+
+def signed_byte(value: int) -> int:
+    """The low byte of ``value`` as a signed number."""
+    return ((value & 0xFF) ^ 0x80) - 0x80
+
+
+def _sign(f: Fields) -> int:
+    if f.sub in (DEPTHWISE, DEPTHWISE_RELU):
+        return f.opd0_sign or f.opd1_sign or f.opd2_sign
+    return f.opd0_sign
+
+
+def _bias_dtype(f: Fields) -> DType:
+    return f.tiu_dtype(f.opd0_prec, 0) if is_float(f) else SI32
+
+
+@family("pord", registers=("sPorD", "PorD"))
+class Pooling:
+    """Window functions per channel.
+
+    depthwise: result = bias + sum over taps of input * kernel; average: the same with one constant weight;
+    maximum, minimum: over the taps. Box forms take the window's corner per result column from a table (x, y, ...).
+    """
+
+    input = operand("opd0", ("res0_n", "res0_c", "opd0_h", "opd0_w"), constant=False)
+    kernel = operand(
+        "opd1",
+        (1, "res0_c", "opd1_h", "opd1_w"),
+        Layout.COMPACT,
+        dtype="opd0_prec",
+        sign=lambda f: f.opd1_sign and f.sub != AVERAGE,
+        when=lambda f: f.sub in _WITH_KERNEL,
+        vendor=lambda f, view: None if f.sub in (AVERAGE, BOX_AVERAGE) else view,
+    )
+    bias = operand("opd2", (1, "res0_c", 1, 1), Layout.COMPACT, dtype=_bias_dtype, when=lambda f: f.sub in _WITH_BIAS)
+    pad_value = operand(
+        "opd3", (1, "res0_c", 1, 2), Layout.COMPACT, dtype="opd0_prec", sign="opd0_sign", when=lambda f: f.sub < 5
+    )
+    boxes = operand("opd3", (1, "res0_w", 1, 4), Layout.COMPACT, dtype=SI16, constant=False, when=lambda f: f.sub >= 5)
+    result = result_(sign=_sign)
+    attributes: ClassVar = {
+        **WINDOW,
+        "round_mode": "opd2_n_str",
+        "shift": lambda f: signed_byte(f.res1_addr),
+    }

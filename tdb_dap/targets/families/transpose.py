@@ -1,0 +1,78 @@
+"""Transposition, copies and broadcasts inside the local memory."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tdb_dap.engine.dtypes import DType
+from tdb_dap.engine.geometry import Space
+from tdb_dap.engine.layouts import strides_of
+from tdb_dap.engine.views import Layout, Operand, View
+from tdb_dap.targets.families.declaration import family, operand, result_
+from tdb_dap.targets.families.fields import Fields
+
+LANE_TO_WIDTH, WIDTH_TO_LANE, COPY, LANE_BROADCAST, STATIC_BROADCAST, STATIC_DISTRIBUTE = 0, 1, 2, 3, 4, 5
+
+
+def _source_shape(f: Fields) -> tuple[int, int, int, int]:
+    n, c, h, w = f.four("res0")
+    if f.sub in (LANE_TO_WIDTH, WIDTH_TO_LANE):
+        return n, w, h, c
+    if f.sub == LANE_BROADCAST:
+        return n, 1, h, w
+    if f.sub == STATIC_BROADCAST:
+        return 1, c, 1, w
+    return (1, c, 1, 1) if f.sub == STATIC_DISTRIBUTE else (n, c, h, w)
+
+
+def _source_strides(f: Fields) -> tuple[int, ...] | None:
+    return {STATIC_BROADCAST: (0, 0, 0, 1), STATIC_DISTRIBUTE: (0, 1, 0, 0)}.get(f.sub)
+
+
+def _result_shape(f: Fields) -> tuple[int, int, int, int]:
+    n, c, h, w = f.four("res0")
+    return {STATIC_BROADCAST: (1, c, 1, w), STATIC_DISTRIBUTE: (1, c, 1, 1)}.get(f.sub, (n, c, h, w))
+
+
+def _dtype(f: Fields) -> DType:
+    return f.dma_dtype(f.res0_prec)
+
+
+def _result_as_listed(f: Fields, view: Operand) -> Operand:
+    """The vendor's listing shows the aligned layout where rows are aligned one by one."""
+    if f.sub != WIDTH_TO_LANE or not isinstance(view, View):
+        return view
+    n, c, h, w = view.shape
+    aligned = strides_of(f.geometry, Layout.ALIGN_EU, view.address, (n, c, h, w), view.dtype)
+    return replace(view, layout=Layout.ALIGN_EU, strides=aligned)
+
+
+def _as_listed(f: Fields, view: Operand) -> Operand:
+    if isinstance(view, View) and view.space is Space.STATIC:
+        return replace(view, strides=None)
+    return view
+
+
+@family("tsbc", registers=("sTRANS&sBC", "TRANS&BC", "sCW&sBC", "CW&BC"))
+class TransposeBroadcast:
+    """cw, wc: swap channels and columns; l_copy: copy; l_bc: one lane to all; s_bc, s_distribute: static memory.
+
+    s_bc repeats one row of static memory on every lane; s_distribute gives lane i its word i.
+    """
+
+    input = operand(
+        "opd0",
+        _source_shape,
+        lambda f: Layout.ALIGN_LINE if f.sub == LANE_TO_WIDTH else Layout.ALIGN_EU,
+        dtype=_dtype,
+        constant=False,
+        strides=_source_strides,
+        vendor=_as_listed,
+    )
+    result = result_(
+        "res0",
+        _result_shape,
+        lambda f: {WIDTH_TO_LANE: Layout.ALIGN_LINE, STATIC_DISTRIBUTE: Layout.COMPACT}.get(f.sub, Layout.ALIGN_EU),
+        dtype=_dtype,
+        vendor=_result_as_listed,
+    )

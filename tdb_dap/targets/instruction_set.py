@@ -1,0 +1,166 @@
+"""Encodings as data: how a stream of bytes becomes commands, and a command its fields.
+
+A table (``isa/<chip>.json``) lists, per engine, the head fields that select an instruction, and per register layout
+the fields (name, bit, width). Nothing here knows what a field means.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import resources
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tdb_dap.errors import BadInput
+
+Field = tuple[str, int, int]
+"""Name, first bit, width in bits."""
+
+_RESERVED = re.compile(r"(rsvd|reserved?|Reserved)\d*$")
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """One instruction form: what the head fields select.
+
+    ``register``: name of the register layout; ``mnemonic``: text such as ``conv.normal``; ``sub``: its sub type.
+    """
+
+    engine: str
+    register: str
+    mnemonic: str
+    kind: int
+    sub: int
+    bits: int
+    fields: tuple[Field, ...]
+
+    @property
+    def size(self) -> int:
+        """Bytes of the descriptor."""
+        return -(-self.bits // 8)
+
+    @cached_property
+    def by_name(self) -> dict[str, Field]:
+        return {field[0]: field for field in self.fields}
+
+    def decode(self, descriptor: bytes) -> dict[str, int]:
+        """Every named field of one descriptor; reserved bits are left out."""
+        word = int.from_bytes(descriptor, "little")
+        return {
+            name: (word >> bit) & ((1 << width) - 1) for name, bit, width in self.fields if not _RESERVED.match(name)
+        }
+
+    def encode(self, descriptor: bytes, **values: int) -> bytes:
+        """``descriptor`` with the named fields replaced; KeyError for a field that does not exist."""
+        word = int.from_bytes(descriptor, "little")
+        for name, value in values.items():
+            _, bit, width = self.by_name[name]
+            word &= ~(((1 << width) - 1) << bit)
+            word |= (value & ((1 << width) - 1)) << bit
+        return word.to_bytes(self.size, "little")
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """Head bits to instruction: ``table[head & mask]`` is an index into the instruction list."""
+
+    mask: int
+    table: dict[int, int]
+
+
+class InstructionSet:
+    """All instructions of one chip."""
+
+    def __init__(self, table: dict[str, Any]) -> None:
+        self.chip: str = table["chip"]
+        self.instructions: list[Instruction] = []
+        self._lookups: dict[str, Lookup] = {}
+        for engine, description in table["engines"].items():
+            self._add_engine(engine, description, table["regs"], table["layouts"])
+
+    @classmethod
+    def load(cls, chip: str) -> InstructionSet:
+        """The table that comes with the package for ``chip`` (lower case)."""
+        text = resources.files("tdb_dap.targets").joinpath(f"isa/{chip}.json").read_text("utf-8")
+        return cls(json.loads(text))
+
+    def _add_engine(
+        self, engine: str, description: dict[str, Any], registers: dict[str, Any], layouts: dict[str, Any]
+    ) -> None:
+        head: dict[str, tuple[int, int]] = {name: (bit, width) for name, bit, width in description["head"]}
+        positions = [head[name] for name in description["key"]]
+        short_bit, mask = positions[0][0], 0
+        for bit, width in positions:
+            mask |= ((1 << width) - 1) << bit
+        table: dict[int, int] = {}
+        for short, kind, sub, register, mnemonic in description["index"]:
+            form = registers[register]
+            name = re.sub(r"（.*", "", register).strip()
+            instruction = Instruction(
+                engine,
+                name,
+                mnemonic or f"{name.lower()}.{sub}",
+                kind,
+                sub,
+                form["bits"],
+                tuple((field, bit, width) for field, bit, width in layouts[form["layout"]]),
+            )
+            key = sum(value << bit for value, (bit, _) in zip((short, kind, sub), positions, strict=True))
+            table[key] = len(self.instructions)
+            if "SYS" in name.upper():
+                # System commands have no short form: the bit belongs to other data.
+                table.setdefault(key ^ (1 << short_bit), len(self.instructions))
+            self.instructions.append(instruction)
+        self._lookups[engine] = Lookup(mask, table)
+
+    def split(
+        self, engine: str, stream: NDArray[np.uint8], count: int, what: str
+    ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Cut a stream into ``count`` commands: byte offsets and instruction indices.
+
+        ``what`` names the stream in errors. BadInput on an unknown head, a stream that is too short, or bytes other
+        than zero behind the last command.
+        """
+        lookup = self._lookups[engine]
+        mask, get = lookup.mask, lookup.table.get
+        sizes = [instruction.size for instruction in self.instructions]
+        data = stream.tobytes()
+        offsets, kinds = np.empty(count, np.int64), np.empty(count, np.int32)
+        offset = 0
+        for i in range(count):
+            index = get(int.from_bytes(data[offset : offset + 8], "little") & mask)
+            if index is None or offset + sizes[index] > len(data):
+                raise BadInput(self._trouble(data, offset, engine, what, i, count))
+            offsets[i], kinds[i] = offset, index
+            offset += sizes[index]
+        if any(data[offset:]):
+            raise BadInput(
+                f"{what}: {len(data) - offset:,} bytes behind the last of {count:,} commands are not zero; "
+                f"is the chip in the file right? (decoded as {self.chip})"
+            )
+        return offsets, kinds
+
+    def _trouble(self, data: bytes, offset: int, engine: str, what: str, i: int, count: int) -> str:
+        if offset + 8 > len(data):
+            return f"{what}: ends at byte {len(data):,} after {i:,} of {count:,} commands; copy or compile it again"
+        head = data[offset : offset + 8].hex()
+        return (
+            f"{what}: unknown {engine.upper()} command head {head} at byte {offset:,} of {len(data):,} "
+            f"(command {i + 1:,} of {count:,}); is this a model for another chip? (decoded as {self.chip})"
+        )
+
+
+def column(data: NDArray[np.uint8], offsets: NDArray[np.int64], field: Field) -> NDArray[np.int64]:
+    """One field of many commands at once: int64, one value per offset. Fields of up to 57 bits."""
+    _, bit, width = field
+    first = offsets + bit // 8
+    count = (bit % 8 + width + 7) // 8
+    words = np.zeros(offsets.size, np.uint64)
+    for i in range(count):
+        words |= data[first + i].astype(np.uint64) << np.uint64(8 * i)
+    return ((words >> np.uint64(bit % 8)) & np.uint64((1 << width) - 1)).astype(np.int64)

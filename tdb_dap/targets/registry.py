@@ -1,0 +1,19 @@
+"""The chips known, by the name that a bmodel carries."""
+
+from __future__ import annotations
+
+from tdb_dap.engine.target import Target
+from tdb_dap.errors import BadInput
+
+
+def target_for(chip: str, file: str) -> Target:
+    """The target of a chip name; BadInput names ``file`` and the chips that are known."""
+    from tdb_dap.targets.bm1684x import BM1684X
+
+    known: dict[str, Target] = {BM1684X.name: BM1684X}
+    if chip not in known:
+        raise BadInput(
+            f"{file}: the model is for the chip {chip or '(none)'!r}, which is not supported yet; "
+            f"supported: {', '.join(known)}"
+        )
+    return known[chip]

@@ -1,0 +1,207 @@
+"""Element-wise arithmetic. Source of every rule: lockstep and fuzzing against the vendor's simulator."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tdb_dap.engine.dtypes import F16, SI8, SI16, SI32, UI8, UI16, UI32, Array, DType
+from tdb_dap.errors import NotSimulated
+from tdb_dap.targets.families import arithmetic as op
+from tdb_dap.targets.semantics import float32
+from tdb_dap.targets.semantics.integers import saturate, shift
+from tdb_dap.targets.semantics.registry import Operation, Value, semantics
+from tdb_dap.targets.semantics.rounding import convert
+
+
+@semantics("arith", op.COPY, op.COPY_BATCH)
+def copy(x: Operation) -> Array:
+    """result = left, bit by bit; copyMb repeats batch 0."""
+    return x["left"].bits
+
+
+@semantics("arith", op.CAST)
+def cast(x: Operation) -> Array:
+    """result = left converted by round mode; see ``rounding.convert``."""
+    return convert(x["left"].bits, x["left"].dtype, x.dtype, x.fields.opd2_n_str)
+
+
+@semantics("arith", op.NOT)
+def invert(x: Operation) -> Array:
+    """result = ~left."""
+    return ~x["left"].bits
+
+
+@semantics("arith", op.AND, op.OR, op.XOR)
+def bitwise(x: Operation) -> Array:
+    """and, or, xor of the stored words."""
+    function = {op.AND: np.bitwise_and, op.OR: np.bitwise_or, op.XOR: np.bitwise_xor}[x.fields.sub]
+    return function(x["left"].bits, x["right"].bits).astype(x.dtype.bits_dtype)
+
+
+@semantics("arith", op.ABSOLUTE)
+def absolute(x: Operation) -> Array:
+    """result = |left|; the sign bit of floats is cleared, nothing is flushed."""
+    left = x["left"]
+    if left.dtype.is_float:
+        return x.dtype.encode(np.abs(left.numbers))
+    return x.dtype.encode(np.abs(left.numbers.astype(np.int64)))
+
+
+@semantics("arith", op.LEADING_ZEROS, op.LEADING_ONES)
+def count_leading(x: Operation) -> Array:
+    """Number of leading zeros (ones) of the word."""
+    left = x["left"]
+    width = 8 * left.dtype.itemsize
+    words = left.bits.astype(np.int64)
+    if x.fields.sub == op.LEADING_ONES:
+        words = ~words & ((1 << width) - 1)
+    top = np.where(words > 0, np.floor(np.log2(np.maximum(words, 1).astype(np.float64))).astype(np.int64) + 1, 0)
+    return x.dtype.encode(width - top)
+
+
+def conditions(left: Value, right: Value) -> tuple[Array, Array, Array]:
+    """(greater, equal, less) of two operands.
+
+    Floats: equal means the same bits; greater is a > b as numbers (float32 and bf16 subnormals as zero); less is what
+    is neither "not less" nor equal, so NaN against anything else is less and +0 against -0 is none of the three.
+    """
+    if left.dtype.is_float:
+        equal = left.bits == right.bits
+        a = float32.operand(left.numbers, left.dtype)
+        b = float32.operand(right.numbers, right.dtype)
+    else:
+        a, b = left.numbers.astype(np.int64), right.numbers.astype(np.int64)
+        equal = a == b
+    return (a > b) & ~equal, equal, ~(a >= b) & ~equal
+
+
+@semantics("arith", op.SELECT_GREATER, op.SELECT_EQUAL, op.SELECT_LESS)
+def select(x: Operation) -> Array:
+    """condition(left, right) ? third : 0."""
+    greater, equal, less = conditions(x["left"], x["right"])
+    chosen = {op.SELECT_GREATER: greater, op.SELECT_EQUAL: equal, op.SELECT_LESS: less}[x.fields.sub]
+    zero = np.zeros(1, x.dtype.bits_dtype)
+    return np.where(chosen, x["third"].bits.astype(x.dtype.bits_dtype), zero)
+
+
+@semantics("arith", op.MUL, op.ADD, op.SUB, op.MAX, op.MIN, op.DIVIDE, op.DISTANCE, op.MAC)
+@semantics("arith", op.ADD_SATURATE, op.SUB_SATURATE, op.MUL_SATURATE)
+def calculate(x: Operation) -> Array:
+    """Arithmetic of two operands.
+
+    Floats: one operation in float32, rounded to the result format. Integers: exact; with a third operand shifted by it
+    (negative: right, rounded by mode); wrapped, or saturated in the saturating forms.
+    """
+    if x["left"].dtype.is_float:
+        old = x["old"].numbers if x.fields.sub == op.MAC else None
+        return x.dtype.encode(floats(x.fields.sub, x["left"], x["right"], x.fields.opd2_n_str, old))
+    return _integers(x)
+
+
+def floats(sub: int, left: Value, right: Value, steps_field: int = 0, old: Array | None = None) -> Array:
+    """One float operation on widened numbers; the result is not yet rounded to its format.
+
+    max: a > b ? a : b; min: a >= b ? b : a, flushed except f16. mac: old + round(a * b).
+    """
+    dtype = left.dtype
+    a, b = np.broadcast_arrays(float32.operand(left.numbers, dtype), float32.operand(right.numbers, dtype))
+    if sub == op.MUL:
+        return float32.product_in(a, b, dtype)
+    if sub == op.ADD:
+        return float32.add(a, b)
+    if sub == op.SUB:
+        return float32.subtract(a, b)
+    if sub in (op.MAX, op.MIN):
+        # Operands keep their subnormals until the end: which one is chosen depends on the flushed numbers.
+        whole_a, whole_b = np.broadcast_arrays(left.numbers, right.numbers)
+        chosen = np.where(a > b, whole_a, whole_b) if sub == op.MAX else np.where(a >= b, whole_b, whole_a)
+        return chosen if dtype is F16 else float32.flush(chosen)
+    if sub == op.DIVIDE:
+        wide_a, wide_b = np.broadcast_arrays(left.numbers, right.numbers)
+        return float32.divide(wide_a, wide_b, steps_field + 1, dtype)
+    if sub == op.DISTANCE:
+        return np.abs(float32.subtract(a, b))
+    if sub == op.MAC and old is not None:
+        return float32.add(float32.operand(old, dtype), float32.product_in(a, b, dtype))
+    raise NotSimulated(f"operation {sub} on {dtype} is not defined")
+
+
+def _integers(x: Operation) -> Array:
+    sub, dtype = x.fields.sub, x.dtype
+    a, b = x["left"].numbers.astype(np.int64), x["right"].numbers.astype(np.int64)
+    mode = x.fields.opd2_n_str
+    if sub == op.MAC:
+        return _multiply_accumulate(x, a, b, mode)
+    total = integer_operation(sub, a, b)
+    third = x.get("third")
+    if third is not None and sub not in (op.MAX, op.MIN):
+        total = shift(total, third.numbers, mode)
+    if sub in (op.ADD_SATURATE, op.SUB_SATURATE, op.MUL_SATURATE):
+        total = saturate(total, saturation_range(x))
+    return dtype.encode(total)
+
+
+def integer_operation(sub: int, a: Array, b: Array) -> Array:
+    """One exact integer operation in int64."""
+    if sub in (op.MUL, op.MUL_SATURATE):
+        return a * b
+    if sub in (op.ADD, op.ADD_SATURATE):
+        return a + b
+    if sub in (op.SUB, op.SUB_SATURATE):
+        return a - b
+    if sub == op.MAX:
+        return np.maximum(a, b)
+    if sub == op.MIN:
+        return np.minimum(a, b)
+    raise NotSimulated(f"operation {sub} on integers is not defined")
+
+
+def saturation_range(x: Operation) -> DType:
+    """The result's width; signed if an operand is, and always for differences."""
+    signed = x["left"].dtype.kind == "i" or x["right"].dtype.kind == "i" or x.fields.sub == op.SUB_SATURATE
+    return ({1: SI8, 2: SI16, 4: SI32} if signed else {1: UI8, 2: UI16, 4: UI32})[x.dtype.itemsize]
+
+
+def _multiply_accumulate(x: Operation, a: Array, b: Array, mode: int) -> Array:
+    """(a*b + (old << low byte)) >> high byte of the third operand, rounded; i8 into i16 saturates."""
+    amounts = x["third"].bits.astype(np.int64)
+    low, high = amounts & 255, amounts >> 8
+    if int(np.max(low)) > 31 or int(np.max(high)) > 62:
+        raise NotSimulated("mac with shifts beyond the word is not known")
+    total = shift(a * b + (x["old"].numbers.astype(np.int64) << low), -high, mode)
+    if x["left"].dtype.itemsize == 1 and x.dtype.itemsize == 2:
+        total = saturate(total, saturation_range(x))
+    return x.dtype.encode(total)
+
+
+@semantics("arith", op.LOGIC_SHIFT, op.ARITHMETIC_SHIFT, op.ROTATE)
+def shift_words(x: Operation) -> Array:
+    """left shifted by right: positive to the left, negative to the right with rounding; beyond the width gives 0.
+
+    logicShift takes left as unsigned; cshift rotates inside the width.
+    """
+    left = x["left"]
+    width = 8 * left.dtype.itemsize
+    amount = x["right"].numbers.astype(np.int64)
+    unsigned = left.bits.astype(np.int64)
+    if x.fields.sub == op.ROTATE:
+        if x.dtype.itemsize != left.dtype.itemsize:
+            raise NotSimulated("rotation into another width is not known")
+        turn = np.where(np.abs(amount) > width, 0, amount % width)
+        moved = (unsigned << turn) | (unsigned >> (width - turn))
+    else:
+        numbers = unsigned if x.fields.sub == op.LOGIC_SHIFT else left.numbers.astype(np.int64)
+        moved = shift(numbers, np.clip(amount, -60, 60), x.fields.opd2_n_str)
+    return x.dtype.encode(np.where(np.abs(amount) > width, 0, moved))
+
+
+@semantics("arith", op.MUL_HIGH)
+def multiply_high(x: Operation) -> Array:
+    """Upper half of the doubled product: saturate(round(a * b / 2^(width-1)))."""
+    left, right = x["left"], x["right"]
+    if left.dtype.itemsize == 4 and right.dtype.itemsize == 4 and "u" in (left.dtype.kind, right.dtype.kind):
+        raise NotSimulated("mulDHR of unsigned 32-bit numbers is not known")
+    product = left.numbers.astype(np.int64) * right.numbers.astype(np.int64)
+    width = 8 * left.dtype.itemsize
+    rounded = shift(product, -(width - 1), x.fields.opd2_n_str)
+    return x.dtype.encode(saturate(rounded, saturation_range(x)))

@@ -1,0 +1,31 @@
+"""Comparison and selection. Source: lockstep and fuzzing against the vendor's simulator."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tdb_dap.engine.dtypes import F16, Array
+from tdb_dap.targets.families import compare as op
+from tdb_dap.targets.semantics import float32
+from tdb_dap.targets.semantics.arithmetic import conditions
+from tdb_dap.targets.semantics.registry import Operation, semantics
+
+
+@semantics("cmp", op.SELECT_GREATER, op.SELECT_EQUAL, op.SELECT_LESS)
+def select(x: Operation) -> Array:
+    """condition(left, right) ? when_true : when_false, bit by bit."""
+    greater, equal, less = conditions(x["left"], x["right"])
+    chosen = {op.SELECT_GREATER: greater, op.SELECT_EQUAL: equal, op.SELECT_LESS: less}[x.fields.sub]
+    return np.where(chosen, x["when_true"].bits, x["when_false"].bits)
+
+
+@semantics("cmp", op.GREATER_AND_SELECT, op.LESS_AND_SELECT)
+def compare_and_select(x: Operation) -> tuple[Array, Array]:
+    """The greater (lesser) of left and right, flushed except f16, and when_true or when_false with it."""
+    left, right = x["left"], x["right"]
+    greater, _, less = conditions(left, right)
+    chosen = greater if x.fields.sub == op.GREATER_AND_SELECT else less
+    extreme = np.where(chosen, left.bits, right.bits)
+    if left.dtype.is_float and left.dtype is not F16:
+        extreme = left.dtype.encode(float32.flush(left.dtype.widen(extreme)))
+    return extreme, np.where(chosen, x["when_true"].bits, x["when_false"].bits)

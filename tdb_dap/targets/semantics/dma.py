@@ -1,0 +1,116 @@
+"""What DMA moves: words, never numbers. Source: lockstep and fuzzing against the vendor's simulator."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tdb_dap.engine.dtypes import Array
+from tdb_dap.errors import NotSimulated
+from tdb_dap.targets.families import dma as op
+from tdb_dap.targets.semantics.registry import Operation, semantics
+
+
+@semantics("dma.tensor", op.COPY)
+def copy(x: Operation) -> Array:
+    """Elements in n, c, h, w order; the destination may have another shape of the same size."""
+    source = x["source"]
+    if source.is_constant:
+        return source.bits
+    if source.bits.size != int(np.prod(x.shape)):
+        raise NotSimulated(f"a copy of {source.bits.size:,} elements into {int(np.prod(x.shape)):,} is not defined")
+    return source.bits.reshape(x.shape)
+
+
+@semantics("dma.tensor", op.TRANSPOSE)
+def transpose(x: Operation) -> Array:
+    """(n, c, h, w) to (c, n, h, w)."""
+    return x["source"].bits.transpose(1, 0, 2, 3)
+
+
+@semantics("dma.tensor", op.COLLECT, op.DISTRIBUTE)
+def lanes_to_columns(x: Operation) -> Array:
+    """(n, c, h, w) to (n, w, h, c)."""
+    return x["source"].bits.transpose(0, 3, 2, 1)
+
+
+@semantics("dma.tensor", op.BROADCAST)
+def broadcast(x: Operation) -> Array:
+    """One channel to many."""
+    return x["source"].bits
+
+
+@semantics("dma.matrix", 0, 1)
+def matrix(x: Operation) -> Array:
+    """Rows and columns; sub type 1 transposes."""
+    source = x["source"]
+    if source.is_constant:
+        raise NotSimulated("a matrix filled with a constant is not known")
+    bits = source.bits.reshape(source.bits.shape[-2:])
+    return (bits.T if x.fields.sub == op.TRANSPOSE else bits).reshape(x.shape)
+
+
+@semantics("dma.general", 0, 1)
+def linear(x: Operation) -> Array:
+    """Consecutive elements; sub type 1: to every lane."""
+    bits = x["source"].bits
+    return bits.reshape(-1) if bits.size > 1 else np.broadcast_to(bits.reshape(-1), x.shape)
+
+
+@semantics("dma.cw_transpose", 0)
+def swap(x: Operation) -> Array:
+    """(n, c, h, w) to (n, w, h, c)."""
+    return x["source"].bits if x["source"].is_constant else x["source"].bits.transpose(0, 3, 2, 1)
+
+
+def _in_range(index: Array, start: int, size: int) -> tuple[Array, Array]:
+    """Index without its start, and whether it is inside."""
+    place = index.astype(np.int64) - start
+    return place, (place >= 0) & (place < size)
+
+
+@semantics("dma.gather", 0)
+def gather(x: Operation) -> Array:
+    """destination[c, i, :] = source[c, index[c, i] - start, :], else the constant."""
+    f = x.fields
+    _, channels, count, width = x.shape
+    height = f.src_hsize
+    source = np.broadcast_to(x["source"].bits[0], (channels, height, width))
+    index = np.broadcast_to(x["index"].bits[0, :, :, 0], (channels, count))
+    place, inside = _in_range(index, f.start_pos, height)
+    taken = np.take_along_axis(source, np.clip(place, 0, height - 1)[:, :, None], 1)
+    word = f.constant_value & ((1 << (8 * x.dtype.itemsize)) - 1)
+    return np.where(inside[:, :, None], taken, np.array(word, x.dtype.bits_dtype))[None]
+
+
+@semantics("dma.scatter", 0)
+def scatter(x: Operation) -> Array:
+    """destination[c, index[c, i] - start, :] = source[c, i, :]; a later i wins."""
+    f = x.fields
+    _, channels, rows, width = x.shape
+    source = np.broadcast_to(x["source"].bits[0], (channels, f.src_hsize, width))
+    index = np.broadcast_to(x["index"].bits[0, :, :, 0], (channels, f.src_hsize))
+    place, inside = _in_range(index, f.start_pos, rows)
+    result = x["old"].bits
+    lanes = np.arange(channels)
+    for i in range(f.src_hsize):
+        at, keep = np.clip(place[:, i], 0, rows - 1), inside[:, i][:, None]
+        result[0, lanes, at] = np.where(keep, source[:, i], result[0, lanes, at])
+    return result
+
+
+@semantics("dma.masked_select", 0)
+def masked_select(x: Operation) -> Array:
+    """Elements whose mask is not zero, one after another; what lies behind them stays."""
+    chosen = x["source"].bits.reshape(-1)[x["mask"].bits.reshape(-1) != 0]
+    result = x["old"].bits
+    result[: chosen.size] = chosen
+    return result
+
+
+@semantics("dma.nonzero", 0)
+def nonzero(x: Operation) -> Array:
+    """Linear indices of the non-zero elements plus the base, one after another; what lies behind them stays."""
+    found = np.flatnonzero(x["source"].bits.reshape(-1)) + x.fields.dst_nstride
+    result = x["old"].bits
+    result[: found.size] = x.dtype.encode(found)
+    return result

@@ -1,0 +1,86 @@
+"""Sums of products in the order in which the chip adds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from tdb_dap.engine.dtypes import Array
+from tdb_dap.targets.semantics.float32 import add, flush, multiply
+
+# Products held at once while a group is summed: bounds the temporary array to 8 MiB of float64.
+_BLOCK = 1 << 20
+
+
+def interleaved(
+    start: Array, old: Array | None, factors: Iterable[tuple[Array, Array]], shape: tuple[int, int], normal: bool
+) -> Array:
+    """float32 sum of [start, old if any, products in order] as the chip forms it.
+
+    Element number i goes to accumulator i mod 2; every product and every addition rounds to float32; the result is
+    accumulator 0 + accumulator 1. ``factors``: pairs (a [m, 1], b [1, n]); ``normal``: no sum can be subnormal.
+    """
+    accumulators = [np.empty(shape, np.float32), np.zeros(shape, np.float32)]
+    accumulators[0][...] = start
+    position = 1
+    if old is not None:
+        accumulators[1] += old
+        position = 2
+    product = np.empty(shape, np.float32)
+    for a, b in factors:
+        side = accumulators[position & 1]
+        if normal:
+            np.multiply(a, b, out=product)
+            side += product
+        else:
+            side[...] = add(side, multiply(a, b))
+        position += 1
+    return accumulators[0] + accumulators[1] if normal else add(accumulators[0], accumulators[1])
+
+
+def grouped(left: Array, right: Array) -> Array:
+    """Sum over one channel group of products of 16-bit floats: left (g, m), right (g, n) -> float32 (m, n).
+
+    Products are exact; those below 2^-126 count as zero; every product is truncated toward zero to a multiple of
+    2^(e - 24), e the largest exponent; the exact sum is rounded half to even. Non-finite products: both infinities
+    give NaN, else an infinity wins over NaN.
+    """
+    m, n = left.shape[1], right.shape[1]
+    result = np.empty((m, n), np.float32)
+    wide = left.astype(np.float64)
+    step = max(1, _BLOCK // max(1, left.shape[0] * m))
+    for first in range(0, n, step):
+        block = right[:, first : first + step]
+        result[:, first : first + step] = _group_block(wide, block.astype(np.float64))
+    if not (np.isfinite(left).all() and np.isfinite(right).all() and _products_finite(left, right)):
+        return _with_specials(left, right, result)
+    return result
+
+
+def _group_block(left: Array, right: Array) -> Array:
+    products = left[:, :, None] * right[:, None, :]
+    size = np.abs(products)
+    small = size < 2.0**-126
+    if small.any():
+        products = np.where(small, 0.0, products)
+        size = np.abs(products)
+    largest = (size.max(0).view(np.int64) >> 52) & 0x7FF
+    # Multiples of 2^(e - 24), held as whole numbers; exponents stay far inside the range of float64.
+    scale = ((2 * 1023 - largest + 24) << 52).view(np.float64)
+    total = np.trunc(products * scale).sum(0)
+    unit = ((largest - 24) << 52).view(np.float64)
+    return flush(np.where(largest == 0, 0.0, total * unit).astype(np.float32))
+
+
+def _products_finite(left: Array, right: Array) -> bool:
+    return float(np.abs(left).max(initial=0)) * float(np.abs(right).max(initial=0)) < float(np.finfo(np.float32).max)
+
+
+def _with_specials(left: Array, right: Array, result: Array) -> Array:
+    products = left[:, :, None] * right[:, None, :]
+    up, down, undefined = (products == np.inf).any(0), (products == -np.inf).any(0), np.isnan(products).any(0)
+    special = np.where(
+        up & down, np.nan, np.where(up, np.inf, np.where(down, -np.inf, np.where(undefined, np.nan, result)))
+    )
+    return special.astype(np.float32)

@@ -1,0 +1,128 @@
+"""Float arithmetic as the chip does it: float32 with flush-to-zero, and rounding to 16 bits.
+
+Subnormal float32 operands count as signed zero and subnormal results become signed zero; so it is for bf16, which is
+computed in float32. The floating-point mode of the process is never touched: every function states where it flushes.
+Tininess is judged after rounding, as the x86 hosts of the vendor's simulator do it: a product whose rounded value is
+exactly 2^-126 is kept only if its exact value is at least (1 - 2^-25) * 2^-126.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tdb_dap.engine.dtypes import F16, F32, Array, DType
+
+SMALLEST_NORMAL = np.float32(2.0**-126)
+_EXPONENT = np.uint32(0x7F800000)
+_FRACTION = np.uint32(0x007FFFFF)
+_SIGN = np.uint32(0x80000000)
+
+
+def flush(numbers: Array) -> Array:
+    """float32 with subnormals replaced by zero of their sign; the same array if there are none."""
+    numbers = np.asarray(numbers, np.float32)
+    words = np.ascontiguousarray(numbers).view(np.uint32).reshape(numbers.shape)
+    subnormal = ((words & _EXPONENT) == 0) & ((words & _FRACTION) != 0)
+    if not subnormal.any():
+        return numbers
+    return np.where(subnormal, words & _SIGN, words).astype(np.uint32).view(np.float32)
+
+
+def add(a: Array, b: Array) -> Array:
+    """a + b in float32; operands are taken as flushed."""
+    return flush(a + b)
+
+
+def subtract(a: Array, b: Array) -> Array:
+    """a - b in float32; operands are taken as flushed."""
+    return flush(a - b)
+
+
+def multiply(a: Array, b: Array) -> Array:
+    """a * b in float32; operands are taken as flushed."""
+    product = np.asarray(a * b, np.float32)
+    edge = np.abs(product) == SMALLEST_NORMAL
+    if edge.any():
+        exact = np.abs(np.asarray(a, np.float64) * np.asarray(b, np.float64))
+        tiny = edge & (exact < (1 - 2.0**-25) * 2.0**-126)
+        product = np.where(tiny, np.copysign(np.float32(0), product), product).astype(np.float32)
+    return flush(product)
+
+
+def round_to(numbers: Array, dtype: DType) -> Array:
+    """float32 ``numbers`` rounded half to even to a 16-bit format and widened again; float32 as they are."""
+    if dtype is F32:
+        return numbers
+    return dtype.widen(dtype.encode(numbers))
+
+
+def product_in(a: Array, b: Array, dtype: DType) -> Array:
+    """a * b rounded to ``dtype``.
+
+    bf16: tininess is judged on the product rounded to 8 bits, so that from (1 - 2^-9) * 2^-126 on it is 2^-126
+    and below it is zero.
+    """
+    if dtype is F32:
+        return multiply(a, b)
+    if dtype is F16:
+        return round_to(np.asarray(a * b, np.float32), dtype)
+    exact = np.asarray(a, np.float64) * np.asarray(b, np.float64)
+    size = np.abs(exact)
+    small = size < 2.0**-126
+    if small.any():
+        kept = np.where(size < (1 - 2.0**-9) * 2.0**-126, 0.0, 2.0**-126)
+        exact = np.where(small, np.copysign(kept, exact), exact)
+    return round_to(exact.astype(np.float32), dtype)
+
+
+def operand(numbers: Array, dtype: DType) -> Array:
+    """Widened numbers as arithmetic takes them: float32 and bf16 flushed, f16 with its subnormals."""
+    return numbers if dtype is F16 else flush(numbers)
+
+
+def stays_normal(*terms: tuple[Array, ...]) -> bool:
+    """True if no sum of products can be subnormal, whatever the order of additions.
+
+    ``terms``: factors of each kind of summand. Every summand is a multiple of 2^(sum of the smallest exponents - 23),
+    and so is every rounded partial sum; if that quantum is at least 2^-126 nothing can fall below it.
+    """
+    return all(sum(_smallest_exponent(factor) for factor in factors) - 23 >= -126 for factors in terms)
+
+
+def _smallest_exponent(numbers: Array) -> int:
+    """Exponent of the smallest non-zero magnitude; a large number for all-zero arrays."""
+    words = np.ascontiguousarray(numbers, np.float32).view(np.uint32) & np.uint32(0x7FFFFFFF)
+    words = words[words != 0]
+    return 1 << 20 if words.size == 0 else int(words.min() >> np.uint32(23)) - 127
+
+
+def reciprocal_sqrt(numbers: Array, steps: int, dtype: DType) -> Array:
+    """1 / sqrt(x) by ``steps`` Newton steps r = r * (1.5 - (0.5*x * r) * r) from r = bits(M - (bits(x) >> 1)).
+
+    M is 0x5f3759df (f32), 0x59ba (f16) or 0x5f37 (bf16); no fused operations, every step rounded to ``dtype``.
+    Special values are not treated: the formula runs on their bits.
+    """
+    three_halves = np.full((1,) * np.ndim(numbers), 1.5, np.float32)
+    bits = dtype.encode(numbers) if dtype is not F32 else np.ascontiguousarray(numbers, np.float32).view(np.uint32)
+    magic = np.array({"f32": 0x5F3759DF, "f16": 0x59BA, "bf16": 0x5F37}[dtype.name], bits.dtype)
+    # On float32 the shift is arithmetic: a set sign bit is drawn in.
+    shifted = (bits.view(np.int32) >> 1).view(np.uint32) if dtype is F32 else bits >> np.uint16(1)
+    with np.errstate(over="ignore"):
+        result = dtype.widen((magic - shifted).astype(bits.dtype))
+    x_half = product_in(operand(numbers, dtype), np.full(np.shape(numbers), 0.5, np.float32), dtype)
+    for _ in range(steps):
+        result = operand(result, dtype)
+        square = product_in(product_in(x_half, result, dtype), result, dtype)
+        rest = round_to(subtract(three_halves, square), dtype)
+        result = product_in(result, rest, dtype)
+    return result
+
+
+def divide(a: Array, b: Array, steps: int, dtype: DType) -> Array:
+    """a / b = a * copysign(r * r, b) with r = 1/sqrt(|b|) by Newton steps: not correctly rounded.
+
+    a, b: widened operands of one shape; the result is not yet rounded to ``dtype``.
+    """
+    root = reciprocal_sqrt(np.abs(b), steps, dtype)
+    inverse = product_in(root, root, dtype)
+    return multiply(operand(a, dtype), np.copysign(inverse, b))

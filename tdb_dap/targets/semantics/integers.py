@@ -1,0 +1,49 @@
+"""Integer arithmetic: shifts with rounding, saturation."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tdb_dap.engine.dtypes import Array, DType
+
+HALF_EVEN, HALF_AWAY, TOWARD_ZERO, DOWN, UP, HALF_UP, HALF_DOWN = range(7)
+
+
+def shift(numbers: Array, amount: Array | int, mode: int) -> Array:
+    """numbers * 2^amount in int64: left shifts are exact, right shifts round the exact quotient by ``mode``."""
+    numbers = np.asarray(numbers, np.int64)
+    amount = np.asarray(amount, np.int64)
+    right = np.maximum(-amount, 0)
+    quotient = numbers >> right
+    rest = numbers - (quotient << right)
+    half = np.where(right > 0, np.int64(1) << np.maximum(right - 1, 0), np.int64(0))
+    if mode == HALF_EVEN:
+        quotient = quotient + ((rest > half) | ((rest == half) & ((quotient & 1) == 1)))
+    elif mode == HALF_AWAY:
+        quotient = quotient + ((rest > half) | ((rest == half) & (numbers >= 0)))
+    elif mode == TOWARD_ZERO:
+        quotient = np.where(numbers < 0, -((-numbers) >> right), quotient)
+    elif mode == UP:
+        quotient = -((-numbers) >> right)
+    elif mode == HALF_UP:
+        quotient = quotient + (rest >= half)
+    elif mode == HALF_DOWN:
+        quotient = quotient + (rest > half)
+    left = numbers << np.maximum(amount, 0)
+    return np.where(amount >= 0, left, np.where(right > 0, quotient, numbers))
+
+
+def saturate(numbers: Array, dtype: DType) -> Array:
+    """Numbers limited to the range of ``dtype``."""
+    return np.clip(numbers, dtype.minimum, dtype.maximum)
+
+
+def exact_product(left: Array, right: Array) -> Array:
+    """Matrix product of integers in int64; exact while sums stay below 2^53 (float64 does the work)."""
+    return (left.astype(np.float64) @ right.astype(np.float64)).astype(np.int64)
+
+
+def signed(value: int, bits: int) -> int:
+    """The low ``bits`` of ``value`` in two's complement."""
+    value &= (1 << bits) - 1
+    return value - (1 << bits) if value >> (bits - 1) else value

@@ -1,0 +1,107 @@
+"""Pooling and depthwise convolution. Source: lockstep and fuzzing against the vendor's simulator."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tdb_dap.engine.dtypes import F32, SI8, SI16, SI32, UI8, UI16, UI32, Array, DType
+from tdb_dap.targets.families import pooling as op
+from tdb_dap.targets.semantics import float32
+from tdb_dap.targets.semantics.integers import HALF_UP, saturate, shift
+from tdb_dap.targets.semantics.registry import Operation, Value, semantics
+from tdb_dap.targets.semantics.windows import padded, taps
+
+_LOWEST = {
+    "f32": np.float32(-3.4028234663852886e38),
+    "f16": np.float32(-65504),
+    "bf16": np.float32(-3.3895313892515355e38),
+}
+
+
+def _met(x: Operation) -> list[Array]:
+    image = x["input"].dtype.widen(padded(x["input"].bits, x.fields, x.get("pad_value")))
+    return [tap for _, _, tap in taps(image, x.fields)]
+
+
+@semantics("pord", op.MAXIMUM)
+def maximum(x: Operation) -> Array:
+    """Largest tap. Floats start at the lowest finite number and take y > t ? y : t tap by tap (a NaN in y is replaced).
+
+    float32 results are flushed; bf16 is compared with subnormals as zero and returned unchanged.
+    """
+    dtype = x["input"].dtype
+    if not dtype.is_float:
+        best = np.maximum.reduce(_met(x))
+        return x.dtype.encode(best)
+    kept = np.full(x.shape, _LOWEST[dtype.name], np.float32)
+    for tap in _met(x):
+        kept = np.where(float32.operand(kept, dtype) > float32.operand(tap, dtype), kept, tap)
+    return x.dtype.encode(float32.flush(kept) if dtype is F32 else kept)
+
+
+def _kernel(x: Operation) -> list[Array]:
+    """One weight per tap, broadcastable to the result."""
+    f, kernel = x.fields, x["kernel"]
+    count = f.opd1_h * f.opd1_w
+    if kernel.is_constant:
+        return [kernel.numbers.reshape(1, 1, 1, 1)] * count
+    numbers = kernel.numbers[:, :, ::-1, ::-1] if f.kernel_rotate else kernel.numbers
+    flat = numbers.reshape(1, numbers.shape[1], count)
+    return [flat[:, :, i][:, :, None, None] for i in range(count)]
+
+
+@semantics("pord", op.AVERAGE, op.DEPTHWISE, op.DEPTHWISE_RELU)
+def weighted(x: Operation) -> Array:
+    """Sum of tap * weight (+ bias), per channel.
+
+    Floats: two accumulators by turns, every product and addition rounded to the format; depthwise: the bias takes the
+    first place. average: nothing does, the first product starts the sum. 8 bit: exact; average shifts right by opd2
+    half up; depthwise adds a 32-bit bias and shifts right by the low byte of res1 by round mode; saturated.
+    """
+    if x["input"].dtype.is_float:
+        return x.dtype.encode(_float_sum(x))
+    return x.dtype.encode(_integer_sum(x))
+
+
+def _float_sum(x: Operation) -> Array:
+    dtype = x["input"].dtype
+    accumulators: list[Array | None] = [None, None]
+    position = 0
+    if x.fields.sub != op.AVERAGE:
+        bias = float32.operand(x["bias"].numbers, x["bias"].dtype)
+        accumulators[0] = np.broadcast_to(bias, x.shape).astype(np.float32)
+        position = 1
+    for tap, weight in zip(_met(x), _kernel(x), strict=True):
+        product = float32.product_in(float32.operand(tap, dtype), float32.operand(weight, dtype), dtype)
+        side = accumulators[position & 1]
+        accumulators[position & 1] = product if side is None else float32.round_to(float32.add(side, product), dtype)
+        position += 1
+    first, second = accumulators
+    assert first is not None
+    total = first if second is None else float32.add(first, second)
+    if x.fields.sub == op.DEPTHWISE_RELU:
+        total = np.where(total > 0, total, np.float32(0))
+    return total
+
+
+def _range(itemsize: int, signed: bool) -> DType:
+    return ({1: SI8, 2: SI16, 4: SI32} if signed else {1: UI8, 2: UI16, 4: UI32})[itemsize]
+
+
+def _integer_sum(x: Operation) -> Array:
+    f = x.fields
+    total: Array = np.zeros(x.shape, np.int64)
+    for tap, weight in zip(_met(x), _kernel(x), strict=True):
+        total = total + tap.astype(np.int64) * weight.astype(np.int64)
+    if f.sub == op.AVERAGE:
+        total = shift(total, -op.signed_byte(f.opd2_addr), HALF_UP)
+        return saturate(total, _range(x.dtype.itemsize, bool(f.opd0_sign)))
+    total = total + _bias(x["bias"])
+    if f.sub == op.DEPTHWISE_RELU:
+        total = np.maximum(total, 0)
+    total = shift(total, -op.signed_byte(f.res1_addr), f.opd2_n_str)
+    return saturate(total, _range(x.dtype.itemsize, bool(f.opd0_sign or f.opd1_sign)))
+
+
+def _bias(bias: Value) -> Array:
+    return bias.numbers.astype(np.int64)

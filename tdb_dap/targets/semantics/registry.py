@@ -1,0 +1,90 @@
+"""Which function computes which instruction, and what it is given.
+
+A semantic function is pure: it takes the operands of one command by role and returns the stored words (bits) of each
+result, broadcastable to the result's shape. It knows neither memory nor addresses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+
+from tdb_dap.engine.dtypes import Array, DType
+from tdb_dap.targets.families.fields import Fields
+from tdb_dap.targets.semantics.rules import Rules
+
+
+@dataclass(frozen=True)
+class Value:
+    """One operand: stored words and their format. A constant has shape (1, 1, 1, 1)."""
+
+    bits: Array
+    dtype: DType
+    is_constant: bool = False
+
+    @cached_property
+    def numbers(self) -> Array:
+        """Decoded numbers; 16-bit floats widened to float32."""
+        return self.dtype.widen(self.bits)
+
+    @property
+    def scalar(self) -> int | float:
+        """The number of a constant."""
+        number: int | float = self.numbers.reshape(-1)[0].item()
+        return number
+
+
+class Operation:
+    """One command as a semantic function sees it: operands by role, the result formats, fields and chip rules."""
+
+    __slots__ = ("_values", "fields", "result_dtypes", "result_shapes", "rules")
+
+    def __init__(
+        self,
+        values: dict[str, Value],
+        result_dtypes: dict[str, DType],
+        result_shapes: dict[str, tuple[int, ...]],
+        fields: Fields,
+        rules: Rules,
+    ) -> None:
+        self._values = values
+        self.result_dtypes = result_dtypes
+        self.result_shapes = result_shapes
+        self.fields = fields
+        self.rules = rules
+
+    def __getitem__(self, role: str) -> Value:
+        return self._values[role]
+
+    def get(self, role: str) -> Value | None:
+        return self._values.get(role)
+
+    @property
+    def dtype(self) -> DType:
+        """Format of the first result."""
+        return next(iter(self.result_dtypes.values()))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the first result."""
+        return next(iter(self.result_shapes.values()))
+
+
+Semantic = Callable[[Operation], "Array | tuple[Array, ...]"]
+F = TypeVar("F", bound=Semantic)
+
+SEMANTICS: dict[tuple[str, int], Semantic] = {}
+"""Semantic functions by family name and sub type."""
+
+
+def semantics(family: str, *subs: int) -> Callable[[F], F]:
+    """Declare that a function computes the given sub types of a family."""
+
+    def declare(function: F) -> F:
+        for sub in subs:
+            SEMANTICS[family, sub] = function
+        return function
+
+    return declare

@@ -1,0 +1,115 @@
+"""Conversions between number formats, by round mode.
+
+Modes: 0 half to even, 1 half away from zero, 2 toward zero, 3 down, 4 up, 5 half up.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tdb_dap.engine.dtypes import BF16, F16, F32, Array, DType
+from tdb_dap.errors import NotSimulated
+from tdb_dap.targets.semantics.float32 import flush
+from tdb_dap.targets.semantics.integers import DOWN, HALF_AWAY, HALF_EVEN, HALF_UP, TOWARD_ZERO, UP, saturate
+
+_MODES = (HALF_EVEN, HALF_AWAY, TOWARD_ZERO, DOWN, UP, HALF_UP)
+
+
+def exact(bits: Array, dtype: DType) -> Array:
+    """float64 behind stored floats, subnormals included."""
+    return dtype.widen(bits).astype(np.float64)
+
+
+def to_integral(numbers: Array, mode: int) -> Array:
+    """float64 rounded to whole numbers; the sign of zero is kept, NaN and infinities stay."""
+    if mode == HALF_EVEN:
+        return np.rint(numbers)
+    if mode == HALF_AWAY:
+        return np.copysign(np.floor(np.abs(numbers) + 0.5), numbers)
+    if mode == TOWARD_ZERO:
+        return np.trunc(numbers)
+    if mode == DOWN:
+        return np.floor(numbers)
+    if mode == UP:
+        return np.ceil(numbers)
+    if mode == HALF_UP:
+        return np.where(np.signbit(numbers) & (numbers >= -0.5), -0.0, np.floor(numbers + 0.5))
+    raise NotSimulated(f"round mode {mode} is not defined")
+
+
+def convert(bits: Array, source: DType, target: DType, mode: int) -> Array:
+    """Stored words of ``source`` as stored words of ``target``.
+
+    float to integer: rounded on the exact value (subnormals are not flushed), saturated, NaN gives 0. float to the
+    same float: rounded to a whole number. float32 to f16: magnitudes from 65536 on give infinity in every mode.
+    float32 to bf16: flushed first. integer to integer: saturated. Illegal on the chip: bf16 to f16 and back.
+    """
+    if mode not in _MODES:
+        raise NotSimulated(f"round mode {mode} is not defined")
+    if source.is_float and target.is_float:
+        return _float_to_float(bits, source, target, mode)
+    if source.is_float:
+        if target.itemsize == 4 and mode == HALF_UP:
+            raise NotSimulated(f"{source} to {target} with round mode half up is not defined")
+        rounded = to_integral(exact(bits, source), mode)
+        whole = np.clip(np.where(np.isnan(rounded), 0, rounded), target.minimum, target.maximum)
+        return target.encode(whole.astype(np.int64))
+    numbers = source.decode(bits).astype(np.int64)
+    if not target.is_float:
+        return target.encode(saturate(numbers, target))
+    if target is F32 and mode == HALF_EVEN:
+        return F32.encode(numbers.astype(np.float32))
+    return round_to_float(numbers.astype(np.float64), target, mode)
+
+
+def _float_to_float(bits: Array, source: DType, target: DType, mode: int) -> Array:
+    if source is target:
+        whole = to_integral(exact(bits, source), mode)
+        rounded = source.encode(np.where(np.isfinite(whole), whole, 0).astype(np.float32))
+        return np.where(np.isfinite(whole), rounded, bits).astype(bits.dtype)
+    if target is F32:
+        words = source.widen(bits).view(np.uint32)
+        if source is BF16:
+            return words
+        nan = (bits & np.uint16(0x7FFF)) > np.uint16(0x7C00)
+        return np.where(nan, np.where(bits >> np.uint16(15), np.uint32(0xFFFFFFFF), np.uint32(0x7FFFFFFF)), words)
+    if source is not F32:
+        raise NotSimulated(f"{source} to {target} is not defined on the chip")
+    numbers = F32.decode(bits)
+    if target is BF16:
+        return _nan_as_source(round_to_float(flush(numbers).astype(np.float64), BF16, mode), bits)
+    halves = round_to_float(numbers.astype(np.float64), F16, HALF_AWAY if mode == HALF_UP else mode)
+    overflow = np.abs(numbers) >= 65536
+    infinity = np.where(numbers > 0, np.uint16(0x7C00), np.uint16(0xFC00))
+    return _nan_as_source(np.where(overflow, infinity, halves).astype(np.uint16), bits)
+
+
+def _nan_as_source(halves: Array, words: Array) -> Array:
+    """NaN becomes the sign of the source with all other bits set."""
+    nan = (words & np.uint32(0x7FFFFFFF)) > np.uint32(0x7F800000)
+    if not nan.any():
+        return halves
+    return np.where(nan, np.where(words >> np.uint32(31), np.uint16(0xFFFF), np.uint16(0x7FFF)), halves).astype(
+        np.uint16
+    )
+
+
+def round_to_float(numbers: Array, target: DType, mode: int) -> Array:
+    """float64 as stored words of a float format, rounded by ``mode``; overflow as the mode says.
+
+    Half modes give infinity beyond the largest number; directed modes stop at it on the side they round from.
+    """
+    fraction, smallest = {"f32": (23, -126), "f16": (10, -14), "bf16": (7, -126)}[target.name]
+    numbers = np.asarray(numbers, np.float64)
+    size = np.abs(numbers)
+    finite = np.isfinite(size)
+    exponent = ((np.where(finite, size, 0).view(np.int64) >> 52) & 0x7FF) - 1023
+    unit = ((np.maximum(exponent, smallest) - fraction + 1023) << 52).view(np.float64)
+    steps = np.where(finite, numbers, 0) / unit
+    rounded = np.abs(to_integral(steps, mode)) * unit
+    if target is F16:
+        toward_infinity = mode in (HALF_EVEN, HALF_AWAY, HALF_UP)
+        to_infinity = toward_infinity | ((mode == DOWN) & (numbers < 0)) | ((mode == UP) & (numbers > 0))
+        rounded = np.where(rounded > 65504.0, np.where(to_infinity, np.inf, 65504.0), rounded)
+    with np.errstate(over="ignore"):
+        return target.encode(np.where(finite, np.copysign(rounded, numbers), numbers).astype(np.float32))

@@ -1,0 +1,56 @@
+"""Special function unit. Source: lockstep and fuzzing against the vendor's simulator."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tdb_dap.engine.dtypes import F32, Array
+from tdb_dap.errors import NotSimulated
+from tdb_dap.targets.families import special as op
+from tdb_dap.targets.semantics import float32
+from tdb_dap.targets.semantics.registry import Operation, semantics
+
+# Fraction bits, exponent bits, and the fraction from which the exponent is rounded up (one third).
+_FORMAT = {"f32": (23, 8, 0x2AAAAB), "f16": (10, 5, 342), "bf16": (7, 8, 44)}
+
+
+@semantics("sfu", op.TAYLOR_4X, op.TAYLOR)
+def series(x: Operation) -> Array:
+    """y = c[n-1]; then for k = n-2 .. 0: y = round(round(y * x) + c[k]). Lane i uses the coefficients of lane i."""
+    dtype = x["input"].dtype
+    numbers = float32.operand(x["input"].numbers, dtype)
+    rows = x["coefficients"].numbers
+    lanes = np.arange(numbers.shape[1]) % rows.shape[1]
+    table = float32.operand(rows, dtype)[:, lanes]
+    total = np.broadcast_to(table[..., -1:], numbers.shape)
+    for k in range(table.shape[3] - 2, -1, -1):
+        product = float32.product_in(float32.operand(total, dtype), numbers, dtype)
+        total = float32.round_to(float32.add(product, table[..., k : k + 1]), dtype)
+    return x.dtype.encode(total)
+
+
+@semantics("sfu", op.RECIPROCAL_SQRT)
+def reciprocal_sqrt(x: Operation) -> Array:
+    """1 / sqrt(input) by rsqrt_n Newton steps; the formula runs on every value, special ones included."""
+    dtype = x["input"].dtype
+    if dtype is not F32:
+        raise NotSimulated(f"sfu.rsqrt on {dtype} is not known on this chip")
+    return x.dtype.encode(float32.reciprocal_sqrt(x["input"].numbers, x.fields.opd2_n_str + 1, dtype))
+
+
+@semantics("sfu", op.NORMALIZE)
+def normalize(x: Operation) -> Array:
+    """The exponent field e, plus 1 for positive values whose fraction exceeds one third.
+
+    Integer results: e; float results: sign and exponent, fraction zero. NaN and infinities are not special.
+    """
+    fraction, exponent, third = _FORMAT[x["input"].dtype.name]
+    words = x["input"].bits.astype(np.int64)
+    mask = (1 << exponent) - 1
+    positive = (words >> (fraction + exponent)) == 0
+    value = ((words >> fraction) & mask) + (((words & ((1 << fraction) - 1)) >= third) & positive)
+    if not x.dtype.is_float:
+        return x.dtype.encode(value)
+    sign = words & (1 << (fraction + exponent))
+    words = ((value & mask) << fraction) | sign
+    return words.astype(x.dtype.bits_dtype)

@@ -1,0 +1,133 @@
+"""Constant tables of the static memory: the coefficients that compiled code reads for exp, log, sin, erf ...
+
+The firmware writes them before a model runs. They are computed here and checked bit by bit against the recorded
+ones; only the erf fit (ten terms after Numerical Recipes' erfc) is a table of its own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tdb_dap.engine.dtypes import BF16, F16, F32, Array, DType
+
+_ERF = (-1.26551223, 1.00002368, 0.37409196, 0.09678418, -0.18628806, 0.27886807, -1.13520398, 1.48851587)
+_ERF_TAIL = (-0.82215223, 0.17087277)
+
+
+@dataclass(frozen=True)
+class Table:
+    """``words`` 32-bit words from where the previous table ends; ``dtype`` of the entries (None: integers)."""
+
+    name: str
+    words: int
+    entries: Callable[[], list[float]]
+    dtype: DType | None = F32
+
+
+def _factorials(count: int) -> list[float]:
+    return [1 / math.factorial(k) for k in range(count)]
+
+
+def exponential(count: int) -> Callable[[], list[float]]:
+    """exp(x) = sum of x^k / k!."""
+    return lambda: _factorials(count)
+
+
+def exponential_table() -> list[float]:
+    """exp(i - 103) for i = 0 .. 191."""
+    return [math.exp(i - 103) for i in range(192)]
+
+
+def logarithm(count: int) -> Callable[[], list[float]]:
+    """log(1 + x) = sum of (-1)^(k+1) x^k / k."""
+    return lambda: [0.0] + [(-1) ** (k + 1) / k for k in range(1, count)]
+
+
+def error_function() -> list[float]:
+    return [*_ERF, *_ERF_TAIL]
+
+
+def sequence() -> list[float]:
+    return [float(i) for i in range(64)]
+
+
+def sine() -> list[float]:
+    """sin(2 pi x) in odd powers of x."""
+    return [(-1) ** k * (2 * math.pi) ** (2 * k + 1) / math.factorial(2 * k + 1) for k in range(32)]
+
+
+def cosine() -> list[float]:
+    """cos(2 pi x) in even powers of x."""
+    return [(-1) ** k * (2 * math.pi) ** (2 * k) / math.factorial(2 * k) for k in range(32)]
+
+
+def arcsine() -> list[float]:
+    """arcsin(x) in odd powers of x."""
+    return [math.comb(2 * k, k) / (4**k * (2 * k + 1)) for k in range(64)]
+
+
+def tangent() -> list[float]:
+    """tan(pi x) in odd powers of x, from the Bernoulli numbers."""
+    return [float(value) * math.pi ** (2 * k + 1) for k, value in enumerate(_tangent_series(32))]
+
+
+def _tangent_series(count: int) -> list[float]:
+    """Coefficients of tan(x) in odd powers: T_k / (2k+1)! with the tangent numbers T_k."""
+    numbers = [0] * (count + 1)
+    numbers[1] = 1
+    for k in range(2, count + 1):
+        numbers[k] = (k - 1) * numbers[k - 1]
+    for k in range(2, count + 1):
+        for j in range(k, count + 1):
+            numbers[j] = (j - k) * numbers[j - 1] + (j - k + 2) * numbers[j]
+    return [numbers[k + 1] / math.factorial(2 * k + 1) for k in range(count)]
+
+
+def words_of(table: Table, packed: bool) -> NDArray[np.uint32]:
+    """The words of a table. 16-bit entries lie two in a word if ``packed``, as the firmware stores them, else one."""
+    values = np.array(table.entries(), np.float64)
+    words = np.zeros(table.words, np.uint32)
+    if table.dtype is None:
+        words[: values.size] = values.astype(np.uint32)
+        return words
+    bits: Array = _encode(values, table.dtype)
+    if packed and table.dtype.itemsize == 2:
+        words.view(np.uint16)[: bits.size] = bits
+    else:
+        words[: bits.size] = bits
+    return words
+
+
+def _encode(values: Array, dtype: DType) -> Array:
+    with np.errstate(over="ignore", under="ignore"):
+        return dtype.encode(values.astype(np.float32))
+
+
+def fill(memory: NDArray[np.uint8], tables: tuple[Table, ...], packed: bool) -> None:
+    """Write the tables one after another from byte 0 of the static memory."""
+    offset = 0
+    for table in tables:
+        memory[offset : offset + 4 * table.words] = words_of(table, packed).view(np.uint8)
+        offset += 4 * table.words
+
+
+BM1684X_TABLES = (
+    Table("exp of integers", 256, exponential_table),
+    Table("exp", 32, exponential(32)),
+    Table("log", 64, logarithm(64)),
+    Table("erf", 16, error_function),
+    Table("sequence", 64, sequence, None),
+    Table("sin", 32, sine),
+    Table("cos", 32, cosine),
+    Table("arcsin", 64, arcsine),
+    Table("tan", 32, tangent),
+    Table("exp f16", 16, exponential(10), F16),
+    Table("exp bf16", 16, exponential(10), BF16),
+    Table("log f16", 16, logarithm(16), F16),
+    Table("log bf16", 16, logarithm(16), BF16),
+)
