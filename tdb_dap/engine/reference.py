@@ -93,9 +93,9 @@ class Reference:
         return self._arrays.get(name, self._arrays.get(name.removeprefix("load_")))
 
     def expected(self, value: NamedValue) -> Array | None:
-        """What a value should hold, float32, or None if the reference does not know it or has another size."""
+        """What a value should hold, float32, or None if the reference does not know it or cannot be laid over it."""
         whole = self._find(value.name)
-        if whole is None:
+        if whole is None or value.rearranged:
             return None
         try:
             return value.expected(whole).astype(np.float32)

@@ -28,7 +28,7 @@ from tdb_dap.engine.views import Layout, View
 from tdb_dap.errors import BadInput
 
 _UNIFORM = re.compile(r"!quant\.uniform<[^:]*:f\d+, ([-+.\deE]+)(?::(-?\d+))?>")
-_DIMS = re.compile(r"\d+")
+_REARRANGED = re.compile(r"use_3ic_optimize = [1-9]")
 _SLICE = re.compile(r"(\d+):(\d+)")
 _LOCAL_LAYOUTS = {"eu_align": Layout.ALIGN_EU, "compact": Layout.COMPACT}
 
@@ -40,9 +40,14 @@ def shape_of(text: str) -> tuple[int, ...]:
 
 
 class NamedValue:
-    """A tensor that the source map names. ``scale`` and ``zero_point`` turn stored integers into numbers."""
+    """A tensor that the source map names. ``scale`` and ``zero_point`` turn stored integers into numbers.
 
-    def __init__(self, record: Mapping[str, Any], geometry: Geometry, core: int) -> None:
+    ``rearranged``: the load spread the channels of the image for the convolution that follows, so that the bytes are
+    not those of the layout that the record names.
+    """
+
+    def __init__(self, record: Mapping[str, Any], geometry: Geometry, core: int, rearranged: bool = False) -> None:
+        self.rearranged = rearranged
         self._record = record
         self._geometry = geometry
         self.core = core
@@ -126,6 +131,7 @@ class OpRecord:
     ordinals: tuple[int, ...]
     raw: Mapping[str, Any]
     geometry: Geometry
+    rearranged: frozenset[str] = frozenset()
 
     @property
     def first(self) -> int:
@@ -136,7 +142,11 @@ class OpRecord:
         return self.ordinals[-1]
 
     def _values(self, key: str) -> tuple[NamedValue, ...]:
-        return tuple(NamedValue(value, self.geometry, self.core) for value in self.raw[key] if value)
+        return tuple(
+            NamedValue(value, self.geometry, self.core, value["name"] in self.rearranged)
+            for value in self.raw[key]
+            if value
+        )
 
     @cached_property
     def operands(self) -> tuple[NamedValue, ...]:
@@ -205,7 +215,7 @@ class SourceMap:
         owners = _owners(raw, columns, subnet_ids, path)
         order = np.argsort(owners, kind="stable")
         bounds = np.searchsorted(owners[order], np.arange(len(raw) + 1))
-        records = _Records(raw, order, bounds, geometry)
+        records = _Records(raw, order, bounds, geometry, _rearranged(mlir))
         lines = np.array([record["file-line"] for record in raw], np.int64)
         return cls(mlir, records, owners, lines)
 
@@ -247,8 +257,14 @@ class _Records(Sequence[OpRecord]):
     """Records made when asked for."""
 
     def __init__(
-        self, raw: list[dict[str, Any]], order: NDArray[np.int64], bounds: NDArray[np.int64], geometry: Geometry
+        self,
+        raw: list[dict[str, Any]],
+        order: NDArray[np.int64],
+        bounds: NDArray[np.int64],
+        geometry: Geometry,
+        rearranged: frozenset[str],
     ) -> None:
+        self._rearranged = rearranged
         self._raw = raw
         self._order = order
         self._bounds = bounds
@@ -279,8 +295,18 @@ class _Records(Sequence[OpRecord]):
                 ordinals=tuple(owned.tolist()),
                 raw=raw,
                 geometry=self._geometry,
+                rearranged=self._rearranged,
             )
         return made
+
+
+def _rearranged(mlir: MlirFile | None) -> frozenset[str]:
+    """Names of loads that spread channels (``use_3ic_optimize``)."""
+    if mlir is None:
+        return frozenset()
+    marked = (mlir.op_at(number) for number, line in enumerate(mlir.lines, 1) if _REARRANGED.search(line))
+    # The convolution behind the load carries the mark, too, but its result is plain.
+    return frozenset(name for op in marked if op and op.name == "tpu.Load" for name in op.locations)
 
 
 _KEYS: dict[str, Callable[[Any], bool]] = {

@@ -1,0 +1,64 @@
+# make demo   debug the bundled sample in the terminal
+# make test   run the default tests
+# Both set up their own .venv; all they need is Python 3.10 or newer and a package registry.
+
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.10 python; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null && echo $$p && break; done)
+VENV ?= .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.PHONY: demo test test-all lint format generate check-generated extension clients benchmark setup clean
+
+demo: $(VENV)/.runtime
+	@$(BIN)/tdb-dap demo
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest -n auto
+
+test-all: $(VENV)/.dev
+	$(BIN)/python -m pytest -n auto -m ""
+
+setup: $(VENV)/.dev
+
+$(VENV)/bin/python:
+	@test -n "$(PYTHON)" || { echo "tdb-dap: error: no Python 3.10 or newer found; install one or set PYTHON=..." >&2; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.runtime: pyproject.toml | $(VENV)/bin/python
+	$(PIP) install -e .
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
+	$(PIP) install -e '.[dev]'
+	@touch $@ $(VENV)/.runtime
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(VENV)/.dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+# Code made from schemas; check-generated fails if a file in the tree is not what its generator writes.
+GENERATORS := scripts/generate_bmodel_reader.py scripts/generate_protocol.py scripts/generate_extension_schema.py
+
+generate: $(VENV)/.dev
+	for script in $(GENERATORS); do $(BIN)/python $$script || exit 1; done
+
+check-generated: $(VENV)/.dev
+	for script in $(GENERATORS); do $(BIN)/python $$script --check || exit 1; done
+
+extension:
+	cd vscode-extension && npm ci --no-fund --no-audit && npm run build && npm run package
+
+clients: $(VENV)/.dev extension
+	tests/clients/run
+
+benchmark: $(VENV)/.dev
+	$(BIN)/python benchmarks/startup.py
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info vscode-extension/node_modules vscode-extension/dist

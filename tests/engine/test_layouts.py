@@ -1,0 +1,115 @@
+"""Logical index to address, against the formulas of the manual computed one element at a time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tdb_dap.engine.dtypes import BY_NAME, F16, F32, SI8
+from tdb_dap.engine.geometry import Space
+from tdb_dap.engine.layouts import align, strides_of
+from tdb_dap.engine.memory import Memory
+from tdb_dap.engine.views import Layout, View
+from tdb_dap.errors import BadAccess
+from tdb_dap.targets.bm1684x import BM1684X
+
+GEOMETRY = BM1684X.geometry
+LANE = GEOMETRY.lane_bytes
+
+
+def view(shape, dtype, layout, address=0, width=0, strides=None, mask=None) -> View:
+    if strides is None and len(shape) == 4:
+        strides = strides_of(GEOMETRY, layout, address, shape, dtype) if layout is not Layout.ALIGN_IC else None
+    return View(Space.LOCAL, address, shape, dtype, layout, strides, GEOMETRY, width=width, lane_mask=mask)
+
+
+def byte_of(v: View, index: tuple[int, ...]) -> int:
+    """The formula of the layout for one element: lane * lane bytes + byte in the lane."""
+    size = v.dtype.itemsize
+    units = GEOMETRY.eu_bytes // size
+    first, start = divmod(v.address, LANE)
+    lanes = GEOMETRY.lanes
+    if v.layout is Layout.ALIGN_IC:
+        oc, ic, y, x = index
+        k = {1: 64, 2: 32, 4: 1}[size]
+        _, channels, height, width = v.shape
+        lane, row = (first + oc) % lanes, (first + oc) // lanes
+        inner = (ic // k) * k * height * width + (y * width + x) * k + ic % k
+        return lane * LANE + start + size * (row * align(channels, k) * height * width + inner)
+    if v.layout is Layout.MATRIX:
+        r, c = index
+        blocks = -(-v.shape[1] // v.width)
+        step = align(v.width, units)
+        per_row = -(-(blocks + first) // lanes) * step
+        lane, row = (first + c // v.width) % lanes, (first + c // v.width) // lanes
+        return lane * LANE + start + size * (r * per_row + row * step + c % v.width)
+    if v.layout is Layout.MATRIX2:
+        r, c = index
+        lane, row = (first + r) % lanes, (first + r) // lanes
+        return lane * LANE + start + size * (row * align(v.shape[1], units) + c)
+    n, c, h, w = index
+    lane, row = (first + c) % lanes, (first + c) // lanes
+    ns, cs, hs, ws = v.strides
+    return lane * LANE + start + size * (n * ns + row * cs + h * hs + w * ws)
+
+
+CASES = [
+    view((2, 70, 3, 5), F32, Layout.ALIGN_EU, address=3 * LANE + 128),
+    view((2, 70, 3, 5), F16, Layout.COMPACT, address=63 * LANE),
+    view((1, 130, 2, 9), SI8, Layout.ALIGN_LINE),
+    view((70, 70, 3, 2), F16, Layout.ALIGN_IC, address=5 * LANE + 64),
+    view((3, 40, 3, 3), SI8, Layout.ALIGN_IC),
+    view((4, 3, 2, 2), F32, Layout.ALIGN_IC),
+    view((5, 23), F32, Layout.MATRIX, address=62 * LANE, width=4),
+    view((3, 64), F16, Layout.MATRIX, width=32),
+    view((80, 7), F16, Layout.MATRIX2, address=60 * LANE),
+    view((1, 9, 2, 4), SI8, Layout.STRIDE, strides=(0, 64, 1, 8)),
+]
+
+
+@pytest.mark.parametrize("v", CASES, ids=lambda v: f"{v.layout.value}-{v.dtype}-{v.shape}")
+def test_every_element_is_where_the_formula_says(v: View) -> None:
+    memory = Memory(GEOMETRY, 1, [])
+    numbers = np.arange(1, v.size + 1).reshape(v.shape) % 250 + 1
+    bits = numbers.astype(v.dtype.bits_dtype)
+    memory.write(v, bits)
+    flat = memory.local().reshape(-1)
+    for index in np.ndindex(*v.shape):
+        place = byte_of(v, index)
+        assert flat[place : place + v.dtype.itemsize].view(v.dtype.bits_dtype)[0] == bits[index], index
+    assert (memory.read(v) == bits).all()
+    assert np.count_nonzero(flat.view(np.uint8)) == np.count_nonzero(bits.view(np.uint8)), "nothing else is written"
+
+
+@pytest.mark.parametrize("v", CASES, ids=lambda v: f"{v.layout.value}-{v.dtype}-{v.shape}")
+def test_byte_ranges_enclose_every_element(v: View) -> None:
+    ranges = v.byte_ranges()
+    for index in np.ndindex(*v.shape):
+        place = byte_of(v, index)
+        assert any(start <= place and place + v.dtype.itemsize <= stop for start, stop in ranges)
+
+
+def test_masked_lanes_keep_what_they_hold() -> None:
+    memory = Memory(GEOMETRY, 1, [])
+    v = view((1, 8, 1, 4), SI8, Layout.ALIGN_EU, mask=0b10101010)
+    memory.write(v, np.full((1, 8, 1, 4), 7, np.uint8))
+    written = memory.local()[:8, :4]
+    assert (written[1::2] == 7).all()
+    assert (written[0::2] == 0).all()
+
+
+def test_addresses_read_as_bank_offset_and_lane() -> None:
+    assert view((1, 1, 1, 1), F32, Layout.COMPACT, address=49792).name == "R3.640"
+    assert view((1, 1, 1, 1), F32, Layout.COMPACT, address=18 * LANE + 16384).name == "R1.L18"
+
+
+def test_reading_beyond_a_memory_says_what_there_is() -> None:
+    memory = Memory(GEOMETRY, 1, [])
+    with pytest.raises(BadAccess, match="static memory has no bytes 16,384 to 16,387; it holds 0 to 16,383"):
+        memory.read_bytes(Space.STATIC, 16384, 4)
+
+
+def test_numbers_survive_their_stored_form() -> None:
+    for dtype in BY_NAME.values():
+        words = np.arange(256, dtype=np.uint64).astype(dtype.bits_dtype)
+        assert (dtype.encode(dtype.decode(words)) == words).all(), dtype

@@ -1,0 +1,98 @@
+"""Forwards, backwards and to any moment."""
+
+from __future__ import annotations
+
+import zlib
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tdb_dap.engine.geometry import Space
+from tdb_dap.engine.inputs import load_inputs
+from tdb_dap.engine.machine import Machine
+from tdb_dap.errors import EndOfProgram
+from tdb_dap.opening import open_program
+from tests.samples import SAMPLE, case
+
+PROGRAM = open_program(SAMPLE)
+INPUTS = load_inputs(SAMPLE / "input.npz", PROGRAM.inputs)
+
+
+def machine(**options) -> Machine:
+    made = Machine(PROGRAM, **options)
+    made.load_inputs(INPUTS)
+    return made
+
+
+def checksum(of: Machine) -> tuple[int, int]:
+    return zlib.crc32(of.memory.local().tobytes()), zlib.crc32(of.memory.neuron().tobytes())
+
+
+@pytest.fixture(scope="module")
+def straight() -> list[tuple[int, int]]:
+    """Checksums of the memories at every moment of a straight run."""
+    run = machine()
+    sums = [checksum(run)]
+    for _ in range(len(PROGRAM.commands)):
+        run.step()
+        sums.append(checksum(run))
+    return sums
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.lists(st.integers(0, len(PROGRAM.commands)), min_size=1, max_size=6), st.sampled_from([1 << 30, 20_000, 0]))
+def test_any_walk_through_time_ends_as_a_straight_run(straight, moments: list[int], limit: int) -> None:
+    walk = machine(history_limit=limit)
+    for moment in moments:
+        walk.travel(moment)
+        assert walk.ordinal == moment
+        assert checksum(walk) == straight[moment]
+
+
+def test_an_edit_is_undone_when_time_goes_back_before_it(straight) -> None:
+    walk = machine()
+    walk.travel(10)
+    view = PROGRAM.commands[9].results[0]
+    walk.write(view, np.zeros(view.shape))
+    assert not walk.read(view).any()
+    walk.step()
+    walk.travel(9)
+    assert checksum(walk) == straight[9]
+
+
+def test_the_end_is_the_end() -> None:
+    run = machine()
+    run.travel(len(PROGRAM.commands))
+    with pytest.raises(EndOfProgram):
+        run.step()
+
+
+def test_a_journey_can_be_interrupted() -> None:
+    run = machine()
+    run.travel(len(PROGRAM.commands), interrupt=lambda: run.ordinal >= 5)
+    assert run.ordinal == 5
+
+
+def test_the_last_writer_of_a_tensor_is_found() -> None:
+    run = machine()
+    run.travel(5)
+    relu = PROGRAM.commands[4]
+    assert relu.name == "arith.max"
+    assert run.last_writer(relu.results[0]) == 4
+    assert run.last_writer(PROGRAM.inputs[0].view) is None
+
+
+def test_weights_are_mapped_and_not_copied() -> None:
+    """The bytes of DDR that hold the weights are the mapping of the file itself."""
+    run = machine()
+    (weights,) = [r for r in run.memory.regions(Space.GLOBAL) if r.title == "weights"]
+    assert np.shares_memory(weights.data, PROGRAM.bmodel.payload)
+
+
+def test_the_firmware_packs_16_bit_tables_and_the_vendors_debugger_does_not() -> None:
+    half = open_program(case("toy_bm1684x_f16").path)
+    packed, loose = Machine(half, "firmware"), Machine(half, "tdb")
+    assert packed.memory.static()[2368:2372].view(np.uint16).tolist() == [0x3C00, 0x3C00]
+    assert loose.memory.static()[2368:2372].view(np.uint16).tolist() == [0x3C00, 0]

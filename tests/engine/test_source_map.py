@@ -1,0 +1,81 @@
+"""Commands, records and lines."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import tdb_dap
+from tdb_dap.opening import open_program
+from tests.samples import DATA, SAMPLE, cases
+
+CONTEXTS = [SAMPLE, DATA / "contexts" / "sliced_int8", *(case.path for case in cases() if not case.is_dynamic)]
+
+
+@pytest.mark.parametrize("path", CONTEXTS, ids=lambda path: path.name)
+def test_every_command_has_one_owner_and_every_owner_its_op(path) -> None:
+    program = open_program(path)
+    source = program.source
+    owned = [ordinal for record in source.records for ordinal in record.ordinals]
+    assert sorted(owned) == [c.ordinal for c in program.commands if not c.is_system]
+    for record in source.records:
+        for ordinal in record.ordinals:
+            assert source.records_of(ordinal) == (record,)
+            assert program.commands[ordinal].mlir_lines == (record.line,)
+        assert source.mlir.op_at(record.line).name == record.opcode
+
+
+@pytest.mark.parametrize("case", [c for c in cases() if not c.is_dynamic], ids=lambda case: case.name)
+def test_lines_are_those_of_the_vendors_index(case) -> None:
+    program = open_program(case.path)
+    for command, entry in zip(program.commands, case.trace, strict=True):
+        if entry["line"]:
+            assert command.mlir_lines == tuple(line for line, _ in entry["line"])
+
+
+def test_slices_are_told_apart_and_named() -> None:
+    source = open_program(DATA / "contexts" / "sliced_int8").source
+    convolution = source.records_at(23)
+    assert [record.slice_text for record in convolution] == [
+        "h[0:84]", "h[74:160]", "h[150:236]", "h[226:312]", "h[302:384]",
+    ]  # fmt: skip
+    assert all(a.last < b.first for a, b in pairwise(convolution))
+
+
+def test_a_slice_in_ddr_has_the_strides_of_the_whole_tensor() -> None:
+    source = open_program(DATA / "contexts" / "sliced_int8").source
+    load = next(r for r in source.records if r.opcode == "tpu.Load" and r.slice_text)
+    (operand,) = load.operands
+    assert operand.view.shape != operand.reshape
+    assert operand.view.strides[2] == operand.reshape[4]
+
+
+def test_a_load_that_spreads_channels_is_not_compared() -> None:
+    """Its bytes are not those of the layout that the record names: a comparison would fail a correct model."""
+    source = open_program(DATA / "contexts" / "sliced_int8").source
+    spread = [v for r in source.records for v in r.results if v.rearranged]
+    assert {v.name for v in spread} == {"load_xrelu4_Relu_si8"}
+
+
+def test_lines_without_commands_lead_to_the_next_one_that_has_some() -> None:
+    source = open_program(SAMPLE).source
+    assert source.next_line_with_commands(11) == 17
+    assert source.next_line_with_commands(22) == 22
+    assert source.next_line_with_commands(10_000) is None
+
+
+def test_values_hold_what_the_reference_says() -> None:
+    """Every tensor that the source map names, read through its view after its last command, equals the reference."""
+    debugger = tdb_dap.open(SAMPLE, inputs=SAMPLE / "input.npz", reference=SAMPLE / "ref.npz")
+    compared = 0
+    for record in sorted((r for r in debugger.program.source.records if r.ordinals), key=lambda r: r.last):
+        debugger.travel(record.last + 1)
+        for value in record.results:
+            comparison = debugger.reference.compare(debugger.machine, value)
+            if comparison is not None:
+                assert comparison.verdict == "pass", (value.name, comparison.summary)
+                np.testing.assert_allclose(comparison.actual, comparison.expected, rtol=1e-3, atol=1e-5)
+                compared += 1
+    assert compared == 8

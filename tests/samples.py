@@ -1,0 +1,68 @@
+"""The recorded models that come with the tests."""
+
+from __future__ import annotations
+
+import json
+import lzma
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+DATA = Path(__file__).parent / "data"
+SAMPLE = Path(__file__).parent.parent / "tdb_dap" / "sample"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A compiled model with what the vendor's tools recorded of it.
+
+    ``trace``: one entry per command in execution order: text, hashes of results, checksums of memories; made with the
+    static memory as the vendor debugger fills it. ``truth``: outputs of the vendor's runtime on the same inputs.
+    """
+
+    path: Path
+
+    @property
+    def name(self) -> str:
+        return self.path.name
+
+    @property
+    def inputs(self) -> Path:
+        return self.path / "input.npz"
+
+    @property
+    def mlir(self) -> Path:
+        return self.path / "final.mlir"
+
+    @cached_property
+    def trace(self) -> list[dict[str, Any]]:
+        with lzma.open(self.path / "trace.jsonl.xz", "rt") as lines:
+            return [json.loads(line) for line in lines]
+
+    @cached_property
+    def meta(self) -> dict[str, Any]:
+        return json.loads((self.path / "meta.json").read_text())
+
+    @cached_property
+    def truth(self) -> dict[str, np.ndarray]:
+        with np.load(self.path / "runtime.npz") as archive:
+            return {name: archive[name] for name in archive.files}
+
+    @property
+    def is_dynamic(self) -> bool:
+        """Some subnet is not made of commands."""
+        return any(entry["e"] not in ("tiu", "dma") for entry in self.trace)
+
+
+def cases(pattern: str = "*", chip: str = "bm*") -> list[Case]:
+    """The cases whose name fits."""
+    return [Case(path) for path in sorted(DATA.glob(f"{chip}/{pattern}")) if path.is_dir()]
+
+
+def case(name: str) -> Case:
+    found = cases(name)
+    assert len(found) == 1, f"{len(found)} cases are called {name}"
+    return found[0]

@@ -1,0 +1,87 @@
+"""Every recorded model, run command by command: text, results, memories and outputs are what the vendor recorded."""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tdb_dap
+from tdb_dap.engine.debugger import Debugger
+from tests.samples import Case, cases
+
+STATIC = [case for case in cases() if not case.is_dynamic]
+# The vendor debugger's views of these results are wrong (it prints stride fields that the command does not use), so
+# the numbers it recorded are not those of the result; the memories agree.
+WRONG_VIEWS = {"gdma.gather", "dma.tensor.broadcast"}
+
+
+def names(chosen: list[Case]) -> Any:
+    return pytest.mark.parametrize("case", chosen, ids=lambda case: case.name)
+
+
+@names(cases())
+def test_listing_is_the_vendors_line_by_line(case: Case) -> None:
+    program = tdb_dap.open(case.path).program
+    assert [command.tdb_asm for command in program.commands] == [entry["asm"] for entry in case.trace]
+
+
+@names(STATIC)
+def test_every_result_and_memory_equals_the_recorded_one(case: Case) -> None:
+    debugger = tdb_dap.open(case.path, inputs=case.inputs, static_tables="tdb")
+    for command, entry in zip(debugger.program.commands, case.trace, strict=True):
+        debugger.step()
+        assert debugger.ordinal == command.ordinal + 1, debugger.last_stop.text
+        for result, recorded in zip(command.results, entry["out"], strict=True):
+            if "h" in recorded and command.name not in WRONG_VIEWS:
+                numbers = np.ascontiguousarray(debugger.read(result))
+                assert hashlib.sha1(numbers.tobytes()).hexdigest() == recorded["h"], command.asm
+        assert_memories(debugger, case, entry)
+
+
+def assert_memories(debugger: Debugger, case: Case, entry: dict[str, Any]) -> None:
+    """Checksums of the local memory and the activation region, where they were recorded."""
+    local = entry.get("lmem", {}).get("crc")
+    if local is not None:
+        wanted = int(local, 16) if isinstance(local, str) else local
+        assert zlib.crc32(debugger.memory.local().tobytes()) == wanted, entry["asm"]
+    size = case.meta["neuron_region"][1]
+    if entry.get("ddr") and size:
+        assert f"{zlib.crc32(debugger.memory.neuron()[:size].tobytes()):08x}" == entry["ddr"], entry["asm"]
+
+
+@names(STATIC)
+def test_outputs_are_those_of_the_vendors_runtime(case: Case) -> None:
+    debugger = tdb_dap.open(case.path, inputs=case.inputs)
+    stop = debugger.run()
+    assert stop.reason == "end", stop.text
+    outputs = debugger.outputs()
+    for name, expected in case.truth.items():
+        np.testing.assert_array_equal(outputs[name].ravel(), expected.ravel(), err_msg=name)
+
+
+@names(STATIC)
+def test_all_the_way_back_restores_every_byte(case: Case) -> None:
+    debugger = tdb_dap.open(case.path, inputs=case.inputs)
+    before = snapshot(debugger)
+    debugger.run()
+    debugger.travel(0)
+    assert snapshot(debugger) == before
+
+
+def snapshot(debugger: Debugger) -> list[int]:
+    """Checksums of all memories."""
+    memory = debugger.memory
+    return [zlib.crc32(memory.local().tobytes()), zlib.crc32(memory.neuron().tobytes())]
+
+
+def test_a_dynamic_subnet_is_named_and_nothing_is_guessed() -> None:
+    (dynamic,) = cases("toy_bm1684x_f32dyn")
+    debugger = tdb_dap.open(dynamic.path, inputs=dynamic.inputs)
+    stop = debugger.run()
+    assert stop.ordinal == 0
+    assert "dynamic" in stop.text
+    assert "not simulated yet" in stop.text

@@ -1,0 +1,118 @@
+"""Flush-to-zero arithmetic against exact rational arithmetic, in a process whose floating-point mode is the default."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tdb_dap.engine.dtypes import BF16, F16, F32
+from tdb_dap.targets.semantics import float32
+from tdb_dap.targets.semantics.dot import grouped, interleaved
+
+# Random words, with many near the edge of the normal range.
+WORDS = st.one_of(
+    st.integers(0, 0xFFFFFFFF),
+    st.builds(lambda sign, word: sign << 31 | word, st.integers(0, 1), st.integers(0, 0x02000000)),
+)
+SMALLEST = Fraction(2) ** -126
+
+
+def number(word: int) -> np.ndarray:
+    return np.array([word], np.uint32).view(np.float32)
+
+
+def flushed(value: np.float32) -> Fraction:
+    return Fraction(0) if abs(Fraction(float(value))) < SMALLEST else Fraction(float(value))
+
+
+def rounded_unbounded(value: Fraction) -> Fraction:
+    """Half to even on 24 bits, whatever the exponent."""
+    if value == 0:
+        return value
+    exponent = math.floor(math.log2(abs(value)))
+    while abs(value) >= Fraction(2) ** (exponent + 1):
+        exponent += 1
+    while abs(value) < Fraction(2) ** exponent:
+        exponent -= 1
+    unit = Fraction(2) ** (exponent - 23)
+    return Fraction(round(value / unit)) * unit
+
+
+@settings(max_examples=600, deadline=None)
+@given(WORDS, WORDS, st.sampled_from(["add", "subtract", "multiply"]))
+def test_arithmetic_flushes_after_rounding(a: int, b: int, name: str) -> None:
+    left, right = float32.flush(number(a)), float32.flush(number(b))
+    if not (np.isfinite(left).all() and np.isfinite(right).all()):
+        return
+    x, y = flushed(left[0]), flushed(right[0])
+    exact = {"add": x + y, "subtract": x - y, "multiply": x * y}[name]
+    with np.errstate(all="ignore"):
+        result = getattr(float32, name)(left, right)[0]
+    if np.isinf(result):
+        assert abs(exact) >= Fraction(2) ** 127
+        return
+    rounded = rounded_unbounded(exact)
+    expected = Fraction(0) if abs(rounded) < SMALLEST else rounded
+    assert Fraction(float(result)) == expected
+
+
+def test_the_largest_product_below_the_normal_range_is_zero() -> None:
+    just_below_one = np.array([0x3F7FFFFF], np.uint32).view(np.float32)
+    smallest = np.array([2.0**-126], np.float32)
+    assert float32.multiply(just_below_one, smallest)[0] == 0
+    assert float32.multiply(np.array([1.0], np.float32), smallest)[0] == smallest[0]
+
+
+def test_flushing_keeps_the_sign_and_f16_keeps_its_subnormals() -> None:
+    tiny = np.array([1e-40, -1e-40], np.float32)
+    assert np.signbit(float32.flush(tiny)).tolist() == [False, True]
+    assert (float32.flush(tiny) == 0).all()
+    half = np.array([2.0**-24], np.float32)
+    assert float32.operand(half, F16)[0] == half[0]
+
+
+def test_bf16_products_round_before_they_are_judged_tiny() -> None:
+    """From (1 - 2^-9) * 2^-126 on a product is 2^-126, below that zero."""
+    a = np.array([1 - 2.0**-8], np.float32)
+    smallest = np.array([2.0**-126], np.float32)
+    assert float32.product_in(a, smallest, BF16)[0] == 0
+    b = np.array([2.0**-63 * (1 + 2.0**-7)], np.float32)
+    c = np.array([2.0**-64 * (2 - 2.0**-6)], np.float32)
+    exact = float(b[0]) * float(c[0])
+    expected = 2.0**-126 if exact >= (1 - 2.0**-9) * 2.0**-126 else 0.0
+    assert float32.product_in(b, c, BF16)[0] == expected
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-25])
+def test_the_fast_and_the_careful_sum_agree(scale: float) -> None:
+    """The shortcut for data that cannot become subnormal gives the same bits as flushing each step."""
+    random = np.random.default_rng(7)
+    a = (random.standard_normal((5, 9)) * scale).astype(np.float32)
+    b = random.standard_normal((9, 6)).astype(np.float32)
+    start = np.zeros((5, 1), np.float32)
+    assert float32.stays_normal((a, b), (start,)) == (scale == 1.0 or scale > 1e-30)
+    pairs = [(a[:, k][:, None], b[k][None]) for k in range(9)]
+    fast = interleaved(start, None, pairs, (5, 6), True)
+    careful = interleaved(start, None, pairs, (5, 6), False)
+    np.testing.assert_array_equal(fast.view(np.uint32), careful.view(np.uint32))
+
+
+def test_a_group_is_summed_exactly_before_it_is_rounded() -> None:
+    """1 + 2^-12 * 2^-12 loses nothing to the order of additions; what lies below 2^(e-24) is cut off."""
+    left = np.array([[1.0], [2.0**-12], [2.0**-13]], np.float32)
+    right = np.array([[1.0], [2.0**-12], [2.0**-13]], np.float32)
+    assert grouped(left, right)[0, 0] == np.float32(1.0)
+    left[1] = right[1] = 2.0**-11
+    assert grouped(left, right)[0, 0] == np.float32(1.0 + 2.0**-22)
+
+
+@pytest.mark.parametrize("b", [0.3, 7.0, 1e20])
+def test_division_is_newtons_and_not_exact(b: float) -> None:
+    one, divisor = np.array([1.0], np.float32), np.array([b], np.float32)
+    quotient = float32.divide(one, divisor, 4, F32)[0]
+    assert abs(float(quotient) * b - 1) < 1e-6

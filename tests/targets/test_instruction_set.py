@@ -1,0 +1,75 @@
+"""The encoding table: disjoint fields, declared lengths, decode and encode as inverses."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tdb_dap.errors import BadInput
+from tdb_dap.opening import open_program
+from tdb_dap.targets.families import FAMILIES
+from tdb_dap.targets.instruction_set import InstructionSet, column
+from tdb_dap.targets.semantics import SEMANTICS
+from tests.samples import cases
+
+CHIPS = ["bm1684x"]
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_fields_tile_the_declared_length(chip: str) -> None:
+    for instruction in InstructionSet.load(chip).instructions:
+        next_bit = 0
+        for name, bit, width in instruction.fields:
+            assert bit == next_bit, f"{instruction.register}.{name}"
+            next_bit += width
+        assert next_bit == instruction.bits, instruction.register
+
+
+@pytest.mark.parametrize("case", cases(), ids=lambda case: case.name)
+def test_decode_then_encode_is_the_identity(case) -> None:
+    program = open_program(case.path)
+    for command in program.commands:
+        if command.has_descriptor:
+            instruction = program.target.instruction_set.instructions[command.kind]
+            assert instruction.encode(command.descriptor, **command.fields) == command.descriptor
+            cleared = instruction.encode(bytes(instruction.size), **command.fields)
+            assert instruction.decode(cleared) == command.fields
+
+
+def test_a_column_of_fields_equals_decoding_one_by_one() -> None:
+    program = open_program(cases("toy_bm1684x_f16")[0].path)
+    for kind in set(program.commands.columns.kind.tolist()):
+        chosen = [c for c in program.commands if c.kind == kind]
+        instruction = program.target.instruction_set.instructions[kind]
+        data = np.frombuffer(b"".join(c.descriptor for c in chosen) + bytes(8), np.uint8)
+        offsets = np.arange(len(chosen)) * instruction.size
+        for name, bit, width in instruction.fields:
+            if name in chosen[0].fields and width <= 57:
+                expected = [(int.from_bytes(c.descriptor, "little") >> bit) & ((1 << width) - 1) for c in chosen]
+                assert column(data, offsets, (name, bit, width)).tolist() == expected
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_the_registers_without_a_family_are_known(chip: str) -> None:
+    without = {i.register for i in InstructionSet.load(chip).instructions if i.register not in FAMILIES}
+    assert without == {"LAR", "sDMA_matrix"}
+
+
+def test_every_semantic_function_belongs_to_a_declared_family() -> None:
+    names = {family.name for family in FAMILIES.values()}
+    assert {family for family, _ in SEMANTICS} <= names
+
+
+def test_an_unknown_head_names_the_byte() -> None:
+    table = InstructionSet.load("bm1684x")
+    stream = np.frombuffer(bytes([1, 0, 0, 0, 0, 0x10, 0, 0]) * 8, np.uint8)
+    with pytest.raises(BadInput, match=r"unknown TIU command head 0100000000100000 at byte 0 of 64 \(command 1 of 1\)"):
+        table.split("tiu", stream, 1, "toy")
+
+
+def test_a_stream_that_ends_early_says_how_far_it_got() -> None:
+    program = open_program(cases("toy_bm1684x_f32")[0].path)
+    first = next(c for c in program.commands if c.engine == "dma")
+    stream = np.frombuffer(first.descriptor, np.uint8)
+    with pytest.raises(BadInput, match="ends at byte 96 after 1 of 2 commands"):
+        InstructionSet.load("bm1684x").split("dma", stream, 2, "toy")
