@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +27,8 @@ _CACHED = 1 << 14
 class Columns:
     """One entry per command. ``engine`` indexes ENGINES; ``kind`` is the target's instruction kind or -1;
 
-    ``offset``: first byte of the descriptor in the payload; ``subnet``: index (not id) of the subnet in the stage.
+    ``offset``: first byte of the descriptor in the payload; ``subnet``: index (not id) of the subnet in the stage;
+    ``listed``: the dependency as the vendor's listing prints it.
     """
 
     engine: NDArray[np.int8]
@@ -36,6 +38,7 @@ class Columns:
     offset: NDArray[np.int64]
     id: NDArray[np.int64]
     dependency: NDArray[np.int64]
+    listed: NDArray[np.int64]
 
 
 class Command:
@@ -90,7 +93,8 @@ class Command:
         if not self.has_descriptor:
             return Description(self.name, self.engine, "", (), (), (), (), {}, ())
         try:
-            return self._commands.target.describe(self.kind, self.descriptor, self.core)
+            registers = self._commands.registers(self.core, self.ordinal)
+            return self._commands.target.describe(self.kind, self.descriptor, self.core, registers)
         except NotSimulated as trouble:
             raise NotSimulated(f"command {self.ordinal} ({self.name}): {trouble}", self.ordinal) from None
 
@@ -124,7 +128,8 @@ class Command:
         """The line as the vendor's disassembler prints it."""
         if not self.has_descriptor:
             return self._commands.stand_in(self)[1]
-        return self._commands.target.vendor_text(self.description, self.engine, (self.id, self.dep))
+        listed = int(self._commands.columns.listed[self.ordinal])
+        return self._commands.target.vendor_text(self.description, self.engine, (self.id, listed))
 
     @property
     def mlir_lines(self) -> tuple[int, ...]:
@@ -159,6 +164,26 @@ class Commands(Sequence[Command]):
         self.stand_in = stand_in
         self.lines_of = lines_of
         self._kept: OrderedDict[int, Command] = OrderedDict()
+        self._register_writes: dict[int, tuple[list[int], list[Mapping[int, int]]]] | None = None
+
+    def registers(self, core: int, ordinal: int) -> Mapping[int, int]:
+        """The configuration registers of a core before a command: what its earlier register writes left."""
+        if self._register_writes is None:
+            self._register_writes = self._find_register_writes()
+        ordinals, states = self._register_writes.get(core, ([], []))
+        position = bisect_left(ordinals, ordinal)
+        return states[position - 1] if position else {}
+
+    def _find_register_writes(self) -> dict[int, tuple[list[int], list[Mapping[int, int]]]]:
+        kinds = [k for k in np.unique(self.columns.kind).tolist() if k >= 0 and self.target.writes_registers(k)]
+        found: dict[int, tuple[list[int], list[Mapping[int, int]]]] = {}
+        for ordinal in np.flatnonzero(np.isin(self.columns.kind, kinds)).tolist():
+            command = self[ordinal]
+            ordinals, states = found.setdefault(command.core, ([], []))
+            written = self.target.register_writes(command.kind, command.descriptor)
+            ordinals.append(ordinal)
+            states.append({**(states[-1] if states else {}), **written})
+        return found
 
     def __len__(self) -> int:
         return self.columns.kind.size

@@ -22,11 +22,17 @@ class Space(Enum):
 
 @dataclass(frozen=True)
 class Window:
-    """Device addresses [start, stop) that select one space; offsets in the space count from ``start``."""
+    """Device addresses [start, stop) that select one space; offsets in the space count from ``base``."""
 
     space: Space
     start: int
     stop: int
+    base: int
+
+
+def window(space: Space, start: int, stop: int, base: int | None = None) -> Window:
+    """A window whose offsets count from its start, or from ``base``."""
+    return Window(space, start, stop, start if base is None else base)
 
 
 @dataclass(frozen=True)
@@ -36,6 +42,10 @@ class Geometry:
     ``lanes``: number of NPUs; ``lane_bytes``: local memory of one lane; ``bank_bytes``: one bank of a lane;
     ``eu_bytes``: bytes that the execution units of one lane take at once, the unit of the aligned layout;
     ``cube_channels``: input channels that the matrix cube takes at once, for 8-bit data.
+
+    Chips with tagged addresses (``tag_shift`` bits of offset, a tag above) keep one space for all of DDR, whose offset
+    is the tagged address. ``hexadecimal``: offsets print in hexadecimal. ``static_by_offset``: TIU commands name static
+    memory by its offset. ``message_bits``: width of the message number in synchronisation commands (0: none).
     """
 
     lanes: int
@@ -46,6 +56,11 @@ class Geometry:
     static_bytes: int
     l2_bytes: int
     windows: tuple[Window, ...]
+    tag_shift: int = 0
+    tag_mask: int = 0
+    hexadecimal: bool = False
+    static_by_offset: bool = False
+    message_bits: int = 0
 
     @property
     def local_bytes(self) -> int:
@@ -55,7 +70,7 @@ class Geometry:
         """Space and offset of a device address as DMA commands and the bmodel hold it."""
         for window in self.windows:
             if window.start <= address < window.stop:
-                return window.space, address - window.start
+                return window.space, address - window.base
         return Space.UNKNOWN, address
 
     def locate_tiu(self, address: int) -> tuple[Space, int]:
@@ -66,16 +81,29 @@ class Geometry:
         """The device address that selects ``offset`` in ``space``."""
         for window in self.windows:
             if window.space is space:
-                return window.start + offset
+                return window.base + offset
         return offset
 
     def name(self, space: Space, offset: int) -> str:
-        """Text of an address: ``R{bank}[.{offset in bank}][.L{lane}]``, else letter and offset."""
-        if space is not Space.LOCAL:
-            return f"?.{offset}" if space is Space.UNKNOWN else f"{space.value}{offset}"
+        """Text of an address: ``R{bank}[.{offset in bank}][.L{lane}]``, else letter, tag and offset."""
+        if space is Space.LOCAL:
+            return self._local_name(offset)
+        if space is Space.UNKNOWN:
+            return f"?.{offset}"
+        if not self.tag_shift or space is Space.STATIC:
+            return f"{space.value}{offset}"
+        address = self.device_address(space, offset)
+        tag = address >> self.tag_shift & self.tag_mask
+        return f"{space.value}{tag}.{self._number(address & ((1 << self.tag_shift) - 1))}"
+
+    def _local_name(self, offset: int) -> str:
         lane, byte = divmod(offset, self.lane_bytes)
         bank, rest = divmod(byte, self.bank_bytes)
-        return f"R{bank}" + (f".{rest}" if rest else "") + (f".L{lane}" if lane else "")
+        text = f"R{bank}" + (f".{self._number(rest)}" if rest else "")
+        return text + (f".L{self._number(lane)}" if lane else "")
+
+    def _number(self, value: int) -> str:
+        return hex(value) if self.hexadecimal else str(value)
 
     def cube(self, itemsize: int) -> int:
         """Input channels stored together in convolution weights: K for 8 bit, K/2 for 16 bit, 1 for 32 bit."""

@@ -7,10 +7,13 @@ command that it waits for. Streams for which that breaks a dependency are schedu
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
-from tdb_dap.engine.target import Stream
+from tdb_dap.engine.target import Message, Stream
 from tdb_dap.errors import BadInput
 
 Indices = NDArray[np.int64]
@@ -75,4 +78,55 @@ def _waiting(tiu: Stream, dma: Stream, left_tiu: Indices, left_dma: Indices) -> 
     for letter, other, stream, left in (("B", "D", tiu, left_tiu), ("D", "B", dma, left_dma)):
         if left.size:
             parts.append(f"{letter}{stream.ids[left[0]]} waits for {other}{stream.dependencies[left[0]]}")
+    return " and ".join(parts)
+
+
+def interleave(cores: Sequence[Sequence[Message | None]], what: str) -> list[tuple[int, int]]:
+    """One order for several cores: (core, index) for every command.
+
+    Cores take turns; each runs up to its next wait, and a wait is passed once all sends that it expects have been made
+    (the count starts anew when every waiting command has passed). The order is the same every time. BadInput if all
+    cores wait for sends that nobody makes.
+    """
+    positions = [0] * len(cores)
+    sent: Counter[int] = Counter()
+    passed: Counter[int] = Counter()
+    chosen: list[tuple[int, int]] = []
+    while any(position < len(core) for position, core in zip(positions, cores, strict=True)):
+        before = len(chosen)
+        for core, messages in enumerate(cores):
+            moved = False
+            while positions[core] < len(messages):
+                message = messages[positions[core]]
+                if message is not None and not message.is_send:
+                    first_of_turn = not moved or _follows_wait(messages, positions[core])
+                    if sent[message.number] < message.count or not first_of_turn:
+                        break
+                    passed[message.number] += 1
+                    if passed[message.number] == message.count:
+                        sent[message.number] = passed[message.number] = 0
+                elif message is not None:
+                    sent[message.number] += 1
+                chosen.append((core, positions[core]))
+                positions[core] += 1
+                moved = True
+        if len(chosen) == before:
+            raise BadInput(f"{what}: deadlock: {_stuck(cores, positions, sent)}; the model is damaged")
+    return chosen
+
+
+def _follows_wait(messages: Sequence[Message | None], position: int) -> bool:
+    """Both engines of a core wait: the second wait belongs to the first."""
+    before = messages[position - 1]
+    return before is not None and not before.is_send
+
+
+def _stuck(cores: Sequence[Sequence[Message | None]], positions: list[int], sent: Counter[int]) -> str:
+    parts: list[str] = []
+    for core, (messages, position) in enumerate(zip(cores, positions, strict=True)):
+        message = messages[position] if position < len(messages) else None
+        if message is not None:
+            parts.append(
+                f"core {core} waits for message {message.number} ({sent[message.number]} of {message.count} sent)"
+            )
     return " and ".join(parts)

@@ -17,12 +17,14 @@ from tdb_dap.engine.layouts import contiguous
 from tdb_dap.engine.listing import Listing
 from tdb_dap.engine.memory import Region
 from tdb_dap.engine.mlir import MlirFile
-from tdb_dap.engine.order import merge
+from tdb_dap.engine.order import interleave, merge
 from tdb_dap.engine.source_map import SourceMap
-from tdb_dap.engine.target import Target
+from tdb_dap.engine.target import Message, Target
 from tdb_dap.engine.tensors import Tensor
 from tdb_dap.engine.views import memref_text
 from tdb_dap.errors import BadInput
+
+_COLUMNS = ("engine", "core", "subnet", "kind", "offset", "id", "dependency", "listed")
 
 
 @dataclass(frozen=True)
@@ -129,18 +131,33 @@ class Program:
         if info.run_mode is not RunMode.TPU_STATIC:
             engine = {RunMode.CPU: "cpu"}.get(info.run_mode, "dynamic")
             return _stand_in_columns(ENGINES.index(engine), index, max(1, len(info.cpu_operations)))
-        if len(info.groups) > 1:
-            raise BadInput(
-                f"{self.context.bmodel}: subnet {info.id} runs on {len(info.groups)} cores; "
-                "models for several cores are not supported yet"
+        cores = [
+            _joined(
+                [
+                    self._decode_group(index, core, group, f"{self.context.bmodel}: subnet {info.id}, core {core}")
+                    for group in groups
+                ]
             )
-        return _joined(
-            [
-                self._decode_group(index, core, group, f"{self.context.bmodel}: subnet {info.id}, core {core}")
-                for core, groups in enumerate(info.groups)
-                for group in groups
-            ]
-        )
+            for core, groups in enumerate(info.groups)
+        ]
+        return cores[0] if len(cores) == 1 else self._interleave(cores)
+
+    def _interleave(self, cores: list[Columns]) -> Columns:
+        """The cores' commands in one order: see ``order.interleave``."""
+        messages = [[self._message(columns, i) for i in range(columns.kind.size)] for columns in cores]
+        chosen = interleave(messages, str(self.context.bmodel))
+        whole = _joined(cores)
+        starts = np.cumsum([0, *(columns.kind.size for columns in cores[:-1])])
+        order = np.array([starts[core] + index for core, index in chosen], np.int64)
+        return Columns(**{name: getattr(whole, name)[order] for name in _COLUMNS})
+
+    def _message(self, columns: Columns, index: int) -> Message | None:
+        kind = int(columns.kind[index])
+        if not self.target.is_system(kind):
+            return None
+        start = int(columns.offset[index])
+        descriptor = self.bmodel.payload[start : start + self.target.kind_size(kind)].tobytes()
+        return self.target.message(kind, descriptor)
 
     def _decode_group(self, subnet: int, core: int, group: CommandGroup, what: str) -> Columns:
         tiu, dma = (
@@ -166,6 +183,7 @@ class Program:
             offset=pick(tiu.offsets + group.tiu.start, dma.offsets + group.dma.start),
             id=pick(tiu.ids, dma.ids),
             dependency=pick(tiu.dependencies, dma.dependencies),
+            listed=pick(tiu.listed, dma.listed),
         )
 
     def _stand_in(self, command: Command) -> tuple[str, str]:
@@ -206,6 +224,7 @@ def _stand_in_columns(engine: int, subnet: int, count: int) -> Columns:
         offset=zeros,
         id=zeros,
         dependency=zeros,
+        listed=zeros,
     )
 
 
@@ -213,5 +232,4 @@ def _joined(parts: list[Columns]) -> Columns:
     if len(parts) == 1:
         return parts[0]
     empty = _stand_in_columns(0, 0, 0)
-    names = ("engine", "core", "subnet", "kind", "offset", "id", "dependency")
-    return Columns(**{name: np.concatenate([getattr(part, name) for part in [empty, *parts]]) for name in names})
+    return Columns(**{name: np.concatenate([getattr(part, name) for part in [empty, *parts]]) for name in _COLUMNS})

@@ -37,7 +37,10 @@ class Description:
 
 @dataclass(frozen=True)
 class Stream:
-    """One engine's commands of one group: byte offsets in the stream, instruction kinds, ids and dependencies."""
+    """One engine's commands of one group: byte offsets in the stream, instruction kinds, ids and dependencies.
+
+    ``listed``: the dependencies as the vendor's listing prints them.
+    """
 
     engine: str
     data: NDArray[np.uint8]
@@ -45,7 +48,17 @@ class Stream:
     kinds: NDArray[np.int32]
     ids: NDArray[np.int64]
     dependencies: NDArray[np.int64]
+    listed: NDArray[np.int64]
     is_end: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Message:
+    """Synchronisation between cores: a send or a wait, the message's number, and how many sends a wait expects."""
+
+    is_send: bool
+    number: int
+    count: int
 
 
 class Target(Protocol):
@@ -73,12 +86,24 @@ class Target(Protocol):
         """True for commands that synchronise or control and move no data."""
         ...
 
+    def message(self, kind: int, descriptor: bytes) -> Message | None:
+        """The message that a system command sends or waits for; None if it does neither."""
+        ...
+
     def fields(self, kind: int, descriptor: bytes) -> dict[str, int]:
         """The named fields of a descriptor."""
         ...
 
-    def describe(self, kind: int, descriptor: bytes, core: int) -> Description:
+    def register_writes(self, kind: int, descriptor: bytes) -> Mapping[int, int]:
+        """Configuration registers that a command sets, by number; empty for commands that set none."""
+        ...
+
+    def describe(self, kind: int, descriptor: bytes, core: int, registers: Mapping[int, int]) -> Description:
         """Views, roles and attributes of one command; NotSimulated if a form has no description."""
+        ...
+
+    def writes_registers(self, kind: int) -> bool:
+        """True for the kinds that set configuration registers."""
         ...
 
     def vendor_text(self, description: Description, engine: str, ids: tuple[int, int]) -> str:

@@ -1,9 +1,10 @@
 """BM1684X: one core, 64 lanes, absolute addresses."""
 
-from tdb_dap.engine.geometry import Geometry, Space, Window
+from tdb_dap.engine.geometry import Geometry, Space, window
 from tdb_dap.targets.chip import Chip
 from tdb_dap.targets.semantics.rules import Rules
 from tdb_dap.targets.static_tables import BM1684X_TABLES
+from tdb_dap.targets.vendor_text import Style
 
 BM1684X = Chip(
     name="BM1684X",
@@ -17,12 +18,14 @@ BM1684X = Chip(
         static_bytes=16 << 10,
         l2_bytes=0x1FB000,
         windows=(
-            Window(Space.LOCAL, 0x8000000, 0x9000000),
-            Window(Space.STATIC, 0x9000000, 0x9004000),
-            Window(Space.L2, 0x10000000, 0x10200000),
-            Window(Space.GLOBAL, 0x100000000, 0x300000000),
+            window(Space.LOCAL, 0x8000000, 0x9000000),
+            window(Space.STATIC, 0x9000000, 0x9004000),
+            window(Space.L2, 0x10000000, 0x10200000),
+            window(Space.GLOBAL, 0x100000000, 0x300000000),
         ),
     ),
     rules=Rules(channel_group=32),
     static_tables=BM1684X_TABLES,
+    id_field="cmd_id",
+    vendor_style=Style(cores=False, colon=" : ", decompress=True),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,22 +11,24 @@ from numpy.typing import NDArray
 
 from tdb_dap.engine.geometry import Geometry
 from tdb_dap.engine.memory import Memory
-from tdb_dap.engine.target import Description, Stream
+from tdb_dap.engine.target import Description, Message, Stream
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.backends.numpy_backend import execute
-from tdb_dap.targets.families import FAMILIES, Bound
+from tdb_dap.targets.families import FAMILIES, Bound, system
+from tdb_dap.targets.families.declaration import message_of
 from tdb_dap.targets.families.fields import Fields
 from tdb_dap.targets.instruction_set import Instruction, InstructionSet, column
 from tdb_dap.targets.semantics.rules import Rules
 from tdb_dap.targets.static_tables import Table, fill
-from tdb_dap.targets.vendor_text import command_text
+from tdb_dap.targets.vendor_text import PLAIN, Style, command_text
 
 
 @dataclass(frozen=True)
 class Chip:
-    """A target. ``table``: name of the instruction table; ``id_fields``: own id and dependency, per engine.
-
-    ``end_commands``: (engine, type, sub type) of the commands that end a stream.
+    """A target. ``table``: name of the instruction table; ``id_field``: the command's own id (None: its position in
+    the stream, from 1); ``dependency_mask``: bits of the dependency that count; ``message_engines``:
+    engines of a core that a barrier counts; ``end_commands``: (engine, type, sub type) of the commands that end a
+    stream.
     """
 
     name: str
@@ -33,8 +36,11 @@ class Chip:
     geometry: Geometry
     rules: Rules
     static_tables: tuple[Table, ...]
-    id_field: str = "cmd_id"
+    id_field: str | None = None
     dependency_field: str = "cmd_id_dep"
+    dependency_mask: int = 0xFFFFF
+    message_engines: int = 2
+    vendor_style: Style = PLAIN
     end_commands: tuple[tuple[str, int, int], ...] = (("tiu", 15, 31), ("dma", 6, 0))
 
     @cached_property
@@ -46,7 +52,8 @@ class Chip:
 
     def decode_stream(self, engine: str, data: NDArray[np.uint8], count: int, what: str) -> Stream:
         offsets, kinds = self.instruction_set.split(engine, data, count, what)
-        ids, dependencies = np.zeros(count, np.int64), np.zeros(count, np.int64)
+        ids, dependencies = np.arange(1, count + 1, dtype=np.int64), np.zeros(count, np.int64)
+        borrows = np.zeros(count, np.bool_)
         is_end = np.zeros(count, np.bool_)
         # A field may begin near the end of the last command: let it read on.
         padded = np.concatenate([data, np.zeros(8, np.uint8)])
@@ -54,10 +61,18 @@ class Chip:
             instruction = self._instruction(int(kind))
             chosen = kinds == kind
             for target, name in ((ids, self.id_field), (dependencies, self.dependency_field)):
-                if name in instruction.by_name:
+                if name is not None and name in instruction.by_name:
                     target[chosen] = column(padded, offsets[chosen], instruction.by_name[name])
             is_end[chosen] = (engine, instruction.kind, instruction.sub) in self.end_commands
-        return Stream(engine, data, offsets, kinds, ids, dependencies, is_end)
+            borrows[chosen] = instruction.writes_registers
+        dependencies &= self.dependency_mask
+        # A register write has no dependency of its own: it belongs to the command that follows.
+        listed = dependencies.copy()
+        for index in np.flatnonzero(borrows)[::-1].tolist():
+            dependencies[index] = dependencies[index + 1] if index + 1 < count else 0
+            lost = self.vendor_style.loses_dependencies and index + 1 < count and borrows[index + 1]
+            listed[index] = 0 if lost else dependencies[index]
+        return Stream(engine, data, offsets, kinds, ids, dependencies, listed, is_end)
 
     def kind_name(self, kind: int) -> str:
         return self._instruction(kind).mnemonic
@@ -69,10 +84,31 @@ class Chip:
         family = FAMILIES.get(self._instruction(kind).register)
         return family is not None and family.name == "system"
 
+    def message(self, kind: int, descriptor: bytes) -> Message | None:
+        f = self._fields(kind, descriptor, 0, {})
+        found = message_of(f)
+        if found is None:
+            return None
+        number, count = found
+        # Engines whose streams hold no commands (SDMA) are counted as well; their sends are not in the streams.
+        return Message(f.sub in (3, 8), number, count * 2 // self.message_engines)
+
     def fields(self, kind: int, descriptor: bytes) -> dict[str, int]:
         return self._instruction(kind).decode(descriptor)
 
-    def bind(self, kind: int, descriptor: bytes, core: int) -> Bound:
+    def writes_registers(self, kind: int) -> bool:
+        return self._instruction(kind).writes_registers
+
+    def register_writes(self, kind: int, descriptor: bytes) -> Mapping[int, int]:
+        if not self.writes_registers(kind):
+            return {}
+        return system.register_writes(self._fields(kind, descriptor, 0, {}))
+
+    def _fields(self, kind: int, descriptor: bytes, core: int, registers: Mapping[int, int]) -> Fields:
+        instruction = self._instruction(kind)
+        return Fields(instruction.decode(descriptor), instruction.sub, self.geometry, core, registers)
+
+    def bind(self, kind: int, descriptor: bytes, core: int, registers: Mapping[int, int]) -> Bound:
         """The family of a command applied to its fields."""
         instruction = self._instruction(kind)
         family = FAMILIES.get(instruction.register)
@@ -80,10 +116,10 @@ class Chip:
             raise NotSimulated(
                 f"{instruction.mnemonic}: the instruction form {instruction.register} has no description yet"
             )
-        return family.bind(Fields(instruction.decode(descriptor), instruction.sub, self.geometry, core))
+        return family.bind(self._fields(kind, descriptor, core, registers))
 
-    def describe(self, kind: int, descriptor: bytes, core: int) -> Description:
-        bound = self.bind(kind, descriptor, core)
+    def describe(self, kind: int, descriptor: bytes, core: int, registers: Mapping[int, int]) -> Description:
+        bound = self.bind(kind, descriptor, core, registers)
         roles, operands = bound.shown()
         return Description(
             name=self._instruction(kind).mnemonic,
@@ -99,7 +135,7 @@ class Chip:
         )
 
     def vendor_text(self, description: Description, engine: str, ids: tuple[int, int]) -> str:
-        return command_text(description.binding, description.name, engine, *ids)
+        return command_text(description.binding, description.name, engine, ids, self.vendor_style)
 
     def fill_static_memory(self, memory: Memory, tables: str) -> None:
         for core in range(memory.cores):

@@ -21,7 +21,7 @@ from tdb_dap.errors import BadInput
 Field = tuple[str, int, int]
 """Name, first bit, width in bits."""
 
-_RESERVED = re.compile(r"(rsvd|reserved?|Reserved)\d*$")
+_RESERVED = re.compile(r"(rsvd|opt_rsv|rese?r[ev]*d?|Reserved|reversed)_?\d*$")
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,11 @@ class Instruction:
     def size(self) -> int:
         """Bytes of the descriptor."""
         return -(-self.bits // 8)
+
+    @property
+    def writes_registers(self) -> bool:
+        """True for the commands that set configuration registers."""
+        return self.register.startswith("SYS_TR")
 
     @cached_property
     def by_name(self) -> dict[str, Field]:
@@ -79,7 +84,7 @@ class InstructionSet:
     def __init__(self, table: dict[str, Any]) -> None:
         self.chip: str = table["chip"]
         self.instructions: list[Instruction] = []
-        self._lookups: dict[str, Lookup] = {}
+        self._lookups: dict[str, tuple[Lookup, Lookup]] = {}
         for engine, description in table["engines"].items():
             self._add_engine(engine, description, table["regs"], table["layouts"])
 
@@ -95,6 +100,7 @@ class InstructionSet:
         head: dict[str, tuple[int, int]] = {name: (bit, width) for name, bit, width in description["head"]}
         positions = [head[name] for name in description["key"]]
         short_bit, mask = positions[0][0], 0
+        by_type = Lookup(0, {})
         for bit, width in positions:
             mask |= ((1 << width) - 1) << bit
         table: dict[int, int] = {}
@@ -110,13 +116,19 @@ class InstructionSet:
                 form["bits"],
                 tuple((field, bit, width) for field, bit, width in layouts[form["layout"]]),
             )
-            key = sum(value << bit for value, (bit, _) in zip((short, kind, sub), positions, strict=True))
+            # An engine without short forms has no such bit in its key.
+            values = (short, kind, sub)[-len(positions) :]
+            key = sum(value << bit for value, (bit, _) in zip(values, positions, strict=True))
             table[key] = len(self.instructions)
             if "SYS" in name.upper():
                 # System commands have no short form: the bit belongs to other data.
                 table.setdefault(key ^ (1 << short_bit), len(self.instructions))
+            if instruction.writes_registers:
+                # Bit 0 is immediate data and the sub type has only three bits: the type alone decides.
+                bit, width = head["tsk_typ"]
+                by_type = Lookup(((1 << width) - 1) << bit, {kind << bit: len(self.instructions)})
             self.instructions.append(instruction)
-        self._lookups[engine] = Lookup(mask, table)
+        self._lookups[engine] = (Lookup(mask, table), by_type)
 
     def split(
         self, engine: str, stream: NDArray[np.uint8], count: int, what: str
@@ -126,14 +138,17 @@ class InstructionSet:
         ``what`` names the stream in errors. BadInput on an unknown head, a stream that is too short, or bytes other
         than zero behind the last command.
         """
-        lookup = self._lookups[engine]
+        lookup, by_type = self._lookups[engine]
         mask, get = lookup.mask, lookup.table.get
         sizes = [instruction.size for instruction in self.instructions]
         data = stream.tobytes()
         offsets, kinds = np.empty(count, np.int64), np.empty(count, np.int32)
         offset = 0
         for i in range(count):
-            index = get(int.from_bytes(data[offset : offset + 8], "little") & mask)
+            head = int.from_bytes(data[offset : offset + 8], "little")
+            index = get(head & mask)
+            if index is None:
+                index = by_type.table.get(head & by_type.mask)
             if index is None or offset + sizes[index] > len(data):
                 raise BadInput(self._trouble(data, offset, engine, what, i, count))
             offsets[i], kinds[i] = offset, index

@@ -9,8 +9,11 @@ from tdb_dap.errors import BadInput
 def target_for(chip: str, file: str) -> Target:
     """The target of a chip name; BadInput names ``file`` and the chips that are known."""
     from tdb_dap.targets.bm1684x import BM1684X
+    from tdb_dap.targets.bm1688 import BM1688
+    from tdb_dap.targets.bm1690 import BM1690, BM1690E
 
-    known: dict[str, Target] = {BM1684X.name: BM1684X}
+    known: dict[str, Target] = {target.name: target for target in (BM1684X, BM1688, BM1690, BM1690E)}
+    known["CV186X"] = BM1688
     if chip not in known:
         raise BadInput(
             f"{file}: the model is for the chip {chip or '(none)'!r}, which is not supported yet; "

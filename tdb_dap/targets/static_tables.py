@@ -131,3 +131,22 @@ BM1684X_TABLES = (
     Table("log f16", 16, logarithm(16), F16),
     Table("log bf16", 16, logarithm(16), BF16),
 )
+
+_16_BIT_PAIRS = (
+    Table("exp f16", 8, exponential(10), F16),
+    Table("exp bf16", 8, exponential(10), BF16),
+)
+
+BM1688_TABLES = (
+    Table("exp", 32, exponential(32)),
+    Table("log", 64, logarithm(64)),
+    Table("erf", 16, error_function),
+    Table("sequence", 64, sequence, None),
+    Table("sin", 32, sine),
+    Table("cos", 32, cosine),
+    Table("arcsin", 64, arcsine),
+    Table("tan", 32, tangent),
+    *_16_BIT_PAIRS,
+)
+
+BM1690_TABLES = BM1688_TABLES

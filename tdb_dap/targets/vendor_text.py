@@ -5,8 +5,8 @@ Ours is in ``engine.listing``; this one exists so that listings can be compared 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,26 +16,51 @@ from tdb_dap.engine.views import Constant, Layout, Operand, View, memref_text
 from tdb_dap.targets.families.declaration import Bound
 
 
-def command_text(bound: Bound, name: str, engine: str, own: int, dependency: int) -> str:
+@dataclass(frozen=True)
+class Style:
+    """How the vendor prints for a chip. ``cores``: ids carry the core; ``colon``: before the types;
+
+    ``decompress``: moves print the attribute of that name; ``loses_dependencies``: of two register writes in a row the
+    first is given no dependency.
+    """
+
+    cores: bool = True
+    colon: str = ": "
+    decompress: bool = False
+    loses_dependencies: bool = False
+
+
+PLAIN = Style()
+
+
+def command_text(bound: Bound, name: str, engine: str, ids: tuple[int, int], style: Style) -> str:
     """``{results}, %B{id} = "{op}"({operands}, %D{dep}) {attributes} : (types, none) -> (types, none)``."""
+    if bound.family.vendor_text:
+        return bound.family.vendor_text
     mine, other = ("B", "D") if engine == "tiu" else ("D", "B")
-    operands, results = bound.vendor_operands(), bound.vendor_results()
+    core = f"C{bound.fields.core}" if style.cores else ""
+    own, dependency = f"%{mine}{ids[0]}{core}", f"%{other}{ids[1]}{core}"
+    attributes = _attributes(bound.vendor_attributes(style.decompress))
     if not bound.results:
-        return f'%{mine}{own} = "{name}"(%{other}{dependency})'
+        message = bound.message
+        if message is not None:
+            return f'{own} = "{name}"({dependency}, %msg{message[0]}) {{msg_id = {message[0]}, cnt = {message[1]}}}'
+        return f'{own} = "{name}"({dependency})' + (f" {attributes}" if attributes else "")
+    operands, results = bound.vendor_operands(), bound.vendor_results()
     if engine == "dma":
         results = results[:1]
-    left = ", ".join([*(f"%{r.name}" for r in results), f"%{mine}{own}"])
-    arguments = ", ".join([*(_name(o) for o in operands), f"%{other}{dependency}"])
+    left = ", ".join([*(f"%{r.name}" for r in results), own])
+    arguments = ", ".join([*(_name(o) for o in operands), dependency])
     operand_types = ", ".join([*map(_type, operands), "none"])
     result_types = ", ".join([*map(_type, results), "none"])
-    attributes = _attributes(bound.attributes)
-    return f'{left} = "{name}"({arguments}) {attributes} : ({operand_types}) -> ({result_types})'
+    between = f" {attributes}{style.colon}" if attributes else f" {style.colon.lstrip()}" if style.cores else "  : "
+    return f'{left} = "{name}"({arguments}){between}({operand_types}) -> ({result_types})'
 
 
 def _attributes(attributes: Mapping[str, Any]) -> str:
     if not attributes:
         return ""
-    return re.sub(r":", " =", str(dict(attributes)).replace("'", ""))
+    return str(dict(attributes)).replace("'", "").replace(":", " =")
 
 
 def _name(operand: Operand) -> str:

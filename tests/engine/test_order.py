@@ -19,6 +19,7 @@ def stream(engine: str, waits: list[int]) -> Stream:
         np.zeros(count, np.int32),
         np.arange(1, count + 1, dtype=np.int64),
         np.array(waits, np.int64),
+        np.array(waits, np.int64),
         np.zeros(count, np.bool_),
     )
 

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import ClassVar
+from typing import Any
 
-from tdb_dap.engine.dtypes import F32
-from tdb_dap.engine.views import Constant, Layout, Operand, View
-from tdb_dap.targets.families.declaration import RESULT_SHAPE, family, flag, operand, result_
+from tdb_dap.engine.dtypes import F32, SI16, SI32, DType
+from tdb_dap.engine.views import Layout, Operand, View
+from tdb_dap.targets.families.declaration import (
+    RESULT_SHAPE,
+    AttributeValue,
+    Dim,
+    Row,
+    attributes_by_name,
+    constant,
+    family,
+    flag,
+    operand,
+    result_,
+)
 from tdb_dap.targets.families.fields import Fields
 
-WINDOW = {
+WINDOW: dict[str, AttributeValue] = {
     "kernel": ("opd1_h", "opd1_w"),
     "stride": ("res_op_y_str", "res_op_x_str"),
     "in_zero": ("opd0_y_ins0", "opd0_x_ins0"),
@@ -22,16 +33,108 @@ WINDOW = {
 """Attributes of everything that slides a window; ``in_zero`` and ``ke_zero``: zeros inserted between elements."""
 
 
+def signed(value: int, bits: int) -> int:
+    """The low ``bits`` of ``value`` in two's complement."""
+    value &= (1 << bits) - 1
+    return value - (1 << bits) if value >> (bits - 1) else value
+
+
 def is_float(f: Fields) -> bool:
     return f.tiu_dtype(f.opd0_prec, 0).is_float
 
 
-def _kernel_zero_as_listed(f: Fields, view: Operand) -> Operand:
-    """The vendor's listing gives the kernel zero point the input's channels."""
-    if isinstance(view, Constant) or is_float(f):
+def _bias_dtype(f: Fields) -> DType:
+    """Float bias; 8-bit data: a 32-bit bias where requantisation is fused, else the kernel zero point."""
+    if is_float(f):
+        return f.tiu_dtype(f.opd2_prec, 1) if f.has("opd2_prec") and f.opd2_prec in (1, 5) else F32
+    return SI32 if f.is_fused else f.tiu_dtype(0, f.opd2_sign)
+
+
+def _bias_as_listed(f: Fields, view: Operand) -> Operand:
+    """The vendor's listing types a float bias as an integer, and gives the kernel zero point the input's channels."""
+    if f.is_fused:
+        dtype = f.tiu_dtype(4, f.opd2_sign)
+        return replace(view, dtype=dtype) if isinstance(view, View) else constant(view.bits, dtype)
+    if is_float(f) or not isinstance(view, View):
         return view
-    shape = (1, f.opd0_c, 1, 1)
-    return replace(view, shape=shape) if isinstance(view, View) else view
+    return replace(view, shape=(1, f.opd0_c, 1, 1))
+
+
+# Configuration registers of the fused requantisation.
+ZERO_REGISTER, TABLE_REGISTER, SHIFT_REGISTER, OUTPUT_ZERO_REGISTER = 5, 6, 32, 33
+
+
+def requantises_from_table(f: Fields) -> bool:
+    return bool(f.is_fused and f.rq and not f.opd5_const)
+
+
+def requantisation_table(channels: Dim) -> Row:
+    """Per channel the multiplier, and a word with the shift in its low byte and the zero point in its high half."""
+    return operand(
+        "res0",
+        (1, channels, 1, 2),
+        Layout.COMPACT,
+        dtype=SI32,
+        constant=False,
+        address=lambda f: f.register(TABLE_REGISTER),
+        when=requantises_from_table,
+    )
+
+
+def zero_point_table(channels: Dim) -> Row:
+    """Kernel zero points per channel, 16 bits."""
+    return operand(
+        "res0",
+        (1, channels, 1, 1),
+        Layout.COMPACT,
+        dtype=SI16,
+        constant=False,
+        address=lambda f: f.register(ZERO_REGISTER),
+        when=lambda f: f.is_fused and not is_float(f) and not f.opd4_const,
+    )
+
+
+def fused_attributes(f: Fields, zero: str | None = "kzp") -> dict[str, Any]:
+    """What follows the sum: rectification, symmetric range, requantisation and its numbers."""
+    found: dict[str, Any] = {
+        "do_relu": bool(f.relu),
+        "sym_range": bool(f.sym_range),
+        "do_rq": bool(f.rq),
+        "round_mode": f.opd2_n_str,
+    }
+    if zero and not is_float(f) and f.opd4_const:
+        found[zero] = signed(f.register(ZERO_REGISTER), 16)
+    if f.rq and f.opd5_const:
+        found["multiplier"] = signed(f.register(TABLE_REGISTER), 32)
+        found["shift"] = signed(f.register(SHIFT_REGISTER), 8)
+        found["yzp"] = signed(f.register(OUTPUT_ZERO_REGISTER), 16)
+    return found
+
+
+def as_listed(f: Fields, found: dict[str, Any]) -> dict[str, Any]:
+    """The vendor's listing drops the lowest bit of shift and output zero point."""
+    if "yzp" in found:
+        found["shift"] = f.register(SHIFT_REGISTER) >> 1 & 0x7F
+        found["yzp"] = f.register(OUTPUT_ZERO_REGISTER) >> 1 & 0x7FFF
+    return found
+
+
+def window_attributes(f: Fields, vendor: bool) -> dict[str, Any]:
+    """The attributes of a sliding window; the vendor renames one where requantisation is fused."""
+    found = attributes_by_name(f, WINDOW)
+    if vendor and f.is_fused:
+        return {f"opt_{name}" if name == "kernel_rotate" else name: value for name, value in found.items()}
+    return found
+
+
+def _result_sign(f: Fields) -> int:
+    return f.res0_sign if f.is_fused else f.opd0_sign or f.opd1_sign or f.opd2_sign
+
+
+def _result_as_listed(f: Fields, view: Operand) -> Operand:
+    """The vendor's listing derives the result's sign from the operands on every chip."""
+    dtype = f.tiu_dtype(f.res0_prec, f.opd0_sign or f.opd1_sign or f.opd2_sign)
+    return replace(view, dtype=dtype) if isinstance(view, View) else view
 
 
 @family("conv", registers=("sCONV", "CONV"))
@@ -52,17 +155,30 @@ class Convolution:
         "opd2",
         (1, "res0_c", 1, 1),
         Layout.COMPACT,
-        dtype=lambda f: F32 if is_float(f) else f.tiu_dtype(0, f.opd2_sign),
-        vendor=_kernel_zero_as_listed,
+        dtype=_bias_dtype,
+        vendor=_bias_as_listed,
     )
     pad_value = operand("opd3", (1, "opd0_c", 1, 2), Layout.COMPACT, dtype="opd0_prec", sign="opd0_sign")
+    kernel_zero = zero_point_table("res0_c")
+    requantisation = requantisation_table("res0_c")
     old = operand(
         "res0",
         RESULT_SHAPE,
-        sign=lambda f: f.opd0_sign or f.opd1_sign or f.opd2_sign,
+        sign=_result_sign,
         when=flag("res_add"),
         constant=False,
         hidden=True,
     )
-    result = result_(sign=lambda f: f.opd0_sign or f.opd1_sign or f.opd2_sign)
-    attributes: ClassVar = {**WINDOW, "res_add": flag("res_add")}
+    result = result_(sign=_result_sign, vendor=_result_as_listed)
+
+    @staticmethod
+    def attributes(f: Fields) -> dict[str, Any]:
+        found = {**window_attributes(f, vendor=False), "res_add": bool(f.res_add)}
+        return {**found, **fused_attributes(f)} if f.is_fused else found
+
+    @staticmethod
+    def vendor_attributes(f: Fields) -> dict[str, Any]:
+        if not f.is_fused:
+            return Convolution.attributes(f)
+        found = {**window_attributes(f, vendor=True), "opt_res_add": bool(f.res_add)}
+        return {**found, **as_listed(f, fused_attributes(f))}

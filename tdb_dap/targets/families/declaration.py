@@ -17,7 +17,7 @@ What the vendor debugger prints differently is said in the row (``vendor=...``) 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -156,14 +156,18 @@ AttributeValue = str | tuple[str, ...] | Callable[[Fields], Any]
 
 @dataclass(frozen=True)
 class Family:
-    """A declared family; ``operands`` and ``results`` are (role, row) in order of declaration."""
+    """A declared family; ``operands`` and ``results`` are (role, row) in order of declaration.
+
+    ``vendor_text``: what the vendor's listing prints for all its commands, where it knows no operands.
+    """
 
     name: str
     summary: str
     operands: tuple[tuple[str, Row], ...]
     results: tuple[tuple[str, Row], ...]
     attributes: Mapping[str, AttributeValue] | Callable[[Fields], Mapping[str, Any]]
-    unchecked: str = field(default="")
+    vendor_attributes: Callable[[Fields], Mapping[str, Any]] | None = None
+    vendor_text: str = ""
 
     def bind(self, f: Fields) -> Bound:
         """Views of all rows in one command."""
@@ -174,7 +178,12 @@ class Family:
     def attributes_of(self, f: Fields) -> dict[str, Any]:
         if callable(self.attributes):
             return dict(self.attributes(f))
-        return {name: _attribute(f, value) for name, value in self.attributes.items()}
+        return attributes_by_name(f, self.attributes)
+
+
+def attributes_by_name(f: Fields, attributes: Mapping[str, AttributeValue]) -> dict[str, Any]:
+    """The values of declared attributes in one command."""
+    return {name: _attribute(f, value) for name, value in attributes.items()}
 
 
 def _attribute(f: Fields, value: AttributeValue) -> Any:
@@ -201,6 +210,19 @@ class Bound:
     def attributes(self) -> dict[str, Any]:
         return self.family.attributes_of(self.fields)
 
+    @property
+    def message(self) -> tuple[int, int] | None:
+        """Number and count of the message that a send or wait is about."""
+        return message_of(self.fields) if self.family.name == "system" else None
+
+    def vendor_attributes(self, decompress: bool) -> dict[str, Any]:
+        """Attributes as the vendor's listing shows them; moves print ``decompress`` only on some chips."""
+        shown = self.family.vendor_attributes
+        attributes = dict(shown(self.fields)) if shown else self.attributes
+        if not decompress:
+            attributes.pop("decompress", None)
+        return attributes
+
     def shown(self) -> tuple[list[str], list[Operand]]:
         """Roles and operands that belong to the listing."""
         hidden = {role for role, row in self.family.operands if row.hidden}
@@ -225,6 +247,22 @@ class Bound:
         return shown
 
 
+def message_of(f: Fields) -> tuple[int, int] | None:
+    """(message id, count) of a send or wait; the widths differ between the two generations of chips."""
+    bits = f.geometry.message_bits
+    if not bits or f.sub not in ((3, 4) if f.has("constant_value") else (8, 9)):
+        return None
+    if f.has("constant_value"):
+        return f.constant_value & ((1 << bits) - 1), f.constant_value >> max(8, bits) & 0x7F
+    count_bits = 3 if bits == 7 else 7
+    return f.imm & ((1 << bits) - 1), f.imm >> 16 & ((1 << count_bits) - 1)
+
+
+def _plain(member: Any) -> Any:
+    """A static method of the class body as the function it wraps."""
+    return member.__func__ if isinstance(member, staticmethod) else member
+
+
 C = TypeVar("C", bound=type)
 
 FAMILIES: dict[str, Family] = {}
@@ -241,7 +279,9 @@ def family(name: str, registers: tuple[str, ...]) -> Callable[[C], C]:
             (cls.__doc__ or "").strip().split("\n")[0],
             tuple((role, row) for role, row in rows if not row.is_result),
             tuple((role, row) for role, row in rows if row.is_result),
-            vars(cls).get("attributes", {}),
+            _plain(vars(cls).get("attributes", {})),
+            _plain(vars(cls).get("vendor_attributes")),
+            vars(cls).get("vendor_text", ""),
         )
         for register in registers:
             FAMILIES[register] = made

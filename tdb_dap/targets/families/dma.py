@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 from tdb_dap.engine.dtypes import DType
 from tdb_dap.engine.geometry import Space
 from tdb_dap.engine.layouts import contiguous, strides_of
 from tdb_dap.engine.views import Layout, Operand, View
-from tdb_dap.targets.families.declaration import Row, VendorView, family, flag, operand, result_
+from tdb_dap.targets.families.declaration import Row, VendorView, family, operand, result_
 from tdb_dap.targets.families.fields import Fields
 
 COPY, TRANSPOSE, COLLECT, BROADCAST, DISTRIBUTE, BANK_COPY, BANK_BROADCAST = 0, 1, 2, 3, 4, 5, 6
@@ -108,13 +108,19 @@ def _as_listed(side: str) -> VendorView:
         if not isinstance(view, View):
             return view
         n, c, h, w = _four(f, side, "stride")
-        return replace(view, strides=(n, c, h, 1 if f.sub != COPY else w), lane_mask=None)
+        shape = view.shape
+        if f.sub == BROADCAST and side == "dst" and not f.has("decompress_enable"):
+            shape = (shape[0], f.src_csize, *shape[2:])
+        return replace(view, shape=shape, strides=(n, c, h, 1 if f.sub != COPY else w), lane_mask=None)
 
     return listed
 
 
-def _move_attributes(f: Fields) -> dict[str, Any]:
-    found: dict[str, Any] = {} if filled(f) else {"decompress": bool(f.decompress_enable)}
+def move_attributes(f: Fields) -> dict[str, Any]:
+    """Decompression and the lanes that take part, where they are not the usual ones."""
+    found: dict[str, Any] = {}
+    if f.has("decompress_enable") and not filled(f):
+        found["decompress"] = bool(f.decompress_enable)
     mask = lane_mask(f)
     if mask is not None:
         found["lane_mask"] = hex(mask)
@@ -149,7 +155,7 @@ class TensorMove:
         lane_mask=_destination_mask,
         vendor=_as_listed("dst"),
     )
-    attributes = staticmethod(_move_attributes)
+    attributes = staticmethod(move_attributes)
 
 
 def _side_layout(f: Fields, side: str) -> Layout:
@@ -180,6 +186,20 @@ def _matrix_strides(f: Fields, side: str) -> tuple[int, ...]:
     return 0, 0, getattr(f, f"{side}_hstride"), 1
 
 
+def _matrix_as_listed(side: str) -> VendorView:
+    """On chips with 45-bit addresses the vendor's listing takes every store for a load."""
+
+    def listed(f: Fields, view: Operand) -> Operand:
+        if not isinstance(view, View) or f.geometry.tag_shift < 40 or not _is_store(f):
+            return view
+        shape = (f.src_hsize, f.src_wsize)
+        if side == "src":
+            return replace(view, shape=(1, 1, *shape), strides=(0, 0, f.src_hstride, 1))
+        return replace(view, shape=shape, strides=(f.dst_nstride, f.dst_cstride, 0, 1))
+
+    return listed
+
+
 def _matrix_row(side: str) -> Row:
     return transfer(
         side,
@@ -188,6 +208,7 @@ def _matrix_row(side: str) -> Row:
         strides=lambda f: _matrix_strides(f, side),
         width=lambda f: getattr(f, f"{side}_wsize") if _is_local(f, side) else 0,
         lane_mask=lambda f: lane_mask(f) if side == "dst" else None,
+        vendor=_matrix_as_listed(side),
         **({"constant": filled} if side == "src" else {}),
     )
 
@@ -198,7 +219,7 @@ class MatrixMove:
 
     source = _matrix_row("src")
     destination = _matrix_row("dst")
-    attributes = staticmethod(_move_attributes)
+    attributes = staticmethod(move_attributes)
 
 
 def _count(f: Fields) -> int:
@@ -224,7 +245,7 @@ class LinearMove:
         storage=Layout.DMA_LINEAR,
         strides=lambda f: (0, 0, 0, 1) if f.sub == 1 else (1,),
     )
-    attributes = staticmethod(_move_attributes)
+    attributes = staticmethod(move_attributes)
 
 
 def _swapped(f: Fields) -> Shape4:
@@ -250,4 +271,4 @@ class ChannelColumnSwap:
         strides=lambda f: _given_strides(f, "dst", _swapped(f), 1),
         lane_mask=lane_mask,
     )
-    attributes: ClassVar = {"decompress": flag("decompress_enable")}
+    attributes = staticmethod(move_attributes)

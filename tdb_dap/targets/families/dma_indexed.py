@@ -10,7 +10,7 @@ from tdb_dap.engine.dtypes import UI32, DType
 from tdb_dap.engine.geometry import Space
 from tdb_dap.engine.views import Layout, Operand, View
 from tdb_dap.targets.families.declaration import Row, VendorView, constant, family, operand, result_
-from tdb_dap.targets.families.dma import Shape4, address, data_type, default_strides
+from tdb_dap.targets.families.dma import Shape4, address, data_type, default_strides, move_attributes
 from tdb_dap.targets.families.fields import Fields
 
 
@@ -39,6 +39,11 @@ def _scatter_index(f: Fields) -> Shape4:
     return 1, f.index_csize, f.src_hsize, 1
 
 
+def _row_step(f: Fields, name: str) -> int:
+    """Elements from row to row; later chips have no such field for the index, whose rows are adjacent."""
+    return f.number(f"{name}_hstride") if f.has(f"{name}_hstride") else 1
+
+
 def _locate(f: Fields, name: str) -> tuple[Space, int]:
     return f.geometry.locate(address(f, f"{name}_start_addr"))
 
@@ -48,7 +53,7 @@ def _row(name: str, shape: Any, is_result: bool = False, **details: Any) -> Row:
 
     def strides(f: Fields) -> Shape4:
         if f.stride_enable:
-            return 0, getattr(f, f"{name}_cstride"), getattr(f, f"{name}_hstride"), 1
+            return 0, f.number(f"{name}_cstride"), _row_step(f, name), 1
         space, offset = _locate(f, name)
         return default_strides(f, space, offset, shape(f), UI32 if name == "index" else data_type(f))
 
@@ -69,7 +74,7 @@ def _listed(name: str, shape: Callable[[Fields], Shape4] | None = None) -> Vendo
     def listed(f: Fields, view: Operand) -> Operand:
         if not isinstance(view, View):
             return view
-        strides = (0, getattr(f, f"{name}_cstride"), getattr(f, f"{name}_hstride"), 1)
+        strides = (0, f.number(f"{name}_cstride"), _row_step(f, name), 1)
         return replace(view, shape=shape(f) if shape else view.shape, strides=strides)
 
     return listed
@@ -143,4 +148,4 @@ class NonZero:
 
     @staticmethod
     def attributes(f: Fields) -> dict[str, Any]:
-        return {"decompress": bool(f.decompress_enable), "base": f.dst_nstride}
+        return {**move_attributes(f), "base": f.dst_nstride}

@@ -12,7 +12,7 @@ from tdb_dap.errors import NotSimulated
 
 # Fields that short forms and some chips leave out; absent means zero there.
 _OPTIONAL = re.compile(
-    r"(opd\d_(str|sign|const|prec)|res0_str|left_tran|res_add|kernel_rotate|relu|rq|sym_range|pad_mode"
+    r"(opd\d_(str|sign|const|prec)|res0_sign|res0_str|left_tran|res_add|kernel_rotate|relu|sym_range|pad_mode"
     r"|opd0_[xy]_ins0|opd1_[xy]_ins0|opd0_(up|dn|lf|rt)_pad|tsk_opd_num|start_pos)$"
 )
 
@@ -30,19 +30,22 @@ def shared_name(field: str) -> str:
 
 
 class Fields:
-    """Attribute access to the fields of one command, with the chip's geometry.
+    """Attribute access to the fields of one command, with the chip's geometry and configuration registers.
 
     A field that the form does not have reads as zero if it is optional, else AttributeError: a misspelt name must
     not decode as zero.
     """
 
-    __slots__ = ("_values", "core", "geometry", "sub")
+    __slots__ = ("_values", "core", "geometry", "registers", "sub")
 
-    def __init__(self, values: Mapping[str, int], sub: int, geometry: Geometry, core: int) -> None:
+    def __init__(
+        self, values: Mapping[str, int], sub: int, geometry: Geometry, core: int, registers: Mapping[int, int]
+    ) -> None:
         self._values = {shared_name(name): value for name, value in values.items()}
         self.sub = sub
         self.geometry = geometry
         self.core = core
+        self.registers = registers
 
     def __getattr__(self, name: str) -> int:
         try:
@@ -59,6 +62,15 @@ class Fields:
 
     def has(self, name: str) -> bool:
         return name in self._values
+
+    def register(self, index: int) -> int:
+        """A configuration register as earlier commands of this core left it; zero if none wrote it."""
+        return self.registers.get(index, 0)
+
+    @property
+    def is_fused(self) -> bool:
+        """Chips after BM1684X requantise in the command itself."""
+        return "rq" in self._values
 
     def four(self, prefix: str, suffix: str = "") -> tuple[int, int, int, int]:
         """The fields ``{prefix}_n{suffix}`` .. ``{prefix}_w{suffix}``; one that the form lacks reads as 1."""

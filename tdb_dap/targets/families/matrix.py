@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import ClassVar
+from typing import Any
 
-from tdb_dap.engine.dtypes import F32, SI8, SI16, DType
+from tdb_dap.engine.dtypes import F32, SI8, SI16, SI32, DType
+from tdb_dap.engine.layouts import strides_of
 from tdb_dap.engine.views import Layout, Operand, View
-from tdb_dap.targets.families.convolution import is_float
-from tdb_dap.targets.families.declaration import family, flag, operand, result_
+from tdb_dap.targets.families.convolution import (
+    OUTPUT_ZERO_REGISTER,
+    SHIFT_REGISTER,
+    TABLE_REGISTER,
+    ZERO_REGISTER,
+    as_listed,
+    fused_attributes,
+    is_float,
+    requantisation_table,
+    signed,
+)
+from tdb_dap.targets.families.declaration import constant, family, flag, operand, result_
 from tdb_dap.targets.families.fields import Fields
 
 NN, NT, TT = 4, 5, 6
@@ -38,11 +49,17 @@ def rows(f: Fields) -> int:
 def _third_dtype(f: Fields) -> DType:
     if is_float(f):
         return F32
+    if f.is_fused:
+        return SI32
     return SI16 if f.sub in (2, 3) else SI8
 
 
 def _has_third(f: Fields) -> bool:
-    return is_float(f) or f.sub in (2, 3) or f.res0_prec == 4
+    return f.is_fused or is_float(f) or f.sub in (2, 3) or f.res0_prec == 4
+
+
+def _result_sign(f: Fields) -> int:
+    return f.res0_sign if f.is_fused else 1
 
 
 @family("mm", registers=("sMM", "MM"))
@@ -78,14 +95,29 @@ class MatrixMultiply:
         hidden=True,
         when=flag("res_add"),
     )
-    result = result_("res0", lambda f: (rows(f), columns(f)), Layout.MATRIX, width="res0_w", sign=1)
+    result = result_("res0", lambda f: (rows(f), columns(f)), Layout.MATRIX, width="res0_w", sign=_result_sign)
 
     @staticmethod
-    def attributes(f: Fields) -> dict[str, int | bool]:
-        found: dict[str, int | bool] = {"l_trans": bool(f.left_tran), "res_add": bool(f.res_add)}
+    def attributes(f: Fields) -> dict[str, Any]:
+        found: dict[str, Any] = {"l_trans": bool(f.left_tran), "res_add": bool(f.res_add)}
+        if f.is_fused:
+            return {**found, **_mm_numbers(f)}
         if f.sub in (2, 3):
             found["shift"] = f.opd3_addr
         return found
+
+    @staticmethod
+    def vendor_attributes(f: Fields) -> dict[str, Any]:
+        return as_listed(f, MatrixMultiply.attributes(f))
+
+
+def _mm_numbers(f: Fields) -> dict[str, Any]:
+    """This form has no table: its numbers are always in the configuration registers."""
+    found = fused_attributes(f, zero=None)
+    found["multiplier"] = signed(f.register(TABLE_REGISTER), 32)
+    found["shift"] = signed(f.register(SHIFT_REGISTER), 8)
+    found["yzp"] = signed(f.register(OUTPUT_ZERO_REGISTER), 16)
+    return found
 
 
 def left_shape(f: Fields) -> tuple[int, int]:
@@ -109,6 +141,22 @@ def _zero_shape(f: Fields) -> tuple[int, int, int, int]:
     return (1, f.res0_c, 1, 1) if f.sub == TT else (1, f.geometry.lanes, 1, f.res0_w)
 
 
+def _bias_dtype(f: Fields) -> DType:
+    if not is_float(f):
+        return SI32
+    return f.tiu_dtype(f.opd2_prec, 1) if f.has("opd2_prec") and f.opd2_prec in (1, 5) else F32
+
+
+def _bias_as_listed(f: Fields, view: Operand) -> Operand:
+    """The vendor's listing takes every bias for 32-bit numbers."""
+    dtype = F32 if is_float(f) else f.tiu_dtype(4, f.opd2_sign)
+    if not isinstance(view, View):
+        return constant(view.bits, dtype)
+    n, c, h, w = view.shape
+    strides = strides_of(f.geometry, view.layout, view.address, (n, c, h, w), dtype)
+    return replace(view, dtype=dtype, strides=strides)
+
+
 @family("mm2", registers=("sMM2", "MM2"))
 class MatrixMultiply2:
     """Matrices with rows on lanes: nn: left x right; nt: left x right^T; tt: right x left, the transposed product.
@@ -124,14 +172,40 @@ class MatrixMultiply2:
         _zero_shape,
         lambda f: Layout.COMPACT if f.sub == TT else Layout.ALIGN_EU,
         dtype=lambda f: f.tiu_dtype(0, f.opd1_sign),
-        when=lambda f: not is_float(f),
+        when=lambda f: not is_float(f) and not f.is_fused,
     )
+    bias = operand(
+        "opd2",
+        _zero_shape,
+        lambda f: Layout.COMPACT if f.sub == TT else Layout.ALIGN_EU,
+        dtype=_bias_dtype,
+        when=lambda f: f.is_fused,
+        vendor=_bias_as_listed,
+    )
+    zero_points = operand(
+        "res0",
+        _zero_shape,
+        lambda f: Layout.COMPACT if f.sub == TT else Layout.ALIGN_EU,
+        dtype=SI16,
+        constant=False,
+        address=lambda f: f.register(ZERO_REGISTER),
+        when=lambda f: f.is_fused and not is_float(f) and not f.opd4_const,
+    )
+    requantisation = requantisation_table("res0_c")
     old = operand(
         "res0", ("res0_c", "res0_w"), Layout.MATRIX2, sign=1, constant=False, hidden=True, when=flag("res_add")
     )
-    result = result_("res0", ("res0_c", "res0_w"), Layout.MATRIX2, sign=1)
-    attributes: ClassVar = {
-        "l_trans": lambda f: f.sub == TT,
-        "r_trans": lambda f: f.sub in (NT, TT),
-        "res_add": flag("res_add"),
-    }
+    result = result_("res0", ("res0_c", "res0_w"), Layout.MATRIX2, sign=_result_sign)
+
+    @staticmethod
+    def attributes(f: Fields) -> dict[str, Any]:
+        found: dict[str, Any] = {
+            "l_trans": f.sub == TT,
+            "r_trans": f.sub in (NT, TT),
+            "res_add": bool(f.res_add),
+        }
+        return {**found, **fused_attributes(f, zero="zp")} if f.is_fused else found
+
+    @staticmethod
+    def vendor_attributes(f: Fields) -> dict[str, Any]:
+        return as_listed(f, MatrixMultiply2.attributes(f))

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from dataclasses import replace
+from typing import Any
 
 from tdb_dap.engine.dtypes import SI16, SI32, DType
-from tdb_dap.engine.views import Layout
-from tdb_dap.targets.families.convolution import WINDOW, is_float
-from tdb_dap.targets.families.declaration import family, operand, result_
+from tdb_dap.engine.views import Layout, Operand, View
+from tdb_dap.targets.families.convolution import (
+    as_listed,
+    fused_attributes,
+    is_float,
+    requantisation_table,
+    window_attributes,
+)
+from tdb_dap.targets.families.declaration import constant, family, operand, result_
 from tdb_dap.targets.families.fields import Fields
 
 DEPTHWISE, AVERAGE, DEPTHWISE_RELU, MINIMUM, MAXIMUM = 0, 1, 2, 3, 4
@@ -22,13 +29,26 @@ def signed_byte(value: int) -> int:
 
 
 def _sign(f: Fields) -> int:
+    if f.is_fused:
+        return f.res0_sign
     if f.sub in (DEPTHWISE, DEPTHWISE_RELU):
         return f.opd0_sign or f.opd1_sign or f.opd2_sign
     return f.opd0_sign
 
 
 def _bias_dtype(f: Fields) -> DType:
-    return f.tiu_dtype(f.opd0_prec, 0) if is_float(f) else SI32
+    if is_float(f):
+        return f.tiu_dtype(f.opd2_prec if f.opd2_prec in (1, 2, 5) else f.opd0_prec, 0)
+    return SI32
+
+
+def _bias_as_listed(f: Fields, view: Operand) -> Operand:
+    """The vendor's listing types a constant bias as the input where requantisation is fused."""
+    if not f.is_fused:
+        return view
+    if isinstance(view, View):
+        return view if is_float(f) else replace(view, dtype=f.tiu_dtype(4, f.opd2_sign))
+    return constant(view.bits, f.tiu_dtype(f.opd0_prec, f.opd2_sign))
 
 
 @family("pord", registers=("sPorD", "PorD"))
@@ -47,16 +67,39 @@ class Pooling:
         dtype="opd0_prec",
         sign=lambda f: f.opd1_sign and f.sub != AVERAGE,
         when=lambda f: f.sub in _WITH_KERNEL,
-        vendor=lambda f, view: None if f.sub in (AVERAGE, BOX_AVERAGE) else view,
+        vendor=lambda f, view: None if f.sub in (AVERAGE, BOX_AVERAGE) and not f.is_fused else view,
     )
-    bias = operand("opd2", (1, "res0_c", 1, 1), Layout.COMPACT, dtype=_bias_dtype, when=lambda f: f.sub in _WITH_BIAS)
+    bias = operand(
+        "opd2",
+        (1, "res0_c", 1, 1),
+        Layout.COMPACT,
+        dtype=_bias_dtype,
+        when=lambda f: f.sub in _WITH_BIAS,
+        vendor=_bias_as_listed,
+    )
     pad_value = operand(
         "opd3", (1, "res0_c", 1, 2), Layout.COMPACT, dtype="opd0_prec", sign="opd0_sign", when=lambda f: f.sub < 5
     )
     boxes = operand("opd3", (1, "res0_w", 1, 4), Layout.COMPACT, dtype=SI16, constant=False, when=lambda f: f.sub >= 5)
+    requantisation = requantisation_table("res0_c")
     result = result_(sign=_sign)
-    attributes: ClassVar = {
-        **WINDOW,
-        "round_mode": "opd2_n_str",
-        "shift": lambda f: signed_byte(f.res1_addr),
-    }
+
+    @staticmethod
+    def attributes(f: Fields) -> dict[str, Any]:
+        return {**window_attributes(f, vendor=False), **_after_the_sum(f)}
+
+    @staticmethod
+    def vendor_attributes(f: Fields) -> dict[str, Any]:
+        found = {**window_attributes(f, vendor=True), "round_mode": f.opd2_n_str, "shift": 0}
+        if not f.is_fused:
+            return {**found, "shift": signed_byte(f.res1_addr)}
+        if f.rq and f.opd5_const:
+            numbers = as_listed(f, fused_attributes(f, zero=None))
+            found |= {name: numbers[name] for name in ("shift", "multiplier", "yzp")}
+        return found
+
+
+def _after_the_sum(f: Fields) -> dict[str, Any]:
+    if f.is_fused:
+        return fused_attributes(f, zero=None)
+    return {"round_mode": f.opd2_n_str, "shift": signed_byte(f.res1_addr)}

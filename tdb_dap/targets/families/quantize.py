@@ -69,6 +69,9 @@ def _zero_point_as_listed(f: Fields, view: Operand) -> Operand:
 
 
 def _whole_word_as_listed(f: Fields, view: Operand) -> Operand:
+    """The vendor's listing takes the zero point of dq0 from the first word, wherever the chip has it."""
+    if f.geometry.static_by_offset:
+        return constant(f.opd1_addr, SI16)
     return constant(f.opd1_addr, _word_of_input_sign(f))
 
 

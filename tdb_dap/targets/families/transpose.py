@@ -25,6 +25,12 @@ def _source_shape(f: Fields) -> tuple[int, int, int, int]:
     return (1, c, 1, 1) if f.sub == STATIC_DISTRIBUTE else (n, c, h, w)
 
 
+def _source_space(f: Fields) -> tuple[Space, int]:
+    if f.geometry.static_by_offset and f.sub in (STATIC_BROADCAST, STATIC_DISTRIBUTE):
+        return Space.STATIC, f.opd0_addr % f.geometry.static_bytes
+    return f.geometry.locate_tiu(f.opd0_addr)
+
+
 def _source_strides(f: Fields) -> tuple[int, ...] | None:
     return {STATIC_BROADCAST: (0, 0, 0, 1), STATIC_DISTRIBUTE: (0, 1, 0, 0)}.get(f.sub)
 
@@ -48,9 +54,14 @@ def _result_as_listed(f: Fields, view: Operand) -> Operand:
 
 
 def _as_listed(f: Fields, view: Operand) -> Operand:
-    if isinstance(view, View) and view.space is Space.STATIC:
+    """The vendor's listing takes the address for one of local memory where static memory is named by its offset."""
+    if not isinstance(view, View) or view.space is not Space.STATIC:
+        return view
+    if not f.geometry.static_by_offset:
         return replace(view, strides=None)
-    return view
+    n, c, h, w = view.shape
+    aligned = strides_of(f.geometry, Layout.ALIGN_EU, f.opd0_addr, (n, c, h, w), view.dtype)
+    return replace(view, space=Space.LOCAL, address=f.opd0_addr, strides=aligned)
 
 
 @family("tsbc", registers=("sTRANS&sBC", "TRANS&BC", "sCW&sBC", "CW&BC"))
@@ -66,6 +77,7 @@ class TransposeBroadcast:
         lambda f: Layout.ALIGN_LINE if f.sub == LANE_TO_WIDTH else Layout.ALIGN_EU,
         dtype=_dtype,
         constant=False,
+        space=_source_space,
         strides=_source_strides,
         vendor=_as_listed,
     )

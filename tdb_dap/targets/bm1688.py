@@ -1,0 +1,31 @@
+"""BM1688 and CV186X: up to two cores of 32 lanes, tagged 40-bit addresses, fused requantisation."""
+
+from tdb_dap.engine.geometry import Geometry, Space, window
+from tdb_dap.targets.chip import Chip
+from tdb_dap.targets.semantics.rules import Rules
+from tdb_dap.targets.static_tables import BM1688_TABLES
+
+BM1688 = Chip(
+    name="BM1688",
+    table="bm1688",
+    geometry=Geometry(
+        lanes=32,
+        lane_bytes=128 << 10,
+        bank_bytes=8 << 10,
+        eu_bytes=16,
+        cube_channels=32,
+        static_bytes=64 << 10,
+        l2_bytes=2 << 20,
+        windows=(
+            window(Space.LOCAL, 0, 1 << 23),
+            window(Space.STATIC, 1 << 23, 1 << 24),
+            window(Space.GLOBAL, 1 << 39, 1 << 40, base=0),
+        ),
+        tag_shift=36,
+        tag_mask=7,
+        static_by_offset=True,
+        message_bits=7,
+    ),
+    rules=Rules(channel_group=16),
+    static_tables=BM1688_TABLES,
+)

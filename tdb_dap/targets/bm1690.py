@@ -1,0 +1,44 @@
+"""BM1690 and BM1690E: up to eight cores of 64 lanes, tagged 45-bit addresses, shared L2."""
+
+from dataclasses import replace
+
+from tdb_dap.engine.geometry import Geometry, Space, window
+from tdb_dap.targets.chip import Chip
+from tdb_dap.targets.semantics.rules import Rules
+from tdb_dap.targets.static_tables import BM1690_TABLES
+from tdb_dap.targets.vendor_text import Style
+
+_L2 = 30 << 40 | 0x6980000000
+
+BM1690 = Chip(
+    name="BM1690",
+    table="bm1690",
+    geometry=Geometry(
+        lanes=64,
+        lane_bytes=256 << 10,
+        bank_bytes=16 << 10,
+        eu_bytes=64,
+        cube_channels=64,
+        static_bytes=64 << 10,
+        l2_bytes=128 << 20,
+        windows=(
+            window(Space.LOCAL, 0, 1 << 26),
+            window(Space.LOCAL, 31 << 40, 31 << 40 | 1 << 26),
+            window(Space.STATIC, 31 << 40 | 1 << 26, 31 << 40 | 1 << 27),
+            window(Space.L2, _L2, _L2 + (128 << 20)),
+            window(Space.GLOBAL, 1 << 40, 30 << 40, base=0),
+        ),
+        tag_shift=40,
+        tag_mask=31,
+        hexadecimal=True,
+        static_by_offset=True,
+        message_bits=9,
+    ),
+    rules=Rules(channel_group=32),
+    static_tables=BM1690_TABLES,
+    message_engines=3,
+    vendor_style=Style(loses_dependencies=True),
+)
+
+# The compiler emits BM1690 commands for it; only the L2 is smaller.
+BM1690E = replace(BM1690, name="BM1690E", geometry=replace(BM1690.geometry, l2_bytes=16 << 20))
