@@ -2,7 +2,7 @@
 
 from tdb_dap.engine.geometry import Geometry, Space, window
 from tdb_dap.targets.chip import Chip
-from tdb_dap.targets.semantics.rules import Rules
+from tdb_dap.targets.semantics.rules import Extremum, Reciprocal, Rules
 from tdb_dap.targets.static_tables import BM1688_TABLES
 
 BM1688 = Chip(
@@ -26,6 +26,6 @@ BM1688 = Chip(
         static_by_offset=True,
         message_bits=7,
     ),
-    rules=Rules(channel_group=16),
+    rules=Rules(channel_group=16, extremum=Extremum.IGNORES_NAN, reciprocal=Reciprocal.ZERO),
     static_tables=BM1688_TABLES,
 )

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from tdb_dap.engine.geometry import Geometry, Space, window
 from tdb_dap.targets.chip import Chip
-from tdb_dap.targets.semantics.rules import Rules
+from tdb_dap.targets.semantics.rules import Extremum, Reciprocal, Rules
 from tdb_dap.targets.static_tables import BM1690_TABLES
 from tdb_dap.targets.vendor_text import Style
 
@@ -34,7 +34,16 @@ BM1690 = Chip(
         static_by_offset=True,
         message_bits=9,
     ),
-    rules=Rules(channel_group=32),
+    rules=Rules(
+        channel_group=32,
+        extremum=Extremum.FIRST_TAP,
+        reciprocal=Reciprocal.SUBNORMAL,
+        nan_wins=True,
+        flushes_bf16_extremum=True,
+        negative_zero_start=True,
+        overflow_to_infinity=True,
+        normalize_zero=True,
+    ),
     static_tables=BM1690_TABLES,
     message_engines=3,
     vendor_style=Style(loses_dependencies=True),

@@ -139,7 +139,7 @@ class Chip:
 
     def fill_static_memory(self, memory: Memory, tables: str) -> None:
         for core in range(memory.cores):
-            fill(memory.static(core), self.static_tables, packed=tables != "tdb")
+            fill(memory.static(core), self.static_tables, tables)
 
     def execute(self, description: Description, memory: Memory) -> None:
         execute(description.name, description.binding, memory, self.rules)

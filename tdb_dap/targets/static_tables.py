@@ -21,12 +21,18 @@ _ERF_TAIL = (-0.82215223, 0.17087277)
 
 @dataclass(frozen=True)
 class Table:
-    """``words`` 32-bit words from where the previous table ends; ``dtype`` of the entries (None: integers)."""
+    """``words`` 32-bit words from where the previous table ends; ``dtype`` of the entries (None: integers).
+
+    16-bit entries lie two in a word. The vendor's debugger fills the memory in another way on some chips: it gives a
+    table ``tdb_words`` words, or, if ``tdb_loose``, a word for each entry.
+    """
 
     name: str
     words: int
     entries: Callable[[], list[float]]
     dtype: DType | None = F32
+    tdb_words: int = 0
+    tdb_loose: bool = False
 
 
 def _factorials(count: int) -> list[float]:
@@ -88,15 +94,15 @@ def _tangent_series(count: int) -> list[float]:
     return [numbers[k + 1] / math.factorial(2 * k + 1) for k in range(count)]
 
 
-def words_of(table: Table, packed: bool) -> NDArray[np.uint32]:
-    """The words of a table. 16-bit entries lie two in a word if ``packed``, as the firmware stores them, else one."""
+def words_of(table: Table, tables: str) -> NDArray[np.uint32]:
+    """The words of a table as the ``firmware`` or the vendor's debugger (``tdb``) stores them."""
     values = np.array(table.entries(), np.float64)
-    words = np.zeros(table.words, np.uint32)
+    words = np.zeros((table.tdb_words if tables == "tdb" else 0) or table.words, np.uint32)
     if table.dtype is None:
         words[: values.size] = values.astype(np.uint32)
         return words
     bits: Array = _encode(values, table.dtype)
-    if packed and table.dtype.itemsize == 2:
+    if table.dtype.itemsize == 2 and not (tables == "tdb" and table.tdb_loose):
         words.view(np.uint16)[: bits.size] = bits
     else:
         words[: bits.size] = bits
@@ -108,45 +114,58 @@ def _encode(values: Array, dtype: DType) -> Array:
         return dtype.encode(values.astype(np.float32))
 
 
-def fill(memory: NDArray[np.uint8], tables: tuple[Table, ...], packed: bool) -> None:
-    """Write the tables one after another from byte 0 of the static memory."""
+def fill(memory: NDArray[np.uint8], tables: tuple[Table, ...], how: str) -> None:
+    """Write the tables one after another from byte 0 of the static memory; ``how``: see ``words_of``."""
     offset = 0
     for table in tables:
-        memory[offset : offset + 4 * table.words] = words_of(table, packed).view(np.uint8)
-        offset += 4 * table.words
+        words = words_of(table, how)
+        memory[offset : offset + words.nbytes] = words.view(np.uint8)
+        offset += words.nbytes
+
+
+def _common(erf_words: int) -> tuple[Table, ...]:
+    """The 32-bit tables that every chip has."""
+    return (
+        Table("exp", 32, exponential(32)),
+        Table("log", 64, logarithm(64)),
+        Table("erf", erf_words, error_function),
+        Table("sequence", 64, sequence, None),
+        Table("sin", 32, sine),
+        Table("cos", 32, cosine),
+        Table("arcsin", 64, arcsine),
+        Table("tan", 32, tangent),
+    )
+
+
+def _first(count: int, entries: Callable[[], list[float]]) -> Callable[[], list[float]]:
+    return lambda: entries()[:count]
+
+
+def _half_tables(words: tuple[int, ...], tdb_words: int = 0) -> tuple[Table, ...]:
+    """The 16-bit tables, f16 before bf16."""
+    sources = (
+        ("exp", exponential(16)),
+        ("erf", error_function),
+        ("log", logarithm(16)),
+        ("sin", _first(16, sine)),
+        ("cos", _first(16, cosine)),
+    )
+    named = [(f"{name} {dtype}", entries, dtype) for name, entries in sources for dtype in (F16, BF16)]
+    return tuple(
+        Table(name, count, entries, dtype, tdb_words)
+        for (name, entries, dtype), count in zip(named, words, strict=True)
+    )
 
 
 BM1684X_TABLES = (
     Table("exp of integers", 256, exponential_table),
-    Table("exp", 32, exponential(32)),
-    Table("log", 64, logarithm(64)),
-    Table("erf", 16, error_function),
-    Table("sequence", 64, sequence, None),
-    Table("sin", 32, sine),
-    Table("cos", 32, cosine),
-    Table("arcsin", 64, arcsine),
-    Table("tan", 32, tangent),
-    Table("exp f16", 16, exponential(10), F16),
-    Table("exp bf16", 16, exponential(10), BF16),
-    Table("log f16", 16, logarithm(16), F16),
-    Table("log bf16", 16, logarithm(16), BF16),
+    *_common(16),
+    Table("exp f16", 16, exponential(10), F16, tdb_loose=True),
+    Table("exp bf16", 16, exponential(10), BF16, tdb_loose=True),
+    Table("log f16", 16, logarithm(16), F16, tdb_loose=True),
+    Table("log bf16", 16, logarithm(16), BF16, tdb_loose=True),
 )
 
-_16_BIT_PAIRS = (
-    Table("exp f16", 8, exponential(10), F16),
-    Table("exp bf16", 8, exponential(10), BF16),
-)
+BM1688_TABLES = (*_common(16), *_half_tables((8,) * 10, tdb_words=16))
 
-BM1688_TABLES = (
-    Table("exp", 32, exponential(32)),
-    Table("log", 64, logarithm(64)),
-    Table("erf", 16, error_function),
-    Table("sequence", 64, sequence, None),
-    Table("sin", 32, sine),
-    Table("cos", 32, cosine),
-    Table("arcsin", 64, arcsine),
-    Table("tan", 32, tangent),
-    *_16_BIT_PAIRS,
-)
-
-BM1690_TABLES = BM1688_TABLES
+BM1690_TABLES = (*_common(32), *_half_tables((32, 32, 32, 32, 32, 16, 16, 16, 16, 16)))

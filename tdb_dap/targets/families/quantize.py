@@ -21,32 +21,43 @@ from tdb_dap.targets.families.fields import Fields
 RQ0, RQ1, RQ2, DQ0, DQ1, DQ2 = 0, 1, 2, 3, 4, 5
 
 
-def _has_table(f: Fields) -> bool:
-    return not f.opd1_const
+def _is_packed(f: Fields) -> bool:
+    """Chips after BM1684X pack shift and zero point into one word and their tables without gaps."""
+    return f.has("sym_range")
 
 
-def _column(word: int, dtype: Precision, only: tuple[int, ...]) -> Row:
-    """Word ``word`` of every channel's row in the table; rows of a lane are aligned to the execution units."""
+def _column(word: int, dtype: Precision, packed: bool, only: dict[int, int]) -> Row:
+    """Word ``word`` of every channel's row in the table; ``only``: words per row for each sub type that has it.
+
+    Rows of the unpacked form are aligned to the execution units.
+    """
+
+    def strides(f: Fields) -> tuple[int, ...] | None:
+        return (0, only[f.sub], 0, 1) if packed else None
+
     return operand(
         "opd1",
         (1, "res0_c", 1, 1),
-        Layout.ALIGN_EU,
+        Layout.STRIDE if packed else Layout.ALIGN_EU,
         dtype=dtype,
         constant=False,
         address=lambda f: f.opd1_addr + 4 * word,
-        when=lambda f: _has_table(f) and f.sub in only,
+        strides=strides,
+        when=lambda f: not f.opd1_const and _is_packed(f) == packed and f.sub in only,
     )
 
 
-def _number(field: str, shift: int, dtype: Precision, only: tuple[int, ...], vendor: VendorView | None = None) -> Row:
-    """A number in the command: the bits of ``field`` from ``shift`` on."""
+def _number(
+    name: str, shift: int, dtype: Precision, packed: bool, only: tuple[int, ...], vendor: VendorView | None = None
+) -> Row:
+    """A number in the command: the bits of field ``name`` from ``shift`` on."""
     return operand(
         "opd1",
         (1, "res0_c", 1, 1),
         dtype=dtype,
         constant=True,
-        address=lambda f: getattr(f, field) >> shift,
-        when=lambda f: bool(f.opd1_const) and f.sub in only,
+        address=lambda f: f.number(name) >> shift,
+        when=lambda f: bool(f.opd1_const) and _is_packed(f) == packed and f.sub in only,
         vendor=vendor,
     )
 
@@ -69,10 +80,16 @@ def _zero_point_as_listed(f: Fields, view: Operand) -> Operand:
 
 
 def _whole_word_as_listed(f: Fields, view: Operand) -> Operand:
-    """The vendor's listing takes the zero point of dq0 from the first word, wherever the chip has it."""
-    if f.geometry.static_by_offset:
-        return constant(f.opd1_addr, SI16)
     return constant(f.opd1_addr, _word_of_input_sign(f))
+
+
+def _first_as_zero(f: Fields, view: Operand) -> Operand:
+    """The vendor's listing keeps the order of the older chip: zero point, then scale."""
+    return constant(f.opd1_addr, SI16)
+
+
+def _second_as_scale(f: Fields, view: Operand) -> Operand:
+    return constant(f.opd2_addr, F32)
 
 
 @family("quant", registers=("sRQ&sDQ", "RQ&DQ"))
@@ -82,32 +99,50 @@ class Quantize:
     rq0: round(input as f32 * scale + offset); rq1: (input * multiplier) shifted + zero point;
     dq0: (input - zero point) as f32 * scale; dq1: (input - zero point) * multiplier, shifted.
     Tables hold one row of words per channel: rq0 scale, offset; rq1 multiplier, shift, zero point; dq0 zero point,
-    scale; dq1 zero point, multiplier, shift. Shift is the low byte, zero point the low half of its word.
+    scale; dq1 zero point, multiplier, shift. Shift is the low byte, zero point the low half of its word. Packed: rq1
+    and dq1 multiplier, then one word with the shift in its low byte and the zero point in its high half.
     """
 
     input = operand("opd0", RESULT_SHAPE, constant=False)
 
-    scale_table = _column(0, F32, (RQ0,))
-    offset_table = _column(1, F32, (RQ0,))
-    scale = _number("opd1_addr", 0, F32, (RQ0,))
-    offset = _number("opd2_addr", 0, F32, (RQ0,))
+    scale_table = _column(0, F32, False, {RQ0: 2})
+    offset_table = _column(1, F32, False, {RQ0: 2})
+    scale_packed = _column(0, F32, True, {RQ0: 2})
+    offset_packed = _column(1, F32, True, {RQ0: 2})
+    scale = operand("opd1", RESULT_SHAPE, dtype=F32, when=lambda f: f.opd1_const and f.sub == RQ0)
+    offset = operand(
+        "opd2", RESULT_SHAPE, dtype=F32, constant="opd1_const", when=lambda f: f.opd1_const and f.sub == RQ0
+    )
 
-    multiplier_table = _column(0, SI32, (RQ1,))
-    shift_table = _column(1, SI32, (RQ1,))
-    zero_point_table = _column(2, SI32, (RQ1,))
-    multiplier = _number("opd1_addr", 0, SI32, (RQ1,))
-    shift = _number("opd2_addr", 0, SI8, (RQ1,))
-    zero_point = _number("opd2_addr", 16, _half_of_result_sign, (RQ1,), _zero_point_as_listed)
+    multiplier_table = _column(0, SI32, False, {RQ1: 3})
+    shift_table = _column(1, SI32, False, {RQ1: 3})
+    zero_point_table = _column(2, SI32, False, {RQ1: 3})
+    multiplier_packed = _column(0, SI32, True, {RQ1: 2})
+    shift_zero_packed = _column(1, SI32, True, {RQ1: 2})
+    multiplier = operand("opd1", RESULT_SHAPE, dtype=SI32, when=lambda f: f.opd1_const and f.sub == RQ1)
+    shift = _number("opd2_addr", 0, SI8, False, (RQ1,))
+    zero_point = _number("opd2_addr", 16, _half_of_result_sign, False, (RQ1,), _zero_point_as_listed)
+    shift_of_word = _number("opd2_addr", 0, SI8, True, (RQ1,))
+    zero_point_of_word = _number("opd2_addr", 16, SI16, True, (RQ1,), _zero_point_as_listed)
 
-    input_zero_table = _column(0, _word_of_input_sign, (DQ0, DQ1))
-    input_scale_table = _column(1, F32, (DQ0,))
-    input_multiplier_table = _column(1, SI32, (DQ1,))
-    input_shift_table = _column(2, SI32, (DQ1,))
-    input_zero = _number("opd1_addr", 0, _half_of_input_sign, (DQ0,), _whole_word_as_listed)
-    input_zero_point = _number("opd1_addr", 0, _half_of_input_sign, (DQ1,))
-    input_scale = _number("opd2_addr", 0, F32, (DQ0,))
-    input_shift = _number("opd1_addr", 16, SI16, (DQ1,))
-    input_multiplier = _number("opd2_addr", 0, SI32, (DQ1,))
+    input_zero_table = _column(0, _word_of_input_sign, False, {DQ0: 2, DQ1: 3})
+    input_scale_table = _column(1, F32, False, {DQ0: 2})
+    input_multiplier_table = _column(1, SI32, False, {DQ1: 3})
+    input_shift_table = _column(2, SI32, False, {DQ1: 3})
+    input_zero_packed = _column(0, SI32, True, {DQ0: 2})
+    input_scale_packed = _column(1, F32, True, {DQ0: 2})
+    input_multiplier_packed = _column(0, SI32, True, {DQ1: 2})
+    input_shift_zero_packed = _column(1, SI32, True, {DQ1: 2})
+    input_zero = _number("opd1_addr", 0, _half_of_input_sign, False, (DQ0,), _whole_word_as_listed)
+    input_scale = _number("opd2_addr", 0, F32, False, (DQ0,))
+    input_zero_of_word = _number("opd2_addr", 0, SI16, True, (DQ0,), _first_as_zero)
+    input_scale_of_word = _number("opd1_addr", 0, F32, True, (DQ0,), _second_as_scale)
+    input_zero_point = _number("opd1_addr", 0, _half_of_input_sign, False, (DQ1,))
+    input_shift = _number("opd1_addr", 16, SI16, False, (DQ1,))
+    input_multiplier = _number("opd2_addr", 0, SI32, False, (DQ1,))
+    input_multiplier_of_word = _number("opd1_addr", 0, SI32, True, (DQ1,))
+    input_shift_of_word = _number("opd2_addr", 0, SI8, True, (DQ1,))
+    input_zero_point_of_word = _number("opd2_addr", 16, SI16, True, (DQ1,))
 
     result = result_(sign="opd2_sign")
 

@@ -22,7 +22,7 @@ def copy(x: Operation) -> Array:
 @semantics("arith", op.CAST)
 def cast(x: Operation) -> Array:
     """result = left converted by round mode; see ``rounding.convert``."""
-    return convert(x["left"].bits, x["left"].dtype, x.dtype, x.fields.opd2_n_str)
+    return convert(x["left"].bits, x["left"].dtype, x.dtype, x.fields.opd2_n_str, x.rules.overflow_to_infinity)
 
 
 @semantics("arith", op.NOT)
@@ -94,11 +94,19 @@ def calculate(x: Operation) -> Array:
     """
     if x["left"].dtype.is_float:
         old = x["old"].numbers if x.fields.sub == op.MAC else None
-        return x.dtype.encode(floats(x.fields.sub, x["left"], x["right"], x.fields.opd2_n_str, old))
+        if x.fields.sub == op.DIVIDE:
+            return x.dtype.encode(_divide(x))
+        return x.dtype.encode(floats(x.fields.sub, x["left"], x["right"], old))
     return _integers(x)
 
 
-def floats(sub: int, left: Value, right: Value, steps_field: int = 0, old: Array | None = None) -> Array:
+def _divide(x: Operation) -> Array:
+    """left / right by iter Newton steps; see ``float32.divide``."""
+    left, right = np.broadcast_arrays(x["left"].numbers, x["right"].numbers)
+    return float32.divide(left, right, x.fields.opd2_n_str + 1, x["left"].dtype, x.rules.reciprocal)
+
+
+def floats(sub: int, left: Value, right: Value, old: Array | None = None) -> Array:
     """One float operation on widened numbers; the result is not yet rounded to its format.
 
     max: a > b ? a : b; min: a >= b ? b : a, flushed except f16. mac: old + round(a * b).
@@ -116,9 +124,6 @@ def floats(sub: int, left: Value, right: Value, steps_field: int = 0, old: Array
         whole_a, whole_b = np.broadcast_arrays(left.numbers, right.numbers)
         chosen = np.where(a > b, whole_a, whole_b) if sub == op.MAX else np.where(a >= b, whole_b, whole_a)
         return chosen if dtype is F16 else float32.flush(chosen)
-    if sub == op.DIVIDE:
-        wide_a, wide_b = np.broadcast_arrays(left.numbers, right.numbers)
-        return float32.divide(wide_a, wide_b, steps_field + 1, dtype)
     if sub == op.DISTANCE:
         return np.abs(float32.subtract(a, b))
     if sub == op.MAC and old is not None:

@@ -8,9 +8,11 @@ import numpy as np
 
 from tdb_dap.engine.dtypes import F32, SI8, UI8, Array
 from tdb_dap.errors import NotSimulated
+from tdb_dap.targets.families.convolution import ZERO_REGISTER
 from tdb_dap.targets.semantics import float32
 from tdb_dap.targets.semantics.dot import grouped, interleaved
-from tdb_dap.targets.semantics.integers import exact_product, saturate
+from tdb_dap.targets.semantics.finish import rectified, requantized
+from tdb_dap.targets.semantics.integers import exact_product, saturate, signed
 from tdb_dap.targets.semantics.registry import Operation, Value, semantics
 from tdb_dap.targets.semantics.windows import padded, taps
 
@@ -41,7 +43,11 @@ def convolve(x: Operation) -> Array:
         else:
             result[batch] = _grouped_sum(x, weight, met, before)
     whole = result.reshape(n, oc, height, width)
-    if x["input"].dtype.is_float or x.dtype.itemsize == 4:
+    if x["input"].dtype.is_float:
+        return x.dtype.encode(rectified(x, whole))
+    if f.is_fused:
+        return requantized(x, whole, wraps=True)
+    if x.dtype.itemsize == 4:
         return x.dtype.encode(whole)
     return x.dtype.encode(saturate(whole, x.dtype))
 
@@ -89,17 +95,31 @@ def _grouped_sum(x: Operation, weight: Array, met: Taps, old: Array | None) -> A
     for first in range(0, ic, group):
         for ky in range(kh):
             for kx in range(kw):
-                part = grouped(weight[:, first : first + group, ky, kx].T, met[ky, kx][first : first + group])
+                factors = weight[:, first : first + group, ky, kx].T
+                part = grouped(factors, met[ky, kx][first : first + group], x.rules.nan_wins)
                 total = float32.add(total, part)
     return total
 
 
 def _integer_sum(x: Operation, weight: Array, met: Taps, old: Array | None) -> Array:
     oc, _, kh, kw = weight.shape
-    zero = x["bias"]
-    if zero.dtype not in (SI8, UI8):
-        raise NotSimulated(f"a kernel zero point of type {zero.dtype} is not known")
-    centred = weight.astype(np.int64) - zero.numbers.astype(np.int64).reshape(-1, 1, 1, 1)
+    centred = weight.astype(np.int64) - _kernel_zero(x)
     columns = np.stack([met[ky, kx] for ky in range(kh) for kx in range(kw)], 1).reshape(-1, met[0, 0].shape[1])
     total = exact_product(centred.reshape(oc, -1), columns)
+    if x.fields.is_fused:
+        total = total + x["bias"].numbers.astype(np.int64).reshape(-1, 1)
     return total if old is None else total + old.astype(np.int64)
+
+
+def _kernel_zero(x: Operation) -> Array:
+    """Kernel zero points (oc, 1, 1, 1) or one for all: the third operand, or a register or table where fused."""
+    f = x.fields
+    if not f.is_fused:
+        zero = x["bias"]
+        if zero.dtype not in (SI8, UI8):
+            raise NotSimulated(f"a kernel zero point of type {zero.dtype} is not known")
+        return zero.numbers.astype(np.int64).reshape(-1, 1, 1, 1)
+    table = x.get("kernel_zero")
+    if table is not None:
+        return table.numbers.astype(np.int64).reshape(-1, 1, 1, 1)
+    return np.array(signed(f.register(ZERO_REGISTER), 16)).reshape(1, 1, 1, 1)

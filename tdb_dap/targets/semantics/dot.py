@@ -39,12 +39,12 @@ def interleaved(
     return accumulators[0] + accumulators[1] if normal else add(accumulators[0], accumulators[1])
 
 
-def grouped(left: Array, right: Array) -> Array:
+def grouped(left: Array, right: Array, nan_wins: bool = False) -> Array:
     """Sum over one channel group of products of 16-bit floats: left (g, m), right (g, n) -> float32 (m, n).
 
     Products are exact; those below 2^-126 count as zero; every product is truncated toward zero to a multiple of
     2^(e - 24), e the largest exponent; the exact sum is rounded half to even. Non-finite products: both infinities
-    give NaN, else an infinity wins over NaN.
+    give NaN, else an infinity wins over NaN, or NaN over an infinity if ``nan_wins``.
     """
     m, n = left.shape[1], right.shape[1]
     result = np.empty((m, n), np.float32)
@@ -54,7 +54,7 @@ def grouped(left: Array, right: Array) -> Array:
         block = right[:, first : first + step]
         result[:, first : first + step] = _group_block(wide, block.astype(np.float64))
     if not (np.isfinite(left).all() and np.isfinite(right).all() and _products_finite(left, right)):
-        return _with_specials(left, right, result)
+        return _with_specials(left, right, result, nan_wins)
     return result
 
 
@@ -77,10 +77,9 @@ def _products_finite(left: Array, right: Array) -> bool:
     return float(np.abs(left).max(initial=0)) * float(np.abs(right).max(initial=0)) < float(np.finfo(np.float32).max)
 
 
-def _with_specials(left: Array, right: Array, result: Array) -> Array:
+def _with_specials(left: Array, right: Array, result: Array, nan_wins: bool) -> Array:
     products = left[:, :, None] * right[:, None, :]
     up, down, undefined = (products == np.inf).any(0), (products == -np.inf).any(0), np.isnan(products).any(0)
-    special = np.where(
-        up & down, np.nan, np.where(up, np.inf, np.where(down, -np.inf, np.where(undefined, np.nan, result)))
-    )
+    both = up & down | (undefined if nan_wins else False)
+    special = np.where(both, np.nan, np.where(up, np.inf, np.where(down, -np.inf, np.where(undefined, np.nan, result))))
     return special.astype(np.float32)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from tdb_dap.engine.dtypes import F16, F32, Array, DType
+from tdb_dap.targets.semantics.rules import Reciprocal
 
 SMALLEST_NORMAL = np.float32(2.0**-126)
 _EXPONENT = np.uint32(0x7F800000)
@@ -118,11 +119,16 @@ def reciprocal_sqrt(numbers: Array, steps: int, dtype: DType) -> Array:
     return result
 
 
-def divide(a: Array, b: Array, steps: int, dtype: DType) -> Array:
+def divide(a: Array, b: Array, steps: int, dtype: DType, rule: Reciprocal = Reciprocal.FORMULA) -> Array:
     """a / b = a * copysign(r * r, b) with r = 1/sqrt(|b|) by Newton steps: not correctly rounded.
 
-    a, b: widened operands of one shape; the result is not yet rounded to ``dtype``.
+    a, b: widened operands of one shape; the result is not yet rounded to ``dtype``. Unless ``rule`` is FORMULA, r is
+    infinite for zeros and zero for infinities.
     """
     root = reciprocal_sqrt(np.abs(b), steps, dtype)
+    if rule is not Reciprocal.FORMULA:
+        is_zero = (operand(b, dtype) if rule is Reciprocal.SUBNORMAL else b) == 0
+        special = np.where(np.isinf(b), np.float32(0), np.where(np.isnan(b), np.float32(np.nan), root))
+        root = np.where(is_zero, np.float32(np.inf), special)
     inverse = product_in(root, root, dtype)
     return multiply(operand(a, dtype), np.copysign(inverse, b))

@@ -9,10 +9,12 @@ import numpy as np
 from tdb_dap.engine.dtypes import F32, Array
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.families import matrix as op
+from tdb_dap.targets.families.convolution import ZERO_REGISTER
 from tdb_dap.targets.families.fields import Fields
 from tdb_dap.targets.semantics import float32
 from tdb_dap.targets.semantics.dot import grouped, interleaved
-from tdb_dap.targets.semantics.integers import exact_product, saturate
+from tdb_dap.targets.semantics.finish import rectified, requantized
+from tdb_dap.targets.semantics.integers import exact_product, saturate, signed
 from tdb_dap.targets.semantics.registry import Operation, Value, semantics
 
 
@@ -33,12 +35,17 @@ def multiply(x: Operation) -> Array:
     old = x.get("old")
     if x["left"].dtype is F32:
         bias = x["bias"].numbers.reshape(1, -1)
-        return x.dtype.encode(_float32_product(left, right, bias, None if old is None else old.numbers))
+        total = _float32_product(left, right, bias, None if old is None else old.numbers)
+        return x.dtype.encode(rectified(x, total))
     if x["left"].dtype.is_float:
         raise NotSimulated(f"mm.normal on {x['left'].dtype} is not defined")
     total = exact_product(left, right)
+    if f.is_fused:
+        total = total + x["bias"].numbers.astype(np.int64).reshape(1, -1)
     if old is not None:
         total = total + old.numbers.astype(np.int64)
+    if f.is_fused:
+        return requantized(x, total, wraps=True)
     if x.dtype.itemsize == 4:
         return x.dtype.encode(total)
     signed = f.opd0_sign or f.opd1_sign
@@ -76,15 +83,18 @@ def multiply_on_lanes(x: Operation) -> Array:
         if f.sub == op.TT:
             a, b = b, a
         before = None if old is None else old.numbers
-        if left.dtype is F32:
-            return x.dtype.encode(_float32_product(a, b, np.zeros((1, 1), np.float32), before))
-        return x.dtype.encode(_grouped_product(a, b, before, x.rules.channel_group))
+        bias = _bias(x).astype(np.float32)
+        is_single = left.dtype is F32
+        total = _float32_product(a, b, bias, before) if is_single else _grouped_product(a, b, bias, before, x)
+        return x.dtype.encode(rectified(x, total))
     zero = _zero_points(x)
     a, b = a.astype(np.int64), b.astype(np.int64)
     a, b = (b - zero, a) if f.sub == op.TT else (a, b - zero)
-    total = exact_product(a, b)
+    total = exact_product(a, b) + _bias(x).astype(np.int64)
     if old is not None:
         total = total + old.numbers.astype(np.int64)
+    if f.is_fused:
+        return requantized(x, total, wraps=False)
     return x.dtype.encode(total if x.dtype.itemsize == 4 else saturate(total, x.dtype))
 
 
@@ -92,24 +102,41 @@ def _shape(f: Fields, side: str) -> tuple[int, int]:
     return op.left_shape(f) if side == "left" else op.right_shape(f)
 
 
+def _bias(x: Operation) -> Array:
+    """The bias of the fused form, per result column (tt: row); zero where there is none."""
+    bias = x.get("bias")
+    return np.zeros((1, 1), np.float32) if bias is None else _per_column(x, bias)
+
+
 def _zero_points(x: Operation) -> Array:
-    """One number per result column (tt: row); the row of columns is the same on every lane."""
-    zero = x["zero_point"]
+    """One number per result column (tt: row), or one for all."""
+    if x.fields.is_fused:
+        table = x.get("zero_points")
+        if table is None:
+            return np.array([[signed(x.fields.register(ZERO_REGISTER), 16)]], np.int64)
+        return _per_column(x, table).astype(np.int64)
+    return _per_column(x, x["zero_point"]).astype(np.int64)
+
+
+def _per_column(x: Operation, zero: Value) -> Array:
+    """A row of numbers, the same on every lane, as (1, columns); of the tt form a column (rows, 1)."""
     if zero.is_constant:
-        return zero.numbers.astype(np.int64).reshape(1, 1)
+        return zero.numbers.reshape(1, 1)
     if x.fields.sub == op.TT:
-        return zero.numbers.astype(np.int64).reshape(-1, 1)
-    rows = zero.numbers[0, :, 0, :].astype(np.int64)
-    if (rows != rows[:1]).any():
-        raise NotSimulated("mm2 whose zero points differ between lanes is not known")
-    return rows[:1]
+        return zero.numbers.reshape(-1, 1)
+    # Lanes that hold no row of the result may hold anything.
+    used = zero.bits[0, : max(1, min(x.shape[0], zero.bits.shape[1])), 0, :]
+    if (used != used[:1]).any():
+        raise NotSimulated("mm2 whose bias or zero points differ between lanes is not known")
+    return zero.numbers[0, :1, 0, :]
 
 
-def _grouped_product(left: Array, right: Array, old: Array | None, group: int) -> Array:
-    total = np.zeros((left.shape[0], right.shape[1]), np.float32)
+def _grouped_product(left: Array, right: Array, bias: Array, old: Array | None, x: Operation) -> Array:
+    group = x.rules.channel_group
+    total = np.zeros((left.shape[0], right.shape[1]), np.float32) + float32.flush(bias)
     if old is not None:
         total = float32.add(total, old)
     for first in range(0, left.shape[1], group):
-        part = grouped(left[:, first : first + group].T, right[first : first + group])
+        part = grouped(left[:, first : first + group].T, right[first : first + group], x.rules.nan_wins)
         total = float32.add(total, part)
     return total

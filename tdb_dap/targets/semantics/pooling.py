@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from tdb_dap.engine.dtypes import F32, SI8, SI16, SI32, UI8, UI16, UI32, Array, DType
+from tdb_dap.engine.dtypes import BF16, F32, SI8, SI16, SI32, UI8, UI16, UI32, Array, DType
+from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.families import pooling as op
 from tdb_dap.targets.semantics import float32
+from tdb_dap.targets.semantics.finish import rectified, requantized
 from tdb_dap.targets.semantics.integers import HALF_UP, saturate, shift
 from tdb_dap.targets.semantics.registry import Operation, Value, semantics
+from tdb_dap.targets.semantics.rules import Extremum
 from tdb_dap.targets.semantics.windows import padded, taps
 
-_LOWEST = {
-    "f32": np.float32(-3.4028234663852886e38),
-    "f16": np.float32(-65504),
-    "bf16": np.float32(-3.3895313892515355e38),
+_HIGHEST = {
+    "f32": np.float32(3.4028234663852886e38),
+    "f16": np.float32(65504),
+    "bf16": np.float32(3.3895313892515355e38),
 }
 
 
@@ -23,20 +26,34 @@ def _met(x: Operation) -> list[Array]:
     return [tap for _, _, tap in taps(image, x.fields)]
 
 
-@semantics("pord", op.MAXIMUM)
-def maximum(x: Operation) -> Array:
-    """Largest tap. Floats start at the lowest finite number and take y > t ? y : t tap by tap (a NaN in y is replaced).
+@semantics("pord", op.MAXIMUM, op.MINIMUM)
+def extremum(x: Operation) -> Array:
+    """Largest or smallest tap; for floats see ``rules.Extremum``.
 
-    float32 results are flushed; bf16 is compared with subnormals as zero and returned unchanged.
+    Floats are compared with subnormals as zero (not f16) and returned unchanged; float32 results are flushed.
     """
-    dtype = x["input"].dtype
+    largest, dtype = x.fields.sub == op.MAXIMUM, x["input"].dtype
     if not dtype.is_float:
-        best = np.maximum.reduce(_met(x))
-        return x.dtype.encode(best)
-    kept = np.full(x.shape, _LOWEST[dtype.name], np.float32)
-    for tap in _met(x):
-        kept = np.where(float32.operand(kept, dtype) > float32.operand(tap, dtype), kept, tap)
-    return x.dtype.encode(float32.flush(kept) if dtype is F32 else kept)
+        return x.dtype.encode((np.maximum if largest else np.minimum).reduce(_met(x)))
+    rule, met = x.rules.extremum, _met(x)
+    if rule is Extremum.REPLACES_NAN and not largest:
+        raise NotSimulated("the smallest tap of floats is not defined on this chip")
+    if rule is Extremum.FIRST_TAP:
+        kept, met = np.array(met[0], np.float32), met[1:]
+    else:
+        kept = np.full(x.shape, -_HIGHEST[dtype.name] if largest else _HIGHEST[dtype.name], np.float32)
+    for tap in met:
+        kept = np.where(_keeps(rule, largest, dtype, kept, tap), kept, tap)
+    flushes = dtype is F32 or (dtype is BF16 and x.rules.flushes_bf16_extremum)
+    return x.dtype.encode(float32.flush(kept) if flushes else kept)
+
+
+def _keeps(rule: Extremum, largest: bool, dtype: DType, kept: Array, tap: Array) -> Array:
+    """Whether what was kept so far stays."""
+    t, y = float32.operand(kept, dtype), float32.operand(tap, dtype)
+    if largest:
+        return ~(y > t) if rule is Extremum.REPLACES_NAN else t > y
+    return t < y if rule is Extremum.IGNORES_NAN and dtype is F32 else ~(t >= y)
 
 
 def _kernel(x: Operation) -> list[Array]:
@@ -59,7 +76,9 @@ def weighted(x: Operation) -> Array:
     half up; depthwise adds a 32-bit bias and shifts right by the low byte of res1 by round mode; saturated.
     """
     if x["input"].dtype.is_float:
-        return x.dtype.encode(_float_sum(x))
+        return x.dtype.encode(rectified(x, _float_sum(x)))
+    if x.fields.is_fused:
+        return requantized(x, _exact_sum(x), wraps=True)
     return x.dtype.encode(_integer_sum(x))
 
 
@@ -69,6 +88,8 @@ def _float_sum(x: Operation) -> Array:
     position = 0
     if x.fields.sub != op.AVERAGE:
         bias = float32.operand(x["bias"].numbers, x["bias"].dtype)
+        if x.rules.negative_zero_start and x["bias"].is_constant and not bias.any():
+            bias = np.full_like(bias, -0.0)
         accumulators[0] = np.broadcast_to(bias, x.shape).astype(np.float32)
         position = 1
     for tap, weight in zip(_met(x), _kernel(x), strict=True):
@@ -88,15 +109,19 @@ def _range(itemsize: int, signed: bool) -> DType:
     return ({1: SI8, 2: SI16, 4: SI32} if signed else {1: UI8, 2: UI16, 4: UI32})[itemsize]
 
 
-def _integer_sum(x: Operation) -> Array:
-    f = x.fields
+def _exact_sum(x: Operation) -> Array:
     total: Array = np.zeros(x.shape, np.int64)
     for tap, weight in zip(_met(x), _kernel(x), strict=True):
         total = total + tap.astype(np.int64) * weight.astype(np.int64)
+    return total if x.fields.sub == op.AVERAGE else total + _bias(x["bias"])
+
+
+def _integer_sum(x: Operation) -> Array:
+    f = x.fields
+    total = _exact_sum(x)
     if f.sub == op.AVERAGE:
         total = shift(total, -op.signed_byte(f.opd2_addr), HALF_UP)
         return saturate(total, _range(x.dtype.itemsize, bool(f.opd0_sign)))
-    total = total + _bias(x["bias"])
     if f.sub == op.DEPTHWISE_RELU:
         total = np.maximum(total, 0)
     total = shift(total, -op.signed_byte(f.res1_addr), f.opd2_n_str)

@@ -12,10 +12,13 @@ from tdb_dap.targets.semantics.registry import Operation, semantics
 from tdb_dap.targets.semantics.rounding import to_integral
 
 
-def _either(x: Operation, name: str) -> Array:
-    """A number of the command, or one per channel from the table: broadcastable to (n, c, h, w)."""
-    value = x.get(name) or x[f"{name}_table"]
-    return value.numbers
+def _first_of(x: Operation, *roles: str) -> Array:
+    """The first of these operands that the command has: broadcastable to (n, c, h, w)."""
+    for role in roles:
+        value = x.get(role)
+        if value is not None:
+            return value.numbers
+    raise KeyError(roles)
 
 
 def _low_byte(words: Array) -> Array:
@@ -28,12 +31,26 @@ def _low_half(words: Array, signed: int) -> Array:
     return (SI16 if signed else UI16).decode(words.astype(np.int64).astype(np.uint16)).astype(np.int64)
 
 
+def _shift_and_zero(x: Operation, prefix: str, zero: str, signed: int) -> tuple[Array, Array]:
+    """Shift and zero point: from a word that holds both, from a table, or from the command."""
+    packed = x.get(f"{prefix}shift_zero_packed")
+    if packed is not None:
+        return _low_byte(packed.numbers), packed.numbers.astype(np.int64) >> 16
+    table = x.get(f"{prefix}shift_table")
+    if table is not None:
+        zero_table = x["input_zero_table" if prefix else "zero_point_table"]
+        return _low_byte(table.numbers), _low_half(zero_table.numbers, signed)
+    amount = _first_of(x, f"{prefix}shift", f"{prefix}shift_of_word").astype(np.int64)
+    return amount, _first_of(x, zero, f"{zero}_of_word").astype(np.int64)
+
+
 @semantics("quant", op.RQ0)
 def requantize_float(x: Operation) -> Array:
     """round(input as f32 * scale + offset), saturated; NaN gives 0. Bit 3 of the mode: half away, else half even."""
     numbers = x["input"].numbers.astype(np.float32)
-    scaled = float32.multiply(float32.flush(numbers), float32.flush(_either(x, "scale")))
-    moved = float32.add(scaled, float32.flush(_either(x, "offset")))
+    scale = _first_of(x, "scale", "scale_table", "scale_packed")
+    offset = _first_of(x, "offset", "offset_table", "offset_packed")
+    moved = float32.add(float32.multiply(float32.flush(numbers), float32.flush(scale)), float32.flush(offset))
     rounded = to_integral(moved.astype(np.float64), x.fields.opd2_n_str >> 3)
     whole = np.clip(np.where(np.isnan(rounded), 0, rounded), x.dtype.minimum, x.dtype.maximum)
     return x.dtype.encode(whole.astype(np.int64))
@@ -41,36 +58,38 @@ def requantize_float(x: Operation) -> Array:
 
 @semantics("quant", op.RQ1)
 def requantize_integer(x: Operation) -> Array:
-    """saturate(shift(input * multiplier) + zero point); the zero point is unsigned if the result is."""
+    """saturate(shift(input * multiplier) + zero point).
+
+    The zero point is unsigned if the result is (BM1684X; later chips: always signed).
+    """
     f = x.fields
-    if f.opd1_const:
-        multiplier, amount, zero = (x[name].numbers.astype(np.int64) for name in ("multiplier", "shift", "zero_point"))
-    else:
-        multiplier = x["multiplier_table"].numbers.astype(np.int64)
-        amount = _low_byte(x["shift_table"].numbers)
-        zero = _low_half(x["zero_point_table"].numbers, f.opd2_sign)
+    multiplier = _first_of(x, "multiplier", "multiplier_table", "multiplier_packed").astype(np.int64)
+    amount, zero = _shift_and_zero(x, "", "zero_point", f.opd2_sign)
     total = shift(x["input"].numbers.astype(np.int64) * multiplier, amount, f.opd2_n_str) + zero
-    return x.dtype.encode(saturate(total, x.dtype))
+    limited = saturate(total, x.dtype)
+    if f.has("sym_range") and f.sym_range and x.dtype.kind == "i":
+        limited = np.maximum(limited, -x.dtype.maximum)
+    return x.dtype.encode(limited)
 
 
 @semantics("quant", op.DQ0)
 def dequantize_float(x: Operation) -> Array:
-    """(input - zero point) as f32 * scale; the zero point is unsigned if the input is."""
+    """(input - zero point) as f32 * scale; the zero point has 16 bits, unsigned if the input is (BM1684X)."""
     f = x.fields
-    zero = x["input_zero"].numbers if f.opd1_const else _low_half(x["input_zero_table"].numbers, f.opd0_sign)
+    zero = _first_of(x, "input_zero", "input_zero_of_word", "input_zero_table", "input_zero_packed")
+    if not f.opd1_const:
+        zero = _low_half(zero, f.opd0_sign or f.has("sym_range"))
+    scale = _first_of(x, "input_scale", "input_scale_of_word", "input_scale_table", "input_scale_packed")
     centred = (x["input"].numbers.astype(np.int64) - zero.astype(np.int64)).astype(np.float32)
-    return x.dtype.encode(float32.multiply(centred, float32.flush(_either(x, "input_scale"))))
+    return x.dtype.encode(float32.multiply(centred, float32.flush(scale)))
 
 
 @semantics("quant", op.DQ1)
 def dequantize_integer(x: Operation) -> Array:
     """saturate(shift((input - zero point) * multiplier))."""
     f = x.fields
-    multiplier = _either(x, "input_multiplier").astype(np.int64)
-    if f.opd1_const:
-        zero, amount = x["input_zero_point"].numbers.astype(np.int64), x["input_shift"].numbers.astype(np.int64)
-    else:
-        zero = _low_half(x["input_zero_table"].numbers, f.opd0_sign)
-        amount = _low_byte(x["input_shift_table"].numbers)
+    roles = ("input_multiplier", "input_multiplier_of_word", "input_multiplier_table", "input_multiplier_packed")
+    multiplier = _first_of(x, *roles).astype(np.int64)
+    amount, zero = _shift_and_zero(x, "input_", "input_zero_point", f.opd0_sign)
     total = shift((x["input"].numbers.astype(np.int64) - zero) * multiplier, amount, f.opd2_n_str)
     return x.dtype.encode(saturate(total, x.dtype))

@@ -37,12 +37,13 @@ def to_integral(numbers: Array, mode: int) -> Array:
     raise NotSimulated(f"round mode {mode} is not defined")
 
 
-def convert(bits: Array, source: DType, target: DType, mode: int) -> Array:
+def convert(bits: Array, source: DType, target: DType, mode: int, to_infinity: bool = False) -> Array:
     """Stored words of ``source`` as stored words of ``target``.
 
     float to integer: rounded on the exact value (subnormals are not flushed), saturated, NaN gives 0. float to the
     same float: rounded to a whole number. float32 to f16: magnitudes from 65536 on give infinity in every mode.
-    float32 to bf16: flushed first. integer to integer: saturated. Illegal on the chip: bf16 to f16 and back.
+    float32 to bf16: flushed first. integer to integer: saturated. integer to f16 with ``to_infinity``: magnitudes from
+    65536 on are infinite, else as the mode says. Illegal on the chip: bf16 to f16 and back.
     """
     if mode not in _MODES:
         raise NotSimulated(f"round mode {mode} is not defined")
@@ -59,7 +60,11 @@ def convert(bits: Array, source: DType, target: DType, mode: int) -> Array:
         return target.encode(saturate(numbers, target))
     if target is F32 and mode == HALF_EVEN:
         return F32.encode(numbers.astype(np.float32))
-    return round_to_float(numbers.astype(np.float64), target, mode)
+    rounded = round_to_float(numbers.astype(np.float64), target, mode)
+    if target is F16 and to_infinity:
+        infinity = np.where(numbers > 0, np.uint16(0x7C00), np.uint16(0xFC00))
+        return np.where(np.abs(numbers) >= 65536, infinity, rounded).astype(np.uint16)
+    return rounded
 
 
 def _float_to_float(bits: Array, source: DType, target: DType, mode: int) -> Array:

@@ -3,10 +3,49 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
+
+
+class Extremum(Enum):
+    """Which of two floats a maximum or minimum over a window keeps, t being kept so far and y the next tap.
+
+    REPLACES_NAN: max y > t ? y : t with t = lowest first; a NaN in y is dropped, one in t stays.
+    IGNORES_NAN: max t > y ? t : y, min float32 t < y ? t : y, 16 bit t >= y ? y : t; starts at the lowest (highest).
+    FIRST_TAP: as IGNORES_NAN for max, min t >= y ? y : t; starts at the first tap.
+    """
+
+    REPLACES_NAN = "replaces NaN"
+    IGNORES_NAN = "ignores NaN"
+    FIRST_TAP = "first tap"
+
+
+class Reciprocal(Enum):
+    """What 1/sqrt and division make of special numbers.
+
+    FORMULA: the Newton formula runs on their bits; ZERO: true zeros, infinities and NaN are treated; SUBNORMAL: as
+    ZERO, with float32 and bf16 subnormals as zeros.
+    """
+
+    FORMULA = "formula"
+    ZERO = "zero"
+    SUBNORMAL = "subnormal"
 
 
 @dataclass(frozen=True)
 class Rules:
-    """``channel_group``: channels whose 16-bit products the cube adds exactly before it rounds."""
+    """``channel_group``: channels whose 16-bit products the cube adds exactly before it rounds.
+
+    ``nan_wins``: in such a sum a NaN beats an infinity; ``flushes_bf16_extremum``: results of maximum and minimum over
+    a window are flushed for bf16, too; ``negative_zero_start``: a depthwise sum without bias starts at -0;
+    ``overflow_to_infinity``: integers beyond the range of f16 become infinite in every round mode;
+    ``normalize_zero``: the exponent of float32 and bf16 subnormals is 0.
+    """
 
     channel_group: int
+    extremum: Extremum = Extremum.REPLACES_NAN
+    reciprocal: Reciprocal = Reciprocal.FORMULA
+    nan_wins: bool = False
+    flushes_bf16_extremum: bool = False
+    negative_zero_start: bool = False
+    overflow_to_infinity: bool = False
+    normalize_zero: bool = False

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from tdb_dap.engine.dtypes import F32, Array
+from tdb_dap.engine.dtypes import F16, F32, Array
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.families import special as op
 from tdb_dap.targets.semantics import float32
 from tdb_dap.targets.semantics.registry import Operation, semantics
+from tdb_dap.targets.semantics.rules import Reciprocal
 
 # Fraction bits, exponent bits, and the fraction from which the exponent is rounded up (one third).
 _FORMAT = {"f32": (23, 8, 0x2AAAAB), "f16": (10, 5, 342), "bf16": (7, 8, 44)}
@@ -31,11 +32,27 @@ def series(x: Operation) -> Array:
 
 @semantics("sfu", op.RECIPROCAL_SQRT)
 def reciprocal_sqrt(x: Operation) -> Array:
-    """1 / sqrt(input) by rsqrt_n Newton steps; the formula runs on every value, special ones included."""
-    dtype = x["input"].dtype
-    if dtype is not F32:
-        raise NotSimulated(f"sfu.rsqrt on {dtype} is not known on this chip")
-    return x.dtype.encode(float32.reciprocal_sqrt(x["input"].numbers, x.fields.opd2_n_str + 1, dtype))
+    """1 / sqrt(input) by rsqrt_n Newton steps; special numbers: see ``rules.Reciprocal``.
+
+    Where they are treated: zero gives an infinity of its sign, negative numbers and NaN give NaN, +inf gives 0. With
+    Reciprocal.ZERO negative subnormals still run through the formula.
+    """
+    dtype, numbers, rule = x["input"].dtype, x["input"].numbers, x.rules.reciprocal
+    found = float32.reciprocal_sqrt(numbers, x.fields.opd2_n_str + 1, dtype)
+    if rule is Reciprocal.FORMULA:
+        if dtype is not F32:
+            raise NotSimulated(f"sfu.rsqrt on {dtype} is not known on this chip")
+        return x.dtype.encode(found)
+    fraction, exponent, _ = _FORMAT[dtype.name]
+    words = x["input"].bits.astype(np.int64)
+    no_exponent = (words >> fraction & ((1 << exponent) - 1)) == 0
+    is_zero = (words & ((1 << (fraction + exponent)) - 1)) == 0
+    if rule is Reciprocal.SUBNORMAL and dtype is not F16:
+        is_zero = no_exponent
+    negative = (words >> (fraction + exponent)).astype(np.bool_)
+    undefined = np.isnan(numbers) | (negative & ~(no_exponent & (rule is Reciprocal.ZERO)))
+    found = np.where(undefined, np.float32(np.nan), np.where(np.isposinf(numbers), np.float32(0), found))
+    return x.dtype.encode(np.where(is_zero, np.copysign(np.float32(np.inf), numbers), found))
 
 
 @semantics("sfu", op.NORMALIZE)
@@ -49,6 +66,8 @@ def normalize(x: Operation) -> Array:
     mask = (1 << exponent) - 1
     positive = (words >> (fraction + exponent)) == 0
     value = ((words >> fraction) & mask) + (((words & ((1 << fraction) - 1)) >= third) & positive)
+    if x.rules.normalize_zero and x["input"].dtype is not F16:
+        value = np.where((words >> fraction) & mask, value, 0)
     if not x.dtype.is_float:
         return x.dtype.encode(value)
     sign = words & (1 << (fraction + exponent))
