@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""Write the launch and attach attributes of the VS Code extension from the adapter's own models.
+
+    generate_extension_schema.py            rewrite vscode-extension/package.json
+    generate_extension_schema.py --check    only tell whether it is up to date (exit 1 if not)
+
+One declaration, `tdb_dap/adapter/launch.py`, decides what a configuration may contain, how an error in it reads, and
+what the editor offers while it is typed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from tdb_dap.adapter.launch import AttachArguments, LaunchArguments
+
+PACKAGE = Path(__file__).resolve().parent.parent / "vscode-extension" / "package.json"
+
+# VS Code describes these itself for every debugger.
+OWNED_BY_THE_EDITOR = {"type", "request", "name", "noDebug"}
+
+
+def attributes(model: type[BaseModel]) -> dict[str, Any]:
+    """The schema of one request, in the shape that `configurationAttributes` takes."""
+    schema = model.model_json_schema(by_alias=True)
+    flat = simplify(schema, schema.get("$defs", {}))
+    properties = {
+        name: value
+        for name, value in flat["properties"].items()
+        if name not in OWNED_BY_THE_EDITOR and not name.startswith("_")
+    }
+    required = [name for name in flat.get("required", []) if name in properties]
+    return {"required": required, "properties": properties}
+
+
+def simplify(schema: Any, definitions: Mapping[str, Any]) -> Any:
+    """The same schema without references (VS Code cannot follow them here), titles and null."""
+    if isinstance(schema, list):
+        return [simplify(item, definitions) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "$ref" in schema:
+        target = definitions[schema["$ref"].rsplit("/", 1)[-1]]
+        # What stands beside a reference, such as the field's description, is closer to the field.
+        schema = {**target, **{key: value for key, value in schema.items() if key != "$ref"}}
+    schema = {key: value for key, value in schema.items() if key not in ("title", "$defs")}
+    schema = without_nulls(schema)
+    schema = {
+        key: {name: simplify(value, definitions) for name, value in values.items()}
+        if key == "properties"
+        else simplify(values, definitions)
+        for key, values in schema.items()
+    }
+    choices = [choice for choice in schema.get("anyOf", []) if choice != {"type": "null"}]
+    if len(choices) == 1:
+        outer = {key: value for key, value in schema.items() if key != "anyOf"}
+        return {**choices[0], **outer}
+    if choices:
+        schema["anyOf"] = choices
+    return schema
+
+
+def without_nulls(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema without defaults that only say "not given", also inside the default of an object."""
+    default = schema.get("default", ...)
+    if isinstance(default, dict):
+        return {**schema, "default": {name: value for name, value in default.items() if value is not None}}
+    return {key: value for key, value in schema.items() if key != "default" or value is not None}
+
+
+def main() -> int:
+    """Rewrite the manifest, or with --check compare it with what would be written."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if the manifest is out of date")
+    check = parser.parse_args().check
+
+    old = PACKAGE.read_text(encoding="utf-8")
+    manifest = json.loads(old)
+    [debugger] = manifest["contributes"]["debuggers"]
+    debugger["configurationAttributes"] = {
+        "launch": attributes(LaunchArguments),
+        "attach": attributes(AttachArguments),
+    }
+    new = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
+    if new == old:
+        return 0
+    if check:
+        print(f"{PACKAGE}: out of date with tdb_dap/adapter/launch.py; run {Path(__file__).name}", file=sys.stderr)
+        return 1
+    PACKAGE.write_text(new, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

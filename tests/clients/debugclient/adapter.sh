@@ -1,0 +1,3 @@
+#!/bin/sh
+# DebugClient starts an adapter as "program file", with no room for arguments.
+exec "$PYTHON" -m tdb_dap.adapter --log "$TRANSCRIPT"

@@ -1,0 +1,161 @@
+// A user's session in the real VS Code, with the mouse and the keyboard.
+//
+// Environment: CODE_SERVER (where it is installed), VSIX, EXPECTED (output of sample.py), SHOTS, TRANSCRIPTS.
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, afterEach, before, describe, it } from "node:test";
+import { CodeServer } from "./server.mjs";
+import { eventually, Workbench } from "./workbench.mjs";
+
+const { CODE_SERVER, VSIX, EXPECTED, SHOTS, TRANSCRIPTS } = process.env;
+const expected = JSON.parse(readFileSync(EXPECTED, "utf8"));
+const { lines, values, operand } = expected;
+const typeText = ({ dtype, shape }) => `${dtype}[${shape.join(",")}]`;
+
+let server, workbench, state;
+
+before(async () => {
+  state = mkdtempSync(join(tmpdir(), "tdb-code-server-"));
+  server = await CodeServer.start({
+    home: CODE_SERVER,
+    state,
+    vsix: [VSIX],
+    settings: { "tdb.adapter.logDirectory": TRANSCRIPTS },
+  });
+  workbench = await Workbench.open({ url: server.url, folder: expected.directory, shots: SHOTS });
+});
+
+after(async () => {
+  await workbench?.close();
+  server?.stop();
+  rmSync(state, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
+});
+
+let failed = false;
+afterEach(async ({ name, passed }) => {
+  if (passed) return;
+  failed = true;
+  await workbench?.shot(`failed-${name.replace(/\W+/g, "-")}`);
+});
+
+/** A step of a session: pointless once an earlier one has failed. */
+const step = (name, body) => it(name, (context) => (failed ? context.skip("an earlier step failed") : body(context)));
+
+describe("F5 in final.mlir, without a launch.json", () => {
+  step("stops at the breakpoint that was clicked into the gutter", async () => {
+    await workbench.openFile("final.mlir");
+    await workbench.clickGutter(lines.pool);
+    await workbench.key("F5");
+    const yellow = await workbench.stoppedAt(lines.pool);
+    assert.match(yellow.text, /"tpu\.Pool2D"/);
+  });
+
+  step("shows the command, the op and the functions around it as the call stack", async () => {
+    await eventually("the frames", async () => (await workbench.texts("call-stack")).length >= 3);
+    const frames = await workbench.texts("call-stack");
+    const asm = frames.findIndex((text) => text.includes(".tdbasm"));
+    const op = frames.findIndex((text) => text.includes("tpu.Pool2D") && text.includes("final.mlir"));
+    assert.ok(asm >= 0 && op >= 0, `the command's frame and the op's: ${frames.join(" | ")}`);
+    assert.ok(frames[op].includes(String(lines.pool)), frames[op]);
+  });
+
+  step("shows the operand of the op with its type, shape and values", async () => {
+    await workbench.widenDebugView({ width: 480, rows: 16 });
+    const tensor = workbench.rows("variables").filter({ hasText: typeText(operand) }).first();
+    await tensor.waitFor();
+    await workbench.expand(tensor);
+    // From the tensor's row down: [0] of each leading axis, until the rows are numbers.
+    for (let axis = 1; axis < operand.shape.length; axis++) {
+      await workbench.expand(workbench.rows("variables").locator(`xpath=self::*[@aria-level="${axis + 2}"]`).filter({ hasText: /^\[0\]/ }).first());
+    }
+    const leaves = workbench.rows("variables").locator(`xpath=self::*[@aria-level="${operand.shape.length + 2}"]`);
+    await leaves.nth(operand.first.length - 1).waitFor();
+    const shown = await leaves.allInnerTexts();
+    operand.first.forEach((value, i) => {
+      const [name, number] = shown[i].replace(/\s+/g, " ").split(/ ?[=:] /);
+      assert.equal(name.trim(), `[${i}]`);
+      assert.ok(Math.abs(Number(number) - value) <= 1e-4 * Math.abs(value) + 1e-6, `[${i}]: ${number} is not ${value}`);
+    });
+  });
+
+  step("offers to step back", async () => {
+    const buttons = await workbench.buttons();
+    assert.ok(buttons.some((text) => text.startsWith("Step Back")), buttons.join(" | "));
+  });
+
+  step("evaluates the value under the mouse", async () => {
+    const name = workbench.page.locator(".view-line", { hasText: '"tpu.Pool2D"' }).first().getByText(values.operand, { exact: true });
+    await name.first().hover();
+    await workbench.page.locator(".debug-hover-widget", { hasText: typeText(operand) }).waitFor();
+    await workbench.page.mouse.move(640, 700);
+  });
+
+  step("evaluates in the Debug Console", async () => {
+    await workbench.evaluate(values.operand);
+    await workbench.console(typeText(operand)).waitFor();
+    await workbench.shot("final-mlir");
+  });
+
+  step("steps over the op, and back again", async () => {
+    await workbench.key("F10");
+    const next = await eventually("the yellow line to move", async () => {
+      const yellow = await workbench.yellowLine();
+      return yellow && yellow.line !== lines.pool ? yellow : undefined;
+    });
+    assert.match(next.text, /"tpu\.\w+"/);
+    await workbench.press("Step Back");
+    await workbench.stoppedAt(lines.pool);
+  });
+
+  step("ends when the model has run to its end", async () => {
+    await workbench.key("F5");
+    // The pooling is one of several commands of its op: the breakpoint may be met again, by another core or slice.
+    await workbench.ended();
+  });
+});
+
+describe("without any breakpoint", () => {
+  step("F5 stops at the first command", async () => {
+    await workbench.command("Remove All Breakpoints");
+    await workbench.openFile("final.mlir");
+    await workbench.key("F5");
+    await eventually("a frame", async () => (await workbench.texts("call-stack")).some((text) => text.includes(".tdbasm")));
+  });
+
+  step("the call stack opens the disassembly, as a language of its own", async () => {
+    await workbench.rows("call-stack").filter({ hasText: ".tdbasm" }).first().dblclick();
+    await workbench.page.locator(".tab.active", { hasText: ".tdbasm" }).waitFor();
+    await workbench.page.locator(".statusbar-item", { hasText: "TPU Assembly" }).waitFor();
+  });
+
+  step("a breakpoint in the disassembly stops there", async () => {
+    const line = await workbench.lineWith("pool");
+    await workbench.clickGutter(line);
+    await workbench.key("F5");
+    const yellow = await workbench.stoppedAt(line);
+    assert.match(yellow.text, /pool/);
+    await workbench.shot("disassembly");
+  });
+
+  step("evaluates the operand of a command under the mouse", async () => {
+    await workbench.page.locator(".view-line", { hasText: "pool" }).first().getByText(/^%R\d+$/).last().hover();
+    await workbench.page.locator(".debug-hover-widget", { hasText: typeText(operand) }).waitFor();
+  });
+
+  step("Stop ends the session", async () => {
+    await workbench.key("Shift+F5");
+    await workbench.ended();
+  });
+
+  step("the next session knows the breakpoint in the disassembly", async () => {
+    await workbench.openFile("final.mlir");
+    await workbench.key("F5");
+    const yellow = await eventually("the yellow line", () => workbench.yellowLine());
+    assert.match(yellow.text, /pool/);
+    await workbench.page.locator(".tab.active", { hasText: ".tdbasm" }).waitFor();
+    await workbench.key("Shift+F5");
+    await workbench.ended();
+  });
+});

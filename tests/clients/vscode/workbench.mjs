@@ -1,0 +1,182 @@
+// The parts of VS Code's workbench that a debugger's user touches.
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { openPage } from "./browser.mjs";
+
+const PATIENCE = 20_000;
+const escape = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+
+/** Wait until `check` gives something true, and return that. */
+export async function eventually(what, check, milliseconds = PATIENCE) {
+  const end = Date.now() + milliseconds;
+  for (;;) {
+    const value = await check();
+    if (value) return value;
+    if (Date.now() > end) throw new Error(`timed out waiting for ${what}`);
+    await sleep(100);
+  }
+}
+
+export class Workbench {
+  /** Open `folder` in the VS Code that is served at `url`; pictures go to the directory `shots`. */
+  static async open({ url, folder, shots }) {
+    mkdirSync(shots, { recursive: true });
+    const { page, close } = await openPage();
+    await page.goto(`${url}/?folder=${encodeURIComponent(folder)}`);
+    await page.locator(".explorer-folders-view .monaco-list-row").first().waitFor({ timeout: 60_000 });
+    return new Workbench(page, close, shots);
+  }
+
+  constructor(page, close, shots) {
+    Object.assign(this, { page, close, shots });
+  }
+
+  async shot(name) {
+    await this.page.mouse.move(640, 799); // no hover of the pointer's in the picture
+    await sleep(400);
+    await this.page.screenshot({ path: join(this.shots, `${name}.png`) });
+  }
+
+  /** Run a command of the palette by its exact label. */
+  async command(label) {
+    await this.page.keyboard.press("F1");
+    const input = this.page.locator(".quick-input-widget input").first();
+    await input.waitFor();
+    await input.fill(`>${label}`);
+    const name = this.page.locator(".label-name", { hasText: new RegExp(`^${escape(label)}$`) });
+    await this.page.locator(".quick-input-list .monaco-list-row").filter({ has: name }).first().click({ timeout: PATIENCE });
+  }
+
+  async openFile(name) {
+    await this.key("Control+Shift+E");
+    await this.page.locator(".explorer-folders-view .monaco-list-row", { hasText: name }).first().dblclick();
+    await this.page.locator(".tab.active", { hasText: name }).waitFor();
+    await this.page.locator(".monaco-editor .view-line").first().waitFor();
+  }
+
+  lineNumber(line) {
+    return this.page.locator(".editor-instance .line-numbers", { hasText: new RegExp(`^${line}$`) }).first();
+  }
+
+  /** Number of the first visible line of the editor with this text. */
+  lineWith(text) {
+    return eventually(`a line with ${text}`, () => this.page.evaluate((text) => {
+      const top = (element) => element.getBoundingClientRect().top;
+      const within = (selector) => [...document.querySelectorAll(`.editor-instance ${selector}`)];
+      const found = within(".view-line").find((line) => line.textContent.includes(text));
+      const number = found && within(".line-numbers").find((number) => Math.abs(top(number) - top(found)) < 6);
+      return number && Number(number.textContent);
+    }, text));
+  }
+
+  /** Toggle a breakpoint with the mouse. */
+  async clickGutter(line) {
+    // A click is lost while the extension's contributions have not arrived: click until the dot is there.
+    await eventually(`a breakpoint on line ${line}`, async () => {
+      const box = await this.lineNumber(line).boundingBox();
+      await this.page.mouse.click(box.x - 8, box.y + box.height / 2); // the glyph margin lies left of the number
+      return eventually("its dot", () => this.hasGlyph(line, "debug-breakpoint"), 1000).catch(() => false);
+    });
+  }
+
+  /** Is there a mark in the gutter of this line whose class has this in its name? */
+  hasGlyph(line, kind) {
+    return this.page.evaluate(([line, kind]) => {
+      const top = (element) => element.getBoundingClientRect().top;
+      const number = [...document.querySelectorAll(".editor-instance .line-numbers")].find((e) => e.textContent.trim() === String(line));
+      const marks = document.querySelectorAll(`.editor-instance .glyph-margin-widgets [class*="${kind}"]`);
+      return number !== undefined && [...marks].some((mark) => Math.abs(top(mark) - top(number)) < 6);
+    }, [line, kind]);
+  }
+
+  /** Number and first words of the line that is marked yellow: where the program stands. */
+  async yellowLine() {
+    return this.page.evaluate(() => {
+      const top = (element) => Math.round(element.getBoundingClientRect().top);
+      const band = document.querySelector(".editor-instance .view-overlays .debug-top-stack-frame-line");
+      if (band === null) return undefined;
+      const at = (selector) => [...document.querySelectorAll(`.editor-instance ${selector}`)].find((e) => Math.abs(top(e) - top(band)) < 6);
+      return { line: Number(at(".line-numbers")?.textContent), text: at(".view-line")?.textContent.replaceAll("\u00a0", " ") };
+    });
+  }
+
+  /** Wait until the program stands on this line of the editor in front. */
+  stoppedAt(line) {
+    return eventually(`the yellow line on ${line}`, async () => {
+      const yellow = await this.yellowLine();
+      return yellow?.line === line ? yellow : undefined;
+    });
+  }
+
+  /** Make room for the Variables view: a wider side bar, more rows, and no views that are of no use here. */
+  async widenDebugView({ width, rows }) {
+    const header = (view) => this.page.locator(`.pane-header[aria-label^="${view}"]`);
+    for (const view of ["Watch", "Loaded Scripts"]) {
+      if ((await header(view).getAttribute("aria-expanded")) === "true") await header(view).click();
+    }
+    const bar = await this.page.locator(".part.sidebar").boundingBox();
+    await this.drag([bar.x + bar.width, bar.y + bar.height / 2], [bar.x + width, bar.y + bar.height / 2]);
+    const below = await header("Call Stack").boundingBox();
+    await this.drag([below.x + 200, below.y], [below.x + 200, bar.y + 80 + 22 * rows]);
+  }
+
+  async drag(from, to) {
+    await this.page.mouse.move(...from);
+    await this.page.mouse.down();
+    await this.page.mouse.move(...to, { steps: 5 });
+    await this.page.mouse.up();
+  }
+
+  key(name) {
+    return this.page.keyboard.press(name);
+  }
+
+  rows(view) {
+    return this.page.locator(`.debug-${view} .monaco-list-row`);
+  }
+
+  /** Texts of the rows of a debug view: variables, call-stack, breakpoints. */
+  async texts(view) {
+    return (await this.rows(view).allInnerTexts()).map((text) => text.replace(/\s+/g, " ").trim());
+  }
+
+  /** Open a row of the Variables view and wait for what is in it. */
+  async expand(row) {
+    const index = async () => Number(await row.getAttribute("data-index"));
+    if ((await row.getAttribute("aria-expanded")) === "true") return;
+    const before = await this.rows("variables").count();
+    await row.locator(".monaco-tl-twistie").click();
+    await eventually(`the content of row ${await index()}`, async () => (await row.getAttribute("aria-expanded")) === "true" && (await this.rows("variables").count()) >= before);
+  }
+
+  /** Names of the debug toolbar's buttons. */
+  async buttons() {
+    return this.page.locator(".debug-toolbar .action-label, .part.sidebar .title-actions .action-label")
+      .evaluateAll((all) => all.map((e) => e.getAttribute("aria-label")).filter(Boolean));
+  }
+
+  press(button) {
+    return this.page.locator(`.action-label[aria-label^="${button}"]`).first().click();
+  }
+
+  /** Wait until no session is left: the toolbar is gone with the last one. */
+  ended() {
+    return eventually("the end of the session", async () => !(await this.buttons()).some((button) => /^(Stop|Disconnect|Pause|Continue)/.test(button)));
+  }
+
+  /** Type one line into the Debug Console; returns the console's rows then. */
+  async evaluate(expression) {
+    await this.command("Debug Console: Focus on Debug Console View");
+    await this.page.locator(".repl .repl-input-wrapper .monaco-editor.focused").waitFor();
+    await this.page.keyboard.type(expression, { delay: 20 });
+    await this.page.locator(".repl .repl-input-wrapper .view-line", { hasText: expression }).waitFor();
+    await sleep(300); // a list of completions opens late, and would take the Enter
+    await this.page.keyboard.press("Escape");
+    await this.page.keyboard.press("Enter");
+  }
+
+  console(text) {
+    return this.page.locator(".repl .monaco-list-row", { hasText: text }).first();
+  }
+}

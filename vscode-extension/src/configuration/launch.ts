@@ -1,0 +1,18 @@
+import { readdirSync } from "node:fs";
+import * as vscode from "vscode";
+import { DEBUG_TYPE } from "../names";
+import { dataBeside } from "./data";
+import { titleOf } from "./program";
+
+/** The configuration of a session that is started without a launch.json. */
+export function launchConfiguration(program: string): vscode.DebugConfiguration {
+  return {
+    type: DEBUG_TYPE,
+    request: "launch",
+    name: `TDB: ${titleOf(program)}`,
+    program,
+    ...dataBeside(program, readdirSync),
+    // Who has set a breakpoint wants to get there; who has set none would see the model run through.
+    stopOnEntry: !vscode.debug.breakpoints.some((breakpoint) => breakpoint.enabled),
+  };
+}

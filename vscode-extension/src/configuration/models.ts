@@ -1,0 +1,43 @@
+import { readdirSync } from "node:fs";
+import * as vscode from "vscode";
+import { programOf, titleOf } from "./program";
+
+const MANY = 200;
+
+export function programOfUri(uri: vscode.Uri): string | undefined {
+  return uri.scheme === "file" ? programOf(uri.fsPath, readdirSync) : undefined;
+}
+
+/** The model of the tab in front; a bmodel is no text, so there need not be an active text editor. */
+export function programInFront(): string | undefined {
+  const input: unknown = vscode.window.tabGroups.activeTabGroup.activeTab?.input;
+  return input instanceof vscode.TabInputText || input instanceof vscode.TabInputCustom ? programOfUri(input.uri) : undefined;
+}
+
+export async function programsInWorkspace(folder?: vscode.WorkspaceFolder): Promise<string[]> {
+  const pattern = "**/*.{bmodel,bmodel.xz}";
+  const files = await vscode.workspace.findFiles(
+    folder ? new vscode.RelativePattern(folder, pattern) : pattern,
+    "**/{node_modules,.git}/**",
+    MANY,
+  );
+  const programs = files.map(programOfUri).filter((program) => program !== undefined);
+  return [...new Set(programs)].sort();
+}
+
+/** The only model of the workspace, or the one the user picks; undefined if there is none or none is picked. */
+export async function chooseProgram(folder?: vscode.WorkspaceFolder): Promise<string | undefined> {
+  const programs = await programsInWorkspace(folder);
+  if (programs.length === 0) {
+    void vscode.window.showErrorMessage(
+      "TDB: no compiled model here. Open the context directory that the compiler left behind (with " +
+        "compilation.bmodel and final.mlir), or name one as 'program' in launch.json.",
+    );
+  }
+  if (programs.length <= 1) return programs[0];
+  const picked = await vscode.window.showQuickPick(
+    programs.map((program) => ({ label: titleOf(program), description: vscode.workspace.asRelativePath(program), program })),
+    { title: "Debug Compiled Model", placeHolder: "The compiled model to debug", matchOnDescription: true },
+  );
+  return picked?.program;
+}

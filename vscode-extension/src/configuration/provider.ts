@@ -1,0 +1,41 @@
+import * as vscode from "vscode";
+import { locateAdapter } from "../adapter/locate";
+import { DEBUG_TYPE } from "../names";
+import { launchConfiguration } from "./launch";
+import { chooseProgram, programInFront, programsInWorkspace } from "./models";
+import { withAbsolutePaths } from "./paths";
+
+export function registerConfigurations(): vscode.Disposable[] {
+  const { Dynamic } = vscode.DebugConfigurationProviderTriggerKind;
+  return [
+    vscode.debug.registerDebugConfigurationProvider(DEBUG_TYPE, { resolveDebugConfiguration, resolveDebugConfigurationWithSubstitutedVariables }),
+    vscode.debug.registerDebugConfigurationProvider(DEBUG_TYPE, { provideDebugConfigurations }, Dynamic),
+  ];
+}
+
+/** The models of a folder, for the list that "Run and Debug" offers. */
+async function provideDebugConfigurations(folder: vscode.WorkspaceFolder | undefined): Promise<vscode.DebugConfiguration[]> {
+  return (await programsInWorkspace(folder)).map(launchConfiguration);
+}
+
+/** Fills in what is missing; F5 without launch.json comes here with nothing at all. */
+async function resolveDebugConfiguration(
+  folder: vscode.WorkspaceFolder | undefined,
+  configuration: vscode.DebugConfiguration,
+): Promise<vscode.DebugConfiguration | undefined> {
+  const given: Partial<vscode.DebugConfiguration> = configuration;
+  if (given.request === "attach" || typeof given.program === "string") return configuration;
+  const program = programInFront() ?? (await chooseProgram(folder));
+  // Undefined ends the start silently; whoever chose nothing has been told, or did so on purpose.
+  return program === undefined ? undefined : { ...launchConfiguration(program), ...configuration };
+}
+
+async function resolveDebugConfigurationWithSubstitutedVariables(
+  folder: vscode.WorkspaceFolder | undefined,
+  configuration: vscode.DebugConfiguration,
+): Promise<vscode.DebugConfiguration | undefined> {
+  // Paths of an attach configuration are the other machine's.
+  if (configuration.request === "attach") return configuration;
+  if ((await locateAdapter(folder?.uri)) === undefined) return undefined;
+  return withAbsolutePaths(configuration, folder?.uri.fsPath);
+}

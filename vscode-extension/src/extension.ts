@@ -1,0 +1,14 @@
+import type * as vscode from "vscode";
+import { registerAdapter } from "./adapter/factory";
+import { registerCommands } from "./commands";
+import { registerConfigurations } from "./configuration/provider";
+import { registerHovers } from "./hover/provider";
+
+export function activate(context: vscode.ExtensionContext): void {
+  context.subscriptions.push(
+    ...registerAdapter(),
+    ...registerConfigurations(),
+    ...registerCommands(),
+    ...registerHovers(),
+  );
+}

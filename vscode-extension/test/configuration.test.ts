@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { dataBeside } from "../src/configuration/data";
+import { withAbsolutePaths } from "../src/configuration/paths";
+import { programOf, titleOf } from "../src/configuration/program";
+
+const disk: Record<string, string[]> = {
+  "/models/yolo": ["compilation.bmodel", "final.mlir", "tensor_location.json"],
+  "/models/packed": ["compilation.bmodel.xz", "final.mlir"],
+  "/models/loose": ["yolo.bmodel", "final.mlir"],
+  "/models/two": ["a.bmodel", "b.bmodel", "final.mlir"],
+  "/models": ["yolo_tpu.mlir"],
+};
+const list = (directory: string): string[] => disk[directory] ?? [];
+
+describe("the program of", () => {
+  const cases: [string, string | undefined][] = [
+    ["/models/yolo/final.mlir", "/models/yolo"],
+    ["/models/yolo/compilation.bmodel", "/models/yolo"],
+    ["/models/yolo/yolo.tdbasm", "/models/yolo"],
+    ["/models/packed/final.mlir", "/models/packed"],
+    ["/models/loose/final.mlir", "/models/loose/yolo.bmodel"],
+    ["/models/two/a.bmodel", "/models/two/a.bmodel"],
+    ["/models/two/final.mlir", undefined],
+    ["/models/yolo_tpu.mlir", undefined],
+    ["/models/yolo/tensor_location.json", undefined],
+  ];
+  for (const [path, program] of cases) {
+    it(`${path} is ${program ?? "none"}`, () => {
+      assert.equal(programOf(path, list), program);
+    });
+  }
+
+  it("is called after its directory or file", () => {
+    assert.equal(titleOf("/models/yolo"), "yolo");
+    assert.equal(titleOf("/models/two/a.bmodel.xz"), "a");
+  });
+});
+
+describe("relative paths of a launch configuration", () => {
+  it("start at the workspace folder", () => {
+    const resolved = withAbsolutePaths(
+      { program: "build/yolo", inputs: "/data/in.npz", reference: ["a.npz", "/b.npz"], backend: "numpy" },
+      "/models",
+    );
+    assert.deepEqual(resolved, {
+      program: "/models/build/yolo",
+      inputs: "/data/in.npz",
+      reference: ["/models/a.npz", "/b.npz"],
+      backend: "numpy",
+    });
+  });
+
+  it("stay as they are without a folder, and none are added", () => {
+    assert.deepEqual(withAbsolutePaths({ program: "yolo" }, undefined), { program: "yolo" });
+    assert.deepEqual(withAbsolutePaths({ program: "/yolo" }, "/models"), { program: "/yolo" });
+  });
+});
+
+describe("data beside a model", () => {
+  const beside = (program: string, ...names: string[]): object => dataBeside(program, () => names);
+
+  it("is taken from the context directory, or from where the bmodel is", () => {
+    const data = { inputs: "/models/yolo/input.npz", reference: "/models/yolo/ref.npz" };
+    assert.deepEqual(beside("/models/yolo", "final.mlir", "input.npz", "ref.npz"), data);
+    assert.deepEqual(beside("/models/yolo/a.bmodel", "a.bmodel", "input.npz", "ref.npz"), data);
+  });
+  it("gives way to the compiler's own", () => {
+    assert.deepEqual(beside("/models/yolo", "input.npz", "input_ref_data.dat"), {});
+  });
+});

@@ -1,0 +1,48 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { describe, it } from "node:test";
+import { COMMANDS, DEBUG_TYPE, LANGUAGES, SETTINGS } from "../src/names";
+
+interface Manifest {
+  publisher: string;
+  name: string;
+  contributes: {
+    languages: { id: string }[];
+    grammars: { language: string; scopeName: string }[];
+    breakpoints: { language: string }[];
+    debuggers: { type: string; languages: string[]; configurationAttributes: Record<string, { properties: object }> }[];
+    commands: { command: string }[];
+    configuration: { properties: Record<string, unknown> };
+  };
+}
+const manifest = JSON.parse(readFileSync("package.json", "utf8")) as Manifest;
+
+describe("package.json", () => {
+  const { contributes } = manifest;
+
+  it("declares the names that the code uses", () => {
+    assert.deepEqual(contributes.debuggers.map(({ type }) => type), [DEBUG_TYPE]);
+    const languages = Object.values(LANGUAGES);
+    assert.deepEqual(contributes.languages.map(({ id }) => id), languages);
+    assert.deepEqual(contributes.breakpoints.map(({ language }) => language), languages);
+    assert.deepEqual(contributes.debuggers[0]?.languages, languages);
+    assert.deepEqual(contributes.commands.map(({ command }) => command), Object.values(COMMANDS));
+    assert.deepEqual(Object.keys(contributes.configuration.properties), [
+      `${SETTINGS.section}.${SETTINGS.command}`,
+      `${SETTINGS.section}.${SETTINGS.logDirectory}`,
+    ]);
+  });
+
+  // VS Code gives a language the grammar of the extension that comes last in the order of folder names
+  // (publisher.name-version). LLVM's MLIR extension covers more dialects, so it shall come after this one.
+  it("leaves the colours of .mlir files to LLVM's extension where that is installed", () => {
+    assert.ok(`${manifest.publisher}.${manifest.name}` < "llvm-vs-code-extensions.vscode-mlir");
+    assert.notEqual(contributes.grammars.find(({ language }) => language === LANGUAGES.mlir)?.scopeName, "source.mlir");
+  });
+
+  it("describes every launch argument", () => {
+    for (const { properties } of Object.values(contributes.debuggers[0]?.configurationAttributes ?? {})) {
+      for (const [name, schema] of Object.entries(properties)) assert.ok("description" in schema, name);
+    }
+  });
+});
