@@ -26,15 +26,15 @@ from tdb_dap.targets.vendor_text import PLAIN, Style, command_text
 @dataclass(frozen=True)
 class Chip:
     """A target. ``table``: name of the instruction table; ``id_field``: the command's own id (None: its position in
-    the stream, from 1); ``dependency_mask``: bits of the dependency that count; ``message_engines``:
-    engines of a core that a barrier counts; ``end_commands``: (engine, type, sub type) of the commands that end a
+    the stream, from 1); ``dependency_mask``: bits of the dependency that count; ``rules``: None for
+    chips that are decoded but not simulated; ``message_engines``: engines of a core that a barrier counts; ``end_commands``: (engine, type, sub type) of the commands that end a
     stream.
     """
 
     name: str
     table: str
     geometry: Geometry
-    rules: Rules
+    rules: Rules | None
     static_tables: tuple[Table, ...]
     id_field: str | None = None
     dependency_field: str = "cmd_id_dep"
@@ -142,4 +142,6 @@ class Chip:
             fill(memory.static(core), self.static_tables, tables)
 
     def execute(self, description: Description, memory: Memory) -> None:
+        if self.rules is None:
+            raise NotSimulated(f"{description.name}: what {self.name} computes is not known well enough to simulate it")
         execute(description.name, description.binding, memory, self.rules)

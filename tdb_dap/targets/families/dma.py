@@ -29,7 +29,9 @@ def address(f: Fields, name: str) -> int:
 
 
 def lane_mask(f: Fields) -> int | None:
-    """Lanes that take part; None if all do."""
+    """Lanes that take part; None if all do, or if the chip cannot leave any out."""
+    if not f.has("localmem_mask_l32"):
+        return None
     lanes = f.geometry.lanes
     mask = f.localmem_mask_h32 << 32 | f.localmem_mask_l32
     everything = (1 << lanes) - 1

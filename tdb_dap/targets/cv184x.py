@@ -1,0 +1,37 @@
+"""CV184X and SGTPUV8: one core of 8 lanes, tagged 45-bit addresses, fused requantisation.
+
+Decoded, not simulated: the constant tables of its firmware and some conventions of its commands are not known.
+"""
+
+from dataclasses import replace
+
+from tdb_dap.engine.geometry import Geometry, Space, window
+from tdb_dap.targets.chip import Chip
+
+CV184X = Chip(
+    name="CV184X",
+    table="cv184x",
+    geometry=Geometry(
+        lanes=8,
+        lane_bytes=64 << 10,
+        bank_bytes=4 << 10,
+        eu_bytes=16,
+        cube_channels=16,
+        static_bytes=16 << 10,
+        l2_bytes=2 << 20,
+        windows=(
+            window(Space.LOCAL, 0, 1 << 22),
+            window(Space.LOCAL, 31 << 40, 31 << 40 | 1 << 22),
+            window(Space.STATIC, 31 << 40 | 1 << 22, 31 << 40 | 1 << 23),
+            window(Space.GLOBAL, 1 << 40, 31 << 40, base=0),
+        ),
+        tag_shift=40,
+        tag_mask=31,
+        static_by_offset=True,
+        message_bits=9,
+    ),
+    rules=None,
+    static_tables=(),
+)
+
+SGTPUV8 = replace(CV184X, name="SGTPUV8", table="sgtpuv8")
