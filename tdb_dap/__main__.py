@@ -1,0 +1,8 @@
+"""``python -m tdb_dap``: as ``tdb-dap``."""
+
+import sys
+
+from tdb_dap.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,280 @@
+"""The console's verbs. Each is a function with a line of help; names that users of the vendor debugger know keep
+their meaning. A verb that moves in time does so when its answer is out, like any other request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tdb_dap.adapter.contents import names_at
+from tdb_dap.engine.stepping import Unit
+from tdb_dap.engine.values import array_text
+from tdb_dap.engine.views import View
+from tdb_dap.errors import BadExpression
+
+if TYPE_CHECKING:
+    from tdb_dap.adapter.handles import Frame
+    from tdb_dap.adapter.session import Session
+    from tdb_dap.engine.debugger import Debugger
+    from tdb_dap.engine.stops import Stop
+
+Act = Callable[["Session", str, "Frame | None"], str]
+
+
+@dataclass(frozen=True)
+class Verb:
+    """``usage``: how it is written; ``help``: what it does."""
+
+    names: tuple[str, ...]
+    usage: str
+    help: str
+    act: Act
+
+
+_VERBS: dict[str, Verb] = {}
+
+
+def verb(*names: str, usage: str = "", help: str) -> Callable[[Act], Act]:
+    """Declare a console verb under all its names."""
+
+    def declare(act: Act) -> Act:
+        declared = Verb(names, f"{'/'.join(names)} {usage}".strip(), help, act)
+        _VERBS.update(dict.fromkeys(names, declared))
+        return act
+
+    return declare
+
+
+def is_verb(text: str) -> bool:
+    """Whether a console line begins with a verb rather than being an expression."""
+    first, _, rest = text.partition(" ")
+    return first in _VERBS and not rest.lstrip().startswith(("=", "["))
+
+
+def verbs() -> list[Verb]:
+    """Every verb once, in the order of declaration."""
+    return list(dict.fromkeys(_VERBS.values()))
+
+
+def execute(session: Session, text: str, frame: Frame | None = None) -> str:
+    """Carry out one console line and return what to print; BadExpression if it is no verb."""
+    first, _, rest = text.strip().partition(" ")
+    if not first:
+        return ""
+    if first not in _VERBS:
+        return session.debugger.evaluate(text, names_at(session, frame)).text()
+    return _VERBS[first].act(session, rest.strip(), frame)
+
+
+@verb("help", "?", usage="[VERB]", help="this list, or one verb")
+def _help(session: Session, rest: str, frame: Frame | None) -> str:
+    if rest:
+        if rest not in _VERBS:
+            raise BadExpression(f"there is no verb {rest!r}; help lists them")
+        return f"{_VERBS[rest].usage}\n  {_VERBS[rest].help}"
+    width = max(len(known.usage) for known in verbs())
+    lines = [f"{known.usage:{width}}  {known.help}" for known in verbs()]
+    lines.append('Anything else is an expression: %16, in[0], max(abs(out[0] - ref[0])), #loc("x"), R0:f32[64]')
+    return "\n".join(lines)
+
+
+def _resume(session: Session, go: Callable[[Debugger], Stop], by_instruction: bool = False, stay: bool = True) -> str:
+    session.after(lambda: session.event("continued", {"threadId": 1, "allThreadsContinued": True}))
+    session.resume(go, by_instruction=by_instruction, stay=stay)
+    return ""
+
+
+def _count(rest: str) -> int:
+    if not rest:
+        return 1
+    if not rest.isdigit() or int(rest) < 1:
+        raise BadExpression(f"{rest!r} is not a number of steps")
+    return int(rest)
+
+
+@verb("c", "continue", help="run to the next stop or the end")
+def _continue(session: Session, rest: str, frame: Frame | None) -> str:
+    return _resume(session, lambda d: d.run(), stay=session.configuration.stopOnExit)
+
+
+@verb("rc", help="back to the previous stop or the start")
+def _reverse(session: Session, rest: str, frame: Frame | None) -> str:
+    return _resume(session, lambda d: d.reverse())
+
+
+@verb("n", "next", usage="[K|slice|group]", help="K ops on, or to the end of the slice or group")
+def _next(session: Session, rest: str, frame: Frame | None) -> str:
+    units: dict[str, Unit] = {"slice": "slice", "group": "group"}
+    if rest in units:
+        return _resume(session, lambda d: d.step(1, units[rest]))
+    count = _count(rest)
+    return _resume(session, lambda d: d.step(count, "op"))
+
+
+@verb("si", usage="[K]", help="K commands on")
+def _step(session: Session, rest: str, frame: Frame | None) -> str:
+    count = _count(rest)
+    return _resume(session, lambda d: d.step(count), by_instruction=True)
+
+
+@verb("sb", usage="[K]", help="K commands back")
+def _back(session: Session, rest: str, frame: Frame | None) -> str:
+    count = _count(rest)
+    return _resume(session, lambda d: d.step(-count), by_instruction=True)
+
+
+@verb("goto", usage="ORDINAL", help="to the moment when so many commands have been executed")
+def _goto(session: Session, rest: str, frame: Frame | None) -> str:
+    if not rest.isdigit():
+        raise BadExpression("goto takes an ordinal, the number of commands executed")
+    return _resume(session, lambda d: d.travel(int(rest)))
+
+
+@verb("b", "break", usage="[PLACE]", help="stop at conv.normal, tpu.Load, B23, R4.64, %173, mlir:31 ...; or list all")
+def _break(session: Session, rest: str, frame: Frame | None) -> str:
+    if not rest:
+        return _breakpoints(session)
+    return _added(session, rest, temporary=False)
+
+
+@verb("tb", usage="PLACE", help="as b, for one stop only")
+def _temporary(session: Session, rest: str, frame: Frame | None) -> str:
+    return _added(session, rest, temporary=True)
+
+
+def _added(session: Session, text: str, temporary: bool) -> str:
+    added = session.debugger.breakpoints.add(text, temporary=temporary)
+    places = len(added.stops)
+    return added.message or f"breakpoint {added.id}: {text} ({places} place{'s' if places != 1 else ''})"
+
+
+def _breakpoints(session: Session) -> str:
+    lines: list[str] = []
+    for b in session.debugger.breakpoints:
+        condition = f"  if {b.condition}" if b.condition else ""
+        lines.append(f"{b.id:3}  {'on ' if b.enabled else 'off'}  {b.text}  hits {b.hits}{condition}")
+    return "\n".join(lines) or "no breakpoints"
+
+
+def _chosen(session: Session, rest: str) -> list[int]:
+    if not rest.replace(",", " ").replace(" ", "").isdigit():
+        raise BadExpression("give the numbers of breakpoints; b lists them")
+    return [int(number) for number in rest.replace(",", " ").split()]
+
+
+@verb("delete", usage="N ...", help="remove breakpoints")
+def _delete(session: Session, rest: str, frame: Frame | None) -> str:
+    for number in _chosen(session, rest):
+        session.debugger.breakpoints.remove(session.debugger.breakpoints[number])
+    return _breakpoints(session)
+
+
+@verb("enable", usage="N ...", help="switch breakpoints on")
+def _enable(session: Session, rest: str, frame: Frame | None) -> str:
+    for number in _chosen(session, rest):
+        session.debugger.breakpoints[number].enabled = True
+    return _breakpoints(session)
+
+
+@verb("disable", usage="N ...", help="switch breakpoints off")
+def _disable(session: Session, rest: str, frame: Frame | None) -> str:
+    for number in _chosen(session, rest):
+        session.debugger.breakpoints[number].enabled = False
+    return _breakpoints(session)
+
+
+@verb("info", usage="asm [K] | mlir | loc | reg | mem | b", help="where we are, from every side")
+def _info(session: Session, rest: str, frame: Frame | None) -> str:
+    topic, _, more = (rest or "asm").partition(" ")
+    if topic not in _TOPICS:
+        raise BadExpression(f"info knows {', '.join(_TOPICS)}")
+    return _TOPICS[topic](session, more.strip(), frame)
+
+
+def _info_asm(session: Session, rest: str, frame: Frame | None) -> str:
+    around = _count(rest) if rest else 5
+    names = names_at(session, frame)
+    commands = session.debugger.program.commands
+    first, last = max(0, names.focus - around), min(len(commands), names.focus + around + 1)
+    return "\n".join(f"{'=>' if o == names.focus else '  '} {o:5}  {commands[o].asm}" for o in range(first, last))
+
+
+def _info_mlir(session: Session, rest: str, frame: Frame | None) -> str:
+    record = names_at(session, frame).record
+    mlir = session.debugger.program.source.mlir
+    if record is None or mlir is None:
+        return "this command belongs to no line of final.mlir"
+    return f"{record.line}: {mlir.lines[record.line - 1].strip()}"
+
+
+def _info_loc(session: Session, rest: str, frame: Frame | None) -> str:
+    record = names_at(session, frame).record
+    if record is None:
+        return "this command belongs to no layer"
+    return "\n".join(f"{value.name}  {value.type_text}" for value in record.results)
+
+
+def _info_reg(session: Session, rest: str, frame: Frame | None) -> str:
+    command = names_at(session, frame).command
+    return "\n".join(f"{name} = {number} ({number:#x})" for name, number in command.fields.items()) if command else ""
+
+
+def _info_mem(session: Session, rest: str, frame: Frame | None) -> str:
+    from tdb_dap.adapter.contents import memory_nodes
+
+    return "\n".join(f"{node.name}: {node.value}" for node in memory_nodes(session))
+
+
+_TOPICS: dict[str, Act] = {
+    "asm": _info_asm,
+    "mlir": _info_mlir,
+    "loc": _info_loc,
+    "reg": _info_reg,
+    "mem": _info_mem,
+    "b": lambda session, rest, frame: _breakpoints(session),
+}
+
+
+@verb("p", "print", usage="EXPRESSION", help="value of an expression, with its numbers if it is small")
+def _print(session: Session, rest: str, frame: Frame | None) -> str:
+    value = session.debugger.evaluate(rest, names_at(session, frame))
+    if value.array.ndim > 0 and value.array.size <= 256:
+        return f"{value.text()}\n{array_text(value.array)}"
+    return value.text()
+
+
+@verb("set", usage="PLACE = EXPRESSION", help="overwrite a tensor or memory; going back undoes it")
+def _set(session: Session, rest: str, frame: Frame | None) -> str:
+    place, equals, text = rest.partition("=")
+    if not equals:
+        raise BadExpression("write set PLACE = EXPRESSION")
+    names = names_at(session, frame)
+    target = session.debugger.evaluate(place, names).view
+    if not isinstance(target, View):
+        raise BadExpression(f"{place.strip()} is not a place in memory")
+    session.debugger.write(target, session.debugger.evaluate(text, names).array)
+    session.handles.values.clear()
+    if session.traits.invalidated:
+        session.after(lambda: session.event("invalidated", {"areas": ["variables"]}))
+    return session.debugger.evaluate(place, names).text()
+
+
+@verb("who", usage="EXPRESSION", help="the last command that wrote the tensor")
+def _who(session: Session, rest: str, frame: Frame | None) -> str:
+    view = session.debugger.evaluate(rest, names_at(session, frame)).view
+    if not isinstance(view, View):
+        raise BadExpression(f"{rest} is not a place in memory")
+    ordinal = session.debugger.who_wrote(view)
+    if ordinal is None:
+        return "no command has written it"
+    return f"ordinal {ordinal}: {session.debugger.program.commands[ordinal].asm}"
+
+
+@verb("q", "quit", help="end the session")
+def _quit(session: Session, rest: str, frame: Frame | None) -> str:
+    from tdb_dap.adapter.stopping import end
+
+    session.after(lambda: end(session, 0))
+    return ""

@@ -1,0 +1,202 @@
+"""What can be seen from each kind of frame."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from tdb_dap.adapter.addresses import memory_reference
+from tdb_dap.adapter.handles import Frame, Node
+from tdb_dap.adapter.nodes import NOT_COMPUTED, comparison, layout, leaf, mapping, remembered, tensor
+from tdb_dap.engine.geometry import Space
+from tdb_dap.engine.names import Scope
+from tdb_dap.engine.values import Value
+from tdb_dap.errors import NotSimulated
+
+if TYPE_CHECKING:
+    from tdb_dap.adapter.session import Session
+    from tdb_dap.engine.commands import Command
+    from tdb_dap.engine.dtypes import Array
+    from tdb_dap.engine.tensors import Tensor
+    from tdb_dap.engine.views import View
+
+Children = Callable[[], list[Node]]
+
+
+def contents(session: Session, frame: Frame) -> dict[str, Children]:
+    """The scopes of a frame by name; their variables are made when they are opened."""
+    return _CONTENTS[frame.level](session, frame)
+
+
+def names_at(session: Session, frame: Frame | None) -> Scope:
+    """The names that expressions see in a frame; without one, those of the last stop's command."""
+    if frame is None:
+        return session.debugger.scope(level="command")
+    return session.debugger.scope(frame.focus, "command" if frame.level == "command" else "op")
+
+
+def _command(session: Session, frame: Frame) -> dict[str, Children]:
+    names = names_at(session, frame)
+    command = session.debugger.program.commands[frame.focus]
+    done = frame.focus < session.debugger.ordinal
+    return {
+        "Operands": lambda: _guarded(lambda: _tensors(session, names.operands(), "in")),
+        "Results": lambda: _guarded(lambda: _tensors(session, names.results(), "out", "" if done else NOT_COMPUTED)),
+        "Attributes": lambda: _guarded(lambda: [leaf(key, _text(item)) for key, item in command.attributes.items()]),
+        "Registers": lambda: [leaf(name, f"{number} ({number:#x})") for name, number in command.fields.items()],
+        "Sync": lambda: _sync(session, command),
+    }
+
+
+def _guarded(children: Children) -> list[Node]:
+    """A command whose form is not described has no operands to show; say so."""
+    try:
+        return children()
+    except NotSimulated as error:
+        return [leaf("not known", error)]
+
+
+def _op(session: Session, frame: Frame) -> dict[str, Children]:
+    names = names_at(session, frame)
+    record = names.record
+    done = record is not None and (not record.ordinals or record.last < session.debugger.ordinal)
+    note = "" if done else NOT_COMPUTED
+    found: dict[str, Children] = {
+        "Operands": lambda: _tensors(session, names.operands(), "in"),
+        "Results": lambda: _tensors(session, names.results(), "out", note),
+        "Attributes": lambda: _op_attributes(session, names),
+        "Layout": lambda: _op_layout(names),
+    }
+    if session.debugger.reference is not None:
+        found["Compare"] = lambda: _op_compare(session, names, done)
+    return found
+
+
+def _outer(session: Session, frame: Frame) -> dict[str, Children]:
+    program = session.debugger.program
+    inputs, outputs = program.inputs, program.outputs
+    if frame.level in ("subnet", "group"):
+        number = program.commands[frame.focus].subnet
+        subnet = next(s for s in program.subnets if s.id == number)
+        inputs, outputs = subnet.inputs, subnet.outputs
+    finished = session.debugger.at_end
+    return {
+        "Inputs": lambda: _borders(session, inputs),
+        "Outputs": lambda: _borders(session, outputs, "" if finished else NOT_COMPUTED),
+        "Weights": lambda: _weights(session),
+        "Memory": lambda: memory_nodes(session),
+    }
+
+
+_CONTENTS: dict[str, Callable[[Session, Frame], dict[str, Children]]] = {
+    "command": _command,
+    "op": _op,
+    "group": _outer,
+    "subnet": _outer,
+    "main": _outer,
+    "location": lambda session, frame: {},
+}
+
+
+def _text(item: Any) -> str:
+    return item if isinstance(item, str) else str(item)
+
+
+def _tensors(session: Session, values: list[Value], kind: str, note: str = "") -> list[Node]:
+    return [tensor(session, value.title, value, f"{kind}[{i}]", note) for i, value in enumerate(values)]
+
+
+def _sync(session: Session, command: Command) -> list[Node]:
+    rows: dict[str, object] = {
+        "ordinal": command.ordinal,
+        "engine": command.engine.upper(),
+        "id": command.token,
+        "core": command.core,
+        "subnet": command.subnet,
+    }
+    if command.dep:
+        letter, other = ("D", "dma") if command.engine == "tiu" else ("B", "tiu")
+        rows["waits for"] = f"{letter}{command.dep}{_place_of(session, command, other)}"
+    return [leaf(name, row) for name, row in rows.items()]
+
+
+def _place_of(session: Session, command: Command, engine: str) -> str:
+    """Which command it waits for, in words."""
+    commands = session.debugger.program.commands
+    for ordinal in range(command.ordinal - 1, -1, -1):
+        other = commands[ordinal]
+        if other.subnet != command.subnet:
+            break
+        if other.engine == engine and other.core == command.core and other.id == command.dep:
+            return f" ({other.name}, ordinal {ordinal})"
+    return ""
+
+
+def _op_attributes(session: Session, names: Scope) -> list[Node]:
+    mlir, record = session.debugger.program.source.mlir, names.record
+    op = mlir.op_at(record.line) if mlir and record else None
+    return [leaf(key, _text(item)) for key, item in op.attributes.items()] if op else []
+
+
+def _op_layout(names: Scope) -> list[Node]:
+    record = names.record
+    values = (*names.operands(), *names.results())
+    nodes = [layout(value.view, value.title, value.named) for value in values]
+    if record is not None:
+        nodes += [layout(view, f"buffer {i}") for i, view in enumerate(record.buffers)]
+        if record.slice_text:
+            nodes.append(leaf("slice", record.slice_text))
+        if record.ordinals:
+            nodes.append(leaf("commands", f"{len(record.ordinals)}: ordinals {record.first} to {record.last}"))
+    return nodes
+
+
+def _op_compare(session: Session, names: Scope, done: bool) -> list[Node]:
+    nodes = [comparison(session, value.title, remembered(session, value)) for value in names.operands()]
+    for value in names.results():
+        nodes.append(comparison(session, value.title, value) if done else leaf(value.title, NOT_COMPUTED))
+    return nodes
+
+
+def _borders(session: Session, tensors: tuple[Tensor, ...], note: str = "") -> list[Node]:
+    nodes: list[Node] = []
+    for border in tensors:
+        value = Value(border.name, _reader(session, border.view), border.view)
+        nodes.append(tensor(session, border.name, value, f'#loc("{border.name}")', note))
+    return nodes
+
+
+def _reader(session: Session, view: View) -> Callable[[], Array]:
+    return lambda: session.debugger.machine.read(view)
+
+
+def _weights(session: Session) -> list[Node]:
+    """Weights by name, as the ops that load them see them."""
+    program = session.debugger.program
+    mlir = program.source.mlir
+    ops = mlir.ops.values() if mlir else ()
+    wanted = {name for op in ops if op.name == "top.Weight" for name in op.locations}
+    found: dict[str, Node] = {}
+    for record in program.source.records:
+        for named in record.operands:
+            if named.name in wanted and named.name not in found and named.view and named.view.space is Space.GLOBAL:
+                value = Value(named.name, _reader(session, named.view), named.view)
+                found[named.name] = tensor(session, named.name, value, f'#loc("{named.name}")')
+    return list(found.values())
+
+
+def memory_nodes(session: Session) -> list[Node]:
+    """The memories that exist, each with a reference to its first byte."""
+    memory = session.debugger.memory
+    nodes: list[Node] = []
+    for space in (Space.GLOBAL, Space.L2, Space.LOCAL, Space.STATIC):
+        for core in range(memory.cores if space in (Space.LOCAL, Space.STATIC) else 1):
+            for region in memory.regions(space, core):
+                node = mapping(
+                    f"{space.value} {region.title}" + (f" of core {core}" if memory.cores > 1 else ""),
+                    f"{region.data.size:,} bytes from {space.value}{region.start}",
+                    {"start": hex(region.start), "size": region.data.size},
+                )
+                node.memory_reference = memory_reference(space, core, region.start)
+                nodes.append(node)
+    return nodes

@@ -1,0 +1,57 @@
+"""Expressions of watches, hovers and the clipboard; the console's verbs are in ``console``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tdb_dap.adapter.protocol.types import EvaluateArguments, EvaluateResponseBody
+from tdb_dap.adapter.registry import request
+from tdb_dap.adapter.variables import describe
+
+if TYPE_CHECKING:
+    from tdb_dap.adapter.handles import Frame
+    from tdb_dap.adapter.session import Session
+
+_MOST_COPIED = 1 << 16
+"""Elements of a tensor that are copied as text."""
+
+
+@request("evaluate", capability=("supportsEvaluateForHovers", "supportsClipboardContext"))
+def evaluate(session: Session, arguments: EvaluateArguments) -> EvaluateResponseBody:
+    """Value of an expression in a frame; in the console a verb, or else an expression."""
+    from tdb_dap.adapter.console import execute, is_verb
+
+    frame = session.handles.frame(arguments.frameId) if arguments.frameId else None
+    text = arguments.expression.strip()
+    if arguments.context == "repl" and (is_verb(text) or not text):
+        return EvaluateResponseBody(result=execute(session, text, frame), variablesReference=0)
+    if arguments.context == "clipboard":
+        return EvaluateResponseBody(result=_copied(session, text, frame), variablesReference=0)
+    return show(session, text, frame)
+
+
+def show(session: Session, text: str, frame: Frame | None) -> EvaluateResponseBody:
+    """An expression's value, to be opened like a variable."""
+    from tdb_dap.adapter.contents import names_at
+    from tdb_dap.adapter.nodes import tensor
+
+    value = session.debugger.evaluate(text, names_at(session, frame))
+    value.array  # noqa: B018  errors in reading belong to this request
+    shown = describe(session, tensor(session, value.title, value, text))
+    return EvaluateResponseBody(
+        result=shown.value,
+        type=shown.type,
+        variablesReference=shown.variablesReference,
+        namedVariables=shown.namedVariables,
+        indexedVariables=shown.indexedVariables,
+        memoryReference=shown.memoryReference,
+    )
+
+
+def _copied(session: Session, text: str, frame: Frame | None) -> str:
+    """All numbers as text that can be pasted into Python."""
+    from tdb_dap.adapter.contents import names_at
+    from tdb_dap.engine.values import array_text
+
+    value = session.debugger.evaluate(text, names_at(session, frame))
+    return array_text(value.array) if value.array.size <= _MOST_COPIED else value.text()

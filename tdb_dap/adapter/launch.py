@@ -1,0 +1,276 @@
+"""Loading a program: the launch configuration, and what happens from there to the first stop."""
+
+from __future__ import annotations
+
+import difflib
+import hmac
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from tdb_dap.adapter.progress import Progress
+from tdb_dap.adapter.protocol.types import BreakpointEventBody
+from tdb_dap.adapter.registry import DEFERRED, Body, request
+from tdb_dap.adapter.stopping import end, thread_id
+from tdb_dap.errors import BadInput, TdbError
+
+if TYPE_CHECKING:
+    from tdb_dap.adapter.session import Session
+    from tdb_dap.engine.debugger import Debugger
+
+
+class Tolerance(BaseModel):
+    """When a tensor counts as equal to the reference."""
+
+    model_config = ConfigDict(defer_build=True, extra="forbid")
+
+    cosine: float | None = Field(None, ge=0, le=1, description="Least cosine similarity.")
+    euclidean: float | None = Field(None, ge=0, le=1, description="Least euclidean similarity.")
+    maxAbs: float | None = Field(None, ge=0, description="Largest absolute difference of an element.")
+    ulp: int | None = Field(None, ge=0, description="Largest difference of an element in units in the last place.")
+
+
+class Configuration(BaseModel):
+    """What a launch and an attach configuration have in common."""
+
+    model_config = ConfigDict(defer_build=True, extra="allow", populate_by_name=True)
+
+    program: str = Field(
+        min_length=1,
+        description="The context directory that the compiler left behind (compilation.bmodel, final.mlir, "
+        "tensor_location.json), or a .bmodel file.",
+    )
+    inputs: str | None = Field(
+        None,
+        description="Input data: an .npz by input name, or raw bytes as the device gets them. Default: "
+        "input_ref_data.dat of the context directory, else zeros.",
+    )
+    reference: str | list[str] | None = Field(
+        None, description="Expected data, .npz by tensor name: one file or several. Switches comparing on."
+    )
+    backend: Literal["numpy", "cmodel", "lockstep"] = Field(
+        "numpy",
+        description="Who executes: the built-in simulator, the vendor's library, or both in lockstep.",
+    )
+    stopOnEntry: bool = Field(True, description="Stop before the first command.")
+    stopOnExit: bool = Field(False, description="Stop behind the last command, to look at the outputs.")
+    tolerance: Tolerance | None = Field(None, description="When a tensor counts as equal to the reference.")
+    historyLimit: int | None = Field(
+        None, ge=0, description="Bytes of memory to spend on going back in time without running again."
+    )
+    threads: Literal["core", "engine"] = Field("core", description="What is shown as a thread.")
+    sanitizers: list[str] = Field(default_factory=list, description="Checks to run along.")
+    except_: list[str] = Field(
+        default_factory=list, alias="except", description="Names of tensors that are not compared."
+    )
+    commands: list[str] = Field(default_factory=list, description="Console commands to run after loading.")
+    allowPython: bool = Field(False, description="Let the console command `py` evaluate Python.")
+
+
+class LaunchArguments(Configuration):
+    """A configuration with `"request": "launch"`: the adapter is started for it."""
+
+    noDebug: bool = Field(False, description="Run without breakpoints.")
+
+
+class AttachArguments(Configuration):
+    """A configuration with `"request": "attach"`: the adapter listens already (tdb-dap adapter --listen)."""
+
+    host: str = Field("127.0.0.1", description="Where the adapter listens.")
+    port: int | None = Field(None, ge=1, le=65535, description="The port it listens on.")
+    token: str | None = Field(None, description="The word it was started with, if any.")
+
+
+_EDITOR_KEYS = frozenset(
+    """type name request preLaunchTask postDebugTask internalConsoleOptions debugServer presentation restart noDebug
+    serverReadyAction suppressMultipleSessionWarning console cwd env windows linux osx adapterID order group hidden
+    debugAdapter""".split()  # noqa: SIM905
+)
+"""Keys of a launch configuration that belong to the editor."""
+
+_TO_COME: tuple[tuple[str, str], ...] = (("sanitizers", "sanitizers"), ("allowPython", "Python in the console"))
+
+
+@request("launch")
+def launch(session: Session, arguments: Mapping[str, Any]) -> Body:
+    """Load the program; answered when the client has set its breakpoints."""
+    return _launch(session, LaunchArguments, arguments)
+
+
+@request("attach")
+def attach(session: Session, arguments: Mapping[str, Any]) -> Body:
+    """As launch, to an adapter that listens on a port."""
+    if session.token is not None and not hmac.compare_digest(str(arguments.get("token", "")), session.token):
+        session.after(session.over.set)
+        raise BadInput("the token is missing or wrong; give the one that the adapter was started with")
+    return _launch(session, AttachArguments, arguments)
+
+
+def _launch(session: Session, model: type[Configuration], arguments: Mapping[str, Any]) -> Body:
+    if session.has_program:
+        raise TdbError("a program is loaded already; disconnect first")
+    try:
+        configuration = _validated(session, model, arguments)
+        debugger = _open(session, configuration)
+    except Exception:
+        session.after(lambda: end(session, 2))
+        raise
+    session.configuration = configuration
+    _take_over(session, debugger, configuration)
+    session.event("initialized")
+    if session.configured:
+        session.after(lambda: start(session, session.debugger))
+        return None
+    session.waiting = session.request
+    return DEFERRED
+
+
+def begin(session: Session) -> None:
+    """Configuration is done: answer the launch that waits for it, and start."""
+    if session.waiting is not None:
+        request, session.waiting = session.waiting, None
+        session.respond(request)
+        start(session, session.debugger)
+
+
+def start(session: Session, debugger: Debugger) -> None:
+    """Stop on entry, or run to the first stop."""
+    from tdb_dap.adapter.stopping import stopped
+
+    configuration = session.configuration
+    for core in range(debugger.program.core_count):
+        session.event("thread", {"reason": "started", "threadId": thread_id(core)})
+    _run_commands(session, configuration.commands)
+    if not session.has_program:
+        return
+    if isinstance(configuration, LaunchArguments) and configuration.noDebug:
+        debugger.breakpoints.clear()
+        debugger.set_filters({})
+    elif configuration.stopOnEntry:
+        stopped(session, debugger.last_stop)
+        return
+    session.run(debugger, lambda d: d.start(), configuration.stopOnExit)
+
+
+def reload(session: Session, arguments: Mapping[str, Any] | None) -> None:
+    """Back to the first command; load again where ``arguments`` name other files."""
+    configuration = session.configuration
+    if arguments:
+        changed = _validated(session, type(configuration), arguments)
+        if _files(changed) != _files(configuration):
+            debugger = _open(session, changed)
+            _take_over(session, debugger, changed)
+        configuration = session.configuration = changed
+    debugger = session.debugger
+    debugger.restart()
+    session.handles.clear()
+    session.after(lambda: start(session, debugger))
+
+
+def _files(configuration: Configuration) -> tuple[object, ...]:
+    return configuration.program, configuration.inputs, configuration.reference, configuration.backend
+
+
+def _validated(session: Session, model: type[Configuration], arguments: Mapping[str, Any]) -> Configuration:
+    """The configuration; BadInput names every field that is wrong, and what does not exist yet."""
+    given = {key: value for key, value in arguments.items() if value is not None}
+    try:
+        configuration = model.model_validate(given)
+    except ValidationError as error:
+        raise BadInput(f"launch configuration: {_problems(error)}") from None
+    for field, what in _TO_COME:
+        if getattr(configuration, field):
+            raise BadInput(f"launch configuration: {field}: {what}: not available yet in this version; leave it out")
+    if configuration.tolerance and configuration.tolerance.ulp is not None:
+        raise BadInput("launch configuration: tolerance.ulp: not available yet in this version; leave it out")
+    if configuration.threads != "core":
+        raise BadInput('launch configuration: threads: "engine" is not available yet in this version; use "core"')
+    known = [field.alias or name for name, field in model.model_fields.items()]
+    for key in configuration.model_extra or {}:
+        if key not in _EDITOR_KEYS and not key.startswith("_"):
+            near = difflib.get_close_matches(key, known, 1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            session.output(f"launch configuration: {key!r} is not known and has no effect{hint}", "important")
+    return configuration
+
+
+def _problems(error: ValidationError) -> str:
+    parts: list[str] = []
+    for problem in error.errors():
+        field = ".".join(str(part) for part in problem["loc"] if part not in ("str", "list[str]"))
+        text = "is missing" if problem["type"] == "missing" else problem["msg"].lower()
+        if f"{field}: {text}" not in parts:
+            parts.append(f"{field}: {text}")
+    return "; ".join(parts)
+
+
+def _open(session: Session, configuration: Configuration) -> Debugger:
+    """Load program, inputs and reference; shows progress, and stops loading where the client cancels."""
+    from tdb_dap.engine.history import DEFAULT_LIMIT
+    from tdb_dap.engine.reference import Tolerance as EngineTolerance
+    from tdb_dap.opening import open_debugger
+
+    progress = Progress(session, f"Loading {Path(configuration.program).name}", 0) if session.traits.progress else None
+
+    def loading(message: str) -> None:
+        session.check_withdrawn()
+        if progress:
+            progress.update(0, message)
+
+    wanted = configuration.tolerance
+    limits = {"cosine": wanted.cosine, "euclidean": wanted.euclidean, "max_abs": wanted.maxAbs} if wanted else {}
+    limit = configuration.historyLimit
+    try:
+        return open_debugger(
+            configuration.program,
+            configuration.inputs,
+            configuration.reference or (),
+            configuration.backend,
+            progress=loading,
+            tolerance=EngineTolerance(**{name: value for name, value in limits.items() if value is not None}),
+            history_limit=DEFAULT_LIMIT if limit is None else limit,
+        )
+    finally:
+        if progress:
+            progress.end()
+
+
+def _take_over(session: Session, debugger: Debugger, configuration: Configuration) -> None:
+    """Make a loaded program the session's, and place the breakpoints that are waiting for it."""
+    from tdb_dap.adapter.breakpoints import describe
+
+    session.load(debugger)
+    debugger.excepted = frozenset(configuration.except_)
+    debugger.print = session.log_point
+    session.exceptions.apply(session)
+    for placed in session.breakpoints.place_all(session):
+        session.event("breakpoint", BreakpointEventBody(reason="changed", breakpoint=describe(session, placed)))
+    program = debugger.program
+    session.output(
+        f"{program.chip}, {program.context.bmodel.name}: {len(program.commands):,} commands, "
+        f"{len(program.subnets)} subnet(s), {program.core_count} core(s)."
+    )
+    if configuration.inputs is None and program.context.inputs is None:
+        session.output("No inputs are given: all inputs are zero. Set `inputs` in the launch configuration.", "important")
+    for subnet in program.subnets:
+        if subnet.run_mode != "TPU_STATIC" and subnet.stop > subnet.start:
+            session.output(f"Subnet {subnet.id} is {_MODES.get(subnet.run_mode, subnet.run_mode)}.")
+
+
+_MODES = {
+    "TPU_DYNAMIC": "dynamic and not simulated yet: the run will stop there",
+    "CPU": "a CPU subnet and not simulated yet: the run will stop there",
+}
+
+
+def _run_commands(session: Session, commands: list[str]) -> None:
+    """Console commands of the launch configuration; one that fails is reported and the rest goes on."""
+    from tdb_dap.adapter.console import execute
+
+    for text in commands:
+        try:
+            session.output(f"> {text}\n{execute(session, text)}")
+        except TdbError as error:
+            session.output(f"> {text}\n{error}", "stderr")

@@ -1,0 +1,76 @@
+"""Coming and going: initialize, configurationDone, restart, terminate, disconnect, cancel."""
+
+from __future__ import annotations
+
+import importlib
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+from tdb_dap.adapter.launch import begin, reload
+from tdb_dap.adapter.protocol.types import (
+    CancelArguments,
+    DisconnectArguments,
+    InitializeRequestArguments,
+    TerminateArguments,
+)
+from tdb_dap.adapter.registry import capabilities, request
+from tdb_dap.adapter.session import Request, Session
+from tdb_dap.adapter.stopping import end
+from tdb_dap.adapter.traits import Traits
+
+
+@request("initialize")
+def initialize(session: Session, arguments: InitializeRequestArguments) -> dict[str, Any]:
+    """Learn what the client can do; the answer is the set of what this adapter can do."""
+    session.traits = Traits.of(arguments)
+    session.after(lambda: threading.Thread(target=_warm_up, daemon=True).start())
+    return capabilities()
+
+
+def _warm_up() -> None:
+    """Import what launching needs while the client still talks."""
+    importlib.import_module("tdb_dap.opening")
+
+
+@request("configurationDone", capability="supportsConfigurationDoneRequest")
+def configuration_done(session: Session) -> None:
+    """Breakpoints are set: answer the launch and start."""
+    session.configured = True
+    session.after(lambda: begin(session))
+
+
+@request("restart", capability="supportsRestartRequest", while_running="wait")
+def restart(session: Session, arguments: Mapping[str, Any]) -> None:
+    """Back to the first command, or a new load where the launch configuration has changed."""
+    reload(session, arguments.get("arguments"))
+
+
+@request("terminate", capability="supportsTerminateRequest", while_running="wait")
+def terminate(session: Session, arguments: TerminateArguments) -> None:
+    """End the program; the client disconnects afterwards."""
+    session.after(lambda: end(session, 0))
+
+
+def _leave(session: Session, request: Request) -> None:
+    session.leave(request)
+
+
+@request("disconnect", while_running="wait", arrival=_leave)
+def disconnect(session: Session, arguments: DisconnectArguments) -> None:
+    """End the session."""
+    session.unload()
+    session.after(session.over.set)
+
+
+def _withdraw(session: Session, request: Request) -> None:
+    """Mark a request as cancelled before its turn comes, or end the work behind a progress bar."""
+    if isinstance(target := request.arguments.get("requestId"), int):
+        session.cancelled.add(target)
+    if request.arguments.get("progressId") is not None:
+        session.give_up()
+
+
+@request("cancel", capability="supportsCancelRequest", while_running="answer", arrival=_withdraw)
+def cancel(session: Session, arguments: CancelArguments) -> None:
+    """All is done on arrival; the cancelled request is answered on its own."""

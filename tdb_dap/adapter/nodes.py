@@ -1,0 +1,172 @@
+"""Tensors and other values as trees for the Variables pane. Nothing is read before a client opens it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from tdb_dap.adapter.addresses import view_reference
+from tdb_dap.adapter.handles import Node
+from tdb_dap.engine.values import Statistics, Value, array_text, number_text
+from tdb_dap.engine.views import Constant, View
+from tdb_dap.errors import TdbError
+
+if TYPE_CHECKING:
+    from tdb_dap.adapter.session import Session
+    from tdb_dap.engine.dtypes import Array
+    from tdb_dap.engine.reference import Comparison
+    from tdb_dap.engine.source_map import NamedValue
+
+NOT_COMPUTED = "(not yet computed)"
+
+
+def leaf(name: str, value: object) -> Node:
+    """A name and a text."""
+    return Node(name, str(value))
+
+
+def tree(name: str, value: str, children: Callable[[], list[Node]], hint: str | None = None) -> Node:
+    """A node with named children."""
+    return Node(name, value, named=children, hint=hint)
+
+
+def mapping(name: str, value: str, items: Mapping[str, Any]) -> Node:
+    """A node with one leaf for each entry."""
+    return tree(name, value, lambda: [leaf(key, item) for key, item in items.items()])
+
+
+def tensor(session: Session, name: str, value: Value, evaluate_name: str | None = None, note: str = "") -> Node:
+    """A value with its numbers below it. ``note``: what has to be said about the numbers."""
+    value = remembered(session, value)
+    view = value.view if isinstance(value.view, View) else None
+    try:
+        text = value.text(note)
+    except TdbError as error:
+        return Node(name, f"<{error}>")
+    node = _array(name, value.array, text, evaluate_name)
+    node.type = value.view.memref if value.view is not None else None
+    node.memory_reference = view_reference(view) if view else None
+    if value.shape:
+        node.named = lambda: _details(session, value, note)
+        node.named_count = 3 + (value.named is not None and not note and session.debugger.reference is not None)
+    return node
+
+
+def remembered(session: Session, value: Value) -> Value:
+    """The same value if it has been read since the last stop, so that it is neither read nor summarised again."""
+    if isinstance(value.view, View):
+        key = (value.view, value.named.name if value.named else "")
+        return session.handles.values.setdefault(key, value)
+    return value
+
+
+def _array(name: str, array: Array, text: str, evaluate_name: str | None) -> Node:
+    node = Node(name, text, evaluate_name=evaluate_name)
+    if array.ndim:
+
+        def children(start: int, count: int) -> list[Node]:
+            stop = min(start + count, len(array))
+            return [_part(array[i], i, evaluate_name) for i in range(start, stop)]
+
+        node.indexed, node.indexed_count = children, len(array)
+    return node
+
+
+def _part(part: Array, index: int, parent: str | None) -> Node:
+    evaluate_name = f"{parent}[{index}]" if parent else None
+    if not part.ndim:
+        return Node(f"[{index}]", number_text(part[()]), evaluate_name=evaluate_name)
+    if part.ndim == 1 and part.size <= 8:
+        text = array_text(part)
+    else:
+        text = f"[{','.join(map(str, part.shape))}]" + (f" {Statistics.of(part).text}" if part.size else "")
+    return _array(f"[{index}]", part, text, evaluate_name)
+
+
+def _details(session: Session, value: Value, note: str) -> list[Node]:
+    """Shape, layout and statistics; and the comparison, for a computed tensor that the reference may know."""
+    nodes = [leaf("shape", list(value.shape)), _layout_node(value), _statistics_node(value)]
+    if value.named is not None and not note and session.debugger.reference is not None:
+        nodes.append(comparison(session, "compare", value))
+    return nodes
+
+
+def _statistics_node(value: Value) -> Node:
+    statistics = value.statistics
+    if statistics is None:
+        return leaf("stats", "empty")
+    rows = {
+        "min": statistics.minimum,
+        "max": statistics.maximum,
+        "mean": statistics.mean,
+        "NaN": statistics.nan,
+        "Inf": statistics.inf,
+    }
+    return mapping("stats", statistics.text, rows)
+
+
+def _layout_node(value: Value) -> Node:
+    return layout(value.view, "layout", value.named)
+
+
+def layout(view: View | Constant | None, name: str, named: NamedValue | None = None) -> Node:
+    """Where a tensor lies, how its elements are arranged, and what its stored numbers mean."""
+    if not isinstance(view, View):
+        return leaf(name, f"constant {view.name}" if isinstance(view, Constant) else "no place in memory")
+    rows: dict[str, object] = {
+        "space": f"{view.space.value} ({view.space.title})",
+        "address": f"%{view.name}",
+        "offset": f"{view.address} ({view.address:#x})",
+        "layout": view.layout.value,
+    }
+    if view.strides is not None:
+        rows["strides"] = list(view.strides)
+    if view.lane_mask is not None:
+        rows["lane mask"] = hex(view.lane_mask)
+    if view.space.value in "RS":
+        rows["core"] = view.core
+    rows["bytes"] = _ranges_text(view.byte_ranges())
+    if named is not None:
+        rows["type"] = named.type_text
+        if named.scale != 1 or named.zero_point != 0:
+            rows["scale"], rows["zero point"] = named.scale, named.zero_point
+    return mapping(name, f"%{view.name} {view.layout.value}", rows)
+
+
+def _ranges_text(ranges: list[tuple[int, int]]) -> str:
+    if not ranges:
+        return "none"
+    first = f"{ranges[0][0]:#x}..{ranges[0][1]:#x}"
+    return first if len(ranges) == 1 else f"{first} and {len(ranges) - 1} more ranges, one per lane"
+
+
+def comparison(session: Session, name: str, value: Value) -> Node:
+    """A value against the reference."""
+    debugger = session.debugger
+    if debugger.reference is None or value.named is None:
+        return leaf(name, "no reference")
+    result = debugger.reference.compare(debugger.machine, value.named)
+    if result is None:
+        return leaf(name, "not in the reference")
+    return tree(name, result.summary, lambda: _comparison_rows(session, result))
+
+
+def _comparison_rows(session: Session, result: Comparison) -> list[Node]:
+    rows: dict[str, object] = {
+        "verdict": result.verdict,
+        "cosine": number_text(result.cosine),
+        "euclidean": number_text(result.euclidean),
+        "max difference": number_text(result.max_abs),
+        "max relative": number_text(result.max_rel),
+    }
+    if result.nan_count:
+        rows["NaN"] = result.nan_count
+    if result.first_bad is not None:
+        rows["first difference"] = (
+            f"{list(result.first_bad)}: {result.actual[result.first_bad]} "
+            f"instead of {result.expected[result.first_bad]}"
+        )
+    arrays = {"actual": result.actual, "expected": result.expected, "difference": result.actual - result.expected}
+    return [leaf(key, row) for key, row in rows.items()] + [
+        tensor(session, key, Value(key, array.view)) for key, array in arrays.items()
+    ]

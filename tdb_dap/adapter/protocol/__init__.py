@@ -1,0 +1,1 @@
+"""The Debug Adapter Protocol itself: types generated from its schema."""

@@ -1,0 +1,95 @@
+"""Starting the adapter: on standard input and output, or listening on a port."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from tdb_dap.adapter.streams import SocketStream, StandardStreams
+
+if TYPE_CHECKING:
+    from tdb_dap.adapter.wire import ByteStream, Message
+
+AREAS = (
+    "lifecycle",
+    "launch",
+    "sources",
+    "breakpoints",
+    "stepping",
+    "stack",
+    "variables",
+    "memory",
+    "evaluate",
+    "exceptions",
+    "disassembly",
+)
+"""Modules that declare requests."""
+
+
+def serve_standard_streams(streams: StandardStreams, log: Path | None) -> int:
+    """One session with the process that started us."""
+
+    def abandon() -> None:
+        os._exit(0)  # the session thread is busy and the client has gone: nothing is left to be saved
+
+    _serve(streams, None, _open_log(log), abandon)
+    return 0
+
+
+def listen(host: str, port: int, token: str | None, log: Path | None) -> int:
+    """Sessions on a port, until interrupted. Without a token only this machine can connect."""
+    log_file = _open_log(log)
+    with socket.create_server((host, port)) as server:
+        print(f"listening on {host}:{server.getsockname()[1]}", flush=True)
+        while True:
+            try:
+                connected, _ = server.accept()
+            except KeyboardInterrupt:
+                return 0
+            session = (SocketStream(connected), token, log_file, _nothing)
+            threading.Thread(target=_serve, args=session, daemon=True, name="tdb-dap session").start()
+
+
+def _nothing() -> None:
+    """A session on a port that does not come to an end keeps its thread; others are not concerned."""
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach an address."""
+    try:
+        found = {entry[4][0] for entry in socket.getaddrinfo(host, None)}
+    except OSError:
+        return False
+    return all(str(address) == "::1" or str(address).startswith("127.") for address in found)
+
+
+def _serve(stream: ByteStream, token: str | None, log: TextIO | None, abandon: Callable[[], None]) -> None:
+    from tdb_dap.adapter.session import Session
+    from tdb_dap.adapter.wire import Connection
+
+    for area in AREAS:
+        importlib.import_module(f"tdb_dap.adapter.{area}")
+    connection = Connection(stream, (lambda way, message: _write_log(log, way, message)) if log else None)
+    session = Session(connection, token, abandon)
+    session.serve()
+    connection.close()
+
+
+def _open_log(path: Path | None) -> TextIO | None:
+    return path.open("a", encoding="utf-8") if path else None
+
+
+def _write_log(log: TextIO, way: str, message: Message) -> None:
+    """One JSON line per message; a token is not written."""
+    arguments = message.get("arguments")
+    if isinstance(arguments, dict) and "token" in arguments:
+        message = {**message, "arguments": {**arguments, "token": "***"}}
+    log.write(json.dumps({"dir": way, "time": time.time(), "message": message}) + "\n")
+    log.flush()

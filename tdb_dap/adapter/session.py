@@ -1,0 +1,371 @@
+"""One client: messages in, answers and events out, and the run in progress.
+
+A reader thread takes messages off the wire. One session thread answers them in order and owns the engine; while a
+program runs, it looks at what has arrived between any two commands. Events that a request causes go out behind its
+response.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import traceback
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from tdb_dap.adapter.breakpoints import BreakpointTable
+from tdb_dap.adapter.exceptions import ExceptionFilters
+from tdb_dap.adapter.handles import Handles
+from tdb_dap.adapter.progress import Progress
+from tdb_dap.adapter.protocol.types import ProtocolModel
+from tdb_dap.adapter.registry import DEFERRED, HANDLERS, Body
+from tdb_dap.adapter.sources import mlir_source
+from tdb_dap.adapter.traits import Traits
+from tdb_dap.adapter.wire import Connection, Malformed, Message
+from tdb_dap.errors import TdbError
+
+if TYPE_CHECKING:
+    from tdb_dap.adapter.launch import Configuration
+    from tdb_dap.engine.breakpoints import Breakpoint
+    from tdb_dap.engine.debugger import Debugger
+    from tdb_dap.engine.stops import Stop
+
+_PATIENCE = 2.0
+"""Seconds that a busy session is given to answer ``disconnect`` before the connection is closed over its head."""
+
+
+class NotStopped(TdbError):
+    """A request that needs a stopped program came while it runs."""
+
+
+class NoProgram(TdbError):
+    """A request that needs a program came before ``launch`` or after the end."""
+
+
+class Cancelled(TdbError):
+    """The client has withdrawn a request, or is leaving."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request as it arrived."""
+
+    seq: int
+    command: str
+    arguments: Mapping[str, Any]
+
+
+class Session:
+    """The state that handlers share.
+
+    ``token``: what ``attach`` must bring, or None. ``abandon``: called when a client has left and the session thread
+    is still busy.
+    """
+
+    def __init__(self, connection: Connection, token: str | None, abandon: Callable[[], None]) -> None:
+        self.traits = Traits()
+        self.token = token
+        self.handles = Handles()
+        self.breakpoints = BreakpointTable()
+        self.exceptions = ExceptionFilters()
+        self.configuration: Configuration
+        self.waiting: Request | None = None
+        self.configured = False
+        self.running = False
+        self.ended = False
+        self.by_instruction = False
+        self.over = threading.Event()
+        self.cancelled: set[int] = set()
+        self.withdrawn = threading.Event()
+        self._debugger: Debugger | None = None
+        self._connection = connection
+        self._abandon = abandon
+        self._inbox: deque[Request | None] = deque()
+        self._arrived = threading.Condition()
+        self._attention = False
+        self._quiet = False
+        self._current: list[Request] = []
+        self._after: list[list[Callable[[], None]]] = []
+        self._progress: Progress | None = None
+
+    # The program
+
+    @property
+    def debugger(self) -> Debugger:
+        """The engine; NoProgram if none is loaded."""
+        if self._debugger is None:
+            raise NoProgram("no program is loaded")
+        return self._debugger
+
+    @property
+    def has_program(self) -> bool:
+        return self._debugger is not None
+
+    def load(self, debugger: Debugger) -> None:
+        """Take over a loaded program."""
+        self._debugger = debugger
+        debugger.between_commands = self._between_commands
+        self.handles.clear()
+
+    def unload(self) -> None:
+        self._debugger = None
+        self.handles.clear()
+
+    # Sending
+
+    def event(self, name: str, body: ProtocolModel | Mapping[str, Any] | None = None) -> None:
+        """Send an event now; see ``after`` for events that a request causes."""
+        message: Message = {"type": "event", "event": name}
+        if body is not None:
+            message["body"] = _plain(body)
+        self._connection.send(message)
+
+    def output(self, text: str, category: str = "console", **more: Any) -> None:
+        """Show a line to the user."""
+        self.event("output", {"category": category, "output": text if text.endswith("\n") else text + "\n", **more})
+
+    def log_point(self, text: str, breakpoint: Breakpoint) -> None:
+        """Show the message of a log point, with the place it comes from."""
+        where: dict[str, Any] = {}
+        if breakpoint.line is not None and breakpoint.text.startswith("mlir:"):
+            source = mlir_source(self)
+            where = {"source": _plain(source), "line": self.traits.line_out(breakpoint.line)} if source else {}
+        self.output(text, **where)
+
+    def after(self, act: Callable[[], None]) -> None:
+        """Do something when the response to the current request is out."""
+        self._after[-1].append(act)
+
+    @property
+    def request(self) -> Request:
+        """The request being answered."""
+        return self._current[-1]
+
+    def respond(self, request: Request, body: Body = None, error: Exception | None = None) -> None:
+        """Answer a request, once."""
+        message: Message = {
+            "type": "response",
+            "request_seq": request.seq,
+            "success": error is None,
+            "command": request.command,
+        }
+        if error is not None:
+            message.update(_error(error, loud=request.command in ("launch", "attach")))
+        elif body is not None:
+            message["body"] = _plain(body)
+        self._connection.send(message)
+
+    # Receiving
+
+    def serve(self) -> None:
+        """Answer until the client has left."""
+        reader = threading.Thread(target=self._read, name="tdb-dap reader", daemon=True)
+        reader.start()
+        while not self.over.is_set():
+            with self._arrived:
+                while not self._inbox:
+                    self._arrived.wait()
+                request = self._inbox.popleft()
+                self._attention = bool(self._inbox)
+            if request is None:
+                break
+            self._answer(request)
+        self.over.set()
+
+    def _read(self) -> None:
+        while True:
+            message = self._connection.receive()
+            if message is None:
+                break
+            request = self._request(message)
+            if request is not None:
+                handler = HANDLERS.get(request.command)
+                if handler and handler.arrival:
+                    handler.arrival(self, request)
+                self._enqueue(request)
+        self.leave(None)
+        self._enqueue(None)
+
+    def _enqueue(self, request: Request | None) -> None:
+        with self._arrived:
+            self._inbox.append(request)
+            self._attention = True
+            self._arrived.notify()
+
+    def _request(self, message: Message | Malformed) -> Request | None:
+        """The request in a message; None, and a complaint to the client, if there is none."""
+        if isinstance(message, Malformed):
+            self._complain(message.problem)
+            return None
+        if message.get("type") in ("response", "event"):
+            return None
+        seq, command, arguments = message.get("seq"), message.get("command"), message.get("arguments")
+        if not isinstance(seq, int) or isinstance(seq, bool):
+            self._complain(f"a request's seq must be a number, not {seq!r:.40}")
+            return None
+        request = Request(seq, command if isinstance(command, str) else "", {})
+        if message.get("type") != "request" or not request.command:
+            self.respond(request, error=TdbError("a message needs a type (request) and a command (text)"))
+            return None
+        if arguments is not None and not isinstance(arguments, dict):
+            problem = f"{command}: arguments must be an object, not {type(arguments).__name__}"
+            self.respond(request, error=TdbError(problem))
+            return None
+        return Request(seq, request.command, arguments or {})
+
+    def _complain(self, problem: str) -> None:
+        print(f"tdb-dap: error: {problem}", file=sys.stderr, flush=True)
+        self.output(f"tdb-dap: error: {problem}", "stderr")
+
+    def _answer(self, request: Request) -> None:
+        """Answer one request, then do what it asked to be done afterwards."""
+        self._current.append(request)
+        self._after.append([])
+        try:
+            body = self._handle(request)
+        except Exception as error:  # whatever goes wrong, the client gets one answer and the session goes on
+            if not isinstance(error, (TdbError, ValidationError)):
+                traceback.print_exc(file=sys.stderr)
+            self.respond(request, error=error)
+        else:
+            if body is not DEFERRED:
+                self.respond(request, body)
+        finally:
+            self._current.pop()
+        for act in self._after.pop():
+            self._after.append([])
+            act()
+            self._after.pop()
+
+    def _handle(self, request: Request) -> Body:
+        handler = HANDLERS.get(request.command)
+        if handler is None:
+            raise TdbError(f"the request {request.command!r:.80} is not supported")
+        if request.seq in self.cancelled:
+            self.cancelled.discard(request.seq)
+            raise Cancelled("cancelled")
+        if self.running and handler.while_running == "refuse":
+            raise NotStopped("notStopped")
+        return handler.call(self, request.arguments)
+
+    # Running
+
+    def resume(self, go: Callable[[Debugger], Stop], *, by_instruction: bool = False, stay: bool = False) -> None:
+        """Let the program run when the response is out, and report where it stops.
+
+        ``by_instruction``: the user looks at commands, not at ops; ``stay``: do not end at the end, stop there.
+        """
+        debugger = self.debugger
+        self.by_instruction = by_instruction
+        stay = stay and not debugger.at_end
+        self.after(lambda: self.run(debugger, go, stay))
+
+    def run(self, debugger: Debugger, go: Callable[[Debugger], Stop], stay: bool = False) -> None:
+        """Run now."""
+        from tdb_dap.adapter.stopping import report
+
+        self._quiet = False
+        debugger.forget_pause()
+        self.handles.clear()
+        self.running = True
+        started = debugger.ordinal
+        self._progress = Progress(self, "Running", len(debugger.program.commands)) if self.traits.progress else None
+        try:
+            stop = go(debugger)
+        except Exception as error:  # a fault of ours: the user keeps the session and is told where it happened
+            traceback.print_exc(file=sys.stderr)
+            stop = debugger.failed(error)
+        finally:
+            self.running = False
+            if self._progress:
+                self._progress.end()
+                self._progress = None
+        if any(b.text.startswith("asm:") for b in stop.breakpoints):
+            self.by_instruction = True
+        if not self._quiet:
+            report(self, stop, started, stay)
+
+    def give_up(self) -> None:
+        """Give up the work that shows a progress bar; called on the reader thread as well."""
+        if self.running:
+            self.debugger.pause()
+        else:
+            self.cancelled.update(request.seq for request in self._current)
+
+    def leave(self, request: Request | None) -> None:
+        """The client is going: end what is in progress; if that takes too long, answer ``request`` from here."""
+        self.withdrawn.set()
+        if request is not None:
+            threading.Thread(target=self._watch_departure, args=(request,), daemon=True).start()
+
+    def _watch_departure(self, request: Request) -> None:
+        if not self.over.wait(_PATIENCE):
+            self.respond(request)
+            self._connection.close()
+            self._abandon()
+
+    def check_withdrawn(self) -> None:
+        """Cancelled if the current request is not wanted any more; to be called now and then by long work."""
+        if self.withdrawn.is_set() or (self._current and self.request.seq in self.cancelled):
+            raise Cancelled("cancelled")
+
+    def _between_commands(self) -> None:
+        if self._progress:
+            self._progress.update(self.debugger.ordinal)
+        if self._attention:
+            self._answer_while_running()
+
+    def _answer_while_running(self) -> None:
+        """Answer what can be answered now; what has to wait stays in the inbox, in order."""
+        with self._arrived:
+            arrived = list(self._inbox)
+            self._inbox.clear()
+            self._attention = False
+        waiting: list[Request | None] = []
+        for request in arrived:
+            handler = HANDLERS.get(request.command) if request else None
+            if request is None or waiting or (handler and handler.while_running == "wait"):
+                waiting.append(request)
+                self._quiet = True
+                self.debugger.pause()
+            else:
+                self._answer(request)
+        with self._arrived:
+            self._inbox.extendleft(reversed(waiting))
+
+
+def _plain(body: ProtocolModel | Mapping[str, Any]) -> Mapping[str, Any]:
+    return body.model_dump(exclude_none=True) if isinstance(body, ProtocolModel) else body
+
+
+def _error(error: Exception, loud: bool) -> Message:
+    """``message`` and ``body`` of an error response; ``loud``: the client should show it in a dialog."""
+    if isinstance(error, NotStopped):
+        text, short = "The program is running; pause it first.", "notStopped"
+    elif isinstance(error, Cancelled):
+        text = short = "cancelled"
+    elif isinstance(error, ValidationError):
+        text = short = _validation_text(error)
+    elif isinstance(error, TdbError):
+        text = short = str(error)
+    else:
+        text = short = f"internal error, please report it: {type(error).__name__}: {error}"
+    format_ = {"format": "{text}", "variables": {"text": text}} if "{" in text else {"format": text}
+    return {"message": short, "body": {"error": {"id": _error_id(error), **format_, "showUser": loud}}}
+
+
+def _error_id(error: Exception) -> int:
+    """A number that is the same for the same kind of trouble in every session."""
+    kinds = ("NotStopped", "Cancelled", "NoProgram", "BadInput", "BadExpression", "BadAccess", "NotSimulated")
+    name = type(error).__name__
+    return 100 + kinds.index(name) if name in kinds else 1
+
+
+def _validation_text(error: ValidationError) -> str:
+    """One line: where and what, for each problem."""
+    problems = [f"{'.'.join(map(str, problem['loc'])) or 'arguments'}: {problem['msg']}" for problem in error.errors()]
+    return "; ".join(problems)

@@ -1,0 +1,87 @@
+"""Telling the client that the program has stopped or ended."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from tdb_dap.adapter.protocol.types import StoppedEventBody
+
+if TYPE_CHECKING:
+    from tdb_dap.adapter.session import Session
+    from tdb_dap.engine.stops import Reason, Stop
+
+_REASONS: dict[Reason, str] = {"end": "step"}
+"""Where the protocol has another word."""
+
+_DESCRIPTIONS: dict[Reason, str] = {
+    "entry": "At the start",
+    "end": "At the end: every command has been executed",
+}
+
+
+def thread_id(core: int) -> int:
+    """A thread is a core; numbers start at 1 because some clients take 0 for none."""
+    return core + 1
+
+
+def core_of(thread: int) -> int:
+    """The core behind a thread number."""
+    return thread - 1
+
+
+def report(session: Session, stop: Stop, started: int, stay: bool) -> None:
+    """Send what follows from a stop.
+
+    ``started``: the ordinal at which the run began; ``stay``: at the end of the program, stop there once more.
+    """
+    if stop.finding and stop.finding.filter in ("not simulated", "internal error"):
+        session.output(stop.finding.text, "important")
+        if stop.ordinal == started:  # it does not get any further
+            end(session, 1)
+            return
+    if stop.reason == "end" and not stay:
+        _show_outputs(session)
+        end(session, 0)
+    else:
+        stopped(session, stop)
+
+
+def stopped(session: Session, stop: Stop) -> None:
+    """The ``stopped`` event."""
+    reason = _REASONS.get(stop.reason, stop.reason)
+    if stop.reason == "breakpoint" and (kind := session.breakpoints.kind_of(stop.breakpoints[0])):
+        reason = f"{kind} breakpoint"
+    ids = [id for b in stop.breakpoints if (id := session.breakpoints.id_of(b)) is not None]
+    session.event(
+        "stopped",
+        StoppedEventBody(
+            reason=reason,
+            description=stop.description or _DESCRIPTIONS.get(stop.reason),
+            threadId=thread_id(stop.core),
+            text=stop.text or None,
+            allThreadsStopped=True,
+            hitBreakpointIds=ids or None,
+        ),
+    )
+
+
+def end(session: Session, exit_code: int) -> None:
+    """The program is over: events ``exited`` and ``terminated``, once; the client disconnects."""
+    if session.ended:
+        return
+    session.ended = True
+    session.unload()
+    session.event("exited", {"exitCode": exit_code})
+    session.event("terminated")
+
+
+def _show_outputs(session: Session) -> None:
+    """One console line for each output of the net."""
+    from tdb_dap.engine.values import Value
+
+    debugger = session.debugger
+    session.output(f"Finished: {debugger.ordinal:,} commands.")
+    for tensor in debugger.program.outputs:
+        value = Value(tensor.name, partial(debugger.machine.read, tensor.view), tensor.view)
+        session.output(f"  {tensor.name} = {value.text()}")

@@ -1,0 +1,53 @@
+"""Where the bytes of a connection come from: standard input and output, or a socket."""
+
+from __future__ import annotations
+
+import os
+import socket
+
+
+class StandardStreams:
+    """The process's stdin and stdout, reserved for the protocol.
+
+    Descriptor 1 is duplicated and then pointed to stderr, descriptor 0 to the null device: from then on nothing that
+    a library prints or reads can reach the client.
+    """
+
+    def __init__(self) -> None:
+        self._source = os.dup(0)
+        self._sink = os.dup(1)
+        os.dup2(2, 1)
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(nothing, 0)
+        os.close(nothing)
+
+    def read(self, size: int, /) -> bytes:
+        return os.read(self._source, size)
+
+    def write(self, data: bytes, /) -> None:
+        rest = memoryview(data)
+        while rest:
+            rest = rest[os.write(self._sink, rest) :]
+
+    def close(self) -> None:
+        os.close(self._sink)
+
+
+class SocketStream:
+    """A connected TCP socket."""
+
+    def __init__(self, connected: socket.socket) -> None:
+        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._socket = connected
+
+    def read(self, size: int, /) -> bytes:
+        return self._socket.recv(size)
+
+    def write(self, data: bytes, /) -> None:
+        self._socket.sendall(data)
+
+    def close(self) -> None:
+        try:
+            self._socket.shutdown(socket.SHUT_RDWR)
+        finally:
+            self._socket.close()

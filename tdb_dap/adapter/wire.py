@@ -1,0 +1,135 @@
+"""Framing: ``Content-Length: N``, an empty line, N bytes of JSON, in both directions.
+
+A peer that breaks the framing is told once and reading goes on at the next header that can be recognised.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+Message = dict[str, Any]
+LogHook = Callable[[str, Message], None]
+
+LARGEST_MESSAGE = 64 << 20
+"""Bytes; no request of the protocol comes near, so a longer one is a broken peer and is not waited for."""
+
+_LARGEST_HEADER = 8 << 10
+_HEADER_END = re.compile(rb"\r?\n\r?\n")
+_LENGTH = re.compile(rb"content-length:[ \t]*(\d{1,18})[ \t]*\r?\n", re.IGNORECASE)
+
+
+class ByteStream(Protocol):
+    """What a connection needs of a file, socket or pipe."""
+
+    def read(self, size: int, /) -> bytes | None:
+        """Up to ``size`` bytes, as soon as there are any; empty at the end."""
+        ...
+
+    def write(self, data: bytes, /) -> None:
+        """All of ``data``."""
+        ...
+
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True)
+class Malformed:
+    """Something arrived that is not a message; ``problem`` says what, for the person who wrote the client."""
+
+    problem: str
+
+
+class Connection:
+    """One peer. ``receive`` belongs to one reader thread; ``send`` may be called from any thread."""
+
+    def __init__(self, stream: ByteStream, log: LogHook | None = None) -> None:
+        self._stream = stream
+        self._log = log
+        self._buffer = bytearray()
+        self._write_lock = threading.Lock()
+        self._seq = 0
+        self._in_sync = True
+
+    def send(self, message: Message) -> None:
+        """Number the message and write it; a peer that has gone away is not an error."""
+        with self._write_lock:
+            self._seq += 1
+            message = {"seq": self._seq, **message}
+            body = json.dumps(message, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+            if self._log:
+                self._log("out", message)
+            try:
+                self._stream.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
+            except (OSError, ValueError):
+                return
+
+    def receive(self) -> Message | Malformed | None:
+        """The next message; None at the end of the stream."""
+        length = self._read_header()
+        if not isinstance(length, int):
+            return length
+        while len(self._buffer) < length:
+            if not self._fill(length - len(self._buffer)):
+                return None
+        body = bytes(self._buffer[:length])
+        del self._buffer[:length]
+        try:
+            message: object = json.loads(body)
+        except (ValueError, RecursionError) as error:
+            return Malformed(f"the body of a message is not JSON: {error}")
+        if not isinstance(message, dict):
+            return Malformed(f"a message must be a JSON object, not {type(message).__name__}")
+        if self._log:
+            self._log("in", message)
+        return message
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def _fill(self, wanted: int = 1 << 16) -> bool:
+        try:
+            data = self._stream.read(max(1, min(wanted, 1 << 20)))
+        except (OSError, ValueError):
+            return False
+        if data:
+            self._buffer += data
+        return bool(data)
+
+    def _read_header(self) -> int | Malformed | None:
+        """Length of the next body."""
+        if not self._in_sync:
+            return self._resynchronise()
+        while not (end := _HEADER_END.search(self._buffer)):
+            if len(self._buffer) > _LARGEST_HEADER:
+                return self._lost("a message header has no end")
+            if not self._fill():
+                return None
+        header = bytes(self._buffer[: end.end()])
+        length = _LENGTH.search(header)
+        if length is None:
+            del self._buffer[: end.end()]
+            return self._lost("a message header has no usable Content-Length")
+        if int(length[1]) > LARGEST_MESSAGE:
+            del self._buffer[: end.end()]
+            return self._lost(f"a message of {int(length[1]):,} bytes; the limit is {LARGEST_MESSAGE:,}")
+        del self._buffer[: end.end()]
+        return int(length[1])
+
+    def _lost(self, problem: str) -> Malformed:
+        self._in_sync = False
+        return Malformed(problem)
+
+    def _resynchronise(self) -> int | Malformed | None:
+        """Skip to the next header: JSON holds no raw line ends, so the pattern cannot be part of a body."""
+        while not (length := _LENGTH.search(self._buffer)):
+            del self._buffer[:-64]
+            if not self._fill():
+                return None
+        del self._buffer[: length.start()]
+        self._in_sync = True
+        return self._read_header()

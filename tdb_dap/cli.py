@@ -1,0 +1,58 @@
+"""The command ``tdb-dap``."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from tdb_dap import __version__
+from tdb_dap.errors import TdbError
+
+COMMANDS = {
+    "adapter": "the debug adapter that editors start",
+    "info": "chip, inputs and outputs, subnets and sizes of a model",
+    "dis": "the commands of a model as text",
+    "run": "simulate a model and write its outputs",
+    "demo": "debug the bundled sample; needs nothing else",
+}
+"""Name -> one line of help; the module of the same name has ``arguments(parser)`` and ``run(arguments)``."""
+
+TROUBLE = 2
+"""Exit code for everything that the user can put right."""
+
+
+class _Parser(argparse.ArgumentParser):
+    """Reports a wrong command line like every other error: one line."""
+
+    def error(self, message: str) -> NoReturn:
+        print(f"tdb-dap: error: {message}; see {self.prog} --help", file=sys.stderr)
+        sys.exit(TROUBLE)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one subcommand; returns the exit code. Errors that a user can cause are one line on stderr."""
+    given = list(sys.argv[1:] if argv is None else argv)
+    parser = _Parser(prog="tdb-dap", description="Debug compiled Sophgo TPU models.")
+    parser.add_argument("--version", action="version", version=f"tdb-dap {__version__}")
+    choices = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    modules = {}
+    for name, line in COMMANDS.items():
+        sub = choices.add_parser(name, help=line, description=line[0].upper() + line[1:] + ".")
+        if name in given[:1]:  # the other modules are not needed, and importing them takes time
+            modules[name] = importlib.import_module(f"tdb_dap.commands.{name}")
+            modules[name].arguments(sub)
+    arguments = parser.parse_args(given)
+    try:
+        return int(modules[arguments.command].run(arguments))
+    except TdbError as error:
+        print(f"tdb-dap: error: {error}", file=sys.stderr)
+        return TROUBLE
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 0
+    except KeyboardInterrupt:
+        return 130

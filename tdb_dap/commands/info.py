@@ -1,0 +1,63 @@
+"""``tdb-dap info``: what a model consists of."""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tdb_dap.commands.options import context_argument
+
+if TYPE_CHECKING:
+    from tdb_dap.engine.program import Program
+    from tdb_dap.engine.tensors import Tensor
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    context_argument(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print it."""
+    from tdb_dap.opening import open_program
+
+    for line in describe(open_program(arguments.context)):
+        print(line)
+    return 0
+
+
+def describe(program: Program) -> Iterator[str]:
+    """The lines that ``info`` prints."""
+    context = program.context
+    yield f"model      {context.bmodel}"
+    yield f"chip       {program.chip}, {program.core_count} core(s)"
+    yield f"net        {program.net.name}"
+    yield f"source     {_file(context.mlir)}"
+    yield f"locations  {_file(context.locations)}"
+    for word, tensors in (("input", program.inputs), ("output", program.outputs)):
+        for tensor in tensors:
+            yield f"{word:9}  {_tensor(tensor)}"
+    for region in program.ddr_regions():
+        yield f"DDR        {region.title}: {region.data.size:,} bytes at G{region.start}"
+    for subnet in program.subnets:
+        counts = Counter(command.engine for command in program.commands[subnet.start : subnet.stop])
+        parts = ", ".join(f"{count:,} {engine.upper()}" for engine, count in sorted(counts.items()))
+        yield f"subnet {subnet.id:<3} {subnet.run_mode}: {subnet.stop - subnet.start:,} commands ({parts})"
+    records = program.source.records
+    if records:
+        lines = {record.line for record in records if record.ordinals}
+        yield f"ops        {len(records):,} emitted from {len(lines):,} lines with commands"
+
+
+def _file(path: Path | None) -> str:
+    return str(path) if path else "none"
+
+
+def _tensor(tensor: Tensor) -> str:
+    text = f"{tensor.name} {tensor.dtype}[{','.join(map(str, tensor.shape))}] at %{tensor.view.name}"
+    if tensor.scale != 1 or tensor.zero_point != 0:
+        text += f", scale {tensor.scale:g}, zero point {tensor.zero_point}"
+    return text

@@ -1,0 +1,26 @@
+"""Options that several subcommands share."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+
+def context_argument(parser: argparse.ArgumentParser) -> None:
+    """The model."""
+    parser.add_argument(
+        "context", type=Path, metavar="CONTEXT", help="context directory of a compiled model, or a .bmodel file"
+    )
+
+
+def data_options(parser: argparse.ArgumentParser) -> None:
+    """What goes in, and who computes."""
+    parser.add_argument("--inputs", metavar="X", type=Path, help=".npz by input name, or raw .dat (default: zeros)")
+    parser.add_argument("--backend", default="numpy", metavar="NAME", help="who executes: numpy")
+    parser.add_argument(
+        "--static-tables",
+        default="firmware",
+        choices=("firmware", "tdb"),
+        help="fill the static memory as the chip's firmware does, or as the vendor debugger does",
+    )
+    parser.add_argument("--quiet", action="store_true", help="show no progress")

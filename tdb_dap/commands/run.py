@@ -1,0 +1,79 @@
+"""``tdb-dap run``: simulate a model to its end."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from tdb_dap.commands.options import context_argument, data_options
+from tdb_dap.errors import BadInput, NotSimulated
+
+if TYPE_CHECKING:
+    from tdb_dap.engine.debugger import Debugger
+    from tdb_dap.engine.dtypes import Array
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    context_argument(parser)
+    data_options(parser)
+    parser.add_argument("--outputs", metavar="OUT.npz", type=Path, help="write the outputs, dequantised, by name")
+    parser.add_argument("--fast", action="store_true", help="keep no history; nothing is looked at on the way")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Execute every command, write the outputs and print a line for each."""
+    from tdb_dap.engine.history import DEFAULT_LIMIT
+    from tdb_dap.engine.values import Value
+    from tdb_dap.opening import open_debugger
+
+    debugger = open_debugger(
+        arguments.context,
+        arguments.inputs,
+        backend=arguments.backend,
+        static_tables=arguments.static_tables,
+        history_limit=0 if arguments.fast else DEFAULT_LIMIT,
+    )
+    if arguments.inputs is None and debugger.program.context.inputs is None:
+        print("tdb-dap: no --inputs given: all inputs are zero", file=sys.stderr)
+    if sys.stderr.isatty() and not arguments.quiet:
+        debugger.between_commands = _Bar(debugger).update
+    stop = debugger.run()
+    if stop.finding is not None:
+        raise NotSimulated(stop.text, stop.ordinal)
+    outputs = debugger.outputs()
+    if arguments.outputs is not None:
+        _write(arguments.outputs, outputs)
+    for name, array in outputs.items():
+        print(f"{name} {Value(name, array.view).text()}")
+    return 0
+
+
+def _write(path: Path, outputs: dict[str, Array]) -> None:
+    import numpy as np
+
+    try:
+        with path.open("wb") as file:
+            np.savez(file, **cast("dict[str, Any]", outputs))
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be written: {error.strerror or error}") from None
+
+
+class _Bar:
+    """A line on a terminal that says how far the run is."""
+
+    def __init__(self, debugger: Debugger) -> None:
+        self._debugger = debugger
+        self._total = len(debugger.program.commands)
+        self._next = time.monotonic() + 0.5
+
+    def update(self) -> None:
+        done = self._debugger.ordinal
+        if time.monotonic() < self._next and done < self._total:
+            return
+        self._next = time.monotonic() + 0.1
+        end = "\r\033[K" if done == self._total else ""
+        print(f"\r{done:,} of {self._total:,} commands{end}", end="", file=sys.stderr, flush=True)

@@ -1,0 +1,197 @@
+"""What a breakpoint can name: each form turns its text into the stretches of commands it stands for.
+
+Programs are straight lines with static operands, so every form is resolved once, when the breakpoint is set; running
+only looks up ordinals.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from tdb_dap.engine.addresses import ADDRESS, parse_address
+from tdb_dap.engine.views import View
+from tdb_dap.errors import BadExpression, NotSimulated
+
+if TYPE_CHECKING:
+    from tdb_dap.engine.commands import Command
+    from tdb_dap.engine.program import Program
+    from tdb_dap.engine.source_map import OpRecord
+
+Span = tuple[int, int]
+"""First and last ordinal of a stretch that counts as one place: a command, or one slice of an op."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """The commands a text names. ``line``: where the breakpoint came to lie; ``message``: what the user should know."""
+
+    spans: tuple[Span, ...]
+    line: int | None = None
+    message: str = ""
+
+
+Resolver = Callable[["Program", "re.Match[str]"], Place]
+
+
+@dataclass(frozen=True)
+class Form:
+    """One way to write a breakpoint."""
+
+    title: str
+    example: str
+    pattern: re.Pattern[str]
+    resolve: Resolver
+
+
+FORMS: list[Form] = []
+"""Every form, in the order in which they are tried."""
+
+
+def form(title: str, pattern: str, example: str) -> Callable[[Resolver], Resolver]:
+    """Declare a form; ``pattern`` must match the whole text."""
+
+    def declare(resolve: Resolver) -> Resolver:
+        FORMS.append(Form(title, example, re.compile(pattern), resolve))
+        return resolve
+
+    return declare
+
+
+def resolve(program: Program, text: str) -> Place:
+    """The place that ``text`` names; BadExpression if no form fits."""
+    text = text.strip()
+    for known in FORMS:
+        if match := known.pattern.fullmatch(text):
+            place = known.resolve(program, match)
+            if place.spans or place.message:
+                return place
+            return Place((), place.line, f"{text}: no command of this program matches ({known.title})")
+    raise BadExpression(f"{text!r} is not a breakpoint; write one of " + ", ".join(known.example for known in FORMS))
+
+
+def spans_of_records(records: Iterable[OpRecord]) -> tuple[Span, ...]:
+    return tuple(sorted({(r.first, r.last) for r in records if r.ordinals}))
+
+
+def spans_of_commands(program: Program, wanted: Callable[[Command], bool]) -> tuple[Span, ...]:
+    return tuple((c.ordinal, c.ordinal) for c in program.commands if wanted(c))
+
+
+@form("line of final.mlir", r"mlir:(\d+)", "mlir:312")
+def _mlir_line(program: Program, match: re.Match[str]) -> Place:
+    asked = int(match[1])
+    if program.source.mlir is None:
+        return Place((), asked, "this model has no final.mlir")
+    line = program.source.next_line_with_commands(asked)
+    if line is None:
+        return Place((), asked, f"no line from {asked} on has commands")
+    moved = f"line {asked} has no commands of its own; moved to line {line}" if line != asked else ""
+    return Place(spans_of_records(program.source.records_at(line)), line, moved)
+
+
+@form("line of the listing", r"asm:(\d+)", "asm:168")
+def _listing_line(program: Program, match: re.Match[str]) -> Place:
+    asked = int(match[1])
+    line = program.listing.next_line_with_command(asked)
+    ordinal = program.listing.ordinal_at(line) if line is not None else None
+    if line is None or ordinal is None:
+        return Place((), asked, f"no line from {asked} on is a command")
+    moved = f"line {asked} is not a command; moved to line {line}" if line != asked else ""
+    return Place(((ordinal, ordinal),), line, moved)
+
+
+@form("command id", r"(?P<engine>[BTD])(?P<id>\d+)(?:@core(?P<core>\d+))?", "B23@core1")
+def _command_id(program: Program, match: re.Match[str]) -> Place:
+    engine = "dma" if match["engine"] == "D" else "tiu"
+    number, core = int(match["id"]), match["core"]
+    return Place(
+        spans_of_commands(
+            program,
+            lambda c: c.engine == engine and c.id == number and (core is None or c.core == int(core)),
+        )
+    )
+
+
+@form("address", rf"{ADDRESS}(?:\+(?P<size>0x[0-9a-fA-F]+|\d+))?(?P<access>[rw]{{0,2}})", "R4.64+4096")
+def _address(program: Program, match: re.Match[str]) -> Place:
+    text = match.string[: match.start("access")].split("+")[0]
+    space, start = parse_address(text, program.target.geometry)
+    stop = start + max(1, int(match["size"] or "1", 0))
+    access = match["access"] or "rw"
+
+    def touches(command: Command) -> bool:
+        try:
+            operands = command.operands if "r" in access else ()
+            results = command.results if "w" in access else ()
+        except NotSimulated:  # a form without a description has no known addresses
+            return False
+        return any(
+            isinstance(view, View)
+            and view.space is space
+            and any(first < stop and start < last for first, last in view.byte_ranges())
+            for view in (*operands, *results)
+        )
+
+    return Place(spans_of_commands(program, touches))
+
+
+@form("value id", r"%(\w+)(?:#\d+)?", "%173")
+def _value(program: Program, match: re.Match[str]) -> Place:
+    value = f"%{match[1]}"
+    return Place(spans_of_records(r for r in program.source.records if value in _results(program, r)))
+
+
+@form("location", r'#loc\("(?P<name>.+)"\)|#loc\(?(?P<alias>\d+)\)?|loc:(?P<glob>.+)', '#loc("conv1")')
+def _location(program: Program, match: re.Match[str]) -> Place:
+    if match["alias"]:
+        mlir = program.source.mlir
+        wanted = set(mlir.resolve(f"#loc{match['alias']}")) if mlir else set[str]()
+        return Place(spans_of_records(r for r in program.source.records if wanted & set(_names(program, r))))
+    if match["name"]:
+        return Place(spans_of_records(r for r in program.source.records if match["name"] in _names(program, r)))
+    return Place(
+        spans_of_records(
+            r for r in program.source.records if any(fnmatchcase(name, match["glob"]) for name in _names(program, r))
+        )
+    )
+
+
+@form("subnet", r"subnet:(\d+)", "subnet:2")
+def _subnet(program: Program, match: re.Match[str]) -> Place:
+    return Place(tuple((s.start, s.stop - 1) for s in program.subnets if s.id == int(match[1]) and s.stop > s.start))
+
+
+@form("core", r"core:(\d+)", "core:1")
+def _core(program: Program, match: re.Match[str]) -> Place:
+    """Where the core starts to work in each subnet."""
+    core = int(match[1])
+    starts: dict[int, int] = {}
+    for command in program.commands:
+        if command.core == core:
+            starts.setdefault(command.subnet, command.ordinal)
+    return Place(tuple((ordinal, ordinal) for ordinal in starts.values()))
+
+
+@form("op name", r"(?:tpu|top|func)\.[\w*?\[\]]+", "tpu.Conv2D")
+def _op_name(program: Program, match: re.Match[str]) -> Place:
+    return Place(spans_of_records(r for r in program.source.records if fnmatchcase(r.opcode, match[0])))
+
+
+@form("instruction", r"[a-z*?][\w*?\[\].&]*", "arith.*")
+def _mnemonic(program: Program, match: re.Match[str]) -> Place:
+    return Place(spans_of_commands(program, lambda c: fnmatchcase(c.name, match[0])))
+
+
+def _results(program: Program, record: OpRecord) -> tuple[str, ...]:
+    op = program.source.mlir.op_at(record.line) if program.source.mlir else None
+    return op.results if op else ()
+
+
+def _names(program: Program, record: OpRecord) -> tuple[str, ...]:
+    """Location names of the op, all parts of a fused location."""
+    op = program.source.mlir.op_at(record.line) if program.source.mlir else None
+    return op.locations if op and op.locations else tuple(value.name for value in record.results)

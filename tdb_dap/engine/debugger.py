@@ -1,0 +1,348 @@
+"""Run control: executing until something worth stopping for, in both directions of time."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tdb_dap.engine.breakpoints import Breakpoint, Breakpoints
+from tdb_dap.engine.checks import FILTERS
+from tdb_dap.engine.dtypes import Array
+from tdb_dap.engine.expressions import evaluate
+from tdb_dap.engine.names import Level, Scope
+from tdb_dap.engine.observers import Observer
+from tdb_dap.engine.stepping import Stepper, Unit
+from tdb_dap.engine.stops import Finding, Reason, Stop
+from tdb_dap.engine.values import Value
+from tdb_dap.engine.views import Constant, View
+from tdb_dap.errors import BadExpression, NotSimulated, TdbError
+
+if TYPE_CHECKING:
+    from tdb_dap.engine.machine import Machine
+    from tdb_dap.engine.memory import Memory
+    from tdb_dap.engine.program import Program
+    from tdb_dap.engine.reference import Reference
+    from tdb_dap.engine.source_map import OpRecord
+
+NOT_SIMULATED = "not simulated"
+"""Name of the finding at a command that the backend cannot execute."""
+
+
+class Debugger:
+    """One program on one machine, with breakpoints and observers.
+
+    ``observers``: called while running, in order. ``print``: receives the text of log points. ``between_commands``:
+    called between any two commands of a run, on the thread that runs; it may change breakpoints. ``excepted``: names
+    of tensors that are never compared with the reference.
+    """
+
+    def __init__(self, program: Program, machine: Machine, reference: Reference | None = None) -> None:
+        self.program = program
+        self.machine = machine
+        self.reference = reference
+        self.breakpoints = Breakpoints(program)
+        self.observers: list[Observer] = []
+        self.print: Callable[[str, Breakpoint], None] = lambda text, _: print(text)
+        self.between_commands: Callable[[], None] | None = None
+        self.excepted: frozenset[str] = frozenset()
+        self.last_stop = self._stop("entry")
+        self._checks: list[Observer] = []
+        self._stepper = Stepper(program)
+        self._pause = threading.Event()
+
+    @property
+    def ordinal(self) -> int:
+        """Number of commands executed so far."""
+        return self.machine.ordinal
+
+    @property
+    def memory(self) -> Memory:
+        """The machine's memories, live."""
+        return self.machine.memory
+
+    @property
+    def at_end(self) -> bool:
+        """Whether every command has been executed."""
+        return self.ordinal >= len(self.program.commands)
+
+    # Run control
+
+    def pause(self) -> None:
+        """Stop the run in progress, or the next one, before its next command. May be called from any thread."""
+        self._pause.set()
+
+    def forget_pause(self) -> None:
+        """Withdraw a pause that no run has taken."""
+        self._pause.clear()
+
+    def start(self) -> Stop:
+        """As ``run``, but a breakpoint right here counts: for the first run from a place."""
+        stop = self._reason_to_stop(None)
+        return self._finish(stop) if stop else self.run()
+
+    def run(self) -> Stop:
+        """Execute to the next stop or the end."""
+        return self._forwards(None)
+
+    def reverse(self) -> Stop:
+        """Go back to the previous stop or the start."""
+        return self._backwards(0, "entry")
+
+    def step(self, count: int = 1, unit: Unit = "command", core: int | None = None) -> Stop:
+        """Step ``count`` units, back if negative; ends early where there is another reason to stop.
+
+        ``core``: count the commands of this core only; the others run along.
+        """
+        stop = self.last_stop
+        for _ in range(abs(count)):
+            stop = self._step_forwards(unit, core) if count > 0 else self._step_backwards(unit, core)
+            if stop.reason != "step":
+                break
+        return stop
+
+    def travel(self, ordinal: int) -> Stop:
+        """Go to the moment when ``ordinal`` commands have been executed; breakpoints and checks do not count."""
+        if not 0 <= ordinal <= len(self.program.commands):
+            raise BadExpression(f"ordinal {ordinal} is not in this program: 0 to {len(self.program.commands)}")
+        try:
+            self.machine.travel(ordinal, self._interrupted)
+        except NotSimulated as error:
+            return self._not_simulated(error)
+        return self._finish(self._stop("goto" if self.ordinal == ordinal else "pause"))
+
+    def restart(self) -> Stop:
+        """Back to the start, with hit counts at zero."""
+        for breakpoint in self.breakpoints:
+            breakpoint.hits = 0
+        self.machine.travel(0, lambda: False)
+        return self._finish(self._stop("entry"))
+
+    def failed(self, error: Exception) -> Stop:
+        """A stop where an error of the debugger itself has ended a run."""
+        text = f"internal error, please report it: ordinal {self.ordinal}: {type(error).__name__}: {error}"
+        return self._finish(
+            self._stop("exception", finding=Finding("internal error", "Internal error", text, self.ordinal))
+        )
+
+    def set_filters(self, wanted: dict[str, str | None]) -> None:
+        """Switch on exactly these exception filters; name -> condition or None."""
+        unknown = sorted(set(wanted) - set(FILTERS))
+        if unknown:
+            raise BadExpression(f"there is no exception filter {unknown[0]!r}; there are {', '.join(FILTERS)}")
+        checks = [FILTERS[name].make(condition) for name, condition in wanted.items()]
+        self.observers = [o for o in self.observers if o not in self._checks] + checks
+        self._checks = checks
+
+    # Looking
+
+    def scope(self, focus: int | None = None, level: Level = "command") -> Scope:
+        """The names visible at a command (default: the one the last stop is about)."""
+        return Scope(self, self.last_stop.focus if focus is None else focus, level)
+
+    def evaluate(self, expression: str, scope: Scope | None = None) -> Value:
+        """Value of an expression; BadExpression says what is wrong with it."""
+        return evaluate(expression, scope or self.scope())
+
+    def read(self, what: View | Constant | str) -> Array:
+        """Numbers of a view or expression in their logical shape; bf16 widened to float32."""
+        if isinstance(what, str):
+            return self.evaluate(what).array
+        return self.machine.read(what)
+
+    def write(self, what: View | str, value: Any) -> None:
+        """Overwrite the tensor that a view or expression names; ``value`` is broadcast to its shape."""
+        view = self.evaluate(what).view if isinstance(what, str) else what
+        if not isinstance(view, View):
+            raise BadExpression(f"{what} is not a place in memory")
+        try:
+            array = np.broadcast_to(np.asarray(value), view.shape)
+        except ValueError:
+            raise BadExpression(
+                f"a value of shape {list(np.shape(value))} does not fit into {view.name}, shape {list(view.shape)}"
+            ) from None
+        self.machine.write(view, array)
+
+    def outputs(self, raw: bool = False) -> dict[str, Array]:
+        """The net's outputs by name; integers as (stored - zero point) * scale unless ``raw``."""
+        found: dict[str, Array] = {}
+        for tensor in self.program.outputs:
+            bits = self.memory.read(tensor.view)
+            found[tensor.name] = tensor.dtype.widen(bits) if raw else tensor.raise_(bits)
+        return found
+
+    def who_wrote(self, what: View | str) -> int | None:
+        """Ordinal of the last executed command that wrote any byte of a place, or None."""
+        view = self.evaluate(what).view if isinstance(what, str) else what
+        if not isinstance(view, View):
+            raise BadExpression(f"{what} is not a place in memory")
+        return self.machine.last_writer(view)
+
+    # Forwards
+
+    def _step_forwards(self, unit: Unit, core: int | None) -> Stop:
+        focus = self.ordinal if unit == "command" else min(self.last_stop.focus, self.ordinal)
+        target = self._stepper.after(focus, unit, core)
+        if target <= self.ordinal < len(self.program.commands) and focus < self.ordinal:
+            return self._finish(self._stop("step"))  # only the view moves on: the commands are executed already
+        return self._forwards(target)
+
+    def _forwards(self, target: int | None) -> Stop:
+        """Execute until ``target`` commands are done, or there is another reason to stop; None: to the end."""
+        while not self.at_end:
+            try:
+                finding = self._execute_one()
+            except NotSimulated as error:
+                return self._not_simulated(error)
+            stop = self._reason_to_stop(finding)
+            if self.ordinal == target and not self.at_end and (stop is None or stop.reason == "breakpoint"):
+                stop = self._stop("step", breakpoints=stop.breakpoints if stop else ())
+            if stop is None and self._interrupted():
+                stop = self._stop("pause")
+            if stop is not None:
+                return self._finish(stop)
+        self.forget_pause()
+        return self._finish(self._stop("end"))
+
+    def _execute_one(self) -> Finding | None:
+        if not self.observers:
+            self.machine.step()
+            return None
+        command = self.program.commands[self.ordinal]
+        finding = self._tell("before_op", self._records_from.get(self.ordinal, ()))
+        finding = self._tell("before_command", (command,)) or finding
+        self.machine.step()
+        finding = self._tell("after_command", (command,)) or finding
+        return self._tell("after_op", self._records_to.get(command.ordinal, ())) or finding
+
+    def _tell(self, hook: str, subjects: tuple[Any, ...]) -> Finding | None:
+        found: Finding | None = None
+        for subject in subjects:
+            for observer in self.observers:
+                found = getattr(observer, hook)(self, subject) or found
+        return found
+
+    def _reason_to_stop(self, finding: Finding | None) -> Stop | None:
+        hit = self._hit()
+        if finding is not None:
+            return self._stop("exception", focus=finding.focus, finding=finding, breakpoints=hit)
+        if hit:
+            return self._stop("breakpoint", focus=hit[0].stops[self.ordinal], breakpoints=hit)
+        return None
+
+    def _hit(self) -> tuple[Breakpoint, ...]:
+        """Breakpoints at this moment that want to stop; log points have spoken."""
+        hit: list[Breakpoint] = []
+        for breakpoint in self.breakpoints.at(self.ordinal):
+            if not self._holds(breakpoint) or not breakpoint.counts():
+                continue
+            if breakpoint.log is not None:
+                self.print(self._interpolate(breakpoint.log, breakpoint.stops[self.ordinal]), breakpoint)
+                continue
+            hit.append(breakpoint)
+            if breakpoint.temporary:
+                self.breakpoints.remove(breakpoint)
+        return tuple(hit)
+
+    def _holds(self, breakpoint: Breakpoint) -> bool:
+        if breakpoint.condition is None:
+            return True
+        try:
+            result = self.evaluate(breakpoint.condition, self.scope(breakpoint.stops[self.ordinal], "op"))
+            return bool(result.array.any())
+        except TdbError as error:
+            self.print(f"breakpoint {breakpoint.id}: condition: {error}", breakpoint)
+            return True
+
+    def _interpolate(self, text: str, focus: int) -> str:
+        def value(match: re.Match[str]) -> str:
+            try:
+                return self.evaluate(match[1], self.scope(focus, "op")).text()
+            except TdbError as error:
+                return f"<{error}>"
+
+        return re.sub(r"\{([^{}]+)\}", value, text)
+
+    # Backwards
+
+    def _step_backwards(self, unit: Unit, core: int | None) -> Stop:
+        focus = self.ordinal if unit == "command" else min(self.last_stop.focus, self.ordinal)
+        return self._backwards(self._stepper.before(focus, unit, core), "step")
+
+    def _backwards(self, target: int, reason: Reason) -> Stop:
+        """Go back to ``target`` or the nearest breakpoint before now whose condition holds there."""
+        moved = self.ordinal > target
+        for ordinal in self._candidates(target):
+            self.machine.travel(ordinal, self._interrupted)
+            if self.ordinal != ordinal:
+                return self._finish(self._stop("pause"))
+            hit = tuple(b for b in self.breakpoints.at(ordinal) if b.log is None and self._holds(b))
+            if hit and (ordinal != target or reason != "step"):
+                return self._finish(self._stop("breakpoint", focus=hit[0].stops[ordinal], breakpoints=hit))
+        return self._finish(self._stop(reason if moved else "entry"))
+
+    def _candidates(self, target: int) -> Iterator[int]:
+        yield from (o for o in self.breakpoints.stops_before(self.ordinal) if o > target)
+        yield target
+
+    # Stops
+
+    def _interrupted(self) -> bool:
+        if self.between_commands:
+            self.between_commands()
+        if self._pause.is_set():
+            self._pause.clear()
+            return True
+        return False
+
+    def _not_simulated(self, error: NotSimulated) -> Stop:
+        """A stop before a command that cannot be executed."""
+        finding = Finding(NOT_SIMULATED, "Not simulated", str(error), self.ordinal)
+        return self._finish(self._stop("exception", finding=finding))
+
+    def _stop(
+        self,
+        reason: Reason,
+        focus: int | None = None,
+        finding: Finding | None = None,
+        breakpoints: tuple[Breakpoint, ...] = (),
+    ) -> Stop:
+        focus = self.ordinal if focus is None else focus
+        commands = self.program.commands
+        return Stop(
+            reason,
+            self.ordinal,
+            focus,
+            core=commands[min(focus, len(commands) - 1)].core if len(commands) else 0,
+            description=finding.title if finding else "",
+            text=finding.text if finding else "",
+            breakpoints=breakpoints,
+            finding=finding,
+        )
+
+    def _finish(self, stop: Stop) -> Stop:
+        self.last_stop = stop
+        for observer in self.observers:
+            observer.stopped(self, stop)
+            if stop.reason == "end":
+                observer.finished(self)
+        return stop
+
+    @cached_property
+    def _records_from(self) -> dict[int, tuple[OpRecord, ...]]:
+        return self._index(lambda record: record.first)
+
+    @cached_property
+    def _records_to(self) -> dict[int, tuple[OpRecord, ...]]:
+        return self._index(lambda record: record.last)
+
+    def _index(self, ordinal: Callable[[OpRecord], int]) -> dict[int, tuple[OpRecord, ...]]:
+        found: dict[int, tuple[OpRecord, ...]] = {}
+        for record in self.program.source.records:
+            if record.ordinals:
+                found[ordinal(record)] = (*found.get(ordinal(record), ()), record)
+        return found

@@ -1,0 +1,44 @@
+"""Why and where execution stopped."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from tdb_dap.engine.breakpoints import Breakpoint
+
+Reason = Literal["entry", "step", "breakpoint", "exception", "pause", "goto", "end"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What an observer saw that is worth stopping for.
+
+    ``filter``: name of the exception filter; ``title``: a few words; ``text``: the whole story on one line;
+    ``details``: what more there is to know, line by line; ``focus``: ordinal of the command it is about.
+    """
+
+    filter: str
+    title: str
+    text: str
+    focus: int
+    details: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Stop:
+    """A place in time.
+
+    ``ordinal``: number of commands executed. ``focus``: ordinal of the command that the stop is about: the next one,
+    or the one just executed where a breakpoint or check stops after it. ``core``: core of that command.
+    """
+
+    reason: Reason
+    ordinal: int
+    focus: int
+    core: int = 0
+    description: str = ""
+    text: str = ""
+    breakpoints: tuple[Breakpoint, ...] = ()
+    finding: Finding | None = None

@@ -1,0 +1,121 @@
+"""Numbers for people: a tensor with the place it comes from, its statistics and its text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tdb_dap.engine.dtypes import Array
+from tdb_dap.engine.views import Constant, View
+
+if TYPE_CHECKING:
+    from tdb_dap.engine.source_map import NamedValue
+
+SMALL = 8
+"""Tensors of at most this many elements are shown whole."""
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """Summary of a tensor; ``minimum``, ``maximum`` and ``mean`` leave NaN and infinity out (None if all are)."""
+
+    minimum: float | int | None
+    maximum: float | int | None
+    mean: float | None
+    nan: int = 0
+    inf: int = 0
+
+    @classmethod
+    def of(cls, array: Array) -> Statistics:
+        """Statistics of a non-empty array of any shape."""
+        lowest, highest = array.min(), array.max()
+        if array.dtype.kind != "f" or (np.isfinite(lowest) and np.isfinite(highest)):
+            return cls(lowest.item(), highest.item(), float(array.mean(dtype=np.float64)))
+        nan = int(np.isnan(array).sum())
+        inf = int(np.isinf(array).sum())
+        finite = array[np.isfinite(array)]
+        if finite.size == 0:
+            return cls(None, None, None, nan, inf)
+        return cls(finite.min().item(), finite.max().item(), float(finite.mean(dtype=np.float64)), nan, inf)
+
+    @property
+    def text(self) -> str:
+        """``min -3.1 max 4 mean 0.12 NaN 2``; NaN and Inf only where there are any."""
+        parts: list[str] = []
+        if self.minimum is not None and self.maximum is not None and self.mean is not None:
+            parts += [f"min {self.minimum:.5g}", f"max {self.maximum:.5g}", f"mean {self.mean:.4g}"]
+        if self.nan:
+            parts.append(f"NaN {self.nan}")
+        if self.inf:
+            parts.append(f"Inf {self.inf}")
+        return " ".join(parts)
+
+
+def number_text(number: Any) -> str:
+    """Shortest text that reads back as the same number of the same width."""
+    return str(number) if isinstance(number, (np.generic, int)) else repr(number)
+
+
+def array_text(array: Array) -> str:
+    """``[1.0, 2.5]`` for a small array, nested like its shape."""
+    if array.ndim == 0:
+        return number_text(array[()])
+    return "[" + ", ".join(array_text(part) for part in array) + "]"
+
+
+@dataclass(frozen=True, eq=False)
+class Value:
+    """Something with a number or tensor in it.
+
+    ``title``: how the user knows it (``%16 relu4_Relu``); ``load``: reads the stored numbers, narrow floats widened;
+    ``view``: where it lies; ``named``: the compiler's record of it, which holds scale and zero point.
+    """
+
+    title: str
+    load: Callable[[], Array] = field(repr=False)
+    view: View | Constant | None = None
+    named: NamedValue | None = None
+
+    @cached_property
+    def array(self) -> Array:
+        return np.asarray(self.load())
+
+    @cached_property
+    def statistics(self) -> Statistics | None:
+        """None for an empty tensor."""
+        return Statistics.of(self.array) if self.array.size else None
+
+    @property
+    def real(self) -> Array:
+        """(stored - zero point) * scale where the type is quantised; else the stored numbers."""
+        if self.named is None or (self.named.scale == 1 and self.named.zero_point == 0):
+            return self.array
+        return ((self.array.astype(np.float32) - self.named.zero_point) * np.float32(self.named.scale)).astype(
+            np.float32
+        )
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Known without reading where the value lies in memory."""
+        return self.view.shape if isinstance(self.view, View) else self.array.shape
+
+    @property
+    def dtype_name(self) -> str:
+        if self.view is not None:
+            return self.view.dtype.name
+        kind = {"f": "f", "i": "si", "u": "ui", "b": "bool"}.get(self.array.dtype.kind, self.array.dtype.name)
+        return kind if kind == "bool" else f"{kind}{8 * self.array.dtype.itemsize}"
+
+    def text(self, note: str = "") -> str:
+        """``f32[1,16,30,30] min -3.1 max 4 mean 0.12``; small ones with their numbers, scalars just the number."""
+        note = f" {note}" if note else ""
+        if not self.shape:
+            return number_text(self.array[()]) + note
+        head = f"{self.dtype_name}[{','.join(map(str, self.shape))}]{note}"
+        if self.array.size <= SMALL:
+            return f"{head} {array_text(self.array.reshape(-1))}"
+        return f"{head} {self.statistics.text}" if self.statistics else head

@@ -1,0 +1,163 @@
+"""Breakpoints of the protocol: lines, conditions, hit counts, log points, function and instruction breakpoints."""
+
+from __future__ import annotations
+
+from tests.conftest import Toy
+from tests.dap_client import DapClient
+
+
+def test_a_line_without_commands_moves_to_the_next_one_that_has_some(client: DapClient, toy: Toy):
+    reshape = toy.line_of('"tpu.Reshape"')
+    matmul = toy.line_of('"tpu.MatMul"')
+    [placed] = client.launch(toy.directory, breakpoints={toy.mlir: [reshape]}, **toy.data)
+    assert placed["verified"]
+    assert placed["line"] == matmul
+    assert placed["message"] == f"line {reshape} has no commands of its own; moved to line {matmul}"
+    client.expect_stopped("entry")
+    client.resume()
+    assert client.expect_stopped("breakpoint").frame("op").line == matmul
+    client.disconnect()
+
+
+def test_a_line_behind_the_last_op_is_refused_in_words(client: DapClient, toy: Toy):
+    [placed] = client.launch(toy.directory, breakpoints={toy.mlir: [9000]}, **toy.data)
+    assert not placed["verified"]
+    assert placed["message"] == "no line from 9000 on has commands"
+    client.expect_stopped("entry")
+    client.disconnect()
+
+
+def test_a_breakpoint_on_the_first_line_is_not_run_over(client: DapClient, toy: Toy):
+    line = toy.line_of('"tpu.Load"')
+    client.launch(toy.directory, stop_on_entry=False, breakpoints={toy.mlir: [line]}, **toy.data)
+    assert client.expect_stopped("breakpoint").ordinal == 0
+    client.disconnect()
+
+
+def test_another_file_is_not_part_of_the_program(client: DapClient, toy: Toy, tmp_path):
+    [placed] = client.launch(toy.directory, breakpoints={tmp_path / "other.mlir": [3]}, **toy.data)
+    assert not placed["verified"]
+    assert "not part of the program" in placed["message"]
+    client.expect_stopped("entry")
+    client.disconnect()
+
+
+def test_breakpoints_in_the_listing(client: DapClient, toy: Toy):
+    client.launch(toy.directory, **toy.data)
+    source = client.expect_stopped("entry").frame("command").raw["source"]
+    text = client.request("source", source=source, sourceReference=source["sourceReference"])["content"]
+    line = next(n for n, text in enumerate(text.split("\n"), 1) if "pord.maxpooling" in text)
+    client.request("setBreakpoints", source=source, breakpoints=[{"line": line}])
+    client.resume()
+    stop = client.expect_stopped("breakpoint")
+    assert stop.top.source == "toy.tdbasm"
+    assert stop.top.line == line
+    client.disconnect()
+
+
+def test_conditions_see_the_op_of_the_line(client: DapClient, toy: Toy):
+    pool = toy.line_of('"tpu.Pool2D"')
+    softmax = toy.line_of('"tpu.Softmax"')
+    lines = [{"line": pool, "condition": "max(in[0]) > 100"}, {"line": softmax, "condition": "max(in[0]) < 100"}]
+    client.launch(toy.directory, stop_on_entry=False, breakpoints={toy.mlir: lines}, **toy.data)
+    assert client.expect_stopped("breakpoint").frame("op").line == softmax
+    client.disconnect()
+
+
+def test_a_wrong_condition_stops_and_says_why(client: DapClient, toy: Toy):
+    lines = [{"line": toy.line_of('"tpu.Pool2D"'), "condition": "in[0] +"}]
+    client.launch(toy.directory, stop_on_entry=False, breakpoints={toy.mlir: lines}, **toy.data)
+    client.expect_stopped("breakpoint")
+    assert "condition: cannot understand 'in[0] +'" in client.printed()
+    client.disconnect()
+
+
+def test_hit_conditions_count(client: DapClient, toy: Toy):
+    client.launch(toy.directory, **toy.data)
+    client.expect_stopped("entry")
+    client.request("setFunctionBreakpoints", breakpoints=[{"name": "tpu.Load", "hitCondition": "% 2"}])
+    stops = []
+    for _ in range(2):
+        client.resume()
+        stops.append(client.expect_stopped("function breakpoint").frame("op").line)
+    lines = [n for n, text in enumerate(toy.mlir.read_text().split("\n"), 1) if '"tpu.Load"' in text]
+    assert stops == [lines[2], lines[4]]
+    client.disconnect()
+
+
+def test_log_points_speak_and_do_not_stop(client: DapClient, toy: Toy):
+    lines = [{"line": toy.line_of('"tpu.Pool2D"'), "logMessage": "largest {max(in[0])}, {nonsense}"}]
+    client.launch(toy.directory, stop_on_entry=False, breakpoints={toy.mlir: lines}, **toy.data)
+    client.expect_end()
+    assert "largest 3.9359858, <there is no tensor named 'nonsense'>" in client.printed()
+    client.disconnect()
+
+
+def test_function_breakpoints_take_every_form(client: DapClient, toy: Toy):
+    client.launch(toy.directory, **toy.data)
+    client.expect_stopped("entry")
+    forms = ["pord.*", "tpu.MatMul", "B46", "G53248", "%19", '#loc("gemm15_Gemm")', "#loc(14)", "subnet:0", "huh?!"]
+    answer = client.request("setFunctionBreakpoints", breakpoints=[{"name": name} for name in forms])["breakpoints"]
+    assert [b["verified"] for b in answer] == [True] * 8 + [False]
+    assert "is not a breakpoint; write one of" in answer[-1]["message"]
+    client.disconnect()
+
+
+def test_instruction_breakpoints_of_the_disassembly(client: DapClient, toy: Toy):
+    client.launch(toy.directory, **toy.data)
+    start = client.expect_stopped("entry").frame("command").raw["instructionPointerReference"]
+    rows = client.request("disassemble", memoryReference=start, instructionOffset=-2, instructionCount=12)["instructions"]
+    assert [row.get("presentationHint") for row in rows[:3]] == ["invalid", "invalid", None]
+    pool = next(row for row in rows if "pord.maxpooling" in row["instruction"])
+    assert pool["line"] == toy.line_of('"tpu.Pool2D"')
+    client.request("setInstructionBreakpoints", breakpoints=[{"instructionReference": pool["address"]}])
+    client.resume()
+    stop = client.expect_stopped("instruction breakpoint")
+    assert stop.frame("command").raw["instructionPointerReference"] == pool["address"]
+    client.disconnect()
+
+
+def test_stopping_after_the_command_shows_its_results(client: DapClient, toy: Toy):
+    lines = [{"line": toy.line_of('"tpu.Pool2D"'), "mode": "after"}]
+    client.launch(toy.directory, stop_on_entry=False, breakpoints={toy.mlir: lines}, **toy.data)
+    stop = client.expect_stopped("breakpoint")
+    assert stop.frame("op").name == "tpu.Pool2D maxpool5_MaxPool"
+    assert stop.variable("Results", "maxpool5_MaxPool").value == "f32[1,16,16,16] min 0 max 3.936 mean 0.9623"
+    assert stop.variable("Compare", "maxpool5_MaxPool").value.startswith("pass")
+    client.next()
+    assert client.expect_stopped("step").frame("op").line == toy.line_of("id = 3, stage")
+    client.disconnect()
+
+
+def test_breakpoint_locations_are_the_lines_with_commands(client: DapClient, toy: Toy):
+    client.launch(toy.directory, **toy.data)
+    client.expect_stopped("entry")
+    reshape, softmax = toy.line_of('"tpu.Reshape"'), toy.line_of('"tpu.Softmax"')
+    answer = client.request("breakpointLocations", source={"path": str(toy.mlir)}, line=reshape, endLine=softmax)
+    assert [b["line"] for b in answer["breakpoints"]] == [toy.line_of('"tpu.MatMul"'), softmax]
+    client.disconnect()
+
+
+def test_breakpoints_set_before_the_launch_are_placed_with_it(client: DapClient, toy: Toy):
+    line = toy.line_of('"tpu.Pool2D"')
+    client.raw.initialize(**client.traits)
+    [early] = client.set_breakpoints(toy.mlir, [line])
+    assert not early["verified"]
+    launch = client.raw.send("launch", program=str(toy.directory), stopOnEntry=False, **toy.data)
+    client.raw.event("initialized")
+    [changed] = client.raw.events("breakpoint")
+    assert changed["breakpoint"]["id"] == early["id"]
+    assert changed["breakpoint"]["verified"]
+    client.request("configurationDone")
+    client.raw.answer(launch)
+    assert client.expect_stopped("breakpoint").hit == [early["id"]]
+    client.disconnect()
+
+
+def test_setting_another_breakpoint_keeps_the_hits_of_the_first(client: DapClient, toy: Toy):
+    pool, matmul = toy.line_of('"tpu.Pool2D"'), toy.line_of('"tpu.MatMul"')
+    client.launch(toy.directory, stop_on_entry=False, breakpoints={toy.mlir: [pool]}, **toy.data)
+    client.expect_stopped("breakpoint")
+    client.set_breakpoints(toy.mlir, [pool, matmul])
+    assert "mlir:23  hits 1" in client.console("b")
+    client.disconnect()

@@ -1,0 +1,34 @@
+"""What initialize answers, and the code that is made from the protocol's schema."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.dap_client import DapClient
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_the_answer_is_the_set_of_what_exists(client: DapClient):
+    capabilities = client.raw.initialize(**client.traits)
+    for name in (
+        "supportsConfigurationDoneRequest",
+        "supportsStepBack",
+        "supportsSteppingGranularity",
+        "supportsReadMemoryRequest",
+        "supportsDisassembleRequest",
+        "supportsConditionalBreakpoints",
+    ):
+        assert capabilities[name] is True
+    assert "supportsDataBreakpoints" not in capabilities
+    [mismatch] = capabilities["exceptionBreakpointFilters"]
+    assert mismatch["filter"] == "mismatch"
+    assert [mode["mode"] for mode in capabilities["breakpointModes"]] == ["before", "after"]
+    client.disconnect()
+
+
+def test_the_protocol_types_are_what_the_generator_writes():
+    script = ROOT / "scripts" / "generate_protocol.py"
+    subprocess.run([sys.executable, str(script), "--check"], check=True)

@@ -1,0 +1,68 @@
+"""The exception filter that compares with the reference."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tests.conftest import Toy
+from tests.dap_client import DapClient
+
+
+def spoiled(toy: Toy, path, name: str):
+    """A copy of the reference with one tensor that the program does not compute."""
+    with np.load(toy.reference) as archive:
+        arrays = {key: archive[key] for key in archive.files}
+    arrays[name] = 1 - 2 * arrays[name]
+    np.savez(path, **arrays)
+    return str(path)
+
+
+def test_the_first_wrong_op_stops_the_run(client: DapClient, toy: Toy, tmp_path):
+    reference = spoiled(toy, tmp_path / "bad.npz", "conv8_Conv")
+    client.launch(toy.directory, stop_on_entry=False, filters=["mismatch"], inputs=str(toy.inputs), reference=reference)
+    stop = client.expect_stopped("exception")
+    line = next(n for n, text in enumerate(toy.mlir.read_text().split("\n"), 1) if "%18 =" in text)
+    assert stop.frame("op").line == line
+    assert stop.description == "conv8_Conv differs from the reference"
+    assert stop.variable("Compare", "conv8_Conv").value.startswith("fail: cosine")
+    assert "not yet computed" not in stop.variable("Results", "conv8_Conv").value
+    info = client.request("exceptionInfo", threadId=stop.thread)
+    assert info["exceptionId"] == "mismatch"
+    assert f"(tpu.Conv2D at line {line}): fail: cosine" in info["description"]
+    client.next()
+    after = client.expect_stopped("step")
+    assert after.frame("op").line == toy.line_of('"tpu.Active"')
+    client.resume()
+    client.expect_end()
+    client.disconnect()
+
+
+def test_excepted_tensors_are_not_compared(client: DapClient, toy: Toy, tmp_path):
+    reference = spoiled(toy, tmp_path / "bad.npz", "conv8_Conv")
+    data = {"inputs": str(toy.inputs), "reference": reference, "except": ["conv8_Conv"]}
+    client.launch(toy.directory, stop_on_entry=False, filters=["mismatch"], **data)
+    client.expect_end()
+    client.disconnect()
+
+
+def test_a_tolerance_decides_what_differs(client: DapClient, toy: Toy):
+    client.launch(
+        toy.directory, stop_on_entry=False, filters=["mismatch"], tolerance={"maxAbs": 0}, **toy.data
+    )
+    assert "max difference" in client.expect_stopped("exception").text
+    client.disconnect()
+
+
+def test_a_good_model_runs_through(client: DapClient, toy: Toy):
+    client.launch(toy.directory, stop_on_entry=False, filters=["mismatch"], **toy.data)
+    client.expect_end()
+    client.disconnect()
+
+
+def test_without_a_reference_the_filter_says_what_it_needs(client: DapClient, toy: Toy):
+    client.launch(toy.directory, inputs=str(toy.inputs))
+    client.expect_stopped("entry")
+    [answer] = client.request("setExceptionBreakpoints", filters=["mismatch"])["breakpoints"]
+    assert not answer["verified"]
+    assert "set `reference`" in answer["message"]
+    client.disconnect()

@@ -1,0 +1,108 @@
+"""Steps of every size, forwards and backwards, pause, and what is answered while the program runs."""
+
+from __future__ import annotations
+
+import time
+
+from tests.conftest import Toy
+from tests.dap_client import DapClient
+from tests.samples import case
+
+
+def test_next_goes_from_op_to_op_and_back(client: DapClient, toy: Toy):
+    client.launch(toy.directory, **toy.data)
+    stop = client.expect_stopped("entry")
+    seen = [stop.frame("op").line]
+    for _ in range(5):
+        client.next()
+        seen.append(client.expect_stopped("step").frame("op").line)
+    assert seen == [17, 18, 19, 22, 23, 20]
+    for line in (23, 22, 19):
+        client.step_back()
+        assert client.expect_stopped("step").frame("op").line == line
+    client.disconnect()
+
+
+def test_step_out_leaves_the_group(client: DapClient, toy: Toy):
+    client.launch(toy.directory, **toy.data)
+    client.expect_stopped("entry")
+    client.step_out()
+    assert client.expect_stopped("step").frame("op").line == toy.line_of('"tpu.MatMul"')
+    client.step_out()
+    assert client.expect_stopped("step").top.name == "main (finished)"
+    client.disconnect()
+
+
+def test_a_breakpoint_on_the_way_ends_a_step(client: DapClient, toy: Toy):
+    line = toy.line_of('"tpu.Pool2D"')
+    client.launch(toy.directory, breakpoints={toy.mlir: [line]}, **toy.data)
+    client.expect_stopped("entry")
+    client.step_out()
+    assert client.expect_stopped("breakpoint").frame("op").line == line
+    client.disconnect()
+
+
+def test_reverse_continue_finds_the_breakpoint_before(client: DapClient, toy: Toy):
+    line = toy.line_of('"tpu.Pool2D"')
+    client.launch(toy.directory, **toy.data)
+    client.expect_stopped("entry")
+    client.step_out()
+    client.expect_stopped("step")
+    client.set_breakpoints(toy.mlir, [line])
+    client.reverse()
+    assert client.expect_stopped("breakpoint").frame("op").line == line
+    client.reverse()
+    assert client.expect_stopped("entry").ordinal == 0
+    client.disconnect()
+
+
+def test_memory_is_as_it_was_after_going_back(client: DapClient, toy: Toy):
+    client.launch(toy.directory, **toy.data)
+    stop = client.expect_stopped("entry")
+    reference = {"memoryReference": "R1", "offset": 0, "count": 4096}
+    before = client.request("readMemory", **reference)
+    client.step_out()
+    client.expect_stopped("step")
+    assert client.request("readMemory", **reference) != before
+    client.reverse()
+    assert client.expect_stopped("entry").ordinal == stop.ordinal
+    assert client.request("readMemory", **reference) == before
+    client.disconnect()
+
+
+def test_a_run_is_paused_and_breakpoints_are_set_while_it_lasts(client: DapClient):
+    """Breakpoints with a condition that never holds make the run long enough to be interrupted."""
+    model = case("attention_bm1684x_int8").path
+    client.launch(model, inputs=str(model / "input.npz"))
+    client.expect_stopped("entry")
+    client.request("setFunctionBreakpoints", breakpoints=[{"name": "*", "condition": "sum(sqrt(abs(sin(R0:f32[64,65536])))) < 0"}])
+    client.resume()
+    answer = client.request("setBreakpoints", source={"path": str(model / "final.mlir")}, breakpoints=[{"line": 1}])
+    assert answer["breakpoints"][0]["verified"]
+    assert "notStopped" == client.refusal("stackTrace", threadId=1)
+    started = time.monotonic()
+    client.request("pause", threadId=1)
+    client.expect_stopped("pause")
+    assert time.monotonic() - started < 5
+    client.resume()
+    client.disconnect()
+
+
+def test_terminate_ends_a_run_in_progress(client: DapClient):
+    model = case("attention_bm1684x_int8").path
+    client.launch(model, inputs=str(model / "input.npz"))
+    client.expect_stopped("entry")
+    client.request("setFunctionBreakpoints", breakpoints=[{"name": "*", "condition": "sum(sqrt(abs(sin(R0:f32[64,65536])))) < 0"}])
+    client.resume()
+    client.request("terminate")
+    client.expect_end()
+    client.disconnect()
+
+
+def test_pausing_a_stopped_program_changes_nothing(client: DapClient, toy: Toy):
+    client.launch(toy.directory, **toy.data)
+    client.expect_stopped("entry")
+    client.request("pause", threadId=1)
+    client.next()
+    assert client.expect_stopped("step").ordinal == 1
+    client.disconnect()

@@ -1,0 +1,102 @@
+"""The command line, as it is typed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.conftest import Toy
+from tests.samples import case
+
+
+def tdb_dap(*words: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tdb_dap", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+
+def test_help_lists_what_exists():
+    text = tdb_dap("--help").stdout
+    for command in ("adapter", "info", "dis", "run", "demo"):
+        assert f"\n    {command} " in text
+    for later in ("sanitize", "lsp", "profile"):
+        assert f"\n    {later} " not in text
+
+
+def test_info_describes_a_model(toy: Toy):
+    text = tdb_dap("info", toy.directory).stdout
+    assert "chip       BM1684X, 1 core(s)" in text
+    assert "input      x f32[1,3,32,32] at %G40960" in text
+    assert "subnet 0   TPU_STATIC: 58 commands (12 DMA, 46 TIU)" in text
+
+
+def test_dis_prints_the_listing(toy: Toy, tmp_path: Path):
+    text = tdb_dap("dis", toy.directory).stdout
+    assert "conv.normal" in text
+    file = tmp_path / "listing.txt"
+    assert tdb_dap("dis", toy.directory, "-o", file).stdout == ""
+    assert file.read_text() == text
+
+
+def test_dis_in_the_vendor_s_words(toy: Toy):
+    recorded = [entry["asm"] for entry in case("toy_bm1684x_f32").trace]
+    lines = [line.strip() for line in tdb_dap("dis", "--format", "tdb", toy.directory).stdout.splitlines()]
+    assert [line for line in lines if line in set(recorded)] == recorded
+
+
+def test_dis_as_json_has_operands_and_fields(toy: Toy):
+    rows = [json.loads(line) for line in tdb_dap("dis", "--format", "json", toy.directory).stdout.splitlines()]
+    pool = next(row for row in rows if row["name"] == "pord.maxpooling")
+    assert pool["lines"] == [23]
+    assert pool["operands"][0]["role"] == "input"
+    assert pool["fields"]["res0_c"] == 16
+
+
+def test_run_writes_the_outputs(toy: Toy, tmp_path: Path):
+    out = tmp_path / "out.npz"
+    done = tdb_dap("run", toy.directory, "--inputs", toy.inputs, "--outputs", out)
+    assert done.stdout == "softmax16_Softmax f32[1,10] min 0.032428 max 0.16387 mean 0.1\n"
+    assert done.stderr == ""
+    with np.load(out) as archive, np.load(toy.reference) as reference:
+        assert archive.files == ["softmax16_Softmax"]
+        assert np.allclose(archive["softmax16_Softmax"], reference["softmax16_Softmax"], atol=1e-5)
+
+
+def test_run_without_inputs_says_that_it_uses_zeros(toy: Toy):
+    assert "all inputs are zero" in tdb_dap("run", toy.directory).stderr
+
+
+def test_demo_tells_a_whole_session():
+    done = tdb_dap("demo")
+    assert done.returncode == 0
+    for words in ("breakpoint verified at line 23", "->   23", "pass: cosine", "fail: cosine", "Next:"):
+        assert words in done.stdout
+    assert "\033" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["info", "nowhere"], "nowhere: no such file or directory"),
+        (["dis", "{toy}/final.mlir"], "final.mlir"),
+        (["run", "{toy}", "--inputs", "absent.npz"], "absent.npz"),
+        (["run", "{toy}", "--backend", "quantum"], "quantum"),
+        (["run", "{toy}", "--outputs", "/nonexistent/out.npz", "--inputs", "{toy}/input.npz"], "/nonexistent/out.npz"),
+        (["run", "{dynamic}"], "dynamic"),
+        (["info"], "CONTEXT"),
+        (["frobnicate"], "frobnicate"),
+        ([], "COMMAND"),
+    ],
+)
+def test_trouble_is_one_line_and_exit_code_2(words: list[str], message: str, toy: Toy):
+    places = {"toy": toy.directory, "dynamic": case("toy_bm1684x_f32dyn").path}
+    done = tdb_dap(*(word.format(**places) for word in words))
+    assert done.returncode == 2
+    errors = [line for line in done.stderr.splitlines() if line.startswith("tdb-dap: error: ")]
+    assert len(errors) == 1
+    assert message in errors[0]
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,67 @@
+"""Fixtures that all tests share. Every session is recorded and its transcript checked against the protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.clients.validate import Protocol, check
+from tests.dap_client import DapClient
+from tests.samples import SAMPLE
+
+
+class Toy:
+    """The bundled sample and what the tests have to know of it."""
+
+    directory = SAMPLE
+    mlir = SAMPLE / "final.mlir"
+    inputs = SAMPLE / "input.npz"
+    reference = SAMPLE / "ref.npz"
+
+    def line_of(self, text: str) -> int:
+        """The first line of final.mlir that holds ``text``."""
+        lines = self.mlir.read_text().split("\n")
+        return next(number for number, line in enumerate(lines, 1) if text in line)
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """Inputs and reference, for a launch."""
+        return {"inputs": str(self.inputs), "reference": str(self.reference)}
+
+
+@pytest.fixture(scope="session")
+def toy() -> Toy:
+    return Toy()
+
+
+@pytest.fixture(scope="session")
+def protocol() -> Protocol:
+    return Protocol()
+
+
+@pytest.fixture
+def new_client(tmp_path: Path, protocol: Protocol) -> Iterator[Callable[..., DapClient]]:
+    """Makes clients; ``checked=False`` for those that break the protocol on purpose."""
+    clients: list[tuple[DapClient, Path, bool]] = []
+
+    def make(traits: dict[str, Any] | None = None, checked: bool = True) -> DapClient:
+        log = tmp_path / f"session-{len(clients)}.jsonl"
+        client = DapClient(log, traits)
+        clients.append((client, log, checked))
+        return client
+
+    yield make
+    for client, log, checked in clients:
+        client.raw.close()
+        if checked:
+            complaints, _ = check(log.read_text().splitlines(), protocol)
+            assert complaints == []
+
+
+@pytest.fixture
+def client(new_client: Callable[..., DapClient]) -> DapClient:
+    """A client that announces everything, in a session of its own."""
+    return new_client()

@@ -1,0 +1,217 @@
+"""Run control from Python: breakpoints of every form, steps, time, and what can be read and written."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+import tdb_dap
+from tdb_dap.engine.breakpoints import parse_hit_condition
+from tdb_dap.engine.debugger import Debugger
+from tdb_dap.engine.observers import Observer
+from tdb_dap.errors import BadExpression
+from tests.conftest import Toy
+
+
+@pytest.fixture
+def debugger(toy: Toy) -> Iterator[Debugger]:
+    opened = tdb_dap.open(toy.directory, inputs=toy.inputs, reference=toy.reference)
+    opened.print = lambda text, _: None
+    yield opened
+
+
+def stops(debugger: Debugger, text: str, **more: str) -> list[int]:
+    """The ordinals at which a breakpoint stops a run from start to end."""
+    added = debugger.breakpoints.add(text, **more)
+    debugger.restart()
+    found: list[int] = []
+    while (stop := debugger.run() if found or added.stops.get(0) is None else debugger.start()).reason != "end":
+        found.append(stop.ordinal)
+    debugger.breakpoints.remove(added)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("conv.normal", [3, 8]),
+        ("pord.*", [5, 26, 27, 37, 38, 53, 54]),
+        ("tpu.Conv2D", [3, 8]),
+        ("tpu.Pool*", [5, 26]),
+        ("B3", [5]),
+        ("T3", [5]),
+        ("D6", [28]),
+        ("B3@core0", [5]),
+        ("B3@core1", []),
+        ("%17", [5]),
+        ("%1", []),
+        ('#loc("maxpool5_MaxPool")', [5]),
+        ("#loc13", [5]),
+        ("#loc(13)", [5]),
+        ("loc:maxpool*", [5]),
+        ("mlir:23", [5]),
+        ("asm:8", [5]),
+        ("core:1", []),
+        ("G53248", [28, 29, 57]),
+        ("G53248w", [28, 57]),
+        ("G53248r", [29]),
+        ("G53240+8", []),
+        ("G53240+9", [28, 29, 57]),
+        ("G0xd000", [28, 29, 57]),
+        ("R0.4096", [5, 8]),
+        ("R4096", [5, 8]),
+    ],
+)
+def test_every_form_stops_before_the_command(debugger: Debugger, text: str, expected: list[int]):
+    assert stops(debugger, text) == expected
+
+
+@pytest.mark.parametrize("text", ["", "mlir:", "R99.0", "R4.999999", "G1.5", "B", "#loc(x)", "what is this"])
+def test_what_is_no_form_is_refused(debugger: Debugger, text: str):
+    with pytest.raises(BadExpression):
+        debugger.breakpoints.add(text)
+
+
+def test_a_place_without_commands_is_kept_but_not_verified(debugger: Debugger):
+    added = debugger.breakpoints.add("fft.radix2")
+    assert not added.verified
+    assert added.message == "fft.radix2: no command of this program matches (instruction)"
+
+
+def test_stopping_after_is_about_the_command_before(debugger: Debugger):
+    debugger.breakpoints.add("%16", when="after")
+    stop = debugger.run()
+    assert (stop.ordinal, stop.focus) == (5, 4)
+
+
+def test_conditions_and_hit_conditions(debugger: Debugger):
+    assert stops(debugger, "arith.*", hit="2") == [10]
+    assert len(stops(debugger, "arith.*", hit=">= 2")) == len(stops(debugger, "arith.*")) - 1
+    assert stops(debugger, "tpu.Pool2D", condition="shape(out[0])[2] == 1") == [26]
+    assert parse_hit_condition("% 3")(6)
+    with pytest.raises(BadExpression, match="hit condition"):
+        debugger.breakpoints.add("conv.normal", hit="often")
+
+
+def test_temporary_and_disabled_breakpoints(debugger: Debugger):
+    debugger.breakpoints.add("conv.normal", temporary=True)
+    off = debugger.breakpoints.add("tpu.Pool2D")
+    off.enabled = False
+    assert debugger.run().ordinal == 3
+    assert debugger.run().reason == "end"
+
+
+def test_steps_of_every_unit_and_back(debugger: Debugger):
+    assert [debugger.step().ordinal for _ in range(3)] == [1, 2, 3]
+    assert [debugger.step(1, "op").ordinal for _ in range(3)] == [5, 6, 7]
+    assert debugger.step(1, "group").ordinal == 29
+    assert debugger.step(1, "group").reason == "end"
+    assert debugger.step(-1, "group").ordinal == 29
+    assert debugger.step(-1, "op").ordinal == 28
+    assert debugger.step(-2, "op").ordinal == 9
+    assert debugger.step(-1).ordinal == 8
+    assert debugger.step(5).ordinal == 13
+    assert debugger.step(1, "op").ordinal == 26
+    assert debugger.step(-100).reason == "entry"
+
+
+def test_going_back_and_forth_computes_the_same(debugger: Debugger):
+    debugger.run()
+    first = debugger.outputs()["softmax16_Softmax"]
+    debugger.travel(30)
+    assert debugger.ordinal == 30
+    debugger.reverse()
+    assert debugger.ordinal == 0
+    debugger.run()
+    assert np.array_equal(first, debugger.outputs()["softmax16_Softmax"])
+    with pytest.raises(BadExpression, match="0 to 58"):
+        debugger.travel(59)
+
+
+def test_edits_change_the_run_and_are_undone_by_going_back(debugger: Debugger):
+    debugger.run()
+    right = debugger.outputs()["softmax16_Softmax"].copy()
+    debugger.travel(5)
+    debugger.write("%16", 0)
+    assert not debugger.read("%16").any()
+    debugger.run()
+    assert not np.array_equal(right, debugger.outputs()["softmax16_Softmax"])
+    debugger.travel(4)
+    debugger.run()
+    assert np.array_equal(right, debugger.outputs()["softmax16_Softmax"])
+    with pytest.raises(BadExpression, match="does not fit"):
+        debugger.write("%16", np.zeros(7))
+    with pytest.raises(BadExpression, match="not a place"):
+        debugger.write("%16 + 1", 0)
+
+
+def test_who_wrote(debugger: Debugger):
+    assert debugger.who_wrote('#loc("relu4_Relu")') is None
+    debugger.travel(10)
+    assert debugger.who_wrote("%17") == 5
+    assert debugger.who_wrote("G0:f32[4]") is None
+
+
+def test_a_pause_from_another_thread_ends_the_run(debugger: Debugger):
+    debugger.breakpoints.add("*", condition="sum(sin(R0:f32[64,65536])) > 1e30")
+    threading.Timer(0.2, debugger.pause).start()
+    started = time.monotonic()
+    stop = debugger.run()
+    assert stop.reason == "pause"
+    assert time.monotonic() - started < 2
+    assert 0 < stop.ordinal < 58
+
+
+def test_observers_see_commands_and_ops_in_order(debugger: Debugger):
+    seen: list[str] = []
+
+    class Watcher(Observer):
+        def before_op(self, debugger, record):
+            seen.append(f"+{record.line}")
+
+        def after_op(self, debugger, record):
+            seen.append(f"-{record.line}")
+
+        def after_command(self, debugger, command):
+            seen.append(command.token)
+
+        def finished(self, debugger):
+            seen.append("end")
+
+    debugger.observers.append(Watcher())
+    debugger.run()
+    assert seen[:8] == ["+17", "D1", "-17", "+18", "D2", "-18", "+19", "D3"]
+    assert seen[9:13] == ["+22", "B1", "B2", "-22"]
+    assert seen[-3:] == ["D12", "-34", "end"]
+
+
+def test_log_points_print_and_go_on(debugger: Debugger):
+    said: list[str] = []
+    debugger.print = lambda text, _: said.append(text)
+    debugger.breakpoints.add("conv.normal", log="kernel {shape(in[1])}")
+    assert debugger.run().reason == "end"
+    assert said == ["kernel si64[4] [1, 16, 3, 9]", "kernel si64[4] [1, 32, 16, 9]"]
+
+
+def test_the_first_mismatch_is_found(debugger: Debugger):
+    debugger.set_filters({"mismatch": None})
+    assert debugger.run().reason == "end"
+    debugger.travel(5)
+    debugger.write("%16", 0)
+    stop = debugger.run()
+    assert stop.reason == "exception"
+    assert stop.finding is not None
+    assert stop.finding.title == "maxpool5_MaxPool differs from the reference"
+    assert (stop.ordinal, stop.focus) == (6, 5)
+    debugger.travel(5)
+    debugger.write("%16", 0)
+    debugger.set_filters({"mismatch": "maxpool5_MaxPool, conv8_Conv"})
+    later = debugger.run().finding
+    assert later is not None
+    assert later.title.startswith("mul10_Mul")
+    with pytest.raises(BadExpression, match="no exception filter"):
+        debugger.set_filters({"weather": None})
