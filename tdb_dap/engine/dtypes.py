@@ -80,23 +80,25 @@ class DType:
 
 
 def _float32_to_bfloat16(numbers: Array) -> Array:
-    """Round half to even on the upper 16 bits; NaN becomes 0xffff (semantics: payload is not kept)."""
+    """Round half to even on the upper 16 bits; NaN becomes its sign with all other bits set."""
     words = numbers.view(np.uint32)
     rounded = ((words + np.uint32(0x7FFF) + ((words >> np.uint32(16)) & np.uint32(1))) >> np.uint32(16)).astype(
         np.uint16
     )
-    nan = (words & np.uint32(0x7FFFFFFF)) > np.uint32(0x7F800000)
-    if nan.any():
-        rounded[nan] = 0xFFFF
-    return rounded
+    return _mark_nan(rounded, words)
 
 
 def _float32_to_float16(numbers: Array) -> Array:
+    """Round half to even; NaN becomes its sign with all other bits set."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         halves = numbers.astype(np.float16).view(np.uint16)
-    nan = np.isnan(numbers)
+    return _mark_nan(halves, numbers.view(np.uint32))
+
+
+def _mark_nan(halves: Array, words: Array) -> Array:
+    nan = (words & np.uint32(0x7FFFFFFF)) > np.uint32(0x7F800000)
     if nan.any():
-        halves[nan] = 0xFFFF
+        halves[nan] = ((words[nan] >> np.uint32(16)) | np.uint32(0x7FFF)).astype(np.uint16)
     return halves
 
 

@@ -25,10 +25,12 @@ from tdb_dap.targets.vendor_text import PLAIN, Style, command_text
 
 @dataclass(frozen=True)
 class Chip:
-    """A target. ``table``: name of the instruction table; ``id_field``: the command's own id (None: its position in
-    the stream, from 1); ``dependency_mask``: bits of the dependency that count; ``rules``: None for
-    chips that are decoded but not simulated; ``message_engines``: engines of a core that a barrier counts; ``end_commands``: (engine, type, sub type) of the commands that end a
-    stream.
+    """A target.
+
+    ``table``: name of the instruction table; ``rules``: None for chips that are decoded but not simulated;
+    ``id_field``: the command's own id (None: its position in the stream, from 1); ``dependency_mask``: bits of the
+    dependency that count; ``message_engines``: engines of a core that a barrier counts; ``end_commands``: (engine,
+    type, sub type) of the commands that end a stream.
     """
 
     name: str

@@ -96,7 +96,10 @@ def test_the_fast_and_the_careful_sum_agree(scale: float) -> None:
     b = random.standard_normal((9, 6)).astype(np.float32)
     start = np.zeros((5, 1), np.float32)
     assert float32.stays_normal((a, b), (start,)) == (scale == 1.0 or scale > 1e-30)
-    pairs = [(a[:, k][:, None], b[k][None]) for k in range(9)]
+
+    def pairs() -> list[tuple[np.ndarray, np.ndarray]]:
+        return [(a[:, k][:, None], b[k][None]) for k in range(9)]
+
     fast = interleaved(start, None, pairs, (5, 6), True)
     careful = interleaved(start, None, pairs, (5, 6), False)
     np.testing.assert_array_equal(fast.view(np.uint32), careful.view(np.uint32))
@@ -116,3 +119,15 @@ def test_division_is_newtons_and_not_exact(b: float) -> None:
     one, divisor = np.array([1.0], np.float32), np.array([b], np.float32)
     quotient = float32.divide(one, divisor, 4, F32)[0]
     assert abs(float(quotient) * b - 1) < 1e-6
+
+
+def test_nans_come_out_the_same_on_every_machine() -> None:
+    """The first operand's NaN made quiet, else the second's, else the one of an invalid operation."""
+    words = np.array([0x7F800001, 0xFFC12345, 0x7F800000, 0x3F800000], np.uint32).view(np.float32)
+    first, second = words[:, None], words[None]
+    with np.errstate(all="ignore"):
+        product = float32.multiply(first, second).view(np.uint32)
+        difference = float32.subtract(first, second).view(np.uint32)
+    assert product[0, 1] == 0x7FC00001
+    assert product[3, 1] == 0xFFC12345
+    assert difference[2, 2] == 0xFFC00000

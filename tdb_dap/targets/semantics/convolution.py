@@ -79,7 +79,7 @@ def _float32_sum(bias: Value, weight: Array, met: Taps, old: Array | None) -> Ar
                 for kx in range(kw):
                     yield weight[:, channel, ky, kx][:, None], met[ky, kx][channel][None]
 
-    return interleaved(start, before, factors(), (oc, met[0, 0].shape[1]), normal)
+    return interleaved(start, before, factors, (oc, met[0, 0].shape[1]), normal)
 
 
 def _grouped_sum(x: Operation, weight: Array, met: Taps, old: Array | None) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
@@ -14,7 +14,11 @@ _BLOCK = 1 << 20
 
 
 def interleaved(
-    start: Array, old: Array | None, factors: Iterable[tuple[Array, Array]], shape: tuple[int, int], normal: bool
+    start: Array,
+    old: Array | None,
+    factors: Callable[[], Iterable[tuple[Array, Array]]],
+    shape: tuple[int, int],
+    normal: bool,
 ) -> Array:
     """float32 sum of [start, old if any, products in order] as the chip forms it.
 
@@ -28,7 +32,7 @@ def interleaved(
         accumulators[1] += old
         position = 2
     product = np.empty(shape, np.float32)
-    for a, b in factors:
+    for a, b in factors():
         side = accumulators[position & 1]
         if normal:
             np.multiply(a, b, out=product)
@@ -36,7 +40,11 @@ def interleaved(
         else:
             side[...] = add(side, multiply(a, b))
         position += 1
-    return accumulators[0] + accumulators[1] if normal else add(accumulators[0], accumulators[1])
+    if not normal:
+        return add(accumulators[0], accumulators[1])
+    total = accumulators[0] + accumulators[1]
+    # Which NaN comes out depends on the order inside NumPy: let the careful way decide.
+    return interleaved(start, old, factors, shape, False) if np.isnan(total).any() else total
 
 
 def grouped(left: Array, right: Array, nan_wins: bool = False) -> Array:

@@ -17,6 +17,8 @@ SMALLEST_NORMAL = np.float32(2.0**-126)
 _EXPONENT = np.uint32(0x7F800000)
 _FRACTION = np.uint32(0x007FFFFF)
 _SIGN = np.uint32(0x80000000)
+_QUIET = np.uint32(0x00400000)
+_INVALID = np.uint32(0xFFC00000)
 
 
 def flush(numbers: Array) -> Array:
@@ -29,14 +31,33 @@ def flush(numbers: Array) -> Array:
     return np.where(subnormal, words & _SIGN, words).astype(np.uint32).view(np.float32)
 
 
+def settle_nan(result: Array, a: Array, b: Array) -> Array:
+    """``result`` of an operation on a and b with its NaNs as SSE gives them, whatever order NumPy computed in.
+
+    The first operand's NaN with the quiet bit set, else the second's, else (an invalid operation) 0xffc00000.
+    """
+    undefined = np.isnan(result)
+    if not undefined.any():
+        return result
+    first, second, words = (
+        np.ascontiguousarray(np.broadcast_to(x, result.shape), np.float32).view(np.uint32) for x in (a, b, result)
+    )
+    chosen = np.where(_is_nan(first), first | _QUIET, np.where(_is_nan(second), second | _QUIET, _INVALID))
+    return np.where(undefined, chosen, words).astype(np.uint32).view(np.float32)
+
+
+def _is_nan(words: Array) -> Array:
+    return (words & np.uint32(0x7FFFFFFF)) > _EXPONENT
+
+
 def add(a: Array, b: Array) -> Array:
     """a + b in float32; operands are taken as flushed."""
-    return flush(a + b)
+    return flush(settle_nan(a + b, a, b))
 
 
 def subtract(a: Array, b: Array) -> Array:
     """a - b in float32; operands are taken as flushed."""
-    return flush(a - b)
+    return flush(settle_nan(a - b, a, b))
 
 
 def multiply(a: Array, b: Array) -> Array:
@@ -47,7 +68,7 @@ def multiply(a: Array, b: Array) -> Array:
         exact = np.abs(np.asarray(a, np.float64) * np.asarray(b, np.float64))
         tiny = edge & (exact < (1 - 2.0**-25) * 2.0**-126)
         product = np.where(tiny, np.copysign(np.float32(0), product), product).astype(np.float32)
-    return flush(product)
+    return flush(settle_nan(product, a, b))
 
 
 def round_to(numbers: Array, dtype: DType) -> Array:

@@ -62,7 +62,7 @@ def _float32_product(left: Array, right: Array, bias: Array, old: Array | None) 
         for k in range(left.shape[1]):
             yield left[:, k][:, None], right[k][None]
 
-    return interleaved(bias, before, factors(), (left.shape[0], right.shape[1]), normal)
+    return interleaved(bias, before, factors, (left.shape[0], right.shape[1]), normal)
 
 
 @semantics("mm2", op.NN, op.NT, op.TT)

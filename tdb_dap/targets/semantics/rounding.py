@@ -42,7 +42,7 @@ def convert(bits: Array, source: DType, target: DType, mode: int, to_infinity: b
 
     float to integer: rounded on the exact value (subnormals are not flushed), saturated, NaN gives 0. float to the
     same float: rounded to a whole number. float32 to f16: magnitudes from 65536 on give infinity in every mode.
-    float32 to bf16: flushed first. integer to integer: saturated. integer to f16 with ``to_infinity``: magnitudes from
+    float32 to bf16: flushed first. NaN becomes its sign with all other bits set. integer to integer: saturated. integer to f16 with ``to_infinity``: magnitudes from
     65536 on are infinite, else as the mode says. Illegal on the chip: bf16 to f16 and back.
     """
     if mode not in _MODES:
@@ -82,21 +82,11 @@ def _float_to_float(bits: Array, source: DType, target: DType, mode: int) -> Arr
         raise NotSimulated(f"{source} to {target} is not defined on the chip")
     numbers = F32.decode(bits)
     if target is BF16:
-        return _nan_as_source(round_to_float(flush(numbers).astype(np.float64), BF16, mode), bits)
+        return round_to_float(flush(numbers).astype(np.float64), BF16, mode)
     halves = round_to_float(numbers.astype(np.float64), F16, HALF_AWAY if mode == HALF_UP else mode)
     overflow = np.abs(numbers) >= 65536
     infinity = np.where(numbers > 0, np.uint16(0x7C00), np.uint16(0xFC00))
-    return _nan_as_source(np.where(overflow, infinity, halves).astype(np.uint16), bits)
-
-
-def _nan_as_source(halves: Array, words: Array) -> Array:
-    """NaN becomes the sign of the source with all other bits set."""
-    nan = (words & np.uint32(0x7FFFFFFF)) > np.uint32(0x7F800000)
-    if not nan.any():
-        return halves
-    return np.where(nan, np.where(words >> np.uint32(31), np.uint16(0xFFFF), np.uint16(0x7FFF)), halves).astype(
-        np.uint16
-    )
+    return np.where(overflow, infinity, halves).astype(np.uint16)
 
 
 def round_to_float(numbers: Array, target: DType, mode: int) -> Array:
