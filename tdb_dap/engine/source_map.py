@@ -48,16 +48,20 @@ class NamedValue:
 
     def __init__(self, record: Mapping[str, Any], geometry: Geometry, core: int, rearranged: bool = False) -> None:
         self.rearranged = rearranged
-        self._record = record
         self._geometry = geometry
         self.core = core
-        self.name: str = record["name"]
-        self.layout: str = record["layout"]
-        self.memory_type: str = record["memory_type"]
-        self.type_text: str = record["type"]
-        self.reshape: tuple[int, ...] = shape_of(record["reshape"])
-        self.slice_text: str = record["slice"]
-        self.shape: tuple[int, ...] = tuple(record["shape"])
+        try:
+            self.name: str = record["name"]
+            self.layout: str = record["layout"]
+            self.memory_type: str = record["memory_type"]
+            self.type_text: str = record["type"]
+            self.address = int(record["address"])
+            self.reshape: tuple[int, ...] = shape_of(record["reshape"])
+            self.slice_text: str = record["slice"]
+        except (KeyError, TypeError, ValueError) as trouble:
+            raise BadInput(f"tensor_location.json: a value has no usable {trouble}; compile the model again") from None
+        # Compilers before 1.15 do not write the shape; it is that of the memory type.
+        self.shape: tuple[int, ...] = tuple(record.get("shape") or shape_of(self.memory_type))
 
     @cached_property
     def _quantisation(self) -> tuple[float, int]:
@@ -90,7 +94,7 @@ class NamedValue:
         if dtype is None:
             return None
         shape = shape_of(self.memory_type)
-        address = int(self._record["address"])
+        address = self.address
         plain = self.layout.removesuffix("_group3d")
         local = _LOCAL_LAYOUTS.get(plain)
         if local is not None:
