@@ -1,0 +1,230 @@
+"""Records of emitted op instances (``tensor_location.json``): reading, checking, and the commands they own."""
+
+from __future__ import annotations
+
+import json
+import lzma
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tdb_dap.engine.commands import ENGINES, Columns
+from tdb_dap.engine.dtypes import BY_NAME
+from tdb_dap.engine.geometry import Geometry, Space
+from tdb_dap.engine.mlir import MlirFile
+from tdb_dap.engine.named_value import NamedValue
+from tdb_dap.engine.views import Layout, View
+from tdb_dap.errors import BadInput
+
+
+@dataclass(frozen=True)
+class OpRecord:
+    """One emitted instance of an op. ``ordinals``: the commands it owns, ascending (they need not be adjacent)."""
+
+    index: int
+    line: int
+    opcode: str
+    subnet: int
+    core: int
+    is_local: bool
+    ordinals: tuple[int, ...]
+    raw: Mapping[str, Any]
+    geometry: Geometry
+    rearranged: frozenset[str] = frozenset()
+
+    @property
+    def first(self) -> int:
+        return self.ordinals[0]
+
+    @property
+    def last(self) -> int:
+        return self.ordinals[-1]
+
+    def _values(self, key: str) -> tuple[NamedValue, ...]:
+        return tuple(NamedValue(value, self.geometry, self.core, self.rearranged) for value in self.raw[key] if value)
+
+    @cached_property
+    def operands(self) -> tuple[NamedValue, ...]:
+        return self._values("operands")
+
+    @cached_property
+    def results(self) -> tuple[NamedValue, ...]:
+        return self._values("results")
+
+    @cached_property
+    def buffers(self) -> tuple[View, ...]:
+        """Scratch space of the op: bytes per lane."""
+        found: list[View] = []
+        for buffer in self.raw.get("buffers") or ():
+            space, offset = self.geometry.locate_tiu(int(buffer["address"]))
+            if space is Space.LOCAL and int(buffer["size"]):
+                shape = (1, self.geometry.lanes, 1, int(buffer["size"]))
+                strides = (0, 0, shape[3], 1)
+                found.append(
+                    View(space, offset, shape, BY_NAME["ui8"], Layout.STRIDE, strides, self.geometry, core=self.core)
+                )
+        return tuple(found)
+
+    @cached_property
+    def slice_text(self) -> str:
+        """Which part of its results this instance computes: ``h[0:16]``; empty if all of them."""
+        for result in self.results:
+            if result.slices and result.reshape:
+                parts = [
+                    f"{axis}[{part.start}:{part.stop}]"
+                    for axis, part, extent in zip("ncdhw", result.slices, result.reshape, strict=False)
+                    if (part.start, part.stop) != (0, extent)
+                ]
+                return " ".join(parts)
+        return ""
+
+
+class Records(Sequence[OpRecord]):
+    """Records made when asked for."""
+
+    def __init__(
+        self,
+        raw: list[dict[str, Any]],
+        order: NDArray[np.int64],
+        bounds: NDArray[np.int64],
+        geometry: Geometry,
+        rearranged: frozenset[str],
+    ) -> None:
+        self._rearranged = rearranged
+        self._raw = raw
+        self._order = order
+        self._bounds = bounds
+        self._geometry = geometry
+        self._made: dict[int, OpRecord] = {}
+
+    def __len__(self) -> int:
+        return len(self._raw)
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        if index < 0:
+            index += len(self)
+        if not 0 <= index < len(self):
+            raise IndexError(f"there is no record {index}")
+        made = self._made.get(index)
+        if made is None:
+            raw = self._raw[index]
+            owned = self._order[self._bounds[index] : self._bounds[index + 1]]
+            made = self._made[index] = OpRecord(
+                index=index,
+                line=raw["file-line"],
+                opcode=raw["opcode"],
+                subnet=raw["subnet_id"],
+                core=raw["core_id"],
+                is_local=bool(raw.get("is_local")),
+                ordinals=tuple(owned.tolist()),
+                raw=raw,
+                geometry=self._geometry,
+                rearranged=self._rearranged,
+            )
+        return made
+
+
+_KEYS: dict[str, Callable[[Any], bool]] = {
+    "file-line": lambda v: isinstance(v, int),
+    "opcode": lambda v: isinstance(v, str),
+    "subnet_id": lambda v: isinstance(v, int),
+    "core_id": lambda v: isinstance(v, int),
+    "tiu_dma_id(before)": lambda v: _is_pair(v),
+    "tiu_dma_id(after)": lambda v: _is_pair(v),
+    "operands": lambda v: isinstance(v, list),
+    "results": lambda v: isinstance(v, list),
+}
+_OPTIONAL_KEYS: dict[str, Callable[[Any], bool]] = {
+    "buffers": lambda v: isinstance(v, list) and all(isinstance(b, dict) and _is_buffer(b) for b in v),
+}
+
+
+def _unusable(path: Path, index: int, key: str) -> BadInput:
+    return BadInput(f"{path}: record {index} has no usable {key!r}; compile the model again with --debug")
+
+
+def _is_buffer(value: Mapping[str, Any]) -> bool:
+    return isinstance(value.get("address"), int) and isinstance(value.get("size"), int)
+
+
+def _is_pair(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 2 and all(isinstance(v, int) for v in value)
+
+
+def read_records(path: Path) -> list[dict[str, Any]]:
+    try:
+        data = path.read_bytes()
+        raw = json.loads(lzma.decompress(data) if path.suffix == ".xz" else data)
+    except (OSError, lzma.LZMAError) as error:
+        raise BadInput(f"{path}: cannot be read: {error}") from None
+    except (ValueError, RecursionError) as error:
+        raise BadInput(f"{path}: not valid JSON ({error}); compile the model again with --debug") from None
+    if not isinstance(raw, list):
+        raise BadInput(f"{path}: not a tensor_location.json: a list of records is expected")
+    for index, record in enumerate(raw):
+        for key, is_good in _KEYS.items():
+            if not isinstance(record, dict) or key not in record or not is_good(record[key]):
+                raise _unusable(path, index, key)
+        for key, is_good in _OPTIONAL_KEYS.items():
+            if key in record and not is_good(record[key]):
+                raise _unusable(path, index, key)
+    return raw
+
+
+def check_against(mlir: MlirFile | None, raw: Sequence[Mapping[str, Any]], path: Path) -> None:
+    """Every record names an op; it has to be the one on its line."""
+    if mlir is None:
+        return
+    for index, record in enumerate(raw):
+        op = mlir.op_at(record["file-line"])
+        if op is None or op.name != record["opcode"]:
+            found = f"holds {op.name}" if op else "holds no operation"
+            raise BadInput(
+                f"{path}: belongs to another model: record {index} is {record['opcode']} at line "
+                f"{record['file-line']}, but that line of {mlir.path.name} {found}; use the files of one compilation"
+            )
+
+
+def owners_of(
+    raw: Sequence[Mapping[str, Any]], columns: Columns, subnet_ids: Sequence[int], path: Path
+) -> NDArray[np.int32]:
+    """Index of the record that owns each command, or -1.
+
+    A record owns the ids before+1 .. after of each engine; ids count the commands of one engine, core and subnet.
+    """
+    owners = np.full(columns.kind.size, -1, np.int32)
+    streams: dict[tuple[int, int, int], NDArray[np.int64]] = {}
+    for index, record in enumerate(raw):
+        for position, engine in enumerate((ENGINES.index("tiu"), ENGINES.index("dma"))):
+            first = record["tiu_dma_id(before)"][position]
+            last = record["tiu_dma_id(after)"][position]
+            if last <= first:
+                continue
+            key = (record["subnet_id"], record["core_id"], engine)
+            if key not in streams:
+                streams[key] = _stream(columns, subnet_ids, *key)
+            stream = streams[key]
+            if first < 0 or last > stream.size:
+                raise BadInput(
+                    f"{path}: belongs to another model: record {index} ({record['opcode']}) ends at "
+                    f"{ENGINES[engine].upper()} command {last:,} of subnet {key[0]}, core {key[1]}, "
+                    f"which has {stream.size:,}; use the files of one compilation"
+                )
+            owners[stream[first:last]] = index
+    return owners
+
+
+def _stream(columns: Columns, subnet_ids: Sequence[int], subnet: int, core: int, engine: int) -> NDArray[np.int64]:
+    """Ordinals of one engine's commands in stream order."""
+    indices = [i for i, identity in enumerate(subnet_ids) if identity == subnet]
+    if not indices:
+        return np.zeros(0, np.int64)
+    chosen = (columns.subnet == indices[0]) & (columns.core == core) & (columns.engine == engine)
+    return np.flatnonzero(chosen)
