@@ -17,6 +17,7 @@ COMMANDS = {
     "info": "chip, inputs and outputs, subnets and sizes of a model",
     "dis": "the commands of a model as text",
     "run": "simulate a model and write its outputs",
+    "debug": "debug a model in the terminal",
     "demo": "debug the bundled sample; needs nothing else",
 }
 """Name -> one line of help; the module of the same name has ``arguments(parser)`` and ``run(arguments)``."""
@@ -38,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if argv is None else argv)
     parser = _Parser(prog="tdb-dap", description="Debug compiled Sophgo TPU models.")
     parser.add_argument("--version", action="version", version=f"tdb-dap {__version__}")
-    choices = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    choices = parser.add_subparsers(dest="subcommand", metavar="COMMAND", required=True)
     modules = {}
     for name, line in COMMANDS.items():
         sub = choices.add_parser(name, help=line, description=line[0].upper() + line[1:] + ".")
@@ -47,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             modules[name].arguments(sub)
     arguments = parser.parse_args(given)
     try:
-        return int(modules[arguments.command].run(arguments))
+        return int(modules[arguments.subcommand].run(arguments))
     except TdbError as error:
         print(f"tdb-dap: error: {error}", file=sys.stderr)
         return TROUBLE

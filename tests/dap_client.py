@@ -1,4 +1,4 @@
-"""The client that sessions in tests are written with: it knows what to expect and reads like a person at the keyboard."""
+"""The client that sessions in tests are written with: it reads like a person at the keyboard."""
 
 from __future__ import annotations
 
@@ -118,9 +118,7 @@ class Stop:
         return next(v for v in self.scope(scope, level) if name in v.name.split())
 
     def evaluate(self, expression: str, context: str = "watch", level: str = "op") -> str:
-        answer = self.client.request(
-            "evaluate", expression=expression, context=context, frameId=self.frame(level).id
-        )
+        answer = self.client.request("evaluate", expression=expression, context=context, frameId=self.frame(level).id)
         return str(answer["result"])
 
     def _scopes(self, level: str) -> list[dict[str, Any]]:

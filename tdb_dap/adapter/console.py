@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from tdb_dap.adapter.contents import names_at
 from tdb_dap.engine.stepping import Unit
-from tdb_dap.engine.values import array_text
+from tdb_dap.engine.values import SMALL, array_text
 from tdb_dap.engine.views import View
 from tdb_dap.errors import BadExpression
 
@@ -92,6 +92,20 @@ def _count(rest: str) -> int:
     if not rest.isdigit() or int(rest) < 1:
         raise BadExpression(f"{rest!r} is not a number of steps")
     return int(rest)
+
+
+@verb("s", "start", help="back to the first command")
+def _start(session: Session, rest: str, frame: Frame | None) -> str:
+    return _resume(session, lambda d: d.restart())
+
+
+@verb("r", "run", help="from the first command to the next stop or the end")
+def _run(session: Session, rest: str, frame: Frame | None) -> str:
+    def again(debugger: Debugger) -> Stop:
+        debugger.restart()
+        return debugger.run()
+
+    return _resume(session, again, stay=session.configuration.stopOnExit)
 
 
 @verb("c", "continue", help="run to the next stop or the end")
@@ -240,9 +254,22 @@ _TOPICS: dict[str, Act] = {
 @verb("p", "print", usage="EXPRESSION", help="value of an expression, with its numbers if it is small")
 def _print(session: Session, rest: str, frame: Frame | None) -> str:
     value = session.debugger.evaluate(rest, names_at(session, frame))
-    if value.array.ndim > 0 and value.array.size <= 256:
+    if SMALL < value.array.size <= 256:
         return f"{value.text()}\n{array_text(value.array)}"
     return value.text()
+
+
+@verb("x", usage="ADDRESS [COUNT]", help="bytes of memory: x R4.64 32, x G4096")
+def _bytes(session: Session, rest: str, frame: Frame | None) -> str:
+    from tdb_dap.engine.addresses import parse_address
+
+    place, _, count = rest.partition(" ")
+    space, start = parse_address(place, session.debugger.program.target.geometry)
+    command = names_at(session, frame).command
+    size = _count(count.strip()) if count.strip() else 64
+    data = session.debugger.memory.read_bytes(space, start, size, command.core if command else 0)
+    rows = range(0, len(data), 16)
+    return "\n".join(f"{space.value}{start + row:<10} {data[row : row + 16].hex(' ')}" for row in rows)
 
 
 @verb("set", usage="PLACE = EXPRESSION", help="overwrite a tensor or memory; going back undoes it")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-import hmac
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -102,6 +100,8 @@ def launch(session: Session, arguments: Mapping[str, Any]) -> Body:
 @request("attach")
 def attach(session: Session, arguments: Mapping[str, Any]) -> Body:
     """As launch, to an adapter that listens on a port."""
+    import hmac
+
     if session.token is not None and not hmac.compare_digest(str(arguments.get("token", "")), session.token):
         session.after(session.over.set)
         raise BadInput("the token is missing or wrong; give the one that the adapter was started with")
@@ -151,7 +151,7 @@ def start(session: Session, debugger: Debugger) -> None:
     elif configuration.stopOnEntry:
         stopped(session, debugger.last_stop)
         return
-    session.run(debugger, lambda d: d.start(), configuration.stopOnExit)
+    session.run(debugger, lambda d: d.run(), configuration.stopOnExit)
 
 
 def reload(session: Session, arguments: Mapping[str, Any] | None) -> None:
@@ -187,10 +187,12 @@ def _validated(session: Session, model: type[Configuration], arguments: Mapping[
         raise BadInput("launch configuration: tolerance.ulp: not available yet in this version; leave it out")
     if configuration.threads != "core":
         raise BadInput('launch configuration: threads: "engine" is not available yet in this version; use "core"')
+    from difflib import get_close_matches
+
     known = [field.alias or name for name, field in model.model_fields.items()]
     for key in configuration.model_extra or {}:
         if key not in _EDITOR_KEYS and not key.startswith("_"):
-            near = difflib.get_close_matches(key, known, 1)
+            near = get_close_matches(key, known, 1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
             session.output(f"launch configuration: {key!r} is not known and has no effect{hint}", "important")
     return configuration
@@ -253,7 +255,9 @@ def _take_over(session: Session, debugger: Debugger, configuration: Configuratio
         f"{len(program.subnets)} subnet(s), {program.core_count} core(s)."
     )
     if configuration.inputs is None and program.context.inputs is None:
-        session.output("No inputs are given: all inputs are zero. Set `inputs` in the launch configuration.", "important")
+        session.output(
+            "No inputs are given: all inputs are zero. Set `inputs` in the launch configuration.", "important"
+        )
     for subnet in program.subnets:
         if subnet.run_mode != "TPU_STATIC" and subnet.stop > subnet.start:
             session.output(f"Subnet {subnet.id} is {_MODES.get(subnet.run_mode, subnet.run_mode)}.")
@@ -267,6 +271,8 @@ _MODES = {
 
 def _run_commands(session: Session, commands: list[str]) -> None:
     """Console commands of the launch configuration; one that fails is reported and the rest goes on."""
+    if not commands:
+        return
     from tdb_dap.adapter.console import execute
 
     for text in commands:

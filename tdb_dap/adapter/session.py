@@ -22,6 +22,7 @@ from tdb_dap.adapter.exceptions import ExceptionFilters
 from tdb_dap.adapter.handles import Handles
 from tdb_dap.adapter.progress import Progress
 from tdb_dap.adapter.protocol.types import ProtocolModel
+from tdb_dap.adapter.refusals import Cancelled, NoProgram, NotStopped, error_message
 from tdb_dap.adapter.registry import DEFERRED, HANDLERS, Body
 from tdb_dap.adapter.sources import mlir_source
 from tdb_dap.adapter.traits import Traits
@@ -36,18 +37,6 @@ if TYPE_CHECKING:
 
 _PATIENCE = 2.0
 """Seconds that a busy session is given to answer ``disconnect`` before the connection is closed over its head."""
-
-
-class NotStopped(TdbError):
-    """A request that needs a stopped program came while it runs."""
-
-
-class NoProgram(TdbError):
-    """A request that needs a program came before ``launch`` or after the end."""
-
-
-class Cancelled(TdbError):
-    """The client has withdrawn a request, or is leaving."""
 
 
 @dataclass(frozen=True)
@@ -154,7 +143,7 @@ class Session:
             "command": request.command,
         }
         if error is not None:
-            message.update(_error(error, loud=request.command in ("launch", "attach")))
+            message.update(error_message(error, loud=request.command in ("launch", "attach")))
         elif body is not None:
             message["body"] = _plain(body)
         self._connection.send(message)
@@ -238,7 +227,11 @@ class Session:
             self._current.pop()
         for act in self._after.pop():
             self._after.append([])
-            act()
+            try:
+                act()
+            except Exception as error:  # the request is answered already: tell the user in the console
+                traceback.print_exc(file=sys.stderr)
+                self.output(f"internal error, please report it: {type(error).__name__}: {error}", "stderr")
             self._after.pop()
 
     def _handle(self, request: Request) -> Body:
@@ -340,32 +333,3 @@ class Session:
 
 def _plain(body: ProtocolModel | Mapping[str, Any]) -> Mapping[str, Any]:
     return body.model_dump(exclude_none=True) if isinstance(body, ProtocolModel) else body
-
-
-def _error(error: Exception, loud: bool) -> Message:
-    """``message`` and ``body`` of an error response; ``loud``: the client should show it in a dialog."""
-    if isinstance(error, NotStopped):
-        text, short = "The program is running; pause it first.", "notStopped"
-    elif isinstance(error, Cancelled):
-        text = short = "cancelled"
-    elif isinstance(error, ValidationError):
-        text = short = _validation_text(error)
-    elif isinstance(error, TdbError):
-        text = short = str(error)
-    else:
-        text = short = f"internal error, please report it: {type(error).__name__}: {error}"
-    format_ = {"format": "{text}", "variables": {"text": text}} if "{" in text else {"format": text}
-    return {"message": short, "body": {"error": {"id": _error_id(error), **format_, "showUser": loud}}}
-
-
-def _error_id(error: Exception) -> int:
-    """A number that is the same for the same kind of trouble in every session."""
-    kinds = ("NotStopped", "Cancelled", "NoProgram", "BadInput", "BadExpression", "BadAccess", "NotSimulated")
-    name = type(error).__name__
-    return 100 + kinds.index(name) if name in kinds else 1
-
-
-def _validation_text(error: ValidationError) -> str:
-    """One line: where and what, for each problem."""
-    problems = [f"{'.'.join(map(str, problem['loc'])) or 'arguments'}: {problem['msg']}" for problem in error.errors()]
-    return "; ".join(problems)

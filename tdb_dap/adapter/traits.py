@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
 from tdb_dap.adapter.protocol.types import InitializeRequestArguments
 
@@ -54,6 +53,8 @@ class Traits:
     def path_in(self, text: str) -> Path:
         """The file that the client names; a ``file:`` URI is understood in any case."""
         if text.startswith("file:"):
+            from urllib.parse import unquote, urlsplit
+
             path = unquote(urlsplit(text).path)
             if os.name == "nt":
                 path = path.lstrip("/")

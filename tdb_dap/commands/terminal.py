@@ -57,7 +57,8 @@ class Terminal:
         numbers = [number for row in rows for number in row]
         low, high = min(numbers), max(numbers)
         span = (high - low) or 1.0
-        for top, bottom in zip(rows[::2], [*rows[1::2], *([rows[-1]] if len(rows) % 2 else [])], strict=True):
+        lower = [*rows[1::2]] if len(rows) % 2 == 0 else [*rows[1::2], rows[-1]]
+        for top, bottom in zip(rows[::2], lower, strict=True):
             levels = [((a - low) / span, (b - low) / span) for a, b in zip(top, bottom, strict=True)]
             print(" " * indent + "".join(self._block(a, b) for a, b in levels), file=self._stream)
         print(" " * indent + self.style(f"{low:.4g} (cold) to {high:.4g} (hot)", "dim"), file=self._stream, flush=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Iterator
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from tdb_dap.engine.checks import FILTERS
 from tdb_dap.engine.dtypes import Array
 from tdb_dap.engine.expressions import evaluate
 from tdb_dap.engine.names import Level, Scope
-from tdb_dap.engine.observers import Observer
+from tdb_dap.engine.observers import Announcer, Observer
 from tdb_dap.engine.stepping import Stepper, Unit
 from tdb_dap.engine.stops import Finding, Reason, Stop
 from tdb_dap.engine.values import Value
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from tdb_dap.engine.memory import Memory
     from tdb_dap.engine.program import Program
     from tdb_dap.engine.reference import Reference
-    from tdb_dap.engine.source_map import OpRecord
 
 NOT_SIMULATED = "not simulated"
 """Name of the finding at a command that the backend cannot execute."""
@@ -53,6 +51,7 @@ class Debugger:
         self.last_stop = self._stop("entry")
         self._checks: list[Observer] = []
         self._stepper = Stepper(program)
+        self._announcer = Announcer(self)
         self._pause = threading.Event()
 
     @property
@@ -80,13 +79,10 @@ class Debugger:
         """Withdraw a pause that no run has taken."""
         self._pause.clear()
 
-    def start(self) -> Stop:
-        """As ``run``, but a breakpoint right here counts: for the first run from a place."""
-        stop = self._reason_to_stop(None)
-        return self._finish(stop) if stop else self.run()
-
     def run(self) -> Stop:
-        """Execute to the next stop or the end."""
+        """Execute to the next stop or the end. From the start, a breakpoint on the first command is a stop."""
+        if self.last_stop.reason == "entry" and (stop := self._reason_to_stop(None)):
+            return self._finish(stop)
         return self._forwards(None)
 
     def reverse(self) -> Stop:
@@ -195,7 +191,7 @@ class Debugger:
         """Execute until ``target`` commands are done, or there is another reason to stop; None: to the end."""
         while not self.at_end:
             try:
-                finding = self._execute_one()
+                finding = self._execute()
             except NotSimulated as error:
                 return self._not_simulated(error)
             stop = self._reason_to_stop(finding)
@@ -208,23 +204,11 @@ class Debugger:
         self.forget_pause()
         return self._finish(self._stop("end"))
 
-    def _execute_one(self) -> Finding | None:
-        if not self.observers:
-            self.machine.step()
-            return None
-        command = self.program.commands[self.ordinal]
-        finding = self._tell("before_op", self._records_from.get(self.ordinal, ()))
-        finding = self._tell("before_command", (command,)) or finding
+    def _execute(self) -> Finding | None:
+        if self.observers:
+            return self._announcer.execute()
         self.machine.step()
-        finding = self._tell("after_command", (command,)) or finding
-        return self._tell("after_op", self._records_to.get(command.ordinal, ())) or finding
-
-    def _tell(self, hook: str, subjects: tuple[Any, ...]) -> Finding | None:
-        found: Finding | None = None
-        for subject in subjects:
-            for observer in self.observers:
-                found = getattr(observer, hook)(self, subject) or found
-        return found
+        return None
 
     def _reason_to_stop(self, finding: Finding | None) -> Stop | None:
         hit = self._hit()
@@ -331,18 +315,3 @@ class Debugger:
             if stop.reason == "end":
                 observer.finished(self)
         return stop
-
-    @cached_property
-    def _records_from(self) -> dict[int, tuple[OpRecord, ...]]:
-        return self._index(lambda record: record.first)
-
-    @cached_property
-    def _records_to(self) -> dict[int, tuple[OpRecord, ...]]:
-        return self._index(lambda record: record.last)
-
-    def _index(self, ordinal: Callable[[OpRecord], int]) -> dict[int, tuple[OpRecord, ...]]:
-        found: dict[int, tuple[OpRecord, ...]] = {}
-        for record in self.program.source.records:
-            if record.ordinals:
-                found[ordinal(record)] = (*found.get(ordinal(record), ()), record)
-        return found

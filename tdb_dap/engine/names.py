@@ -74,8 +74,7 @@ class Scope:
         mlir = self.debugger.program.source.mlir
         if mlir is None:
             raise BadExpression(f"{name}: this model has no final.mlir")
-        record = self.record
-        line = record.line if record else None
+        line = self._line
         op = mlir.op_defining(name, line) if line is not None else None
         if op is not None:
             for record in self._nearest(lambda r: r.line == op.line):
@@ -151,6 +150,15 @@ class Scope:
         return [
             self._named(named, f"{name}#{i}" if name and several else name) for i, named in enumerate(record.results)
         ]
+
+    @property
+    def _line(self) -> int | None:
+        """The line of final.mlir that names are looked up at: of the command in focus or the nearest before it."""
+        source = self.debugger.program.source
+        for ordinal in range(min(self.focus, len(self.debugger.program.commands) - 1), -1, -1):
+            if lines := source.lines_of(ordinal):
+                return lines[0]
+        return None
 
     @property
     def _op(self) -> MlirOp | None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from tdb_dap.engine.stops import Finding, Stop
 
@@ -36,3 +38,42 @@ class Observer:
 
     def finished(self, debugger: Debugger) -> None:
         """The last command of the program has been executed."""
+
+
+class Announcer:
+    """Executes commands of a debugger and tells its observers; the last finding of several is the one that counts."""
+
+    def __init__(self, debugger: Debugger) -> None:
+        self._debugger = debugger
+
+    def execute(self) -> Finding | None:
+        """Execute the next command."""
+        debugger = self._debugger
+        command = debugger.program.commands[debugger.ordinal]
+        finding = self._tell("before_op", self._first.get(command.ordinal, ()))
+        finding = self._tell("before_command", (command,)) or finding
+        debugger.machine.step()
+        finding = self._tell("after_command", (command,)) or finding
+        return self._tell("after_op", self._last.get(command.ordinal, ())) or finding
+
+    def _tell(self, hook: str, subjects: tuple[Any, ...]) -> Finding | None:
+        found: Finding | None = None
+        for subject in subjects:
+            for observer in self._debugger.observers:
+                found = getattr(observer, hook)(self._debugger, subject) or found
+        return found
+
+    @cached_property
+    def _first(self) -> dict[int, tuple[OpRecord, ...]]:
+        return self._index(lambda record: record.first)
+
+    @cached_property
+    def _last(self) -> dict[int, tuple[OpRecord, ...]]:
+        return self._index(lambda record: record.last)
+
+    def _index(self, ordinal: Callable[[OpRecord], int]) -> dict[int, tuple[OpRecord, ...]]:
+        found: dict[int, tuple[OpRecord, ...]] = {}
+        for record in self._debugger.program.source.records:
+            if record.ordinals:
+                found[ordinal(record)] = (*found.get(ordinal(record), ()), record)
+        return found

@@ -26,7 +26,7 @@ def test_names_mean_what_the_frame_shows(pooling: Stop):
 
 
 def test_arithmetic_with_the_reference(pooling: Stop):
-    assert float(pooling.evaluate("max(abs(in[0] - #loc(\"relu4_Relu\")))")) == 0
+    assert float(pooling.evaluate('max(abs(in[0] - #loc("relu4_Relu")))')) == 0
     assert pooling.evaluate("shape(ref[0])") == "(1, 16, 1, 16, 16)" or "16" in pooling.evaluate("shape(ref[0])")
     assert pooling.evaluate("min(ref[0]) >= 0 and 7 %3 == 1") == "True"
 

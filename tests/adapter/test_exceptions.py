@@ -46,9 +46,7 @@ def test_excepted_tensors_are_not_compared(client: DapClient, toy: Toy, tmp_path
 
 
 def test_a_tolerance_decides_what_differs(client: DapClient, toy: Toy):
-    client.launch(
-        toy.directory, stop_on_entry=False, filters=["mismatch"], tolerance={"maxAbs": 0}, **toy.data
-    )
+    client.launch(toy.directory, stop_on_entry=False, filters=["mismatch"], tolerance={"maxAbs": 0}, **toy.data)
     assert "max difference" in client.expect_stopped("exception").text
     client.disconnect()
 

@@ -22,7 +22,7 @@ def context(toy: Toy, tmp_path: Path) -> Path:
     folder.mkdir()
     for file in toy.directory.iterdir():
         if file.suffix == ".xz":
-            (folder / file.stem).write_bytes(lzma.open(file).read())
+            (folder / file.stem).write_bytes(lzma.decompress(file.read_bytes()))
         else:
             (folder / file.name).write_bytes(file.read_bytes())
     return folder
@@ -52,7 +52,7 @@ def unknown_chip(context: Path) -> dict[str, object]:
 
 def locations_of_another_model(context: Path) -> dict[str, object]:
     other = case("softmax_bm1684x_f32").path / "tensor_location.json.xz"
-    (context / "tensor_location.json").write_bytes(lzma.open(other).read())
+    (context / "tensor_location.json").write_bytes(lzma.decompress(other.read_bytes()))
     return {}
 
 
@@ -127,7 +127,9 @@ BAD = {
 
 
 @pytest.mark.parametrize("damage", BAD, ids=lambda f: f.__name__)
-def test_a_bad_launch_is_one_clear_message(client: DapClient, context: Path, damage: Callable[[Path], dict[str, object]]):
+def test_a_bad_launch_is_one_clear_message(
+    client: DapClient, context: Path, damage: Callable[[Path], dict[str, object]]
+):
     message = client.failed_launch(**{"program": str(context), **damage(context)})
     assert BAD[damage] in message
     assert "\n" not in message

@@ -8,6 +8,9 @@ from tests.conftest import Toy
 from tests.dap_client import DapClient
 from tests.samples import case
 
+SLOW = {"name": "*", "condition": "sum(sqrt(abs(sin(R0:f32[64,65536])))) < 0"}
+"""A breakpoint whose condition takes long and never holds: a run that lasts long enough to be interrupted."""
+
 
 def test_next_goes_from_op_to_op_and_back(client: DapClient, toy: Toy):
     client.launch(toy.directory, **toy.data)
@@ -71,15 +74,14 @@ def test_memory_is_as_it_was_after_going_back(client: DapClient, toy: Toy):
 
 
 def test_a_run_is_paused_and_breakpoints_are_set_while_it_lasts(client: DapClient):
-    """Breakpoints with a condition that never holds make the run long enough to be interrupted."""
     model = case("attention_bm1684x_int8").path
     client.launch(model, inputs=str(model / "input.npz"))
     client.expect_stopped("entry")
-    client.request("setFunctionBreakpoints", breakpoints=[{"name": "*", "condition": "sum(sqrt(abs(sin(R0:f32[64,65536])))) < 0"}])
+    client.request("setFunctionBreakpoints", breakpoints=[SLOW])
     client.resume()
     answer = client.request("setBreakpoints", source={"path": str(model / "final.mlir")}, breakpoints=[{"line": 1}])
     assert answer["breakpoints"][0]["verified"]
-    assert "notStopped" == client.refusal("stackTrace", threadId=1)
+    assert client.refusal("stackTrace", threadId=1) == "notStopped"
     started = time.monotonic()
     client.request("pause", threadId=1)
     client.expect_stopped("pause")
@@ -92,7 +94,7 @@ def test_terminate_ends_a_run_in_progress(client: DapClient):
     model = case("attention_bm1684x_int8").path
     client.launch(model, inputs=str(model / "input.npz"))
     client.expect_stopped("entry")
-    client.request("setFunctionBreakpoints", breakpoints=[{"name": "*", "condition": "sum(sqrt(abs(sin(R0:f32[64,65536])))) < 0"}])
+    client.request("setFunctionBreakpoints", breakpoints=[SLOW])
     client.resume()
     client.request("terminate")
     client.expect_end()

@@ -21,7 +21,7 @@ def tdb_dap(*words: object) -> subprocess.CompletedProcess[str]:
 
 def test_help_lists_what_exists():
     text = tdb_dap("--help").stdout
-    for command in ("adapter", "info", "dis", "run", "demo"):
+    for command in ("adapter", "info", "dis", "run", "debug", "demo"):
         assert f"\n    {command} " in text
     for later in ("sanitize", "lsp", "profile"):
         assert f"\n    {later} " not in text
@@ -45,7 +45,9 @@ def test_dis_prints_the_listing(toy: Toy, tmp_path: Path):
 def test_dis_in_the_vendor_s_words(toy: Toy):
     recorded = [entry["asm"] for entry in case("toy_bm1684x_f32").trace]
     lines = [line.strip() for line in tdb_dap("dis", "--format", "tdb", toy.directory).stdout.splitlines()]
-    assert [line for line in lines if line in set(recorded)] == recorded
+    assert lines[0] == 'module attributes {chip = "BM1684X", version = 2.2+v1.30.2-20260831, addr_mode = 0} {'
+    assert lines[3 : 3 + len(recorded)] == recorded
+    assert lines[-2] == '}) {function_type = {arg_attrs = ["x"], res_attrs = ["softmax16_Softmax"]}}'
 
 
 def test_dis_as_json_has_operands_and_fields(toy: Toy):
@@ -68,6 +70,30 @@ def test_run_writes_the_outputs(toy: Toy, tmp_path: Path):
 
 def test_run_without_inputs_says_that_it_uses_zeros(toy: Toy):
     assert "all inputs are zero" in tdb_dap("run", toy.directory).stderr
+
+
+def test_debug_carries_out_a_script(toy: Toy, tmp_path: Path):
+    script = tmp_path / "script"
+    script.write_text("# to the pooling\nb tpu.Pool2D\nc\np max(%16)\n\nsb\n")
+    done = tdb_dap("debug", toy.directory, "--inputs", toy.inputs, "-x", script, "-c", "info mem")
+    assert done.returncode == 0
+    assert "breakpoint: tpu.Pool2D maxpool5_MaxPool" in done.stdout
+    assert "3.9359858" in done.stdout
+    assert "=>     4  B2:" in done.stdout
+    assert "G weights: 40,960 bytes" in done.stdout
+
+
+def test_debug_stops_at_the_first_wrong_op_where_there_is_a_reference(toy: Toy):
+    words = ["-c", "si 5", "-c", "set in[0] = 0", "-c", "c"]
+    done = tdb_dap("debug", toy.directory, "--inputs", toy.inputs, "--reference", toy.reference, *words)
+    assert "maxpool5_MaxPool (tpu.Pool2D at line 23): fail: cosine 0.0" in done.stdout
+
+
+def test_a_script_command_that_fails_is_exit_code_1(toy: Toy):
+    done = tdb_dap("debug", toy.directory, "-c", "b what is this", "-c", "si")
+    assert done.returncode == 1
+    assert "'what is this' is not a breakpoint" in done.stdout
+    assert "step: dma.tensor D2" in done.stdout
 
 
 def test_demo_tells_a_whole_session():

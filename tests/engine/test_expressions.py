@@ -102,7 +102,7 @@ def test_a_bare_name_keeps_its_place():
         ("(y := 3)", "cannot use"),
         ("sum(x, out=x)", "keywords are axis, keepdims"),
         ("max", "max is a function"),
-        ("x + x[:2]", "could not be broadcast"),
+        ("x + x[:2]", "cannot be broadcast"),
         ("x[99]", "out of bounds"),
         ("1 / 0", "division by zero"),
         ("9 ** 9 ** 9", "too large"),
