@@ -20,7 +20,7 @@ from tdb_dap.adapter.protocol.types import (
     SourceBreakpoint,
 )
 from tdb_dap.adapter.registry import provides, request
-from tdb_dap.adapter.sources import kind_of, listing_source, mlir_source
+from tdb_dap.adapter.sources import kind_of, mlir_source
 from tdb_dap.errors import TdbError
 
 if TYPE_CHECKING:
@@ -139,7 +139,8 @@ def describe(session: Session, placed: Placed) -> Breakpoint:
         reason=None if found.verified else "failed",
     )
     if found.line is not None:
-        answer.source = mlir_source(session) if found.text.startswith("mlir:") else listing_source(session)
+        # VS Code loses a breakpoint whose source has no path; without a source it keeps the one it asked for.
+        answer.source = mlir_source(session) if found.text.startswith("mlir:") else None
         answer.line = session.traits.line_out(found.line)
     return answer
 

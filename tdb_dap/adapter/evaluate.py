@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from tdb_dap.adapter.protocol.types import EvaluateArguments, EvaluateResponseBody
 from tdb_dap.adapter.registry import request
+from tdb_dap.adapter.sources import kind_of
 from tdb_dap.adapter.variables import describe
 
 if TYPE_CHECKING:
@@ -27,15 +28,25 @@ def evaluate(session: Session, arguments: EvaluateArguments) -> EvaluateResponse
         return EvaluateResponseBody(result=execute(session, text, frame), variablesReference=0)
     if arguments.context == "clipboard":
         return EvaluateResponseBody(result=_copied(session, text, frame), variablesReference=0)
-    return show(session, text, frame)
+    return show(session, text, frame, _pointed_at(session, arguments))
 
 
-def show(session: Session, text: str, frame: Frame | None) -> EvaluateResponseBody:
-    """An expression's value, to be opened like a variable."""
+def _pointed_at(session: Session, arguments: EvaluateArguments) -> int | None:
+    """The command on the line of the listing that the mouse is over; an address there means that command's tensor."""
+    if arguments.context != "hover" or arguments.source is None or arguments.line is None:
+        return None
+    if kind_of(session, arguments.source) != "asm":
+        return None
+    return session.debugger.program.listing.ordinal_at(session.traits.line_in(arguments.line))
+
+
+def show(session: Session, text: str, frame: Frame | None, ordinal: int | None = None) -> EvaluateResponseBody:
+    """An expression's value, to be opened like a variable; names are those at command ``ordinal`` if it is given."""
     from tdb_dap.adapter.contents import names_at
     from tdb_dap.adapter.nodes import tensor
 
-    value = session.debugger.evaluate(text, names_at(session, frame))
+    names = names_at(session, frame) if ordinal is None else session.debugger.scope(ordinal, "command")
+    value = session.debugger.evaluate(text, names)
     value.array  # noqa: B018  errors in reading belong to this request
     shown = describe(session, tensor(session, value.title, value, text))
     return EvaluateResponseBody(

@@ -116,22 +116,10 @@ def test_damaged_command_streams_at_length(edits: list[tuple[int, int]]) -> None
 
 
 MLIR_PIECES = st.sampled_from(
-    [
-        '"tpu.Conv2D"(',
-        "%1 = ",
-        "({",
-        "})",
-        "{",
-        "}",
-        "loc(#loc1)",
-        "loc(fused[",
-        "#loc1 = loc(",
-        '"',
-        "\n",
-        " : (",
-        "->",
-    ]
-    + ["func.func @f(", "module", "<", ">", "[", "]", ", ", "%11:5", "a = 1 : i64", "\\", "\x00"]
+    (
+        *('"tpu.Conv2D"(', "%1 = ", "({", "})", "{", "}", "loc(#loc1)", "loc(fused[", "#loc1 = loc(", '"', "\n", "->"),
+        *(" : (", "func.func @f(", "module", "<", ">", "[", "]", ", ", "%11:5", "a = 1 : i64", "\\", "\x00"),
+    )
 )
 
 
