@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, overload
 
@@ -39,6 +39,18 @@ class Columns:
     id: NDArray[np.int64]
     dependency: NDArray[np.int64]
     listed: NDArray[np.int64]
+
+    def continuing(self, before: Columns) -> Columns:
+        """The same commands with ids that go on after those of ``before``: every group of a subnet starts at 1."""
+        is_dma = self.engine == ENGINES.index("dma")
+        last_tiu, last_dma = (int(before.id[before.engine == engine].max(initial=0)) for engine in (0, 1))
+        others = np.where(is_dma, last_tiu, last_dma)
+        return replace(
+            self,
+            id=self.id + np.where(is_dma, last_dma, last_tiu),
+            dependency=self.dependency + np.where(self.dependency > 0, others, 0),
+            listed=self.listed + np.where(self.listed > 0, others, 0),
+        )
 
 
 class Command:

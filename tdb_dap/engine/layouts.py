@@ -3,16 +3,19 @@
 In local memory channel ``c`` of a tensor that starts at lane ``N0`` lives in lane ``(N0 + c) mod lanes``, and
 ``(N0 + c) div lanes`` counts rows of ``strides[1]`` elements. Every view is cut into *segments* of constant byte
 strides; memory is then read and written as strided arrays, without a loop over elements.
+
+Packed layouts (XN) hold x = 4 / itemsize batches in one word of 4 bytes: batch n is element n mod x of word n div x,
+words are laid out as 32-bit elements are in the plain layout of that name.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
-from tdb_dap.engine.dtypes import DType
+from tdb_dap.engine.dtypes import F32, DType
 from tdb_dap.engine.geometry import Geometry, Space
-from tdb_dap.engine.views import Layout, View
+from tdb_dap.engine.views import PACKED, Layout, View
 
 
 @dataclass(frozen=True)
@@ -53,8 +56,12 @@ def strides_of(
     """Element strides (n, c, h, w) of a canonical layout in local memory.
 
     alignEU: c = h*w rounded up to the execution units; compact: c = h*w; alignLine: each row rounded up; per
-    channel: (0, 1, 0, 0); shared rows (T4): the same data for every channel of a lane.
+    channel: (0, 1, 0, 0); shared rows (T4): the same data for every channel of a lane; packed: those of 32-bit words.
     """
+    if layout in (Layout.ALIGN_XN, Layout.COMPACT_XN):
+        plain = Layout.ALIGN_EU if layout is Layout.ALIGN_XN else Layout.COMPACT
+        n, c, h, w = in_words(strides_of(geometry, plain, address, shape, F32), dtype)
+        return n, c, h, w
     _, channels, height, width = shape
     units = geometry.eu_bytes // dtype.itemsize
     if layout is Layout.PER_CHANNEL:
@@ -81,10 +88,17 @@ def contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(reversed(strides))
 
 
+def in_words(strides: tuple[int, ...], dtype: DType) -> tuple[int, ...]:
+    """Strides in words of 4 bytes as strides in elements."""
+    return tuple(stride * (4 // dtype.itemsize) for stride in strides)
+
+
 def segments(view: View) -> tuple[Segment, ...]:
     """Cut ``view`` into segments; a segment never straddles the step from the last lane to the first."""
-    if view.layout is Layout.ALIGN_IC:
-        return tuple(_align_ic(view))
+    if view.layout in PACKED:
+        return tuple(_packed(view))
+    if view.layout in (Layout.ALIGN_IC, Layout.CHANNEL_UNITS):
+        return tuple(_weights(view))
     if view.layout in (Layout.MATRIX, Layout.DMA_MATRIX):
         return tuple(_matrix(view))
     if view.layout is Layout.MATRIX2:
@@ -151,6 +165,27 @@ def _four_axes(view: View, shape: tuple[int, int, int, int], strides: tuple[int,
     return parts
 
 
+def _packed(view: View) -> list[Segment]:
+    """Words of x batches; of the last word only the batches that exist."""
+    itemsize = view.dtype.itemsize
+    x = 4 // itemsize
+    count, *inner = view.shape
+    full, rest = divmod(count, x)
+    words = replace(view, layout=Layout.STRIDE, shape=(full + (1 if rest else 0), *inner))
+    parts: list[Segment] = []
+    for part in segments(words):
+        step, *steps = part.strides
+        index, lane = part.index[1:], part.lane_axis
+        if full:
+            shape = (full, x, *part.shape[1:])
+            lanes = None if lane is None else lane + 1
+            parts.append(Segment((slice(0, full * x), *index), shape, part.offset, (step, itemsize, *steps), lanes))
+        if rest:
+            shape, offset = (rest, *part.shape[1:]), part.offset + full * step
+            parts.append(Segment((slice(full * x, count), *index), shape, offset, (itemsize, *steps), lane))
+    return parts
+
+
 def _matrix(view: View) -> list[Segment]:
     """Matrix of rows x columns, ``width`` columns per lane: element (r, c) lies in lane c div width."""
     rows, columns = view.shape
@@ -188,40 +223,28 @@ def _matrix(view: View) -> list[Segment]:
     return parts
 
 
-def _align_ic(view: View) -> list[Segment]:
-    """Convolution weights (oc, ic, h, w): ic in groups of k, innermost; output channels run over lanes.
+def _weights(view: View) -> list[Segment]:
+    """Convolution weights (oc, ic, h, w) in units of k input channels; output channels run over lanes.
 
-    byte = start + itemsize * ((ic div k) * k*h*w + (y*w + x) * k + ic mod k)
+    byte = start + (ic div k) * unit + y * row + x * tap + itemsize * (ic mod k). alignIC: k is what the cube takes at
+    once, tap = k elements, row and unit follow without gaps; channel units: k and the strides are given.
     """
     oc, ic, h, w = view.shape
-    itemsize = view.dtype.itemsize
-    k = view.geometry.cube(itemsize)
-    step = align(ic, k) * h * w
+    itemsize, k = view.dtype.itemsize, view.width
+    strides = view.strides
+    if strides is None:
+        k = view.geometry.cube(itemsize)
+        strides = (k * h * w, align(ic, k) * h * w, w * k, k)
+    unit, row, tap = (strides[axis] * itemsize for axis in (0, 2, 3))
     full, rest = divmod(ic, k)
     parts: list[Segment] = []
-    for part in _four_axes(view, (1, oc, 1, step), (0, step, step, 1)):
-        channels = part.index[1]
-        count = part.shape[1]
-        lane = part.strides[1]
-        inner = (w * k * itemsize, k * itemsize)
+    for part in _four_axes(view, (1, oc, 1, 1), strides):
+        channels, count, lane = part.index[1], part.shape[1], part.strides[1]
+        rows, columns = slice(0, h), slice(0, w)
         if full:
-            parts.append(
-                Segment(
-                    (channels, slice(0, full * k), slice(0, h), slice(0, w)),
-                    (count, full, k, h, w),
-                    part.offset,
-                    (lane, k * h * w * itemsize, itemsize, *inner),
-                    0,
-                )
-            )
+            index, steps = (channels, slice(0, full * k), rows, columns), (lane, unit, itemsize, row, tap)
+            parts.append(Segment(index, (count, full, k, h, w), part.offset, steps, 0))
         if rest:
-            parts.append(
-                Segment(
-                    (channels, slice(full * k, ic), slice(0, h), slice(0, w)),
-                    (count, rest, h, w),
-                    part.offset + full * k * h * w * itemsize,
-                    (lane, itemsize, *inner),
-                    0,
-                )
-            )
+            index, offset = (channels, slice(full * k, ic), rows, columns), part.offset + full * unit
+            parts.append(Segment(index, (count, rest, h, w), offset, (lane, itemsize, row, tap), 0))
     return parts

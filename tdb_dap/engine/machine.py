@@ -37,7 +37,7 @@ class Machine:
         self._initialise()
 
     def _initialise(self) -> None:
-        self.program.target.fill_static_memory(self.memory, self._static_tables)
+        self.program.target.fill_tables(self.memory, self._static_tables)
         for tensor in self.program.inputs:
             if tensor.name in self._inputs:
                 self.memory.write(tensor.view, self._inputs[tensor.name])

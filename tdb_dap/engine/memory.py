@@ -85,6 +85,10 @@ class Memory:
         """Static memory of a core, uint8."""
         return self._static[core].data
 
+    def l2(self) -> Bytes:
+        """L2, uint8."""
+        return self._l2.data
+
     def global_(self, address: int, size: int) -> Bytes:
         """``size`` bytes of DDR from the device address ``address`` (absolute, as in the bmodel)."""
         space, offset = self.geometry.locate(address)

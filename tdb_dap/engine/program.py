@@ -132,15 +132,17 @@ class Program:
             engine = {RunMode.CPU: "cpu"}.get(info.run_mode, "dynamic")
             return _stand_in_columns(ENGINES.index(engine), index, max(1, len(info.cpu_operations)))
         cores = [
-            _joined(
-                [
-                    self._decode_group(index, core, group, f"{self.context.bmodel}: subnet {info.id}, core {core}")
-                    for group in groups
-                ]
-            )
+            self._decode_core(index, core, groups, f"{self.context.bmodel}: subnet {info.id}, core {core}")
             for core, groups in enumerate(info.groups)
         ]
         return cores[0] if len(cores) == 1 else self._interleave(cores)
+
+    def _decode_core(self, subnet: int, core: int, groups: tuple[CommandGroup, ...], what: str) -> Columns:
+        """The groups of one core, one after another."""
+        whole = _joined([])
+        for group in groups:
+            whole = _joined([whole, self._decode_group(subnet, core, group, what).continuing(whole)])
+        return whole
 
     def _interleave(self, cores: list[Columns]) -> Columns:
         """The cores' commands in one order: see ``order.interleave``."""

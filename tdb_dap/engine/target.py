@@ -110,8 +110,8 @@ class Target(Protocol):
         """The command as the vendor's listing prints it; ``ids``: own id and dependency."""
         ...
 
-    def fill_static_memory(self, memory: Memory, tables: str) -> None:
-        """Write the constant tables: ``firmware`` or ``tdb`` (as the vendor debugger fills them)."""
+    def fill_tables(self, memory: Memory, tables: str) -> None:
+        """Write the tables of static memory and L2: ``firmware`` or ``tdb`` (as the vendor debugger fills them)."""
         ...
 
     def execute(self, description: Description, memory: Memory) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from tdb_dap.engine.bmodel import TensorInfo
 from tdb_dap.engine.dtypes import Array, DType
 from tdb_dap.engine.geometry import Geometry
-from tdb_dap.engine.layouts import contiguous
+from tdb_dap.engine.layouts import contiguous, in_words
 from tdb_dap.engine.views import Layout, View
 from tdb_dap.errors import BadInput
 
@@ -31,7 +31,10 @@ class Tensor:
     @classmethod
     def of(cls, info: TensorInfo, geometry: Geometry) -> Tensor:
         space, offset = geometry.locate(info.address)
-        view = View(space, offset, info.shape, info.dtype, Layout.CONTIGUOUS, contiguous(info.shape), geometry)
+        layout, strides = Layout.CONTIGUOUS, contiguous(info.shape)
+        if info.is_packed:
+            layout, strides = Layout.CONTIGUOUS_XN, in_words(strides, info.dtype)
+        view = View(space, offset, info.shape, info.dtype, layout, strides, geometry)
         return cls(info.name, info.shape, info.dtype, info.address, info.size, info.scale, info.zero_point, view)
 
     def lower(self, numbers: Array, where: str) -> Array:

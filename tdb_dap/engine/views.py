@@ -32,6 +32,15 @@ class Layout(Enum):
     DMA_LINEAR = "DMAlinear"
     DMA_4BANK = "DMA4Bank"
     CONTIGUOUS = "continuous"
+    ALIGN_XN = "alignEU_XN"
+    COMPACT_XN = "compact_XN"
+    STRIDE_XN = "stride_XN"
+    CONTIGUOUS_XN = "continuous_XN"
+    CHANNEL_UNITS = "channelUnits"
+
+
+PACKED = (Layout.ALIGN_XN, Layout.COMPACT_XN, Layout.STRIDE_XN, Layout.CONTIGUOUS_XN)
+"""Layouts that keep 4 / itemsize batches side by side in one word of 4 bytes."""
 
 
 _WITHOUT_STRIDES = (Layout.ALIGN_IC, Layout.MATRIX, Layout.MATRIX2)
@@ -44,8 +53,9 @@ class View:
     ``address``: byte offset in ``space`` of core ``core`` (local memory: lane * lane bytes + byte in the lane).
     ``shape``: logical shape. ``strides``: elements per step of the four physical axes (n, c, h, w); in local
     memory the channel axis runs over lanes first and ``strides[1]`` is the step after the last lane. None where
-    the layout has a formula of its own. ``width``: columns per lane of the matrix layouts. ``lane_mask``: lanes
-    that take part, bit by bit; None means all.
+    the layout has a formula of its own. Packed layouts: ``strides[0]`` is the step from word to word of batches.
+    ``width``: columns per lane of the matrix layouts, input channels per unit of weights stored in units.
+    ``lane_mask``: lanes that take part, bit by bit; None means all.
     """
 
     space: Space

@@ -26,6 +26,6 @@ BM1684X = Chip(
     ),
     rules=Rules(channel_group=32),
     static_tables=BM1684X_TABLES,
-    id_field="cmd_id",
+    id_fields=("cmd_id",),
     vendor_style=Style(cores=False, colon=" : ", decompress=True),
 )

@@ -28,9 +28,11 @@ class Chip:
     """A target.
 
     ``table``: name of the instruction table; ``rules``: None for chips that are decoded but not simulated;
-    ``id_field``: the command's own id (None: its position in the stream, from 1); ``dependency_mask``: bits of the
-    dependency that count; ``message_engines``: engines of a core that a barrier counts; ``end_commands``: (engine,
-    type, sub type) of the commands that end a stream.
+    ``static_tables``, ``l2_tables``: constants in static memory from byte 0, in L2 from ``l2_tables_start`` on;
+    ``id_fields``: where a command's own id may be (none: its position in the stream, from 1); ``dependency_fields``:
+    the same for the id it waits for; ``dependency_mask``: bits of the dependency that count; ``message_engines``:
+    engines of a core that a barrier counts; ``end_commands``: (engine, type, sub type) of the commands that end a
+    stream.
     """
 
     name: str
@@ -38,8 +40,10 @@ class Chip:
     geometry: Geometry
     rules: Rules | None
     static_tables: tuple[Table, ...]
-    id_field: str | None = None
-    dependency_field: str = "cmd_id_dep"
+    l2_tables: tuple[Table, ...] = ()
+    l2_tables_start: int = 0
+    id_fields: tuple[str, ...] = ()
+    dependency_fields: tuple[str, ...] = ("cmd_id_dep",)
     dependency_mask: int = 0xFFFFF
     message_engines: int = 2
     vendor_style: Style = PLAIN
@@ -62,9 +66,10 @@ class Chip:
         for kind in np.unique(kinds):
             instruction = self._instruction(int(kind))
             chosen = kinds == kind
-            for target, name in ((ids, self.id_field), (dependencies, self.dependency_field)):
-                if name is not None and name in instruction.by_name:
-                    target[chosen] = column(padded, offsets[chosen], instruction.by_name[name])
+            for target, names in ((ids, self.id_fields), (dependencies, self.dependency_fields)):
+                for name in names:
+                    if name in instruction.by_name:
+                        target[chosen] = column(padded, offsets[chosen], instruction.by_name[name])
             is_end[chosen] = (engine, instruction.kind, instruction.sub) in self.end_commands
             borrows[chosen] = instruction.writes_registers
         dependencies &= self.dependency_mask
@@ -139,9 +144,10 @@ class Chip:
     def vendor_text(self, description: Description, engine: str, ids: tuple[int, int]) -> str:
         return command_text(description.binding, description.name, engine, ids, self.vendor_style)
 
-    def fill_static_memory(self, memory: Memory, tables: str) -> None:
+    def fill_tables(self, memory: Memory, tables: str) -> None:
         for core in range(memory.cores):
             fill(memory.static(core), self.static_tables, tables)
+        fill(memory.l2()[self.l2_tables_start :], self.l2_tables, tables)
 
     def execute(self, description: Description, memory: Memory) -> None:
         if self.rules is None:

@@ -21,13 +21,14 @@ class Style:
     """How the vendor prints for a chip. ``cores``: ids carry the core; ``colon``: before the types;
 
     ``decompress``: moves print the attribute of that name; ``loses_dependencies``: of two register writes in a row the
-    first is given no dependency.
+    first is given no dependency; ``described``: commands print what the family's ``vendor_text`` says and no operands.
     """
 
     cores: bool = True
     colon: str = ": "
     decompress: bool = False
     loses_dependencies: bool = False
+    described: bool = False
 
 
 PLAIN = Style()
@@ -35,11 +36,13 @@ PLAIN = Style()
 
 def command_text(bound: Bound, name: str, engine: str, ids: tuple[int, int], style: Style) -> str:
     """``{results}, %B{id} = "{op}"({operands}, %D{dep}) {attributes} : (types, none) -> (types, none)``."""
-    if bound.family.vendor_text:
+    if bound.family.vendor_text and not style.described:
         return bound.family.vendor_text
     mine, other = ("B", "D") if engine == "tiu" else ("D", "B")
     core = f"C{bound.fields.core}" if style.cores else ""
     own, dependency = f"%{mine}{ids[0]}{core}", f"%{other}{ids[1]}{core}"
+    if style.described:
+        return f"{own} = {bound.family.vendor_text}({dependency})"
     attributes = _attributes(bound.vendor_attributes(style.decompress))
     if not bound.results:
         message = bound.message

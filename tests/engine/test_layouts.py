@@ -5,16 +5,21 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tdb_dap.engine.dtypes import BY_NAME, F16, F32, SI8
+from tdb_dap.engine.bmodel import TensorInfo
+from tdb_dap.engine.dtypes import BY_NAME, F16, F32, SI8, SI16, UI8
 from tdb_dap.engine.geometry import Space
 from tdb_dap.engine.layouts import align, strides_of
-from tdb_dap.engine.memory import Memory
+from tdb_dap.engine.memory import Memory, Region
+from tdb_dap.engine.tensors import Tensor
 from tdb_dap.engine.views import Layout, View
 from tdb_dap.errors import BadAccess
+from tdb_dap.targets.bm1684 import BM1684
 from tdb_dap.targets.bm1684x import BM1684X
 
 GEOMETRY = BM1684X.geometry
 LANE = GEOMETRY.lane_bytes
+PACKING = BM1684.geometry
+PACKED_LANE = PACKING.lane_bytes
 
 
 def view(shape, dtype, layout, address=0, width=0, strides=None, mask=None) -> View:
@@ -87,6 +92,72 @@ def test_byte_ranges_enclose_every_element(v: View) -> None:
     for index in np.ndindex(*v.shape):
         place = byte_of(v, index)
         assert any(start <= place and place + v.dtype.itemsize <= stop for start, stop in ranges)
+
+
+def packed_view(shape, dtype, layout, address=0, strides=None, width=0) -> View:
+    if strides is None:
+        strides = strides_of(PACKING, layout, address, shape, dtype)
+    return View(Space.LOCAL, address, shape, dtype, layout, strides, PACKING, width=width)
+
+
+def byte_of_packed(v: View, index: tuple[int, ...]) -> int:
+    """The formulas for words of 4 bytes that hold x batches, and for weights in units of input channels."""
+    size = v.dtype.itemsize
+    x = 4 // size
+    first, start = divmod(v.address, PACKED_LANE)
+    if v.layout is Layout.CHANNEL_UNITS:
+        oc, ic, kh, kw = index
+        unit, cs, hs, ws = v.strides
+        lane, row = (first + oc) % 64, (first + oc) // 64
+        inner = ic // v.width * unit + kh * hs + kw * ws + ic % v.width
+        return lane * PACKED_LANE + start + size * (row * cs + inner)
+    n, c, h, w = index
+    _, channels, height, width = v.shape
+    if v.layout is Layout.STRIDE_XN:
+        ns, cs, hs, ws = (stride // x for stride in v.strides)
+    else:
+        cs = align(height * width, 32) if v.layout is Layout.ALIGN_XN else height * width
+        ns, hs, ws = -(-(channels + first) // 64) * cs, width, 1
+    lane, row = (first + c) % 64, (first + c) // 64
+    return lane * PACKED_LANE + start + 4 * (n // x * ns + row * cs + h * hs + w * ws) + n % x * size
+
+
+PACKED_CASES = [
+    packed_view((6, 70, 3, 5), SI8, Layout.ALIGN_XN, address=3 * PACKED_LANE + 128),
+    packed_view((5, 9, 4, 4), SI16, Layout.ALIGN_XN, address=60 * PACKED_LANE),
+    packed_view((3, 66, 2, 3), UI8, Layout.COMPACT_XN),
+    packed_view((2, 5, 2, 3), SI16, Layout.COMPACT_XN, address=64),
+    packed_view((9, 3, 2, 4), SI8, Layout.STRIDE_XN, strides=(400, 160, 64, 8)),
+    packed_view((70, 7, 3, 2), SI8, Layout.CHANNEL_UNITS, 5 * PACKED_LANE + 64, (4, 64, 16, 8), width=4),
+    packed_view((4, 5, 3, 3), F32, Layout.CHANNEL_UNITS, 0, (2, 54, 18, 6), width=2),
+]
+
+
+@pytest.mark.parametrize("v", PACKED_CASES, ids=lambda v: f"{v.layout.value}-{v.dtype}-{v.shape}")
+def test_every_packed_element_is_where_the_formula_says(v: View) -> None:
+    memory = Memory(PACKING, 1, [])
+    bits = (np.arange(v.size).reshape(v.shape) % 250 + 1).astype(v.dtype.bits_dtype)
+    memory.write(v, bits)
+    flat, ranges = memory.local().reshape(-1), v.byte_ranges()
+    for index in np.ndindex(*v.shape):
+        place = byte_of_packed(v, index)
+        assert flat[place : place + v.dtype.itemsize].view(v.dtype.bits_dtype)[0] == bits[index], index
+        assert any(start <= place and place + v.dtype.itemsize <= stop for start, stop in ranges), index
+    assert (memory.read(v) == bits).all()
+    assert np.count_nonzero(flat) == np.count_nonzero(bits.view(np.uint8)), "nothing else is written"
+
+
+def test_a_packed_tensor_in_ddr_keeps_four_batches_in_a_word() -> None:
+    info = TensorInfo("x", SI8, (5, 2, 3), 0x100000000, 48, 1.0, 0, memory_mode=2)
+    tensor = Tensor.of(info, PACKING)
+    memory = Memory(PACKING, 1, [Region(0, np.zeros(48, np.uint8), "input")])
+    numbers = np.arange(30).reshape(5, 2, 3)
+    memory.write(tensor.view, tensor.lower(numbers, "test"))
+    stored = memory.global_(0x100000000, 48).reshape(2, 6, 4)
+    assert (stored[0] == numbers[:4].reshape(4, 6).T).all()
+    assert (stored[1, :, 0] == numbers[4].reshape(6)).all()
+    assert (stored[1, :, 1:] == 0).all()
+    assert (memory.read(tensor.view) == numbers).all()
 
 
 def test_masked_lanes_keep_what_they_hold() -> None:

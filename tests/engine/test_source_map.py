@@ -82,3 +82,21 @@ def test_values_hold_what_the_reference_says() -> None:
                 np.testing.assert_allclose(comparison.actual, comparison.expected, rtol=1e-3, atol=1e-5)
                 compared += 1
     assert compared == 8
+
+
+def test_packed_values_hold_what_the_reference_says() -> None:
+    """BM1684 keeps four batches of 8-bit numbers in a word; its tables in L2 are recorded as if they were local."""
+    (case,) = cases("toy_bm1684_int8")
+    debugger = tdb_dap.open(case.path, inputs=case.inputs, reference=case.path / "ref.npz")
+    passed, unknown = set(), set()
+    for record in sorted((r for r in debugger.program.source.records if r.ordinals), key=lambda r: r.last):
+        debugger.travel(record.last + 1)
+        for value in record.results:
+            comparison = debugger.reference.compare(debugger.machine, value)
+            if comparison is not None:
+                assert comparison.verdict == "pass", (value.name, comparison.summary)
+                passed.add(value.layout)
+            if value.view is None:
+                unknown.add(value.layout)
+    assert passed == {"eu_align_xn", "continuous_xn", "eu_align", "continuous"}
+    assert unknown == {"eu_align"}

@@ -37,7 +37,9 @@ def test_every_result_and_memory_equals_the_recorded_one(case: Case) -> None:
     for command, entry in zip(debugger.program.commands, case.trace, strict=True):
         debugger.step()
         assert debugger.ordinal == command.ordinal + 1, debugger.last_stop.text
-        for result, recorded in zip(command.results, entry["out"], strict=True):
+        # The vendor shows no operands of BM1684: there the memories decide.
+        shown = command.results if case.meta["chip"] != "BM1684" else ()
+        for result, recorded in zip(shown, entry["out"], strict=True):
             if "h" in recorded and not entry["sys"] and command.name not in WRONG_VIEWS:
                 numbers = np.ascontiguousarray(debugger.read(result))
                 assert hashlib.sha1(numbers.tobytes()).hexdigest() == recorded["h"], command.asm

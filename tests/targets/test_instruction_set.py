@@ -12,17 +12,23 @@ from tdb_dap.targets.instruction_set import InstructionSet, column
 from tdb_dap.targets.semantics import SEMANTICS
 from tests.samples import cases
 
-CHIPS = ["bm1684x"]
+# Registers that compilers do not use, by chip.
+WITHOUT_FAMILY = {
+    "bm1684": {"mm2_op", "cc_op", "md_sum_op", "lma_op", "decompress_op", "vc_op"},
+    "bm1684x": {"LAR", "sDMA_matrix"},
+}
+# The last bits of this descriptor mean nothing.
+USED_BITS = {"dma_tensor": 706}
 
 
-@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("chip", WITHOUT_FAMILY)
 def test_fields_tile_the_declared_length(chip: str) -> None:
     for instruction in InstructionSet.load(chip).instructions:
         next_bit = 0
         for name, bit, width in instruction.fields:
             assert bit == next_bit, f"{instruction.register}.{name}"
             next_bit += width
-        assert next_bit == instruction.bits, instruction.register
+        assert next_bit == USED_BITS.get(instruction.register, instruction.bits), instruction.register
 
 
 @pytest.mark.parametrize("case", cases(), ids=lambda case: case.name)
@@ -49,10 +55,10 @@ def test_a_column_of_fields_equals_decoding_one_by_one() -> None:
                 assert column(data, offsets, (name, bit, width)).tolist() == expected
 
 
-@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("chip", WITHOUT_FAMILY)
 def test_the_registers_without_a_family_are_known(chip: str) -> None:
     without = {i.register for i in InstructionSet.load(chip).instructions if i.register not in FAMILIES}
-    assert without == {"LAR", "sDMA_matrix"}
+    assert without == WITHOUT_FAMILY[chip]
 
 
 def test_every_semantic_function_belongs_to_a_declared_family() -> None:

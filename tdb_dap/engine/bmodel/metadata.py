@@ -43,7 +43,10 @@ class Span:
 
 @dataclass(frozen=True)
 class TensorInfo:
-    """A tensor at the border of a net or subnet; ``size`` in bytes of device memory, padding included."""
+    """A tensor at the border of a net or subnet; ``size`` in bytes of device memory, padding included.
+
+    ``memory_mode``: batches that share a word of 4 bytes: 0 one, 1 two, 2 four.
+    """
 
     name: str
     dtype: DType
@@ -53,6 +56,11 @@ class TensorInfo:
     scale: float
     zero_point: int
     memory_mode: int
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether several batches share a word of 4 bytes."""
+        return self.memory_mode != 0
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,11 @@
 
 from tdb_dap.targets.families import (
     arithmetic,
+    bm1684_arithmetic,
+    bm1684_dma,
+    bm1684_functions,
+    bm1684_matrix,
+    bm1684_windows,
     compare,
     convolution,
     dma,
@@ -24,6 +29,11 @@ __all__ = [
     "Bound",
     "Family",
     "arithmetic",
+    "bm1684_arithmetic",
+    "bm1684_dma",
+    "bm1684_functions",
+    "bm1684_matrix",
+    "bm1684_windows",
     "compare",
     "convolution",
     "dma",

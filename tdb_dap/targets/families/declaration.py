@@ -24,7 +24,7 @@ import numpy as np
 
 from tdb_dap.engine.dtypes import DType
 from tdb_dap.engine.geometry import Space
-from tdb_dap.engine.layouts import contiguous, strides_of
+from tdb_dap.engine.layouts import contiguous, in_words, strides_of
 from tdb_dap.engine.views import Constant, Layout, Operand, View
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.families.fields import Fields
@@ -124,6 +124,8 @@ class Row:
             return given
         if view.layout is Layout.STRIDE:
             return f.four(self.prefix, "_str")
+        if view.layout is Layout.STRIDE_XN:
+            return in_words(f.four(self.prefix, "_str"), view.dtype)
         if view.layout in (Layout.ALIGN_IC, Layout.MATRIX, Layout.MATRIX2):
             return None
         if view.space is not Space.LOCAL or len(view.shape) != 4:

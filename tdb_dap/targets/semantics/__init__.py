@@ -2,6 +2,11 @@
 
 from tdb_dap.targets.semantics import (
     arithmetic,
+    bm1684_arithmetic,
+    bm1684_dma,
+    bm1684_functions,
+    bm1684_matrix,
+    bm1684_windows,
     compare,
     convolution,
     dma,
@@ -19,6 +24,11 @@ from tdb_dap.targets.semantics.registry import SEMANTICS
 __all__ = [
     "SEMANTICS",
     "arithmetic",
+    "bm1684_arithmetic",
+    "bm1684_dma",
+    "bm1684_functions",
+    "bm1684_matrix",
+    "bm1684_windows",
     "compare",
     "convolution",
     "dma",

@@ -14,23 +14,24 @@ _BLOCK = 1 << 20
 
 
 def interleaved(
-    start: Array,
+    start: Array | None,
     old: Array | None,
     factors: Callable[[], Iterable[tuple[Array, Array]]],
-    shape: tuple[int, int],
+    shape: tuple[int, ...],
     normal: bool,
 ) -> Array:
-    """float32 sum of [start, old if any, products in order] as the chip forms it.
+    """float32 sum of [start if any, old if any, products in order] as the chip forms it.
 
     Element number i goes to accumulator i mod 2; every product and every addition rounds to float32; the result is
-    accumulator 0 + accumulator 1. ``factors``: pairs (a [m, 1], b [1, n]); ``normal``: no sum can be subnormal.
+    accumulator 0 + accumulator 1. ``factors``: pairs (a, b) such as [m, 1] and [1, n]; ``normal``: no sum can be
+    subnormal.
     """
-    accumulators = [np.empty(shape, np.float32), np.zeros(shape, np.float32)]
-    accumulators[0][...] = start
-    position = 1
-    if old is not None:
-        accumulators[1] += old
-        position = 2
+    accumulators = [np.zeros(shape, np.float32), np.zeros(shape, np.float32)]
+    position = 0
+    for first in (start, old):
+        if first is not None:
+            accumulators[position] += first
+            position += 1
     product = np.empty(shape, np.float32)
     for a, b in factors():
         side = accumulators[position & 1]

@@ -58,6 +58,9 @@ class Operation:
     def __getitem__(self, role: str) -> Value:
         return self._values[role]
 
+    def __contains__(self, role: str) -> bool:
+        return role in self._values
+
     def get(self, role: str) -> Value | None:
         return self._values.get(role)
 

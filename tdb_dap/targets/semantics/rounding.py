@@ -42,8 +42,9 @@ def convert(bits: Array, source: DType, target: DType, mode: int, to_infinity: b
 
     float to integer: rounded on the exact value (subnormals are not flushed), saturated, NaN gives 0. float to the
     same float: rounded to a whole number. float32 to f16: magnitudes from 65536 on give infinity in every mode.
-    float32 to bf16: flushed first. NaN becomes its sign with all other bits set. integer to integer: saturated. integer to f16 with ``to_infinity``: magnitudes from
-    65536 on are infinite, else as the mode says. Illegal on the chip: bf16 to f16 and back.
+    float32 to bf16: flushed first. NaN becomes its sign with all other bits set. integer to integer: saturated.
+    integer to f16 with ``to_infinity``: magnitudes from 65536 on are infinite, else as the mode says. Illegal on the
+    chip: bf16 to f16 and back.
     """
     if mode not in _MODES:
         raise NotSimulated(f"round mode {mode} is not defined")

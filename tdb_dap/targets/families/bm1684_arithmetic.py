@@ -1,0 +1,59 @@
+"""Element-wise arithmetic of BM1684."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tdb_dap.targets.families.bm1684_rows import old_words, word_result, words
+from tdb_dap.targets.families.convolution import is_float
+from tdb_dap.targets.families.declaration import family
+from tdb_dap.targets.families.fields import Fields
+
+MUL, MAC, ADD, SUB, MAX, MIN, SHIFT, AND, OR, XOR = range(10)
+DIVIDE, COPY = 12, 19
+
+
+def _has_right(f: Fields) -> bool:
+    return f.sub != COPY
+
+
+def _adds_to_old(f: Fields) -> bool:
+    return bool(f.sub == MAC or f.res_add)
+
+
+def _result_sign(f: Fields) -> int:
+    return 1 if f.sub == SUB else f.opd0_sign or f.opd1_sign
+
+
+def _attributes(f: Fields) -> dict[str, Any]:
+    if is_float(f):
+        return {"res_add": bool(f.res_add)}
+    found: dict[str, Any] = {"right_shift": f.right_shift, "left_shift": f.left_shift}
+    return {"arithmetic": bool(f.shift_typ)} if f.sub == SHIFT else found
+
+
+@family("bm1684.arith", registers=("ar_op",))
+class Arithmetic:
+    """One operation per element of one or two operands; a stride of zero repeats an element.
+
+    mac adds the product to the old result, which is first shifted left; integer results are shifted right.
+    """
+
+    left = words("opd0")
+    right = words("opd1", when=_has_right)
+    old = old_words(when=_adds_to_old)
+    result = word_result(sign=_result_sign)
+    attributes = staticmethod(_attributes)
+    vendor_text = "tensor arithmetic"
+
+
+@family("bm1684.scalar", registers=("md_scalar_op",))
+class ScalarArithmetic:
+    """One operation per element of two aligned operands; ``res_add``: added to the old result."""
+
+    left = words("opd0")
+    right = words("opd1", when=_has_right)
+    old = old_words(when=_adds_to_old)
+    result = word_result(sign=_result_sign)
+    attributes = staticmethod(_attributes)
+    vendor_text = "md scalar"

@@ -1,0 +1,113 @@
+"""BM1684: tables of L2, weights of averages, and forms that are refused instead of guessed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tdb_dap
+from tdb_dap.engine.memory import Memory, Region
+from tdb_dap.errors import BadAccess, NotSimulated
+from tdb_dap.targets.bm1684 import BM1684
+from tdb_dap.targets.semantics.bm1684_windows import average_weight
+from tests.samples import case
+
+LOCAL = 0x8000000
+
+
+@pytest.mark.parametrize(
+    ("address", "word"),
+    [
+        (0x300000 + 4 * 88, 0x42B00000),  # 88.0, the largest number with an exponential
+        (0x300000 + 4 * 89, 0x00000000),
+        (0x300400 + 4 * 1, 0x402DF854),  # e
+        (0x300400 + 4 * (256 - 103), 0x00000001),  # exp(-103), the smallest subnormal
+        (0x300800 + 4 * 23, 0xC2902CB3),  # -104 ln 2
+        (0x300C00 + 4 * 10, 0x32D7322C),  # 1/11!, divided step by step: the exact value ends in b
+        (0x300D00 + 4 * 1, 0xBF000000),  # -1/2
+        (0x300F00 + 4 * 255, 0x437F0000),  # 255.0
+        (0x301300 + 4 * 255, 0xBF800000),  # -1.0
+        (0x301700 + 4 * 2, 0xBE2AAAAB),  # -1/3!
+        (0x303800 - 4, 0x44FFE000),  # 2047.0
+    ],
+)
+@pytest.mark.parametrize("how", ["firmware", "tdb"])
+def test_l2_holds_the_tables_of_the_library(address: int, word: int, how: str) -> None:
+    memory = Memory(BM1684.geometry, 1, [])
+    BM1684.fill_tables(memory, how)
+    assert memory.l2()[address : address + 4].view(np.uint32)[0] == word
+
+
+@pytest.mark.parametrize(
+    ("area", "signed", "weight"),
+    [(1, False, 1), (4, False, 1), (9, False, 57), (6, False, 171), (6, True, 171 - 256), (49, False, 167)],
+)
+def test_averages_multiply_by_a_byte_and_shift(area: int, signed: bool, weight: int) -> None:
+    assert average_weight(area, signed) == weight
+
+
+def instruction(mnemonic: str):
+    return next(i for i in BM1684.instruction_set.instructions if i.mnemonic == mnemonic)
+
+
+def execute(mnemonic: str, **values: int) -> Memory:
+    """One command on memories of zeros."""
+    memory = Memory(BM1684.geometry, 1, [Region(0, np.zeros(64, np.uint8), "activations")])
+    form = instruction(mnemonic)
+    descriptor = form.encode(bytes(form.size), **values)
+    kind = BM1684.instruction_set.instructions.index(form)
+    BM1684.execute(BM1684.describe(kind, descriptor, 0, {}), memory)
+    return memory
+
+
+SHAPE = {"res0_n": 1, "res0_c": 2, "res0_h": 1, "res0_w": 3}
+PLACES = {"opd0_addr": LOCAL, "opd1_addr": LOCAL + 256, "res0_addr": LOCAL + 512, "opd3_addr": LOCAL + 768}
+FLOATS = {"opt_res0_prec": 2, "opt_opd0_prec": 2, "opt_opd1_prec": 2, "opt_opd2_prec": 2}
+WORDS = {"opt_res0_prec": 3, "opt_opd0_prec": 3, "opt_opd1_prec": 3}
+
+
+def test_a_plain_sum_is_computed() -> None:
+    one = 0x3F800000
+    memory = execute("arith.add", **{**SHAPE, **PLACES, **FLOATS, "opt_opd1_const": 1, "opd1_addr": one})
+    assert (memory.local()[:2, 512:524].view(np.float32) == 1).all()
+
+
+@pytest.mark.parametrize(
+    ("mnemonic", "values", "text"),
+    [
+        ("arith.add", {**FLOATS, "opt_winograd": 1}, "winograd = 1"),
+        ("arith.add", {**FLOATS, "opd0_h_shift": 2}, "opd0_h_shift = 2"),
+        ("arith.add", {**FLOATS, "opt_res_add": 1}, "adds to the old result"),
+        ("arith.mul", WORDS, "products of 16-bit integers"),
+        ("arith.shift", {}, "shifts of anything but 16-bit integers"),
+        ("arith.add", {**WORDS, "res0_n": 3, "short_opd0_str": 3}, "packed numbers with a batch stride of zero"),
+        ("arith.divide", WORDS, "division of integers"),
+        ("mdlinear.mac", FLOATS, "a linear function per channel"),
+        ("mdscalar.max", FLOATS, "mdscalar.max is not simulated yet"),
+        ("mm.mul", {"opt_res_add": 1, "opd0_n": 1, "opd0_c": 1, "opd0_w": 4, "opd1_w": 4}, "adds to the old result"),
+        ("lut", {"opt_res0_prec": 2, "opd1_addr": 0, "opd1_h": 8}, "a lookup of ui8 into f32"),
+        ("dma.lrn_shift", {"src_start_addr_l32": LOCAL, "dst_start_addr_l32": LOCAL}, "dma.lrn_shift is not simulated"),
+    ],
+)
+def test_what_nobody_has_seen_is_refused(mnemonic: str, values: dict[str, int], text: str) -> None:
+    base = {} if mnemonic.startswith("dma") else {**SHAPE, **PLACES, "opt_opd0_sign": 1, "opt_opd1_sign": 1}
+    with pytest.raises(NotSimulated, match=text):
+        execute(mnemonic, **{**base, **values})
+
+
+def test_a_table_that_is_not_there_is_not_read_as_zeros() -> None:
+    with pytest.raises(BadAccess, match="L2 has no bytes 3,160,064 to 3,161,087"):
+        execute("lut", **{**SHAPE, **PLACES, **FLOATS, "opd1_addr": 0x303800, "opd1_h": 8})
+
+
+def test_an_instruction_without_a_description_is_named() -> None:
+    with pytest.raises(NotSimulated, match="decompress: the instruction form decompress_op has no description yet"):
+        execute("decompress")
+
+
+def test_operands_are_shown_although_the_vendor_shows_none() -> None:
+    program = tdb_dap.open(case("toy_bm1684_int8").path).program
+    convolution = next(c for c in program.commands if c.name == "conv")
+    assert convolution.operand_roles == ("input", "weight", "bias")
+    assert convolution.tdb_asm == f"%{convolution.token} = convolution neuron(%D{convolution.dep})"
+    assert "weight = %R" in convolution.asm
