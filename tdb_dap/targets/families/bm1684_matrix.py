@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tdb_dap.engine.views import Layout
-from tdb_dap.targets.families.bm1684_rows import any_sign, itemsize
+from tdb_dap.targets.families.bm1684_rows import any_sign
 from tdb_dap.targets.families.convolution import is_float
 from tdb_dap.targets.families.declaration import family, flag, operand, result_
 from tdb_dap.targets.families.fields import Fields
@@ -34,7 +34,7 @@ class MatrixMultiply:
         lambda f: (rows(f), columns(f)),
         Layout.MATRIX,
         width="res0_w",
-        sign=lambda f: itemsize(f, "res0") > 1,
+        sign=lambda f: f.opd0_sign or f.opd1_sign,
         constant=False,
         hidden=True,
         when=flag("res_add"),

@@ -42,8 +42,8 @@ def words(prefix: str, shape: Shape = RESULT_SHAPE, **details: Any) -> Row:
 
 
 def old_words(**details: Any) -> Row:
-    """What the result holds before the command. 8-bit numbers count as unsigned, wider ones as signed."""
-    return words("res0", sign=lambda f: itemsize(f, "res0") > 1, constant=False, hidden=True, **details)
+    """What the result holds before the command: signed if one of the first two operands is."""
+    return words("res0", sign=lambda f: f.opd0_sign or f.opd1_sign, constant=False, hidden=True, **details)
 
 
 def word_result(**details: Any) -> Row:

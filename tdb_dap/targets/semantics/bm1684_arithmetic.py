@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tdb_dap.engine.dtypes import F32, Array
+from tdb_dap.engine.dtypes import F32, SI16, UI16, Array
 from tdb_dap.targets.families import bm1684_arithmetic as op
 from tdb_dap.targets.semantics import float32
 from tdb_dap.targets.semantics.bm1684_common import refuse, refuse_repeated_batch, shifted, tiu
@@ -25,7 +25,8 @@ def copy(x: Operation) -> Array:
 def calculate(x: Operation) -> Array:
     """float32: one operation, see ``floats``; mac: old + round(left * right).
 
-    8- and 16-bit integers: exact, then shifted right half up and saturated; mac adds the old result, shifted left.
+    8- and 16-bit integers: exact, then shifted right half up and saturated; mac adds the old result, shifted left, to
+    the product. Maximum and minimum are wrapped into narrower results.
     """
     refuse(x.fields.res_add, "tensor arithmetic that adds to the old result")
     if x["left"].dtype is not F32:
@@ -81,6 +82,7 @@ def _integers(x: Operation) -> Array:
     refuse(left.dtype.itemsize != right.dtype.itemsize, f"{left.dtype} and {right.dtype} in one operation")
     refuse(max(left.dtype.itemsize, x.dtype.itemsize) > 2, "arithmetic of 32-bit integers")
     refuse(f.sub in (op.MUL, op.MAC) and left.dtype.itemsize > 1, "products of 16-bit integers")
+    refuse(f.sub == op.MAC and x.dtype.itemsize == 1, "mac into 8 bits")
     refuse(f.sub not in (op.MUL, op.MAC) and f.right_shift, "a right shift of anything but products")
     a, b = left.numbers.astype(np.int64), right.numbers.astype(np.int64)
     if f.sub in (op.MUL, op.MAC):
@@ -91,21 +93,23 @@ def _integers(x: Operation) -> Array:
     if f.sub == op.SUB:
         return shifted(x, a - b)
     refuse(f.sub == op.DIVIDE, "division of integers")
-    return shifted(x, np.maximum(a, b) if f.sub == op.MAX else np.minimum(a, b))
+    return x.dtype.encode(np.maximum(a, b) if f.sub == op.MAX else np.minimum(a, b))
 
 
 @tiu("bm1684.arith", op.SHIFT)
 def shift_words(x: Operation) -> Array:
-    """left shifted by right: positive to the left, wrapped; negative to the right, truncated, with or without sign."""
+    """left shifted by right: positive to the left, wrapped; negative to the right, truncated.
+
+    ``arithmetic`` alone decides whether the sign is drawn in; that of the operand does not matter.
+    """
     f, left = x.fields, x["left"]
     _refuse_repeated(x)
     refuse(left.dtype.itemsize != 2 or x.dtype.itemsize != 2, "shifts of anything but 16-bit integers")
     refuse(f.right_shift or f.res_add, "a shift with a further shift or sum")
     amount = x["right"].numbers.astype(np.int64)
-    numbers = left.numbers.astype(np.int64)
-    unsigned = left.bits.astype(np.int64)
-    right = (numbers if f.shift_typ else unsigned) >> np.maximum(-amount, 0)
-    return x.dtype.encode(np.where(amount >= 0, numbers << np.maximum(amount, 0), right))
+    numbers = (SI16 if f.shift_typ else UI16).decode(left.bits).astype(np.int64)
+    shifted_right = numbers >> np.maximum(-amount, 0)
+    return x.dtype.encode(np.where(amount >= 0, numbers << np.maximum(amount, 0), shifted_right))
 
 
 @tiu("bm1684.arith", op.AND, op.OR, op.XOR)
