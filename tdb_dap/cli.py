@@ -18,6 +18,7 @@ COMMANDS = {
     "dis": "the commands of a model as text",
     "run": "simulate a model and write its outputs",
     "debug": "debug a model in the terminal",
+    "targets": "the chips known and a self-check of each",
     "demo": "debug the bundled sample; needs nothing else",
 }
 """Name -> one line of help; the module of the same name has ``arguments(parser)`` and ``run(arguments)``."""

@@ -31,4 +31,13 @@ BM1684 = Chip(
     dependency_fields=("cmd_id_gdma", "eng0_sync_id"),
     vendor_style=Style(cores=False, described=True),
     end_commands=(),
+    known_problems=(
+        "tiu mnemonic arith.cmp stands for 2 operations",
+        "tiu mnemonic arith.cmp_select stands for 2 operations",
+        "tiu mnemonic arith.select stands for 2 operations",
+        "tiu mnemonic arith.square_diff stands for 2 operations",
+        "tiu mnemonic arith.square_sum stands for 2 operations",
+        "tiu mnemonic conv stands for 2 operations",
+        "tiu mnemonic lut stands for 2 operations",
+    ),
 )

@@ -34,4 +34,5 @@ BM1684X2 = Chip(
     ),
     rules=None,
     static_tables=(),
+    known_problems=("dma mnemonic reserved stands for 3 operations",),
 )

@@ -32,7 +32,7 @@ class Chip:
     ``id_fields``: where a command's own id may be (none: its position in the stream, from 1); ``dependency_fields``:
     the same for the id it waits for; ``dependency_mask``: bits of the dependency that count; ``message_engines``:
     engines of a core that a barrier counts; ``end_commands``: (engine, type, sub type) of the commands that end a
-    stream.
+    stream; ``known_problems``: contradictions of the table that are the maker's own (see ``self_check``).
     """
 
     name: str
@@ -48,6 +48,7 @@ class Chip:
     message_engines: int = 2
     vendor_style: Style = PLAIN
     end_commands: tuple[tuple[str, int, int], ...] = (("tiu", 15, 31), ("dma", 6, 0))
+    known_problems: tuple[str, ...] = ()
 
     @cached_property
     def instruction_set(self) -> InstructionSet:

@@ -32,6 +32,10 @@ CV184X = Chip(
     ),
     rules=None,
     static_tables=(),
+    known_problems=(
+        "DMA_gather lists 800 bits and declares 768",
+        "DMA_scatter lists 800 bits and declares 768",
+    ),
 )
 
-SGTPUV8 = replace(CV184X, name="SGTPUV8", table="sgtpuv8")
+SGTPUV8 = replace(CV184X, name="SGTPUV8", table="sgtpuv8", known_problems=())

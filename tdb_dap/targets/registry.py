@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from tdb_dap.engine.target import Target
 from tdb_dap.errors import BadInput
+from tdb_dap.targets.chip import Chip
 
 
-def target_for(chip: str, file: str) -> Target:
-    """The target of a chip name; BadInput names ``file`` and the chips that are known."""
+def chips() -> dict[str, Chip]:
+    """Every chip by name; a chip that is sold under two names stands under both."""
     from tdb_dap.targets.bm1684 import BM1684
     from tdb_dap.targets.bm1684x import BM1684X
     from tdb_dap.targets.bm1684x2 import BM1684X2
@@ -16,9 +16,13 @@ def target_for(chip: str, file: str) -> Target:
     from tdb_dap.targets.cv184x import CV184X, SGTPUV8
     from tdb_dap.targets.sg2380 import SG2380
 
-    chips = (BM1684, BM1684X, BM1684X2, BM1688, BM1690, BM1690E, CV184X, SG2380, SGTPUV8)
-    known: dict[str, Target] = {target.name: target for target in chips}
-    known["CV186X"] = BM1688
+    known = (BM1684, BM1684X, BM1684X2, BM1688, BM1690, BM1690E, CV184X, SG2380, SGTPUV8)
+    return {**{chip.name: chip for chip in known}, "CV186X": BM1688}
+
+
+def target_for(chip: str, file: str) -> Chip:
+    """The target of a chip name; BadInput names ``file`` and the chips that are known."""
+    known = chips()
     if chip not in known:
         raise BadInput(
             f"{file}: the model is for the chip {chip[:24] or '(none)'!r}, which is not supported yet; "

@@ -50,9 +50,11 @@ def instruction(mnemonic: str):
     return next(i for i in BM1684.instruction_set.instructions if i.mnemonic == mnemonic)
 
 
-def execute(mnemonic: str, **values: int) -> Memory:
-    """One command on memories of zeros."""
+def execute(mnemonic: str, words: dict[int, int] | None = None, **values: int) -> Memory:
+    """One command on memories of zeros, but for ``words`` of 16 bits at offsets in lane 0."""
     memory = Memory(BM1684.geometry, 1, [Region(0, np.zeros(64, np.uint8), "activations")])
+    for offset, word in (words or {}).items():
+        memory.local()[0, offset : offset + 2] = np.array([word], np.uint16).view(np.uint8)
     form = instruction(mnemonic)
     descriptor = form.encode(bytes(form.size), **values)
     kind = BM1684.instruction_set.instructions.index(form)
@@ -72,6 +74,24 @@ def test_a_plain_sum_is_computed() -> None:
     assert (memory.local()[:2, 512:524].view(np.float32) == 1).all()
 
 
+def word(memory: Memory, offset: int) -> int:
+    return int(memory.local()[0, offset : offset + 2].view(np.uint16)[0])
+
+
+@pytest.mark.parametrize(("signed", "expected"), [(0, 5000), (1, 62344)])
+def test_mac_takes_the_old_result_for_signed_if_an_operand_is(signed: int, expected: int) -> None:
+    """Recorded: 0 * 0 + 40000, shifted right by 3."""
+    form = {"opt_res0_prec": 3, "opt_right_shift": 3, "opt_opd1_sign": signed}
+    assert word(execute("arith.mac", {512: 40000}, **{**SHAPE, **PLACES, **form}), 512) == expected
+
+
+@pytest.mark.parametrize(("arithmetic", "expected"), [(1, 0xFC15), (0, 0x1C15)])
+def test_a_shift_draws_in_the_sign_whatever_the_operand_says(arithmetic: int, expected: int) -> None:
+    """Recorded: 0xe0ad, called unsigned, shifted right by 3."""
+    form = {**WORDS, "opt_opd1_sign": 1, "opt_opd1_const": 1, "opd1_addr": 0xFFFD, "opt_shift_typ": arithmetic}
+    assert word(execute("arith.shift", {0: 0xE0AD}, **{**SHAPE, **PLACES, **form}), 512) == expected
+
+
 @pytest.mark.parametrize(
     ("mnemonic", "values", "text"),
     [
@@ -82,6 +102,8 @@ def test_a_plain_sum_is_computed() -> None:
         ("arith.shift", {}, "shifts of anything but 16-bit integers"),
         ("arith.add", {**WORDS, "res0_n": 3, "short_opd0_str": 3}, "packed numbers with a batch stride of zero"),
         ("arith.divide", WORDS, "division of integers"),
+        ("arith.mac", {}, "mac into 8 bits"),
+        ("arith.max", {**WORDS, "opt_res0_prec": 0}, "the maximum or minimum of si16 as si8"),
         ("mdlinear.mac", FLOATS, "a linear function per channel"),
         ("mdscalar.max", FLOATS, "mdscalar.max is not simulated yet"),
         ("mm.mul", {"opt_res_add": 1, "opd0_n": 1, "opd0_c": 1, "opd0_w": 4, "opd1_w": 4}, "adds to the old result"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,26 +11,28 @@ from tdb_dap.errors import BadInput
 from tdb_dap.opening import open_program
 from tdb_dap.targets.families import FAMILIES
 from tdb_dap.targets.instruction_set import InstructionSet, column
+from tdb_dap.targets.registry import chips
+from tdb_dap.targets.self_check import check
 from tdb_dap.targets.semantics import SEMANTICS
 from tests.samples import cases
 
-# Registers that compilers do not use, by chip.
-WITHOUT_FAMILY = {
-    "bm1684": {"mm2_op", "cc_op", "md_sum_op", "lma_op", "decompress_op", "vc_op"},
-    "bm1684x": {"LAR", "sDMA_matrix"},
-}
-# The last bits of this descriptor mean nothing.
-USED_BITS = {"dma_tensor": 706}
+
+@pytest.mark.parametrize("name", chips())
+def test_the_table_contradicts_itself_only_where_the_makers_does(name: str) -> None:
+    chip = chips()[name]
+    assert check(chip).problems == chip.known_problems
 
 
-@pytest.mark.parametrize("chip", WITHOUT_FAMILY)
-def test_fields_tile_the_declared_length(chip: str) -> None:
-    for instruction in InstructionSet.load(chip).instructions:
-        next_bit = 0
-        for name, bit, width in instruction.fields:
-            assert bit == next_bit, f"{instruction.register}.{name}"
-            next_bit += width
-        assert next_bit == USED_BITS.get(instruction.register, instruction.bits), instruction.register
+def test_the_check_sees_overlaps_and_ambiguous_mnemonics() -> None:
+    broken = replace(chips()["BM1684X"], name="BROKEN")
+    instructions = broken.instruction_set.instructions
+    place = next(n for n, i in enumerate(instructions) if i.register == "DMA_cw_transpose")
+    fields = instructions[place].fields
+    overlapping = (*fields[:3], ("extra", 2, 4), *fields[3:])
+    instructions[place] = replace(instructions[place], fields=overlapping, mnemonic="dma.tensor")
+    found = check(broken).problems
+    assert any("extra starts at bit 2" in problem for problem in found)
+    assert any("dma.tensor stands for 2 operations" in problem for problem in found)
 
 
 @pytest.mark.parametrize("case", cases(), ids=lambda case: case.name)
@@ -55,10 +59,17 @@ def test_a_column_of_fields_equals_decoding_one_by_one() -> None:
                 assert column(data, offsets, (name, bit, width)).tolist() == expected
 
 
-@pytest.mark.parametrize("chip", WITHOUT_FAMILY)
-def test_the_registers_without_a_family_are_known(chip: str) -> None:
-    without = {i.register for i in InstructionSet.load(chip).instructions if i.register not in FAMILIES}
-    assert without == WITHOUT_FAMILY[chip]
+# Registers that no compiled model has used.
+@pytest.mark.parametrize(
+    ("name", "registers"),
+    [
+        ("BM1684", ("cc_op", "decompress_op", "lma_op", "md_sum_op", "mm2_op", "vc_op")),
+        ("BM1684X", ("LAR", "sDMA_matrix")),
+        ("BM1688", ()),
+    ],
+)
+def test_the_registers_without_a_family_are_known(name: str, registers: tuple[str, ...]) -> None:
+    assert check(chips()[name]).undescribed == registers
 
 
 def test_every_semantic_function_belongs_to_a_declared_family() -> None:

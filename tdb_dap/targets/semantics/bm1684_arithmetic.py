@@ -26,7 +26,7 @@ def calculate(x: Operation) -> Array:
     """float32: one operation, see ``floats``; mac: old + round(left * right).
 
     8- and 16-bit integers: exact, then shifted right half up and saturated; mac adds the old result, shifted left, to
-    the product. Maximum and minimum are wrapped into narrower results.
+    the product.
     """
     refuse(x.fields.res_add, "tensor arithmetic that adds to the old result")
     if x["left"].dtype is not F32:
@@ -93,6 +93,7 @@ def _integers(x: Operation) -> Array:
     if f.sub == op.SUB:
         return shifted(x, a - b)
     refuse(f.sub == op.DIVIDE, "division of integers")
+    refuse(left.dtype.itemsize != x.dtype.itemsize, f"the maximum or minimum of {left.dtype} as {x.dtype}")
     return x.dtype.encode(np.maximum(a, b) if f.sub == op.MAX else np.minimum(a, b))
 
 

@@ -1,0 +1,67 @@
+"""What can be proven about a chip's page and its instruction table without a model."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from tdb_dap.targets.chip import Chip
+from tdb_dap.targets.families import FAMILIES
+from tdb_dap.targets.instruction_set import Instruction
+from tdb_dap.targets.semantics import SEMANTICS
+
+
+@dataclass(frozen=True)
+class Report:
+    """``problems``: contradictions in the table; ``undescribed``: registers whose operands nobody has declared;
+
+    ``simulated``: instruction forms that have a semantic function, of ``forms`` that have operands.
+    """
+
+    problems: tuple[str, ...]
+    undescribed: tuple[str, ...]
+    forms: int
+    simulated: int
+
+
+def check(chip: Chip) -> Report:
+    """Fields side by side without gap or overlap, lengths as declared, heads told apart, mnemonics unique."""
+    instructions = chip.instruction_set.instructions
+    problems = [problem for instruction in _registers(instructions) for problem in _layout(instruction)]
+    problems += _repeated(instructions)
+    described = [i for i in instructions if i.register in FAMILIES and FAMILIES[i.register].results]
+    known = [i for i in described if (FAMILIES[i.register].name, i.sub) in SEMANTICS]
+    return Report(
+        tuple(problems),
+        tuple(sorted({i.register for i in instructions if i.register not in FAMILIES})),
+        len(described),
+        len(known) if chip.rules is not None else 0,
+    )
+
+
+def _registers(instructions: list[Instruction]) -> list[Instruction]:
+    """One instruction per register layout."""
+    return list({instruction.register: instruction for instruction in instructions}.values())
+
+
+def _layout(instruction: Instruction) -> list[str]:
+    found: list[str] = []
+    next_bit = 0
+    for name, bit, width in instruction.fields:
+        if bit != next_bit:
+            found.append(f"{instruction.register}.{name} starts at bit {bit} instead of {next_bit}")
+        next_bit = bit + width
+    if next_bit > instruction.bits:
+        found.append(f"{instruction.register} lists {next_bit} bits and declares {instruction.bits}")
+    return found
+
+
+def _repeated(instructions: list[Instruction]) -> list[str]:
+    """A mnemonic may stand for a long and a short form, not for two operations."""
+    pairs = {(i.engine, i.mnemonic, i.kind, i.sub) for i in instructions}
+    counts = Counter((engine, mnemonic) for engine, mnemonic, _, _ in pairs)
+    return [
+        f"{engine} mnemonic {mnemonic} stands for {count} operations"
+        for (engine, mnemonic), count in sorted(counts.items())
+        if count > 1
+    ]
