@@ -142,6 +142,8 @@ class InstructionSet:
         mask, get = lookup.mask, lookup.table.get
         sizes = [instruction.size for instruction in self.instructions]
         data = stream.tobytes()
+        if count * min(sizes) > len(data):
+            raise BadInput(f"{what}: announces {count:,} commands in {len(data):,} bytes; copy or compile it again")
         offsets, kinds = np.empty(count, np.int64), np.empty(count, np.int32)
         offset = 0
         for i in range(count):

@@ -67,6 +67,7 @@ def check_metadata(folder: Path, edits: list[tuple[int, int]]) -> None:
 @given(EDITS)
 @example([(64 + i, 0xFF) for i in range(8)])
 @example([(12, 0xFF), (19, 0xFF)])
+@example([(910, 86)])
 def test_damaged_metadata(tmp_path: Path, edits: list[tuple[int, int]]) -> None:
     check_metadata(tmp_path, edits)
 

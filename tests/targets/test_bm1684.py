@@ -65,6 +65,12 @@ def execute(mnemonic: str, words: dict[int, int] | None = None, **values: int) -
 SHAPE = {"res0_n": 1, "res0_c": 2, "res0_h": 1, "res0_w": 3}
 PLACES = {"opd0_addr": LOCAL, "opd1_addr": LOCAL + 256, "res0_addr": LOCAL + 512, "opd3_addr": LOCAL + 768}
 FLOATS = {"opt_res0_prec": 2, "opt_opd0_prec": 2, "opt_opd1_prec": 2, "opt_opd2_prec": 2}
+MOVE = {
+    "src_start_addr_l32": LOCAL,
+    "dst_start_addr_l32": LOCAL + 256,
+    "localmem_mask_l32": 0xFFFFFFFF,
+    "localmem_mask_h32": 0xFFFFFFFF,
+}
 WORDS = {"opt_res0_prec": 3, "opt_opd0_prec": 3, "opt_opd1_prec": 3}
 
 
@@ -108,11 +114,13 @@ def test_a_shift_draws_in_the_sign_whatever_the_operand_says(arithmetic: int, ex
         ("mdscalar.max", FLOATS, "mdscalar.max is not simulated yet"),
         ("mm.mul", {"opt_res_add": 1, "opd0_n": 1, "opd0_c": 1, "opd0_w": 4, "opd1_w": 4}, "adds to the old result"),
         ("lut", {"opt_res0_prec": 2, "opd1_addr": 0, "opd1_h": 8}, "a lookup of ui8 into f32"),
-        ("dma.lrn_shift", {"src_start_addr_l32": LOCAL, "dst_start_addr_l32": LOCAL}, "dma.lrn_shift is not simulated"),
+        ("dma.cw_trans", {"src_nsize": 2, "src_hsize": 1}, "a swap of channels and columns but of one row"),
+        ("dma", {"localmem_mask_l32": 1}, "a move that leaves out lanes"),
+        ("dma.lrn_shift", {}, "dma.lrn_shift is not simulated"),
     ],
 )
 def test_what_nobody_has_seen_is_refused(mnemonic: str, values: dict[str, int], text: str) -> None:
-    base = {} if mnemonic.startswith("dma") else {**SHAPE, **PLACES, "opt_opd0_sign": 1, "opt_opd1_sign": 1}
+    base = MOVE if mnemonic.startswith("dma") else {**SHAPE, **PLACES, "opt_opd0_sign": 1, "opt_opd1_sign": 1}
     with pytest.raises(NotSimulated, match=text):
         execute(mnemonic, **{**base, **values})
 

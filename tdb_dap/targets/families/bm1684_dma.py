@@ -43,6 +43,11 @@ def is_between_memories(f: Fields) -> bool:
     return _is_local(f, "src") != _is_local(f, "dst")
 
 
+def is_within_local(f: Fields) -> bool:
+    """From local memory to local memory."""
+    return _is_local(f, "src") and _is_local(f, "dst")
+
+
 def _matrix_shape(f: Fields, side: str) -> tuple[int, ...]:
     """Rows and columns; the side in DDR gives them, the local side is transposed if the command says so."""
     _, _, height, width = f.four("dst" if _is_local(f, "src") else "src", "size")

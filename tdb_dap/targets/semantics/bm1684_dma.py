@@ -20,4 +20,7 @@ def move(x: Operation) -> Array:
     if op.is_matrix(f):
         refuse(f.sub not in (op.COPY, op.TRANSPOSE) or not op.is_between_memories(f), "this move of a matrix")
         return dma.matrix(x)
+    if f.sub == op.SWAP:
+        single = f.src_nsize == f.src_hsize == 1
+        refuse(not single or not op.is_within_local(f), "a swap of channels and columns but of one row in local memory")
     return {op.COPY: dma.copy, op.TRANSPOSE: dma.transpose, op.CONSTANT: dma.copy, op.SWAP: dma.swap}[f.sub](x)
