@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tdb_dap.engine.dtypes import BF16, F16, F32
-from tdb_dap.targets.semantics import float32
+from tdb_dap.targets.semantics import dot, float32
 from tdb_dap.targets.semantics.dot import grouped, interleaved
 
 # Random words, with many near the edge of the normal range.
@@ -131,3 +131,16 @@ def test_nans_come_out_the_same_on_every_machine() -> None:
     assert product[0, 1] == 0x7FC00001
     assert product[3, 1] == 0xFFC12345
     assert difference[2, 2] == 0xFFC00000
+
+
+@pytest.mark.parametrize("scale", [1.0, 2.0**-60, 2.0**60])
+def test_the_narrow_and_the_wide_group_sum_agree(scale: float) -> None:
+    """Products that float32 holds are summed in it: the same bits as in float64."""
+    random = np.random.default_rng(11)
+    left = random.standard_normal((32, 5)).astype(np.float16).astype(np.float32)
+    right = (random.standard_normal((32, 7)).astype(np.float16) * np.float32(scale)).astype(np.float32)
+    left[3] = right[:, 2] = 0
+    narrow = dot._narrow_block(left[:, :, None], right[:, None, :])
+    wide = dot._wide_block(left.astype(np.float64)[:, :, None], right.astype(np.float64)[:, None, :])
+    np.testing.assert_array_equal(narrow.view(np.uint32), wide.view(np.uint32))
+    np.testing.assert_array_equal(grouped(left, right).view(np.uint32), wide.view(np.uint32))

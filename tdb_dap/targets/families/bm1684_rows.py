@@ -1,7 +1,8 @@
 """Operands of BM1684: how its storage codes and number formats become layouts.
 
 Addresses are absolute. Strides count words of 4 bytes: a word holds one number of 32 bits, two batches of 16-bit or
-four of 8-bit numbers. Storage 0: rows of a lane aligned, 1: compact, 2: one number per channel, 3: strides given.
+four of 8-bit numbers. Storage 0: rows of a lane aligned, 3: strides given; what the other codes mean for tensors is
+not known (biases and depthwise kernels are stored without gaps whatever theirs says).
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.families.declaration import RESULT_SHAPE, Row, Shape, operand, result_
 from tdb_dap.targets.families.fields import Fields
 
-_PLAIN = {0: Layout.ALIGN_EU, 1: Layout.COMPACT, 2: Layout.PER_CHANNEL, 3: Layout.STRIDE}
-_PACKED = {0: Layout.ALIGN_XN, 1: Layout.COMPACT_XN, 3: Layout.STRIDE_XN}
+_PLAIN = {0: Layout.ALIGN_EU, 3: Layout.STRIDE}
+_PACKED = {0: Layout.ALIGN_XN, 3: Layout.STRIDE_XN}
 
 
 def itemsize(f: Fields, prefix: str) -> int:
@@ -30,7 +31,7 @@ def storage(prefix: str) -> Callable[[Fields], Layout]:
         code = f.number(f"{prefix}_str")
         found = (_PLAIN if itemsize(f, prefix) == 4 else _PACKED).get(code)
         if found is None:
-            raise NotSimulated(f"storage code {code} is not known for numbers of {itemsize(f, prefix)} bytes")
+            raise NotSimulated(f"operands of storage code {code} are not known")
         return found
 
     return layout

@@ -14,10 +14,11 @@ from tdb_dap.targets.semantics.registry import Operation
 
 @tiu("bm1684.lut", op.LOOKUP)
 def look_up(x: Operation) -> Array:
-    """table[index mod size], 32-bit words."""
+    """table[index mod 256], 32-bit words."""
     index, table = x["index"], x["table"].bits
+    refuse(table.size != 256, f"a lookup in a table of {table.size} words")
     refuse(index.dtype.itemsize != 4 or x.dtype.itemsize != 4, f"a lookup of {index.dtype} into {x.dtype}")
-    return table[index.bits & np.uint32(table.size - 1)]
+    return table[index.bits & np.uint32(255)]
 
 
 @tiu("bm1684.sfu", op.TAYLOR)

@@ -9,8 +9,8 @@ import numpy as np
 from tdb_dap.engine.dtypes import Array
 from tdb_dap.targets.semantics.float32 import add, flush, multiply
 
-# Products held at once while a group is summed: bounds the temporary array to 8 MiB of float64.
-_BLOCK = 1 << 20
+# Products held at once while a group is summed: as many as the processor's cache holds.
+_BLOCK = 1 << 17
 
 
 def interleaved(
@@ -57,29 +57,58 @@ def grouped(left: Array, right: Array, nan_wins: bool = False) -> Array:
     """
     m, n = left.shape[1], right.shape[1]
     result = np.empty((m, n), np.float32)
-    wide = left.astype(np.float64)
+    finite = bool(np.isfinite(left).all() and np.isfinite(right).all())
+    narrow = finite and _fits_float32(left, right)
+    block, real = (_narrow_block, np.float32) if narrow else (_wide_block, np.float64)
+    first_factor = left.astype(real)[:, :, None]
+    second_factor = right.astype(real)[:, None, :]
     step = max(1, _BLOCK // max(1, left.shape[0] * m))
     for first in range(0, n, step):
-        block = right[:, first : first + step]
-        result[:, first : first + step] = _group_block(wide, block.astype(np.float64))
-    if not (np.isfinite(left).all() and np.isfinite(right).all() and _products_finite(left, right)):
+        result[:, first : first + step] = block(first_factor, second_factor[:, :, first : first + step])
+    if not (finite and _products_finite(left, right)):
         return _with_specials(left, right, result, nan_wins)
     return result
 
 
-def _group_block(left: Array, right: Array) -> Array:
-    products = left[:, :, None] * right[:, None, :]
+def _fits_float32(left: Array, right: Array) -> bool:
+    """Whether float32 holds every product exactly, with room to scale it by 2^24.
+
+    Numbers of 16 bits have at most 11 significant bits, so only the exponents matter.
+    """
+    sizes = [np.abs(left[left != 0]), np.abs(right[right != 0])]
+    if not (sizes[0].size and sizes[1].size):
+        return True
+    smallest, largest = (float(pick(sizes[0])) * float(pick(sizes[1])) for pick in (np.min, np.max))
+    return smallest > 2.0**-90 and largest < 2.0**90
+
+
+def _narrow_block(left: Array, right: Array) -> Array:
+    """As ``_wide_block`` where float32 suffices: half the memory, twice the numbers at once."""
+    products = np.multiply(left, right)
+    largest = np.abs(products).max(0).view(np.int32) >> 23
+    # Multiples of 2^(e - 24), held as whole numbers. Where all products are zero any scale will do.
+    scale = ((2 * 127 - np.maximum(largest, 64) + 24) << 23).view(np.float32)
+    np.multiply(products, scale, out=products)
+    np.trunc(products, out=products)
+    # Sums of 64 numbers of 25 bits need more than float32 holds.
+    total = products.sum(0, dtype=np.float64)
+    return np.where(largest == 0, 0.0, np.ldexp(total, largest - 127 - 24)).astype(np.float32)
+
+
+def _wide_block(left: Array, right: Array) -> Array:
+    products = np.multiply(left, right)
     size = np.abs(products)
     small = size < 2.0**-126
     if small.any():
-        products = np.where(small, 0.0, products)
-        size = np.abs(products)
+        products[small] = 0.0
+        size[small] = 0.0
     largest = (size.max(0).view(np.int64) >> 52) & 0x7FF
-    # Multiples of 2^(e - 24), held as whole numbers; exponents stay far inside the range of float64.
+    # Exponents stay far inside the range of float64.
     scale = ((2 * 1023 - largest + 24) << 52).view(np.float64)
-    total = np.trunc(products * scale).sum(0)
+    np.multiply(products, scale, out=products)
+    np.trunc(products, out=products)
     unit = ((largest - 24) << 52).view(np.float64)
-    return flush(np.where(largest == 0, 0.0, total * unit).astype(np.float32))
+    return flush(np.where(largest == 0, 0.0, products.sum(0) * unit).astype(np.float32))
 
 
 def _products_finite(left: Array, right: Array) -> bool:
