@@ -137,11 +137,15 @@ class Command:
 
     @cached_property
     def tdb_asm(self) -> str:
-        """The line as the vendor's disassembler prints it."""
+        """The line as the vendor's disassembler prints it; of forms that have no description only name and ids."""
         if not self.has_descriptor:
             return self._commands.stand_in(self)[1]
         listed = int(self._commands.columns.listed[self.ordinal])
-        return self._commands.target.vendor_text(self.description, self.engine, (self.id, listed))
+        try:
+            return self._commands.target.vendor_text(self.description, self.engine, (self.id, listed))
+        except NotSimulated:
+            other = "D" if self.engine == "tiu" else "B"
+            return f'%{self.token} = "{self.name}"(%{other}{listed})'
 
     @property
     def mlir_lines(self) -> tuple[int, ...]:

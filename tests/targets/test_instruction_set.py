@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import lzma
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+import tdb_dap
 from tdb_dap.errors import BadInput
 from tdb_dap.opening import open_program
 from tdb_dap.targets.families import FAMILIES
@@ -14,7 +16,7 @@ from tdb_dap.targets.instruction_set import InstructionSet, column
 from tdb_dap.targets.registry import chips
 from tdb_dap.targets.self_check import check
 from tdb_dap.targets.semantics import SEMANTICS
-from tests.samples import cases
+from tests.samples import SAMPLE, cases
 
 
 @pytest.mark.parametrize("name", chips())
@@ -90,3 +92,28 @@ def test_a_stream_that_ends_early_says_how_far_it_got() -> None:
     stream = np.frombuffer(first.descriptor, np.uint8)
     with pytest.raises(BadInput, match="ends at byte 96 after 1 of 2 commands"):
         InstructionSet.load("bm1684x").split("dma", stream, 2, "toy")
+
+
+def test_a_form_without_description_is_listed_and_refused(tmp_path) -> None:
+    """Four LAR commands in place of the first convolution: the listing names them, nothing runs them."""
+    model = bytearray(lzma.decompress((SAMPLE / "compilation.bmodel.xz").read_bytes()))
+    program = open_program(SAMPLE)
+    group = program.stage.subnets[0].groups[0][0]
+    first = next(c for c in program.commands if c.engine == "tiu")
+    lar = next(i for i in program.target.instruction_set.instructions if i.register == "LAR" and i.sub == 3)
+    # Bit 0 is the form's mark of being short.
+    descriptor = lar.encode(b"\x01" + bytes(15), tsk_typ=lar.kind, tsk_eu_typ=lar.sub)
+    start = 64 + int.from_bytes(model[8:12], "little") + int(program.commands.columns.offset[first.ordinal])
+    model[start : start + 64] = descriptor * 4
+    counts, more = (np.array([n, group.dma_count], np.uint32).tobytes() for n in (group.tiu_count, group.tiu_count + 3))
+    assert counts in model
+    model = model.replace(counts, more)
+    (tmp_path / "lar.bmodel").write_bytes(model)
+
+    debugger = tdb_dap.open(tmp_path / "lar.bmodel")
+    command = next(c for c in debugger.program.commands if c.engine == "tiu")
+    assert "lar.3 (operands not known)" in command.asm
+    assert command.tdb_asm == '%B1 = "lar.3"(%D0)'
+    stop = debugger.run()
+    assert stop.ordinal == command.ordinal
+    assert f"command {command.ordinal} (lar.3)" in stop.text

@@ -9,7 +9,7 @@ from tdb_dap.engine.dtypes import DType
 from tdb_dap.engine.geometry import Space
 from tdb_dap.engine.layouts import contiguous, strides_of
 from tdb_dap.engine.views import Layout, Operand, View
-from tdb_dap.targets.families.declaration import Row, VendorView, family, operand, result_
+from tdb_dap.targets.families.declaration import Row, Shape, VendorView, family, operand, result_
 from tdb_dap.targets.families.fields import Fields
 
 COPY, TRANSPOSE, COLLECT, BROADCAST, DISTRIBUTE, BANK_COPY, BANK_BROADCAST = 0, 1, 2, 3, 4, 5, 6
@@ -46,18 +46,27 @@ def default_strides(f: Fields, space: Space, offset: int, shape: Shape4, dtype: 
     return n, c, h, w
 
 
-def transfer(side: str, shape: Any, **details: Any) -> Row:
-    """A row for the source (``src``) or destination (``dst``) of a move."""
+def located(f: Fields, name: str) -> tuple[Space, int]:
+    """Space and offset of one side: ``name`` is the start of its address fields."""
+    return f.geometry.locate(address(f, f"{name}_start_addr"))
 
-    def where(f: Fields) -> tuple[Space, int]:
-        return f.geometry.locate(address(f, f"{side}_start_addr"))
+
+def side(name: str, shape: Shape, is_result: bool = False, **details: Any) -> Row:
+    """A row for one side of a move, wherever its address lies; a source may be filled with a constant if it says so."""
 
     def number(f: Fields) -> int:
-        return f.constant_value if side == "src" and filled(f) else 0
+        return f.constant_value if details.get("constant") is filled and filled(f) else 0
 
-    make = result_ if side == "dst" else operand
     details.setdefault("dtype", data_type)
-    return make(side, shape, address=number, space=where, **details)
+    if is_result:
+        return result_(name, shape, address=number, space=lambda f: located(f, name), **details)
+    details.setdefault("constant", False)
+    return operand(name, shape, address=number, space=lambda f: located(f, name), **details)
+
+
+def transfer(name: str, shape: Shape, **details: Any) -> Row:
+    """A row for the source (``src``) or destination (``dst``) of a move."""
+    return side(name, shape, is_result=name == "dst", **details)
 
 
 def filled(f: Fields) -> bool:
@@ -67,7 +76,7 @@ def filled(f: Fields) -> bool:
 
 def _given_strides(f: Fields, side: str, shape: Shape4, last: int | None) -> Shape4:
     if not f.stride_enable:
-        space, offset = f.geometry.locate(address(f, f"{side}_start_addr"))
+        space, offset = located(f, side)
         return default_strides(f, space, offset, shape, data_type(f))
     n, c, h, w = _four(f, side, "stride")
     return n, c, h, w if last is None else last
@@ -161,12 +170,12 @@ class TensorMove:
 
 
 def _side_layout(f: Fields, side: str) -> Layout:
-    space, _ = f.geometry.locate(address(f, f"{side}_start_addr"))
+    space, _ = located(f, side)
     return Layout.STRIDE if space is Space.LOCAL else Layout.DMA_STRIDE
 
 
 def _is_local(f: Fields, side: str) -> bool:
-    return f.geometry.locate(address(f, f"{side}_start_addr"))[0] is Space.LOCAL
+    return located(f, side)[0] is Space.LOCAL
 
 
 def _is_store(f: Fields) -> bool:

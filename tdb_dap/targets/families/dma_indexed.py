@@ -7,10 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from tdb_dap.engine.dtypes import UI32, DType
-from tdb_dap.engine.geometry import Space
 from tdb_dap.engine.views import Layout, Operand, View
-from tdb_dap.targets.families.declaration import Row, VendorView, constant, family, operand, result_
-from tdb_dap.targets.families.dma import Shape4, address, data_type, default_strides, move_attributes
+from tdb_dap.targets.families.declaration import Row, VendorView, constant, family
+from tdb_dap.targets.families.dma import Shape4, data_type, default_strides, located, move_attributes, side
 from tdb_dap.targets.families.fields import Fields
 
 
@@ -44,25 +43,18 @@ def _row_step(f: Fields, name: str) -> int:
     return f.number(f"{name}_hstride") if f.has(f"{name}_hstride") else 1
 
 
-def _locate(f: Fields, name: str) -> tuple[Space, int]:
-    return f.geometry.locate(address(f, f"{name}_start_addr"))
-
-
 def _row(name: str, shape: Any, is_result: bool = False, **details: Any) -> Row:
     """Source, destination, index or mask: strides of channel and row; dense or aligned if the command gives none."""
 
     def strides(f: Fields) -> Shape4:
         if f.stride_enable:
             return 0, f.number(f"{name}_cstride"), _row_step(f, name), 1
-        space, offset = _locate(f, name)
+        space, offset = located(f, name)
         return default_strides(f, space, offset, shape(f), UI32 if name == "index" else data_type(f))
 
     details.setdefault("dtype", UI32 if name == "index" else data_type)
     details.setdefault("strides", strides)
-    if not is_result:
-        details["constant"] = False
-    make = result_ if is_result else operand
-    return make(name, shape, Layout.STRIDE, address=lambda f: 0, space=lambda f: _locate(f, name), **details)
+    return side(name, shape, is_result, storage=Layout.STRIDE, **details)
 
 
 def _listed(name: str, shape: Callable[[Fields], Shape4] | None = None) -> VendorView:
@@ -111,7 +103,7 @@ def _given_or_default(name: str) -> Any:
     def strides(f: Fields) -> Shape4:
         if name == "src" and f.stride_enable:
             return f.src_nstride, f.src_cstride, f.src_hstride, f.src_wstride
-        space, offset = _locate(f, name)
+        space, offset = located(f, name)
         dtype = data_type(f) if name == "src" else f.dma_dtype(f.mask_data_format)
         return default_strides(f, space, offset, _whole(f), dtype)
 

@@ -5,19 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from tdb_dap.engine.dtypes import UI8
-from tdb_dap.engine.geometry import Space
 from tdb_dap.engine.views import Layout
-from tdb_dap.targets.families.declaration import Row, family, operand, result_
-from tdb_dap.targets.families.dma import Shape4, address, data_type, default_strides, lane_mask
+from tdb_dap.targets.families.declaration import Row, family
+from tdb_dap.targets.families.dma import Shape4, data_type, default_strides, lane_mask, located, side
 from tdb_dap.targets.families.fields import Fields
 
 
 def _shape(f: Fields) -> Shape4:
     return f.src_nsize, f.src_csize, f.src_hsize, f.src_wsize
-
-
-def _locate(f: Fields, name: str) -> tuple[Space, int]:
-    return f.geometry.locate(address(f, f"{name}_start_addr"))
 
 
 def _plain(name: str, is_result: bool) -> Row:
@@ -26,37 +21,28 @@ def _plain(name: str, is_result: bool) -> Row:
     def strides(f: Fields) -> Shape4:
         if f.stride_enable:
             return f.number(f"{name}_nstride"), f.number(f"{name}_cstride"), f.number(f"{name}_hstride"), 1
-        return default_strides(f, *_locate(f, name), _shape(f), data_type(f))
+        return default_strides(f, *located(f, name), _shape(f), data_type(f))
 
-    make = result_ if is_result else operand
-    details: dict[str, Any] = {} if is_result else {"constant": False}
-    return make(
-        name,
-        _shape,
-        Layout.STRIDE,
-        dtype=data_type,
-        address=lambda f: 0,
-        space=lambda f: _locate(f, name),
-        strides=strides,
-        lane_mask=lane_mask if is_result else None,
-        **details,
-    )
+    mask = lane_mask if is_result else None
+    return side(name, _shape, is_result, storage=Layout.STRIDE, strides=strides, lane_mask=mask)
 
 
 def _first_byte(name: str, is_result: bool) -> Row:
     """Where a compressed stream starts; its length depends on the data."""
-    make = result_ if is_result else operand
-    details: dict[str, Any] = {} if is_result else {"constant": False}
-    return make(
-        name,
-        (1, 1, 1, 1),
-        Layout.STRIDE,
-        dtype=UI8,
-        address=lambda f: 0,
-        space=lambda f: _locate(f, name),
-        strides=lambda f: (1, 1, 1, 1),
-        **details,
-    )
+    byte = (1, 1, 1, 1)
+    return side(name, byte, is_result, storage=Layout.STRIDE, dtype=UI8, strides=lambda f: byte)
+
+
+def _whole(name: str, is_result: bool) -> Row:
+    """All four strides are given."""
+
+    def strides(f: Fields) -> Shape4:
+        if f.stride_enable:
+            n, c, h, w = (f.number(f"{name}_{axis}stride") for axis in "nchw")
+            return n, c, h, w
+        return default_strides(f, *located(f, name), _shape(f), data_type(f))
+
+    return side(name, _shape, is_result, storage=Layout.STRIDE, strides=strides)
 
 
 @family("dma.decompress", registers=("DMA_decompress",))
@@ -82,29 +68,6 @@ class Compress:
     lengths = _first_byte("meta", is_result=True)
     vendor_text = "DMA compress"
     attributes = Decompress.attributes
-
-
-def _whole(side: str, is_result: bool) -> Row:
-    """All four strides are given."""
-
-    def strides(f: Fields) -> Shape4:
-        if f.stride_enable:
-            n, c, h, w = (f.number(f"{side}_{axis}stride") for axis in "nchw")
-            return n, c, h, w
-        return default_strides(f, *_locate(f, side), _shape(f), data_type(f))
-
-    make = result_ if is_result else operand
-    details: dict[str, Any] = {} if is_result else {"constant": False}
-    return make(
-        side,
-        _shape,
-        Layout.STRIDE,
-        dtype=data_type,
-        address=lambda f: 0,
-        space=lambda f: _locate(f, side),
-        strides=strides,
-        **details,
-    )
 
 
 @family("dma.reverse", registers=("DMA_reverse",))
