@@ -4,7 +4,8 @@ their meaning. A verb that moves in time does so when its answer is out, like an
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -58,13 +59,26 @@ def verbs() -> list[Verb]:
     return list(dict.fromkeys(_VERBS.values()))
 
 
+@contextmanager
+def expression_of_console(text: str) -> Iterator[None]:
+    """What is neither an expression nor a verb may have been meant as either: the error names both."""
+    try:
+        yield
+    except BadExpression as error:
+        first = text.split(maxsplit=1)[0]
+        if not first.isalpha():
+            raise
+        raise BadExpression(f"{error}; nor is {first!r} a verb: help lists them") from None
+
+
 def execute(session: Session, text: str, frame: Frame | None = None) -> str:
     """Carry out one console line and return what to print; BadExpression if it is no verb."""
     first, _, rest = text.strip().partition(" ")
     if not first:
         return ""
     if first not in _VERBS:
-        return session.debugger.evaluate(text, names_at(session, frame)).text()
+        with expression_of_console(text):
+            return session.debugger.evaluate(text, names_at(session, frame)).text()
     return _VERBS[first].act(session, rest.strip(), frame)
 
 
@@ -113,27 +127,35 @@ def _continue(session: Session, rest: str, frame: Frame | None) -> str:
     return _resume(session, lambda d: d.run(), stay=session.configuration.stopOnExit)
 
 
-@verb("rc", help="back to the previous stop or the start")
+@verb("rc", "reverse-continue", help="back to the previous stop or the start")
 def _reverse(session: Session, rest: str, frame: Frame | None) -> str:
     return _resume(session, lambda d: d.reverse())
 
 
 @verb("n", "next", usage="[K|slice|group]", help="K ops on, or to the end of the slice or group")
 def _next(session: Session, rest: str, frame: Frame | None) -> str:
+    return _step_ops(session, rest, 1)
+
+
+def _step_ops(session: Session, rest: str, direction: int) -> str:
     units: dict[str, Unit] = {"slice": "slice", "group": "group"}
-    if rest in units:
-        return _resume(session, lambda d: d.step(1, units[rest]))
-    count = _count(rest)
-    return _resume(session, lambda d: d.step(count, "op"))
+    unit: Unit = units.get(rest, "op")
+    count = direction * (1 if rest in units else _count(rest))
+    return _resume(session, lambda d: d.step(count, unit))
 
 
-@verb("si", usage="[K]", help="K commands on")
+@verb("rn", "reverse-next", usage="[K|slice|group]", help="the same, back")
+def _previous(session: Session, rest: str, frame: Frame | None) -> str:
+    return _step_ops(session, rest, -1)
+
+
+@verb("si", "stepi", usage="[K]", help="K commands on")
 def _step(session: Session, rest: str, frame: Frame | None) -> str:
     count = _count(rest)
     return _resume(session, lambda d: d.step(count), by_instruction=True)
 
 
-@verb("sb", usage="[K]", help="K commands back")
+@verb("sb", "reverse-stepi", usage="[K]", help="K commands back")
 def _back(session: Session, rest: str, frame: Frame | None) -> str:
     count = _count(rest)
     return _resume(session, lambda d: d.step(-count), by_instruction=True)

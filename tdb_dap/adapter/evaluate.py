@@ -20,12 +20,15 @@ _MOST_COPIED = 1 << 16
 @request("evaluate", capability=("supportsEvaluateForHovers", "supportsClipboardContext"))
 def evaluate(session: Session, arguments: EvaluateArguments) -> EvaluateResponseBody:
     """Value of an expression in a frame; in the console a verb, or else an expression."""
-    from tdb_dap.adapter.console import execute, is_verb
+    from tdb_dap.adapter.console import execute, expression_of_console, is_verb
 
     frame = session.handles.frame(arguments.frameId) if arguments.frameId else None
     text = arguments.expression.strip()
-    if arguments.context == "repl" and (is_verb(text) or not text):
-        return EvaluateResponseBody(result=execute(session, text, frame), variablesReference=0)
+    if arguments.context == "repl":
+        if is_verb(text) or not text:
+            return EvaluateResponseBody(result=execute(session, text, frame), variablesReference=0)
+        with expression_of_console(text):
+            return show(session, text, frame)
     if arguments.context == "clipboard":
         return EvaluateResponseBody(result=_copied(session, text, frame), variablesReference=0)
     return show(session, text, frame, _pointed_at(session, arguments))

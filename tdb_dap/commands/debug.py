@@ -55,12 +55,13 @@ def _lines(path: Path | None) -> list[str]:
 
 
 class _Console:
-    """One session. ``over``: the program has ended."""
+    """One session. ``over``: the program has ended. Expressions are about the innermost frame, as in an editor."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
         self._out = Terminal()
         self._thread = 1
+        self._frame: int | None = None
         self.over = False
 
     def start(self, arguments: argparse.Namespace) -> None:
@@ -99,7 +100,7 @@ class _Console:
     def do(self, text: str) -> bool:
         """Carry out one command and what follows from it; whether it was understood."""
         try:
-            answer = self._client.request("evaluate", expression=text, context="repl")
+            answer = self._evaluate(text)
         except RequestFailed as refused:
             self._out.line(str(refused.response["message"]), "red")
             return False
@@ -111,6 +112,10 @@ class _Console:
         elif self._client.events("terminated"):
             self.over = True
         return True
+
+    def _evaluate(self, text: str) -> dict[str, Any]:
+        frame = {} if self._frame is None else {"frameId": self._frame}
+        return self._client.request("evaluate", expression=text, context="repl", **frame)
 
     def _wait(self) -> None:
         """Wait for the next stop; an interrupt from the keyboard pauses the run."""
@@ -133,9 +138,10 @@ class _Console:
     def _show(self, body: dict[str, Any]) -> None:
         """Why and where."""
         frames = self._client.request("stackTrace", threadId=self._thread)["stackFrames"]
+        self._frame = frames[0]["id"]
         reason = body.get("text") or body.get("description") or body["reason"]
         self._out.paragraph(f"{reason}: {frames[0]['name']}", "yellow", indent=0)
         for topic in ("info asm 1", "info mlir"):
-            text = self._client.request("evaluate", expression=topic, context="repl")["result"]
+            text = self._evaluate(topic)["result"]
             for line in text.split("\n"):
                 self._out.line(line, None if line.startswith("=>") else "dim")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
@@ -47,6 +48,9 @@ class Form:
     resolve: Resolver
 
 
+_MOST_NAMED = 12
+"""Names that a message lists."""
+
 FORMS: list[Form] = []
 """Every form, in the order in which they are tried."""
 
@@ -71,6 +75,16 @@ def resolve(program: Program, text: str) -> Place:
                 return place
             return Place((), place.line, f"{text}: no command of this program matches ({known.title})")
     raise BadExpression(f"{text!r} is not a breakpoint; write one of " + ", ".join(known.example for known in FORMS))
+
+
+def _one_of(spans: tuple[Span, ...], asked: str, what: str, present: Iterable[str]) -> Place:
+    """The place of the spans; where there are none, the message says what there is instead, nearest names first."""
+    if spans:
+        return Place(spans)
+    names = sorted(set(present))
+    near = get_close_matches(asked, names, 3, 0.5) or names
+    more = ", ..." if len(near) > _MOST_NAMED else ""
+    return Place((), message=f"{asked}: no such {what} in this program; it has {', '.join(near[:_MOST_NAMED])}{more}")
 
 
 def spans_of_records(records: Iterable[OpRecord]) -> tuple[Span, ...]:
@@ -178,12 +192,14 @@ def _core(program: Program, match: re.Match[str]) -> Place:
 
 @form("op name", r"(?:tpu|top|func)\.[\w*?\[\]]+", "tpu.Conv2D")
 def _op_name(program: Program, match: re.Match[str]) -> Place:
-    return Place(spans_of_records(r for r in program.source.records if fnmatchcase(r.opcode, match[0])))
+    spans = spans_of_records(r for r in program.source.records if fnmatchcase(r.opcode, match[0]))
+    return _one_of(spans, match[0], "op", (r.opcode for r in program.source.records))
 
 
 @form("instruction", r"[a-z*?][\w*?\[\].&]*", "arith.*")
 def _mnemonic(program: Program, match: re.Match[str]) -> Place:
-    return Place(spans_of_commands(program, lambda c: fnmatchcase(c.name, match[0])))
+    spans = spans_of_commands(program, lambda c: fnmatchcase(c.name, match[0]))
+    return _one_of(spans, match[0], "instruction", (c.name for c in program.commands))
 
 
 def _results(program: Program, record: OpRecord) -> tuple[str, ...]:

@@ -72,6 +72,8 @@ def test_console_verbs_move_in_time(pooling: Stop):
     assert client.console("si 2") == ""
     assert client.raw.event("continued")
     assert client.expect_stopped("step").ordinal == pooling.ordinal + 2
+    client.console("rn")
+    assert client.expect_stopped("step").ordinal == pooling.ordinal + 1  # pooling is one command; this is the op after
     client.console("goto 0")
     assert client.expect_stopped("goto").ordinal == 0
     client.console("delete 1")
@@ -101,6 +103,7 @@ def test_wrong_console_lines_are_one_clear_line(pooling: Stop):
         ("p __import__('os')", "'__import__' is not a function here"),
         ("b R99.4", "banks R0 to R15"),
         ("p in[0].shape", "attributes"),
+        ("backwards", "there is no tensor named 'backwards'; nor is 'backwards' a verb: help lists them"),
     ):
         refusal = pooling.client.refusal("evaluate", expression=text, context="repl")
         assert message in refusal

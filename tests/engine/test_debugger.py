@@ -79,7 +79,12 @@ def test_what_is_no_form_is_refused(debugger: Debugger, text: str):
 def test_a_place_without_commands_is_kept_but_not_verified(debugger: Debugger):
     added = debugger.breakpoints.add("fft.radix2")
     assert not added.verified
-    assert added.message == "fft.radix2: no command of this program matches (instruction)"
+    assert added.message.startswith("fft.radix2: no such instruction in this program; it has arith.add, ")
+
+
+def test_a_misspelt_op_is_answered_with_the_nearest_there_is(debugger: Debugger):
+    added = debugger.breakpoints.add("tpu.Pool")
+    assert added.message == "tpu.Pool: no such op in this program; it has tpu.Pool2D, tpu.Load, tpu.Store"
 
 
 def test_stopping_after_is_about_the_command_before(debugger: Debugger):
