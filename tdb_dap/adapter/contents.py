@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from tdb_dap.adapter.addresses import memory_reference
 from tdb_dap.adapter.handles import Frame, Node
-from tdb_dap.adapter.nodes import NOT_COMPUTED, comparison, layout, leaf, mapping, remembered, tensor
+from tdb_dap.adapter.nodes import comparison, layout, leaf, mapping, remembered, tensor
 from tdb_dap.engine.geometry import Space
 from tdb_dap.engine.names import Scope
-from tdb_dap.engine.values import Value
+from tdb_dap.engine.values import NOT_COMPUTED, Value
 from tdb_dap.errors import NotSimulated
 
 if TYPE_CHECKING:
@@ -38,10 +38,9 @@ def names_at(session: Session, frame: Frame | None) -> Scope:
 def _command(session: Session, frame: Frame) -> dict[str, Children]:
     names = names_at(session, frame)
     command = session.debugger.program.commands[frame.focus]
-    done = frame.focus < session.debugger.ordinal
     return {
         "Operands": lambda: _guarded(lambda: _tensors(session, names.operands(), "in")),
-        "Results": lambda: _guarded(lambda: _tensors(session, names.results(), "out", "" if done else NOT_COMPUTED)),
+        "Results": lambda: _guarded(lambda: _tensors(session, names.results(), "out")),
         "Attributes": lambda: _guarded(lambda: [leaf(key, _text(item)) for key, item in command.attributes.items()]),
         "Registers": lambda: [leaf(name, f"{number} ({number:#x})") for name, number in command.fields.items()],
         "Sync": lambda: _sync(session, command),
@@ -60,10 +59,9 @@ def _op(session: Session, frame: Frame) -> dict[str, Children]:
     names = names_at(session, frame)
     record = names.record
     done = record is not None and (not record.ordinals or record.last < session.debugger.ordinal)
-    note = "" if done else NOT_COMPUTED
     found: dict[str, Children] = {
         "Operands": lambda: _tensors(session, names.operands(), "in"),
-        "Results": lambda: _tensors(session, names.results(), "out", note),
+        "Results": lambda: _tensors(session, names.results(), "out"),
         "Attributes": lambda: _op_attributes(session, names),
         "Layout": lambda: _op_layout(names),
     }
@@ -102,8 +100,8 @@ def _text(item: Any) -> str:
     return item if isinstance(item, str) else str(item)
 
 
-def _tensors(session: Session, values: list[Value], kind: str, note: str = "") -> list[Node]:
-    return [tensor(session, value.title, value, f"{kind}[{i}]", note) for i, value in enumerate(values)]
+def _tensors(session: Session, values: list[Value], kind: str) -> list[Node]:
+    return [tensor(session, value.title, value, f"{kind}[{i}]") for i, value in enumerate(values)]
 
 
 def _sync(session: Session, command: Command) -> list[Node]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tdb_dap.adapter.addresses import view_reference
 from tdb_dap.adapter.handles import Node
-from tdb_dap.engine.values import Statistics, Value, array_text, number_text
+from tdb_dap.engine.values import NOT_COMPUTED, Statistics, Value, array_text, number_text
 from tdb_dap.engine.views import Constant, View
 from tdb_dap.errors import TdbError
 
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from tdb_dap.engine.dtypes import Array
     from tdb_dap.engine.reference import Comparison
     from tdb_dap.engine.source_map import NamedValue
-
-NOT_COMPUTED = "(not yet computed)"
 
 
 def leaf(name: str, value: object) -> Node:
@@ -37,6 +35,7 @@ def mapping(name: str, value: str, items: Mapping[str, Any]) -> Node:
 
 def tensor(session: Session, name: str, value: Value, evaluate_name: str | None = None, note: str = "") -> Node:
     """A value with its numbers below it. ``note``: what has to be said about the numbers."""
+    note = note or (NOT_COMPUTED if value.pending else "")
     value = remembered(session, value)
     view = value.view if isinstance(value.view, View) else None
     try:
@@ -55,7 +54,7 @@ def tensor(session: Session, name: str, value: Value, evaluate_name: str | None 
 def remembered(session: Session, value: Value) -> Value:
     """The same value if it has been read since the last stop, so that it is neither read nor summarised again."""
     if isinstance(value.view, View):
-        key = (value.view, value.named.name if value.named else "")
+        key = (value.view, value.named.name if value.named else "", value.pending)
         return session.handles.values.setdefault(key, value)
     return value
 

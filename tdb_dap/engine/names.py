@@ -80,15 +80,16 @@ class Scope:
             for record in self._nearest(lambda r: r.line == op.line):
                 for result in record.results:
                     if result.view is not None:
-                        return self._named(result, name)
+                        return self._named(result, name, self._is_pending(record))
             return self.location(op.location) if op.location else self._unplaced(name)
         return self._argument(name)
 
     def location(self, name: str) -> Value:
         for record in self._nearest(lambda r: any(v.name == name for v in (*r.results, *r.operands))):
-            for named in (*record.results, *record.operands):
+            pending = self._is_pending(record)
+            for named, is_result in (*((v, True) for v in record.results), *((v, False) for v in record.operands)):
                 if named.name == name and named.view is not None:
-                    return self._named(named)
+                    return self._named(named, pending=pending and is_result)
         program = self.debugger.program
         for tensor in (*program.inputs, *program.outputs):
             if tensor.name == name:
@@ -148,7 +149,8 @@ class Scope:
         name = op.results[0] if op and len(op.results) == 1 else ""
         several = len(record.results) > 1
         return [
-            self._named(named, f"{name}#{i}" if name and several else name) for i, named in enumerate(record.results)
+            self._named(named, f"{name}#{i}" if name and several else name, self._is_pending(record))
+            for i, named in enumerate(record.results)
         ]
 
     @property
@@ -169,18 +171,22 @@ class Scope:
         command = self.command
         if command is None:
             return []
+        pending = views == "results" and self.focus >= self.debugger.ordinal
         found: list[Value] = []
         named: Sequence[str] = getattr(command, roles)
         for i, view in enumerate(getattr(command, views)):
             title = f"{named[i]} " if i < len(named) else ""
-            found.append(Value(f"{title}%{view.name}", self._reader(view), view))
+            found.append(Value(f"{title}%{view.name}", self._reader(view), view, pending=pending))
         return found
 
-    def _named(self, named: NamedValue, mlir_name: str = "") -> Value:
+    def _is_pending(self, record: OpRecord) -> bool:
+        return bool(record.ordinals) and record.last >= self.debugger.ordinal
+
+    def _named(self, named: NamedValue, mlir_name: str = "", pending: bool = False) -> Value:
         if named.view is None:
             return self._unplaced(named.name)
         title = f"{mlir_name} {named.name}".strip()
-        return Value(title, self._reader(named.view), named.view, named)
+        return Value(title, self._reader(named.view), named.view, named, pending)
 
     def _reader(self, view: View | Constant) -> Callable[[], Array]:
         return lambda: self.debugger.machine.read(view)

@@ -19,6 +19,9 @@ SMALL = 8
 """Tensors of at most this many elements are shown whole."""
 
 
+NOT_COMPUTED = "(not yet computed)"
+
+
 @dataclass(frozen=True)
 class Statistics:
     """Summary of a tensor; ``minimum``, ``maximum`` and ``mean`` leave NaN and infinity out (None if all are)."""
@@ -72,13 +75,15 @@ class Value:
     """Something with a number or tensor in it.
 
     ``title``: how the user knows it (``%16 relu4_Relu``); ``load``: reads the stored numbers, narrow floats widened;
-    ``view``: where it lies; ``named``: the compiler's record of it, which holds scale and zero point.
+    ``view``: where it lies; ``named``: the compiler's record of it, which holds scale and zero point; ``pending``: what
+    computes it has not been executed, so the numbers are what happens to lie there.
     """
 
     title: str
     load: Callable[[], Array] = field(repr=False)
     view: View | Constant | None = None
     named: NamedValue | None = None
+    pending: bool = False
 
     @cached_property
     def array(self) -> Array:
@@ -112,6 +117,7 @@ class Value:
 
     def text(self, note: str = "") -> str:
         """``f32[1,16,30,30] min -3.1 max 4 mean 0.12``; small ones with their numbers, scalars just the number."""
+        note = note or (NOT_COMPUTED if self.pending else "")
         note = f" {note}" if note else ""
         if not self.shape:
             return number_text(self.array[()]) + note

@@ -82,6 +82,15 @@ def test_console_verbs_move_in_time(pooling: Stop):
     assert client.expect_stopped("breakpoint").frame("command").name == "dma.matrix D7"
 
 
+def test_numbers_that_no_command_has_made_yet_say_so(pooling: Stop):
+    for expression in ("%17", "out[0]", "maxpool5_MaxPool"):
+        assert pooling.evaluate(expression).startswith("f32[1,16,16,16] (not yet computed)")
+    assert "(not yet computed)" not in pooling.evaluate("%16")
+    assert "(not yet computed)" in pooling.evaluate("out[0]", level="command")
+    pooling.client.next()
+    assert "(not yet computed)" not in pooling.client.expect_stopped("step").evaluate("%17")
+
+
 def test_print_who_and_set(pooling: Stop):
     client = pooling.client
     assert client.console("p %16[0,0,0,:3]").count(",") >= 2
