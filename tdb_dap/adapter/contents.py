@@ -57,8 +57,6 @@ def _guarded(children: Children) -> list[Node]:
 
 def _op(session: Session, frame: Frame) -> dict[str, Children]:
     names = names_at(session, frame)
-    record = names.record
-    done = record is not None and (not record.ordinals or record.last < session.debugger.ordinal)
     found: dict[str, Children] = {
         "Operands": lambda: _tensors(session, names.operands(), "in"),
         "Results": lambda: _tensors(session, names.results(), "out"),
@@ -66,7 +64,7 @@ def _op(session: Session, frame: Frame) -> dict[str, Children]:
         "Layout": lambda: _op_layout(names),
     }
     if session.debugger.reference is not None:
-        found["Compare"] = lambda: _op_compare(session, names, done)
+        found["Compare"] = lambda: _op_compare(session, names)
     return found
 
 
@@ -77,10 +75,9 @@ def _outer(session: Session, frame: Frame) -> dict[str, Children]:
         number = program.commands[frame.focus].subnet
         subnet = next(s for s in program.subnets if s.id == number)
         inputs, outputs = subnet.inputs, subnet.outputs
-    finished = session.debugger.at_end
     return {
         "Inputs": lambda: _borders(session, inputs),
-        "Outputs": lambda: _borders(session, outputs, "" if finished else NOT_COMPUTED),
+        "Outputs": lambda: _borders(session, outputs, pending=not session.debugger.at_end),
         "Weights": lambda: _weights(session),
         "Memory": lambda: memory_nodes(session),
     }
@@ -149,18 +146,18 @@ def _op_layout(names: Scope) -> list[Node]:
     return nodes
 
 
-def _op_compare(session: Session, names: Scope, done: bool) -> list[Node]:
+def _op_compare(session: Session, names: Scope) -> list[Node]:
     nodes = [comparison(session, value.title, remembered(session, value)) for value in names.operands()]
     for value in names.results():
-        nodes.append(comparison(session, value.title, value) if done else leaf(value.title, NOT_COMPUTED))
+        nodes.append(leaf(value.title, NOT_COMPUTED) if value.pending else comparison(session, value.title, value))
     return nodes
 
 
-def _borders(session: Session, tensors: tuple[Tensor, ...], note: str = "") -> list[Node]:
+def _borders(session: Session, tensors: tuple[Tensor, ...], pending: bool = False) -> list[Node]:
     nodes: list[Node] = []
     for border in tensors:
-        value = Value(border.name, _reader(session, border.view), border.view)
-        nodes.append(tensor(session, border.name, value, f'#loc("{border.name}")', note))
+        value = Value(border.name, _reader(session, border.view), border.view, pending=pending)
+        nodes.append(tensor(session, border.name, value, f'#loc("{border.name}")'))
     return nodes
 
 

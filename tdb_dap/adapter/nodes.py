@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tdb_dap.adapter.addresses import view_reference
 from tdb_dap.adapter.handles import Node
-from tdb_dap.engine.values import NOT_COMPUTED, Statistics, Value, array_text, number_text
+from tdb_dap.engine.values import Statistics, Value, array_text, number_text
 from tdb_dap.engine.views import Constant, View
 from tdb_dap.errors import TdbError
 
@@ -33,21 +33,20 @@ def mapping(name: str, value: str, items: Mapping[str, Any]) -> Node:
     return tree(name, value, lambda: [leaf(key, item) for key, item in items.items()])
 
 
-def tensor(session: Session, name: str, value: Value, evaluate_name: str | None = None, note: str = "") -> Node:
-    """A value with its numbers below it. ``note``: what has to be said about the numbers."""
-    note = note or (NOT_COMPUTED if value.pending else "")
+def tensor(session: Session, name: str, value: Value, evaluate_name: str | None = None) -> Node:
+    """A value with its numbers below it."""
     value = remembered(session, value)
     view = value.view if isinstance(value.view, View) else None
     try:
-        text = value.text(note)
+        text = value.text()
     except TdbError as error:
         return Node(name, f"<{error}>")
     node = _array(name, value.array, text, evaluate_name)
     node.type = value.view.memref if value.view is not None else None
     node.memory_reference = view_reference(view) if view else None
     if value.shape:
-        node.named = lambda: _details(session, value, note)
-        node.named_count = 3 + (value.named is not None and not note and session.debugger.reference is not None)
+        node.named = lambda: _details(session, value)
+        node.named_count = 3 + _is_comparable(session, value)
     return node
 
 
@@ -82,10 +81,14 @@ def _part(part: Array, index: int, parent: str | None) -> Node:
     return _array(f"[{index}]", part, text, evaluate_name)
 
 
-def _details(session: Session, value: Value, note: str) -> list[Node]:
+def _is_comparable(session: Session, value: Value) -> bool:
+    return value.named is not None and not value.pending and session.debugger.reference is not None
+
+
+def _details(session: Session, value: Value) -> list[Node]:
     """Shape, layout and statistics; and the comparison, for a computed tensor that the reference may know."""
     nodes = [leaf("shape", list(value.shape)), _layout_node(value), _statistics_node(value)]
-    if value.named is not None and not note and session.debugger.reference is not None:
+    if _is_comparable(session, value):
         nodes.append(comparison(session, "compare", value))
     return nodes
 

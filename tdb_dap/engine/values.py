@@ -115,10 +115,9 @@ class Value:
         kind = {"f": "f", "i": "si", "u": "ui", "b": "bool"}.get(self.array.dtype.kind, self.array.dtype.name)
         return kind if kind == "bool" else f"{kind}{8 * self.array.dtype.itemsize}"
 
-    def text(self, note: str = "") -> str:
+    def text(self) -> str:
         """``f32[1,16,30,30] min -3.1 max 4 mean 0.12``; small ones with their numbers, scalars just the number."""
-        note = note or (NOT_COMPUTED if self.pending else "")
-        note = f" {note}" if note else ""
+        note = f" {NOT_COMPUTED}" if self.pending else ""
         if not self.shape:
             return number_text(self.array[()]) + note
         head = f"{self.dtype_name}[{','.join(map(str, self.shape))}]{note}"
