@@ -68,6 +68,7 @@ def check_metadata(folder: Path, edits: list[tuple[int, int]]) -> None:
 @example([(64 + i, 0xFF) for i in range(8)])
 @example([(12, 0xFF), (19, 0xFF)])
 @example([(910, 86)])
+@example([(374, 216)])
 def test_damaged_metadata(tmp_path: Path, edits: list[tuple[int, int]]) -> None:
     check_metadata(tmp_path, edits)
 

@@ -129,7 +129,10 @@ def read_metadata(block: bytes, file: str) -> Metadata:
             nets=reader.each(model.NetLength(), model.Net, reader.net),
         )
     except (struct.error, IndexError, TypeError, ValueError, OverflowError, AttributeError) as error:
-        raise BadInput(f"{file}: the model description is damaged ({error}); compile or copy the model again") from None
+        what = str(error)
+        if len(what) > 200:  # a damaged name may run to the end of the file
+            what = f"{what[:100]} ... {what[-80:]}"
+        raise BadInput(f"{file}: the model description is damaged ({what}); compile or copy the model again") from None
 
 
 def _text(raw: bytes | str | None) -> str:

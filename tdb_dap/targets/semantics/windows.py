@@ -27,7 +27,8 @@ def padded(bits: Array, f: Fields, pad_value: Value | None) -> Array:
         return bits
     n, c, h, w = bits.shape
     height, width = (h - 1) * (rows + 1) + 1, (w - 1) * (columns + 1) + 1
-    border = between = np.zeros((1, 1, 1, 1), bits.dtype)
+    border: Array = np.zeros((1, 1, 1, 1), bits.dtype)
+    between: Array = border
     if f.pad_mode == 0 and pad_value is not None:
         if pad_value.is_constant:
             border = pad_value.bits
