@@ -20,9 +20,9 @@ File = str | PathLike[str]
 Progress = Callable[[str], None]
 
 
-def open_program(context: File) -> Program:
-    """Read and decode a compiled model; BadInput says what is wrong with it."""
-    return Program(Context.find(Path(context)), target_for)
+def open_program(context: File, net: str | None = None, stage: int = 0) -> Program:
+    """Read and decode one net of a compiled model; BadInput says what is wrong with it."""
+    return Program(Context.find(Path(context)), target_for, net, stage)
 
 
 def open_debugger(
@@ -34,6 +34,8 @@ def open_debugger(
     progress: Progress | None = None,
     tolerance: Tolerance | None = None,
     history_limit: int = DEFAULT_LIMIT,
+    net: str | None = None,
+    stage: int = 0,
 ) -> Debugger:
     """See ``tdb_dap.open``."""
     if backend != "numpy":
@@ -42,7 +44,7 @@ def open_debugger(
         raise BadInput(f"static tables {static_tables!r} are not known; use 'firmware' or 'tdb'")
     say = progress or (lambda text: None)
     say("reading the model")
-    program = open_program(context)
+    program = open_program(context, net, stage)
     machine = Machine(program, static_tables, history_limit)
     data = Path(inputs) if inputs is not None else program.context.inputs
     if data is not None:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
+from tdb_dap.engine import nibbles
 from tdb_dap.engine.dtypes import Array
 from tdb_dap.engine.geometry import Geometry, Space
 from tdb_dap.engine.views import View
@@ -131,8 +132,14 @@ class Memory:
             found.append((segment.index, as_strided(anchor, segment.shape, segment.strides)))
         return found
 
+    def _bytes(self, view: View, start: int, stop: int) -> Bytes:
+        region = self.region(view.space, start, stop, view.core)
+        return region.data[start - region.start : stop - region.start]
+
     def read(self, view: View) -> Array:
         """Stored words of ``view`` in its logical shape (a copy). Masked-out lanes read as zero."""
+        if view.dtype.per_byte > 1:
+            return nibbles.read(view, lambda start, stop: self._bytes(view, start, stop))
         make = np.empty if view.lane_mask is None else np.zeros
         whole: Array = make(view.shape, view.dtype.bits_dtype)
         for index, piece in self.pieces(view):
@@ -142,5 +149,8 @@ class Memory:
 
     def write(self, view: View, bits: Array) -> None:
         """Store words of the logical shape; masked-out lanes keep what they hold."""
+        if view.dtype.per_byte > 1:
+            nibbles.write(view, bits, lambda start, stop: self._bytes(view, start, stop))
+            return
         for index, piece in self.pieces(view):
             piece[...] = bits[index].reshape(piece.shape)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import resources
@@ -81,7 +82,7 @@ class Lookup:
 class InstructionSet:
     """All instructions of one chip."""
 
-    def __init__(self, table: dict[str, Any]) -> None:
+    def __init__(self, table: Mapping[str, Any]) -> None:
         self.chip: str = table["chip"]
         self.instructions: list[Instruction] = []
         self._lookups: dict[str, tuple[Lookup, Lookup]] = {}
