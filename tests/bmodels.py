@@ -40,11 +40,12 @@ class Model:
     inputs: Sequence[Border] = ()
     outputs: Sequence[Border] = ()
     activations: tuple[int, int] = (0, 4096)
+    chip_to_chip: bytes = b""
 
     def write(self, path: Path) -> Path:
         """Write the file; the streams follow each other in the payload."""
         metadata = _Writer(self).metadata()
-        payload = self.tiu.data + self.dma.data
+        payload = self.tiu.data + self.dma.data + self.chip_to_chip
         header = HEADER.pack(MAGIC, HEADER_BYTES, len(metadata), len(payload)).ljust(HEADER_BYTES, b"\0")
         path.write_bytes(header + metadata + payload)
         return path
@@ -61,8 +62,12 @@ class _Writer:
         b, model = self._builder, self._model
         inputs, outputs = (self._vector([self._tensor(t) for t in ts]) for ts in (model.inputs, model.outputs))
         groups = self._vector([self._group()])
+        cores = self._vector([self._core(groups)]) if model.chip_to_chip else 0
         fb.SubNetStart(b)
-        fb.SubNetAddCmdGroup(b, groups)
+        if cores:
+            fb.SubNetAddCoreCommands(b, cores)
+        else:
+            fb.SubNetAddCmdGroup(b, groups)
         fb.SubNetAddInputTensor(b, inputs)
         fb.SubNetAddOutputTensor(b, outputs)
         subnets = self._vector([fb.SubNetEnd(b)])
@@ -95,6 +100,16 @@ class _Writer:
         fb.CmdGroupAddBinaryBdc(b, fb.CreateBinSpan(b, 0, len(tiu.data)))
         fb.CmdGroupAddBinaryGdma(b, fb.CreateBinSpan(b, len(tiu.data), len(dma.data)))
         return fb.CmdGroupEnd(b)
+
+    def _core(self, groups: int) -> int:
+        b, model = self._builder, self._model
+        fb.CoreCommandsStartCdmaCommandsVector(b, 1)
+        fb.CreateBinSpan(b, len(model.tiu.data) + len(model.dma.data), len(model.chip_to_chip))
+        spans = b.EndVector()
+        fb.CoreCommandsStart(b)
+        fb.CoreCommandsAddGdmaTiuCommands(b, groups)
+        fb.CoreCommandsAddCdmaCommands(b, spans)
+        return fb.CoreCommandsEnd(b)
 
     def _tensor(self, tensor: Border) -> int:
         b = self._builder

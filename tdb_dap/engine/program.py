@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tdb_dap.engine.bmodel import Bmodel, CommandGroup, RunMode, SubnetInfo, TensorInfo, select
+from tdb_dap.engine.bmodel import Bmodel, CommandGroup, RunMode, Span, SubnetInfo, TensorInfo, select
 from tdb_dap.engine.commands import ENGINES, Columns, Command, Commands
 from tdb_dap.engine.context import Context
 from tdb_dap.engine.cpu_operations import CPU_OPERATIONS
@@ -149,7 +149,31 @@ class Program:
             self._decode_core(index, core, groups, f"{self.context.bmodel}: subnet {info.id}, core {core}")
             for core, groups in enumerate(info.groups)
         ]
-        return cores[0] if len(cores) == 1 else self._interleave(cores)
+        return _joined(
+            [
+                cores[0] if len(cores) == 1 else self._interleave(cores),
+                *(
+                    self._decode_chip_to_chip(
+                        index, core, span, f"{self.context.bmodel}: subnet {info.id}, core {core}"
+                    )
+                    for core, spans in enumerate(info.chip_to_chip)
+                    for span in spans
+                ),
+            ]
+        )
+
+    def _decode_chip_to_chip(self, subnet: int, core: int, span: Span, what: str) -> Columns:
+        """Moves between chips, listed behind the subnet's own commands: when they run depends on the other chip."""
+        data = self.bmodel.bytes_of(span, "the CDMA stream")
+        stream = self.target.decode_stream("cdma", data, None, f"{what}, CDMA stream")
+        made = _stand_in_columns(ENGINES.index("cdma"), subnet, stream.offsets.size)
+        return replace(
+            made,
+            core=np.full(stream.offsets.size, core, np.int16),
+            kind=stream.kinds,
+            offset=stream.offsets + span.start,
+            id=stream.ids,
+        )
 
     def _decode_core(self, subnet: int, core: int, groups: tuple[CommandGroup, ...], what: str) -> Columns:
         """The groups of one core, one after another."""

@@ -59,8 +59,9 @@ class Chip:
     def _instruction(self, kind: int) -> Instruction:
         return self.instruction_set.instructions[kind]
 
-    def decode_stream(self, engine: str, data: NDArray[np.uint8], count: int, what: str) -> Stream:
+    def decode_stream(self, engine: str, data: NDArray[np.uint8], count: int | None, what: str) -> Stream:
         offsets, kinds = self.instruction_set.split(engine, data, count, what)
+        count = offsets.size
         ids, dependencies = np.arange(1, count + 1, dtype=np.int64), np.zeros(count, np.int64)
         borrows = np.zeros(count, np.bool_)
         is_end = np.zeros(count, np.bool_)

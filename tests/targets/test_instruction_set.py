@@ -18,6 +18,7 @@ from tdb_dap.targets.instruction_set import InstructionSet, column
 from tdb_dap.targets.registry import chips
 from tdb_dap.targets.self_check import check
 from tdb_dap.targets.semantics import SEMANTICS
+from tests.bmodels import Model, Stream
 from tests.samples import SAMPLE, cases
 
 
@@ -141,3 +142,16 @@ def test_a_form_without_semantics_is_listed_and_refused(tmp_path) -> None:
     stop = debugger.run()
     assert stop.ordinal == command.ordinal
     assert f"command {command.ordinal} (B1 lar.3): lar.3 is not simulated yet" in stop.text
+
+
+def test_moves_between_chips_are_listed_and_refused(tmp_path) -> None:
+    instructions = {i.mnemonic: i for i in chips()["BM1690"].instruction_set.instructions if i.engine == "cdma"}
+    send, end = instructions["cdma.send"], instructions["cdma.chain_end"]
+    sizes = {"src_nsize": 1, "src_csize": 2, "src_hsize": 3, "src_wsize": 4, "src_data_format": 2}
+    stream = send.encode(bytes(send.size), cmd_type=send.kind, src_start_addr_h13=256, **sizes)
+    stream += end.encode(bytes(end.size), cmd_type=end.kind) + bytes(64)
+    file = Model("BM1690", Stream(b"", 0), Stream(b"", 0), chip_to_chip=stream).write(tmp_path / "send.bmodel")
+    debugger = tdb_dap.open(file)
+    assert [command.engine for command in debugger.program.commands] == ["cdma", "cdma"]
+    assert "C1: cdma.send(source = %G1.0x0 f32[1,2,3,4])" in debugger.program.commands[0].asm
+    assert "command 0 (C1 cdma.send): cdma.send is not simulated yet" in debugger.run().text
