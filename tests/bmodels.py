@@ -63,11 +63,16 @@ class _Writer:
         inputs, outputs = (self._vector([self._tensor(t) for t in ts]) for ts in (model.inputs, model.outputs))
         groups = self._vector([self._group()])
         cores = self._vector([self._core(groups)]) if model.chip_to_chip else 0
+        b.StartVector(4, 1, 4)
+        b.PrependInt32(-1)
+        following = b.EndVector()
         fb.SubNetStart(b)
+        fb.SubNetAddNextSubnetIds(b, following)
         if cores:
             fb.SubNetAddCoreCommands(b, cores)
         else:
             fb.SubNetAddCmdGroup(b, groups)
+        fb.SubNetAddId(b, 0)
         fb.SubNetAddInputTensor(b, inputs)
         fb.SubNetAddOutputTensor(b, outputs)
         subnets = self._vector([fb.SubNetEnd(b)])
@@ -85,7 +90,10 @@ class _Writer:
         fb.NetAddParameter(b, stages)
         nets = self._vector([fb.NetEnd(b)])
         chip, version = b.CreateString(model.chip), b.CreateString("made")
+        kind, time = b.CreateString("B"), b.CreateString("")  # the vendor's tools ask for them
         fb.ModelStart(b)
+        fb.ModelAddType(b, kind)
+        fb.ModelAddTime(b, time)
         fb.ModelAddChip(b, chip)
         fb.ModelAddVersion(b, version)
         fb.ModelAddNet(b, nets)
