@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -45,7 +44,7 @@ def describe(program: Program) -> Iterator[str]:
     for region in program.ddr_regions():
         yield f"DDR        {region.title}: {region.data.size:,} bytes at G{region.start}"
     for subnet in program.subnets:
-        counts = Counter(command.engine for command in program.commands[subnet.start : subnet.stop])
+        counts = program.commands.count_engines(subnet.start, subnet.stop)
         parts = ", ".join(f"{count:,} {engine.upper()}" for engine, count in sorted(counts.items()))
         yield f"subnet {subnet.id:<3} {subnet.run_mode}: {subnet.stop - subnet.start:,} commands ({parts})"
     records = program.source.records
