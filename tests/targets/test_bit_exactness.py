@@ -89,4 +89,4 @@ def test_a_dynamic_subnet_is_named_and_nothing_is_guessed() -> None:
     stop = debugger.run()
     assert stop.ordinal == 0
     assert "dynamic" in stop.text
-    assert "not simulated yet" in stop.text
+    assert "which is not simulated" in stop.text
