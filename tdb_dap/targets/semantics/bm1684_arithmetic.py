@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tdb_dap.engine.dtypes import F32, SI16, UI16, Array
+from tdb_dap.engine.dtypes import F32, SI16, SI32, UI16, UI32, Array
 from tdb_dap.targets.families import bm1684_arithmetic as op
 from tdb_dap.targets.semantics import float32
 from tdb_dap.targets.semantics.bm1684_common import refuse, refuse_repeated_batch, shifted, tiu
@@ -97,18 +97,34 @@ def _integers(x: Operation) -> Array:
     return x.dtype.encode(np.maximum(a, b) if f.sub == op.MAX else np.minimum(a, b))
 
 
+@tiu("bm1684.arith", op.SELECT_GREATER, op.SELECT_EQUAL)
+def select(x: Operation) -> Array:
+    """condition(left, right) ? third : 0, in float32; subnormals are equal to zero."""
+    refuse(
+        any(x[role].dtype is not F32 for role in ("left", "right", "third")) or x.dtype is not F32,
+        "a select of integers",
+    )
+    refuse(not x["third"].is_constant, "a select of tensors")
+    a, b = float32.flush(x["left"].numbers), float32.flush(x["right"].numbers)
+    chosen = a > b if x.fields.sub == op.SELECT_GREATER else a == b
+    return np.where(chosen, x["third"].bits, np.uint32(0))
+
+
 @tiu("bm1684.arith", op.SHIFT)
 def shift_words(x: Operation) -> Array:
     """left shifted by right: positive to the left, wrapped; negative to the right, truncated.
 
-    ``arithmetic`` alone decides whether the sign is drawn in; that of the operand does not matter.
+    The amount is the low byte of the right operand. ``arithmetic`` alone decides whether the sign is drawn in; that of
+    the operand does not matter.
     """
     f, left = x.fields, x["left"]
     _refuse_repeated(x)
-    refuse(left.dtype.itemsize != 2 or x.dtype.itemsize != 2, "shifts of anything but 16-bit integers")
+    width = left.dtype.itemsize
+    refuse(width == 1 or left.dtype.is_float or x.dtype.itemsize != width, f"shifts of {left.dtype} into {x.dtype}")
     refuse(f.right_shift or f.res_add, "a shift with a further shift or sum")
-    amount = x["right"].numbers.astype(np.int64)
-    numbers = (SI16 if f.shift_typ else UI16).decode(left.bits).astype(np.int64)
+    amount = (x["right"].bits & 0xFF).astype(np.uint8).view(np.int8).astype(np.int64)
+    whole = {2: (UI16, SI16), 4: (UI32, SI32)}[width]
+    numbers = whole[f.shift_typ].decode(left.bits).astype(np.int64)
     shifted_right = numbers >> np.maximum(-amount, 0)
     return x.dtype.encode(np.where(amount >= 0, numbers << np.maximum(amount, 0), shifted_right))
 

@@ -116,6 +116,7 @@ def weighted(x: Operation) -> Array:
     refuse(x.dtype.itemsize != dtype.itemsize or dtype.itemsize == 2, f"a sum of {dtype} as {x.dtype}")
     refuse(x["kernel"].dtype.itemsize != dtype.itemsize, f"a kernel of {x['kernel'].dtype} for {dtype}")
     refuse(f.res_add or f.kernel_rotate, "pooling with a rotated kernel or added to the old result")
+    refuse(constant and dtype is not F32 and f.relu, "an average of integers that is rectified")
     refuse("bias" in x and (constant or x["bias"].is_constant), "an average with a bias")
     image = dtype.widen(padded(x["input"].bits, f, None))
     met = [tap for _, _, tap in taps(image, f)]
