@@ -83,7 +83,7 @@ def _integers(x: Operation) -> Array:
     refuse(max(left.dtype.itemsize, x.dtype.itemsize) > 2, "arithmetic of 32-bit integers")
     refuse(f.sub in (op.MUL, op.MAC) and left.dtype.itemsize > 1, "products of 16-bit integers")
     refuse(f.sub == op.MAC and x.dtype.itemsize == 1, "mac into 8 bits")
-    refuse(f.sub not in (op.MUL, op.MAC) and f.right_shift, "a right shift of anything but products")
+    refuse(f.sub in (op.MAX, op.MIN) and f.right_shift, "a right shift of a maximum or minimum")
     a, b = left.numbers.astype(np.int64), right.numbers.astype(np.int64)
     if f.sub in (op.MUL, op.MAC):
         total = a * b
