@@ -14,6 +14,7 @@ from tdb_dap.engine.machine import Machine
 from tdb_dap.engine.program import Program
 from tdb_dap.engine.reference import Reference, Tolerance
 from tdb_dap.errors import BadInput
+from tdb_dap.targets.backends.choice import make_backend
 from tdb_dap.targets.registry import target_for
 
 File = str | PathLike[str]
@@ -34,18 +35,18 @@ def open_debugger(
     progress: Progress | None = None,
     tolerance: Tolerance | None = None,
     history_limit: int = DEFAULT_LIMIT,
+    cmodel_path: File | None = None,
     net: str | None = None,
     stage: int = 0,
 ) -> Debugger:
     """See ``tdb_dap.open``."""
-    if backend != "numpy":
-        raise BadInput(f"backend {backend!r} is not available yet; use 'numpy'")
     if static_tables not in ("firmware", "tdb"):
         raise BadInput(f"static tables {static_tables!r} are not known; use 'firmware' or 'tdb'")
     say = progress or (lambda text: None)
     say("reading the model")
     program = open_program(context, net, stage)
-    machine = Machine(program, static_tables, history_limit)
+    executing = make_backend(backend, program, Path(cmodel_path) if cmodel_path is not None else None)
+    machine = Machine(program, static_tables, history_limit, executing)
     data = Path(inputs) if inputs is not None else program.context.inputs
     if data is not None:
         say("reading the inputs")

@@ -96,6 +96,7 @@ def maximum(x: Operation) -> Array:
     dtype = x["input"].dtype
     refuse(x.dtype.itemsize != dtype.itemsize or dtype.itemsize == 2, f"the maximum of {dtype} as {x.dtype}")
     refuse(x.fields.res_add, "pooling that adds to the old result")
+    refuse(x.fields.opd0_x_ins0 or x.fields.opd0_y_ins0, "the maximum over inserted zeros")
     border = np.append(_lowest(dtype), dtype.numpy.type(0)).view(dtype.bits_dtype)
     image = dtype.widen(padded(x["input"].bits, x.fields, Value(border.reshape(1, 1, 1, 2), dtype)))
     image = float32.flush(image) if dtype is F32 else image
