@@ -47,6 +47,7 @@ def open_debugger(
     program = open_program(context, net, stage)
     executing = make_backend(backend, program, Path(cmodel_path) if cmodel_path is not None else None)
     machine = Machine(program, static_tables, history_limit, executing)
+    _ask_the_vendor(program, machine)
     data = Path(inputs) if inputs is not None else program.context.inputs
     if data is not None:
         say("reading the inputs")
@@ -61,6 +62,19 @@ def open_debugger(
         compared = Reference(paths, tolerance)
         compared.check_names(_names(program))
     return Debugger(program, machine, compared)
+
+
+def _ask_the_vendor(program: Program, machine: Machine) -> None:
+    """Let the vendor's runtime give the outputs of dynamic subnets, where there are such and it is installed."""
+    if not any(subnet.run_mode == "TPU_DYNAMIC" and subnet.stop > subnet.start for subnet in program.subnets):
+        return
+    from tdb_dap.targets.backends import runtime
+
+    executable = runtime.find()
+    if executable is not None:
+        library = target_for(program.chip, str(program.context.bmodel)).vendor_library
+        kernel = library.kernel_module if library else ""
+        machine.sources.append(runtime.VendorRuntime(executable, program, lambda: machine.inputs, kernel))
 
 
 def _names(program: Program) -> set[str]:

@@ -270,8 +270,8 @@ def _take_over(session: Session, debugger: Debugger, configuration: Configuratio
         )
     for subnet in program.subnets:
         if subnet.run_mode not in ("TPU_STATIC", "CPU") and subnet.stop > subnet.start:
-            known = debugger.reference is not None
-            what = "its outputs will be taken from the reference" if known else "the run will stop there"
+            origins = " or ".join(source.origin for source in debugger.machine.sources)
+            what = f"its outputs will be taken from {origins}" if origins else "the run will stop there"
             session.output(f"Subnet {subnet.id} is dynamic, its commands are made while it runs: {what}.", "important")
 
 

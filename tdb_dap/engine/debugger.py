@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import threading
 from collections.abc import Callable, Iterator
@@ -57,7 +58,7 @@ class Debugger:
         self._pause = threading.Event()
         machine.say = lambda text: self.say(text)
         if reference is not None:
-            machine.known = reference.whole
+            machine.sources.append(reference)
 
     @property
     def ordinal(self) -> int:
@@ -173,10 +174,16 @@ class Debugger:
         self.machine.write(view, array)
 
     def outputs(self, raw: bool = False) -> dict[str, Array]:
-        """The net's outputs by name; integers as (stored - zero point) * scale unless ``raw``."""
+        """The net's outputs by name; integers as (stored - zero point) * scale unless ``raw``.
+
+        An output whose size depends on the data has the shape that the run gave it.
+        """
         found: dict[str, Array] = {}
         for tensor in self.program.outputs:
             bits = self.memory.read(tensor.view)
+            shape = self.machine.shapes.get(tensor.name)
+            if shape is not None:
+                bits = bits.reshape(-1)[: math.prod(shape)].reshape(shape)
             found[tensor.name] = tensor.dtype.widen(bits) if raw else tensor.raise_(bits)
         return found
 

@@ -12,7 +12,7 @@ from tdb_dap.engine.dtypes import Array
 from tdb_dap.engine.geometry import Space
 from tdb_dap.engine.history import DEFAULT_LIMIT, Change, History, OverwrittenView
 from tdb_dap.engine.program import Program
-from tdb_dap.engine.subnets import Known, from_reference, on_the_host
+from tdb_dap.engine.subnets import Source, known_elsewhere, on_the_host
 from tdb_dap.engine.views import Operand, View
 from tdb_dap.errors import BackendFailed, BadAccess, EndOfProgram, NotSimulated
 
@@ -28,7 +28,8 @@ class Machine:
     ``static_tables``: how the static memory is filled, ``firmware`` or ``tdb``. ``history_limit``: bytes kept to undo
     commands; what lies further back is reached by running again from the start. ``backend``: who executes; default:
     the target's own semantics. ``divergence``: where the backends did not agree on the last command, in words.
-    ``known``: reference data for the outputs of subnets that cannot be computed; ``say``: told where it was used.
+    ``sources``: who knows the outputs of subnets that cannot be computed, the first that counts first; ``say``: told
+    where they were used; ``shapes``: tensors that turned out smaller than the room they have.
     """
 
     def __init__(
@@ -45,7 +46,8 @@ class Machine:
         self._static_tables = static_tables
         self._history = History(history_limit)
         self._inputs: dict[str, Array] = {}
-        self.known: Known = lambda name: None
+        self.sources: list[Source] = []
+        self.shapes: dict[str, tuple[int, ...]] = {}
         self.say: Callable[[str], None] = lambda text: None
         self.ordinal = 0
         self._initialise()
@@ -61,6 +63,11 @@ class Machine:
         """Stored words for the net's inputs, by name; they are written now and at every restart."""
         self._inputs = dict(words)
         self._initialise()
+
+    @property
+    def inputs(self) -> Mapping[str, Array]:
+        """Stored words of the net's inputs, by name, as they were given."""
+        return self._inputs
 
     def reset(self) -> None:
         """Back to the start as if nothing had been executed."""
@@ -111,13 +118,14 @@ class Machine:
             if command.engine == "cpu":
                 outcome = on_the_host(info, command.name, self.program.bmodel, self.memory)
             else:
-                outcome = from_reference(info, command.name, self.memory.geometry, self.known)
+                outcome = known_elsewhere(info, command.name, self.memory, self.sources)
         except (NotSimulated, BadAccess) as trouble:
             raise NotSimulated(f"command {self.ordinal}: {trouble}", self.ordinal) from None
         changes = tuple(OverwrittenView(view, self.memory.read(view)) for view, _ in outcome.writes)
         for view, words in outcome.writes:
             self.memory.write(view, words)
         self.backend.edited()
+        self.shapes.update(outcome.shapes)
         if outcome.note:
             self.say(outcome.note)
         return changes

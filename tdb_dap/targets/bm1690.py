@@ -18,6 +18,7 @@ _EMULATOR = VendorLibrary(
     local_start=0x6900000000,
     local_step=16 << 20,
     cores=8,
+    kernel_module="libbm1690_kernel_module.so",
 )
 
 BM1690 = Chip(
@@ -69,5 +70,7 @@ BM1690E = replace(
     BM1690,
     name="BM1690E",
     geometry=replace(BM1690.geometry, l2_bytes=16 << 20),
-    vendor_library=replace(_EMULATOR, file="libtpuv7.1_emulator.so", cores=4),
+    vendor_library=replace(
+        _EMULATOR, file="libtpuv7.1_emulator.so", kernel_module="libbm1690e_kernel_module.so", cores=4
+    ),
 )

@@ -13,7 +13,8 @@ class VendorLibrary:
     go through one function that takes core, descriptor and engine; otherwise the library is asked for the function of
     a descriptor. ``ddr_start``: the device address of the first byte of its DDR, where addresses have a tag and base
     registers say where each tag lies. ``local_tag``: the tag of a core's own memories, which lie from ``local_start``
-    on, ``local_step`` bytes per core; None: they need no tag. ``cores``: how many it simulates.
+    on, ``local_step`` bytes per core; None: they need no tag. ``cores``: how many it simulates. ``kernel_module``: the
+    library that the vendor's runtime insists on finding inside of the bmodel; empty: it does not.
     """
 
     file: str
@@ -24,3 +25,4 @@ class VendorLibrary:
     local_start: int = 0
     local_step: int = 0
     cores: int = 1
+    kernel_module: str = ""
