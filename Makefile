@@ -25,11 +25,11 @@ $(VENV)/bin/python:
 	@test -n "$(PYTHON)" || { echo "tdb-dap: error: no Python 3.10 or newer found; install one or set PYTHON=..." >&2; exit 2; }
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.runtime: pyproject.toml | $(VENV)/bin/python
+$(VENV)/.runtime: pyproject.toml setup.py $(wildcard tdb_dap/targets/kernel/*.[ch]) | $(VENV)/bin/python
 	$(PIP) install -e .
 	@touch $@
 
-$(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
+$(VENV)/.dev: pyproject.toml setup.py $(wildcard tdb_dap/targets/kernel/*.[ch]) | $(VENV)/bin/python
 	$(PIP) install -e '.[dev]'
 	@touch $@ $(VENV)/.runtime
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tdb_dap.engine.dtypes import BF16, F16, F32
 from tdb_dap.targets.semantics import dot, float32
-from tdb_dap.targets.semantics.dot import grouped, interleaved
+from tdb_dap.targets.semantics.dot import group_sum, interleaved_pairs
 
 # Random words, with many near the edge of the normal range.
 WORDS = st.one_of(
@@ -100,8 +100,8 @@ def test_the_fast_and_the_careful_sum_agree(scale: float) -> None:
     def pairs() -> list[tuple[np.ndarray, np.ndarray]]:
         return [(a[:, k][:, None], b[k][None]) for k in range(9)]
 
-    fast = interleaved(start, None, pairs, (5, 6), True)
-    careful = interleaved(start, None, pairs, (5, 6), False)
+    fast = interleaved_pairs(start, None, pairs, (5, 6), True)
+    careful = interleaved_pairs(start, None, pairs, (5, 6), False)
     np.testing.assert_array_equal(fast.view(np.uint32), careful.view(np.uint32))
 
 
@@ -109,9 +109,9 @@ def test_a_group_is_summed_exactly_before_it_is_rounded() -> None:
     """1 + 2^-12 * 2^-12 loses nothing to the order of additions; what lies below 2^(e-24) is cut off."""
     left = np.array([[1.0], [2.0**-12], [2.0**-13]], np.float32)
     right = np.array([[1.0], [2.0**-12], [2.0**-13]], np.float32)
-    assert grouped(left, right)[0, 0] == np.float32(1.0)
+    assert group_sum(left, right)[0, 0] == np.float32(1.0)
     left[1] = right[1] = 2.0**-11
-    assert grouped(left, right)[0, 0] == np.float32(1.0 + 2.0**-22)
+    assert group_sum(left, right)[0, 0] == np.float32(1.0 + 2.0**-22)
 
 
 @pytest.mark.parametrize("b", [0.3, 7.0, 1e20])
@@ -140,7 +140,7 @@ def test_the_narrow_and_the_wide_group_sum_agree(scale: float) -> None:
     left = random.standard_normal((32, 5)).astype(np.float16).astype(np.float32)
     right = (random.standard_normal((32, 7)).astype(np.float16) * np.float32(scale)).astype(np.float32)
     left[3] = right[:, 2] = 0
-    narrow = dot._narrow_block(left[:, :, None], right[:, None, :])
-    wide = dot._wide_block(left.astype(np.float64)[:, :, None], right.astype(np.float64)[:, None, :])
+    narrow = dot._narrow_sum(left[:, :, None], right[:, None, :])
+    wide = dot._wide_sum(left.astype(np.float64)[:, :, None], right.astype(np.float64)[:, None, :])
     np.testing.assert_array_equal(narrow.view(np.uint32), wide.view(np.uint32))
-    np.testing.assert_array_equal(grouped(left, right).view(np.uint32), wide.view(np.uint32))
+    np.testing.assert_array_equal(group_sum(left, right).view(np.uint32), wide.view(np.uint32))

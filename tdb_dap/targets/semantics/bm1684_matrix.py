@@ -6,7 +6,7 @@ import numpy as np
 
 from tdb_dap.engine.dtypes import F32, Array
 from tdb_dap.targets.semantics import float32
-from tdb_dap.targets.semantics.bm1684_common import refuse, shifted, sum_of_products, tiu
+from tdb_dap.targets.semantics.bm1684_common import refuse, shifted, sum_of_matrix_products, tiu
 from tdb_dap.targets.semantics.integers import exact_product
 from tdb_dap.targets.semantics.registry import Operation
 
@@ -28,8 +28,7 @@ def multiply(x: Operation) -> Array:
         total = exact_product(left.numbers, right.numbers)
         return shifted(x, total if bias is None else total + bias.astype(np.int64))
     a, b = float32.flush(left.numbers), float32.flush(right.numbers)
-    factors = [(a[:, k][:, None], b[k][None]) for k in range(a.shape[1])]
-    whole = sum_of_products(factors, x.shape)
+    whole = sum_of_matrix_products(a, b)
     if bias is not None:
         whole = float32.add(whole, float32.flush(bias))
     return x.dtype.encode(whole if old is None else float32.add(whole, float32.flush(old.numbers)))

@@ -108,14 +108,23 @@ def stays_normal(*terms: tuple[Array, ...]) -> bool:
     ``terms``: factors of each kind of summand. Every summand is a multiple of 2^(sum of the smallest exponents - 23),
     and so is every rounded partial sum; if that quantum is at least 2^-126 nothing can fall below it.
     """
-    return all(sum(_smallest_exponent(factor) for factor in factors) - 23 >= -126 for factors in terms)
+    return all(sum(exponent_range(factor)[0] for factor in factors) - 23 >= -126 for factors in terms)
 
 
-def _smallest_exponent(numbers: Array) -> int:
-    """Exponent of the smallest non-zero magnitude; a large number for all-zero arrays."""
-    words = np.ascontiguousarray(numbers, np.float32).view(np.uint32) & np.uint32(0x7FFFFFFF)
-    words = words[words != 0]
-    return 1 << 20 if words.size == 0 else int(words.min() >> np.uint32(23)) - 127
+def exponent_range(numbers: Array) -> tuple[int, int]:
+    """Exponents of the smallest magnitude but zero and of the largest finite one; far apart if there are none.
+
+    Subnormals count as exponent -127.
+    """
+    sizes = np.ascontiguousarray(numbers, np.float32).view(np.uint32) & np.uint32(0x7FFFFFFF)
+    largest = int(sizes.max(initial=0))
+    if largest >= _EXPONENT:
+        largest = int(sizes[sizes < _EXPONENT].max(initial=0))
+    if largest == 0:
+        return 1 << 20, -(1 << 20)
+    # Zeros wrap around to the largest word.
+    smallest = int((sizes - np.uint32(1)).min()) + 1
+    return (smallest >> 23) - 127, (largest >> 23) - 127
 
 
 def reciprocal_sqrt(numbers: Array, steps: int, dtype: DType) -> Array:

@@ -39,8 +39,24 @@ def saturate(numbers: Array, dtype: DType) -> Array:
 
 
 def exact_product(left: Array, right: Array) -> Array:
-    """Matrix product of integers in int64; exact while sums stay below 2^53 (float64 does the work)."""
-    return (left.astype(np.float64) @ right.astype(np.float64)).astype(np.int64)
+    """Matrix product of integers in int64, (m, k) x (k, n); exact while sums stay below 2^53.
+
+    float32 does the work, in pieces of k so short that no sum exceeds 2^24; where they would be too short, float64.
+    """
+    largest = _magnitude(left) * _magnitude(right)
+    step = (1 << 24) // max(1, largest)
+    count = left.shape[1]
+    if step < min(count, 64):
+        return (left.astype(np.float64) @ right.astype(np.float64)).astype(np.int64)
+    a, b = left.astype(np.float32), right.astype(np.float32)
+    total = (a[:, :step] @ b[:step]).astype(np.int64)
+    for first in range(step, count, step):
+        total += (a[:, first : first + step] @ b[first : first + step]).astype(np.int64)
+    return total
+
+
+def _magnitude(numbers: Array) -> int:
+    return max(int(numbers.max(initial=0)), -int(numbers.min(initial=0)))
 
 
 def signed(value: int, bits: int) -> int:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from tdb_dap.engine.dtypes import F32, Array
@@ -15,6 +13,7 @@ from tdb_dap.targets.semantics import float32
 from tdb_dap.targets.semantics.dot import grouped, interleaved
 from tdb_dap.targets.semantics.finish import rectified, requantized
 from tdb_dap.targets.semantics.integers import exact_product, saturate, signed
+from tdb_dap.targets.semantics.products import of_matrices
 from tdb_dap.targets.semantics.registry import Operation, Value, semantics
 
 
@@ -55,14 +54,8 @@ def multiply(x: Operation) -> Array:
 def _float32_product(left: Array, right: Array, bias: Array, old: Array | None) -> Array:
     left, right, bias = float32.flush(left), float32.flush(right), float32.flush(bias)
     before = None if old is None else float32.flush(old)
-    terms: list[tuple[Array, ...]] = [(left, right), (bias,)]
-    normal = float32.stays_normal(*terms, *([(before,)] if before is not None else []))
-
-    def factors() -> Iterator[tuple[Array, Array]]:
-        for k in range(left.shape[1]):
-            yield left[:, k][:, None], right[k][None]
-
-    return interleaved(bias, before, factors, (left.shape[0], right.shape[1]), normal)
+    terms = [(left, right), (bias,), *([(before,)] if before is not None else [])]
+    return interleaved(bias, before, of_matrices(left, right), float32.stays_normal(*terms))
 
 
 @semantics("mm2", op.NN, op.NT, op.TT)
@@ -132,11 +125,7 @@ def _per_column(x: Operation, zero: Value) -> Array:
 
 
 def _grouped_product(left: Array, right: Array, bias: Array, old: Array | None, x: Operation) -> Array:
-    group = x.rules.channel_group
     total = np.zeros((left.shape[0], right.shape[1]), np.float32) + float32.flush(bias)
     if old is not None:
         total = float32.add(total, old)
-    for first in range(0, left.shape[1], group):
-        part = grouped(left[:, first : first + group].T, right[first : first + group], x.rules.nan_wins)
-        total = float32.add(total, part)
-    return total
+    return grouped(total, of_matrices(left, right), x.rules.channel_group, x.rules.nan_wins)

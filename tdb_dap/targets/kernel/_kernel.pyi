@@ -1,0 +1,35 @@
+def interleaved(
+    left: int,
+    rows: int,
+    image: int,
+    taps: int,
+    places: int,
+    count: int,
+    columns: int,
+    first: int,
+    last: int,
+    even: int,
+    odd: int,
+    position: int,
+    normal: bool,
+    swapped: bool,
+    /,
+) -> None: ...
+def grouped(
+    left: int,
+    rows: int,
+    image: int,
+    taps: int,
+    places: int,
+    count: int,
+    columns: int,
+    first: int,
+    last: int,
+    totals: int,
+    size: int,
+    narrow: bool,
+    nan_wins: bool,
+    /,
+) -> None: ...
+def widths() -> list[int]: ...
+def choose(lanes: int, /) -> None: ...
