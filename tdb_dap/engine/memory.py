@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from tdb_dap.engine.dtypes import Array
 from tdb_dap.engine.geometry import Geometry, Space
+from tdb_dap.engine.layouts import template
 from tdb_dap.engine.views import View
 from tdb_dap.errors import BadAccess
 
@@ -117,25 +116,26 @@ class Memory:
     def pieces(self, view: View) -> list[tuple[tuple[slice, ...], Array]]:
         """(index into the logical array, strided array over the live memory) for each segment of ``view``."""
         dtype = view.dtype.bits_dtype
+        itemsize = view.dtype.itemsize
         found: list[tuple[tuple[slice, ...], Array]] = []
-        for segment in view.segments:
-            if 0 in segment.shape:
+        segments, shift = template(view)
+        for segment in segments:
+            if segment.length < 0:
                 continue
-            itemsize = dtype.itemsize
-            last = segment.offset + itemsize
-            for extent, stride in zip(segment.shape, segment.strides, strict=True):
-                last += (extent - 1) * stride
-            region = self.region(view.space, segment.offset, last, view.core)
-            start = segment.offset - region.start
-            anchor: NDArray[Any] = region.data[start : start + itemsize].view(dtype)
-            found.append((segment.index, as_strided(anchor, segment.shape, segment.strides)))
+            offset = segment.offset + shift
+            region = self.region(view.space, offset, offset + segment.length + itemsize, view.core)
+            piece: Array = np.ndarray(segment.shape, dtype, region.data, offset - region.start, segment.strides)
+            found.append((segment.index, piece))
         return found
 
     def read(self, view: View) -> Array:
         """Stored words of ``view`` in its logical shape (a copy). Masked-out lanes read as zero."""
+        pieces = self.pieces(view)
+        if len(pieces) == 1 and pieces[0][1].size == view.size:
+            return pieces[0][1].copy().reshape(view.shape)
         make = np.empty if view.lane_mask is None else np.zeros
         whole: Array = make(view.shape, view.dtype.bits_dtype)
-        for index, piece in self.pieces(view):
+        for index, piece in pieces:
             part = whole[index]
             part[...] = piece.reshape(part.shape)
         return whole

@@ -15,8 +15,8 @@ from tdb_dap.targets.semantics.rules import Reciprocal
 
 SMALLEST_NORMAL = np.float32(2.0**-126)
 _EXPONENT = np.uint32(0x7F800000)
-_FRACTION = np.uint32(0x007FFFFF)
 _SIGN = np.uint32(0x80000000)
+_LARGEST_SUBNORMAL = np.uint32(0x00FFFFFE)
 _QUIET = np.uint32(0x00400000)
 _INVALID = np.uint32(0xFFC00000)
 
@@ -25,7 +25,10 @@ def flush(numbers: Array) -> Array:
     """float32 with subnormals replaced by zero of their sign; the same array if there are none."""
     numbers = np.asarray(numbers, np.float32)
     words = np.ascontiguousarray(numbers).view(np.uint32).reshape(numbers.shape)
-    subnormal = ((words & _EXPONENT) == 0) & ((words & _FRACTION) != 0)
+    # Without the sign, less one: zeros wrap around, subnormals stay small.
+    sizes = words << np.uint32(1)
+    sizes -= np.uint32(1)
+    subnormal = sizes < _LARGEST_SUBNORMAL
     if not subnormal.any():
         return numbers
     return np.where(subnormal, words & _SIGN, words).astype(np.uint32).view(np.float32)
