@@ -67,6 +67,16 @@ def switched(on: bool) -> Iterator[None]:
         _enabled = before
 
 
+def widths() -> list[int]:
+    """How many outputs can be computed at once on this processor, the most last; empty without the kernel."""
+    return _kernel.widths() if is_built else []
+
+
+def choose_width(lanes: int) -> None:
+    """Use one of ``widths`` from now on; the results are equal. ValueError for any other number."""
+    _kernel.choose(lanes)
+
+
 def _threads() -> int:
     try:
         available = len(os.sched_getaffinity(0))

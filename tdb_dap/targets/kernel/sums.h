@@ -35,7 +35,9 @@ typedef int32_t NAME(ints);
 static void NAME(pack)(float *panel, const Right *right, int64_t first, int64_t used)
 {
     const int64_t *places = right->places + first;
-    const int adjacent = used == LANES && places[LANES - 1] - places[0] == LANES - 1;
+    int adjacent = used == LANES;
+    for (int lane = 1; lane < used; lane++)
+        adjacent &= places[lane] - places[lane - 1] == 1;
     for (int64_t k = 0; k < right->count; k++) {
         float *row = panel + k * LANES;
         const int64_t tap = right->taps[k];

@@ -114,7 +114,7 @@ def _grouped_sum(x: Operation, weight: Array, image: Array, old: Array | None) -
 
 
 def _integer_sum(x: Operation, weight: Array, image: Array, old: Array | None) -> Array:
-    centred = weight.astype(np.int64) - _kernel_zero(x)
+    centred = weight.astype(np.int32) - _kernel_zero(x).astype(np.int32)
     total = integer_products(centred, image, x.fields)
     if x.fields.is_fused:
         total = total + x["bias"].numbers.astype(np.int64).reshape(-1, 1)

@@ -112,7 +112,8 @@ def group_sum(left: Array, right: Array, nan_wins: bool = False, narrow: bool | 
     ``fits_float32``; None: find out.
     """
     narrow = fits_float32(left, right) if narrow is None else narrow
-    left, right = left[:, :, None], right[:, None, :]
+    # Products shall lie as they are summed: the group outermost.
+    left, right = np.ascontiguousarray(left)[:, :, None], np.ascontiguousarray(right)[:, None, :]
     finite = bool(np.isfinite(left).all() and np.isfinite(right).all())
     if finite and narrow:
         return _narrow_sum(left, right)

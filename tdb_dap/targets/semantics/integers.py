@@ -41,18 +41,11 @@ def saturate(numbers: Array, dtype: DType) -> Array:
 def exact_product(left: Array, right: Array) -> Array:
     """Matrix product of integers in int64, (m, k) x (k, n); exact while sums stay below 2^53.
 
-    float32 does the work, in pieces of k so short that no sum exceeds 2^24; where they would be too short, float64.
+    Floats do the work: float32 where no sum can exceed 2^24, else float64.
     """
-    largest = _magnitude(left) * _magnitude(right)
-    step = (1 << 24) // max(1, largest)
-    count = left.shape[1]
-    if step < min(count, 64):
-        return (left.astype(np.float64) @ right.astype(np.float64)).astype(np.int64)
-    a, b = left.astype(np.float32), right.astype(np.float32)
-    total = (a[:, :step] @ b[:step]).astype(np.int64)
-    for first in range(step, count, step):
-        total += (a[:, first : first + step] @ b[first : first + step]).astype(np.int64)
-    return total
+    largest = _magnitude(left) * _magnitude(right) * left.shape[1]
+    real = np.float32 if largest <= 1 << 24 else np.float64
+    return (left.astype(real) @ right.astype(real)).astype(np.int64)
 
 
 def _magnitude(numbers: Array) -> int:
