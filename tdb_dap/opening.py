@@ -20,9 +20,10 @@ File = str | PathLike[str]
 Progress = Callable[[str], None]
 
 
-def open_program(context: File) -> Program:
-    """Read and decode a compiled model; BadInput says what is wrong with it."""
-    return Program(Context.find(Path(context)), target_for)
+def open_program(context: File, fast: bool = False) -> Program:
+    """Read and decode a compiled model; BadInput says what is wrong with it. ``fast``: see ``Chip.inexact``."""
+    make = (lambda chip, file: target_for(chip, file).inexact()) if fast else target_for
+    return Program(Context.find(Path(context)), make)
 
 
 def open_debugger(
@@ -34,15 +35,16 @@ def open_debugger(
     progress: Progress | None = None,
     tolerance: Tolerance | None = None,
     history_limit: int = DEFAULT_LIMIT,
+    fast: bool = False,
 ) -> Debugger:
-    """See ``tdb_dap.open``."""
+    """See ``tdb_dap.open``. ``fast``: results are not exact, for speed; whoever shows them must say so."""
     if backend != "numpy":
         raise BadInput(f"backend {backend!r} is not available yet; use 'numpy'")
     if static_tables not in ("firmware", "tdb"):
         raise BadInput(f"static tables {static_tables!r} are not known; use 'firmware' or 'tdb'")
     say = progress or (lambda text: None)
     say("reading the model")
-    program = open_program(context)
+    program = open_program(context, fast)
     machine = Machine(program, static_tables, history_limit)
     data = Path(inputs) if inputs is not None else program.context.inputs
     if data is not None:

@@ -16,16 +16,26 @@ if TYPE_CHECKING:
     from tdb_dap.engine.dtypes import Array
 
 
+NOT_EXACT = "not exact (--fast)"
+"""Stands wherever results of a fast run are shown, and in the file that they are written to."""
+
+
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     context_argument(parser)
     data_options(parser)
     parser.add_argument("--outputs", metavar="OUT.npz", type=Path, help="write the outputs, dequantised, by name")
-    parser.add_argument("--fast", action="store_true", help="keep no history; nothing is looked at on the way")
+    parser.add_argument(
+        "--fast",
+        action="store_true",
+        help=f"float convolutions and matrix products by BLAS, in an order that no chip has: {NOT_EXACT}",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Execute every command, write the outputs and print a line for each."""
+    import numpy as np
+
     from tdb_dap.engine.history import DEFAULT_LIMIT
     from tdb_dap.engine.values import Value
     from tdb_dap.opening import open_debugger
@@ -36,6 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
         backend=arguments.backend,
         static_tables=arguments.static_tables,
         history_limit=0 if arguments.fast else DEFAULT_LIMIT,
+        fast=arguments.fast,
     )
     if arguments.inputs is None and debugger.program.context.inputs is None:
         print("tdb-dap: no --inputs given: all inputs are zero", file=sys.stderr)
@@ -46,9 +57,9 @@ def run(arguments: argparse.Namespace) -> int:
         raise NotSimulated(stop.text, stop.ordinal)
     outputs = debugger.outputs()
     if arguments.outputs is not None:
-        _write(arguments.outputs, outputs)
+        _write(arguments.outputs, {**outputs, **({"__note__": np.array(NOT_EXACT)} if arguments.fast else {})})
     for name, array in outputs.items():
-        print(f"{name} {Value(name, array.view).text()}")
+        print(f"{name} {Value(name, array.view).text()}" + (f" {NOT_EXACT}" if arguments.fast else ""))
     return 0
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -49,6 +49,10 @@ class Chip:
     vendor_style: Style = PLAIN
     end_commands: tuple[tuple[str, int, int], ...] = (("tiu", 15, 31), ("dma", 6, 0))
     known_problems: tuple[str, ...] = ()
+
+    def inexact(self) -> Chip:
+        """The same chip with sums of products of floats left to BLAS: fast, and not what the chip computes."""
+        return self if self.rules is None else replace(self, rules=replace(self.rules, fast=True))
 
     @cached_property
     def instruction_set(self) -> InstructionSet:

@@ -97,10 +97,9 @@ def test_a_nan_that_arises_in_a_fast_chain_is_the_careful_one(lanes: int) -> Non
         with kernel.switched(on), np.errstate(all="ignore"):
             results.append(dot.interleaved(None, None, of_matrices(left, right), True))
     same(*results)
-    assert (
-        set(results[0].view(np.uint32)[1, ::15].tolist()) == {0xFFC00000 | 0x12345, 0xFFC00000}
-        or np.isnan(results[0][1, ::3]).all()
-    )
+    words = results[0].view(np.uint32)[1]
+    assert words[15] == 0xFFC00000, "infinity * 0 comes before the NaN"
+    assert words[5] == 0xFFC12345
 
 
 @needs_kernel

@@ -12,7 +12,7 @@ from tdb_dap.engine.dtypes import Array
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.families.fields import Fields
 from tdb_dap.targets.semantics import float32
-from tdb_dap.targets.semantics.dot import interleaved, interleaved_pairs
+from tdb_dap.targets.semantics.dot import inexact, interleaved, interleaved_pairs
 from tdb_dap.targets.semantics.integers import HALF_UP, saturate, shift
 from tdb_dap.targets.semantics.products import of_matrices
 from tdb_dap.targets.semantics.registry import Operation, Semantic, semantics
@@ -58,10 +58,12 @@ def sum_of_products(factors: Sequence[tuple[Array, Array]], shape: tuple[int, ..
     return interleaved_pairs(None, None, lambda: factors, shape, float32.stays_normal(*factors))
 
 
-def sum_of_matrix_products(left: Array, right: Array) -> Array:
+def sum_of_matrix_products(left: Array, right: Array, fast: bool) -> Array:
     """As ``sum_of_products`` for left (m, k) x right (k, n)."""
     if left.shape[1] == 1:
         return float32.multiply(left, right)
+    if fast:
+        return inexact((), of_matrices(left, right))
     return interleaved(None, None, of_matrices(left, right), float32.stays_normal((left, right)))
 
 

@@ -28,7 +28,7 @@ def multiply(x: Operation) -> Array:
         total = exact_product(left.numbers, right.numbers)
         return shifted(x, total if bias is None else total + bias.astype(np.int64))
     a, b = float32.flush(left.numbers), float32.flush(right.numbers)
-    whole = sum_of_matrix_products(a, b)
+    whole = sum_of_matrix_products(a, b, x.rules.fast)
     if bias is not None:
         whole = float32.add(whole, float32.flush(bias))
     return x.dtype.encode(whole if old is None else float32.add(whole, float32.flush(old.numbers)))

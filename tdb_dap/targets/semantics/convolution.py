@@ -9,7 +9,7 @@ from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.families.convolution import ZERO_REGISTER
 from tdb_dap.targets.families.fields import Fields
 from tdb_dap.targets.semantics import float32
-from tdb_dap.targets.semantics.dot import grouped, interleaved
+from tdb_dap.targets.semantics.dot import grouped, inexact, interleaved
 from tdb_dap.targets.semantics.finish import rectified, requantized
 from tdb_dap.targets.semantics.integers import exact_product, saturate, signed
 from tdb_dap.targets.semantics.products import Products
@@ -102,11 +102,16 @@ def _float32_sum(x: Operation, weight: Array, image: Array, old: Array | None) -
     weight, image, start = float32.flush(weight), float32.flush(image), _bias_column(x["bias"])
     before = None if old is None else float32.flush(old)
     terms = [(weight, image), (start,), *([(before,)] if before is not None else [])]
-    return interleaved(start, before, by_channels(weight, image, x.fields), float32.stays_normal(*terms))
+    products = by_channels(weight, image, x.fields)
+    if x.rules.fast:
+        return inexact((start, before), products)
+    return interleaved(start, before, products, float32.stays_normal(*terms))
 
 
 def _grouped_sum(x: Operation, weight: Array, image: Array, old: Array | None) -> Array:
     products, size = _by_groups(weight, image, x.fields, x.rules.channel_group)
+    if x.rules.fast:
+        return inexact((_bias_column(x["bias"]), old), products)
     total = np.broadcast_to(_bias_column(x["bias"]), products.shape)
     if old is not None:
         total = float32.add(total, old)

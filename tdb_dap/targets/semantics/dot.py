@@ -14,6 +14,8 @@ from tdb_dap.targets.semantics.products import Float32, Products
 
 # Numbers held at once while sums are formed: as many as the processor's cache holds.
 _BLOCK = 1 << 16
+# Right factors handed to BLAS at once.
+_LARGE_BLOCK = 1 << 22
 # Fewer columns than this are worth exchanging with the rows.
 _FEW = 16
 
@@ -101,6 +103,23 @@ def grouped(totals: Float32, products: Products, size: int, nan_wins: bool = Fal
             part = group_sum(products.left[:, group].T, products.right(group, chosen), nan_wins, narrow)
             totals[:, chosen] = add(totals[:, chosen], part)
     return totals
+
+
+def inexact(firsts: Iterable[Array | None], products: Products) -> Float32:
+    """The sum of ``firsts`` and all products in float32 by BLAS: fast, rounded in an order that no chip has.
+
+    float32 (m, n); ``firsts`` broadcast to it.
+    """
+    rows, columns = products.shape
+    total = np.zeros((rows, columns), np.float32)
+    for first in firsts:
+        if first is not None:
+            total += first
+    step = max(1, _LARGE_BLOCK // max(1, products.taps.size))
+    for begin in range(0, columns, step):
+        chosen = slice(begin, begin + step)
+        total[:, chosen] += products.left @ products.right(slice(None), chosen)
+    return total
 
 
 def group_sum(left: Array, right: Array, nan_wins: bool = False, narrow: bool | None = None) -> Float32:

@@ -10,7 +10,7 @@ from tdb_dap.targets.families import matrix as op
 from tdb_dap.targets.families.convolution import ZERO_REGISTER
 from tdb_dap.targets.families.fields import Fields
 from tdb_dap.targets.semantics import float32
-from tdb_dap.targets.semantics.dot import grouped, interleaved
+from tdb_dap.targets.semantics.dot import grouped, inexact, interleaved
 from tdb_dap.targets.semantics.finish import rectified, requantized
 from tdb_dap.targets.semantics.integers import exact_product, saturate, signed
 from tdb_dap.targets.semantics.products import of_matrices
@@ -34,7 +34,7 @@ def multiply(x: Operation) -> Array:
     old = x.get("old")
     if x["left"].dtype is F32:
         bias = x["bias"].numbers.reshape(1, -1)
-        total = _float32_product(left, right, bias, None if old is None else old.numbers)
+        total = _float32_product(left, right, bias, None if old is None else old.numbers, x)
         return x.dtype.encode(rectified(x, total))
     if x["left"].dtype.is_float:
         raise NotSimulated(f"mm.normal on {x['left'].dtype} is not defined")
@@ -51,11 +51,14 @@ def multiply(x: Operation) -> Array:
     return x.dtype.encode(saturate(total, f.tiu_dtype({1: 0, 2: 3}[x.dtype.itemsize], signed)))
 
 
-def _float32_product(left: Array, right: Array, bias: Array, old: Array | None) -> Array:
+def _float32_product(left: Array, right: Array, bias: Array, old: Array | None, x: Operation) -> Array:
     left, right, bias = float32.flush(left), float32.flush(right), float32.flush(bias)
     before = None if old is None else float32.flush(old)
     terms = [(left, right), (bias,), *([(before,)] if before is not None else [])]
-    return interleaved(bias, before, of_matrices(left, right), float32.stays_normal(*terms))
+    products = of_matrices(left, right)
+    if x.rules.fast:
+        return inexact((bias, before), products)
+    return interleaved(bias, before, products, float32.stays_normal(*terms))
 
 
 @semantics("mm2", op.NN, op.NT, op.TT)
@@ -77,8 +80,8 @@ def multiply_on_lanes(x: Operation) -> Array:
             a, b = b, a
         before = None if old is None else old.numbers
         bias = _bias(x).astype(np.float32)
-        is_single = left.dtype is F32
-        total = _float32_product(a, b, bias, before) if is_single else _grouped_product(a, b, bias, before, x)
+        product = _float32_product if left.dtype is F32 else _grouped_product
+        total = product(a, b, bias, before, x)
         return x.dtype.encode(rectified(x, total))
     zero = _zero_points(x)
     a, b = a.astype(np.int64), b.astype(np.int64)
@@ -125,6 +128,8 @@ def _per_column(x: Operation, zero: Value) -> Array:
 
 
 def _grouped_product(left: Array, right: Array, bias: Array, old: Array | None, x: Operation) -> Array:
+    if x.rules.fast:
+        return inexact((bias, old), of_matrices(left, right))
     total = np.zeros((left.shape[0], right.shape[1]), np.float32) + float32.flush(bias)
     if old is not None:
         total = float32.add(total, old)

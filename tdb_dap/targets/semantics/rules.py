@@ -39,6 +39,8 @@ class Rules:
     a window are flushed for bf16, too; ``negative_zero_start``: a depthwise sum without bias starts at -0;
     ``overflow_to_infinity``: integers beyond the range of f16 become infinite in every round mode;
     ``normalize_zero``: the exponent of float32 and bf16 subnormals is 0.
+
+    ``fast`` is no chip's: sums of products of floats are left to BLAS, which adds in an order of its own. Not exact.
     """
 
     channel_group: int
@@ -49,3 +51,4 @@ class Rules:
     negative_zero_start: bool = False
     overflow_to_infinity: bool = False
     normalize_zero: bool = False
+    fast: bool = False

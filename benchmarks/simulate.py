@@ -1,0 +1,186 @@
+"""Whole models, simulated by this project and by the vendor's simulator, one after the other in one run.
+
+    python benchmarks/simulate.py [CONTEXT ...] [--vendor-python PYTHON] [--models DIR] [--runs N] [--short]
+
+CONTEXT: directories that the vendor's compiler left behind, with their inputs as ``input.npz`` (else zeros). None: the
+models of benchmarks/vendor_models.py (ResNet-18, a transformer, a toy), compiled into ``--models`` once, if the
+vendor's tools are there; else the bundled sample. ``--short``: only the toy.
+
+The vendor's tools: ``pip install tpu_mlir==1.30.2`` into an environment of Python 3.10 on Linux x86-64; give its
+interpreter as ``--vendor-python`` or in $TDB_VENDOR_PYTHON. Without it only our own times are shown.
+
+What is timed, in a process of its own each:
+  vendor   the simulator library executing every command of the model, called by the vendor's own binding, without its
+           debugger; loading and decoding are not counted
+  runner   the vendor's model_runner from start to end of the process, for comparison
+  kernel   ``run`` from the first command to the last with the C kernel: decoding, execution and undo history counted
+  numpy    the same in NumPy alone
+Each is the best of the runs made. Peak memory is the largest resident size of the process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import lzma
+import math
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+SAMPLE = HERE.parent / "tdb_dap" / "sample"
+GOALS = {"kernel": 10.0, "numpy": 1.5}
+
+OURS = """
+import json, resource, sys, time
+import tdb_dap
+from tdb_dap.targets import kernel
+context, inputs, runs = sys.argv[1], sys.argv[2] or None, int(sys.argv[3])
+if not kernel.is_active() and sys.argv[4] == "kernel":
+    raise SystemExit(kernel.describe())
+seconds = []
+for _ in range(runs):
+    debugger = tdb_dap.open(context, inputs=inputs)
+    start = time.perf_counter()
+    stop = debugger.run()
+    seconds.append(time.perf_counter() - start)
+    if stop.reason != "end":
+        raise SystemExit(stop.text)
+print(json.dumps({"seconds": min(seconds), "commands": len(debugger.program.commands), "how": kernel.describe(),
+                  "megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}))
+"""
+
+# The vendor's binding loads the model; then its runner executes command after command, as often as time allows.
+VENDOR = """
+import contextlib, io, json, os, resource, sys, time
+import tpu_mlir
+sys.path.insert(0, os.path.join(os.path.dirname(tpu_mlir.__file__), "python", "tools"))
+import tdb
+given = ["--inputs", sys.argv[2]] if sys.argv[2] else []
+with contextlib.redirect_stdout(io.StringIO()):
+    debugger = tdb.get_tdb([sys.argv[1], *given, "--quiet", "--ddr_size", str(1 << 30)])
+    debugger.do_start("")
+    work = []
+    for command in debugger.cmditer:
+        if not debugger.context.is_sys(command):
+            engine = "tiu" if command.cmd_type.name == "tiu" else "dma"
+            work.append((getattr(debugger.runner, engine + "_compute"), command))
+    seconds, begun = [], time.perf_counter()
+    while len(seconds) < int(sys.argv[3]) and (not seconds or time.perf_counter() - begun < 10):
+        start = time.perf_counter()
+        for compute, command in work:
+            compute(command)
+        seconds.append(time.perf_counter() - start)
+megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+os.write(1, (json.dumps({"seconds": min(seconds), "megabytes": megabytes}) + chr(10)).encode())
+os._exit(0)
+"""
+
+
+def measured(command: list[str], **environment: str) -> dict[str, Any]:
+    """The JSON that a child prints last; SystemExit with what it complained of."""
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment})
+    lines = done.stdout.strip().splitlines()
+    if done.returncode or not lines:
+        raise SystemExit(f"{command[0]}: {done.stderr.strip()[-2000:]}")
+    found: dict[str, Any] = json.loads(lines[-1])
+    return found
+
+
+def model_runner(python: str, context: Path, inputs: str, scratch: Path) -> float | None:
+    """Seconds of the vendor's runner, process start to end; None if it cannot run the model."""
+    tool = Path(python).parent / "model_runner"
+    if not tool.exists() or not inputs:
+        return None
+    start = time.perf_counter()
+    done = subprocess.run(
+        [str(tool), "--input", inputs, "--model", str(context / "compilation.bmodel"), "--output", "out.npz"],
+        cwd=scratch,
+        capture_output=True,
+        env={**os.environ, "PATH": f"{tool.parent}:{os.environ['PATH']}"},
+    )
+    return time.perf_counter() - start if (scratch / "out.npz").exists() and not done.returncode else None
+
+
+def unpacked(context: Path, into: Path) -> Path:
+    """A copy with plain files: the vendor's tools read no .xz."""
+    for file in context.iterdir():
+        if file.suffix == ".xz":
+            (into / file.stem).write_bytes(lzma.decompress(file.read_bytes()))
+        elif file.is_file():
+            shutil.copy(file, into)
+    return into
+
+
+def compare(context: Path, python: str | None, runs: int) -> dict[str, Any]:
+    """All times of one model."""
+    with tempfile.TemporaryDirectory() as temporary:
+        scratch = Path(temporary)
+        plain = unpacked(context, scratch)
+        inputs = str(plain / "input.npz") if (plain / "input.npz").exists() else ""
+        row: dict[str, Any] = {"model": context.name}
+        if python:
+            path = f"{Path(python).parent}:{os.environ['PATH']}"
+            row["vendor"] = measured([python, "-c", VENDOR, str(plain), inputs, str(runs)], PATH=path)
+            row["runner"] = model_runner(python, plain, inputs, scratch)
+        for how, switch in (("kernel", "1"), ("numpy", "0")):
+            command = [sys.executable, "-c", OURS, str(plain), inputs, str(runs), how]
+            row[how] = measured(command, TDB_DAP_KERNEL=switch)
+        return row
+
+
+def line(row: dict[str, Any]) -> str:
+    vendor = row.get("vendor")
+    text = f"{row['model']:32} {row['kernel']['commands']:8,}"
+    text += f" {vendor['seconds']:9.4f} {vendor['megabytes']:6.0f}" if vendor else f" {'-':>9} {'-':>6}"
+    text += f" {row['runner']:8.2f}" if row.get("runner") else f" {'-':>8}"
+    for how in ("kernel", "numpy"):
+        ours = row[how]
+        ratio = f"{vendor['seconds'] / ours['seconds']:7.1f}x" if vendor else f"{'-':>8}"
+        text += f" {ours['seconds']:9.4f} {ours['megabytes']:6.0f} {ratio}"
+    return text
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("context", nargs="*", type=Path)
+    parser.add_argument("--vendor-python", default=os.environ.get("TDB_VENDOR_PYTHON"))
+    parser.add_argument("--models", type=Path, default=HERE.parent / "build" / "models", help="where to compile")
+    parser.add_argument("--runs", type=int, default=5, help="the best of so many (the vendor's: within 10 seconds)")
+    parser.add_argument("--short", action="store_true")
+    parser.add_argument("--json", type=Path, help="write all figures to this file")
+    options = parser.parse_args()
+    contexts = options.context
+    if not contexts and options.vendor_python:
+        maker = [options.vendor_python, str(HERE / "vendor_models.py"), str(options.models)]
+        path = f"{Path(options.vendor_python).parent}:{os.environ['PATH']}"
+        contexts = [Path(p) for p in measured([*maker, *(["toy"] if options.short else [])], PATH=path)["contexts"]]
+    head = f"{'':32} {'':>8} {'vendor':>16} {'runner':>8} {'kernel':>26} {'numpy':>26}"
+    print(
+        head + f"\n{'model':32} {'commands':>8} {'s':>9} {'MB':>6} {'s':>8}" + f" {'s':>9} {'MB':>6} {'ratio':>8}" * 2
+    )
+    rows = []
+    for context in contexts or [SAMPLE]:
+        rows.append(compare(context, options.vendor_python, options.runs))
+        print(line(rows[-1]), flush=True)
+    if options.vendor_python:
+        for how, goal in GOALS.items():
+            ratios = [row["vendor"]["seconds"] / row[how]["seconds"] for row in rows]
+            mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
+            print(
+                f"{how}: geometric mean {mean:.1f}x as fast as the vendor's simulator (goal for the full set: {goal})"
+            )
+    else:
+        print("The vendor's simulator was not measured: see --help for how to get it.")
+    if options.json:
+        options.json.write_text(json.dumps(rows, indent=1))
+
+
+if __name__ == "__main__":
+    main()
