@@ -59,6 +59,7 @@ clients: $(VENV)/.dev extension
 
 benchmark: $(VENV)/.dev
 	$(BIN)/python benchmarks/startup.py
+	$(BIN)/python benchmarks/decode.py
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info vscode-extension/node_modules vscode-extension/dist

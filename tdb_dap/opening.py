@@ -20,10 +20,10 @@ File = str | PathLike[str]
 Progress = Callable[[str], None]
 
 
-def open_program(context: File, fast: bool = False) -> Program:
-    """Read and decode a compiled model; BadInput says what is wrong with it. ``fast``: see ``Chip.inexact``."""
+def open_program(context: File, net: str | None = None, stage: int = 0, fast: bool = False) -> Program:
+    """Read and decode one net of a compiled model; BadInput says what is wrong with it. ``fast``: ``Chip.inexact``."""
     make = (lambda chip, file: target_for(chip, file).inexact()) if fast else target_for
-    return Program(Context.find(Path(context)), make)
+    return Program(Context.find(Path(context)), make, net, stage)
 
 
 def open_debugger(
@@ -36,6 +36,8 @@ def open_debugger(
     tolerance: Tolerance | None = None,
     history_limit: int = DEFAULT_LIMIT,
     fast: bool = False,
+    net: str | None = None,
+    stage: int = 0,
 ) -> Debugger:
     """See ``tdb_dap.open``. ``fast``: results are not exact, for speed; whoever shows them must say so."""
     if backend != "numpy":
@@ -44,7 +46,7 @@ def open_debugger(
         raise BadInput(f"static tables {static_tables!r} are not known; use 'firmware' or 'tdb'")
     say = progress or (lambda text: None)
     say("reading the model")
-    program = open_program(context, fast)
+    program = open_program(context, net, stage, fast)
     machine = Machine(program, static_tables, history_limit)
     data = Path(inputs) if inputs is not None else program.context.inputs
     if data is not None:

@@ -52,6 +52,8 @@ class Configuration(BaseModel):
         "numpy",
         description="Who executes: the built-in simulator, the vendor's library, or both in lockstep.",
     )
+    net: str | None = Field(None, description="Which net of a file with several. Default: the first.")
+    stage: int = Field(0, ge=0, description="Which stage of a net that was compiled for several input shapes.")
     stopOnEntry: bool = Field(True, description="Stop before the first command.")
     stopOnExit: bool = Field(False, description="Stop behind the last command, to look at the outputs.")
     tolerance: Tolerance | None = Field(None, description="When a tensor counts as equal to the reference.")
@@ -170,7 +172,8 @@ def reload(session: Session, arguments: Mapping[str, Any] | None) -> None:
 
 
 def _files(configuration: Configuration) -> tuple[object, ...]:
-    return configuration.program, configuration.inputs, configuration.reference, configuration.backend
+    chosen = configuration.program, configuration.net, configuration.stage
+    return *chosen, configuration.inputs, configuration.reference, configuration.backend
 
 
 def _validated(session: Session, model: type[Configuration], arguments: Mapping[str, Any]) -> Configuration:
@@ -233,6 +236,8 @@ def _open(session: Session, configuration: Configuration) -> Debugger:
             progress=loading,
             tolerance=EngineTolerance(**{name: value for name, value in limits.items() if value is not None}),
             history_limit=DEFAULT_LIMIT if limit is None else limit,
+            net=configuration.net,
+            stage=configuration.stage,
         )
     finally:
         if progress:

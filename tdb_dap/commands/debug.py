@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tdb_dap.client import Client, RequestFailed
-from tdb_dap.commands.options import context_argument
+from tdb_dap.commands.options import model_arguments
 from tdb_dap.commands.terminal import Terminal
 from tdb_dap.errors import BadInput, TdbError
 
@@ -18,7 +18,7 @@ _PROMPT = "(tdb) "
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    context_argument(parser)
+    model_arguments(parser)
     parser.add_argument("--inputs", metavar="X", type=Path, help=".npz by input name, or raw .dat (default: zeros)")
     parser.add_argument("--reference", metavar="R.npz", nargs="+", type=Path, help="expected data, by tensor name")
     parser.add_argument("-c", dest="commands", metavar="CMD", action="append", default=[], help="run a console command")
@@ -68,6 +68,7 @@ class _Console:
         """Load the model and stop before its first command."""
         self._client.initialize(clientID="tdb-dap debug")
         configuration: dict[str, Any] = {"program": str(arguments.context), "stopOnExit": True}
+        configuration.update(net=arguments.net, stage=arguments.stage)
         if arguments.inputs:
             configuration["inputs"] = str(arguments.inputs)
         if arguments.reference:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tdb_dap.commands.options import context_argument
+from tdb_dap.commands.options import model_arguments
 from tdb_dap.commands.vendor_module import vendor_lines
 from tdb_dap.errors import BadInput
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    context_argument(parser)
+    model_arguments(parser)
     parser.add_argument(
         "--format",
         choices=tuple(_FORMATS),
@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print or write the text."""
     from tdb_dap.opening import open_program
 
-    lines = _FORMATS[arguments.format](open_program(arguments.context))
+    lines = _FORMATS[arguments.format](open_program(arguments.context, arguments.net, arguments.stage))
     if arguments.output is None:
         for line in lines:
             print(line)

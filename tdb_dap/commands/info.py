@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tdb_dap.commands.options import context_argument
+from tdb_dap.commands.options import model_arguments
+from tdb_dap.engine.bmodel import input_shapes
 
 if TYPE_CHECKING:
     from tdb_dap.engine.program import Program
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    context_argument(parser)
+    model_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print it."""
     from tdb_dap.opening import open_program
 
-    for line in describe(open_program(arguments.context)):
+    for line in describe(open_program(arguments.context, arguments.net, arguments.stage)):
         print(line)
     return 0
 
@@ -34,7 +34,8 @@ def describe(program: Program) -> Iterator[str]:
     context = program.context
     yield f"model      {context.bmodel}"
     yield f"chip       {program.chip}, {program.core_count} core(s)"
-    yield f"net        {program.net.name}"
+    yield f"compiler   {program.bmodel.metadata.version}"
+    yield from _nets(program)
     yield f"source     {_file(context.mlir)}"
     yield f"locations  {_file(context.locations)}"
     for word, tensors in (("input", program.inputs), ("output", program.outputs)):
@@ -43,13 +44,23 @@ def describe(program: Program) -> Iterator[str]:
     for region in program.ddr_regions():
         yield f"DDR        {region.title}: {region.data.size:,} bytes at G{region.start}"
     for subnet in program.subnets:
-        counts = Counter(command.engine for command in program.commands[subnet.start : subnet.stop])
+        counts = program.commands.count_engines(subnet.start, subnet.stop)
         parts = ", ".join(f"{count:,} {engine.upper()}" for engine, count in sorted(counts.items()))
         yield f"subnet {subnet.id:<3} {subnet.run_mode}: {subnet.stop - subnet.start:,} commands ({parts})"
     records = program.source.records
     if records:
         lines = {record.line for record in records if record.ordinals}
         yield f"ops        {len(records):,} emitted from {len(lines):,} lines with commands"
+
+
+def _nets(program: Program) -> Iterator[str]:
+    """The net and stage that is shown, and what else the file holds."""
+    yield f"net        {program.net.name}, address mode {program.net.address_mode}"
+    for net in program.bmodel.metadata.nets:
+        for number, stage in enumerate(net.stages):
+            mark = "   <- shown" if (net.name, number) == (program.net.name, program.stage_index) else ""
+            if len(program.bmodel.metadata.nets) > 1 or len(net.stages) > 1:
+                yield f"stage      {net.name} {number}: {input_shapes(stage)}{mark}"
 
 
 def _file(path: Path | None) -> str:

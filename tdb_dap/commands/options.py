@@ -13,6 +13,15 @@ def context_argument(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def model_arguments(parser: argparse.ArgumentParser) -> None:
+    """The model, and which of its nets and stages is meant."""
+    context_argument(parser)
+    parser.add_argument("--net", metavar="NAME", help="which net of a file with several (default: the first)")
+    parser.add_argument(
+        "--stage", metavar="N", type=int, default=0, help="which stage of a net compiled for several input shapes"
+    )
+
+
 def data_options(parser: argparse.ArgumentParser) -> None:
     """What goes in, and who computes."""
     parser.add_argument("--inputs", metavar="X", type=Path, help=".npz by input name, or raw .dat (default: zeros)")

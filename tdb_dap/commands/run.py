@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from tdb_dap.commands.options import context_argument, data_options
+from tdb_dap.commands.options import data_options, model_arguments
 from tdb_dap.errors import BadInput, NotSimulated
 
 if TYPE_CHECKING:
@@ -22,13 +22,13 @@ NOT_EXACT = "not exact (--fast)"
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    context_argument(parser)
+    model_arguments(parser)
     data_options(parser)
     parser.add_argument("--outputs", metavar="OUT.npz", type=Path, help="write the outputs, dequantised, by name")
     parser.add_argument(
         "--fast",
         action="store_true",
-        help=f"float convolutions and matrix products by BLAS, in an order that no chip has: {NOT_EXACT}",
+        help=f"leave float convolutions and matrix products to BLAS: {NOT_EXACT}",
     )
 
 
@@ -47,6 +47,8 @@ def run(arguments: argparse.Namespace) -> int:
         static_tables=arguments.static_tables,
         history_limit=0 if arguments.fast else DEFAULT_LIMIT,
         fast=arguments.fast,
+        net=arguments.net,
+        stage=arguments.stage,
     )
     if arguments.inputs is None and debugger.program.context.inputs is None:
         print("tdb-dap: no --inputs given: all inputs are zero", file=sys.stderr)

@@ -3,32 +3,68 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
+
+from tdb_dap.errors import BadInput
+
+if TYPE_CHECKING:
+    from tdb_dap.targets.chip import Chip
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options: there are none."""
+    """Declare the options."""
+    parser.add_argument("--forms", metavar="CHIP", help="every instruction form of one chip, and what it rests on")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print one line per chip and every contradiction; 1 if there is one that is not known to be the maker's."""
+    from tdb_dap.targets.evidence import Evidence
     from tdb_dap.targets.registry import chips
     from tdb_dap.targets.self_check import check
 
+    if arguments.forms:
+        chosen = chips().get(arguments.forms.upper())
+        if chosen is None:
+            raise BadInput(f"--forms: there is no chip {arguments.forms!r}; known: {', '.join(chips())}")
+        _forms(chosen)
+        return 0
     failed = False
-    print(f"{'chip':9} {'lanes':>5} {'local memory':>13} {'instructions':>13} {'simulated':>12}  table")
+    head = ("lanes", "local memory", "instructions", "seen in models", "simulated")
+    print("chip      {:>5} {:>13} {:>13} {:>15} {:>12}  table".format(*head))
     for name, chip in chips().items():
         report = check(chip)
         local = f"{chip.geometry.local_bytes >> 10:,} KiB"
         share = f"{report.simulated} of {report.forms}" if chip.rules else "no"
         unknown = [problem for problem in report.problems if problem not in chip.known_problems]
         failed = failed or bool(unknown)
-        verdict = "ok" if not report.problems else f"{len(report.problems)} known defect(s)"
+        seen = f"{report.evidence[Evidence.MODELS]} of {report.forms}"
+        verdict = (
+            "contradictory" if unknown else "ok" if not report.problems else f"{len(report.problems)} known defect(s)"
+        )
         print(
             f"{name:9} {chip.geometry.lanes:>5} {local:>13} {len(chip.instruction_set.instructions):>13} "
-            f"{share:>12}  {verdict if not unknown else 'contradictory'}"
+            f"{seen:>15} {share:>12}  {verdict}"
         )
         for problem in report.problems:
             print(f"          {'as the maker has it' if problem in chip.known_problems else 'error'}: {problem}")
         if report.undescribed:
             print(f"          decoded without operands: {', '.join(report.undescribed)}")
+    print("Views of forms in no model are read from a sister chip's or from the names of the fields: --forms CHIP.")
     return 1 if failed else 0
+
+
+def _forms(chip: Chip) -> None:
+    """Mnemonic, register, family, what the views rest on, and whether the form is simulated."""
+    from tdb_dap.targets.evidence import evidence
+    from tdb_dap.targets.families import FAMILIES
+    from tdb_dap.targets.semantics import SEMANTICS
+
+    print(f"{'engine':6} {'mnemonic':34} {'register':24} {'sub':>3} {'family':18} {'views from':10} simulated")
+    for i in sorted(chip.instruction_set.instructions, key=lambda i: (i.engine, i.kind, i.sub, i.register)):
+        family = FAMILIES.get(i.register)
+        name = family.name if family else "-"
+        simulated = bool(chip.rules) and ((name, i.sub) in SEMANTICS or name in ("system", "registers"))
+        print(
+            f"{i.engine:6} {i.mnemonic:34} {i.register:24} {i.sub:>3} {name:18} {evidence(chip.name, i).value:10} "
+            f"{'yes' if simulated else 'no'}"
+        )

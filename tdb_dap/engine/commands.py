@@ -201,6 +201,11 @@ class Commands(Sequence[Command]):
             states.append({**(states[-1] if states else {}), **written})
         return found
 
+    def count_engines(self, start: int, stop: int) -> dict[str, int]:
+        """How many of the commands [start, stop) each engine executes."""
+        counts = np.bincount(self.columns.engine[start:stop], minlength=len(ENGINES)).tolist()
+        return {engine: count for engine, count in zip(ENGINES, counts, strict=True) if count}
+
     def __len__(self) -> int:
         return self.columns.kind.size
 

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tdb_dap.engine.float8 import FLOAT8
+
 Array = NDArray[Any]
 
 _BITS: dict[int, np.dtype[Any]] = {1: np.dtype(np.uint8), 2: np.dtype(np.uint16), 4: np.dtype(np.uint32)}
@@ -23,12 +25,14 @@ class DType:
     """One number format.
 
     ``name`` is the name printed in types (``f32``, ``si8``; untyped DMA integers print as ``i8``); ``itemsize`` is
-    in bytes; ``kind`` is "f" (IEEE and brain floats), "i" (two's complement) or "u" (unsigned).
+    in bytes of a number once it is read; ``kind`` is "f" (IEEE and brain floats), "i" (two's complement) or "u"
+    (unsigned); ``per_byte``: how many are stored in a byte (2 for 4-bit numbers).
     """
 
     name: str
     itemsize: int
     kind: str
+    per_byte: int = 1
 
     @property
     def is_float(self) -> bool:
@@ -47,17 +51,26 @@ class DType:
         return (_SIGNED if self.kind == "i" else _BITS)[self.itemsize]
 
     @property
+    def bits(self) -> int:
+        """Bits of a stored number."""
+        return 8 * self.itemsize // self.per_byte
+
+    @property
     def minimum(self) -> int:
-        return -(1 << (8 * self.itemsize - 1)) if self.kind == "i" else 0
+        return -(1 << (self.bits - 1)) if self.kind == "i" else 0
 
     @property
     def maximum(self) -> int:
-        return (1 << (8 * self.itemsize - (1 if self.kind == "i" else 0))) - 1
+        return (1 << (self.bits - (1 if self.kind == "i" else 0))) - 1
 
     def decode(self, bits: Array) -> Array:
         """Numbers behind ``bits`` (unsigned words): bf16 as float32, f16 as float16, integers by their sign."""
         if self.name == "bf16":
             return (bits.astype(np.uint32) << np.uint32(16)).view(np.float32)
+        if self.is_float and self.itemsize == 1:
+            return FLOAT8[self.name].decode(bits)
+        if self.per_byte == 2 and self.kind == "i":
+            return (bits << np.uint8(4)).view(np.int8) >> np.int8(4)
         return np.ascontiguousarray(bits).view(self.numpy)
 
     def widen(self, bits: Array) -> Array:
@@ -73,7 +86,10 @@ class DType:
             return _float32_to_bfloat16(np.ascontiguousarray(numbers, np.float32))
         if self.name == "f16":
             return _float32_to_float16(np.ascontiguousarray(numbers, np.float32))
-        return np.asarray(numbers).astype(np.int64).astype(self.bits_dtype)
+        if self.is_float:
+            return FLOAT8[self.name].encode(np.ascontiguousarray(numbers, np.float32))
+        words: Array = np.asarray(numbers).astype(np.int64) & ((1 << self.bits) - 1)
+        return words.astype(self.bits_dtype)
 
     def __str__(self) -> str:
         return self.name
@@ -109,5 +125,11 @@ SI8, UI8, I8 = DType("si8", 1, "i"), DType("ui8", 1, "u"), DType("i8", 1, "u")
 SI16, UI16, I16 = DType("si16", 2, "i"), DType("ui16", 2, "u"), DType("i16", 2, "u")
 SI32, UI32, I32 = DType("si32", 4, "i"), DType("ui32", 4, "u"), DType("i32", 4, "u")
 
-BY_NAME = {d.name: d for d in (F32, F16, BF16, SI8, UI8, I8, SI16, UI16, I16, SI32, UI32, I32)}
+SI4, UI4, I4 = DType("si4", 1, "i", 2), DType("ui4", 1, "u", 2), DType("i4", 1, "u", 2)
+F8E5M2, F8E4M3, F8 = DType("f8e5m2", 1, "f"), DType("f8e4m3", 1, "f"), DType("f8", 1, "u")
+
+BY_NAME = {
+    d.name: d
+    for d in (F32, F16, BF16, SI8, UI8, I8, SI16, UI16, I16, SI32, UI32, I32, SI4, UI4, I4, F8E5M2, F8E4M3, F8)
+}
 """Every dtype by the name it prints as."""

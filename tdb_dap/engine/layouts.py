@@ -17,6 +17,7 @@ from itertools import groupby
 from tdb_dap.engine.dtypes import F32, DType
 from tdb_dap.engine.geometry import Geometry, Space
 from tdb_dap.engine.views import PACKED, Layout, View
+from tdb_dap.errors import BadAccess
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ def strides_of(
         n, c, h, w = in_words(strides_of(geometry, plain, address, shape, F32), dtype)
         return n, c, h, w
     _, channels, height, width = shape
-    units = geometry.eu_bytes // dtype.itemsize
+    units = geometry.eu_bytes * dtype.per_byte // dtype.itemsize
     if layout is Layout.PER_CHANNEL:
         return (0, 1, 0, 0)
     if layout is Layout.SHARED_ROWS:
@@ -117,7 +118,7 @@ def template(view: View) -> tuple[tuple[Segment, ...], int]:
         view.shape,
         view.strides,
         view.layout,
-        view.dtype.itemsize,
+        view.dtype.name,
         view.width,
         view.lane_mask,
     )
@@ -226,6 +227,8 @@ def _matrix(view: View) -> list[Segment]:
     """Matrix of rows x columns, ``width`` columns per lane: element (r, c) lies in lane c div width."""
     rows, columns = view.shape
     width = view.width
+    if width == 0:
+        raise BadAccess("a matrix of 0 columns per lane has no place in memory")
     full, rest = divmod(columns, width)
     blocks = full + (1 if rest else 0)
     strides = view.strides or strides_of(

@@ -36,7 +36,7 @@ def command_text(command: Command) -> str:
         f"{role} = {operand_text(operand)}"
         for role, operand in zip(description.operand_roles, description.operands, strict=True)
     )
-    body = f"{command.name}({operands})" if description.results else command.name
+    body = f"{command.name}({operands})" if description.results or operands else command.name
     return f"{command.token}: {results + ' = ' if results else ''}{body}{_attributes(description.attributes)}{wait}"
 
 

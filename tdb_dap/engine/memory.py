@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tdb_dap.engine import nibbles
 from tdb_dap.engine.dtypes import Array
 from tdb_dap.engine.geometry import Geometry, Space
 from tdb_dap.engine.layouts import template
@@ -128,8 +129,14 @@ class Memory:
             found.append((segment.index, piece))
         return found
 
+    def _bytes(self, view: View, start: int, stop: int) -> Bytes:
+        region = self.region(view.space, start, stop, view.core)
+        return region.data[start - region.start : stop - region.start]
+
     def read(self, view: View) -> Array:
         """Stored words of ``view`` in its logical shape (a copy). Masked-out lanes read as zero."""
+        if view.dtype.per_byte > 1:
+            return nibbles.read(view, lambda start, stop: self._bytes(view, start, stop))
         pieces = self.pieces(view)
         if len(pieces) == 1 and pieces[0][1].size == view.size:
             return pieces[0][1].copy().reshape(view.shape)
@@ -142,5 +149,8 @@ class Memory:
 
     def write(self, view: View, bits: Array) -> None:
         """Store words of the logical shape; masked-out lanes keep what they hold."""
+        if view.dtype.per_byte > 1:
+            nibbles.write(view, bits, lambda start, stop: self._bytes(view, start, stop))
+            return
         for index, piece in self.pieces(view):
             piece[...] = bits[index].reshape(piece.shape)

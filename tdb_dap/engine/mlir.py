@@ -23,6 +23,7 @@ _OPERATION = re.compile(
 )
 _ALIAS = re.compile(r"#(loc\d*) = loc\((.*)\)\s*$")
 _FUNCTION_NAME = re.compile(r"func\.func (?:private |public )?@([\w.$-]+)")
+_MODULE_NAME = re.compile(r"module @([^\s{]+)")
 _VALUE = re.compile(r"%[\w.$-]+(?:#\d+)?")
 
 
@@ -98,6 +99,7 @@ class MlirFile:
         self.path = path
         self.lines = text.split("\n")
         self.functions: list[Function] = []
+        self.module = ""
         self._ops: dict[int, MlirOp] = {}
         self._scan()
 
@@ -148,6 +150,8 @@ class MlirFile:
                     open_regions.append(("function", number, None))
                 continue
             if keyword == "module":
+                named = _MODULE_NAME.search(line)
+                self.module = named.group(1) if named else ""
                 if opens:
                     open_regions.append(("module", number, None))
                 continue

@@ -136,7 +136,7 @@ class Scope:
         if record is None:
             return []
         names = op.operands if op else ()
-        entries: Sequence[object] = record.raw["operands"]
+        entries: Sequence[object] = record.raw.list_of("operands")
         if len(names) != len(entries):
             return [self._named(named) for named in record.operands]
         present = [name for name, entry in zip(names, entries, strict=True) if entry]

@@ -1,10 +1,8 @@
-"""Records of emitted op instances (``tensor_location.json``): reading, checking, and the commands they own."""
+"""Records of emitted op instances (``tensor_location.json``): checking, and the commands they own."""
 
 from __future__ import annotations
 
-import json
-import lzma
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +14,7 @@ from numpy.typing import NDArray
 from tdb_dap.engine.commands import ENGINES, Columns
 from tdb_dap.engine.dtypes import BY_NAME
 from tdb_dap.engine.geometry import Geometry, Space
+from tdb_dap.engine.location_file import LocationRecord
 from tdb_dap.engine.mlir import MlirFile
 from tdb_dap.engine.named_value import NamedValue
 from tdb_dap.engine.views import Layout, View
@@ -33,7 +32,7 @@ class OpRecord:
     core: int
     is_local: bool
     ordinals: tuple[int, ...]
-    raw: Mapping[str, Any]
+    raw: LocationRecord
     geometry: Geometry
     rearranged: frozenset[str] = frozenset()
 
@@ -46,7 +45,8 @@ class OpRecord:
         return self.ordinals[-1]
 
     def _values(self, key: str) -> tuple[NamedValue, ...]:
-        return tuple(NamedValue(value, self.geometry, self.core, self.rearranged) for value in self.raw[key] if value)
+        entries = self.raw.list_of(key)
+        return tuple(NamedValue(value, self.geometry, self.core, self.rearranged) for value in entries if value)
 
     @cached_property
     def operands(self) -> tuple[NamedValue, ...]:
@@ -60,10 +60,11 @@ class OpRecord:
     def buffers(self) -> tuple[View, ...]:
         """Scratch space of the op: bytes per lane."""
         found: list[View] = []
-        for buffer in self.raw.get("buffers") or ():
-            space, offset = self.geometry.locate_tiu(int(buffer["address"]))
-            if space is Space.LOCAL and int(buffer["size"]):
-                shape = (1, self.geometry.lanes, 1, int(buffer["size"]))
+        for buffer in self.raw.list_of("buffers"):
+            address, size = _place_of(buffer)
+            space, offset = self.geometry.locate_tiu(address)
+            if space is Space.LOCAL and size:
+                shape = (1, self.geometry.lanes, 1, size)
                 strides = (0, 0, shape[3], 1)
                 found.append(
                     View(space, offset, shape, BY_NAME["ui8"], Layout.STRIDE, strides, self.geometry, core=self.core)
@@ -84,12 +85,19 @@ class OpRecord:
         return ""
 
 
+def _place_of(buffer: Any) -> tuple[int, int]:
+    """Address and size of scratch space."""
+    if isinstance(buffer, dict) and all(isinstance(buffer.get(key), int) for key in ("address", "size")):
+        return buffer["address"], buffer["size"]
+    raise BadInput("tensor_location.json: a buffer has no usable address or size; compile the model again with --debug")
+
+
 class Records(Sequence[OpRecord]):
     """Records made when asked for."""
 
     def __init__(
         self,
-        raw: list[dict[str, Any]],
+        raw: list[LocationRecord],
         order: NDArray[np.int64],
         bounds: NDArray[np.int64],
         geometry: Geometry,
@@ -118,11 +126,11 @@ class Records(Sequence[OpRecord]):
             owned = self._order[self._bounds[index] : self._bounds[index + 1]]
             made = self._made[index] = OpRecord(
                 index=index,
-                line=raw["file-line"],
-                opcode=raw["opcode"],
-                subnet=raw["subnet_id"],
-                core=raw["core_id"],
-                is_local=bool(raw.get("is_local")),
+                line=raw.line,
+                opcode=raw.opcode,
+                subnet=raw.subnet_id,
+                core=raw.core_id,
+                is_local=raw.is_local,
                 ordinals=tuple(owned.tolist()),
                 raw=raw,
                 geometry=self._geometry,
@@ -131,69 +139,22 @@ class Records(Sequence[OpRecord]):
         return made
 
 
-_KEYS: dict[str, Callable[[Any], bool]] = {
-    "file-line": lambda v: isinstance(v, int),
-    "opcode": lambda v: isinstance(v, str),
-    "subnet_id": lambda v: isinstance(v, int),
-    "core_id": lambda v: isinstance(v, int),
-    "tiu_dma_id(before)": lambda v: _is_pair(v),
-    "tiu_dma_id(after)": lambda v: _is_pair(v),
-    "operands": lambda v: isinstance(v, list),
-    "results": lambda v: isinstance(v, list),
-}
-_OPTIONAL_KEYS: dict[str, Callable[[Any], bool]] = {
-    "buffers": lambda v: isinstance(v, list) and all(isinstance(b, dict) and _is_buffer(b) for b in v),
-}
-
-
-def _unusable(path: Path, index: int, key: str) -> BadInput:
-    return BadInput(f"{path}: record {index} has no usable {key!r}; compile the model again with --debug")
-
-
-def _is_buffer(value: Mapping[str, Any]) -> bool:
-    return isinstance(value.get("address"), int) and isinstance(value.get("size"), int)
-
-
-def _is_pair(value: Any) -> bool:
-    return isinstance(value, list) and len(value) == 2 and all(isinstance(v, int) for v in value)
-
-
-def read_records(path: Path) -> list[dict[str, Any]]:
-    try:
-        data = path.read_bytes()
-        raw = json.loads(lzma.decompress(data) if path.suffix == ".xz" else data)
-    except (OSError, lzma.LZMAError) as error:
-        raise BadInput(f"{path}: cannot be read: {error}") from None
-    except (ValueError, RecursionError) as error:
-        raise BadInput(f"{path}: not valid JSON ({error}); compile the model again with --debug") from None
-    if not isinstance(raw, list):
-        raise BadInput(f"{path}: not a tensor_location.json: a list of records is expected")
-    for index, record in enumerate(raw):
-        for key, is_good in _KEYS.items():
-            if not isinstance(record, dict) or key not in record or not is_good(record[key]):
-                raise _unusable(path, index, key)
-        for key, is_good in _OPTIONAL_KEYS.items():
-            if key in record and not is_good(record[key]):
-                raise _unusable(path, index, key)
-    return raw
-
-
-def check_against(mlir: MlirFile | None, raw: Sequence[Mapping[str, Any]], path: Path) -> None:
+def check_against(mlir: MlirFile | None, raw: Sequence[LocationRecord], path: Path) -> None:
     """Every record names an op; it has to be the one on its line."""
     if mlir is None:
         return
     for index, record in enumerate(raw):
-        op = mlir.op_at(record["file-line"])
-        if op is None or op.name != record["opcode"]:
+        op = mlir.op_at(record.line)
+        if op is None or op.name != record.opcode:
             found = f"holds {op.name}" if op else "holds no operation"
             raise BadInput(
-                f"{path}: belongs to another model: record {index} is {record['opcode']} at line "
-                f"{record['file-line']}, but that line of {mlir.path.name} {found}; use the files of one compilation"
+                f"{path}: belongs to another model: record {index} is {record.opcode} at line "
+                f"{record.line}, but that line of {mlir.path.name} {found}; use the files of one compilation"
             )
 
 
 def owners_of(
-    raw: Sequence[Mapping[str, Any]], columns: Columns, subnet_ids: Sequence[int], path: Path
+    raw: Sequence[LocationRecord], columns: Columns, subnet_ids: Sequence[int], path: Path
 ) -> NDArray[np.int32]:
     """Index of the record that owns each command, or -1.
 
@@ -203,17 +164,16 @@ def owners_of(
     streams: dict[tuple[int, int, int], NDArray[np.int64]] = {}
     for index, record in enumerate(raw):
         for position, engine in enumerate((ENGINES.index("tiu"), ENGINES.index("dma"))):
-            first = record["tiu_dma_id(before)"][position]
-            last = record["tiu_dma_id(after)"][position]
+            first, last = record.before[position], record.after[position]
             if last <= first:
                 continue
-            key = (record["subnet_id"], record["core_id"], engine)
+            key = (record.subnet_id, record.core_id, engine)
             if key not in streams:
                 streams[key] = _stream(columns, subnet_ids, *key)
             stream = streams[key]
             if first < 0 or last > stream.size:
                 raise BadInput(
-                    f"{path}: belongs to another model: record {index} ({record['opcode']}) ends at "
+                    f"{path}: belongs to another model: record {index} ({record.opcode}) ends at "
                     f"{ENGINES[engine].upper()} command {last:,} of subnet {key[0]}, core {key[1]}, "
                     f"which has {stream.size:,}; use the files of one compilation"
                 )

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tdb_dap.engine.bmodel import Bmodel, CommandGroup, RunMode, Stage, SubnetInfo, TensorInfo
+from tdb_dap.engine.bmodel import Bmodel, CommandGroup, RunMode, Span, SubnetInfo, TensorInfo, select
 from tdb_dap.engine.commands import ENGINES, Columns, Command, Commands
 from tdb_dap.engine.context import Context
 from tdb_dap.engine.cpu_operations import CPU_OPERATIONS
@@ -22,7 +22,6 @@ from tdb_dap.engine.source_map import SourceMap
 from tdb_dap.engine.target import Message, Target
 from tdb_dap.engine.tensors import Tensor
 from tdb_dap.engine.views import memref_text
-from tdb_dap.errors import BadInput
 
 _COLUMNS = ("engine", "core", "subnet", "kind", "offset", "id", "dependency", "listed")
 
@@ -41,20 +40,28 @@ class Subnet:
 
 
 class Program:
-    """One stage of one net of a bmodel. ``target_for(chip, file)`` finds the chip."""
+    """One stage of one net of a bmodel: by default the first. ``target_for(chip, file)`` finds the chip.
+
+    A file holds several nets where models were combined, and several stages of a net where it was compiled for several
+    input shapes. ``stage_index``: the stage's number in its net.
+    """
 
     def __init__(
-        self, context: Context, target_for: Callable[[str, str], Target], net: int = 0, stage: int = 0
+        self,
+        context: Context,
+        target_for: Callable[[str, str], Target],
+        net: str | None = None,
+        stage: int = 0,
+        bmodel: Bmodel | None = None,
     ) -> None:
         self.context = context
-        self.bmodel = Bmodel(context.bmodel)
+        self.bmodel = bmodel or Bmodel(context.bmodel)
         metadata = self.bmodel.metadata
         self.chip = metadata.chip
+        self._target_for = target_for
         self.target = target_for(metadata.chip, str(context.bmodel))
-        if not metadata.nets or not metadata.nets[0].stages:
-            raise BadInput(f"{context.bmodel}: the model holds no net; compile it again")
-        self.net = metadata.nets[net]
-        self.stage: Stage = self.net.stages[stage]
+        self.net, self.stage = select(self.bmodel, str(context.bmodel), net, stage)
+        self.stage_index = stage
         geometry = self.target.geometry
         self.inputs = tuple(Tensor.of(info, geometry) for info in self.stage.inputs)
         self.outputs = tuple(Tensor.of(info, geometry) for info in self.stage.outputs)
@@ -77,8 +84,15 @@ class Program:
         self.core_count = max(1, int(columns.core.max(initial=0)) + 1)
         self.source = self._map_sources(columns)
 
+    def sibling(self, net: str, stage: int) -> Program:
+        """Another net or stage of the same file."""
+        return Program(self.context, self._target_for, net, stage, self.bmodel)
+
     def _map_sources(self, columns: Columns) -> SourceMap:
         mlir = MlirFile.read(self.context.mlir) if self.context.mlir else None
+        if mlir and mlir.module != self.net.name and mlir.module in {net.name for net in self.bmodel.metadata.nets}:
+            # The files beside a combined model are those of one of its nets.
+            return SourceMap.empty(None, columns.kind.size)
         if self.context.locations is None:
             return SourceMap.empty(mlir, columns.kind.size)
         ids = [info.id for info in self.stage.subnets]
@@ -135,7 +149,31 @@ class Program:
             self._decode_core(index, core, groups, f"{self.context.bmodel}: subnet {info.id}, core {core}")
             for core, groups in enumerate(info.groups)
         ]
-        return cores[0] if len(cores) == 1 else self._interleave(cores)
+        return _joined(
+            [
+                cores[0] if len(cores) == 1 else self._interleave(cores),
+                *(
+                    self._decode_chip_to_chip(
+                        index, core, span, f"{self.context.bmodel}: subnet {info.id}, core {core}"
+                    )
+                    for core, spans in enumerate(info.chip_to_chip)
+                    for span in spans
+                ),
+            ]
+        )
+
+    def _decode_chip_to_chip(self, subnet: int, core: int, span: Span, what: str) -> Columns:
+        """Moves between chips, listed behind the subnet's own commands: when they run depends on the other chip."""
+        data = self.bmodel.bytes_of(span, "the CDMA stream")
+        stream = self.target.decode_stream("cdma", data, None, f"{what}, CDMA stream")
+        made = _stand_in_columns(ENGINES.index("cdma"), subnet, stream.offsets.size)
+        return replace(
+            made,
+            core=np.full(stream.offsets.size, core, np.int16),
+            kind=stream.kinds,
+            offset=stream.offsets + span.start,
+            id=stream.ids,
+        )
 
     def _decode_core(self, subnet: int, core: int, groups: tuple[CommandGroup, ...], what: str) -> Columns:
         """The groups of one core, one after another."""
@@ -160,6 +198,10 @@ class Program:
         start = int(columns.offset[index])
         descriptor = self.bmodel.payload[start : start + self.target.kind_size(kind)].tobytes()
         return self.target.message(kind, descriptor)
+
+    def message_of(self, ordinal: int) -> Message | None:
+        """The message that a command sends to other cores or waits for; None if it does neither."""
+        return self._message(self.commands.columns, ordinal) if self.commands[ordinal].has_descriptor else None
 
     def _decode_group(self, subnet: int, core: int, group: CommandGroup, what: str) -> Columns:
         tiu, dma = (

@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 
 from tdb_dap.engine.commands import Columns
 from tdb_dap.engine.geometry import Geometry
+from tdb_dap.engine.location_file import read_records
 from tdb_dap.engine.mlir import MlirFile
 from tdb_dap.engine.named_value import NamedValue
-from tdb_dap.engine.op_records import OpRecord, Records, check_against, owners_of, read_records
+from tdb_dap.engine.op_records import OpRecord, Records, check_against, owners_of
 
 __all__ = ["NamedValue", "OpRecord", "SourceMap"]
 
@@ -58,7 +59,7 @@ class SourceMap:
         order = np.argsort(owners, kind="stable")
         bounds = np.searchsorted(owners[order], np.arange(len(raw) + 1))
         records = Records(raw, order, bounds, geometry, _rearranged_loads(mlir))
-        lines = np.array([record["file-line"] for record in raw], np.int64)
+        lines = np.array([record.line for record in raw], np.int64)
         return cls(mlir, records, owners, lines)
 
     def records_of(self, ordinal: int) -> tuple[OpRecord, ...]:

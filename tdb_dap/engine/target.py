@@ -94,8 +94,11 @@ class Target(Protocol):
     @property
     def geometry(self) -> Geometry: ...
 
-    def decode_stream(self, engine: str, data: NDArray[np.uint8], count: int, what: str) -> Stream:
-        """Cut a stream into commands; BadInput names ``what`` and the byte offset of trouble."""
+    def decode_stream(self, engine: str, data: NDArray[np.uint8], count: int | None, what: str) -> Stream:
+        """Cut a stream into commands (None: as many as there are before the zeros at its end).
+
+        BadInput names ``what`` and the byte offset of trouble.
+        """
         ...
 
     def kind_name(self, kind: int) -> str:

@@ -78,7 +78,7 @@ class View:
     @property
     def nbytes(self) -> int:
         """Bytes of the tensor without gaps."""
-        return self.size * self.dtype.itemsize
+        return -(-self.size * self.dtype.itemsize // self.dtype.per_byte)
 
     @property
     def name(self) -> str:
@@ -91,10 +91,11 @@ class View:
 
     @cached_property
     def segments(self) -> tuple[Segment, ...]:
-        """The view cut into pieces of constant byte strides."""
+        """The view cut into pieces of constant byte strides; those of 4-bit numbers count nibbles."""
         from tdb_dap.engine.layouts import segments
+        from tdb_dap.engine.nibbles import as_bytes
 
-        return segments(self)
+        return segments(self if self.dtype.per_byte == 1 else as_bytes(self))
 
     def byte_ranges(self) -> list[tuple[int, int]]:
         """Half-open byte ranges in the space that enclose every element; a range may hold gaps.
@@ -104,6 +105,9 @@ class View:
         ranges: list[tuple[int, int]] = []
         for segment in self.segments:
             ranges.extend(segment.ranges(self.dtype.itemsize))
+        share = self.dtype.per_byte
+        if share > 1:
+            ranges = [(start // share, -(-stop // share)) for start, stop in ranges]
         return merge_ranges(ranges)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +28,8 @@ from tdb_dap.targets.vendor_text import PLAIN, Style, command_text
 class Chip:
     """A target.
 
-    ``table``: name of the instruction table; ``rules``: None for chips that are decoded but not simulated;
+    ``table``: an instruction table of this package by name, or one in its form; ``rules``: None for chips that are
+    decoded but not simulated;
     ``static_tables``, ``l2_tables``: constants in static memory from byte 0, in L2 from ``l2_tables_start`` on;
     ``id_fields``: where a command's own id may be (none: its position in the stream, from 1); ``dependency_fields``:
     the same for the id it waits for; ``dependency_mask``: bits of the dependency that count; ``message_engines``:
@@ -36,7 +38,7 @@ class Chip:
     """
 
     name: str
-    table: str
+    table: str | Mapping[str, Any]
     geometry: Geometry
     rules: Rules | None
     static_tables: tuple[Table, ...]
@@ -56,13 +58,14 @@ class Chip:
 
     @cached_property
     def instruction_set(self) -> InstructionSet:
-        return InstructionSet.load(self.table)
+        return InstructionSet.load(self.table) if isinstance(self.table, str) else InstructionSet(self.table)
 
     def _instruction(self, kind: int) -> Instruction:
         return self.instruction_set.instructions[kind]
 
-    def decode_stream(self, engine: str, data: NDArray[np.uint8], count: int, what: str) -> Stream:
+    def decode_stream(self, engine: str, data: NDArray[np.uint8], count: int | None, what: str) -> Stream:
         offsets, kinds = self.instruction_set.split(engine, data, count, what)
+        count = offsets.size
         ids, dependencies = np.arange(1, count + 1, dtype=np.int64), np.zeros(count, np.int64)
         borrows = np.zeros(count, np.bool_)
         is_end = np.zeros(count, np.bool_)

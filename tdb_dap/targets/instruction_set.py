@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import resources
@@ -102,7 +102,7 @@ class Lookup:
 class InstructionSet:
     """All instructions of one chip."""
 
-    def __init__(self, table: dict[str, Any]) -> None:
+    def __init__(self, table: Mapping[str, Any]) -> None:
         self.chip: str = table["chip"]
         self.instructions: list[Instruction] = []
         self._lookups: dict[str, tuple[Lookup, Lookup]] = {}
@@ -152,14 +152,18 @@ class InstructionSet:
         self._lookups[engine] = (Lookup(mask, table), by_type)
 
     def split(
-        self, engine: str, stream: NDArray[np.uint8], count: int, what: str
+        self, engine: str, stream: NDArray[np.uint8], count: int | None, what: str
     ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """Cut a stream into ``count`` commands: byte offsets and instruction indices.
+        """Cut a stream into ``count`` commands (None: up to the zeros at its end): byte offsets and instructions.
 
         ``what`` names the stream in errors. BadInput on an unknown head, a stream that is too short, or bytes other
         than zero behind the last command.
         """
+        if engine not in self._lookups:
+            raise BadInput(f"{what}: this chip has no {engine.upper()} engine (decoded as {self.chip})")
         lookup, by_type = self._lookups[engine]
+        if count is None:
+            count = self._count(engine, stream)
         mask, get = lookup.mask, lookup.table.get
         sizes = [instruction.size for instruction in self.instructions]
         data = stream.tobytes()
@@ -182,6 +186,20 @@ class InstructionSet:
                 f"is the chip in the file right? (decoded as {self.chip})"
             )
         return offsets, kinds
+
+    def _count(self, engine: str, stream: NDArray[np.uint8]) -> int:
+        """Commands before the zeros at the end of a stream whose count is not recorded."""
+        lookup, by_type = self._lookups[engine]
+        used = int(np.flatnonzero(stream).max(initial=-1)) + 1
+        data, offset, count = stream.tobytes(), 0, 0
+        while offset < used:
+            head = int.from_bytes(data[offset : offset + 8], "little")
+            index = lookup.table.get(head & lookup.mask, by_type.table.get(head & by_type.mask))
+            count += 1
+            if index is None:
+                break  # found again, and named, when the stream is cut
+            offset += self.instructions[index].size
+        return count
 
     def _trouble(self, data: bytes, offset: int, engine: str, what: str, i: int, count: int) -> str:
         if offset + 8 > len(data):

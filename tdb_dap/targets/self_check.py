@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tdb_dap.targets.chip import Chip
+from tdb_dap.targets.evidence import Evidence, evidence
 from tdb_dap.targets.families import FAMILIES
 from tdb_dap.targets.instruction_set import Instruction
 from tdb_dap.targets.semantics import SEMANTICS
@@ -15,13 +17,15 @@ from tdb_dap.targets.semantics import SEMANTICS
 class Report:
     """``problems``: contradictions in the table; ``undescribed``: registers whose operands nobody has declared;
 
-    ``simulated``: instruction forms that have a semantic function, of ``forms`` that have operands.
+    ``simulated``: instruction forms that have a semantic function, of ``forms`` that have operands; ``evidence``: how
+    many of the forms rest on what.
     """
 
     problems: tuple[str, ...]
     undescribed: tuple[str, ...]
     forms: int
     simulated: int
+    evidence: Mapping[Evidence, int]
 
 
 def check(chip: Chip) -> Report:
@@ -36,6 +40,7 @@ def check(chip: Chip) -> Report:
         tuple(sorted({i.register for i in instructions if i.register not in FAMILIES})),
         len(described),
         len(known) if chip.rules is not None else 0,
+        Counter(evidence(chip.name, instruction) for instruction in described),
     )
 
 

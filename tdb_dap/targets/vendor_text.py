@@ -79,4 +79,5 @@ def _type(operand: Operand) -> str:
     if isinstance(operand, View):
         hidden = operand.layout in (Layout.ALIGN_IC, Layout.MATRIX, Layout.MATRIX2)
         return memref_text(operand.shape, operand.dtype, None if hidden else operand.strides)
-    return operand.dtype.name
+    # Constants of four bits are listed as bytes.
+    return operand.dtype.name.replace("4", "8") if operand.dtype.per_byte > 1 else operand.dtype.name

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tdb_dap.engine.bmodel import TensorInfo
-from tdb_dap.engine.dtypes import BY_NAME, F16, F32, SI8, SI16, UI8
+from tdb_dap.engine.dtypes import BY_NAME, F8E4M3, F8E5M2, F16, F32, SI4, SI8, SI16, UI8
 from tdb_dap.engine.geometry import Space
 from tdb_dap.engine.layouts import align, strides_of
 from tdb_dap.engine.memory import Memory, Region
@@ -182,5 +182,36 @@ def test_reading_beyond_a_memory_says_what_there_is() -> None:
 
 def test_numbers_survive_their_stored_form() -> None:
     for dtype in BY_NAME.values():
-        words = np.arange(256, dtype=np.uint64).astype(dtype.bits_dtype)
-        assert (dtype.encode(dtype.decode(words)) == words).all(), dtype
+        words = np.arange(1 << min(8, dtype.bits), dtype=np.uint64).astype(dtype.bits_dtype)
+        numbers = dtype.decode(words)
+        same = dtype.encode(numbers) == words
+        assert (same | (numbers != numbers)).all(), dtype
+
+
+def test_numbers_of_four_bits_lie_two_in_a_byte_the_first_in_the_low_half() -> None:
+    memory = Memory(GEOMETRY, 1, [])
+    four = view((1, 3, 2, 5), SI4, Layout.ALIGN_EU, address=16, strides=(64, 64, 5, 1))
+    numbers = np.arange(30).reshape(1, 3, 2, 5) % 16 - 8
+    memory.write(four, four.dtype.encode(numbers))
+    assert (four.dtype.decode(memory.read(four)) == numbers).all()
+    lane = memory.local()[1]
+    for index, number in enumerate(numbers[0, 1].reshape(-1)):
+        assert lane[16 + index // 2] >> 4 * (index % 2) & 15 == number & 15
+    assert four.byte_ranges()[0] == (16, 21)
+    assert four.nbytes == 15
+
+
+@pytest.mark.parametrize(
+    ("dtype", "number", "word"),
+    [
+        (F8E4M3, 448.0, 0x7E),
+        (F8E4M3, 480.0, 0x7F),
+        (F8E4M3, 1.0625, 0x38),  # a tie goes to the even word
+        (F8E4M3, -(2.0**-9), 0x81),
+        (F8E5M2, 57344.0, 0x7B),
+        (F8E5M2, 61440.0, 0x7C),
+        (F8E5M2, -0.0, 0x80),
+    ],
+)
+def test_floats_of_eight_bits_round_to_the_nearest(dtype, number: float, word: int) -> None:
+    assert dtype.encode(np.array([number], np.float32)).tolist() == [word]

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import lzma
+
 import numpy as np
 import pytest
 
 import tdb_dap
+from tdb_dap.engine.geometry import Space
 from tdb_dap.engine.memory import Memory, Region
 from tdb_dap.errors import BadAccess, NotSimulated
 from tdb_dap.targets.bm1684 import BM1684
 from tdb_dap.targets.semantics.bm1684_windows import average_weight
-from tests.samples import case
+from tests.samples import case, cases
 
 LOCAL = 0x8000000
 
@@ -132,9 +136,9 @@ def test_a_table_that_is_not_there_is_not_read_as_zeros() -> None:
         execute("lut", **{**SHAPE, **PLACES, **FLOATS, "opd1_addr": 0x303800, "opd1_h": 8})
 
 
-def test_an_instruction_without_a_description_is_named() -> None:
-    with pytest.raises(NotSimulated, match="decompress: the instruction form decompress_op has no description yet"):
-        execute("decompress")
+def test_an_instruction_without_semantics_is_named() -> None:
+    with pytest.raises(NotSimulated, match="decompress is not simulated yet"):
+        execute("decompress", **{**SHAPE, **PLACES})
 
 
 def test_operands_are_shown_although_the_vendor_shows_none() -> None:
@@ -143,3 +147,40 @@ def test_operands_are_shown_although_the_vendor_shows_none() -> None:
     assert convolution.operand_roles == ("input", "weight", "bias")
     assert convolution.tdb_asm == f"%{convolution.token} = convolution neuron(%D{convolution.dep})"
     assert "weight = %R" in convolution.asm
+
+
+PACKED_CASES = cases("*", "bm1684")
+
+
+@pytest.mark.parametrize("recorded", PACKED_CASES, ids=lambda recorded: recorded.name)
+def test_fields_are_those_of_the_vendors_decoder(recorded) -> None:
+    program = tdb_dap.open(recorded.path).program
+    with lzma.open(recorded.path / "regs.jsonl.xz", "rt") as lines:
+        for command, line in zip(program.commands, lines, strict=True):
+            theirs = dict(json.loads(line))
+            assert command.fields.items() <= theirs.items(), command
+            assert all(name.startswith(("reserved", "rsvd")) for name in theirs.keys() - command.fields.keys())
+
+
+@pytest.mark.parametrize("recorded", PACKED_CASES, ids=lambda recorded: recorded.name)
+def test_what_a_command_changed_lies_in_its_result_views(recorded) -> None:
+    """The vendor's debugger shows no operands here: the ranges of local memory that it saw change prove ours."""
+    program = tdb_dap.open(recorded.path).program
+    lane_bytes = program.target.geometry.lane_bytes
+    seen = 0
+    for command, entry in zip(program.commands, recorded.trace, strict=True):
+        changed = entry.get("lmem")
+        if not changed or not changed.get("words8"):
+            continue
+        views = [view for view in command.results if view.space is Space.LOCAL]
+        ranges = [piece for view in views for piece in view.byte_ranges()]
+        assert ranges, command
+        lanes = {start // lane_bytes for start, _ in ranges}
+        assert changed["lanes"] <= len(lanes), command
+        # The recorder compared words of eight bytes.
+        first = min(start % lane_bytes for start, _ in ranges) // 8 * 8
+        last = max((stop - 1) % lane_bytes for _, stop in ranges) // 8 * 8 + 8
+        assert first <= changed["lo"], command
+        assert changed["hi"] <= last, command
+        seen += 1
+    assert seen > 3

@@ -1,6 +1,18 @@
 """Reading of .bmodel files: container, metadata and payload."""
 
 from tdb_dap.engine.bmodel.file import Bmodel
-from tdb_dap.engine.bmodel.metadata import CommandGroup, Net, RunMode, Stage, SubnetInfo, TensorInfo
+from tdb_dap.engine.bmodel.metadata import CommandGroup, Net, RunMode, Span, Stage, SubnetInfo, TensorInfo
+from tdb_dap.engine.bmodel.selection import input_shapes, select
 
-__all__ = ["Bmodel", "CommandGroup", "Net", "RunMode", "Stage", "SubnetInfo", "TensorInfo"]
+__all__ = [
+    "Bmodel",
+    "CommandGroup",
+    "Net",
+    "RunMode",
+    "Span",
+    "Stage",
+    "SubnetInfo",
+    "TensorInfo",
+    "input_shapes",
+    "select",
+]

@@ -7,7 +7,7 @@ walked, so that a damaged file gives an error and not an endless loop.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, TypeVar
@@ -17,6 +17,9 @@ from tdb_dap.engine.dtypes import BF16, F16, F32, SI8, SI16, SI32, UI8, UI16, UI
 from tdb_dap.errors import BadInput
 
 T = TypeVar("T")
+
+# Bytes of a stream that holds nothing but its end command, padded.
+_END_ONLY = 128
 
 # Numbering of Tensor.data_type in the file (differs from the precision codes of registers); 9 and 10 are 4 bit.
 TENSOR_DTYPES = {0: F32, 1: F16, 2: SI8, 3: UI8, 4: SI16, 5: UI16, 6: SI32, 7: UI32, 8: BF16}
@@ -75,7 +78,11 @@ class CommandGroup:
 
 @dataclass(frozen=True)
 class SubnetInfo:
-    """One subnet: ``groups[core]`` are the command groups that a core executes one after another."""
+    """One subnet: ``groups[core]`` are the command groups that a core executes one after another.
+
+    ``chip_to_chip``: per core the streams of the engine that moves data between chips; ``other_streams``: bytes of
+    streams by what they are for (SDMA, HAU), which are not decoded.
+    """
 
     id: int
     run_mode: RunMode
@@ -84,6 +91,8 @@ class SubnetInfo:
     outputs: tuple[TensorInfo, ...]
     groups: tuple[tuple[CommandGroup, ...], ...]
     cpu_operations: tuple[int, ...]
+    chip_to_chip: tuple[tuple[Span, ...], ...] = ()
+    other_streams: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -172,7 +181,15 @@ class _Reader:
         )
 
     def subnet(self, subnet: Any) -> SubnetInfo:
+        chip_to_chip: tuple[tuple[Span, ...], ...] = ()
+        other: dict[str, int] = {}
         if subnet.CoreCommandsLength():
+            chip_to_chip = self.each(
+                subnet.CoreCommandsLength(),
+                subnet.CoreCommands,
+                lambda core: self.each(core.CdmaCommandsLength(), core.CdmaCommands, self.span),
+            )
+            other = self.other_streams(subnet)
             groups = self.each(
                 subnet.CoreCommandsLength(),
                 subnet.CoreCommands,
@@ -188,7 +205,23 @@ class _Reader:
             outputs=self.each(subnet.OutputTensorLength(), subnet.OutputTensor, self.tensor),
             groups=groups,
             cpu_operations=self.each(subnet.CpuParamLength(), subnet.CpuParam, lambda p: p.OpType()),
+            chip_to_chip=chip_to_chip,
+            other_streams=other,
         )
+
+    def other_streams(self, subnet: Any) -> dict[str, int]:
+        """Sizes of the streams that are not decoded; one that holds its end command only is not counted."""
+        found: dict[str, int] = {}
+        for index in range(self.count(subnet.CoreCommandsLength())):
+            core = subnet.CoreCommands(index)
+            for name, length, get in (
+                ("SDMA", core.SdmaCommandsLength(), core.SdmaCommands),
+                ("HAU", core.HauCommandsLength(), core.HauCommands),
+            ):
+                size = sum(span.size for span in self.each(length, get, self.span) if span.size > _END_ONLY)
+                if size:
+                    found[name] = found.get(name, 0) + size
+        return found
 
     def group(self, group: Any) -> CommandGroup:
         return CommandGroup(

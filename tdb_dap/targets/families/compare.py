@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tdb_dap.engine.dtypes import DType
 from tdb_dap.engine.views import Layout
+from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.families.declaration import RESULT_SHAPE, Storage, family, operand, result_
 from tdb_dap.targets.families.fields import Fields
 
@@ -13,7 +14,14 @@ GREATER_AND_SELECT, SELECT_GREATER, SELECT_EQUAL, LESS_AND_SELECT, SELECT_LESS =
 def _storage(name: str) -> Storage:
     """Storage code 3 means one number per channel here."""
     layouts = {0: Layout.ALIGN_EU, 1: Layout.COMPACT, 2: Layout.PER_CHANNEL, 3: Layout.PER_CHANNEL}
-    return lambda f: layouts[getattr(f, name)]
+
+    def layout(f: Fields) -> Layout:
+        code = f.number(name)
+        if code not in layouts:
+            raise NotSimulated(f"operand storage code {code} is not defined")
+        return layouts[code]
+
+    return layout
 
 
 def _selected_dtype(f: Fields) -> DType:

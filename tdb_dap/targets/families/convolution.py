@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from tdb_dap.engine.dtypes import F32, SI16, SI32, DType
 from tdb_dap.engine.views import Layout, Operand, View
 from tdb_dap.targets.families.declaration import (
@@ -104,7 +106,9 @@ def fused_attributes(f: Fields, zero: str | None = "kzp") -> dict[str, Any]:
     }
     if zero and not is_float(f) and f.opd4_const:
         found[zero] = signed(f.register(ZERO_REGISTER), 16)
-    if f.rq and f.opd5_const:
+    if f.rq and f.opd5_const and is_float(f):
+        found["scale"] = F32.decode(np.array([f.register(TABLE_REGISTER)], np.uint32))[0].item()
+    elif f.rq and f.opd5_const:
         found["multiplier"] = signed(f.register(TABLE_REGISTER), 32)
         found["shift"] = signed(f.register(SHIFT_REGISTER), 8)
         found["yzp"] = signed(f.register(OUTPUT_ZERO_REGISTER), 16)
@@ -112,7 +116,9 @@ def fused_attributes(f: Fields, zero: str | None = "kzp") -> dict[str, Any]:
 
 
 def as_listed(f: Fields, found: dict[str, Any]) -> dict[str, Any]:
-    """The vendor's listing drops the lowest bit of shift and output zero point."""
+    """The vendor's listing drops the lowest bit of shift and output zero point, and takes a scale for integers."""
+    if found.pop("scale", None) is not None:
+        found |= {"multiplier": signed(f.register(TABLE_REGISTER), 32), "shift": 0, "yzp": 0}
     if "yzp" in found:
         found["shift"] = f.register(SHIFT_REGISTER) >> 1 & 0x7F
         found["yzp"] = f.register(OUTPUT_ZERO_REGISTER) >> 1 & 0x7FFF

@@ -179,7 +179,8 @@ AttributeValue = str | tuple[str, ...] | Callable[[Fields], Any]
 class Family:
     """A declared family; ``operands`` and ``results`` are (role, row) in order of declaration.
 
-    ``vendor_text``: what the vendor's listing prints for all its commands, where it knows no operands.
+    ``vendor_text``: what the vendor's listing prints for all its commands, where it knows no operands. ``evidence``:
+    ``models`` if compiled models show its commands, ``fields`` if the views are read from the names of the fields only.
     """
 
     name: str
@@ -189,6 +190,7 @@ class Family:
     attributes: Mapping[str, AttributeValue] | Callable[[Fields], Mapping[str, Any]]
     vendor_attributes: Callable[[Fields], Mapping[str, Any]] | None = None
     vendor_text: str = ""
+    evidence: str = "models"
 
     @cached_property
     def hidden(self) -> frozenset[str]:
@@ -276,7 +278,11 @@ class Bound:
 def message_of(f: Fields) -> tuple[int, int] | None:
     """(message id, count) of a send or wait; the widths differ between the two generations of chips."""
     bits = f.geometry.message_bits
-    if not bits or f.sub not in ((3, 4) if f.has("constant_value") else (8, 9)):
+    if (
+        not bits
+        or not (f.has("constant_value") or f.has("imm"))
+        or f.sub not in ((3, 4) if f.has("constant_value") else (8, 9))
+    ):
         return None
     if f.has("constant_value"):
         return f.constant_value & ((1 << bits) - 1), f.constant_value >> max(8, bits) & 0x7F
@@ -295,7 +301,7 @@ FAMILIES: dict[str, Family] = {}
 """Families by register name."""
 
 
-def family(name: str, registers: tuple[str, ...]) -> Callable[[C], C]:
+def family(name: str, registers: tuple[str, ...], evidence: str = "models") -> Callable[[C], C]:
     """Class decorator: collect the rows of a declaration and make it the family of ``registers``."""
 
     def declare(cls: C) -> C:
@@ -308,6 +314,7 @@ def family(name: str, registers: tuple[str, ...]) -> Callable[[C], C]:
             _plain(vars(cls).get("attributes", {})),
             _plain(vars(cls).get("vendor_attributes")),
             vars(cls).get("vendor_text", ""),
+            evidence,
         )
         for register in registers:
             FAMILIES[register] = made

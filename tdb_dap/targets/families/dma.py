@@ -180,25 +180,25 @@ def _side_layout(f: Fields, side: str) -> Layout:
     return Layout.STRIDE if space is Space.LOCAL else Layout.DMA_STRIDE
 
 
-def _is_local(f: Fields, side: str) -> bool:
+def is_local(f: Fields, side: str) -> bool:
     return located(f, side)[0] is Space.LOCAL
 
 
-def _is_store(f: Fields) -> bool:
-    return _is_local(f, "src")
+def is_store(f: Fields) -> bool:
+    return is_local(f, "src")
 
 
 def _matrix_shape(f: Fields, side: str) -> tuple[int, ...]:
     """Rows and columns; the side in DDR gives them, the local side is transposed if the command says so."""
-    dense = "dst" if _is_store(f) else "src"
+    dense = "dst" if is_store(f) else "src"
     height, width = getattr(f, f"{dense}_hsize"), getattr(f, f"{dense}_wsize")
-    if not _is_local(f, side):
+    if not is_local(f, side):
         return 1, 1, height, width
     return (width, height) if f.sub == TRANSPOSE else (height, width)
 
 
 def _matrix_strides(f: Fields, side: str) -> tuple[int, ...]:
-    if _is_local(f, side):
+    if is_local(f, side):
         return getattr(f, f"{side}_nstride"), getattr(f, f"{side}_cstride"), 0, 1
     return 0, 0, getattr(f, f"{side}_hstride"), 1
 
@@ -207,7 +207,7 @@ def _matrix_as_listed(side: str) -> VendorView:
     """On chips with 45-bit addresses the vendor's listing takes every store for a load."""
 
     def listed(f: Fields, view: Operand) -> Operand:
-        if not isinstance(view, View) or f.geometry.tag_shift < 40 or not _is_store(f):
+        if not isinstance(view, View) or f.geometry.tag_shift < 40 or not is_store(f):
             return view
         shape = (f.src_hsize, f.src_wsize)
         if side == "src":
@@ -221,9 +221,9 @@ def _matrix_row(side: str) -> Row:
     return transfer(
         side,
         lambda f: _matrix_shape(f, side),
-        storage=lambda f: Layout.DMA_MATRIX if _is_local(f, side) else Layout.DMA_STRIDE,
+        storage=lambda f: Layout.DMA_MATRIX if is_local(f, side) else Layout.DMA_STRIDE,
         strides=lambda f: _matrix_strides(f, side),
-        width=lambda f: getattr(f, f"{side}_wsize") if _is_local(f, side) else 0,
+        width=lambda f: getattr(f, f"{side}_wsize") if is_local(f, side) else 0,
         lane_mask=lambda f: lane_mask(f) if side == "dst" else None,
         vendor=_matrix_as_listed(side),
         **({"constant": filled} if side == "src" else {}),

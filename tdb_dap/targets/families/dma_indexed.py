@@ -96,12 +96,17 @@ class IndexedStore:
 
 
 def _whole(f: Fields) -> Shape4:
-    return f.src_nsize, f.src_csize, f.src_hsize, f.src_wsize
+    """Some chips keep the upper halves of rows and columns in fields of their own."""
+    height, width = (
+        f.number(name) | (f.number(f"{name}_h16") << 16 if f.has(f"{name}_h16") else 0)
+        for name in ("src_hsize", "src_wsize")
+    )
+    return f.src_nsize, f.src_csize, height, width
 
 
 def _given_or_default(name: str) -> Any:
     def strides(f: Fields) -> Shape4:
-        if name == "src" and f.stride_enable:
+        if name == "src" and f.stride_enable and f.has("src_nstride"):
             return f.src_nstride, f.src_cstride, f.src_hstride, f.src_wstride
         space, offset = located(f, name)
         dtype = data_type(f) if name == "src" else f.dma_dtype(f.mask_data_format)
@@ -140,4 +145,4 @@ class NonZero:
 
     @staticmethod
     def attributes(f: Fields) -> dict[str, Any]:
-        return {**move_attributes(f), "base": f.dst_nstride}
+        return {**move_attributes(f), "base": f.base_i if f.has("base_i") else f.dst_nstride}

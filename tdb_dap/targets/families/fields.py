@@ -7,7 +7,27 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import TypeVar
 
-from tdb_dap.engine.dtypes import BF16, F16, F32, I8, I16, I32, SI8, SI16, SI32, UI8, UI16, UI32, DType
+from tdb_dap.engine.dtypes import (
+    BF16,
+    F8,
+    F8E4M3,
+    F8E5M2,
+    F16,
+    F32,
+    I4,
+    I8,
+    I16,
+    I32,
+    SI4,
+    SI8,
+    SI16,
+    SI32,
+    UI4,
+    UI8,
+    UI16,
+    UI32,
+    DType,
+)
 from tdb_dap.engine.geometry import Geometry
 from tdb_dap.errors import NotSimulated
 
@@ -19,16 +39,21 @@ _OPTIONAL = re.compile(
     r"|opd0_[xy]_ins0|opd1_[xy]_ins0|opd0_(up|dn|lf|rt)_pad|tsk_opd_num|start_pos)$"
 )
 
-_SIGNED = {0: SI8, 3: SI16, 4: SI32}
-_UNSIGNED = {0: UI8, 3: UI16, 4: UI32}
-_UNTYPED = {0: I8, 3: I16, 4: I32}
+_SIGNED = {0: SI8, 3: SI16, 4: SI32, 6: SI4}
+_UNSIGNED = {0: UI8, 3: UI16, 4: UI32, 6: UI4}
+_UNTYPED = {0: I8, 3: I16, 4: I32, 6: I4, 7: F8}
+_FLOAT8 = 7
 _FLOAT = {1: F16, 2: F32, 5: BF16}
 
 
 @lru_cache(maxsize=4096)
 def shared_name(field: str) -> str:
-    """The name that families use for a field: prefixes of later chips and remarks in brackets dropped."""
+    """The name that families use for a field: prefixes of later chips and remarks dropped.
+
+    ``src_hsize/src_wsize_high`` and ``src_csize_or_src_csize_l16`` are known by their first name.
+    """
     field = re.sub(r"（(.*)）|\((.*)\)", "", field)
+    field = re.sub(r"/\w+_high$|_or_\w+$|(?<=index_csize)_l16$", "", field)
     return re.sub(r"^(opt|short)_", "", field)
 
 
@@ -101,14 +126,16 @@ class Fields:
 
     def tiu_dtype(self, precision: int, signed: int) -> DType:
         """Number format of a TIU operand: precision code and sign bit."""
+        if precision == _FLOAT8:
+            return F8E4M3 if signed else F8E5M2
         found = _FLOAT.get(precision) or (_SIGNED if signed else _UNSIGNED).get(precision)
         if found is None:
-            raise NotSimulated(f"operands of precision code {precision} are not supported yet")
+            raise NotSimulated(f"the precision code {precision} is not defined")
         return found
 
     def dma_dtype(self, code: int) -> DType:
         """Number format of a DMA command; integers carry no sign."""
         found = _FLOAT.get(code) or _UNTYPED.get(code)
         if found is None:
-            raise NotSimulated(f"DMA data of format code {code} are not supported yet")
+            raise NotSimulated(f"the DMA data format {code} is not defined")
         return found

@@ -208,4 +208,6 @@ class MatrixMultiply2:
 
     @staticmethod
     def vendor_attributes(f: Fields) -> dict[str, Any]:
-        return as_listed(f, MatrixMultiply2.attributes(f))
+        found = MatrixMultiply2.attributes(f)
+        found.pop("scale", None)
+        return as_listed(f, found)

@@ -1,0 +1,32 @@
+"""Which net and which stage of a file is meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tdb_dap.engine.bmodel.file import Bmodel
+from tdb_dap.engine.bmodel.metadata import Net, Stage
+from tdb_dap.errors import BadInput
+
+
+def select(bmodel: Bmodel, file: str, net: str | None, stage: int) -> tuple[Net, Stage]:
+    """The net of that name (None: the first) and its stage of that number; BadInput lists what there is."""
+    nets = bmodel.metadata.nets
+    if not any(each.stages for each in nets):
+        raise BadInput(f"{file}: the model holds no net; compile it again")
+    chosen = next((each for each in nets if each.stages and net in (None, each.name)), None)
+    if chosen is None:
+        raise BadInput(f"{file}: there is no net {net!r}; the file holds {', '.join(each.name for each in nets)}")
+    if not 0 <= stage < len(chosen.stages):
+        raise BadInput(f"{file}: the net {chosen.name} has no stage {stage}; it has {', '.join(_stages(chosen))}")
+    return chosen, chosen.stages[stage]
+
+
+def input_shapes(stage: Stage) -> str:
+    """``x f32[1,3,32,32], y si8[4]``: what tells the stages of a net apart."""
+    return ", ".join(f"{t.name} {t.dtype}[{','.join(map(str, t.shape))}]" for t in stage.inputs) or "no inputs"
+
+
+def _stages(net: Net) -> Iterator[str]:
+    for number, stage in enumerate(net.stages):
+        yield f"{number} ({input_shapes(stage)})"

@@ -1,0 +1,144 @@
+"""Bmodel files made for a test or a benchmark: one net of one static subnet from given command streams."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+
+import flatbuffers
+
+from tdb_dap.engine.bmodel import bmodel_generated as fb
+from tdb_dap.engine.bmodel.file import HEADER, HEADER_BYTES, MAGIC
+
+
+@dataclass(frozen=True)
+class Border:
+    """A float32 tensor at the border of the net."""
+
+    name: str
+    shape: tuple[int, ...]
+    address: int
+
+
+@dataclass(frozen=True)
+class Stream:
+    """The commands of one engine, one after another."""
+
+    data: bytes
+    count: int
+
+
+@dataclass(frozen=True)
+class Model:
+    """What a bmodel is written from. ``activations``: device address and size of the region."""
+
+    chip: str
+    tiu: Stream
+    dma: Stream
+    inputs: Sequence[Border] = ()
+    outputs: Sequence[Border] = ()
+    activations: tuple[int, int] = (0, 4096)
+    chip_to_chip: bytes = b""
+
+    def write(self, path: Path) -> Path:
+        """Write the file; the streams follow each other in the payload."""
+        metadata = _Writer(self).metadata()
+        payload = self.tiu.data + self.dma.data + self.chip_to_chip
+        header = HEADER.pack(MAGIC, HEADER_BYTES, len(metadata), len(payload)).ljust(HEADER_BYTES, b"\0")
+        path.write_bytes(header + metadata + payload)
+        return path
+
+
+class _Writer:
+    """The FlatBuffers block; tables are written from the leaves up."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._builder = flatbuffers.Builder()
+
+    def metadata(self) -> bytes:
+        b, model = self._builder, self._model
+        inputs, outputs = (self._vector([self._tensor(t) for t in ts]) for ts in (model.inputs, model.outputs))
+        groups = self._vector([self._group()])
+        cores = self._vector([self._core(groups)]) if model.chip_to_chip else 0
+        b.StartVector(4, 1, 4)
+        b.PrependInt32(-1)
+        following = b.EndVector()
+        fb.SubNetStart(b)
+        fb.SubNetAddNextSubnetIds(b, following)
+        if cores:
+            fb.SubNetAddCoreCommands(b, cores)
+        else:
+            fb.SubNetAddCmdGroup(b, groups)
+        fb.SubNetAddId(b, 0)
+        fb.SubNetAddInputTensor(b, inputs)
+        fb.SubNetAddOutputTensor(b, outputs)
+        subnets = self._vector([fb.SubNetEnd(b)])
+        fb.NetParameterStart(b)
+        fb.NetParameterAddInputTensor(b, inputs)
+        fb.NetParameterAddOutputTensor(b, outputs)
+        fb.NetParameterAddCtxAddr(b, model.activations[0])
+        fb.NetParameterAddCtxSize(b, model.activations[1])
+        fb.NetParameterAddCoreNum(b, 1)
+        fb.NetParameterAddSubNet(b, subnets)
+        stages = self._vector([fb.NetParameterEnd(b)])
+        name = b.CreateString("made")
+        fb.NetStart(b)
+        fb.NetAddName(b, name)
+        fb.NetAddParameter(b, stages)
+        nets = self._vector([fb.NetEnd(b)])
+        chip, version = b.CreateString(model.chip), b.CreateString("made")
+        kind, time = b.CreateString("B"), b.CreateString("")  # the vendor's tools ask for them
+        fb.ModelStart(b)
+        fb.ModelAddType(b, kind)
+        fb.ModelAddTime(b, time)
+        fb.ModelAddChip(b, chip)
+        fb.ModelAddVersion(b, version)
+        fb.ModelAddNet(b, nets)
+        b.Finish(fb.ModelEnd(b))
+        return bytes(b.Output())
+
+    def _group(self) -> int:
+        b, tiu, dma = self._builder, self._model.tiu, self._model.dma
+        fb.CmdGroupStart(b)
+        fb.CmdGroupAddBdcNum(b, tiu.count)
+        fb.CmdGroupAddGdmaNum(b, dma.count)
+        fb.CmdGroupAddBinaryBdc(b, fb.CreateBinSpan(b, 0, len(tiu.data)))
+        fb.CmdGroupAddBinaryGdma(b, fb.CreateBinSpan(b, len(tiu.data), len(dma.data)))
+        return fb.CmdGroupEnd(b)
+
+    def _core(self, groups: int) -> int:
+        b, model = self._builder, self._model
+        fb.CoreCommandsStartCdmaCommandsVector(b, 1)
+        fb.CreateBinSpan(b, len(model.tiu.data) + len(model.dma.data), len(model.chip_to_chip))
+        spans = b.EndVector()
+        fb.CoreCommandsStart(b)
+        fb.CoreCommandsAddGdmaTiuCommands(b, groups)
+        fb.CoreCommandsAddCdmaCommands(b, spans)
+        return fb.CoreCommandsEnd(b)
+
+    def _tensor(self, tensor: Border) -> int:
+        b = self._builder
+        name = b.CreateString(tensor.name)
+        b.StartVector(8, len(tensor.shape), 8)
+        for extent in reversed(tensor.shape):
+            b.PrependUint64(extent)
+        dimensions = b.EndVector()
+        fb.ShapeStart(b)
+        fb.ShapeAddDim(b, dimensions)
+        shapes = self._vector([fb.ShapeEnd(b)])
+        fb.TensorStart(b)
+        fb.TensorAddName(b, name)
+        fb.TensorAddShape(b, shapes)
+        fb.TensorAddDeviceAddr(b, tensor.address)
+        fb.TensorAddSize(b, 4 * prod(tensor.shape))
+        fb.TensorAddScale(b, 1.0)
+        return fb.TensorEnd(b)
+
+    def _vector(self, offsets: Sequence[int]) -> int:
+        self._builder.StartVector(4, len(offsets), 4)
+        for offset in reversed(offsets):
+            self._builder.PrependUOffsetTRelative(offset)
+        return self._builder.EndVector()
