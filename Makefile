@@ -57,9 +57,11 @@ extension:
 clients: $(VENV)/.dev extension
 	tests/clients/run
 
+# With TDB_VENDOR_PYTHON set (see benchmarks/simulate.py --help) beside the vendor's tools.
 benchmark: $(VENV)/.dev
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/decode.py
+	$(BIN)/python benchmarks/simulate.py --short
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info vscode-extension/node_modules vscode-extension/dist

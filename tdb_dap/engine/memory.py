@@ -21,6 +21,8 @@ from tdb_dap.errors import BadAccess
 
 Bytes = NDArray[np.uint8]
 
+_BLOCK = 1 << 20
+
 
 @dataclass(frozen=True)
 class Region:
@@ -49,7 +51,7 @@ class Memory:
     def reset(self, ddr: Iterable[Region]) -> None:
         """Everything back to zero, DDR to the contents of ``ddr`` (the regions given at the start, made anew)."""
         for old, fresh in zip(self._ddr, sorted(ddr, key=lambda r: r.start), strict=True):
-            old.data[...] = fresh.data
+            _restore(old.data, fresh.data)
         for region in (self._l2, *self._local, *self._static):
             region.data.fill(0)
 
@@ -154,3 +156,11 @@ class Memory:
             return
         for index, piece in self.pieces(view):
             piece[...] = bits[index].reshape(piece.shape)
+
+
+def _restore(old: Bytes, fresh: Bytes) -> None:
+    """Make ``old`` equal to ``fresh``; pages that are equal are not written, so that untouched ones stay untouched."""
+    for start in range(0, old.size, _BLOCK):
+        block = slice(start, start + _BLOCK)
+        if not np.array_equal(old[block], fresh[block]):
+            old[block] = fresh[block]

@@ -164,6 +164,16 @@ def test_chains_are_what_their_definition_says(sums: str) -> None:
             assert got[row, column] == accumulators[0] + accumulators[1]
 
 
+@pytest.mark.parametrize("limit", [2, 128, 255, 32768, 1 << 20])
+def test_products_of_integers_are_exact(sums: str, limit: int) -> None:
+    """Sums far beyond what float32 holds, of numbers of up to 21 bits."""
+    random = np.random.default_rng(limit)
+    left = random.integers(-limit, limit, (7, 2300))
+    right = random.integers(-limit, limit + 1, (2300, 19))
+    left[0], right[:, 0] = limit - 1, limit
+    np.testing.assert_array_equal(dot.exact_product(left, right), left @ right)
+
+
 @needs_kernel
 def test_how_work_is_split_among_threads_does_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
     random = np.random.default_rng(8)

@@ -7,7 +7,7 @@ import numpy as np
 from tdb_dap.engine.dtypes import F32, Array
 from tdb_dap.targets.semantics import float32
 from tdb_dap.targets.semantics.bm1684_common import refuse, shifted, sum_of_matrix_products, tiu
-from tdb_dap.targets.semantics.integers import exact_product
+from tdb_dap.targets.semantics.dot import exact_product
 from tdb_dap.targets.semantics.registry import Operation
 
 

@@ -6,12 +6,13 @@ import numpy as np
 
 from tdb_dap.engine.dtypes import F32, SI8, UI8, Array
 from tdb_dap.errors import NotSimulated
+from tdb_dap.targets import kernel
 from tdb_dap.targets.families.convolution import ZERO_REGISTER
 from tdb_dap.targets.families.fields import Fields
 from tdb_dap.targets.semantics import float32
-from tdb_dap.targets.semantics.dot import grouped, inexact, interleaved
+from tdb_dap.targets.semantics.dot import exact_product, exact_sums, fits_sums, grouped, inexact, interleaved
 from tdb_dap.targets.semantics.finish import rectified, requantized
-from tdb_dap.targets.semantics.integers import exact_product, saturate, signed
+from tdb_dap.targets.semantics.integers import saturate, signed
 from tdb_dap.targets.semantics.products import Products
 from tdb_dap.targets.semantics.registry import Operation, Value, semantics
 from tdb_dap.targets.semantics.windows import offsets, padded, windows
@@ -128,6 +129,8 @@ def _integer_sum(x: Operation, weight: Array, image: Array, old: Array | None) -
 
 def integer_products(weight: Array, image: Array, f: Fields) -> Array:
     """Exact sums of integer products, int64 (oc, batches x results)."""
+    if kernel.is_active() and fits_sums(weight, image):
+        return exact_sums(by_channels(weight, image, f))
     met = windows(image, f)
     n, channels, kh, kw, height, width = met.shape
     step = max(1, _BLOCK // max(1, n * channels * kh * kw * width))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from tdb_dap.engine.dtypes import Array
 from tdb_dap.targets import kernel
 from tdb_dap.targets.semantics.float32 import add, exponent_range, flush, multiply
-from tdb_dap.targets.semantics.products import Float32, Products
+from tdb_dap.targets.semantics.products import Float32, Products, of_matrices
 
 # Numbers held at once while sums are formed: as many as the processor's cache holds.
 _BLOCK = 1 << 16
@@ -120,6 +121,38 @@ def inexact(firsts: Iterable[Array | None], products: Products) -> Float32:
         chosen = slice(begin, begin + step)
         total[:, chosen] += products.left @ products.right(slice(None), chosen)
     return total
+
+
+def exact_product(left: Array, right: Array) -> Array:
+    """Matrix product of integers in int64, (m, k) x (k, n); exact while sums stay below 2^53.
+
+    Floats do the work: float32 where no sum can exceed 2^24, else float64.
+    """
+    if kernel.is_active() and fits_sums(left, right):
+        return exact_sums(of_matrices(left, right))
+    real = np.float32 if _magnitude(left) * _magnitude(right) * left.shape[1] <= 1 << 24 else np.float64
+    return (left.astype(real) @ right.astype(real)).astype(np.int64)
+
+
+def fits_sums(left: Array, right: Array) -> bool:
+    """Whether ``exact_sums`` serves: float32 holds sums of at least 64 products."""
+    return _magnitude(left) * _magnitude(right) <= 1 << 18
+
+
+def exact_sums(products: Products) -> Array:
+    """Sums of products of small integers, int64 (m, n), in float32: in pieces so short that no sum exceeds 2^24."""
+    step = (1 << 24) // max(1, _magnitude(products.left) * _magnitude(products.image))
+    total = np.zeros(products.shape, np.int64)
+    for first in range(0, products.taps.size, step):
+        chosen = slice(first, first + step)
+        left = np.ascontiguousarray(products.left[:, chosen])
+        piece = replace(products, left=left, taps=np.ascontiguousarray(products.taps[chosen]))
+        total += interleaved(None, None, piece, True).astype(np.int64)
+    return total
+
+
+def _magnitude(numbers: Array) -> int:
+    return max(int(numbers.max(initial=0)), -int(numbers.min(initial=0)))
 
 
 def group_sum(left: Array, right: Array, nan_wins: bool = False, narrow: bool | None = None) -> Float32:

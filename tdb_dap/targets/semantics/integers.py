@@ -38,20 +38,6 @@ def saturate(numbers: Array, dtype: DType) -> Array:
     return np.clip(numbers, dtype.minimum, dtype.maximum)
 
 
-def exact_product(left: Array, right: Array) -> Array:
-    """Matrix product of integers in int64, (m, k) x (k, n); exact while sums stay below 2^53.
-
-    Floats do the work: float32 where no sum can exceed 2^24, else float64.
-    """
-    largest = _magnitude(left) * _magnitude(right) * left.shape[1]
-    real = np.float32 if largest <= 1 << 24 else np.float64
-    return (left.astype(real) @ right.astype(real)).astype(np.int64)
-
-
-def _magnitude(numbers: Array) -> int:
-    return max(int(numbers.max(initial=0)), -int(numbers.min(initial=0)))
-
-
 def signed(value: int, bits: int) -> int:
     """The low ``bits`` of ``value`` in two's complement."""
     value &= (1 << bits) - 1

@@ -10,9 +10,9 @@ from tdb_dap.targets.families import matrix as op
 from tdb_dap.targets.families.convolution import ZERO_REGISTER
 from tdb_dap.targets.families.fields import Fields
 from tdb_dap.targets.semantics import float32
-from tdb_dap.targets.semantics.dot import grouped, inexact, interleaved
+from tdb_dap.targets.semantics.dot import exact_product, grouped, inexact, interleaved
 from tdb_dap.targets.semantics.finish import rectified, requantized
-from tdb_dap.targets.semantics.integers import exact_product, saturate, signed
+from tdb_dap.targets.semantics.integers import saturate, signed
 from tdb_dap.targets.semantics.products import of_matrices
 from tdb_dap.targets.semantics.registry import Operation, Value, semantics
 
