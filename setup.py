@@ -27,7 +27,7 @@ setup(
         Extension(
             "tdb_dap.targets.kernel._kernel",
             [f"{FOLDER}/module.c"],
-            depends=[f"{FOLDER}/sums.h", f"{FOLDER}/scalar.h"],
+            depends=[f"{FOLDER}/sums.h", f"{FOLDER}/scalar.h", f"{FOLDER}/windows.h"],
             py_limited_api=True,
             optional=True,
         )

@@ -118,7 +118,7 @@ def unpacked(context: Path, into: Path) -> Path:
     return into
 
 
-def compare(context: Path, python: str | None, runs: int) -> dict[str, Any]:
+def compare(context: Path, python: str | None, runs: int, runner: bool) -> dict[str, Any]:
     """All times of one model."""
     with tempfile.TemporaryDirectory() as temporary:
         scratch = Path(temporary)
@@ -128,7 +128,7 @@ def compare(context: Path, python: str | None, runs: int) -> dict[str, Any]:
         if python:
             path = f"{Path(python).parent}:{os.environ['PATH']}"
             row["vendor"] = measured([python, "-c", VENDOR, str(plain), inputs, str(runs)], PATH=path)
-            row["runner"] = model_runner(python, plain, inputs, scratch)
+            row["runner"] = model_runner(python, plain, inputs, scratch) if runner else None
         for how, switch in (("kernel", "1"), ("numpy", "0")):
             command = [sys.executable, "-c", OURS, str(plain), inputs, str(runs), how]
             row[how] = measured(command, TDB_DAP_KERNEL=switch)
@@ -153,7 +153,8 @@ def main() -> None:
     parser.add_argument("--vendor-python", default=os.environ.get("TDB_VENDOR_PYTHON"))
     parser.add_argument("--models", type=Path, default=HERE.parent / "build" / "models", help="where to compile")
     parser.add_argument("--runs", type=int, default=5, help="the best of so many (the vendor's: within 10 seconds)")
-    parser.add_argument("--short", action="store_true")
+    parser.add_argument("--short", action="store_true", help="only the toy")
+    parser.add_argument("--skip-runner", action="store_true", help="do without the vendor's model_runner")
     parser.add_argument("--json", type=Path, help="write all figures to this file")
     options = parser.parse_args()
     contexts = options.context
@@ -166,7 +167,7 @@ def main() -> None:
     print(f"{'model':32} {'commands':>8} {'s':>9} {'MB':>6} {'s':>8}" + 2 * ours)
     rows = []
     for context in contexts or [SAMPLE]:
-        rows.append(compare(context, options.vendor_python, options.runs))
+        rows.append(compare(context, options.vendor_python, options.runs, not options.skip_runner))
         print(line(rows[-1]), flush=True)
     if options.vendor_python:
         for how, goal in GOALS.items():

@@ -12,8 +12,12 @@ import pytest
 
 from tdb_dap.engine.dtypes import BF16, F16, F32, DType
 from tdb_dap.targets import kernel
-from tdb_dap.targets.semantics import dot, float32
+from tdb_dap.targets.bm1684x import BM1684X
+from tdb_dap.targets.families import pooling as pooling_family
+from tdb_dap.targets.families.fields import Fields
+from tdb_dap.targets.semantics import dot, float32, pooling
 from tdb_dap.targets.semantics.products import Products, of_matrices
+from tdb_dap.targets.semantics.registry import Operation, Value
 
 needs_kernel = pytest.mark.skipif(not kernel.is_built, reason="the C kernel is not built")
 
@@ -134,6 +138,39 @@ def test_a_group_is_what_its_definition_says(sums: str, exponent: int) -> None:
     for row in range(4):
         for column in range(20):
             assert Fraction(float(got[row, column])) == defined(left[row], right[:, column])
+
+
+@needs_kernel
+@pytest.mark.parametrize("start", ["none", "zero", "number"])
+@pytest.mark.parametrize("dtype", [F32, F16, BF16], ids=str)
+@pytest.mark.parametrize("kind", KINDS)
+def test_depthwise_sums_are_numpys(kind: str, dtype: DType, start: str) -> None:
+    """Through the semantic function: bias or none, a kernel of odd and of even size, a stride."""
+    for rows, columns in ((1, 1), (2, 2), (3, 3)):
+        values = {
+            "input": Value(dtype.encode(numbers((2, 5, 8, 9), dtype, kind, 21)), dtype),
+            "kernel": Value(dtype.encode(numbers((1, 5, rows, columns), dtype, kind, 22)), dtype),
+            "bias": Value(np.zeros((1, 1, 1, 1), np.uint32), F32, is_constant=True)
+            if start == "zero"
+            else Value(numbers((1, 5, 1, 1), F32, kind, 23).view(np.uint32), F32),
+        }
+        height, width = (8 - rows) // 2 + 1, 9 - columns + 1
+        fields = {"opd1_h": rows, "opd1_w": columns, "res_op_y_str": 2, "res_op_x_str": 1, "opd1_y_ins0": 0}
+        fields |= {"opd1_x_ins0": 0, "res0_n": 2, "res0_c": 5, "res0_h": height, "res0_w": width}
+        sub = pooling_family.AVERAGE if start == "none" else pooling_family.DEPTHWISE
+        shape = (2, 5, height, width)
+        for negative in (False, True):
+            rules = replace(BM1684X.rules, negative_zero_start=negative)
+            operation = Operation(values, {"result": F32}, {"result": shape}, fields_of(fields, sub), rules)
+            results = []
+            for on in (True, False):
+                with kernel.switched(on), np.errstate(all="ignore"):
+                    results.append(pooling.weighted(operation))
+            np.testing.assert_array_equal(*results)
+
+
+def fields_of(values: dict[str, int], sub: int) -> Fields:
+    return Fields(values, sub, BM1684X.geometry, 0, {})
 
 
 def defined(left: np.ndarray, right: np.ndarray) -> Fraction:

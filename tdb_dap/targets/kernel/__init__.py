@@ -154,3 +154,31 @@ def grouped(products: Products, totals: NDArray[np.float32], size: int, narrow: 
         _kernel.grouped(*factors, first, last, address, size, narrow, nan_wins)
 
     _split(products, work)
+
+
+_FORMATS = {"f32": 0, "f16": 1, "bf16": 2}
+
+
+def weighted(
+    image: NDArray[np.float32],
+    weights: NDArray[np.float32],
+    starts: NDArray[np.float32] | None,
+    offsets: tuple[NDArray[np.int64], NDArray[np.int64]],
+    format: str,
+) -> NDArray[np.float32]:
+    """Weighted sums over windows, float32 (planes, places), every step rounded to ``format`` (f32, f16, bf16).
+
+    ``image``: float32 (planes, numbers); ``weights``: (planes, taps); ``starts``: (planes), what the first accumulator
+    starts from; ``offsets``: of the taps and of the places, in a plane.
+    """
+    taps, places = offsets
+    planes, plane = image.shape
+    assert image.dtype == weights.dtype == np.float32
+    assert taps.dtype == places.dtype == np.int64
+    assert weights.shape == (planes, taps.size)
+    assert starts is None or (starts.dtype == np.float32 and starts.shape == (planes,))
+    result = np.empty((planes, places.size), np.float32)
+    addresses = (_address(image), _address(weights), 0 if starts is None else _address(starts))
+    sizes = (planes, plane, taps.size, places.size)
+    _kernel.weighted(*addresses, _address(taps), _address(places), *sizes, _FORMATS[format], _address(result))
+    return result

@@ -31,5 +31,19 @@ def grouped(
     nan_wins: bool,
     /,
 ) -> None: ...
+def weighted(
+    image: int,
+    weights: int,
+    starts: int,
+    taps: int,
+    places: int,
+    planes: int,
+    plane: int,
+    count: int,
+    columns: int,
+    format: int,
+    result: int,
+    /,
+) -> None: ...
 def widths() -> list[int]: ...
 def choose(lanes: int, /) -> None: ...

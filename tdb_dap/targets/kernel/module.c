@@ -47,6 +47,8 @@ typedef struct {
 
 #include "scalar.h"
 
+#include "windows.h"
+
 #if defined(__GNUC__)
 #define LANES 4
 #define NAME(x) x##_4
@@ -182,6 +184,30 @@ static PyObject *py_grouped(PyObject *self, PyObject *args)
     return done(status);
 }
 
+static PyObject *py_weighted(PyObject *self, PyObject *args)
+{
+    unsigned long long image, weights, starts, taps, places, result;
+    long long planes, plane, count, columns;
+    Windows windows;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "KKKKKLLLLiK", &image, &weights, &starts, &taps, &places, &planes, &plane, &count,
+                          &columns, &windows.format, &result))
+        return NULL;
+    windows.image = (const float *)(uintptr_t)image;
+    windows.weights = (const float *)(uintptr_t)weights;
+    windows.starts = (const float *)(uintptr_t)starts;
+    windows.taps = (const int64_t *)(uintptr_t)taps;
+    windows.places = (const int64_t *)(uintptr_t)places;
+    windows.planes = planes;
+    windows.plane = plane;
+    windows.count = count;
+    windows.columns = columns;
+    Py_BEGIN_ALLOW_THREADS
+    weighted(&windows, (float *)(uintptr_t)result);
+    Py_END_ALLOW_THREADS
+    return done(0);
+}
+
 static PyObject *py_widths(PyObject *self, PyObject *args)
 {
     (void)self;
@@ -213,6 +239,7 @@ static PyObject *py_choose(PyObject *self, PyObject *args)
 static PyMethodDef methods[] = {
     {"interleaved", py_interleaved, METH_VARARGS, "Two interleaved chains of float32 additions per output."},
     {"grouped", py_grouped, METH_VARARGS, "Groups of products summed exactly, groups added in float32."},
+    {"weighted", py_weighted, METH_VARARGS, "Weighted sums over windows, rounded at every step."},
     {"widths", py_widths, METH_NOARGS, "Outputs computed at once, by what this processor can do."},
     {"choose", py_choose, METH_VARARGS, "Use vectors of this many numbers from now on."},
     {NULL, NULL, 0, NULL},
