@@ -251,6 +251,7 @@ def _take_over(session: Session, debugger: Debugger, configuration: Configuratio
     session.load(debugger)
     debugger.excepted = frozenset(configuration.except_)
     debugger.print = session.log_point
+    debugger.say = lambda text: session.output(text, "important")
     session.exceptions.apply(session)
     for placed in session.breakpoints.place_all(session):
         session.event("breakpoint", BreakpointEventBody(reason="changed", breakpoint=describe(session, placed)))
@@ -264,14 +265,10 @@ def _take_over(session: Session, debugger: Debugger, configuration: Configuratio
             "No inputs are given: all inputs are zero. Set `inputs` in the launch configuration.", "important"
         )
     for subnet in program.subnets:
-        if subnet.run_mode != "TPU_STATIC" and subnet.stop > subnet.start:
-            session.output(f"Subnet {subnet.id} is {_MODES.get(subnet.run_mode, subnet.run_mode)}.")
-
-
-_MODES = {
-    "TPU_DYNAMIC": "dynamic and not simulated yet: the run will stop there",
-    "CPU": "a CPU subnet and not simulated yet: the run will stop there",
-}
+        if subnet.run_mode not in ("TPU_STATIC", "CPU") and subnet.stop > subnet.start:
+            known = debugger.reference is not None
+            what = "its outputs will be taken from the reference" if known else "the run will stop there"
+            session.output(f"Subnet {subnet.id} is dynamic, its commands are made while it runs: {what}.", "important")
 
 
 def _run_commands(session: Session, commands: list[str]) -> None:

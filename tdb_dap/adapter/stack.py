@@ -93,7 +93,9 @@ def _frames(session: Session, core: int) -> Iterator[StackFrame]:
             yield frame("group", f"{group.name} {record.slice_text}".strip(), file, group.line)
         subnet = next((s for s in program.subnets if s.id == command.subnet), None)
         if subnet is not None:
-            name = f"{subnet.function} ({subnet.run_mode})"
+            replaced = command.engine == "dynamic" and session.debugger.reference is not None
+            origin = ", outputs from the reference" if replaced else ""
+            name = f"{subnet.function} ({subnet.run_mode}{origin})"
             yield frame("subnet", name, file, _function_line(program, subnet.function))
         yield frame("main", "main", file, _call_line(program, subnet))
         if record is not None and record.results:

@@ -25,6 +25,9 @@ def model_arguments(parser: argparse.ArgumentParser) -> None:
 def data_options(parser: argparse.ArgumentParser) -> None:
     """What goes in, and who computes."""
     parser.add_argument("--inputs", metavar="X", type=Path, help=".npz by input name, or raw .dat (default: zeros)")
+    parser.add_argument(
+        "--reference", metavar="R.npz", nargs="+", type=Path, default=(), help="expected data, by tensor name"
+    )
     parser.add_argument("--backend", default="numpy", metavar="NAME", help="who executes: numpy")
     parser.add_argument(
         "--static-tables",

@@ -43,6 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     debugger = open_debugger(
         arguments.context,
         arguments.inputs,
+        arguments.reference,
         backend=arguments.backend,
         static_tables=arguments.static_tables,
         history_limit=0 if arguments.fast else DEFAULT_LIMIT,
@@ -54,6 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
         print("tdb-dap: no --inputs given: all inputs are zero", file=sys.stderr)
     if sys.stderr.isatty() and not arguments.quiet:
         debugger.between_commands = _Bar(debugger).update
+    debugger.say = lambda text: print(f"tdb-dap: {text}", file=sys.stderr)
     stop = debugger.run()
     if stop.finding is not None:
         raise NotSimulated(stop.text, stop.ordinal)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from tdb_dap.engine.bmodel import SubnetInfo
 from tdb_dap.engine.listing import command_text
 from tdb_dap.engine.target import Description, Target
+from tdb_dap.engine.tensors import borders
 from tdb_dap.engine.views import Operand
 from tdb_dap.errors import NotSimulated
 
@@ -103,12 +104,19 @@ class Command:
     def description(self) -> Description:
         """Views, roles and attributes; NotSimulated if the instruction form has no description."""
         if not self.has_descriptor:
-            return Description(self.name, self.engine, "", (), (), (), (), {}, ())
+            return self._of_subnet()
         try:
             registers = self._commands.registers(self.core, self.ordinal)
             return self._commands.target.describe(self.kind, self.descriptor, self.core, registers)
         except NotSimulated as trouble:
             raise NotSimulated(f"command {self.ordinal} ({self.name}): {trouble}", self.ordinal) from None
+
+    def _of_subnet(self) -> Description:
+        """The borders of a subnet that is not made of commands, all in DDR."""
+        inputs, outputs = borders(self.subnet_info, self._commands.target.geometry)
+        operands, results = tuple(t.view for t in inputs), tuple(t.view for t in outputs)
+        names = tuple(t.name for t in inputs), tuple(t.name for t in outputs)
+        return Description(self.name, self.engine, "", operands, names[0], results, names[1], {}, operands)
 
     @property
     def operands(self) -> tuple[Operand, ...]:

@@ -34,7 +34,8 @@ NOT_SIMULATED = "not simulated"
 class Debugger:
     """One program on one machine, with breakpoints and observers.
 
-    ``observers``: called while running, in order. ``print``: receives the text of log points. ``between_commands``:
+    ``observers``: called while running, in order. ``print``: receives the text of log points; ``say``: what the user
+    has to know of how the program was executed. ``between_commands``:
     called between any two commands of a run, on the thread that runs; it may change breakpoints. ``excepted``: names
     of tensors that are never compared with the reference.
     """
@@ -46,6 +47,7 @@ class Debugger:
         self.breakpoints = Breakpoints(program)
         self.observers: list[Observer] = []
         self.print: Callable[[str, Breakpoint], None] = lambda text, _: print(text)
+        self.say: Callable[[str], None] = lambda text: None
         self.between_commands: Callable[[], None] | None = None
         self.excepted: frozenset[str] = frozenset()
         self.last_stop = self._stop("entry")
@@ -53,6 +55,9 @@ class Debugger:
         self._stepper = Stepper(program)
         self._announcer = Announcer(self)
         self._pause = threading.Event()
+        machine.say = lambda text: self.say(text)
+        if reference is not None:
+            machine.known = reference.whole
 
     @property
     def ordinal(self) -> int:

@@ -6,11 +6,13 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from tdb_dap.engine.commands import Command
 from tdb_dap.engine.dtypes import Array
 from tdb_dap.engine.geometry import Space
 from tdb_dap.engine.history import DEFAULT_LIMIT, Change, History
 from tdb_dap.engine.memory import Memory
 from tdb_dap.engine.program import Program
+from tdb_dap.engine.subnets import Known, from_reference, on_the_host
 from tdb_dap.engine.views import Operand, View
 from tdb_dap.errors import BadAccess, EndOfProgram, NotSimulated
 
@@ -24,7 +26,8 @@ class Machine:
     """Executes a program forwards and backwards. Knows nothing of breakpoints or files.
 
     ``static_tables``: how the static memory is filled, ``firmware`` or ``tdb``. ``history_limit``: bytes kept to undo
-    commands; what lies further back is reached by running again from the start.
+    commands; what lies further back is reached by running again from the start. ``known``: reference data for the
+    outputs of subnets that cannot be computed; ``say``: told where it was used.
     """
 
     def __init__(self, program: Program, static_tables: str = "firmware", history_limit: int = DEFAULT_LIMIT) -> None:
@@ -33,6 +36,8 @@ class Machine:
         self._static_tables = static_tables
         self._history = History(history_limit)
         self._inputs: dict[str, Array] = {}
+        self.known: Known = lambda name: None
+        self.say: Callable[[str], None] = lambda text: None
         self.ordinal = 0
         self._initialise()
 
@@ -59,10 +64,10 @@ class Machine:
         if self.ordinal >= len(self.program.commands):
             raise EndOfProgram("the program has ended; there is no further command")
         command = self.program.commands[self.ordinal]
-        if not command.has_descriptor:
-            raise NotSimulated(self._no_commands(), self.ordinal)
         changes: tuple[Change, ...] = ()
-        if not command.is_system:
+        if not command.has_descriptor:
+            changes = self._subnet(command)
+        elif not command.is_system:
             try:
                 description = command.description
                 changes = tuple(
@@ -77,13 +82,22 @@ class Machine:
         self._history.record(changes)
         self.ordinal += 1
 
-    def _no_commands(self) -> str:
-        command = self.program.commands[self.ordinal]
-        kinds = {"cpu": "runs on the host (CPU)", "dynamic": "is dynamic: its commands are made while it runs"}
-        return (
-            f"command {self.ordinal}: subnet {command.subnet} ({command.name}) {kinds[command.engine]}; "
-            "it is not simulated yet"
-        )
+    def _subnet(self, command: Command) -> tuple[Change, ...]:
+        """Carry out a subnet that is not made of commands; the old words of what it overwrites."""
+        info = command.subnet_info
+        try:
+            if command.engine == "cpu":
+                outcome = on_the_host(info, command.name, self.program.bmodel, self.memory)
+            else:
+                outcome = from_reference(info, command.name, self.memory.geometry, self.known)
+        except (NotSimulated, BadAccess) as trouble:
+            raise NotSimulated(f"command {self.ordinal}: {trouble}", self.ordinal) from None
+        changes = tuple(Change(view, self.memory.read(view)) for view, _ in outcome.writes)
+        for view, words in outcome.writes:
+            self.memory.write(view, words)
+        if outcome.note:
+            self.say(outcome.note)
+        return changes
 
     def step_back(self) -> None:
         """Undo the last command; at the start nothing happens."""
@@ -136,7 +150,7 @@ class Machine:
         wanted = view.byte_ranges()
         for ordinal in range(self.ordinal - 1, -1, -1):
             command = self.program.commands[ordinal]
-            if command.is_system or not command.has_descriptor:
+            if command.is_system:
                 continue
             for result in command.results:
                 if isinstance(result, View) and _same_place(result, view) and _overlap(result.byte_ranges(), wanted):

@@ -16,7 +16,7 @@ from tdb_dap.engine import nibbles
 from tdb_dap.engine.dtypes import Array
 from tdb_dap.engine.geometry import Geometry, Space
 from tdb_dap.engine.layouts import template
-from tdb_dap.engine.views import View
+from tdb_dap.engine.views import Layout, View
 from tdb_dap.errors import BadAccess
 
 Bytes = NDArray[np.uint8]
@@ -131,6 +131,15 @@ class Memory:
             found.append((segment.index, piece))
         return found
 
+    def _stream(self, view: View) -> Array:
+        """Bytes whose number is in themselves: at most as many as the view says, zeros where the memory ends before."""
+        region = self.region(view.space, view.address, view.address + 1, view.core)
+        start = view.address - region.start
+        whole: Array = np.zeros(view.shape, np.uint8)
+        found = region.data[start : start + view.size]
+        whole[: found.size] = found
+        return whole
+
     def _bytes(self, view: View, start: int, stop: int) -> Bytes:
         region = self.region(view.space, start, stop, view.core)
         return region.data[start - region.start : stop - region.start]
@@ -139,6 +148,8 @@ class Memory:
         """Stored words of ``view`` in its logical shape (a copy). Masked-out lanes read as zero."""
         if view.dtype.per_byte > 1:
             return nibbles.read(view, lambda start, stop: self._bytes(view, start, stop))
+        if view.layout is Layout.STREAM:
+            return self._stream(view)
         pieces = self.pieces(view)
         if len(pieces) == 1 and pieces[0][1].size == view.size:
             return pieces[0][1].copy().reshape(view.shape)

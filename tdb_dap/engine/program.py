@@ -236,7 +236,7 @@ class Program:
         if info.run_mode is RunMode.CPU:
             position = command.ordinal - next(s.start for s in self.subnets if s.id == info.id)
             operations = info.cpu_operations
-            number = operations[position] if position < len(operations) else -1
+            number = operations[position].number if position < len(operations) else -1
             name = CPU_OPERATIONS.get(number, f"CPU_{number}")
         elif info.run_mode is RunMode.TPU_DYNAMIC:
             name = f"DYN{info.id}_FULLNET"

@@ -89,6 +89,10 @@ class Reference:
     def has(self, value: NamedValue) -> bool:
         return self._find(value.name) is not None
 
+    def whole(self, name: str) -> Array | None:
+        """All numbers of a tensor as the file holds them; None if it has none of that name."""
+        return self._find(name)
+
     def _find(self, name: str) -> Array | None:
         return self._arrays.get(name, self._arrays.get(name.removeprefix("load_")))
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tdb_dap.engine.bmodel import TensorInfo
+from tdb_dap.engine.bmodel import SubnetInfo, TensorInfo
 from tdb_dap.engine.dtypes import Array, DType
 from tdb_dap.engine.geometry import Geometry
 from tdb_dap.engine.layouts import contiguous, in_words
@@ -85,3 +85,8 @@ class Tensor:
         centred = numbers.astype(np.float32) - np.float32(self.zero_point)
         result: np.ndarray[Any, np.dtype[Any]] = centred * np.float32(self.scale)
         return result
+
+
+def borders(info: SubnetInfo, geometry: Geometry) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
+    """Inputs and outputs of a subnet."""
+    return tuple(Tensor.of(t, geometry) for t in info.inputs), tuple(Tensor.of(t, geometry) for t in info.outputs)

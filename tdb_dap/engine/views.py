@@ -38,6 +38,7 @@ class Layout(Enum):
     STRIDE_XN = "stride_XN"
     CONTIGUOUS_XN = "continuous_XN"
     CHANNEL_UNITS = "channelUnits"
+    STREAM = "stream"
 
 
 PACKED = (Layout.ALIGN_XN, Layout.COMPACT_XN, Layout.STRIDE_XN, Layout.CONTIGUOUS_XN)

@@ -110,7 +110,7 @@ def test_a_dynamic_model_says_so_and_ends_in_order(client: DapClient):
 
     client.launch(case("toy_bm1684x_f32dyn").path)
     client.expect_stopped("entry")
-    assert "dynamic and not simulated yet" in client.printed()
+    assert "Subnet 0 is dynamic, its commands are made while it runs: the run will stop there" in client.printed()
     client.resume()
     client.expect_end(exit_code=1)
     assert "is dynamic" in client.printed()

@@ -11,6 +11,7 @@ import pytest
 
 import tdb_dap
 from tdb_dap.engine.debugger import Debugger
+from tdb_dap.engine.geometry import Space
 from tests.samples import Case, cases
 
 STATIC = [case for case in cases() if not case.is_dynamic]
@@ -37,8 +38,9 @@ def test_every_result_and_memory_equals_the_recorded_one(case: Case, sums: str) 
     for command, entry in zip(debugger.program.commands, case.trace, strict=True):
         debugger.step()
         assert debugger.ordinal == command.ordinal + 1, debugger.last_stop.text
-        # The vendor shows no operands of BM1684: there the memories decide.
-        shown = command.results if case.meta["chip"] != "BM1684" else ()
+        # The vendor shows no operands of BM1684 and of decompression: there the memories decide.
+        is_shown = case.meta["chip"] != "BM1684" and not command.name.startswith("dma.decompress")
+        shown = command.results if is_shown else ()
         for result, recorded in zip(shown, entry["out"], strict=True):
             if "h" in recorded and not entry["sys"] and command.name not in WRONG_VIEWS:
                 numbers = np.ascontiguousarray(debugger.read(result))
@@ -80,7 +82,8 @@ def snapshot(debugger: Debugger) -> list[int]:
     """Checksums of all memories."""
     memory = debugger.memory
     cores = range(debugger.program.core_count)
-    return [*(zlib.crc32(memory.local(core).tobytes()) for core in cores), zlib.crc32(memory.neuron().tobytes())]
+    ddr = memory.regions(Space.GLOBAL)
+    return [zlib.crc32(part) for part in (*(memory.local(core) for core in cores), *(region.data for region in ddr))]
 
 
 def test_a_dynamic_subnet_is_named_and_nothing_is_guessed() -> None:
@@ -89,4 +92,4 @@ def test_a_dynamic_subnet_is_named_and_nothing_is_guessed() -> None:
     stop = debugger.run()
     assert stop.ordinal == 0
     assert "dynamic" in stop.text
-    assert "not simulated yet" in stop.text
+    assert "which is not simulated" in stop.text

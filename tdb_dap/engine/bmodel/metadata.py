@@ -77,6 +77,14 @@ class CommandGroup:
 
 
 @dataclass(frozen=True)
+class CpuOperation:
+    """An operation on the host: its number, and its parameters as a C structure."""
+
+    number: int
+    parameters: Span
+
+
+@dataclass(frozen=True)
 class SubnetInfo:
     """One subnet: ``groups[core]`` are the command groups that a core executes one after another.
 
@@ -90,7 +98,7 @@ class SubnetInfo:
     inputs: tuple[TensorInfo, ...]
     outputs: tuple[TensorInfo, ...]
     groups: tuple[tuple[CommandGroup, ...], ...]
-    cpu_operations: tuple[int, ...]
+    cpu_operations: tuple[CpuOperation, ...]
     chip_to_chip: tuple[tuple[Span, ...], ...] = ()
     other_streams: Mapping[str, int] = field(default_factory=dict)
 
@@ -204,7 +212,11 @@ class _Reader:
             inputs=self.each(subnet.InputTensorLength(), subnet.InputTensor, self.tensor),
             outputs=self.each(subnet.OutputTensorLength(), subnet.OutputTensor, self.tensor),
             groups=groups,
-            cpu_operations=self.each(subnet.CpuParamLength(), subnet.CpuParam, lambda p: p.OpType()),
+            cpu_operations=self.each(
+                subnet.CpuParamLength(),
+                subnet.CpuParam,
+                lambda p: CpuOperation(p.OpType(), self.span(p.BinaryParam())),
+            ),
             chip_to_chip=chip_to_chip,
             other_streams=other,
         )

@@ -27,10 +27,33 @@ def _plain(name: str, is_result: bool) -> Row:
     return side(name, _shape, is_result, storage=Layout.STRIDE, strides=strides, lane_mask=mask)
 
 
-def _first_byte(name: str, is_result: bool) -> Row:
-    """Where a compressed stream starts; its length depends on the data."""
+RANDOM_ACCESS = 1
+
+
+def _longest(f: Fields) -> tuple[int, ...]:
+    """Bytes of a stream that could not be compressed: a heading, a byte per block of 16 bytes, and the data."""
+    n, c, h, w = _shape(f)
+    blocks = -(-n * c * h * w * data_type(f).itemsize // 16)
+    return (16 + -(-blocks // 16) * 16 + 16 * blocks,)
+
+
+def _stream(name: str, is_result: bool, **details: Any) -> Row:
+    """A compressed stream, whose length depends on the data: at most the bytes of the view."""
+    return side(name, _longest, is_result, storage=Layout.STREAM, dtype=UI8, strides=lambda f: (1,), **details)
+
+
+def _lengths(is_result: bool) -> Row:
+    """Where the table of lengths starts that lets parts of a stream be found."""
     byte = (1, 1, 1, 1)
-    return side(name, byte, is_result, storage=Layout.STRIDE, dtype=UI8, strides=lambda f: byte)
+    return side(
+        "meta",
+        byte,
+        is_result,
+        storage=Layout.STRIDE,
+        dtype=UI8,
+        strides=lambda f: byte,
+        when=lambda f: f.sub == RANDOM_ACCESS,
+    )
 
 
 def _whole(name: str, is_result: bool) -> Row:
@@ -49,8 +72,8 @@ def _whole(name: str, is_result: bool) -> Row:
 class Decompress:
     """A compressed tensor (payload and table of lengths) to a plain one."""
 
-    payload = _first_byte("racu", is_result=False)
-    lengths = _first_byte("meta", is_result=False)
+    payload = _stream("racu", is_result=False)
+    lengths = _lengths(is_result=False)
     destination = _plain("dst", is_result=True)
     vendor_text = "DMA decompress"
 
@@ -64,8 +87,8 @@ class Compress:
     """A plain tensor to a compressed one (payload and table of lengths)."""
 
     source = _plain("src", is_result=False)
-    payload = _first_byte("racu", is_result=True)
-    lengths = _first_byte("meta", is_result=True)
+    payload = _stream("racu", is_result=True)
+    lengths = _lengths(is_result=True)
     vendor_text = "DMA compress"
     attributes = Decompress.attributes
 

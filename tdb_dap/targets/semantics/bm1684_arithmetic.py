@@ -97,6 +97,19 @@ def _integers(x: Operation) -> Array:
     return x.dtype.encode(np.maximum(a, b) if f.sub == op.MAX else np.minimum(a, b))
 
 
+@tiu("bm1684.arith", op.SELECT_GREATER, op.SELECT_EQUAL)
+def select(x: Operation) -> Array:
+    """condition(left, right) ? third : 0, in float32; subnormals are equal to zero."""
+    refuse(
+        any(x[role].dtype is not F32 for role in ("left", "right", "third")) or x.dtype is not F32,
+        "a select of integers",
+    )
+    refuse(not x["third"].is_constant, "a select of tensors")
+    a, b = float32.flush(x["left"].numbers), float32.flush(x["right"].numbers)
+    chosen = a > b if x.fields.sub == op.SELECT_GREATER else a == b
+    return np.where(chosen, x["third"].bits, np.uint32(0))
+
+
 @tiu("bm1684.arith", op.SHIFT)
 def shift_words(x: Operation) -> Array:
     """left shifted by right: positive to the left, wrapped; negative to the right, truncated.

@@ -18,7 +18,8 @@ from tdb_dap.targets.semantics.products import of_matrices
 from tdb_dap.targets.semantics.registry import Operation, Semantic, semantics
 
 _SHIFTS = tuple(f"{operand}_{axis}_shift" for operand in ("res0", "opd0", "opd1") for axis in "hw")
-_RARE = ("winograd", "opd0_neq1", "opd1_neq1", *_SHIFTS)
+_RARE = ("winograd", *_SHIFTS)
+_ONCE = ("opd0_neq1", "opd1_neq1")
 
 
 def refuse(condition: Any, what: str) -> None:
@@ -33,7 +34,7 @@ def tiu(family: str, *subs: int) -> Callable[[Semantic], Semantic]:
     def declare(function: Semantic) -> Semantic:
         @wraps(function)
         def checked(x: Operation) -> Array | tuple[Array, ...]:
-            for name in _RARE:
+            for name in _RARE if family == "bm1684.arith" else (*_RARE, *_ONCE):
                 refuse(x.fields.number(name), f"a command with {name} = {x.fields.number(name)}")
             return function(x)
 
@@ -44,7 +45,8 @@ def tiu(family: str, *subs: int) -> Callable[[Semantic], Semantic]:
 
 def refuse_repeated_batch(f: Fields, prefix: str) -> None:
     """Numbers of 8 or 16 bits whose batches are one and the same."""
-    repeated = f.number(f"{prefix}_str") == 3 and f.number(f"{prefix}_n_str") == 0 and f.res0_n > 1
+    given = f.number(f"{prefix}_str") == 3 and f.number(f"{prefix}_n_str") == 0
+    repeated = given and f.res0_n > 1 and not f.number(f"{prefix}_neq1")
     refuse(repeated and not f.number(f"{prefix}_const"), "packed numbers with a batch stride of zero")
 
 
