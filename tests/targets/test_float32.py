@@ -61,14 +61,14 @@ def test_arithmetic_flushes_after_rounding(a: int, b: int, name: str) -> None:
     assert Fraction(float(result)) == expected
 
 
-def test_the_largest_product_below_the_normal_range_is_zero() -> None:
+def test_the_largest_product_below_the_normal_range_is_zero(sums: str) -> None:
     just_below_one = np.array([0x3F7FFFFF], np.uint32).view(np.float32)
     smallest = np.array([2.0**-126], np.float32)
     assert float32.multiply(just_below_one, smallest)[0] == 0
     assert float32.multiply(np.array([1.0], np.float32), smallest)[0] == smallest[0]
 
 
-def test_flushing_keeps_the_sign_and_f16_keeps_its_subnormals() -> None:
+def test_flushing_keeps_the_sign_and_f16_keeps_its_subnormals(sums: str) -> None:
     tiny = np.array([1e-40, -1e-40], np.float32)
     assert np.signbit(float32.flush(tiny)).tolist() == [False, True]
     assert (float32.flush(tiny) == 0).all()
@@ -76,7 +76,7 @@ def test_flushing_keeps_the_sign_and_f16_keeps_its_subnormals() -> None:
     assert float32.operand(half, F16)[0] == half[0]
 
 
-def test_bf16_products_round_before_they_are_judged_tiny() -> None:
+def test_bf16_products_round_before_they_are_judged_tiny(sums: str) -> None:
     """From (1 - 2^-9) * 2^-126 on a product is 2^-126, below that zero."""
     a = np.array([1 - 2.0**-8], np.float32)
     smallest = np.array([2.0**-126], np.float32)
@@ -121,7 +121,7 @@ def test_division_is_newtons_and_not_exact(b: float) -> None:
     assert abs(float(quotient) * b - 1) < 1e-6
 
 
-def test_nans_come_out_the_same_on_every_machine() -> None:
+def test_nans_come_out_the_same_on_every_machine(sums: str) -> None:
     """The first operand's NaN made quiet, else the second's, else the one of an invalid operation."""
     words = np.array([0x7F800001, 0xFFC12345, 0x7F800000, 0x3F800000], np.uint32).view(np.float32)
     first, second = words[:, None], words[None]

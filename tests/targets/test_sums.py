@@ -141,6 +141,22 @@ def test_a_group_is_what_its_definition_says(sums: str, exponent: int) -> None:
 
 
 @needs_kernel
+@pytest.mark.parametrize("name", ["add", "subtract", "multiply"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_operations_on_elements_are_numpys(lanes: int, kind: str, name: str) -> None:
+    a = float32.flush(numbers((5, 7, 61), F32, kind, 31))
+    edge = numbers((5, 7, 61), F32, "plain", 32)
+    with np.errstate(all="ignore"):  # products around the smallest normal number
+        edge[0] = np.float32(2.0**-126) / np.where(a[0] == 0, np.float32(1), a[0])
+    for b in (float32.flush(numbers((5, 7, 61), F32, kind, 33)), float32.flush(edge), float32.flush(edge[:, :1, :1])):
+        with kernel.switched(True), np.errstate(all="ignore"):
+            fast = getattr(float32, name)(a, b)
+        with kernel.switched(False), np.errstate(all="ignore"):
+            slow = getattr(float32, name)(a, b)
+        same(fast, slow)
+
+
+@needs_kernel
 @pytest.mark.parametrize("start", ["none", "zero", "number"])
 @pytest.mark.parametrize("dtype", [F32, F16, BF16], ids=str)
 @pytest.mark.parametrize("kind", KINDS)

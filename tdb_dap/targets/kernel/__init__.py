@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 SWITCH = "TDB_DAP_KERNEL"
 """Environment variable: ``0`` leaves the kernel alone."""
+
+Array = NDArray[Any]
 
 LARGEST_GROUP = 64
 
@@ -107,7 +109,8 @@ def _split(products: Products, work: Callable[[int, int], None]) -> None:
 
 def _address(array: NDArray[np.float32] | NDArray[np.int64]) -> int:
     assert array.flags.c_contiguous
-    return array.ctypes.data
+    address: int = array.__array_interface__["data"][0]
+    return address
 
 
 def _factors(products: Products) -> tuple[int, int, int, int, int, int, int]:
@@ -182,3 +185,21 @@ def weighted(
     sizes = (planes, plane, taps.size, places.size)
     _kernel.weighted(*addresses, _address(taps), _address(places), *sizes, _FORMATS[format], _address(result))
     return result
+
+
+ADD, SUBTRACT, MULTIPLY = 0, 1, 2
+
+
+def elementwise(kind: int, a: Array, b: Array) -> NDArray[np.float32]:
+    """One operation (ADD, SUBTRACT, MULTIPLY) per element of arrays that broadcast, float32; operands as flushed."""
+    if a.shape != b.shape:
+        a, b = np.broadcast_arrays(a, b)
+    a, b = np.asarray(a, np.float32, order="C"), np.asarray(b, np.float32, order="C")
+    result = np.empty(a.shape, np.float32)
+    _kernel.elementwise(kind, _address(a), _address(b), _address(result), result.size)
+    return result
+
+
+def has_subnormals(numbers: NDArray[np.float32]) -> bool:
+    """Whether any number of an array without gaps is subnormal."""
+    return _kernel.subnormal(_address(numbers), numbers.size)

@@ -100,17 +100,19 @@ typedef struct {
     int lanes;
     int (*interleaved)(const Left *, const Right *, const Chains *);
     int (*grouped)(const Left *, const Right *, const Groups *);
+    void (*elementwise)(int, const float *, const float *, float *, int64_t);
+    int (*subnormal)(const float *, int64_t);
 } Width;
 
 static const Width WIDTHS[] = {
 #if defined(__GNUC__)
-    {4, interleaved_4, grouped_4},
+    {4, interleaved_4, grouped_4, elementwise_4, subnormal_4},
 #else
-    {1, interleaved_1, grouped_1},
+    {1, interleaved_1, grouped_1, elementwise_1, subnormal_1},
 #endif
 #ifdef WIDE
-    {8, interleaved_8, grouped_8},
-    {16, interleaved_16, grouped_16},
+    {8, interleaved_8, grouped_8, elementwise_8, subnormal_8},
+    {16, interleaved_16, grouped_16, elementwise_16, subnormal_16},
 #endif
 };
 
@@ -184,6 +186,29 @@ static PyObject *py_grouped(PyObject *self, PyObject *args)
     return done(status);
 }
 
+static PyObject *py_elementwise(PyObject *self, PyObject *args)
+{
+    unsigned long long a, b, result;
+    long long count;
+    int kind;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "iKKKL", &kind, &a, &b, &result, &count))
+        return NULL;
+    chosen->elementwise(kind, (const float *)(uintptr_t)a, (const float *)(uintptr_t)b, (float *)(uintptr_t)result,
+                        count);
+    return done(0);
+}
+
+static PyObject *py_subnormal(PyObject *self, PyObject *args)
+{
+    unsigned long long numbers;
+    long long count;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "KL", &numbers, &count))
+        return NULL;
+    return PyBool_FromLong(chosen->subnormal((const float *)(uintptr_t)numbers, count));
+}
+
 static PyObject *py_weighted(PyObject *self, PyObject *args)
 {
     unsigned long long image, weights, starts, taps, places, result;
@@ -239,6 +264,8 @@ static PyObject *py_choose(PyObject *self, PyObject *args)
 static PyMethodDef methods[] = {
     {"interleaved", py_interleaved, METH_VARARGS, "Two interleaved chains of float32 additions per output."},
     {"grouped", py_grouped, METH_VARARGS, "Groups of products summed exactly, groups added in float32."},
+    {"elementwise", py_elementwise, METH_VARARGS, "One float32 operation per element."},
+    {"subnormal", py_subnormal, METH_VARARGS, "Whether any number is subnormal."},
     {"weighted", py_weighted, METH_VARARGS, "Weighted sums over windows, rounded at every step."},
     {"widths", py_widths, METH_NOARGS, "Outputs computed at once, by what this processor can do."},
     {"choose", py_choose, METH_VARARGS, "Use vectors of this many numbers from now on."},

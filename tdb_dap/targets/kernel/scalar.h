@@ -47,6 +47,19 @@ static float multiply(float a, float b)
     return (float)exact;
 }
 
+static float subtract(float a, float b)
+{
+    const float difference = a - b;
+    return difference != difference ? nan_of(a, b) : flush(difference);
+}
+
+enum { ADD = 0, SUBTRACT = 1, MULTIPLY = 2 };
+
+static float operation(int kind, float a, float b)
+{
+    return kind == ADD ? add(a, b) : kind == SUBTRACT ? subtract(a, b) : multiply(a, b);
+}
+
 static int all_finite(const float *numbers, int64_t count)
 {
     uint32_t largest = 0;

@@ -50,6 +50,42 @@ static void NAME(pack)(float *panel, const Right *right, int64_t first, int64_t 
     }
 }
 
+#define CHUNK 256
+
+/* One operation per element; where a result is a NaN or at the lower end of the range, the careful way decides. */
+static void NAME(elementwise)(int kind, const float *a, const float *b, float *result, int64_t count)
+{
+    for (int64_t first = 0; first < count; first += CHUNK) {
+        const int64_t stop = count - first < CHUNK ? count : first + CHUNK;
+        uint32_t doubtful = 0;
+        if (kind == ADD)
+            for (int64_t i = first; i < stop; i++)
+                result[i] = a[i] + b[i];
+        else if (kind == SUBTRACT)
+            for (int64_t i = first; i < stop; i++)
+                result[i] = a[i] - b[i];
+        else
+            for (int64_t i = first; i < stop; i++)
+                result[i] = a[i] * b[i];
+        for (int64_t i = first; i < stop; i++) {
+            const uint32_t size = bits_of(result[i]) & 0x7fffffff;
+            doubtful |= (uint32_t)(size - 1 < 0x00800000) | (uint32_t)(size > 0x7f800000);
+        }
+        if (doubtful)
+            for (int64_t i = first; i < stop; i++)
+                result[i] = operation(kind, a[i], b[i]);
+    }
+}
+
+/* Whether any number is subnormal. */
+static int NAME(subnormal)(const float *numbers, int64_t count)
+{
+    uint32_t found = 0;
+    for (int64_t i = 0; i < count; i++)
+        found |= (uint32_t)((bits_of(numbers[i]) & 0x7fffffff) - 1 < 0x007fffff);
+    return found != 0;
+}
+
 /* sums[r] += left[k][r] * panel[k] for every second k: one of the two chains of ROWS x LANES outputs. */
 static void NAME(chain)(float *sums, const float *left, const float *panel, int64_t first, int64_t count)
 {
@@ -183,3 +219,4 @@ static int NAME(grouped)(const Left *left, const Right *right, const Groups *gro
 #undef SELECT
 #undef AT
 #undef ROWS
+#undef CHUNK

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from tdb_dap.engine.dtypes import F16, F32, Array, DType
+from tdb_dap.targets import kernel
 from tdb_dap.targets.semantics.rules import Reciprocal
 
 SMALLEST_NORMAL = np.float32(2.0**-126)
@@ -24,7 +25,10 @@ _INVALID = np.uint32(0xFFC00000)
 def flush(numbers: Array) -> Array:
     """float32 with subnormals replaced by zero of their sign; the same array if there are none."""
     numbers = np.asarray(numbers, np.float32)
-    words = np.ascontiguousarray(numbers).view(np.uint32).reshape(numbers.shape)
+    whole = np.ascontiguousarray(numbers)
+    if kernel.is_active() and not kernel.has_subnormals(whole):
+        return numbers
+    words = whole.view(np.uint32).reshape(numbers.shape)
     # Without the sign, less one: zeros wrap around, subnormals stay small.
     sizes = words << np.uint32(1)
     sizes -= np.uint32(1)
@@ -55,16 +59,22 @@ def _is_nan(words: Array) -> Array:
 
 def add(a: Array, b: Array) -> Array:
     """a + b in float32; operands are taken as flushed."""
+    if kernel.is_active():
+        return kernel.elementwise(kernel.ADD, a, b)
     return flush(settle_nan(a + b, a, b))
 
 
 def subtract(a: Array, b: Array) -> Array:
     """a - b in float32; operands are taken as flushed."""
+    if kernel.is_active():
+        return kernel.elementwise(kernel.SUBTRACT, a, b)
     return flush(settle_nan(a - b, a, b))
 
 
 def multiply(a: Array, b: Array) -> Array:
     """a * b in float32; operands are taken as flushed."""
+    if kernel.is_active():
+        return kernel.elementwise(kernel.MULTIPLY, a, b)
     product = np.asarray(a * b, np.float32)
     edge = np.abs(product) == SMALLEST_NORMAL
     if edge.any():
