@@ -8,7 +8,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test test-all lint format generate check-generated extension clients benchmark setup clean
+.PHONY: demo test test-all lint format generate check-generated extension clients benchmark fuzz-sim setup clean
 
 demo: $(VENV)/.runtime
 	@$(BIN)/tdb-dap demo
@@ -62,6 +62,13 @@ benchmark: $(VENV)/.dev
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/decode.py
 	$(BIN)/python benchmarks/simulate.py --short
+
+# Our semantics against the vendor's simulator on random commands; rewrites the tables of docs/fidelity.md. Long.
+# FUZZ="--chips bm1688 --only 'conv.*' --show 2" narrows it and shows what differs.
+FUZZ ?= --write docs/fidelity.md
+
+fuzz-sim: $(VENV)/.dev
+	$(BIN)/python -m scripts.fuzz_simulator $(FUZZ)
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info vscode-extension/node_modules vscode-extension/dist

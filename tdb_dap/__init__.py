@@ -24,6 +24,7 @@ def open(
     backend: str = "numpy",
     static_tables: str = "firmware",
     progress: Callable[[str], None] | None = None,
+    cmodel_path: str | PathLike[str] | None = None,
     net: str | None = None,
     stage: int = 0,
 ) -> Debugger:
@@ -32,9 +33,13 @@ def open(
     ``context``: the compiler's context directory or a bmodel; ``inputs``: npz by input name, or raw ``.dat`` (default:
     the context's ``input_ref_data.dat``, else zeros); ``reference``: npz files to compare with; ``static_tables``:
     ``firmware`` fills the static memory as the chip's firmware does, ``tdb`` as the vendor debugger does;
-    ``progress``: told what is being done; ``net``, ``stage``: which net (default: the first) and which of its stages of
-    a file that holds several. Raises BadInput with one line that says what, where and what to do.
+    ``progress``: told what is being done; ``backend``: ``numpy``, ``cmodel`` (the vendor's simulator) or ``lockstep``
+    (both, compared); ``cmodel_path``: the directory of the vendor's libraries, default: where ``tdb-dap backends``
+    finds them; ``net``, ``stage``: which net (default: the first) and which of its stages of a file that holds several.
+    Raises BadInput with one line that says what, where and what to do.
     """
     from tdb_dap.opening import open_debugger
 
-    return open_debugger(context, inputs, reference, backend, static_tables, progress, net=net, stage=stage)
+    return open_debugger(
+        context, inputs, reference, backend, static_tables, progress, cmodel_path=cmodel_path, net=net, stage=stage
+    )

@@ -23,6 +23,10 @@ class EndOfProgram(TdbError):
     """There is no further command to execute."""
 
 
+class BackendFailed(TdbError):
+    """What executes the commands is lost: a vendor library has ended its process. The session is not."""
+
+
 class NotSimulated(TdbError):
     """A command that the backend does not know how to execute; never answered with a guess.
 

@@ -14,6 +14,7 @@ from tdb_dap.engine.machine import Machine
 from tdb_dap.engine.program import Program
 from tdb_dap.engine.reference import Reference, Tolerance
 from tdb_dap.errors import BadInput
+from tdb_dap.targets.backends.choice import make_backend
 from tdb_dap.targets.registry import target_for
 
 File = str | PathLike[str]
@@ -35,19 +36,22 @@ def open_debugger(
     progress: Progress | None = None,
     tolerance: Tolerance | None = None,
     history_limit: int = DEFAULT_LIMIT,
-    fast: bool = False,
+    cmodel_path: File | None = None,
     net: str | None = None,
     stage: int = 0,
+    fast: bool = False,
 ) -> Debugger:
     """See ``tdb_dap.open``. ``fast``: results are not exact, for speed; whoever shows them must say so."""
-    if backend != "numpy":
-        raise BadInput(f"backend {backend!r} is not available yet; use 'numpy'")
+    if fast and backend != "numpy":
+        raise BadInput(f"a fast run has no backend {backend!r}: only numpy can leave exactness")
     if static_tables not in ("firmware", "tdb"):
         raise BadInput(f"static tables {static_tables!r} are not known; use 'firmware' or 'tdb'")
     say = progress or (lambda text: None)
     say("reading the model")
     program = open_program(context, net, stage, fast)
-    machine = Machine(program, static_tables, history_limit)
+    executing = make_backend(backend, program, Path(cmodel_path) if cmodel_path is not None else None)
+    machine = Machine(program, static_tables, history_limit, executing)
+    _ask_the_vendor(program, machine)
     data = Path(inputs) if inputs is not None else program.context.inputs
     if data is not None:
         say("reading the inputs")
@@ -62,6 +66,19 @@ def open_debugger(
         compared = Reference(paths, tolerance)
         compared.check_names(_names(program))
     return Debugger(program, machine, compared)
+
+
+def _ask_the_vendor(program: Program, machine: Machine) -> None:
+    """Let the vendor's runtime give the outputs of dynamic subnets, where there are such and it is installed."""
+    if not any(subnet.run_mode == "TPU_DYNAMIC" and subnet.stop > subnet.start for subnet in program.subnets):
+        return
+    from tdb_dap.targets.backends import runtime
+
+    executable = runtime.find()
+    if executable is not None:
+        library = target_for(program.chip, str(program.context.bmodel)).vendor_library
+        kernel = library.kernel_module if library else ""
+        machine.sources.append(runtime.VendorRuntime(executable, program, lambda: machine.inputs, kernel))
 
 
 def _names(program: Program) -> set[str]:

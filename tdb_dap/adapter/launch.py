@@ -52,6 +52,9 @@ class Configuration(BaseModel):
         "numpy",
         description="Who executes: the built-in simulator, the vendor's library, or both in lockstep.",
     )
+    cmodelPath: str | None = Field(
+        None, description="The directory of the vendor's libraries. Default: where `tdb-dap backends` finds them."
+    )
     net: str | None = Field(None, description="Which net of a file with several. Default: the first.")
     stage: int = Field(0, ge=0, description="Which stage of a net that was compiled for several input shapes.")
     stopOnEntry: bool = Field(True, description="Stop before the first command.")
@@ -172,8 +175,8 @@ def reload(session: Session, arguments: Mapping[str, Any] | None) -> None:
 
 
 def _files(configuration: Configuration) -> tuple[object, ...]:
-    chosen = configuration.program, configuration.net, configuration.stage
-    return *chosen, configuration.inputs, configuration.reference, configuration.backend
+    of = configuration
+    return of.program, of.net, of.stage, of.inputs, of.reference, of.backend, of.cmodelPath
 
 
 def _validated(session: Session, model: type[Configuration], arguments: Mapping[str, Any]) -> Configuration:
@@ -236,6 +239,7 @@ def _open(session: Session, configuration: Configuration) -> Debugger:
             progress=loading,
             tolerance=EngineTolerance(**{name: value for name, value in limits.items() if value is not None}),
             history_limit=DEFAULT_LIMIT if limit is None else limit,
+            cmodel_path=configuration.cmodelPath,
             net=configuration.net,
             stage=configuration.stage,
         )
@@ -266,8 +270,8 @@ def _take_over(session: Session, debugger: Debugger, configuration: Configuratio
         )
     for subnet in program.subnets:
         if subnet.run_mode not in ("TPU_STATIC", "CPU") and subnet.stop > subnet.start:
-            known = debugger.reference is not None
-            what = "its outputs will be taken from the reference" if known else "the run will stop there"
+            origins = " or ".join(source.origin for source in debugger.machine.sources)
+            what = f"its outputs will be taken from {origins}" if origins else "the run will stop there"
             session.output(f"Subnet {subnet.id} is dynamic, its commands are made while it runs: {what}.", "important")
 
 

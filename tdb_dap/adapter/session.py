@@ -96,11 +96,14 @@ class Session:
 
     def load(self, debugger: Debugger) -> None:
         """Take over a loaded program."""
+        self.unload()
         self._debugger = debugger
         debugger.between_commands = self._between_commands
-        self.handles.clear()
 
     def unload(self) -> None:
+        """Let go of the program."""
+        if self._debugger is not None:
+            self._debugger.close()
         self._debugger = None
         self.handles.clear()
 
@@ -164,6 +167,7 @@ class Session:
                 break
             self._answer(request)
         self.over.set()
+        self.unload()
 
     def _read(self) -> None:
         while True:

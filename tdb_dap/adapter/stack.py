@@ -93,8 +93,8 @@ def _frames(session: Session, core: int) -> Iterator[StackFrame]:
             yield frame("group", f"{group.name} {record.slice_text}".strip(), file, group.line)
         subnet = next((s for s in program.subnets if s.id == command.subnet), None)
         if subnet is not None:
-            replaced = command.engine == "dynamic" and session.debugger.reference is not None
-            origin = ", outputs from the reference" if replaced else ""
+            origins = " or ".join(source.origin for source in session.debugger.machine.sources)
+            origin = f", outputs from {origins}" if command.engine == "dynamic" and origins else ""
             name = f"{subnet.function} ({subnet.run_mode}{origin})"
             yield frame("subnet", name, file, _function_line(program, subnet.function))
         yield frame("main", "main", file, _call_line(program, subnet))

@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from tdb_dap.adapter.protocol.types import StoppedEventBody
+from tdb_dap.engine.stops import BACKEND_FAILED
 
 if TYPE_CHECKING:
     from tdb_dap.adapter.session import Session
@@ -35,6 +36,8 @@ def report(session: Session, stop: Stop, started: int, stay: bool) -> None:
 
     ``started``: the ordinal at which the run began; ``stay``: at the end of the program, stop there once more.
     """
+    if stop.finding and stop.finding.filter == BACKEND_FAILED:
+        session.output(stop.finding.text, "important")
     if stop.finding and stop.finding.filter in ("not simulated", "internal error"):
         session.output(stop.finding.text, "important")
         if stop.ordinal == started:  # it does not get any further

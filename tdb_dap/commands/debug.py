@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tdb_dap.client import Client, RequestFailed
-from tdb_dap.commands.options import model_arguments
+from tdb_dap.commands.options import backend_options, model_arguments
 from tdb_dap.commands.terminal import Terminal
 from tdb_dap.errors import BadInput, TdbError
 
@@ -21,6 +21,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     model_arguments(parser)
     parser.add_argument("--inputs", metavar="X", type=Path, help=".npz by input name, or raw .dat (default: zeros)")
     parser.add_argument("--reference", metavar="R.npz", nargs="+", type=Path, help="expected data, by tensor name")
+    backend_options(parser)
     parser.add_argument("-c", dest="commands", metavar="CMD", action="append", default=[], help="run a console command")
     parser.add_argument("-x", dest="script", metavar="FILE", type=Path, help="run the console commands of a file")
 
@@ -67,7 +68,13 @@ class _Console:
     def start(self, arguments: argparse.Namespace) -> None:
         """Load the model and stop before its first command."""
         self._client.initialize(clientID="tdb-dap debug")
-        configuration: dict[str, Any] = {"program": str(arguments.context), "stopOnExit": True}
+        configuration: dict[str, Any] = {
+            "program": str(arguments.context),
+            "stopOnExit": True,
+            "backend": arguments.backend,
+        }
+        if arguments.cmodel_path:
+            configuration["cmodelPath"] = str(arguments.cmodel_path)
         configuration.update(net=arguments.net, stage=arguments.stage)
         if arguments.inputs:
             configuration["inputs"] = str(arguments.inputs)
@@ -76,6 +83,7 @@ class _Console:
         launch = self._client.send("launch", **configuration)
         if self._client.event("initialized", "terminated")["event"] == "initialized":
             filters = ["mismatch"] if arguments.reference else []
+            filters += ["divergence"] if arguments.backend == "lockstep" else []
             self._client.request("setExceptionBreakpoints", filters=filters)
             self._client.request("configurationDone")
         self._client.answer(launch)

@@ -13,6 +13,19 @@ def context_argument(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def backend_options(parser: argparse.ArgumentParser) -> None:
+    """Who executes."""
+    parser.add_argument(
+        "--backend",
+        default="numpy",
+        metavar="NAME",
+        help="who executes: numpy (built in, default), cmodel (the vendor's simulator), lockstep (both, compared)",
+    )
+    parser.add_argument(
+        "--cmodel-path", metavar="DIR", type=Path, help="where the vendor's libraries are; see tdb-dap backends"
+    )
+
+
 def model_arguments(parser: argparse.ArgumentParser) -> None:
     """The model, and which of its nets and stages is meant."""
     context_argument(parser)
@@ -28,7 +41,7 @@ def data_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--reference", metavar="R.npz", nargs="+", type=Path, default=(), help="expected data, by tensor name"
     )
-    parser.add_argument("--backend", default="numpy", metavar="NAME", help="who executes: numpy")
+    backend_options(parser)
     parser.add_argument(
         "--static-tables",
         default="firmware",

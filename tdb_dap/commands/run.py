@@ -9,9 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from tdb_dap.commands.options import data_options, model_arguments
-from tdb_dap.errors import BadInput, NotSimulated
+from tdb_dap.engine.observers import Observer
+from tdb_dap.engine.stops import BACKEND_FAILED
+from tdb_dap.errors import BadInput, TdbError
 
 if TYPE_CHECKING:
+    from tdb_dap.engine.commands import Command
     from tdb_dap.engine.debugger import Debugger
     from tdb_dap.engine.dtypes import Array
 
@@ -48,6 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
         static_tables=arguments.static_tables,
         history_limit=0 if arguments.fast else DEFAULT_LIMIT,
         fast=arguments.fast,
+        cmodel_path=arguments.cmodel_path,
         net=arguments.net,
         stage=arguments.stage,
     )
@@ -55,16 +59,23 @@ def run(arguments: argparse.Namespace) -> int:
         print("tdb-dap: no --inputs given: all inputs are zero", file=sys.stderr)
     if sys.stderr.isatty() and not arguments.quiet:
         debugger.between_commands = _Bar(debugger).update
+    divergences = _Divergences()
+    debugger.observers.append(divergences)
     debugger.say = lambda text: print(f"tdb-dap: {text}", file=sys.stderr)
     stop = debugger.run()
+    debugger.close()
     if stop.finding is not None:
-        raise NotSimulated(stop.text, stop.ordinal)
+        if stop.finding.filter == BACKEND_FAILED:
+            raise TdbError(f"{stop.finding.details[0]}; --backend numpy does without it")
+        raise TdbError(stop.text)
     outputs = debugger.outputs()
     if arguments.outputs is not None:
         _write(arguments.outputs, {**outputs, **({"__note__": np.array(NOT_EXACT)} if arguments.fast else {})})
     for name, array in outputs.items():
         print(f"{name} {Value(name, array.view).text()}" + (f" {NOT_EXACT}" if arguments.fast else ""))
-    return 0
+    if debugger.machine.backend.compares:
+        print(f"lockstep: {divergences.count:,} of {debugger.ordinal:,} commands diverge")
+    return 1 if divergences.count else 0
 
 
 def _write(path: Path, outputs: dict[str, Array]) -> None:
@@ -75,6 +86,19 @@ def _write(path: Path, outputs: dict[str, Array]) -> None:
             np.savez(file, **cast("dict[str, Any]", outputs))
     except OSError as error:
         raise BadInput(f"{path}: cannot be written: {error.strerror or error}") from None
+
+
+class _Divergences(Observer):
+    """Prints where the backends do not agree, and counts."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def after_command(self, debugger: Debugger, command: Command) -> None:
+        text = debugger.machine.divergence
+        if text is not None:
+            self.count += 1
+            print(f"command {command.ordinal} ({command.token} {command.name}): {text}")
 
 
 class _Bar:

@@ -10,6 +10,7 @@ from tdb_dap.engine.observers import Observer
 from tdb_dap.engine.stops import Finding
 
 if TYPE_CHECKING:
+    from tdb_dap.engine.commands import Command
     from tdb_dap.engine.debugger import Debugger
     from tdb_dap.engine.source_map import OpRecord
 
@@ -25,6 +26,7 @@ class Filter:
     default: bool = False
     condition: str | None = None
     needs_reference: bool = False
+    needs_lockstep: bool = False
 
 
 FILTERS: dict[str, Filter] = {}
@@ -80,4 +82,27 @@ FILTERS["mismatch"] = Filter(
     lambda condition: Mismatch(frozenset(part.strip() for part in (condition or "").split(",") if part.strip())),
     condition="names not to compare, separated by commas",
     needs_reference=True,
+)
+
+
+class Diverging(Observer):
+    """Stops after a command that two backends do not execute alike."""
+
+    def after_command(self, debugger: Debugger, command: Command) -> Finding | None:
+        text = debugger.machine.divergence
+        if text is None:
+            return None
+        where = f"command {command.ordinal} ({command.token} {command.name})"
+        return Finding(
+            "divergence", "The vendor's simulator computes something else", f"{where}: {text}", command.ordinal
+        )
+
+
+FILTERS["divergence"] = Filter(
+    "divergence",
+    "Backends diverge",
+    "Stop after a command that the vendor's simulator executes differently. Needs the backend lockstep.",
+    lambda condition: Diverging(),
+    default=True,
+    needs_lockstep=True,
 )

@@ -100,6 +100,11 @@ class Command:
         """Register fields by name; reserved bits are left out."""
         return self._commands.target.fields(self.kind, self.descriptor) if self.has_descriptor else {}
 
+    @property
+    def register_setup(self) -> tuple[bytes, ...]:
+        """Descriptors of the earlier commands whose register writes are still in force, in order."""
+        return self._commands.register_setup(self.core, self.ordinal)
+
     @cached_property
     def description(self) -> Description:
         """Views, roles and attributes; NotSimulated if the instruction form has no description."""
@@ -188,23 +193,33 @@ class Commands(Sequence[Command]):
         self.stand_in = stand_in
         self.lines_of = lines_of
         self._kept: OrderedDict[int, Command] = OrderedDict()
-        self._register_writes: dict[int, tuple[list[int], list[Mapping[int, int]]]] | None = None
+        self._register_writes: dict[int, tuple[list[int], list[Mapping[int, tuple[int, int]]]]] | None = None
 
     def registers(self, core: int, ordinal: int) -> Mapping[int, int]:
         """The configuration registers of a core before a command: what its earlier register writes left."""
+        return {register: value for register, (value, _) in self._register_state(core, ordinal).items()}
+
+    def register_setup(self, core: int, ordinal: int) -> tuple[bytes, ...]:
+        """Descriptors of the commands that left the registers of a core as they are before a command, in order."""
+        writers = sorted({writer for _, writer in self._register_state(core, ordinal).values()})
+        return tuple(self[writer].descriptor for writer in writers)
+
+    def _register_state(self, core: int, ordinal: int) -> Mapping[int, tuple[int, int]]:
+        """Register -> value, and ordinal of the command that wrote it."""
         if self._register_writes is None:
             self._register_writes = self._find_register_writes()
         ordinals, states = self._register_writes.get(core, ([], []))
         position = bisect_left(ordinals, ordinal)
         return states[position - 1] if position else {}
 
-    def _find_register_writes(self) -> dict[int, tuple[list[int], list[Mapping[int, int]]]]:
+    def _find_register_writes(self) -> dict[int, tuple[list[int], list[Mapping[int, tuple[int, int]]]]]:
         kinds = [k for k in np.unique(self.columns.kind).tolist() if k >= 0 and self.target.writes_registers(k)]
-        found: dict[int, tuple[list[int], list[Mapping[int, int]]]] = {}
+        found: dict[int, tuple[list[int], list[Mapping[int, tuple[int, int]]]]] = {}
         for ordinal in np.flatnonzero(np.isin(self.columns.kind, kinds)).tolist():
             command = self[ordinal]
             ordinals, states = found.setdefault(command.core, ([], []))
-            written = self.target.register_writes(command.kind, command.descriptor)
+            values = self.target.register_writes(command.kind, command.descriptor)
+            written = {register: (value, ordinal) for register, value in values.items()}
             ordinals.append(ordinal)
             states.append({**(states[-1] if states else {}), **written})
         return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import threading
 from collections.abc import Callable, Iterator
@@ -16,10 +17,10 @@ from tdb_dap.engine.expressions import evaluate
 from tdb_dap.engine.names import Level, Scope
 from tdb_dap.engine.observers import Announcer, Observer
 from tdb_dap.engine.stepping import Stepper, Unit
-from tdb_dap.engine.stops import Finding, Reason, Stop
+from tdb_dap.engine.stops import BACKEND_FAILED, Finding, Reason, Stop
 from tdb_dap.engine.values import Value
 from tdb_dap.engine.views import Constant, View
-from tdb_dap.errors import BadExpression, NotSimulated, TdbError
+from tdb_dap.errors import BackendFailed, BadExpression, NotSimulated, TdbError
 
 if TYPE_CHECKING:
     from tdb_dap.engine.machine import Machine
@@ -57,7 +58,7 @@ class Debugger:
         self._pause = threading.Event()
         machine.say = lambda text: self.say(text)
         if reference is not None:
-            machine.known = reference.whole
+            machine.sources.append(reference)
 
     @property
     def ordinal(self) -> int:
@@ -112,8 +113,8 @@ class Debugger:
             raise BadExpression(f"ordinal {ordinal} is not in this program: 0 to {len(self.program.commands)}")
         try:
             self.machine.travel(ordinal, self._interrupted)
-        except NotSimulated as error:
-            return self._not_simulated(error)
+        except (NotSimulated, BackendFailed) as error:
+            return self._cannot(error)
         return self._finish(self._stop("goto" if self.ordinal == ordinal else "pause"))
 
     def restart(self) -> Stop:
@@ -122,6 +123,10 @@ class Debugger:
             breakpoint.hits = 0
         self.machine.travel(0, lambda: False)
         return self._finish(self._stop("entry"))
+
+    def close(self) -> None:
+        """End what runs for this debugger in other processes. What has been computed can still be looked at."""
+        self.machine.close()
 
     def failed(self, error: Exception) -> Stop:
         """A stop where an error of the debugger itself has ended a run."""
@@ -169,10 +174,16 @@ class Debugger:
         self.machine.write(view, array)
 
     def outputs(self, raw: bool = False) -> dict[str, Array]:
-        """The net's outputs by name; integers as (stored - zero point) * scale unless ``raw``."""
+        """The net's outputs by name; integers as (stored - zero point) * scale unless ``raw``.
+
+        An output whose size depends on the data has the shape that the run gave it.
+        """
         found: dict[str, Array] = {}
         for tensor in self.program.outputs:
             bits = self.memory.read(tensor.view)
+            shape = self.machine.shapes.get(tensor.name)
+            if shape is not None:
+                bits = bits.reshape(-1)[: math.prod(shape)].reshape(shape)
             found[tensor.name] = tensor.dtype.widen(bits) if raw else tensor.raise_(bits)
         return found
 
@@ -197,8 +208,8 @@ class Debugger:
         while not self.at_end:
             try:
                 finding = self._execute()
-            except NotSimulated as error:
-                return self._not_simulated(error)
+            except (NotSimulated, BackendFailed) as error:
+                return self._cannot(error)
             stop = self._reason_to_stop(finding)
             if self.ordinal == target and not self.at_end and (stop is None or stop.reason == "breakpoint"):
                 stop = self._stop("step", breakpoints=stop.breakpoints if stop else ())
@@ -266,7 +277,10 @@ class Debugger:
         """Go back to ``target`` or the nearest breakpoint before now whose condition holds there."""
         moved = self.ordinal > target
         for ordinal in self._candidates(target):
-            self.machine.travel(ordinal, self._interrupted)
+            try:
+                self.machine.travel(ordinal, self._interrupted)
+            except BackendFailed as error:
+                return self._cannot(error)
             if self.ordinal != ordinal:
                 return self._finish(self._stop("pause"))
             hit = tuple(b for b in self.breakpoints.at(ordinal) if b.log is None and self._holds(b))
@@ -288,9 +302,14 @@ class Debugger:
             return True
         return False
 
-    def _not_simulated(self, error: NotSimulated) -> Stop:
-        """A stop before a command that cannot be executed."""
-        finding = Finding(NOT_SIMULATED, "Not simulated", str(error), self.ordinal)
+    def _cannot(self, error: NotSimulated | BackendFailed) -> Stop:
+        """A stop before a command that cannot be executed, or that the backend did not survive."""
+        if isinstance(error, NotSimulated):
+            finding = Finding(NOT_SIMULATED, "Not simulated", str(error), self.ordinal)
+        else:
+            self.machine.fall_back()
+            text = f"{error}; from here on the built-in simulator executes"
+            finding = Finding(BACKEND_FAILED, "The backend is lost", text, self.ordinal, (str(error),))
         return self._finish(self._stop("exception", finding=finding))
 
     def _stop(

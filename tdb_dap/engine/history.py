@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
+from typing import Protocol
 
 from tdb_dap.engine.dtypes import Array
-from tdb_dap.engine.memory import Memory
+from tdb_dap.engine.geometry import Space
+from tdb_dap.engine.memory import Bytes, Memory
 from tdb_dap.engine.views import View
 
 DEFAULT_LIMIT = 1 << 30
@@ -14,12 +16,47 @@ DEFAULT_LIMIT = 1 << 30
 _OVERHEAD = 512
 
 
+class Change(Protocol):
+    """Something that was overwritten. ``nbytes``: what it takes to remember it."""
+
+    @property
+    def nbytes(self) -> int: ...
+
+    def undo(self, memory: Memory) -> None:
+        """Put back what was there."""
+        ...
+
+
 @dataclass(frozen=True)
-class Change:
+class OverwrittenView:
     """The old words of one view."""
 
     view: View
     old: Array
+
+    @property
+    def nbytes(self) -> int:
+        return self.old.nbytes
+
+    def undo(self, memory: Memory) -> None:
+        memory.write(self.view, self.old)
+
+
+@dataclass(frozen=True)
+class OverwrittenBytes:
+    """The old bytes of one range of a space."""
+
+    space: Space
+    core: int
+    start: int
+    old: Bytes
+
+    @property
+    def nbytes(self) -> int:
+        return self.old.nbytes
+
+    def undo(self, memory: Memory) -> None:
+        memory.bytes_at(self.space, self.start, self.old.size, self.core)[...] = self.old
 
 
 class History:
@@ -52,11 +89,11 @@ class History:
         ordinal = self.first + len(self._entries)
         while self._edits and self._edits[-1][0] >= ordinal:
             _, edit = self._edits.pop()
-            memory.write(edit.view, edit.old)
+            edit.undo(memory)
         changes = self._entries.pop()
         self._bytes -= _size(changes)
         for change in reversed(changes):
-            memory.write(change.view, change.old)
+            change.undo(memory)
 
     def clear(self) -> None:
         self.first = 0
@@ -66,4 +103,4 @@ class History:
 
 
 def _size(changes: tuple[Change, ...]) -> int:
-    return _OVERHEAD + sum(change.old.nbytes for change in changes)
+    return _OVERHEAD + sum(change.nbytes for change in changes)

@@ -6,15 +6,15 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from tdb_dap.engine.backend import Backend, InProcess, Outcome
 from tdb_dap.engine.commands import Command
 from tdb_dap.engine.dtypes import Array
 from tdb_dap.engine.geometry import Space
-from tdb_dap.engine.history import DEFAULT_LIMIT, Change, History
-from tdb_dap.engine.memory import Memory
+from tdb_dap.engine.history import DEFAULT_LIMIT, Change, History, OverwrittenView
 from tdb_dap.engine.program import Program
-from tdb_dap.engine.subnets import Known, from_reference, on_the_host
+from tdb_dap.engine.subnets import Source, known_elsewhere, on_the_host
 from tdb_dap.engine.views import Operand, View
-from tdb_dap.errors import BadAccess, EndOfProgram, NotSimulated
+from tdb_dap.errors import BackendFailed, BadAccess, EndOfProgram, NotSimulated
 
 
 def never() -> bool:
@@ -26,17 +26,28 @@ class Machine:
     """Executes a program forwards and backwards. Knows nothing of breakpoints or files.
 
     ``static_tables``: how the static memory is filled, ``firmware`` or ``tdb``. ``history_limit``: bytes kept to undo
-    commands; what lies further back is reached by running again from the start. ``known``: reference data for the
-    outputs of subnets that cannot be computed; ``say``: told where it was used.
+    commands; what lies further back is reached by running again from the start. ``backend``: who executes; default:
+    the target's own semantics. ``divergence``: where the backends did not agree on the last command, in words.
+    ``sources``: who knows the outputs of subnets that cannot be computed, the first that counts first; ``say``: told
+    where they were used; ``shapes``: tensors that turned out smaller than the room they have.
     """
 
-    def __init__(self, program: Program, static_tables: str = "firmware", history_limit: int = DEFAULT_LIMIT) -> None:
+    def __init__(
+        self,
+        program: Program,
+        static_tables: str = "firmware",
+        history_limit: int = DEFAULT_LIMIT,
+        backend: Backend | None = None,
+    ) -> None:
         self.program = program
-        self.memory = Memory(program.target.geometry, program.core_count, program.ddr_regions())
+        self.backend: Backend = backend or InProcess(program.target)
+        self.memory = self.backend.open(program)
+        self.divergence: str | None = None
         self._static_tables = static_tables
         self._history = History(history_limit)
         self._inputs: dict[str, Array] = {}
-        self.known: Known = lambda name: None
+        self.sources: list[Source] = []
+        self.shapes: dict[str, tuple[int, ...]] = {}
         self.say: Callable[[str], None] = lambda text: None
         self.ordinal = 0
         self._initialise()
@@ -46,40 +57,58 @@ class Machine:
         for tensor in self.program.inputs:
             if tensor.name in self._inputs:
                 self.memory.write(tensor.view, self._inputs[tensor.name])
+        self.backend.edited()
 
     def load_inputs(self, words: Mapping[str, Array]) -> None:
         """Stored words for the net's inputs, by name; they are written now and at every restart."""
         self._inputs = dict(words)
         self._initialise()
 
+    @property
+    def inputs(self) -> Mapping[str, Array]:
+        """Stored words of the net's inputs, by name, as they were given."""
+        return self._inputs
+
     def reset(self) -> None:
         """Back to the start as if nothing had been executed."""
         self.memory.reset(self.program.ddr_regions())
         self._history.clear()
         self.ordinal = 0
+        self.divergence = None
         self._initialise()
 
+    def fall_back(self) -> None:
+        """Go on with the target's own semantics, from the memories as they are."""
+        self.backend.close()
+        self.backend = InProcess(self.program.target)
+
+    def close(self) -> None:
+        """End what the backend runs elsewhere; what is in the memories can still be looked at."""
+        self.backend.close()
+
     def step(self) -> None:
-        """Execute the next command. NotSimulated leaves everything as it was; EndOfProgram behind the last command."""
+        """Execute the next command. NotSimulated and BackendFailed leave everything as it was.
+
+        EndOfProgram behind the last command.
+        """
         if self.ordinal >= len(self.program.commands):
             raise EndOfProgram("the program has ended; there is no further command")
         command = self.program.commands[self.ordinal]
-        changes: tuple[Change, ...] = ()
+        outcome = Outcome()
         if not command.has_descriptor:
-            changes = self._subnet(command)
+            outcome = Outcome(self._subnet(command))
         elif not command.is_system:
             try:
-                description = command.description
-                changes = tuple(
-                    Change(view, self.memory.read(view)) for view in description.results if isinstance(view, View)
-                )
-                self.program.target.execute(description, self.memory)
-            except (NotSimulated, BadAccess) as trouble:
+                outcome = self.backend.execute(command, self.memory)
+            except (NotSimulated, BadAccess, BackendFailed) as trouble:
                 if isinstance(trouble, NotSimulated) and trouble.ordinal is not None:
                     raise
                 text = f"command {self.ordinal} ({command.token} {command.name}): {trouble}"
+                if isinstance(trouble, BackendFailed):
+                    raise BackendFailed(text) from None
                 raise NotSimulated(text, self.ordinal) from None
-        self._history.record(changes)
+        self._history.record(outcome.changes)
+        self.divergence = outcome.divergence
         self.ordinal += 1
 
     def _subnet(self, command: Command) -> tuple[Change, ...]:
@@ -89,12 +118,14 @@ class Machine:
             if command.engine == "cpu":
                 outcome = on_the_host(info, command.name, self.program.bmodel, self.memory)
             else:
-                outcome = from_reference(info, command.name, self.memory.geometry, self.known)
+                outcome = known_elsewhere(info, command.name, self.memory, self.sources)
         except (NotSimulated, BadAccess) as trouble:
             raise NotSimulated(f"command {self.ordinal}: {trouble}", self.ordinal) from None
-        changes = tuple(Change(view, self.memory.read(view)) for view, _ in outcome.writes)
+        changes = tuple(OverwrittenView(view, self.memory.read(view)) for view, _ in outcome.writes)
         for view, words in outcome.writes:
             self.memory.write(view, words)
+        self.backend.edited()
+        self.shapes.update(outcome.shapes)
         if outcome.note:
             self.say(outcome.note)
         return changes
@@ -105,6 +136,7 @@ class Machine:
             return
         if self.ordinal > self._history.first:
             self._history.undo(self.memory)
+            self.backend.edited()
             self.ordinal -= 1
         else:
             self._replay(self.ordinal - 1, never)
@@ -134,8 +166,9 @@ class Machine:
         """Overwrite a view with numbers, broadcast to its shape; undone when time goes back before this moment."""
         old = self.memory.read(view)
         bits = view.dtype.encode(np.broadcast_to(np.asarray(numbers), view.shape))
-        self._history.record_edit(self.ordinal, Change(view, old))
+        self._history.record_edit(self.ordinal, OverwrittenView(view, old))
         self.memory.write(view, bits)
+        self.backend.edited()
 
     def read_bytes(self, space: Space, core: int, start: int, size: int) -> bytes:
         """Bytes of a space; BadAccess outside of what exists."""
@@ -144,6 +177,7 @@ class Machine:
     def write_bytes(self, space: Space, core: int, start: int, data: bytes) -> None:
         """Overwrite bytes of a space."""
         self.memory.write_bytes(space, start, data, core)
+        self.backend.edited()
 
     def last_writer(self, view: View) -> int | None:
         """Ordinal of the last executed command whose result overlaps ``view``; None if none did."""

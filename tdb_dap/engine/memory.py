@@ -6,7 +6,7 @@ written), the rest are zero pages that the system gives out when they are touche
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,16 +37,26 @@ class Region:
         return self.start + self.data.size
 
 
-class Memory:
-    """Byte-addressed memories. Arrays handed out are views of the live memory."""
+def _zeros(size: int) -> Bytes:
+    return np.zeros(size, np.uint8)
 
-    def __init__(self, geometry: Geometry, cores: int, ddr: Iterable[Region]) -> None:
+
+class Memory:
+    """Byte-addressed memories. Arrays handed out are views of the live memory.
+
+    A backend that keeps a copy of the memories elsewhere does not see what is written into such an array; what goes
+    through ``Machine`` it does. ``allocate``: makes zeroed memory of so many bytes for all but DDR.
+    """
+
+    def __init__(
+        self, geometry: Geometry, cores: int, ddr: Iterable[Region], allocate: Callable[[int], Bytes] = _zeros
+    ) -> None:
         self.geometry = geometry
         self.cores = cores
         self._ddr = tuple(sorted(ddr, key=lambda r: r.start))
-        self._l2 = Region(0, np.zeros(geometry.l2_bytes, np.uint8), "L2")
-        self._local = [Region(0, np.zeros(geometry.local_bytes, np.uint8), "local memory") for _ in range(cores)]
-        self._static = [Region(0, np.zeros(geometry.static_bytes, np.uint8), "static memory") for _ in range(cores)]
+        self._l2 = Region(0, allocate(geometry.l2_bytes), "L2")
+        self._local = [Region(0, allocate(geometry.local_bytes), "local memory") for _ in range(cores)]
+        self._static = [Region(0, allocate(geometry.static_bytes), "static memory") for _ in range(cores)]
 
     def reset(self, ddr: Iterable[Region]) -> None:
         """Everything back to zero, DDR to the contents of ``ddr`` (the regions given at the start, made anew)."""
@@ -106,15 +116,18 @@ class Memory:
                 return region.data
         raise BadAccess("the model has no activation region in DDR")
 
+    def bytes_at(self, space: Space, start: int, size: int, core: int = 0) -> Bytes:
+        """The live bytes [start, start + size) of a space; BadAccess outside of what exists."""
+        region = self.region(space, start, start + size, core)
+        return region.data[start - region.start : start - region.start + size]
+
     def read_bytes(self, space: Space, start: int, size: int, core: int = 0) -> bytes:
         """Bytes [start, start + size) of a space; BadAccess outside of what exists."""
-        region = self.region(space, start, start + size, core)
-        return region.data[start - region.start : start - region.start + size].tobytes()
+        return self.bytes_at(space, start, size, core).tobytes()
 
     def write_bytes(self, space: Space, start: int, data: bytes, core: int = 0) -> None:
         """Overwrite bytes from ``start``; BadAccess outside of what exists."""
-        region = self.region(space, start, start + len(data), core)
-        region.data[start - region.start : start - region.start + len(data)] = np.frombuffer(data, np.uint8)
+        self.bytes_at(space, start, len(data), core)[...] = np.frombuffer(data, np.uint8)
 
     def pieces(self, view: View) -> list[tuple[tuple[slice, ...], Array]]:
         """(index into the logical array, strided array over the live memory) for each segment of ``view``."""
@@ -141,8 +154,7 @@ class Memory:
         return whole
 
     def _bytes(self, view: View, start: int, stop: int) -> Bytes:
-        region = self.region(view.space, start, stop, view.core)
-        return region.data[start - region.start : stop - region.start]
+        return self.bytes_at(view.space, start, stop - start, view.core)
 
     def read(self, view: View) -> Array:
         """Stored words of ``view`` in its logical shape (a copy). Masked-out lanes read as zero."""

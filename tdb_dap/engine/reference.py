@@ -64,6 +64,9 @@ class Comparison:
 class Reference:
     """Reference tensors by location name, from one or several npz files (the first file that has a name wins)."""
 
+    origin = "the reference"
+    trouble = ""
+
     def __init__(self, paths: Sequence[Path], tolerance: Tolerance | None = None) -> None:
         self.paths = tuple(paths)
         self.tolerance = tolerance or Tolerance()

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from tdb_dap.engine.breakpoints import Breakpoint
 
+BACKEND_FAILED = "backend"
+"""Name of the finding where the backend is lost and the session goes on with the target's own semantics."""
+
 Reason = Literal["entry", "step", "breakpoint", "exception", "pause", "goto", "end"]
 
 

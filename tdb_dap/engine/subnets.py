@@ -1,34 +1,52 @@
 """Subnets that are not made of the chip's commands: operations on the host, and dynamic subnets.
 
-A CPU subnet is computed here. A dynamic one, whose commands are made while it runs, is not: where reference data holds
-its outputs they are put in their place, and the session says so.
+A CPU subnet is computed here. A dynamic one, whose commands are made while it runs, is not: where somebody else knows
+its outputs (the vendor's runtime, reference data) they are put in their place, and the session says so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
 from tdb_dap.engine.bmodel import Bmodel, SubnetInfo
 from tdb_dap.engine.dtypes import Array
-from tdb_dap.engine.geometry import Geometry
 from tdb_dap.engine.memory import Memory
 from tdb_dap.engine.tensors import Tensor, borders
 from tdb_dap.engine.views import View
-from tdb_dap.errors import BadInput, NotSimulated
+from tdb_dap.errors import NotSimulated
 
-Known = Callable[[str], "Array | None"]
-"""Numbers of a tensor from reference data, by name; None where it has none."""
+
+class Source(Protocol):
+    """Somebody who knows the outputs of subnets that cannot be computed here.
+
+    ``origin``: who, in words; ``trouble``: why nothing is known, if something went wrong.
+    """
+
+    @property
+    def origin(self) -> str: ...
+
+    @property
+    def trouble(self) -> str: ...
+
+    def whole(self, name: str) -> Array | None:
+        """All numbers of a tensor, dequantised or as stored; None where they are not known."""
+        ...
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a subnet leaves behind: stored words for views; ``note``: what the user has to know about them."""
+    """What a subnet leaves behind: stored words for views; ``note``: what the user has to know about them.
+
+    ``shapes``: tensors that turned out smaller than the room they have, by name.
+    """
 
     writes: tuple[tuple[View, Array], ...]
     note: str = ""
+    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
 
 def on_the_host(info: SubnetInfo, name: str, bmodel: Bmodel, memory: Memory) -> Outcome:
@@ -44,7 +62,12 @@ def on_the_host(info: SubnetInfo, name: str, bmodel: Bmodel, memory: Memory) -> 
     given = [tensor.dtype.decode(memory.read(tensor.view)) for tensor in inputs]
     parameters = bmodel.bytes_of(info.cpu_operations[0].parameters, f"the parameters of {name}").tobytes()
     made = execute(name.removeprefix("CPU_"), given, parameters)
-    return Outcome(tuple(_words(tensor, memory, numbers) for tensor, numbers in zip(outputs, made, strict=False)))
+    pairs = list(zip(outputs, made, strict=False))
+    return Outcome(tuple(_words(tensor, memory, numbers) for tensor, numbers in pairs), shapes=_smaller(pairs))
+
+
+def _smaller(pairs: Sequence[tuple[Tensor, Array]]) -> dict[str, tuple[int, ...]]:
+    return {tensor.name: numbers.shape for tensor, numbers in pairs if numbers.size < tensor.view.size}
 
 
 def _words(tensor: Tensor, memory: Memory, numbers: Array) -> tuple[View, Array]:
@@ -57,33 +80,29 @@ def _words(tensor: Tensor, memory: Memory, numbers: Array) -> tuple[View, Array]
     return tensor.view, whole.reshape(tensor.view.shape)
 
 
-def from_reference(info: SubnetInfo, name: str, geometry: Geometry, known: Known) -> Outcome:
-    """The outputs of a dynamic subnet as reference data has them; NotSimulated names those that it lacks."""
-    _, outputs = borders(info, geometry)
-    found = {tensor.name: known(tensor.name) for tensor in outputs}
-    missing = [tensor for tensor, numbers in found.items() if numbers is None]
-    if missing:
-        raise NotSimulated(
-            f"subnet {info.id} ({name}) is dynamic: its commands are made while it runs, which is not simulated; with "
-            f"reference data for {', '.join(missing)} the run goes on from there"
-        )
-    writes = tuple((tensor.view, _lowered(tensor, found[tensor.name])) for tensor in outputs)
-    return Outcome(writes, f"subnet {info.id} ({name}) is dynamic: {_listed(outputs)} taken from the reference")
+def known_elsewhere(info: SubnetInfo, name: str, memory: Memory, sources: Sequence[Source]) -> Outcome:
+    """A dynamic subnet's outputs from the first source that knows all of them; NotSimulated names what is missing."""
+    _, outputs = borders(info, memory.geometry)
+    for source in sources:
+        pairs = [(tensor, numbers) for tensor in outputs if (numbers := source.whole(tensor.name)) is not None]
+        if len(pairs) == len(outputs):
+            writes = tuple(_words(tensor, memory, _stored(tensor, numbers)) for tensor, numbers in pairs)
+            note = f"subnet {info.id} ({name}) is dynamic: {_listed(outputs)} from {source.origin}"
+            return Outcome(writes, note, _smaller(pairs))
+    troubles = "".join(f" ({source.trouble})" for source in sources if source.trouble)
+    raise NotSimulated(
+        f"subnet {info.id} ({name}) is dynamic: its commands are made while it runs, which is not simulated; with "
+        f"reference data for {', '.join(tensor.name for tensor in outputs)} the run goes on from there{troubles}"
+    )
 
 
 def _listed(tensors: Sequence[Tensor]) -> str:
     return f"its output{'s' if len(tensors) > 1 else ''} {', '.join(tensor.name for tensor in tensors)}"
 
 
-def _lowered(tensor: Tensor, numbers: Array | None) -> Array:
-    """Stored words of dequantised numbers: (x / scale + zero point), rounded, for scaled integers."""
-    if numbers is None or numbers.size != tensor.view.size:
-        size = 0 if numbers is None else numbers.size
-        raise NotSimulated(f"the reference holds {size:,} numbers for {tensor.name}, which has {tensor.view.size:,}")
+def _stored(tensor: Tensor, numbers: Array) -> Array:
+    """Numbers as the tensor's format holds them: x / scale + zero point, rounded, for scaled integers."""
     if not tensor.dtype.is_float and numbers.dtype.kind == "f":
-        scaled = numbers.astype(np.float64) / tensor.scale + tensor.zero_point
-        numbers = np.clip(np.rint(scaled), tensor.dtype.minimum, tensor.dtype.maximum)
-    try:
-        return tensor.lower(numbers, "reference")
-    except BadInput as error:
-        raise NotSimulated(str(error)) from None
+        scaled = np.rint(numbers.astype(np.float64) / tensor.scale + tensor.zero_point)
+        return np.clip(scaled, tensor.dtype.minimum, tensor.dtype.maximum)
+    return numbers

@@ -1,6 +1,7 @@
 """BM1684: one core of 64 lanes, an instruction set of its own, absolute addresses, packed batches of 8 and 16 bits."""
 
 from tdb_dap.engine.geometry import Geometry, Space, window
+from tdb_dap.targets.backends.library import VendorLibrary
 from tdb_dap.targets.chip import Chip
 from tdb_dap.targets.l2_tables import BM1684_TABLES, START
 from tdb_dap.targets.semantics.rules import Rules
@@ -31,6 +32,7 @@ BM1684 = Chip(
     dependency_fields=("cmd_id_gdma", "eng0_sync_id"),
     vendor_style=Style(cores=False, described=True),
     end_commands=(),
+    vendor_library=VendorLibrary("libcmodel_bm1684.so", single_call=False),
     known_problems=(
         "tiu mnemonic arith.cmp stands for 2 operations",
         "tiu mnemonic arith.cmp_select stands for 2 operations",

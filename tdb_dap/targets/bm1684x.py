@@ -1,6 +1,7 @@
 """BM1684X: one core, 64 lanes, absolute addresses."""
 
 from tdb_dap.engine.geometry import Geometry, Space, window
+from tdb_dap.targets.backends.library import VendorLibrary
 from tdb_dap.targets.chip import Chip
 from tdb_dap.targets.semantics.rules import Rules
 from tdb_dap.targets.static_tables import BM1684X_TABLES
@@ -27,5 +28,6 @@ BM1684X = Chip(
     rules=Rules(channel_group=32),
     static_tables=BM1684X_TABLES,
     id_fields=("cmd_id",),
+    vendor_library=VendorLibrary("libcmodel_bm1684x.so"),
     vendor_style=Style(cores=False, colon=" : ", decompress=True),
 )

@@ -1,6 +1,7 @@
 """BM1688 and CV186X: up to two cores of 32 lanes, tagged 40-bit addresses, fused requantisation."""
 
 from tdb_dap.engine.geometry import Geometry, Space, window
+from tdb_dap.targets.backends.library import VendorLibrary
 from tdb_dap.targets.chip import Chip
 from tdb_dap.targets.semantics.rules import Extremum, Reciprocal, Rules
 from tdb_dap.targets.static_tables import BM1688_TABLES
@@ -28,4 +29,5 @@ BM1688 = Chip(
     ),
     rules=Rules(channel_group=16, extremum=Extremum.IGNORES_NAN, reciprocal=Reciprocal.ZERO),
     static_tables=BM1688_TABLES,
+    vendor_library=VendorLibrary("libcmodel_bm1688.so", ddr_start=0x100000000, cores=2),
 )

@@ -3,12 +3,23 @@
 from dataclasses import replace
 
 from tdb_dap.engine.geometry import Geometry, Space, window
+from tdb_dap.targets.backends.library import VendorLibrary
 from tdb_dap.targets.chip import Chip
 from tdb_dap.targets.semantics.rules import Extremum, Reciprocal, Rules
 from tdb_dap.targets.static_tables import BM1690_TABLES
 from tdb_dap.targets.vendor_text import Style
 
 _L2 = 30 << 40 | 0x6980000000
+
+_EMULATOR = VendorLibrary(
+    "libtpuv7_emulator.so",
+    needs=("libdnnl.so.3", "libgomp.so.1", "libomp.so.5"),
+    local_tag=31,
+    local_start=0x6900000000,
+    local_step=16 << 20,
+    cores=8,
+    kernel_module="libbm1690_kernel_module.so",
+)
 
 BM1690 = Chip(
     name="BM1690",
@@ -43,11 +54,23 @@ BM1690 = Chip(
         negative_zero_start=True,
         overflow_to_infinity=True,
         normalize_zero=True,
+        flushes_absolute=True,
+        casts_halves=True,
+        keeps_nan=True,
+        symmetric_floats=True,
     ),
     static_tables=BM1690_TABLES,
     message_engines=3,
+    vendor_library=_EMULATOR,
     vendor_style=Style(loses_dependencies=True),
 )
 
 # The compiler emits BM1690 commands for it; only the L2 is smaller.
-BM1690E = replace(BM1690, name="BM1690E", geometry=replace(BM1690.geometry, l2_bytes=16 << 20))
+BM1690E = replace(
+    BM1690,
+    name="BM1690E",
+    geometry=replace(BM1690.geometry, l2_bytes=16 << 20),
+    vendor_library=replace(
+        _EMULATOR, file="libtpuv7.1_emulator.so", kernel_module="libbm1690e_kernel_module.so", cores=4
+    ),
+)

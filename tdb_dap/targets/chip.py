@@ -14,6 +14,7 @@ from tdb_dap.engine.geometry import Geometry
 from tdb_dap.engine.memory import Memory
 from tdb_dap.engine.target import Description, LazyMapping, Message, Stream
 from tdb_dap.errors import NotSimulated
+from tdb_dap.targets.backends.library import VendorLibrary
 from tdb_dap.targets.backends.numpy_backend import execute
 from tdb_dap.targets.families import FAMILIES, Bound, system
 from tdb_dap.targets.families.declaration import message_of
@@ -34,7 +35,8 @@ class Chip:
     ``id_fields``: where a command's own id may be (none: its position in the stream, from 1); ``dependency_fields``:
     the same for the id it waits for; ``dependency_mask``: bits of the dependency that count; ``message_engines``:
     engines of a core that a barrier counts; ``end_commands``: (engine, type, sub type) of the commands that end a
-    stream; ``known_problems``: contradictions of the table that are the maker's own (see ``self_check``).
+    stream; ``known_problems``: contradictions of the table that are the maker's own (see ``self_check``);
+    ``vendor_library``: the vendor's simulator, None where how to drive it is not known.
     """
 
     name: str
@@ -51,6 +53,7 @@ class Chip:
     vendor_style: Style = PLAIN
     end_commands: tuple[tuple[str, int, int], ...] = (("tiu", 15, 31), ("dma", 6, 0))
     known_problems: tuple[str, ...] = ()
+    vendor_library: VendorLibrary | None = None
 
     def inexact(self) -> Chip:
         """The same chip with sums of products of floats left to BLAS: fast, and not what the chip computes."""

@@ -103,7 +103,7 @@ def an_option_to_come(context: Path) -> dict[str, object]:
 
 
 def another_backend(context: Path) -> dict[str, object]:
-    return {"backend": "cmodel"}
+    return {"backend": "cmodel", "cmodelPath": str(context)}
 
 
 BAD = {
@@ -122,7 +122,7 @@ BAD = {
     no_program: "program: is missing",
     a_wrong_type: "stopOnEntry",
     an_option_to_come: "sanitizers: not available yet",
-    another_backend: "not available yet",
+    another_backend: "give another --cmodel-path",
 }
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import struct
+import sys
 
 import numpy as np
 import pytest
@@ -62,7 +65,7 @@ def test_a_dynamic_subnet_takes_its_outputs_from_the_reference_and_says_so() -> 
     debugger = tdb_dap.open(MIXED, inputs=MIXED / "input.npz", reference=MIXED / "ref.npz")
     debugger.say = said.append
     assert debugger.run().reason == "end"
-    assert said == ["subnet 1 (DYN1_FULLNET) is dynamic: its output gather4_Gather taken from the reference"]
+    assert said == ["subnet 1 (DYN1_FULLNET) is dynamic: its output gather4_Gather from the reference"]
     with np.load(MIXED / "ref.npz") as reference:
         assert np.array_equal(debugger.outputs()["gather4_Gather"], reference["gather4_Gather"])
 
@@ -80,3 +83,44 @@ def test_the_frame_of_a_replaced_subnet_tells_where_its_numbers_are_from(client:
     client.next()
     stop = client.expect_stopped("step")
     assert "outputs from the reference" in stop.frame("subnet").name
+
+
+def test_the_vendors_runtime_is_asked_where_it_is_installed(tmp_path, monkeypatch) -> None:
+    """A stand-in for the vendor's program: it answers with fewer rows than the output has room for."""
+    program = tmp_path / "model_runner"
+    program.write_text(
+        f"#!{sys.executable}\n"
+        "import sys, numpy as np\n"
+        "given = dict(zip(sys.argv[1::2], sys.argv[2::2]))\n"
+        "assert set(np.load(given['--input']).files) == {'x'}, 'inputs'\n"
+        "assert open(given['--model'], 'rb').read(4) == bytes([0xEE, 0xAA, 0x55, 0xFF]), 'model'\n"
+        "np.savez(given['--output'], gather4_Gather=np.full((2, 3), 7, np.float32))\n"
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    said: list[str] = []
+    debugger = tdb_dap.open(MIXED, inputs=MIXED / "input.npz", reference=MIXED / "ref.npz")
+    debugger.say = said.append
+    assert debugger.run().reason == "end"
+    assert "gather4_Gather from the vendor's runtime" in said[0]
+    assert debugger.outputs()["gather4_Gather"].tolist() == [[7, 7, 7], [7, 7, 7]]
+
+
+def test_where_the_vendors_runtime_fails_the_reference_decides_or_the_error_tells(tmp_path, monkeypatch) -> None:
+    program = tmp_path / "model_runner"
+    program.write_text(f"#!{sys.executable}\nraise SystemExit('no such chip')\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    assert tdb_dap.open(MIXED, inputs=MIXED / "input.npz", reference=MIXED / "ref.npz").run().reason == "end"
+    stop = tdb_dap.open(MIXED, inputs=MIXED / "input.npz").run()
+    assert "model_runner: ended with code 1: no such chip" in stop.text
+
+
+@pytest.mark.vendor
+def test_the_vendors_runtime_gives_what_it_gave_when_it_was_recorded() -> None:
+    if shutil.which("model_runner") is None:
+        pytest.skip("the vendor's model_runner is not on the search path")
+    debugger = tdb_dap.open(MIXED, inputs=MIXED / "input.npz")
+    assert debugger.run().reason == "end"
+    with np.load(MIXED / "runtime.npz") as truth:
+        assert all(np.array_equal(numbers, truth[name]) for name, numbers in debugger.outputs().items())

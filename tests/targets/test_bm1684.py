@@ -102,6 +102,12 @@ def test_a_shift_draws_in_the_sign_whatever_the_operand_says(arithmetic: int, ex
     assert word(execute("arith.shift", {0: 0xE0AD}, **{**SHAPE, **PLACES, **form}), 512) == expected
 
 
+def test_the_amount_of_a_shift_is_a_byte() -> None:
+    """Recorded: the amount -7 stored as the word 0x00f9."""
+    form = {**WORDS, "opt_opd1_const": 1, "opd1_addr": 0x00F9, "opt_shift_typ": 1}
+    assert word(execute("arith.shift", {0: 4467}, **{**SHAPE, **PLACES, **form}), 512) == 4467 >> 7
+
+
 @pytest.mark.parametrize(
     ("mnemonic", "values", "text"),
     [
@@ -109,7 +115,7 @@ def test_a_shift_draws_in_the_sign_whatever_the_operand_says(arithmetic: int, ex
         ("arith.add", {**FLOATS, "opd0_h_shift": 2}, "opd0_h_shift = 2"),
         ("arith.add", {**FLOATS, "opt_res_add": 1}, "adds to the old result"),
         ("arith.mul", WORDS, "products of 16-bit integers"),
-        ("arith.shift", {}, "shifts of anything but 16-bit integers"),
+        ("arith.shift", {}, "shifts of si8 into"),
         ("arith.add", {**WORDS, "res0_n": 3, "short_opd0_str": 3}, "packed numbers with a batch stride of zero"),
         ("arith.divide", WORDS, "division of integers"),
         ("arith.mac", {}, "mac into 8 bits"),

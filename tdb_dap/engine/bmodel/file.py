@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import lzma
 import mmap
+import shutil
 import struct
 from pathlib import Path
 
@@ -46,6 +47,14 @@ class Bmodel:
             )
         self.metadata: Metadata = read_metadata(data[HEADER_BYTES : HEADER_BYTES + metadata_size].tobytes(), str(path))
         self.payload: NDArray[np.uint8] = data[HEADER_BYTES + metadata_size : expected]
+
+    def copy_to(self, path: Path) -> None:
+        """Write the file as it is on disk, unpacked."""
+        if self.path.suffix == ".xz":
+            with lzma.open(self.path) as packed, path.open("wb") as plain:
+                shutil.copyfileobj(packed, plain)
+        else:
+            shutil.copyfile(self.path, path)
 
     def bytes_of(self, span: Span, what: str) -> NDArray[np.uint8]:
         """The bytes of a span of the payload (a view); BadInput if it reaches beyond the file."""

@@ -65,7 +65,9 @@ class Convolution:
 def _pooling_sign(f: Fields) -> int:
     if f.sub == MAXIMUM:
         return f.opd0_sign
-    return f.opd0_sign if f.opd1_const else any_sign(f)
+    if f.opd1_const:
+        return f.opd0_sign
+    return 0 if f.relu else any_sign(f)
 
 
 @family("bm1684.pord", registers=("pord_op",))

@@ -22,7 +22,24 @@ def copy(x: Operation) -> Array:
 @semantics("arith", op.CAST)
 def cast(x: Operation) -> Array:
     """result = left converted by round mode; see ``rounding.convert``."""
-    return convert(x["left"].bits, x["left"].dtype, x.dtype, x.fields.opd2_n_str, x.rules.overflow_to_infinity)
+    rules, left = x.rules, x["left"]
+    words = convert(left.bits, left.dtype, x.dtype, x.fields.opd2_n_str, rules.overflow_to_infinity, rules.casts_halves)
+    return words if left.dtype is x.dtype else symmetric(x, words)
+
+
+def symmetric(x: Operation, words: Array) -> Array:
+    """Stored words limited as ``sym_range`` says: the most negative integer is left out.
+
+    With ``symmetric_floats`` infinities become the largest finite number.
+    """
+    if not x.fields.sym_range:
+        return words
+    if x.dtype.kind == "i":
+        return x.dtype.encode(np.maximum(x.dtype.decode(words).astype(np.int64), -x.dtype.maximum))
+    if not x.dtype.is_float or not x.rules.symmetric_floats:
+        return words
+    # The largest finite number is the word before that of infinity.
+    return np.where(np.isinf(x.dtype.decode(words)), words - words.dtype.type(1), words)
 
 
 @semantics("arith", op.NOT)
@@ -40,10 +57,11 @@ def bitwise(x: Operation) -> Array:
 
 @semantics("arith", op.ABSOLUTE)
 def absolute(x: Operation) -> Array:
-    """result = |left|; the sign bit of floats is cleared, nothing is flushed."""
+    """result = |left|; the sign bit of floats is cleared; subnormals stay, but where ``flushes_absolute``."""
     left = x["left"]
     if left.dtype.is_float:
-        return x.dtype.encode(np.abs(left.numbers))
+        size = np.abs(left.numbers)
+        return x.dtype.encode(float32.operand(size, left.dtype) if x.rules.flushes_absolute else size)
     return x.dtype.encode(np.abs(left.numbers.astype(np.int64)))
 
 
@@ -96,14 +114,15 @@ def calculate(x: Operation) -> Array:
         old = x["old"].numbers if x.fields.sub == op.MAC else None
         if x.fields.sub == op.DIVIDE:
             return x.dtype.encode(_divide(x))
-        return x.dtype.encode(floats(x.fields.sub, x["left"], x["right"], old))
+        words = x.dtype.encode(floats(x.fields.sub, x["left"], x["right"], old))
+        return symmetric(x, words) if x.fields.sub in (op.MUL, op.ADD, op.SUB) else words
     return _integers(x)
 
 
 def _divide(x: Operation) -> Array:
-    """left / right by iter Newton steps; see ``float32.divide``."""
+    """left / right by iter Newton steps, of which only the low two bits count; see ``float32.divide``."""
     left, right = np.broadcast_arrays(x["left"].numbers, x["right"].numbers)
-    return float32.divide(left, right, x.fields.opd2_n_str + 1, x["left"].dtype, x.rules.reciprocal)
+    return float32.divide(left, right, (x.fields.opd2_n_str & 3) + 1, x["left"].dtype, x.rules.reciprocal)
 
 
 def floats(sub: int, left: Value, right: Value, old: Array | None = None) -> Array:
@@ -137,12 +156,19 @@ def _integers(x: Operation) -> Array:
     mode = x.fields.opd2_n_str
     if sub == op.MAC:
         return _multiply_accumulate(x, a, b, mode)
-    total = integer_operation(sub, a, b)
     third = x.get("third")
+    total = integer_operation(sub, a, b)
+    if sub == op.MUL_SATURATE and third is None:
+        # A product of two unsigned 32-bit numbers may be beyond int64: more than the limit is enough.
+        wide = np.minimum(a.astype(np.uint64) * b.astype(np.uint64), np.uint64(1 << 62)).astype(np.int64)
+        total = np.where((a > 0) & (b > 0), wide, total)
     if third is not None and sub not in (op.MAX, op.MIN):
         total = shift(total, third.numbers, mode)
     if sub in (op.ADD_SATURATE, op.SUB_SATURATE, op.MUL_SATURATE):
-        total = saturate(total, saturation_range(x))
+        limits = saturation_range(x)
+        total = saturate(total, limits)
+        if x.fields.sym_range and limits.kind == "i":
+            total = np.maximum(total, -limits.maximum)
     return dtype.encode(total)
 
 

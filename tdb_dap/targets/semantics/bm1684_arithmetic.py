@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tdb_dap.engine.dtypes import F32, SI16, UI16, Array
+from tdb_dap.engine.dtypes import F32, SI16, SI32, UI16, UI32, Array
 from tdb_dap.targets.families import bm1684_arithmetic as op
 from tdb_dap.targets.semantics import float32
 from tdb_dap.targets.semantics.bm1684_common import refuse, refuse_repeated_batch, shifted, tiu
@@ -83,7 +83,7 @@ def _integers(x: Operation) -> Array:
     refuse(max(left.dtype.itemsize, x.dtype.itemsize) > 2, "arithmetic of 32-bit integers")
     refuse(f.sub in (op.MUL, op.MAC) and left.dtype.itemsize > 1, "products of 16-bit integers")
     refuse(f.sub == op.MAC and x.dtype.itemsize == 1, "mac into 8 bits")
-    refuse(f.sub not in (op.MUL, op.MAC) and f.right_shift, "a right shift of anything but products")
+    refuse(f.sub in (op.MAX, op.MIN) and f.right_shift, "a right shift of a maximum or minimum")
     a, b = left.numbers.astype(np.int64), right.numbers.astype(np.int64)
     if f.sub in (op.MUL, op.MAC):
         total = a * b
@@ -114,14 +114,17 @@ def select(x: Operation) -> Array:
 def shift_words(x: Operation) -> Array:
     """left shifted by right: positive to the left, wrapped; negative to the right, truncated.
 
-    ``arithmetic`` alone decides whether the sign is drawn in; that of the operand does not matter.
+    The amount is the low byte of the right operand. ``arithmetic`` alone decides whether the sign is drawn in; that of
+    the operand does not matter.
     """
     f, left = x.fields, x["left"]
     _refuse_repeated(x)
-    refuse(left.dtype.itemsize != 2 or x.dtype.itemsize != 2, "shifts of anything but 16-bit integers")
+    width = left.dtype.itemsize
+    refuse(width == 1 or left.dtype.is_float or x.dtype.itemsize != width, f"shifts of {left.dtype} into {x.dtype}")
     refuse(f.right_shift or f.res_add, "a shift with a further shift or sum")
-    amount = x["right"].numbers.astype(np.int64)
-    numbers = (SI16 if f.shift_typ else UI16).decode(left.bits).astype(np.int64)
+    amount = (x["right"].bits & 0xFF).astype(np.uint8).view(np.int8).astype(np.int64)
+    whole = {2: (UI16, SI16), 4: (UI32, SI32)}[width]
+    numbers = whole[f.shift_typ].decode(left.bits).astype(np.int64)
     shifted_right = numbers >> np.maximum(-amount, 0)
     return x.dtype.encode(np.where(amount >= 0, numbers << np.maximum(amount, 0), shifted_right))
 

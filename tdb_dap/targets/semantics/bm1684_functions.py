@@ -34,10 +34,11 @@ def series(x: Operation) -> Array:
 
 @tiu("bm1684.sfu", op.TO_INTEGER)
 def to_integer(x: Operation) -> Array:
-    """Truncated and saturated; NaN gives the largest integer."""
+    """Truncated and saturated; NaN gives the largest or smallest integer, by its sign."""
     refuse(x["input"].dtype is not F32 or x.dtype is not SI32, f"{x['input'].dtype} as {x.dtype}")
     numbers = x["input"].numbers.astype(np.float64)
-    whole = np.trunc(np.where(np.isnan(numbers), SI32.maximum, numbers))
+    limit = np.where(np.signbit(numbers), SI32.minimum, SI32.maximum)
+    whole = np.trunc(np.where(np.isnan(numbers), limit, numbers))
     return x.dtype.encode(np.clip(whole, SI32.minimum, SI32.maximum))
 
 

@@ -6,8 +6,9 @@ import numpy as np
 
 from tdb_dap.engine.dtypes import F32, Array
 from tdb_dap.targets.semantics import float32
-from tdb_dap.targets.semantics.bm1684_common import refuse, shifted, sum_of_matrix_products, tiu
+from tdb_dap.targets.semantics.bm1684_common import refuse, sum_of_matrix_products, tiu
 from tdb_dap.targets.semantics.dot import exact_product
+from tdb_dap.targets.semantics.integers import HALF_UP, saturate, shift
 from tdb_dap.targets.semantics.registry import Operation
 
 
@@ -15,7 +16,8 @@ from tdb_dap.targets.semantics.registry import Operation
 def multiply(x: Operation) -> Array:
     """result = left x right + bias + old.
 
-    f32: accumulators by k mod 2; ((acc0 + acc1) + bias) + old. 8 bit: exact, shifted right half up, saturated.
+    f32: accumulators by k mod 2; ((acc0 + acc1) + bias) + old. 8 bit: exact, shifted right half up,
+    saturated; to unsigned numbers if rectified.
     """
     f, left, right, old = x.fields, x["left"], x["right"], x.get("old")
     bias = x["bias"].numbers if "bias" in x else None
@@ -26,7 +28,9 @@ def multiply(x: Operation) -> Array:
         refuse(left.dtype.itemsize > 1 or x.dtype.itemsize > 2, f"a product of {left.dtype} into {x.dtype}")
         refuse(old is not None, "a product of 8-bit numbers that adds to the old result")
         total = exact_product(left.numbers, right.numbers)
-        return shifted(x, total if bias is None else total + bias.astype(np.int64))
+        total = shift(total if bias is None else total + bias.astype(np.int64), -f.right_shift, HALF_UP)
+        # A rectified result is unsigned.
+        return x.dtype.encode(saturate(total, f.tiu_dtype(f.res0_prec, 0) if f.relu else x.dtype))
     a, b = float32.flush(left.numbers), float32.flush(right.numbers)
     whole = sum_of_matrix_products(a, b, x.rules.fast)
     if bias is not None:

@@ -95,6 +95,7 @@ def maximum(x: Operation) -> Array:
     dtype = x["input"].dtype
     refuse(x.dtype.itemsize != dtype.itemsize or dtype.itemsize == 2, f"the maximum of {dtype} as {x.dtype}")
     refuse(x.fields.res_add, "pooling that adds to the old result")
+    refuse(x.fields.opd0_x_ins0 or x.fields.opd0_y_ins0, "the maximum over inserted zeros")
     border = np.append(_lowest(dtype), dtype.numpy.type(0)).view(dtype.bits_dtype)
     image = dtype.widen(padded(x["input"].bits, x.fields, Value(border.reshape(1, 1, 1, 2), dtype)))
     image = float32.flush(image) if dtype is F32 else image
@@ -115,6 +116,7 @@ def weighted(x: Operation) -> Array:
     refuse(x.dtype.itemsize != dtype.itemsize or dtype.itemsize == 2, f"a sum of {dtype} as {x.dtype}")
     refuse(x["kernel"].dtype.itemsize != dtype.itemsize, f"a kernel of {x['kernel'].dtype} for {dtype}")
     refuse(f.res_add or f.kernel_rotate, "pooling with a rotated kernel or added to the old result")
+    refuse(constant and dtype is not F32 and f.relu, "an average of integers that is rectified")
     refuse("bias" in x and (constant or x["bias"].is_constant), "an average with a bias")
     image = dtype.widen(padded(x["input"].bits, f, None))
     met = [tap for _, _, tap in taps(image, f)]

@@ -75,6 +75,8 @@ def multiply_on_lanes(x: Operation) -> Array:
     if f.sub == op.NT:
         b = b.T
     old = x.get("old")
+    if old is not None and old.dtype.itemsize < 4:
+        raise NotSimulated(f"mm2 that adds to old results of {old.dtype} is not known")
     if left.dtype.is_float:
         if f.sub == op.TT:
             a, b = b, a

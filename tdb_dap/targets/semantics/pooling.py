@@ -22,6 +22,10 @@ _HIGHEST = {
 }
 
 
+_NO_INDEX = 0xFFFFFFFF
+"""In the place of the address for indices: none are stored."""
+
+
 def _met(x: Operation) -> list[Array]:
     image = x["input"].dtype.widen(padded(x["input"].bits, x.fields, x.get("pad_value")))
     return [tap for _, _, tap in taps(image, x.fields)]
@@ -34,8 +38,11 @@ def extremum(x: Operation) -> Array:
     Floats are compared with subnormals as zero (not f16) and returned unchanged; float32 results are flushed.
     """
     largest, dtype = x.fields.sub == op.MAXIMUM, x["input"].dtype
+    if x.fields.is_fused and x.fields.opd2_addr != _NO_INDEX:
+        raise NotSimulated("pooling that also stores the index of the tap is not simulated yet")
     if not dtype.is_float:
-        return x.dtype.encode((np.maximum if largest else np.minimum).reduce(_met(x)))
+        chosen = (np.maximum if largest else np.minimum).reduce(_met(x))
+        return x.dtype.encode(np.maximum(chosen, 0) if _rectifies(x) else chosen)
     rule, met = x.rules.extremum, _met(x)
     if rule is Extremum.REPLACES_NAN and not largest:
         raise NotSimulated("the smallest tap of floats is not defined on this chip")
@@ -46,15 +53,23 @@ def extremum(x: Operation) -> Array:
     for tap in met:
         kept = np.where(_keeps(rule, largest, dtype, kept, tap), kept, tap)
     flushes = dtype is F32 or (dtype is BF16 and x.rules.flushes_bf16_extremum)
+    if _rectifies(x):
+        positive = ~np.signbit(kept) if x.rules.keeps_nan else kept > 0
+        kept = np.where(positive, kept, np.float32(0))
     return x.dtype.encode(float32.flush(kept) if flushes else kept)
+
+
+def _rectifies(x: Operation) -> bool:
+    """Whether numbers that are not positive become zero."""
+    return bool(x.fields.is_fused and x.fields.relu)
 
 
 def _keeps(rule: Extremum, largest: bool, dtype: DType, kept: Array, tap: Array) -> Array:
     """Whether what was kept so far stays."""
     t, y = float32.operand(kept, dtype), float32.operand(tap, dtype)
     if largest:
-        return ~(y > t) if rule is Extremum.REPLACES_NAN else t > y
-    return t < y if rule is Extremum.IGNORES_NAN and dtype is F32 else ~(t >= y)
+        return t > y if rule is Extremum.REPLACES_NAN else ~(y > t)
+    return ~(y < t) if rule is Extremum.IGNORES_NAN and dtype is F32 else t <= y
 
 
 def _kernel(x: Operation) -> list[Array]:
@@ -84,6 +99,8 @@ def weighted(x: Operation) -> Array:
 
 
 def _float_sum(x: Operation) -> Array:
+    if x.fields.sub == op.DEPTHWISE_RELU and not x.fields.is_fused:
+        raise NotSimulated("the rectified depthwise convolution of floats is not known on this chip")
     bias = None
     if x.fields.sub != op.AVERAGE:
         bias = float32.operand(x["bias"].numbers, x["bias"].dtype)
@@ -137,7 +154,8 @@ def _exact_sum(x: Operation) -> Array:
 
 def _integer_sum(x: Operation) -> Array:
     f = x.fields
-    total = _exact_sum(x)
+    # The sum is held in 32 bits.
+    total = SI32.decode(SI32.encode(_exact_sum(x))).astype(np.int64)
     if f.sub == op.AVERAGE:
         total = shift(total, -op.signed_byte(f.opd2_addr), HALF_UP)
         return saturate(total, _range(x.dtype.itemsize, bool(f.opd0_sign)))

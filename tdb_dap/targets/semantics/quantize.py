@@ -65,7 +65,9 @@ def requantize_integer(x: Operation) -> Array:
     f = x.fields
     multiplier = _first_of(x, "multiplier", "multiplier_table", "multiplier_packed").astype(np.int64)
     amount, zero = _shift_and_zero(x, "", "zero_point", f.opd2_sign)
-    total = shift(x["input"].numbers.astype(np.int64) * multiplier, amount, f.opd2_n_str) + zero
+    # 32-bit inputs are signed whatever the command says.
+    numbers = x["input"].bits.view(np.int32) if x["input"].dtype.itemsize == 4 else x["input"].numbers
+    total = shift(numbers.astype(np.int64) * multiplier, amount, f.opd2_n_str) + zero
     limited = saturate(total, x.dtype)
     if f.has("sym_range") and f.sym_range and x.dtype.kind == "i":
         limited = np.maximum(limited, -x.dtype.maximum)

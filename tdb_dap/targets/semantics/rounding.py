@@ -37,18 +37,23 @@ def to_integral(numbers: Array, mode: int) -> Array:
     raise NotSimulated(f"round mode {mode} is not defined")
 
 
-def convert(bits: Array, source: DType, target: DType, mode: int, to_infinity: bool = False) -> Array:
+def convert(
+    bits: Array, source: DType, target: DType, mode: int, to_infinity: bool = False, between_halves: bool = False
+) -> Array:
     """Stored words of ``source`` as stored words of ``target``.
 
     float to integer: rounded on the exact value (subnormals are not flushed), saturated, NaN gives 0. float to the
     same float: rounded to a whole number. float32 to f16: magnitudes from 65536 on give infinity in every mode.
     float32 to bf16: flushed first. NaN becomes its sign with all other bits set. integer to integer: saturated.
-    integer to f16 with ``to_infinity``: magnitudes from 65536 on are infinite, else as the mode says. Illegal on the
-    chip: bf16 to f16 and back.
+    integer to f16 with ``to_infinity``: magnitudes from 65536 on are infinite, else as the mode says. bf16 to f16 and
+    back: through float32 with ``between_halves``, else illegal.
     """
     if mode not in _MODES:
         raise NotSimulated(f"round mode {mode} is not defined")
     if source.is_float and target.is_float:
+        if between_halves and F32 not in (source, target) and source is not target:
+            wide = F32.decode(_float_to_float(bits, source, F32, mode))
+            bits, source = F32.encode(flush(wide)), F32
         return _float_to_float(bits, source, target, mode)
     if source.is_float:
         if target.itemsize == 4 and mode == HALF_UP:

@@ -9,9 +9,10 @@ from enum import Enum
 class Extremum(Enum):
     """Which of two floats a maximum or minimum over a window keeps, t being kept so far and y the next tap.
 
-    REPLACES_NAN: max y > t ? y : t with t = lowest first; a NaN in y is dropped, one in t stays.
-    IGNORES_NAN: max t > y ? t : y, min float32 t < y ? t : y, 16 bit t >= y ? y : t; starts at the lowest (highest).
-    FIRST_TAP: as IGNORES_NAN for max, min t >= y ? y : t; starts at the first tap.
+    REPLACES_NAN: max t > y ? t : y with t = lowest first: a NaN in y is taken, one in t is replaced.
+    IGNORES_NAN: max y > t ? y : t, min float32 y < t ? y : t, 16 bit t <= y ? t : y; starts at the lowest (highest).
+    FIRST_TAP: max y > t ? y : t, min t <= y ? t : y; starts at the first tap.
+    All pairs of zeros, subnormals, ones, infinities and NaNs were tried on the vendor's simulator.
     """
 
     REPLACES_NAN = "replaces NaN"
@@ -38,7 +39,9 @@ class Rules:
     ``nan_wins``: in such a sum a NaN beats an infinity; ``flushes_bf16_extremum``: results of maximum and minimum over
     a window are flushed for bf16, too; ``negative_zero_start``: a depthwise sum without bias starts at -0;
     ``overflow_to_infinity``: integers beyond the range of f16 become infinite in every round mode;
-    ``normalize_zero``: the exponent of float32 and bf16 subnormals is 0.
+    ``normalize_zero``: the exponent of float32 and bf16 subnormals is 0; ``flushes_absolute``: absolute values of
+    float32 and bf16 are flushed; ``casts_halves``: bf16 becomes f16 and back, through float32;
+    ``keeps_nan``: a NaN is not rectified to zero; ``symmetric_floats``: ``sym_range`` makes infinities finite.
 
     ``fast`` is no chip's: sums of products of floats are left to BLAS, which adds in an order of its own. Not exact.
     """
@@ -51,4 +54,8 @@ class Rules:
     negative_zero_start: bool = False
     overflow_to_infinity: bool = False
     normalize_zero: bool = False
+    flushes_absolute: bool = False
+    casts_halves: bool = False
+    keeps_nan: bool = False
+    symmetric_floats: bool = False
     fast: bool = False

@@ -1,0 +1,113 @@
+"""Who executes commands: the protocol, and the execution in this process that every chip with semantics has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from tdb_dap.engine.history import Change, OverwrittenView
+from tdb_dap.engine.memory import Memory
+from tdb_dap.engine.target import Description, Target
+from tdb_dap.engine.views import View
+
+if TYPE_CHECKING:
+    from tdb_dap.engine.program import Program
+
+
+class Executable(Protocol):
+    """What a backend needs to know of a command; ``Command`` has it."""
+
+    @property
+    def engine(self) -> str: ...
+
+    @property
+    def core(self) -> int: ...
+
+    @property
+    def kind(self) -> int: ...
+
+    @property
+    def descriptor(self) -> bytes: ...
+
+    @property
+    def description(self) -> Description: ...
+
+    @property
+    def register_setup(self) -> tuple[bytes, ...]:
+        """Descriptors that bring the configuration registers into the state that this command expects."""
+        ...
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What executing a command has done.
+
+    ``changes``: what it overwrote, in an order in which the last one is to be undone first. ``divergence``: where two
+    backends did not agree, in words; None where they did, or where there is only one.
+    """
+
+    changes: tuple[Change, ...] = ()
+    divergence: str | None = None
+
+
+class Backend(Protocol):
+    """Executes commands on memories that it provides.
+
+    The memories are the machine's; a backend that computes elsewhere keeps its own copy and brings back what a command
+    has changed. ``name``: as in ``--backend``.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def compares(self) -> bool:
+        """Whether it executes twice and reports divergences."""
+        ...
+
+    def open(self, program: Program) -> Memory:
+        """Get ready for a program; its memories as they are before the first command, without tables and inputs."""
+        ...
+
+    def execute(self, command: Executable, memory: Memory) -> Outcome:
+        """Carry out one command.
+
+        NotSimulated or BadAccess where the command cannot be executed: nothing has changed. BackendFailed where the
+        backend itself is lost: the memories are as before the command, and nothing can be executed with it any more.
+        """
+        ...
+
+    def edited(self) -> None:
+        """The memories have been changed by somebody else: edits, time travel, a restart."""
+        ...
+
+    def close(self) -> None:
+        """End what runs elsewhere; the memories stay readable. May be called twice."""
+        ...
+
+
+class InProcess:
+    """The target's own semantics, straight on the memories."""
+
+    name = "numpy"
+    compares = False
+
+    def __init__(self, target: Target) -> None:
+        self._target = target
+
+    def open(self, program: Program) -> Memory:
+        return Memory(program.target.geometry, program.core_count, program.ddr_regions())
+
+    def execute(self, command: Executable, memory: Memory) -> Outcome:
+        description = command.description
+        changes = tuple(
+            OverwrittenView(view, memory.read(view)) for view in description.results if isinstance(view, View)
+        )
+        self._target.execute(description, memory)
+        return Outcome(changes)
+
+    def edited(self) -> None:
+        """The memories are the only ones there are."""
+
+    def close(self) -> None:
+        """There is nothing to end."""

@@ -1,0 +1,48 @@
+"""Stands in for the process that holds a vendor library. Computes nothing; behaves as its first argument says.
+
+agree        whatever the debugger has is right
+die N        prints two lines and aborts in command N
+hang N       never answers command N
+refuse       cannot load its library
+wrong N      says that byte 5 of area 0 differs after command N, and is 0xab there
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import sys
+import time
+from multiprocessing.connection import Connection
+
+from tdb_dap.targets.backends.messages import Changed, Done, Execute, Refresh, Refused, Take
+
+
+def main(behaviour: str, moment: int, connection: Connection) -> None:
+    setup = connection.recv()
+    if behaviour == "refuse":
+        connection.send(Refused("undefined symbol: cmodel_init"))
+        return
+    block = mmap.mmap(*setup.block)
+    connection.send(Done())
+    count = 0
+    while True:
+        message = connection.recv()
+        if isinstance(message, Take):
+            block[setup.areas[0].offset + 5] = 0xAB
+            connection.send(Done())
+        if isinstance(message, Refresh):
+            connection.send(Done())
+        if not isinstance(message, Execute):
+            continue
+        count += 1
+        if count == moment and behaviour == "die":
+            print("loading...\nASSERT: shape is illegal", flush=True)
+            os.abort()
+        if count == moment and behaviour == "hang":
+            time.sleep(60)
+        connection.send(Changed(((0, 0, 64),) if count == moment and behaviour == "wrong" else ()))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), Connection(int(sys.argv[3])))
