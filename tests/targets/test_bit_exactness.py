@@ -33,7 +33,7 @@ def test_listing_is_the_vendors_line_by_line(case: Case) -> None:
 
 
 @names(RECORDED)
-def test_every_result_and_memory_equals_the_recorded_one(case: Case) -> None:
+def test_every_result_and_memory_equals_the_recorded_one(case: Case, sums: str) -> None:
     debugger = tdb_dap.open(case.path, inputs=case.inputs, static_tables="tdb")
     for command, entry in zip(debugger.program.commands, case.trace, strict=True):
         debugger.step()
@@ -60,7 +60,7 @@ def assert_memories(debugger: Debugger, case: Case, entry: dict[str, Any]) -> No
 
 
 @names(STATIC)
-def test_outputs_are_those_of_the_vendors_runtime(case: Case) -> None:
+def test_outputs_are_those_of_the_vendors_runtime(case: Case, sums: str) -> None:
     debugger = tdb_dap.open(case.path, inputs=case.inputs)
     stop = debugger.run()
     assert stop.reason == "end", stop.text

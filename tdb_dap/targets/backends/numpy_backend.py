@@ -51,7 +51,7 @@ def execute(name: str, bound: Bound, memory: Memory, rules: Rules) -> None:
         computed = function(operation)
     parts: tuple[Array, ...] = computed if isinstance(computed, tuple) else (computed,)
     for view, bits in zip(results, parts, strict=True):
-        memory.write(view, np.broadcast_to(bits, view.shape))
+        memory.write(view, bits if bits.shape == view.shape else np.broadcast_to(bits, view.shape))
 
 
 def _value(operand: Operand, memory: Memory) -> Value:

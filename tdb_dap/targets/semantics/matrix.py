@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from tdb_dap.engine.dtypes import F32, Array
@@ -12,9 +10,10 @@ from tdb_dap.targets.families import matrix as op
 from tdb_dap.targets.families.convolution import ZERO_REGISTER
 from tdb_dap.targets.families.fields import Fields
 from tdb_dap.targets.semantics import float32
-from tdb_dap.targets.semantics.dot import grouped, interleaved
+from tdb_dap.targets.semantics.dot import exact_product, grouped, inexact, interleaved
 from tdb_dap.targets.semantics.finish import rectified, requantized
-from tdb_dap.targets.semantics.integers import exact_product, saturate, signed
+from tdb_dap.targets.semantics.integers import saturate, signed
+from tdb_dap.targets.semantics.products import of_matrices
 from tdb_dap.targets.semantics.registry import Operation, Value, semantics
 
 
@@ -35,7 +34,7 @@ def multiply(x: Operation) -> Array:
     old = x.get("old")
     if x["left"].dtype is F32:
         bias = x["bias"].numbers.reshape(1, -1)
-        total = _float32_product(left, right, bias, None if old is None else old.numbers)
+        total = _float32_product(left, right, bias, None if old is None else old.numbers, x)
         return x.dtype.encode(rectified(x, total))
     if x["left"].dtype.is_float:
         raise NotSimulated(f"mm.normal on {x['left'].dtype} is not defined")
@@ -52,17 +51,14 @@ def multiply(x: Operation) -> Array:
     return x.dtype.encode(saturate(total, f.tiu_dtype({1: 0, 2: 3}[x.dtype.itemsize], signed)))
 
 
-def _float32_product(left: Array, right: Array, bias: Array, old: Array | None) -> Array:
+def _float32_product(left: Array, right: Array, bias: Array, old: Array | None, x: Operation) -> Array:
     left, right, bias = float32.flush(left), float32.flush(right), float32.flush(bias)
     before = None if old is None else float32.flush(old)
-    terms: list[tuple[Array, ...]] = [(left, right), (bias,)]
-    normal = float32.stays_normal(*terms, *([(before,)] if before is not None else []))
-
-    def factors() -> Iterator[tuple[Array, Array]]:
-        for k in range(left.shape[1]):
-            yield left[:, k][:, None], right[k][None]
-
-    return interleaved(bias, before, factors, (left.shape[0], right.shape[1]), normal)
+    terms = [(left, right), (bias,), *([(before,)] if before is not None else [])]
+    products = of_matrices(left, right)
+    if x.rules.fast:
+        return inexact((bias, before), products)
+    return interleaved(bias, before, products, float32.stays_normal(*terms))
 
 
 @semantics("mm2", op.NN, op.NT, op.TT)
@@ -86,8 +82,8 @@ def multiply_on_lanes(x: Operation) -> Array:
             a, b = b, a
         before = None if old is None else old.numbers
         bias = _bias(x).astype(np.float32)
-        is_single = left.dtype is F32
-        total = _float32_product(a, b, bias, before) if is_single else _grouped_product(a, b, bias, before, x)
+        product = _float32_product if left.dtype is F32 else _grouped_product
+        total = product(a, b, bias, before, x)
         return x.dtype.encode(rectified(x, total))
     zero = _zero_points(x)
     a, b = a.astype(np.int64), b.astype(np.int64)
@@ -134,11 +130,9 @@ def _per_column(x: Operation, zero: Value) -> Array:
 
 
 def _grouped_product(left: Array, right: Array, bias: Array, old: Array | None, x: Operation) -> Array:
-    group = x.rules.channel_group
+    if x.rules.fast:
+        return inexact((bias, old), of_matrices(left, right))
     total = np.zeros((left.shape[0], right.shape[1]), np.float32) + float32.flush(bias)
     if old is not None:
         total = float32.add(total, old)
-    for first in range(0, left.shape[1], group):
-        part = grouped(left[:, first : first + group].T, right[first : first + group], x.rules.nan_wins)
-        total = float32.add(total, part)
-    return total
+    return grouped(total, of_matrices(left, right), x.rules.channel_group, x.rules.nan_wins)
