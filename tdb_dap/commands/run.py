@@ -28,6 +28,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     model_arguments(parser)
     data_options(parser)
     parser.add_argument("--outputs", metavar="OUT.npz", type=Path, help="write the outputs, dequantised, by name")
+    parser.add_argument("--raw", action="store_true", help="write the numbers as stored, not dequantised")
     parser.add_argument(
         "--fast",
         action="store_true",
@@ -68,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
         if stop.finding.filter == BACKEND_FAILED:
             raise TdbError(f"{stop.finding.details[0]}; --backend numpy does without it")
         raise TdbError(stop.text)
-    outputs = debugger.outputs()
+    outputs = debugger.outputs(raw=arguments.raw)
     if arguments.outputs is not None:
         _write(arguments.outputs, {**outputs, **({"__note__": np.array(NOT_EXACT)} if arguments.fast else {})})
     for name, array in outputs.items():

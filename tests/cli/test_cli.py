@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tests.conftest import Toy
-from tests.samples import case
+from tests.samples import DATA, case
 
 
 def tdb_dap(*words: object) -> subprocess.CompletedProcess[str]:
@@ -140,3 +140,36 @@ def test_trouble_is_one_line_and_exit_code_2(words: list[str], message: str, toy
     assert len(errors) == 1
     assert message in errors[0]
     assert "Traceback" not in done.stderr
+
+
+SEVERAL = DATA / "contexts" / "nets_and_stages"
+
+
+def test_info_lists_nets_and_stages_and_marks_the_one_that_is_shown() -> None:
+    text = tdb_dap("info", SEVERAL, "--net", "pool2d", "--stage", 1).stdout
+    assert "stage      pool2d 0: x f32[1,10,13,14]\n" in text
+    assert "stage      pool2d 1: x f32[1,18,12,14]   <- shown" in text
+    assert "stage      act_relu 0: x f32[1,10,6,7]\n" in text
+
+
+def test_a_stage_that_is_not_there_is_one_line_and_exit_2() -> None:
+    done = tdb_dap("dis", SEVERAL, "--stage", 5)
+    assert done.returncode == 2
+    assert "the net pool2d has no stage 5; it has 0 (x f32[1,10,13,14]), 1" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_outputs_are_dequantised_or_as_stored(tmp_path) -> None:
+    case = DATA / "bm1684x" / "toy_bm1684x_int8qio"
+    for options, kind in (((), "f"), (("--raw",), "u")):
+        file = tmp_path / f"out{kind}.npz"
+        assert tdb_dap("run", case, "--inputs", case / "input.npz", "--outputs", file, *options).returncode == 0
+        with np.load(file) as outputs:
+            assert all(outputs[name].dtype.kind == kind for name in outputs.files)
+
+
+def test_every_form_of_a_chip_says_what_its_views_rest_on() -> None:
+    rows = tdb_dap("targets", "--forms", "bm1690").stdout.splitlines()
+    assert any("conv.normal" in row and " models " in row for row in rows)
+    assert any("lar.mul" in row and " fields " in row and row.endswith("no") for row in rows)
+    assert "there is no chip 'BM1'; known: BM1684, BM1684X" in tdb_dap("targets", "--forms", "BM1").stderr
