@@ -110,13 +110,17 @@ class Program:
         sections = [(f"subnet {subnet.id} {subnet.run_mode}:", subnet.start, subnet.stop) for subnet in self.subnets]
         return Listing(self.net.name, heading, sections, lambda ordinal: self.commands[ordinal].asm)
 
-    def ddr_regions(self) -> list[Region]:
-        """DDR as far as the model uses it: weights, activations, and inputs and outputs of their own."""
+    def ddr_regions(self, to_write: bool = False) -> list[Region]:
+        """DDR as far as the model uses it: weights, activations, and inputs and outputs of their own.
+
+        ``to_write``: the regions become somebody's memory; without it the weights are the program's own bytes.
+        """
+        bytes_of = self.bmodel.private_bytes_of if to_write else self.bmodel.bytes_of
         stage, locate = self.stage, self.target.geometry.locate
         regions = [
             Region(
                 locate(stage.weights_address)[1],
-                self.bmodel.bytes_of(stage.weights, "the weights"),
+                bytes_of(stage.weights, "the weights"),
                 "weights",
             )
         ]
