@@ -6,7 +6,7 @@ checkpoint makes it again when its moment comes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tdb_dap.engine.history import Change
@@ -127,6 +127,18 @@ class Edits:
         self._in_force = min(self._in_force, len(self._all))
         edit.undo(memory)
         return edit
+
+    def hide(self, edits: Sequence[Edit]) -> list[Edit]:
+        """Leave out edits of commands for a while; what there was before, for ``show``."""
+        before = list(self._all)
+        in_force = [edit for edit in before[: self._in_force] if edit not in edits]
+        self._all, self._in_force = [edit for edit in before if edit not in edits], len(in_force)
+        return before
+
+    def show(self, before: list[Edit]) -> None:
+        """Undo ``hide``; the moment is the one at which it was called."""
+        self._in_force += sum(edit not in self._all for edit in before if not isinstance(edit, Skip))
+        self._all = before
 
     def descriptor_of(self, ordinal: int) -> bytes | None:
         """What a command is executed with, if it is not the program's own descriptor."""

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import numpy as np
 
-from tdb_dap.engine.accesses import Accesses
 from tdb_dap.engine.backend import Backend, InProcess, Outcome
 from tdb_dap.engine.checkpoints import Checkpoints, Snapshots
 from tdb_dap.engine.commands import Command
@@ -63,7 +62,6 @@ class Machine:
         self._excursions = 0
         self._latest: Outcome | None = None
         self.edited: Callable[[int], None] = lambda moment: None
-        self.accesses = Accesses(program.commands)
         self._inputs: dict[str, Array] = {}
         self.sources: list[Source] = []
         self.shapes: dict[str, tuple[int, ...]] = {}
@@ -212,15 +210,25 @@ class Machine:
             self._go(here, never)
             self._excursions -= 1
 
+    @contextmanager
+    def before_edits(self) -> Iterator[None]:
+        """Inside, the memories are as the last command has left them: this very moment's edits are not made yet."""
+        self._edits.go_back(self.memory, self.ordinal - 1)
+        try:
+            yield
+        finally:
+            self._edits.arrive(self.memory, self.ordinal)
+
     def _go(self, ordinal: int, interrupt: Callable[[], bool]) -> None:
+        """Checkpoints are left by executing at least one command: then it is known what the last command has done."""
         if ordinal < self._history.first:
-            nearest = self.checkpoints.nearest(ordinal)
+            nearest = self.checkpoints.nearest(ordinal - 1)
             self._start() if nearest is None else self._resume(nearest)
             self._edits.arrive(self.memory, self.ordinal)
         while self.ordinal > ordinal and not interrupt():
             self._undo()
-        ahead = self.checkpoints.nearest(ordinal)
-        if ahead is not None and ahead > self.ordinal + 1:
+        ahead = self.checkpoints.nearest(ordinal - 1)
+        if ahead is not None and ahead > self.ordinal:
             self._resume(ahead)
             self._edits.arrive(self.memory, self.ordinal)
         while self.ordinal < ordinal and not interrupt():
@@ -241,10 +249,6 @@ class Machine:
 
     def latest_changes(self) -> tuple[Change, ...]:
         """What the last command has overwritten; nothing at the start."""
-        if self._latest is None and self.ordinal:
-            here = self.ordinal
-            with self.excursion():
-                self._go(here - 1, never)
         return self._latest.changes if self._latest else ()
 
     # Edits
@@ -262,6 +266,18 @@ class Machine:
         self.checkpoints.forget_after(moment)
         self.backend.edited()
         self.edited(moment)
+
+    @contextmanager
+    def without(self, edits: Sequence[Edit]) -> Iterator[None]:
+        """Inside, these edits of commands are not in force. The machine is brought back to where it was before."""
+        here = self.ordinal
+        hidden = self._edits.hide(edits)
+        try:
+            yield
+        finally:
+            self._go(here, never)
+            self._edits.show(hidden)
+            self._changed_after(here)
 
     def take_back(self) -> Edit | None:
         """Go back to the moment of the last edit and undo it; None if there is none."""
@@ -321,6 +337,11 @@ class Machine:
         text = f"{len(data):,} bytes from {self.memory.geometry.name(space, start)} overwritten"
         self._edit(MemoryEdit(self.ordinal, text, (before,), (after,)))
 
-    def last_writer(self, view: View) -> int | None:
-        """Ordinal of the last executed command whose result overlaps ``view``; None if none did."""
-        return self.accesses.last_writer(Place.of(view), self.ordinal, self._edits.skips)
+    def last_writer(self, what: View | Place, before: int | None = None) -> int | None:
+        """Ordinal of the last executed command that wrote a byte of ``what``; None if none did.
+
+        ``before``: of those with a smaller ordinal than this.
+        """
+        place = Place.of(what) if isinstance(what, View) else what
+        before = self.ordinal if before is None else before
+        return self.program.accesses.last_writer(place, before, self._edits.skips)
