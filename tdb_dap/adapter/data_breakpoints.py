@@ -13,7 +13,7 @@ from tdb_dap.adapter.protocol.types import (
     SetBreakpointsResponseBody,
     SetDataBreakpointsArguments,
 )
-from tdb_dap.adapter.registry import request
+from tdb_dap.adapter.registry import Body, request
 from tdb_dap.errors import BadExpression, TdbError
 
 if TYPE_CHECKING:
@@ -25,16 +25,16 @@ _CHANGE = "!change"
 
 
 @request("dataBreakpointInfo", capability=("supportsDataBreakpoints", "supportsDataBreakpointBytes"))
-def data_breakpoint_info(session: Session, arguments: DataBreakpointInfoArguments) -> DataBreakpointInfoResponseBody:
+def data_breakpoint_info(session: Session, arguments: DataBreakpointInfoArguments) -> Body:
     """What can be watched: a variable, an expression, or bytes from an address on."""
     from tdb_dap.engine.places import place_name
 
     try:
         place = _place(session, arguments)
     except TdbError as error:
-        return DataBreakpointInfoResponseBody(dataId=None, description=str(error))
+        return {"dataId": None, "description": str(error)}
     if not place.size:
-        return DataBreakpointInfoResponseBody(dataId=None, description=f"{arguments.name} has no bytes to watch")
+        return {"dataId": None, "description": f"{arguments.name} has no bytes to watch"}
     return DataBreakpointInfoResponseBody(
         dataId=place.text + (_CHANGE if arguments.mode == "change" else ""),
         description=f"{arguments.name} ({place_name(place, session.debugger.program.target.geometry)})",

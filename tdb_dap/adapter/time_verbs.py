@@ -37,7 +37,7 @@ def _who(session: Session, rest: str, frame: Frame | None) -> str:
     if colon and tail.strip().isdigit():
         text, depth = head, int(tail)
     part = part_named(text, names_at(session, frame))
-    lines = _chain(session, part, None, depth, 0)
+    lines = _chain(session, part, None, depth, "")
     found = readers(session, part.place)
     if found:
         more = ", ..." if len(found) > _MOST_LISTED else ""
@@ -45,18 +45,18 @@ def _who(session: Session, rest: str, frame: Frame | None) -> str:
     return "\n".join(lines)
 
 
-def _chain(session: Session, part: Part, before: int | None, depth: int, level: int) -> list[str]:
+def _chain(session: Session, part: Part, before: int | None, depth: int, indent: str) -> list[str]:
+    """The writer of a part, and ``depth`` - 1 writers of what each of them read."""
     origin = origin_of(session.debugger.machine, part.place, before)
-    indent = "  " * level
-    if origin is None and level == 0:
+    if origin is None and before is None:
         return ["no command has written it"]
-    lines = [f"{indent}{writer_text(session, origin)}"]
-    if origin is None or origin.edit is not None or level + 1 >= depth:
+    lines = [indent + writer_text(session, origin)]
+    if origin is None or origin.edit is not None or depth <= 1:
         return lines
     for role, view in sources_of(session.debugger.machine, origin.ordinal):
         source = Part(f"{role} %{view.name}".strip(), view)
         lines.append(f"{indent}  {source.title}: {view.memref}")
-        lines += _chain(session, source, origin.ordinal, depth, level + 2) if level + 2 < 2 * depth else []
+        lines += _chain(session, source, origin.ordinal, depth - 1, indent + "    ")
     return lines
 
 

@@ -48,7 +48,8 @@ def assign(machine: Machine, part: Part, numbers: Any) -> None:
             inside = inside[step]
         last = part.index[-1] if part.index else ...
         shape = np.shape(inside[last])
-        inside[last] = part.view.dtype.encode(np.broadcast_to(np.asarray(numbers), shape))
+        wanted = np.broadcast_to(np.asarray(numbers), shape)
+        inside[last] = part.view.dtype.encode(np.atleast_1d(wanted)).reshape(shape)
     except (IndexError, TypeError):
         raise BadExpression(
             f"{part.title}: %{part.view.name} of shape {list(part.view.shape)} has no such part"
@@ -57,9 +58,9 @@ def assign(machine: Machine, part: Part, numbers: Any) -> None:
         raise BadExpression(
             f"a value of shape {list(np.shape(numbers))} does not fit into {part.title}, shape {list(shape)}"
         ) from None
-    if inside.base is not words and inside is not words and not np.shares_memory(inside, words):
+    if not np.shares_memory(inside, words):
         raise BadExpression(f"{part.title} is a selection of a selection; write it with one index")
-    machine.write_words(part.view, words, f"{part.title} = {_brief(numbers)}")
+    machine.write_words(part.view, words, f"{part.title} = {_brief(numbers)}", part.place)
 
 
 def _brief(numbers: Any) -> str:

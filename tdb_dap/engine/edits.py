@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from tdb_dap.engine.history import Change
 from tdb_dap.engine.memory import Memory
+from tdb_dap.engine.places import Place
 
 
 @dataclass(frozen=True)
@@ -34,10 +35,14 @@ class Edit:
 
 @dataclass(frozen=True)
 class MemoryEdit(Edit):
-    """Memory was overwritten. ``before``, ``after``: what puts the old and the new contents into place."""
+    """Memory was overwritten.
+
+    ``before``, ``after``: what puts the old and the new contents into place; ``place``: where, if it is not all that.
+    """
 
     before: tuple[Change, ...]
     after: tuple[Change, ...]
+    place: Place | None = None
 
     def apply(self, memory: Memory) -> None:
         for change in self.after:

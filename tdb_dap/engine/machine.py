@@ -309,10 +309,13 @@ class Machine:
             text = f"moved back from {here} to {ordinal} with the memories as they were"
             self._edit(MemoryEdit(ordinal, text, before, after))
 
-    def write_words(self, view: View, words: Array, text: str) -> None:
-        """Overwrite a view with stored words of its shape; undone when time goes back before this moment."""
+    def write_words(self, view: View, words: Array, text: str, place: Place | None = None) -> None:
+        """Overwrite a view with stored words of its shape; undone when time goes back before this moment.
+
+        ``place``: what of it the user has set, if it is not all.
+        """
         old = OverwrittenView(view, self.memory.read(view))
-        self._edit(MemoryEdit(self.ordinal, text, (old,), (OverwrittenView(view, words.copy()),)))
+        self._edit(MemoryEdit(self.ordinal, text, (old,), (OverwrittenView(view, words.copy()),), place))
 
     def read(self, what: Operand) -> Array:
         """Numbers of a view in its logical shape (f16 as float16, bf16 widened to float32), or of a constant."""

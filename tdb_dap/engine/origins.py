@@ -32,7 +32,9 @@ def origin_of(machine: Machine, place: Place, before: int | None = None) -> Orig
     for edit in reversed(machine.edits):
         if edit.moment > before or (writer is not None and edit.moment <= writer):
             continue
-        if isinstance(edit, MemoryEdit) and any(_touches(change, place) for change in edit.after):
+        if not isinstance(edit, MemoryEdit):
+            continue
+        if edit.place.overlaps(place) if edit.place else any(_touches(change, place) for change in edit.after):
             return Origin(edit.moment, edit)
     return None if writer is None else Origin(writer)
 
