@@ -60,6 +60,7 @@ clients: $(VENV)/.dev extension
 benchmark: $(VENV)/.dev
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/decode.py
+	$(BIN)/python benchmarks/time_travel.py
 
 # Our semantics against the vendor's simulator on random commands; rewrites the tables of docs/fidelity.md. Long.
 # FUZZ="--chips bm1688 --only 'conv.*' --show 2" narrows it and shows what differs.

@@ -76,6 +76,7 @@ def set_variable(session: Session, arguments: SetVariableArguments) -> SetVariab
         namedVariables=shown.namedVariables,
         indexedVariables=shown.indexedVariables,
         memoryReference=shown.memoryReference,
+        valueLocationReference=shown.valueLocationReference,
     )
 
 
@@ -97,6 +98,7 @@ def set_expression(session: Session, arguments: SetExpressionArguments) -> SetEx
         namedVariables=shown.namedVariables,
         indexedVariables=shown.indexedVariables,
         memoryReference=shown.memoryReference,
+        valueLocationReference=shown.valueLocationReference,
     )
 
 

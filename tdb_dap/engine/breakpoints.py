@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -157,6 +157,14 @@ class Breakpoints:
         if self._all.pop(breakpoint.id, None) is not None:
             for ordinal in breakpoint.stops:
                 self._at[ordinal].remove(breakpoint)
+
+    def move(self, breakpoint: Breakpoint, ordinals: Iterable[int]) -> None:
+        """Let it stop behind these commands from now on."""
+        for ordinal in breakpoint.stops:
+            self._at[ordinal].remove(breakpoint)
+        breakpoint.stops = {ordinal + 1: ordinal for ordinal in ordinals}
+        for ordinal in breakpoint.stops:
+            self._at.setdefault(ordinal, []).append(breakpoint)
 
     def clear(self) -> None:
         self._all.clear()

@@ -57,6 +57,7 @@ class Debugger:
         self._announcer = Announcer(self)
         self._judge = Judge(self)
         self._found: dict[int, Finding] = {}
+        self._watching_changed = False
         machine.edited = self._changed_after
         self._pause = threading.Event()
         machine.say = lambda text: self.say(text)
@@ -212,6 +213,7 @@ class Debugger:
 
     def _forwards(self, target: int | None) -> Stop:
         """Execute until ``target`` commands are done, or there is another reason to stop; None: to the end."""
+        self._watch_again()
         while not self.at_end:
             try:
                 finding = self._execute()
@@ -264,6 +266,15 @@ class Debugger:
             breakpoint.forget_after(moment)
         self._found = {ordinal: finding for ordinal, finding in self._found.items() if ordinal <= moment}
 
+    def _watch_again(self) -> None:
+        """Commands that are not the program's own access other places: find again where data breakpoints stop."""
+        changed = bool(self.machine.changed_commands)
+        for breakpoint in self.breakpoints if changed or self._watching_changed else ():
+            if (watched := breakpoint.place.watched) is not None:
+                reads, writes = watched.access in ("read", "readWrite"), watched.access != "read"
+                self.breakpoints.move(breakpoint, self.machine.touching(watched.place, reads, writes))
+        self._watching_changed = changed
+
     # Backwards
 
     def _step_backwards(self, unit: Unit, core: int | None) -> Stop:
@@ -272,6 +283,7 @@ class Debugger:
 
     def _backwards(self, target: int, reason: Reason) -> Stop:
         """Go back to ``target`` or the nearest moment before now at which there is another reason to stop."""
+        self._watch_again()
         moved = self.ordinal > target
         for ordinal in self._candidates(target):
             try:

@@ -152,6 +152,11 @@ class Edits:
                 return edit.descriptor
         return None
 
+    @property
+    def changed(self) -> frozenset[int]:
+        """Ordinals of the commands that are executed with another descriptor."""
+        return frozenset(edit.ordinal for edit in self._all if isinstance(edit, CommandEdit))
+
     def skips(self, ordinal: int) -> bool:
         """Whether a command is passed over."""
         return any(isinstance(edit, Skip) and edit.first <= ordinal < edit.stop for edit in self._all)

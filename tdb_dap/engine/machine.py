@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
+from tdb_dap.engine.accesses import views_of
 from tdb_dap.engine.backend import Backend, InProcess, Outcome
 from tdb_dap.engine.checkpoints import Checkpoints, Snapshots
 from tdb_dap.engine.commands import Command
@@ -347,4 +348,24 @@ class Machine:
         """
         place = Place.of(what) if isinstance(what, View) else what
         before = self.ordinal if before is None else before
-        return self.program.accesses.last_writer(place, before, self._edits.skips)
+        changed = self.changed_commands
+        found = self.program.accesses.last_writer(place, before, lambda o: o in changed or self._edits.skips(o))
+        ours = [o for o in changed if o < before and not self._edits.skips(o) and self._touches(o, place, True)]
+        return max([o for o in (found, *ours) if o is not None], default=None)
+
+    @property
+    def changed_commands(self) -> frozenset[int]:
+        """Ordinals of the commands that edits have changed."""
+        return self._edits.changed
+
+    def touching(self, place: Place, reads: bool, writes: bool, start: int = 0) -> list[int]:
+        """Ordinals from ``start`` on, ascending, of the commands that read or write a byte of ``place``."""
+        changed = self.changed_commands
+        found = [o for o in self.program.accesses.touching(place, reads, writes, start) if o not in changed]
+        for ordinal in changed:
+            if ordinal >= start and any(self._touches(ordinal, place, w) for w in (False,) * reads + (True,) * writes):
+                found.append(ordinal)
+        return sorted(o for o in found if not self._edits.skips(o))
+
+    def _touches(self, ordinal: int, place: Place, writes: bool) -> bool:
+        return any(Place.of(view).overlaps(place) for view in views_of(self.command_at(ordinal), writes))

@@ -41,14 +41,9 @@ def origin_of(machine: Machine, place: Place, before: int | None = None) -> Orig
 
 def readers_of(machine: Machine, place: Place, since: int) -> list[int]:
     """The commands from ``since`` on that read a byte of ``place``, up to the one that writes to it next, if any."""
-    accesses = machine.program.accesses
-    last = next(accesses.touching(place, reads=False, writes=True, start=since), None)
-    found: list[int] = []
-    for ordinal in accesses.touching(place, reads=True, writes=False, start=since):
-        if last is not None and ordinal > last:
-            break
-        found.append(ordinal)
-    return found
+    last = next(iter(machine.touching(place, reads=False, writes=True, start=since)), None)
+    found = machine.touching(place, reads=True, writes=False, start=since)
+    return [ordinal for ordinal in found if last is None or ordinal <= last]
 
 
 def sources_of(machine: Machine, ordinal: int) -> list[tuple[str, View]]:
