@@ -80,8 +80,8 @@ class Machine:
     def load_inputs(self, words: Mapping[str, Array]) -> None:
         """Stored words for the net's inputs, by name; they are written now and at every restart."""
         self._inputs = dict(words)
-        self.checkpoints.forget_after(-1)
         self._initialise()
+        self._changed_after(-1)
 
     @property
     def inputs(self) -> Mapping[str, Array]:

@@ -98,6 +98,22 @@ def test_every_frame_goes_back_to_its_own_start(client: DapClient):
     client.disconnect()
 
 
+def test_frames_of_a_group_and_of_a_command_that_is_done(client: DapClient, toy: Toy):
+    line = toy.line_of('"tpu.Pool2D"')
+    lines = [{"line": line, "mode": "after"}]
+    client.launch(toy.directory, stop_on_entry=False, breakpoints={toy.mlir: lines}, **toy.data)
+    stop = client.expect_stopped("breakpoint")
+    assert stop.ordinal == 5
+    assert "(not yet computed)" not in stop.variable("Results", "maxpool5_MaxPool").value
+    client.request("restartFrame", frameId=stop.frame("command").id)
+    stop = client.expect_stopped("goto")
+    assert stop.ordinal == 5
+    assert "(not yet computed)" in stop.variable("Results", "maxpool5_MaxPool").value
+    client.request("restartFrame", frameId=stop.frame("group").id)
+    assert client.expect_stopped("goto").frame("op").line == toy.line_of('"tpu.Load"')
+    client.disconnect()
+
+
 def test_restart_is_immediate_and_undoes_edits(client: DapClient, toy: Toy):
     client.launch(toy.directory, **toy.data)
     client.expect_stopped("entry")

@@ -90,7 +90,7 @@ def test_any_walk_ends_as_a_straight_run(name: str, limit: str) -> None:
     walk, expected = machine(of, LIMITS[limit]), Model(of)
     choose = random.Random(f"{name} {limit}")
     count = len(walk.program.commands)
-    end = min(count, 150)  # what is special about time is not in the length
+    end = min(count, 60)  # what is special about time is not in the length
     for _ in range(9):
         act = choose.choice(["step", "step back", "travel", "travel", "edit"])
         if act == "step" and walk.ordinal < end:
@@ -113,7 +113,7 @@ def test_any_walk_ends_as_a_straight_run(name: str, limit: str) -> None:
 def test_all_the_way_there_and_back_again(name: str, limit: str) -> None:
     run = machine(case(name), LIMITS[limit])
     start = checksum(run)
-    run.travel(min(200, len(run.program.commands)))
+    run.travel(min(60, len(run.program.commands)))
     run.travel(0)
     assert checksum(run) == start
 
