@@ -25,11 +25,11 @@ $(VENV)/bin/python:
 	@test -n "$(PYTHON)" || { echo "tdb-dap: error: no Python 3.10 or newer found; install one or set PYTHON=..." >&2; exit 2; }
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.runtime: pyproject.toml | $(VENV)/bin/python
+$(VENV)/.runtime: pyproject.toml setup.py $(wildcard tdb_dap/targets/kernel/*.[ch]) | $(VENV)/bin/python
 	$(PIP) install -e .
 	@touch $@
 
-$(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
+$(VENV)/.dev: pyproject.toml setup.py $(wildcard tdb_dap/targets/kernel/*.[ch]) | $(VENV)/bin/python
 	$(PIP) install -e '.[dev]'
 	@touch $@ $(VENV)/.runtime
 
@@ -57,10 +57,12 @@ extension:
 clients: $(VENV)/.dev extension
 	tests/clients/run
 
+# With TDB_VENDOR_PYTHON set (see benchmarks/simulate.py --help) beside the vendor's tools.
 benchmark: $(VENV)/.dev
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/decode.py
 	$(BIN)/python benchmarks/time_travel.py
+	$(BIN)/python benchmarks/simulate.py --short
 
 # Our semantics against the vendor's simulator on random commands; rewrites the tables of docs/fidelity.md. Long.
 # FUZZ="--chips bm1688 --only 'conv.*' --show 2" narrows it and shows what differs.

@@ -21,9 +21,10 @@ File = str | PathLike[str]
 Progress = Callable[[str], None]
 
 
-def open_program(context: File, net: str | None = None, stage: int = 0) -> Program:
-    """Read and decode one net of a compiled model; BadInput says what is wrong with it."""
-    return Program(Context.find(Path(context)), target_for, net, stage)
+def open_program(context: File, net: str | None = None, stage: int = 0, fast: bool = False) -> Program:
+    """Read and decode one net of a compiled model; BadInput says what is wrong with it. ``fast``: ``Chip.inexact``."""
+    make = (lambda chip, file: target_for(chip, file).inexact()) if fast else target_for
+    return Program(Context.find(Path(context)), make, net, stage)
 
 
 def open_debugger(
@@ -38,13 +39,16 @@ def open_debugger(
     cmodel_path: File | None = None,
     net: str | None = None,
     stage: int = 0,
+    fast: bool = False,
 ) -> Debugger:
-    """See ``tdb_dap.open``."""
+    """See ``tdb_dap.open``. ``fast``: results are not exact, for speed; whoever shows them must say so."""
+    if fast and backend != "numpy":
+        raise BadInput(f"a fast run has no backend {backend!r}: only numpy can leave exactness")
     if static_tables not in ("firmware", "tdb"):
         raise BadInput(f"static tables {static_tables!r} are not known; use 'firmware' or 'tdb'")
     say = progress or (lambda text: None)
     say("reading the model")
-    program = open_program(context, net, stage)
+    program = open_program(context, net, stage, fast)
     executing = make_backend(backend, program, Path(cmodel_path) if cmodel_path is not None else None)
     machine = Machine(program, static_tables, history_limit, executing)
     _ask_the_vendor(program, machine)

@@ -33,12 +33,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _list(given: Path | None) -> None:
+    from tdb_dap.targets import kernel
     from tdb_dap.targets.backends.choice import BACKENDS
     from tdb_dap.targets.backends.discovery import find, places, supported
     from tdb_dap.targets.registry import chips
 
     simulated = [name for name, chip in chips().items() if chip.rules is not None]
     print(f"numpy     {BACKENDS['numpy']}: {', '.join(simulated)}")
+    print(f"          sums of products: {kernel.describe()}")
     print(f"cmodel    {BACKENDS['cmodel']}")
     print(f"lockstep  {BACKENDS['lockstep']}")
     print("The vendor's simulators:")

@@ -19,17 +19,27 @@ if TYPE_CHECKING:
     from tdb_dap.engine.dtypes import Array
 
 
+NOT_EXACT = "not exact (--fast)"
+"""Stands wherever results of a fast run are shown, and in the file that they are written to."""
+
+
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     model_arguments(parser)
     data_options(parser)
     parser.add_argument("--outputs", metavar="OUT.npz", type=Path, help="write the outputs, dequantised, by name")
     parser.add_argument("--raw", action="store_true", help="write the numbers as stored, not dequantised")
-    parser.add_argument("--fast", action="store_true", help="keep no history; nothing is looked at on the way")
+    parser.add_argument(
+        "--fast",
+        action="store_true",
+        help=f"leave float convolutions and matrix products to BLAS: {NOT_EXACT}",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Execute every command, write the outputs and print a line for each."""
+    import numpy as np
+
     from tdb_dap.engine.history import DEFAULT_LIMIT
     from tdb_dap.engine.values import Value
     from tdb_dap.opening import open_debugger
@@ -41,6 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
         backend=arguments.backend,
         static_tables=arguments.static_tables,
         history_limit=0 if arguments.fast else DEFAULT_LIMIT,
+        fast=arguments.fast,
         cmodel_path=arguments.cmodel_path,
         net=arguments.net,
         stage=arguments.stage,
@@ -60,9 +71,9 @@ def run(arguments: argparse.Namespace) -> int:
         raise TdbError(stop.text)
     outputs = debugger.outputs(raw=arguments.raw)
     if arguments.outputs is not None:
-        _write(arguments.outputs, outputs)
+        _write(arguments.outputs, {**outputs, **({"__note__": np.array(NOT_EXACT)} if arguments.fast else {})})
     for name, array in outputs.items():
-        print(f"{name} {Value(name, array.view).text()}")
+        print(f"{name} {Value(name, array.view).text()}" + (f" {NOT_EXACT}" if arguments.fast else ""))
     if debugger.machine.backend.compares:
         print(f"lockstep: {divergences.count:,} of {debugger.ordinal:,} commands diverge")
     return 1 if divergences.count else 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 
 
 class Space(Enum):
@@ -35,7 +36,7 @@ def window(space: Space, start: int, stop: int, base: int | None = None) -> Wind
     return Window(space, start, stop, start if base is None else base)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Geometry:
     """Sizes (bytes unless said otherwise) of one chip's memories and the address windows that select them.
 
@@ -62,7 +63,7 @@ class Geometry:
     static_by_offset: bool = False
     message_bits: int = 0
 
-    @property
+    @cached_property
     def local_bytes(self) -> int:
         return self.lanes * self.lane_bytes
 

@@ -11,6 +11,7 @@ words are laid out as 32-bit elements are in the plain layout of that name.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import groupby
 
 from tdb_dap.engine.dtypes import F32, DType
@@ -31,6 +32,13 @@ class Segment:
     offset: int
     strides: tuple[int, ...]
     lane_axis: int | None = None
+
+    @cached_property
+    def length(self) -> int:
+        """Bytes from the start of the first element to the start of the last; -1 if there is no element."""
+        if 0 in self.shape:
+            return -1
+        return sum((extent - 1) * stride for extent, stride in zip(self.shape, self.strides, strict=True))
 
     def ranges(self, itemsize: int) -> list[tuple[int, int]]:
         """Byte ranges that enclose the elements, one per lane where the segment runs over lanes."""
@@ -92,6 +100,34 @@ def contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:
 def in_words(strides: tuple[int, ...], dtype: DType) -> tuple[int, ...]:
     """Strides in words of 4 bytes as strides in elements."""
     return tuple(stride * (4 // dtype.itemsize) for stride in strides)
+
+
+_templates: dict[tuple[object, ...], tuple[Segment, ...]] = {}
+_MOST_TEMPLATES = 1 << 13
+
+
+def template(view: View) -> tuple[tuple[Segment, ...], int]:
+    """The segments of ``view``, all to be moved by a number of bytes.
+
+    Many views of a program differ only in their address: what they share is worked out once.
+    """
+    lane, shift = divmod(view.address, view.geometry.lane_bytes) if view.space is Space.LOCAL else (-1, view.address)
+    key = (
+        view.geometry,
+        lane,
+        view.shape,
+        view.strides,
+        view.layout,
+        view.dtype.name,
+        view.width,
+        view.lane_mask,
+    )
+    found = _templates.get(key)
+    if found is None:
+        if len(_templates) > _MOST_TEMPLATES:
+            _templates.clear()
+        found = _templates[key] = segments(replace(view, address=view.address - shift))
+    return found, shift
 
 
 def segments(view: View) -> tuple[Segment, ...]:

@@ -8,19 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from tdb_dap.engine import nibbles
 from tdb_dap.engine.dtypes import Array
 from tdb_dap.engine.geometry import Geometry, Space
+from tdb_dap.engine.layouts import template
 from tdb_dap.engine.views import Layout, View
 from tdb_dap.errors import BadAccess
 
 Bytes = NDArray[np.uint8]
+
+_BLOCK = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class Memory:
     def reset(self, ddr: Iterable[Region]) -> None:
         """Everything back to zero, DDR to the contents of ``ddr`` (the regions given at the start, made anew)."""
         for old, fresh in zip(self._ddr, sorted(ddr, key=lambda r: r.start), strict=True):
-            old.data[...] = fresh.data
+            _restore(old.data, fresh.data)
         for region in (self._l2, *self._local, *self._static):
             region.data.fill(0)
 
@@ -131,18 +132,16 @@ class Memory:
     def pieces(self, view: View) -> list[tuple[tuple[slice, ...], Array]]:
         """(index into the logical array, strided array over the live memory) for each segment of ``view``."""
         dtype = view.dtype.bits_dtype
+        itemsize = view.dtype.itemsize
         found: list[tuple[tuple[slice, ...], Array]] = []
-        for segment in view.segments:
-            if 0 in segment.shape:
+        segments, shift = template(view)
+        for segment in segments:
+            if segment.length < 0:
                 continue
-            itemsize = dtype.itemsize
-            last = segment.offset + itemsize
-            for extent, stride in zip(segment.shape, segment.strides, strict=True):
-                last += (extent - 1) * stride
-            region = self.region(view.space, segment.offset, last, view.core)
-            start = segment.offset - region.start
-            anchor: NDArray[Any] = region.data[start : start + itemsize].view(dtype)
-            found.append((segment.index, as_strided(anchor, segment.shape, segment.strides)))
+            offset = segment.offset + shift
+            region = self.region(view.space, offset, offset + segment.length + itemsize, view.core)
+            piece: Array = np.ndarray(segment.shape, dtype, region.data, offset - region.start, segment.strides)
+            found.append((segment.index, piece))
         return found
 
     def _stream(self, view: View) -> Array:
@@ -163,9 +162,12 @@ class Memory:
             return nibbles.read(view, lambda start, stop: self._bytes(view, start, stop))
         if view.layout is Layout.STREAM:
             return self._stream(view)
+        pieces = self.pieces(view)
+        if len(pieces) == 1 and pieces[0][1].size == view.size:
+            return pieces[0][1].copy().reshape(view.shape)
         make = np.empty if view.lane_mask is None else np.zeros
         whole: Array = make(view.shape, view.dtype.bits_dtype)
-        for index, piece in self.pieces(view):
+        for index, piece in pieces:
             part = whole[index]
             part[...] = piece.reshape(part.shape)
         return whole
@@ -177,3 +179,11 @@ class Memory:
             return
         for index, piece in self.pieces(view):
             piece[...] = bits[index].reshape(piece.shape)
+
+
+def _restore(old: Bytes, fresh: Bytes) -> None:
+    """Make ``old`` equal to ``fresh``; pages that are equal are not written, so that untouched ones stay untouched."""
+    for start in range(0, old.size, _BLOCK):
+        block = slice(start, start + _BLOCK)
+        if not np.array_equal(old[block], fresh[block]):
+            old[block] = fresh[block]

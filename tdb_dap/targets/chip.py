@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from tdb_dap.engine.geometry import Geometry
 from tdb_dap.engine.memory import Memory
-from tdb_dap.engine.target import Description, Message, Stream
+from tdb_dap.engine.target import Description, LazyMapping, Message, Stream
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.backends.library import VendorLibrary
 from tdb_dap.targets.backends.numpy_backend import execute
 from tdb_dap.targets.families import FAMILIES, Bound, system
 from tdb_dap.targets.families.declaration import message_of
-from tdb_dap.targets.families.fields import Fields
+from tdb_dap.targets.families.fields import Fields, shared_name
 from tdb_dap.targets.instruction_set import Instruction, InstructionSet, column
 from tdb_dap.targets.semantics.rules import Rules
 from tdb_dap.targets.static_tables import Table, fill
@@ -54,6 +54,10 @@ class Chip:
     end_commands: tuple[tuple[str, int, int], ...] = (("tiu", 15, 31), ("dma", 6, 0))
     known_problems: tuple[str, ...] = ()
     vendor_library: VendorLibrary | None = None
+
+    def inexact(self) -> Chip:
+        """The same chip with sums of products of floats left to BLAS: fast, and not what the chip computes."""
+        return self if self.rules is None else replace(self, rules=replace(self.rules, fast=True))
 
     @cached_property
     def instruction_set(self) -> InstructionSet:
@@ -125,8 +129,19 @@ class Chip:
         return system.register_writes(self._fields(kind, descriptor, 0, {}))
 
     def _fields(self, kind: int, descriptor: bytes, core: int, registers: Mapping[int, int]) -> Fields:
-        instruction = self._instruction(kind)
-        return Fields(instruction.decode(descriptor), instruction.sub, self.geometry, core, registers)
+        form = self._shared_form(kind)
+        return Fields(form.decode(descriptor), form.sub, self.geometry, core, registers)
+
+    def _shared_form(self, kind: int) -> Instruction:
+        """The instruction with its fields under the names that all chips share."""
+        found = self._shared_forms.get(kind)
+        if found is None:
+            found = self._shared_forms[kind] = self._instruction(kind).renamed(shared_name)
+        return found
+
+    @cached_property
+    def _shared_forms(self) -> dict[int, Instruction]:
+        return {}
 
     def bind(self, kind: int, descriptor: bytes, core: int, registers: Mapping[int, int]) -> Bound:
         """The family of a command applied to its fields."""
@@ -149,7 +164,7 @@ class Chip:
             operand_roles=tuple(roles),
             results=tuple(bound.results.values()),
             result_roles=tuple(bound.results),
-            attributes=bound.attributes,
+            attributes=LazyMapping(lambda: bound.attributes),
             reads=tuple(bound.operands.values()),
             binding=bound,
         )

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+import struct
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import resources
 from typing import Any
@@ -54,12 +55,31 @@ class Instruction:
     def by_name(self) -> dict[str, Field]:
         return {field[0]: field for field in self.fields}
 
+    @cached_property
+    def _places(self) -> tuple[tuple[str, int, int, int, bool], ...]:
+        """Where each field lies: name, word of 64 bits, first bit in it, mask, and whether it ends in that word."""
+        return tuple(
+            (name, bit // 64, bit % 64, (1 << width) - 1, bit % 64 + width <= 64)
+            for name, bit, width in self.fields
+            if not _RESERVED.match(name)
+        )
+
     def decode(self, descriptor: bytes) -> dict[str, int]:
         """Every named field of one descriptor; reserved bits are left out."""
-        word = int.from_bytes(descriptor, "little")
+        size = -(-len(descriptor) // 8)
+        # Shifting whole descriptors is slow: pairs of words of 64 bits hold every field.
+        words = struct.unpack(f"<{size + 1}Q", descriptor.ljust(8 * size + 8, b"\0"))
         return {
-            name: (word >> bit) & ((1 << width) - 1) for name, bit, width in self.fields if not _RESERVED.match(name)
+            name: (words[word] >> bit if within else (words[word] | words[word + 1] << 64) >> bit) & mask
+            for name, word, bit, mask, within in self._places
         }
+
+    def renamed(self, rename: Callable[[str], str]) -> Instruction:
+        """The same form with other names for its fields; reserved bits are left out."""
+        return replace(
+            self,
+            fields=tuple((rename(name), bit, width) for name, bit, width in self.fields if not _RESERVED.match(name)),
+        )
 
     def encode(self, descriptor: bytes, **values: int) -> bytes:
         """``descriptor`` with the named fields replaced; KeyError for a field that does not exist."""

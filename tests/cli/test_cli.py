@@ -68,6 +68,20 @@ def test_run_writes_the_outputs(toy: Toy, tmp_path: Path):
         assert np.allclose(archive["softmax16_Softmax"], reference["softmax16_Softmax"], atol=1e-5)
 
 
+def test_a_fast_run_says_everywhere_that_it_is_not_exact(toy: Toy, tmp_path: Path):
+    exact, fast = tmp_path / "exact.npz", tmp_path / "fast.npz"
+    tdb_dap("run", toy.directory, "--inputs", toy.inputs, "--outputs", exact)
+    done = tdb_dap("run", toy.directory, "--inputs", toy.inputs, "--outputs", fast, "--fast")
+    assert done.returncode == 0, done.stderr
+    assert [line.endswith("not exact (--fast)") for line in done.stdout.splitlines()] == [True]
+    with np.load(exact) as right, np.load(fast) as close:
+        assert str(close["__note__"]) == "not exact (--fast)"
+        assert set(close.files) == {*right.files, "__note__"}
+        for name in right.files:
+            np.testing.assert_allclose(close[name], right[name], rtol=1e-4)
+            assert (close[name] != right[name]).any(), "BLAS adds in another order than the chip"
+
+
 def test_run_without_inputs_says_that_it_uses_zeros(toy: Toy):
     assert "all inputs are zero" in tdb_dap("run", toy.directory).stderr
 

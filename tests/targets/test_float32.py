@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tdb_dap.engine.dtypes import BF16, F16, F32
 from tdb_dap.targets.semantics import dot, float32
-from tdb_dap.targets.semantics.dot import grouped, interleaved
+from tdb_dap.targets.semantics.dot import group_sum, interleaved_pairs
 
 # Random words, with many near the edge of the normal range.
 WORDS = st.one_of(
@@ -61,14 +61,14 @@ def test_arithmetic_flushes_after_rounding(a: int, b: int, name: str) -> None:
     assert Fraction(float(result)) == expected
 
 
-def test_the_largest_product_below_the_normal_range_is_zero() -> None:
+def test_the_largest_product_below_the_normal_range_is_zero(sums: str) -> None:
     just_below_one = np.array([0x3F7FFFFF], np.uint32).view(np.float32)
     smallest = np.array([2.0**-126], np.float32)
     assert float32.multiply(just_below_one, smallest)[0] == 0
     assert float32.multiply(np.array([1.0], np.float32), smallest)[0] == smallest[0]
 
 
-def test_flushing_keeps_the_sign_and_f16_keeps_its_subnormals() -> None:
+def test_flushing_keeps_the_sign_and_f16_keeps_its_subnormals(sums: str) -> None:
     tiny = np.array([1e-40, -1e-40], np.float32)
     assert np.signbit(float32.flush(tiny)).tolist() == [False, True]
     assert (float32.flush(tiny) == 0).all()
@@ -76,7 +76,7 @@ def test_flushing_keeps_the_sign_and_f16_keeps_its_subnormals() -> None:
     assert float32.operand(half, F16)[0] == half[0]
 
 
-def test_bf16_products_round_before_they_are_judged_tiny() -> None:
+def test_bf16_products_round_before_they_are_judged_tiny(sums: str) -> None:
     """From (1 - 2^-9) * 2^-126 on a product is 2^-126, below that zero."""
     a = np.array([1 - 2.0**-8], np.float32)
     smallest = np.array([2.0**-126], np.float32)
@@ -100,8 +100,8 @@ def test_the_fast_and_the_careful_sum_agree(scale: float) -> None:
     def pairs() -> list[tuple[np.ndarray, np.ndarray]]:
         return [(a[:, k][:, None], b[k][None]) for k in range(9)]
 
-    fast = interleaved(start, None, pairs, (5, 6), True)
-    careful = interleaved(start, None, pairs, (5, 6), False)
+    fast = interleaved_pairs(start, None, pairs, (5, 6), True)
+    careful = interleaved_pairs(start, None, pairs, (5, 6), False)
     np.testing.assert_array_equal(fast.view(np.uint32), careful.view(np.uint32))
 
 
@@ -109,9 +109,9 @@ def test_a_group_is_summed_exactly_before_it_is_rounded() -> None:
     """1 + 2^-12 * 2^-12 loses nothing to the order of additions; what lies below 2^(e-24) is cut off."""
     left = np.array([[1.0], [2.0**-12], [2.0**-13]], np.float32)
     right = np.array([[1.0], [2.0**-12], [2.0**-13]], np.float32)
-    assert grouped(left, right)[0, 0] == np.float32(1.0)
+    assert group_sum(left, right)[0, 0] == np.float32(1.0)
     left[1] = right[1] = 2.0**-11
-    assert grouped(left, right)[0, 0] == np.float32(1.0 + 2.0**-22)
+    assert group_sum(left, right)[0, 0] == np.float32(1.0 + 2.0**-22)
 
 
 @pytest.mark.parametrize("b", [0.3, 7.0, 1e20])
@@ -121,7 +121,7 @@ def test_division_is_newtons_and_not_exact(b: float) -> None:
     assert abs(float(quotient) * b - 1) < 1e-6
 
 
-def test_nans_come_out_the_same_on_every_machine() -> None:
+def test_nans_come_out_the_same_on_every_machine(sums: str) -> None:
     """The first operand's NaN made quiet, else the second's, else the one of an invalid operation."""
     words = np.array([0x7F800001, 0xFFC12345, 0x7F800000, 0x3F800000], np.uint32).view(np.float32)
     first, second = words[:, None], words[None]
@@ -140,7 +140,7 @@ def test_the_narrow_and_the_wide_group_sum_agree(scale: float) -> None:
     left = random.standard_normal((32, 5)).astype(np.float16).astype(np.float32)
     right = (random.standard_normal((32, 7)).astype(np.float16) * np.float32(scale)).astype(np.float32)
     left[3] = right[:, 2] = 0
-    narrow = dot._narrow_block(left[:, :, None], right[:, None, :])
-    wide = dot._wide_block(left.astype(np.float64)[:, :, None], right.astype(np.float64)[:, None, :])
+    narrow = dot._narrow_sum(left[:, :, None], right[:, None, :])
+    wide = dot._wide_sum(left.astype(np.float64)[:, :, None], right.astype(np.float64)[:, None, :])
     np.testing.assert_array_equal(narrow.view(np.uint32), wide.view(np.uint32))
-    np.testing.assert_array_equal(grouped(left, right).view(np.uint32), wide.view(np.uint32))
+    np.testing.assert_array_equal(group_sum(left, right).view(np.uint32), wide.view(np.uint32))

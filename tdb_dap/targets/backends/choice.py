@@ -25,7 +25,7 @@ def make_backend(name: str, program: Program, cmodel_path: Path | None = None) -
     if name not in BACKENDS:
         raise BadInput(f"backend {name!r} is not known; there are {', '.join(BACKENDS)}")
     chip = target_for(program.chip, str(program.context.bmodel))
-    own = InProcess(chip)
+    own = InProcess(program.target)
     if name == "numpy":
         return own
     from tdb_dap.targets.backends.cmodel import Lockstep, VendorBackend

@@ -23,8 +23,8 @@ _WITHOUT_EFFECT = frozenset({"system", "registers"})
 _PROVEN: dict[DType, frozenset[tuple[str, int]]] = {
     SI4: frozenset({("arith", CAST), ("conv", 0)}),
     UI4: frozenset({("arith", CAST)}),
-    F8E5M2: frozenset(),
-    F8E4M3: frozenset(),
+    F8E5M2: frozenset({("arith", CAST), ("arith", 0), ("mm2", 4)}),
+    F8E4M3: frozenset({("arith", CAST), ("arith", 0), ("mm2", 4)}),
 }
 
 
@@ -51,7 +51,7 @@ def execute(name: str, bound: Bound, memory: Memory, rules: Rules) -> None:
         computed = function(operation)
     parts: tuple[Array, ...] = computed if isinstance(computed, tuple) else (computed,)
     for view, bits in zip(results, parts, strict=True):
-        memory.write(view, np.broadcast_to(bits, view.shape))
+        memory.write(view, bits if bits.shape == view.shape else np.broadcast_to(bits, view.shape))
 
 
 def _value(operand: Operand, memory: Memory) -> Value:

@@ -17,7 +17,8 @@ What the vendor debugger prints differently is said in the row (``vendor=...``) 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -80,22 +81,27 @@ class Row:
         if self.when is not None and not self.when(f):
             return None
         dtype = self._dtype(f)
-        raw = getattr(f, self.address or f"{self.prefix}_addr") if isinstance(self.address, str) else self.address(f)
+        address = self.address
+        raw = getattr(f, address or self._names.address) if isinstance(address, str) else address(f)
         if self._is_constant(f):
             return constant(raw, dtype)
         space, offset = self.space(f) if self.space else f.geometry.locate_tiu(raw)
-        shape = self.shape(f) if callable(self.shape) else tuple(number(f, d) for d in self.shape)
+        shape = self.shape(f) if callable(self.shape) else tuple([number(f, d) for d in self.shape])
         layout = self._layout(f)
-        view = View(space, offset, shape, dtype, layout, None, f.geometry, width=number(f, self.width), core=f.core)
-        if self.lane_mask and space is Space.LOCAL:
-            view = replace(view, lane_mask=self.lane_mask(f))
-        return replace(view, strides=self._strides(f, view))
+        strides = self._strides(f, space, offset, shape, layout, dtype)
+        mask = self.lane_mask(f) if self.lane_mask and space is Space.LOCAL else None
+        width = self.width if self.width == 0 else number(f, self.width)
+        return View(space, offset, shape, dtype, layout, strides, f.geometry, width, mask, f.core)
+
+    @cached_property
+    def _names(self) -> _Names:
+        return _Names(self.prefix)
 
     def _is_constant(self, f: Fields) -> bool:
         if self.is_result or self.constant is False:
             return False
         if self.constant is True:
-            return bool(getattr(f, f"{self.prefix}_const"))
+            return bool(getattr(f, self._names.constant))
         return bool(getattr(f, self.constant) if isinstance(self.constant, str) else self.constant(f))
 
     def _dtype(self, f: Fields) -> DType:
@@ -103,10 +109,10 @@ class Row:
             return self.dtype
         if callable(self.dtype):
             return self.dtype(f)
-        code = getattr(f, self.dtype or f"{self.prefix}_prec")
+        code = getattr(f, self.dtype or self._names.precision)
         sign = self.sign
         if not isinstance(sign, int):
-            sign = sign(f) if callable(sign) else getattr(f, sign or f"{self.prefix}_sign")
+            sign = sign(f) if callable(sign) else getattr(f, sign or self._names.sign)
         return f.tiu_dtype(code, sign)
 
     def _layout(self, f: Fields) -> Layout:
@@ -119,21 +125,34 @@ class Row:
             raise NotSimulated(f"operand storage code {code} is not defined")
         return _STORAGE[code]
 
-    def _strides(self, f: Fields, view: View) -> tuple[int, ...] | None:
+    def _strides(
+        self, f: Fields, space: Space, offset: int, shape: tuple[int, ...], layout: Layout, dtype: DType
+    ) -> tuple[int, ...] | None:
         if self.strides is not None and (given := self.strides(f)) is not None:
             return given
-        if view.layout is Layout.STRIDE:
+        if layout is Layout.STRIDE:
             return f.four(self.prefix, "_str")
-        if view.layout is Layout.STRIDE_XN:
-            return in_words(f.four(self.prefix, "_str"), view.dtype)
-        if view.layout in (Layout.ALIGN_IC, Layout.MATRIX, Layout.MATRIX2):
+        if layout is Layout.STRIDE_XN:
+            return in_words(f.four(self.prefix, "_str"), dtype)
+        if layout in (Layout.ALIGN_IC, Layout.MATRIX, Layout.MATRIX2):
             return None
-        if view.space is not Space.LOCAL or len(view.shape) != 4:
-            return contiguous(view.shape)
-        n, c, h, w = view.shape
-        return strides_of(view.geometry, view.layout, view.address, (n, c, h, w), view.dtype)
+        if space is not Space.LOCAL or len(shape) != 4:
+            return contiguous(shape)
+        n, c, h, w = shape
+        return strides_of(f.geometry, layout, offset, (n, c, h, w), dtype)
 
 
+class _Names:
+    """Names of the fields of an operand."""
+
+    def __init__(self, prefix: str) -> None:
+        self.address = f"{prefix}_addr"
+        self.constant = f"{prefix}_const"
+        self.precision = f"{prefix}_prec"
+        self.sign = f"{prefix}_sign"
+
+
+@lru_cache(maxsize=4096)
 def constant(raw: int, dtype: DType) -> Constant:
     """A number held in an address field: its low ``itemsize`` bytes; the bits above are not defined."""
     word = np.array([raw & ((1 << (8 * dtype.itemsize)) - 1)], dtype.bits_dtype)
@@ -172,6 +191,11 @@ class Family:
     vendor_attributes: Callable[[Fields], Mapping[str, Any]] | None = None
     vendor_text: str = ""
     evidence: str = "models"
+
+    @cached_property
+    def hidden(self) -> frozenset[str]:
+        """Roles that the listing leaves out."""
+        return frozenset(role for role, row in self.operands if row.hidden)
 
     def bind(self, f: Fields) -> Bound:
         """Views of all rows in one command."""
@@ -229,7 +253,7 @@ class Bound:
 
     def shown(self) -> tuple[list[str], list[Operand]]:
         """Roles and operands that belong to the listing."""
-        hidden = {role for role, row in self.family.operands if row.hidden}
+        hidden = self.family.hidden
         roles = [role for role in self.operands if role not in hidden]
         return roles, [self.operands[role] for role in roles]
 

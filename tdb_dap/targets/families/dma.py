@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from tdb_dap.engine.dtypes import DType
@@ -22,10 +23,15 @@ def data_type(f: Fields) -> DType:
 
 def address(f: Fields, name: str) -> int:
     """A device address of two fields; some tables call the low word ``h32`` and the high byte ``l8``."""
-    for low, high in (("l32", "h8"), ("l32", "h13"), ("h32", "l8")):
-        if f.has(f"{name}_{low}") and f.has(f"{name}_{high}"):
-            return f.number(f"{name}_{high}") << 32 | f.number(f"{name}_{low}")
+    for low, high in _address_names(name):
+        if f.has(low) and f.has(high):
+            return f.number(high) << 32 | f.number(low)
     raise AttributeError(f"this form has no address {name}")
+
+
+@lru_cache(maxsize=64)
+def _address_names(name: str) -> tuple[tuple[str, str], ...]:
+    return tuple((f"{name}_{low}", f"{name}_{high}") for low, high in (("l32", "h8"), ("l32", "h13"), ("h32", "l8")))
 
 
 def lane_mask(f: Fields) -> int | None:
@@ -48,7 +54,7 @@ def default_strides(f: Fields, space: Space, offset: int, shape: Shape4, dtype: 
 
 def located(f: Fields, name: str) -> tuple[Space, int]:
     """Space and offset of one side: ``name`` is the start of its address fields."""
-    return f.geometry.locate(address(f, f"{name}_start_addr"))
+    return f.once(f"{name} located", lambda: f.geometry.locate(address(f, f"{name}_start_addr")))
 
 
 def side(name: str, shape: Shape, is_result: bool = False, **details: Any) -> Row:

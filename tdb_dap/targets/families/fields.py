@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
+from typing import TypeVar
 
 from tdb_dap.engine.dtypes import (
     BF16,
@@ -30,6 +31,8 @@ from tdb_dap.engine.dtypes import (
 from tdb_dap.engine.geometry import Geometry
 from tdb_dap.errors import NotSimulated
 
+T = TypeVar("T")
+
 # Fields that short forms and some chips leave out; absent means zero there.
 _OPTIONAL = re.compile(
     r"(opd\d_(str|sign|const|prec)|res0_sign|res0_str|left_tran|res_add|kernel_rotate|relu|sym_range|pad_mode"
@@ -54,31 +57,49 @@ def shared_name(field: str) -> str:
     return re.sub(r"^(opt|short)_", "", field)
 
 
+@lru_cache(maxsize=4096)
+def _is_optional(name: str) -> bool:
+    return _OPTIONAL.match(name) is not None
+
+
+@lru_cache(maxsize=256)
+def _four_names(prefix: str, suffix: str) -> tuple[str, str, str, str]:
+    return f"{prefix}_n{suffix}", f"{prefix}_c{suffix}", f"{prefix}_h{suffix}", f"{prefix}_w{suffix}"
+
+
 class Fields:
     """Attribute access to the fields of one command, with the chip's geometry and configuration registers.
+
+    ``values``: by shared name.
 
     A field that the form does not have reads as zero if it is optional, else AttributeError: a misspelt name must
     not decode as zero.
     """
 
-    __slots__ = ("_values", "core", "geometry", "registers", "sub")
+    core: int
+    geometry: Geometry
+    registers: Mapping[int, int]
+    sub: int
 
     def __init__(
         self, values: Mapping[str, int], sub: int, geometry: Geometry, core: int, registers: Mapping[int, int]
     ) -> None:
-        self._values = {shared_name(name): value for name, value in values.items()}
-        self.sub = sub
-        self.geometry = geometry
-        self.core = core
-        self.registers = registers
+        # Plain attributes are the fastest thing to look up.
+        self.__dict__.update(values)
+        self.sub, self.geometry, self.core, self.registers = sub, geometry, core, registers
 
     def __getattr__(self, name: str) -> int:
-        try:
-            return self._values[name]
-        except KeyError:
-            if _OPTIONAL.match(name):
-                return 0
-            raise AttributeError(f"this form has no field {name}") from None
+        if _is_optional(name):
+            return 0
+        raise AttributeError(f"this form has no field {name}")
+
+    def once(self, key: str, make: Callable[[], T]) -> T:
+        """What ``make`` returns, worked out once per command; ``key``: a name that no field has."""
+        known = self.__dict__
+        if key not in known:
+            known[key] = make()
+        found: T = known[key]
+        return found
 
     def number(self, name: str) -> int:
         """A field whose name is made up."""
@@ -86,7 +107,7 @@ class Fields:
         return value
 
     def has(self, name: str) -> bool:
-        return name in self._values
+        return name in self.__dict__
 
     def register(self, index: int) -> int:
         """A configuration register as earlier commands of this core left it; zero if none wrote it."""
@@ -95,13 +116,13 @@ class Fields:
     @property
     def is_fused(self) -> bool:
         """Chips after BM1684X requantise in the command itself."""
-        return "rq" in self._values
+        return "rq" in self.__dict__
 
     def four(self, prefix: str, suffix: str = "") -> tuple[int, int, int, int]:
         """The fields ``{prefix}_n{suffix}`` .. ``{prefix}_w{suffix}``; one that the form lacks reads as 1."""
-        values = self._values
-        n, c, h, w = (values.get(f"{prefix}_{axis}{suffix}", 1) for axis in "nchw")
-        return n, c, h, w
+        values = self.__dict__
+        n, c, h, w = _four_names(prefix, suffix)
+        return values.get(n, 1), values.get(c, 1), values.get(h, 1), values.get(w, 1)
 
     def tiu_dtype(self, precision: int, signed: int) -> DType:
         """Number format of a TIU operand: precision code and sign bit."""

@@ -12,8 +12,9 @@ from tdb_dap.engine.dtypes import Array
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.families.fields import Fields
 from tdb_dap.targets.semantics import float32
-from tdb_dap.targets.semantics.dot import interleaved
+from tdb_dap.targets.semantics.dot import inexact, interleaved, interleaved_pairs
 from tdb_dap.targets.semantics.integers import HALF_UP, saturate, shift
+from tdb_dap.targets.semantics.products import of_matrices
 from tdb_dap.targets.semantics.registry import Operation, Semantic, semantics
 
 _SHIFTS = tuple(f"{operand}_{axis}_shift" for operand in ("res0", "opd0", "opd1") for axis in "hw")
@@ -56,7 +57,16 @@ def sum_of_products(factors: Sequence[tuple[Array, Array]], shape: tuple[int, ..
     """
     if len(factors) == 1:
         return np.broadcast_to(float32.multiply(*factors[0]), shape)
-    return interleaved(None, None, lambda: factors, shape, float32.stays_normal(*factors))
+    return interleaved_pairs(None, None, lambda: factors, shape, float32.stays_normal(*factors))
+
+
+def sum_of_matrix_products(left: Array, right: Array, fast: bool) -> Array:
+    """As ``sum_of_products`` for left (m, k) x right (k, n)."""
+    if left.shape[1] == 1:
+        return float32.multiply(left, right)
+    if fast:
+        return inexact((), of_matrices(left, right))
+    return interleaved(None, None, of_matrices(left, right), float32.stays_normal((left, right)))
 
 
 def shifted(x: Operation, total: Array) -> Array:

@@ -6,8 +6,9 @@ import numpy as np
 
 from tdb_dap.engine.dtypes import F32, Array
 from tdb_dap.targets.semantics import float32
-from tdb_dap.targets.semantics.bm1684_common import refuse, sum_of_products, tiu
-from tdb_dap.targets.semantics.integers import HALF_UP, exact_product, saturate, shift
+from tdb_dap.targets.semantics.bm1684_common import refuse, sum_of_matrix_products, tiu
+from tdb_dap.targets.semantics.dot import exact_product
+from tdb_dap.targets.semantics.integers import HALF_UP, saturate, shift
 from tdb_dap.targets.semantics.registry import Operation
 
 
@@ -31,8 +32,7 @@ def multiply(x: Operation) -> Array:
         # A rectified result is unsigned.
         return x.dtype.encode(saturate(total, f.tiu_dtype(f.res0_prec, 0) if f.relu else x.dtype))
     a, b = float32.flush(left.numbers), float32.flush(right.numbers)
-    factors = [(a[:, k][:, None], b[k][None]) for k in range(a.shape[1])]
-    whole = sum_of_products(factors, x.shape)
+    whole = sum_of_matrix_products(a, b, x.rules.fast)
     if bias is not None:
         whole = float32.add(whole, float32.flush(bias))
     return x.dtype.encode(whole if old is None else float32.add(whole, float32.flush(old.numbers)))

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
 from tdb_dap.engine.dtypes import F32, SI8, UI8, Array, DType
 from tdb_dap.targets.families import bm1684_windows as op
+from tdb_dap.targets.families.fields import Fields
 from tdb_dap.targets.semantics import float32
 from tdb_dap.targets.semantics.bm1684_common import refuse, shifted, sum_of_products, tiu
-from tdb_dap.targets.semantics.dot import interleaved
-from tdb_dap.targets.semantics.integers import exact_product
+from tdb_dap.targets.semantics.convolution import by_channels, integer_products
+from tdb_dap.targets.semantics.dot import inexact, interleaved
+from tdb_dap.targets.semantics.products import Products
 from tdb_dap.targets.semantics.registry import Operation, Value
 from tdb_dap.targets.semantics.windows import padded, taps
 
 LOWEST = np.float32(-3.4028234663852886e38)
-Taps = dict[tuple[int, int], Array]
 
 
 @tiu("bm1684.conv", 0)
@@ -34,11 +35,8 @@ def convolve(x: Operation) -> Array:
     image = x["input"].dtype.widen(padded(x["input"].bits, f, None))
     weight = _weights(x)
     n, oc, height, width = f.four("res0")
-    result = np.empty((n, oc, height * width), np.float32 if is_float else np.int64)
-    for batch in range(n):
-        met = {(ky, kx): tap[0].reshape(tap.shape[1], -1) for ky, kx, tap in taps(image[batch : batch + 1], f)}
-        result[batch] = _float_sum(weight, met) if is_float else _integer_sum(weight, met)
-    whole = result.reshape(n, oc, height, width)
+    total = _float_sum(weight, image, x) if is_float else integer_products(weight, image, f)
+    whole = total.reshape(oc, n, height, width).transpose(1, 0, 2, 3)
     return x.dtype.encode(_with_bias_and_old(x, whole)) if is_float else shifted(x, whole + _integer_bias(x))
 
 
@@ -50,22 +48,29 @@ def _weights(x: Operation) -> Array:
     return numbers[:, :, ::-1, ::-1] if f.kernel_rotate else numbers
 
 
-def _float_sum(weight: Array, met: Taps) -> Array:
+def _float_sum(weight: Array, image: Array, x: Operation) -> Array:
     """Sum of the even plus sum of the odd channels; an odd number of channels is filled up with one of zeros."""
-    oc, ic, kh, kw = weight.shape
-    weight = np.pad(float32.flush(weight), ((0, 0), (0, ic % 2), (0, 0), (0, 0)))
-    met = {place: np.pad(float32.flush(tap), ((0, ic % 2), (0, 0))) for place, tap in met.items()}
-    normal = float32.stays_normal(*((weight, tap) for tap in met.values()))
-    shape = (oc, met[0, 0].shape[1])
+    f, weight, image = x.fields, float32.flush(weight), float32.flush(image)
+    if x.rules.fast:
+        return inexact((), by_channels(weight, image, f))
+    odd = weight.shape[1] % 2
+    weight = np.pad(weight, ((0, 0), (0, odd), (0, 0), (0, 0)))
+    image = np.pad(image, ((0, 0), (0, odd), (0, 0), (0, 0)))
+    normal = float32.stays_normal((weight, image))
+    even = interleaved(None, None, _by_taps(weight, image, f, 0), normal)
+    return float32.add(even, interleaved(None, None, _by_taps(weight, image, f, 1), normal))
 
-    def factors(first: int) -> Iterator[tuple[Array, Array]]:
-        for ky in range(kh):
-            for kx in range(kw):
-                for channel in range(first, weight.shape[1], 2):
-                    yield weight[:, channel, ky, kx][:, None], met[ky, kx][channel][None]
 
-    even = interleaved(None, None, lambda: factors(0), shape, normal)
-    return float32.add(even, interleaved(None, None, lambda: factors(1), shape, normal))
+def _by_taps(weight: Array, image: Array, f: Fields, first: int) -> Products:
+    """The products of every second channel in the order kernel row, kernel column, channel."""
+    chosen = weight[:, first::2]
+    plain = by_channels(chosen, image[:, first::2], f)
+
+    def arranged(numbers: Array) -> Array:
+        taps = numbers.reshape(-1, chosen.shape[1], f.opd1_h * f.opd1_w)
+        return np.ascontiguousarray(taps.transpose(0, 2, 1)).reshape(taps.shape[0], -1)
+
+    return replace(plain, left=arranged(plain.left), taps=arranged(plain.taps)[0])
 
 
 def _with_bias_and_old(x: Operation, total: Array) -> Array:
@@ -73,12 +78,6 @@ def _with_bias_and_old(x: Operation, total: Array) -> Array:
     if bias is not None:
         total = float32.add(total, float32.flush(bias.numbers).reshape(1, -1, 1, 1))
     return total if old is None else float32.add(total, float32.flush(old.numbers))
-
-
-def _integer_sum(weight: Array, met: Taps) -> Array:
-    oc, _, kh, kw = weight.shape
-    columns = np.stack([met[ky, kx] for ky in range(kh) for kx in range(kw)], 1).reshape(-1, met[0, 0].shape[1])
-    return exact_product(weight.reshape(oc, -1), columns)
 
 
 def _integer_bias(x: Operation) -> Array | int:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from tdb_dap.engine.dtypes import F32, SI8, UI8, Array
 from tdb_dap.errors import NotSimulated
+from tdb_dap.targets import kernel
 from tdb_dap.targets.families.convolution import ZERO_REGISTER
+from tdb_dap.targets.families.fields import Fields
 from tdb_dap.targets.semantics import float32
-from tdb_dap.targets.semantics.dot import grouped, interleaved
+from tdb_dap.targets.semantics.dot import exact_product, exact_sums, fits_sums, grouped, inexact, interleaved
 from tdb_dap.targets.semantics.finish import rectified, requantized
-from tdb_dap.targets.semantics.integers import exact_product, saturate, signed
+from tdb_dap.targets.semantics.integers import saturate, signed
+from tdb_dap.targets.semantics.products import Products
 from tdb_dap.targets.semantics.registry import Operation, Value, semantics
-from tdb_dap.targets.semantics.windows import padded, taps
+from tdb_dap.targets.semantics.windows import offsets, padded, windows
 
-Taps = dict[tuple[int, int], Array]
+# Numbers held at once in columns of integers.
+_BLOCK = 1 << 23
 
 
 @semantics("conv", 0)
@@ -32,17 +34,14 @@ def convolve(x: Operation) -> Array:
     weight = _weights(x)
     n, oc, height, width = f.four("res0")
     old = x.get("old")
-    result = np.empty((n, oc, height * width), np.float32 if x["input"].dtype.is_float else np.int64)
-    for batch in range(n):
-        met = {(ky, kx): tap[0].reshape(tap.shape[1], -1) for ky, kx, tap in taps(image[batch : batch + 1], f)}
-        before = None if old is None else old.numbers[batch].reshape(oc, -1)
-        if not x["input"].dtype.is_float:
-            result[batch] = _integer_sum(x, weight, met, before)
-        elif x["input"].dtype is F32:
-            result[batch] = _float32_sum(x["bias"], weight, met, before)
-        else:
-            result[batch] = _grouped_sum(x, weight, met, before)
-    whole = result.reshape(n, oc, height, width)
+    before = None if old is None else old.numbers.transpose(1, 0, 2, 3).reshape(oc, -1)
+    if not x["input"].dtype.is_float:
+        total = _integer_sum(x, weight, image, before)
+    elif x["input"].dtype is F32:
+        total = _float32_sum(x, weight, image, before)
+    else:
+        total = _grouped_sum(x, weight, image, before)
+    whole = total.reshape(oc, n, height, width).transpose(1, 0, 2, 3)
     if x["input"].dtype.is_float:
         return x.dtype.encode(rectified(x, whole))
     if f.is_fused:
@@ -64,51 +63,84 @@ def _bias_column(bias: Value) -> Array:
     return float32.flush(bias.numbers.reshape(-1, 1))
 
 
-def _float32_sum(bias: Value, weight: Array, met: Taps, old: Array | None) -> Array:
-    oc, ic, kh, kw = weight.shape
-    weight = float32.flush(weight)
-    met = {place: float32.flush(tap) for place, tap in met.items()}
-    before = None if old is None else float32.flush(old)
-    start = _bias_column(bias)
-    terms: list[tuple[Array, ...]] = [(weight, tap) for tap in met.values()] + [(start,)]
-    normal = float32.stays_normal(*terms, *([(before,)] if before is not None else []))
+def by_channels(weight: Array, image: Array, f: Fields) -> Products:
+    """The products of a convolution in the order channel, kernel row, kernel column; columns are batches x results.
 
-    def factors() -> Iterator[tuple[Array, Array]]:
-        for channel in range(ic):
-            for ky in range(kh):
-                for kx in range(kw):
-                    yield weight[:, channel, ky, kx][:, None], met[ky, kx][channel][None]
-
-    return interleaved(start, before, factors, (oc, met[0, 0].shape[1]), normal)
-
-
-def _grouped_sum(x: Operation, weight: Array, met: Taps, old: Array | None) -> Array:
-    oc, ic, kh, kw = weight.shape
-    total = (
-        np.repeat(_bias_column(x["bias"]), met[0, 0].shape[1], 1)
-        if x["bias"].bits.size > 1
-        else np.full((oc, met[0, 0].shape[1]), _bias_column(x["bias"])[0, 0], np.float32)
+    ``weight``: (oc, ic, kh, kw), ``image``: padded, (n, ic, h, w).
+    """
+    in_channel, places = offsets(image, f)
+    batches, channels, height, width = image.shape
+    plane = height * width
+    taps = (np.arange(channels, dtype=np.int64) * plane)[:, None] + in_channel.reshape(-1)
+    return Products(
+        np.ascontiguousarray(weight.reshape(weight.shape[0], -1), np.float32),
+        np.ascontiguousarray(image, np.float32).reshape(-1),
+        taps.reshape(-1),
+        ((np.arange(batches, dtype=np.int64) * channels * plane)[:, None] + places).reshape(-1),
     )
+
+
+def _by_groups(weight: Array, image: Array, f: Fields, size: int) -> tuple[Products, int]:
+    """As ``by_channels`` in the order group of channels, tap, channel; with the products per group and tap.
+
+    If the last group is not full, products with zeros fill it up.
+    """
+    plain = by_channels(weight, image, f)
+    channels = weight.shape[1]
+    size = min(size, channels)
+    missing = -channels % size
+
+    def arranged(numbers: Array, fill: int) -> Array:
+        blank = ((0, 0), (0, missing), (0, 0))
+        full = np.pad(numbers.reshape(-1, channels, f.opd1_h * f.opd1_w), blank, constant_values=fill)
+        return full.reshape(full.shape[0], -1, size, full.shape[2]).transpose(0, 1, 3, 2).reshape(full.shape[0], -1)
+
+    left, taps = arranged(plain.left, 0), arranged(plain.taps, -1)
+    return Products(np.ascontiguousarray(left), plain.image, np.ascontiguousarray(taps[0]), plain.places), size
+
+
+def _float32_sum(x: Operation, weight: Array, image: Array, old: Array | None) -> Array:
+    weight, image, start = float32.flush(weight), float32.flush(image), _bias_column(x["bias"])
+    before = None if old is None else float32.flush(old)
+    terms = [(weight, image), (start,), *([(before,)] if before is not None else [])]
+    products = by_channels(weight, image, x.fields)
+    if x.rules.fast:
+        return inexact((start, before), products)
+    return interleaved(start, before, products, float32.stays_normal(*terms))
+
+
+def _grouped_sum(x: Operation, weight: Array, image: Array, old: Array | None) -> Array:
+    products, size = _by_groups(weight, image, x.fields, x.rules.channel_group)
+    if x.rules.fast:
+        return inexact((_bias_column(x["bias"]), old), products)
+    total = np.broadcast_to(_bias_column(x["bias"]), products.shape)
     if old is not None:
         total = float32.add(total, old)
-    group = x.rules.channel_group
-    for first in range(0, ic, group):
-        for ky in range(kh):
-            for kx in range(kw):
-                factors = weight[:, first : first + group, ky, kx].T
-                part = grouped(factors, met[ky, kx][first : first + group], x.rules.nan_wins)
-                total = float32.add(total, part)
-    return total
+    return grouped(total, products, size, x.rules.nan_wins)
 
 
-def _integer_sum(x: Operation, weight: Array, met: Taps, old: Array | None) -> Array:
-    oc, _, kh, kw = weight.shape
-    centred = weight.astype(np.int64) - _kernel_zero(x)
-    columns = np.stack([met[ky, kx] for ky in range(kh) for kx in range(kw)], 1).reshape(-1, met[0, 0].shape[1])
-    total = exact_product(centred.reshape(oc, -1), columns)
+def _integer_sum(x: Operation, weight: Array, image: Array, old: Array | None) -> Array:
+    centred = weight.astype(np.int32) - _kernel_zero(x).astype(np.int32)
+    total = integer_products(centred, image, x.fields)
     if x.fields.is_fused:
         total = total + x["bias"].numbers.astype(np.int64).reshape(-1, 1)
     return total if old is None else total + old.astype(np.int64)
+
+
+def integer_products(weight: Array, image: Array, f: Fields) -> Array:
+    """Exact sums of integer products, int64 (oc, batches x results)."""
+    if kernel.is_active() and fits_sums(weight, image):
+        return exact_sums(by_channels(weight, image, f))
+    met = windows(image, f)
+    n, channels, kh, kw, height, width = met.shape
+    step = max(1, _BLOCK // max(1, n * channels * kh * kw * width))
+    total = np.empty((weight.shape[0], n, height, width), np.int64)
+    flat = weight.reshape(weight.shape[0], -1)
+    for first in range(0, height, step):
+        part = met[..., first : first + step, :].transpose(1, 2, 3, 0, 4, 5)
+        found = exact_product(flat, part.reshape(flat.shape[1], -1))
+        total[:, :, first : first + step] = found.reshape(-1, n, part.shape[4], width)
+    return total.reshape(weight.shape[0], -1)
 
 
 def _kernel_zero(x: Operation) -> Array:

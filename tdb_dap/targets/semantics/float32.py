@@ -11,12 +11,13 @@ from __future__ import annotations
 import numpy as np
 
 from tdb_dap.engine.dtypes import F16, F32, Array, DType
+from tdb_dap.targets import kernel
 from tdb_dap.targets.semantics.rules import Reciprocal
 
 SMALLEST_NORMAL = np.float32(2.0**-126)
 _EXPONENT = np.uint32(0x7F800000)
-_FRACTION = np.uint32(0x007FFFFF)
 _SIGN = np.uint32(0x80000000)
+_LARGEST_SUBNORMAL = np.uint32(0x00FFFFFE)
 _QUIET = np.uint32(0x00400000)
 _INVALID = np.uint32(0xFFC00000)
 
@@ -24,8 +25,14 @@ _INVALID = np.uint32(0xFFC00000)
 def flush(numbers: Array) -> Array:
     """float32 with subnormals replaced by zero of their sign; the same array if there are none."""
     numbers = np.asarray(numbers, np.float32)
-    words = np.ascontiguousarray(numbers).view(np.uint32).reshape(numbers.shape)
-    subnormal = ((words & _EXPONENT) == 0) & ((words & _FRACTION) != 0)
+    whole = np.ascontiguousarray(numbers)
+    if kernel.is_active() and not kernel.has_subnormals(whole):
+        return numbers
+    words = whole.view(np.uint32).reshape(numbers.shape)
+    # Without the sign, less one: zeros wrap around, subnormals stay small.
+    sizes = words << np.uint32(1)
+    sizes -= np.uint32(1)
+    subnormal = sizes < _LARGEST_SUBNORMAL
     if not subnormal.any():
         return numbers
     return np.where(subnormal, words & _SIGN, words).astype(np.uint32).view(np.float32)
@@ -52,16 +59,22 @@ def _is_nan(words: Array) -> Array:
 
 def add(a: Array, b: Array) -> Array:
     """a + b in float32; operands are taken as flushed."""
+    if kernel.is_active():
+        return kernel.elementwise(kernel.ADD, a, b)
     return flush(settle_nan(a + b, a, b))
 
 
 def subtract(a: Array, b: Array) -> Array:
     """a - b in float32; operands are taken as flushed."""
+    if kernel.is_active():
+        return kernel.elementwise(kernel.SUBTRACT, a, b)
     return flush(settle_nan(a - b, a, b))
 
 
 def multiply(a: Array, b: Array) -> Array:
     """a * b in float32; operands are taken as flushed."""
+    if kernel.is_active():
+        return kernel.elementwise(kernel.MULTIPLY, a, b)
     product = np.asarray(a * b, np.float32)
     edge = np.abs(product) == SMALLEST_NORMAL
     if edge.any():
@@ -108,14 +121,23 @@ def stays_normal(*terms: tuple[Array, ...]) -> bool:
     ``terms``: factors of each kind of summand. Every summand is a multiple of 2^(sum of the smallest exponents - 23),
     and so is every rounded partial sum; if that quantum is at least 2^-126 nothing can fall below it.
     """
-    return all(sum(_smallest_exponent(factor) for factor in factors) - 23 >= -126 for factors in terms)
+    return all(sum(exponent_range(factor)[0] for factor in factors) - 23 >= -126 for factors in terms)
 
 
-def _smallest_exponent(numbers: Array) -> int:
-    """Exponent of the smallest non-zero magnitude; a large number for all-zero arrays."""
-    words = np.ascontiguousarray(numbers, np.float32).view(np.uint32) & np.uint32(0x7FFFFFFF)
-    words = words[words != 0]
-    return 1 << 20 if words.size == 0 else int(words.min() >> np.uint32(23)) - 127
+def exponent_range(numbers: Array) -> tuple[int, int]:
+    """Exponents of the smallest magnitude but zero and of the largest finite one; far apart if there are none.
+
+    Subnormals count as exponent -127.
+    """
+    sizes = np.ascontiguousarray(numbers, np.float32).view(np.uint32) & np.uint32(0x7FFFFFFF)
+    largest = int(sizes.max(initial=0))
+    if largest >= _EXPONENT:
+        largest = int(sizes[sizes < _EXPONENT].max(initial=0))
+    if largest == 0:
+        return 1 << 20, -(1 << 20)
+    # Zeros wrap around to the largest word.
+    smallest = int((sizes - np.uint32(1)).min()) + 1
+    return (smallest >> 23) - 127, (largest >> 23) - 127
 
 
 def reciprocal_sqrt(numbers: Array, steps: int, dtype: DType) -> Array:

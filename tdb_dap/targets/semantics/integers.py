@@ -38,11 +38,6 @@ def saturate(numbers: Array, dtype: DType) -> Array:
     return np.clip(numbers, dtype.minimum, dtype.maximum)
 
 
-def exact_product(left: Array, right: Array) -> Array:
-    """Matrix product of integers in int64; exact while sums stay below 2^53 (float64 does the work)."""
-    return (left.astype(np.float64) @ right.astype(np.float64)).astype(np.int64)
-
-
 def signed(value: int, bits: int) -> int:
     """The low ``bits`` of ``value`` in two's complement."""
     value &= (1 << bits) - 1

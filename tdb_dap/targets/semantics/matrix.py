@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from tdb_dap.engine.dtypes import F32, Array
@@ -12,9 +10,10 @@ from tdb_dap.targets.families import matrix as op
 from tdb_dap.targets.families.convolution import ZERO_REGISTER
 from tdb_dap.targets.families.fields import Fields
 from tdb_dap.targets.semantics import float32
-from tdb_dap.targets.semantics.dot import grouped, interleaved
-from tdb_dap.targets.semantics.finish import rectified, requantized
-from tdb_dap.targets.semantics.integers import exact_product, saturate, signed
+from tdb_dap.targets.semantics.dot import exact_product, grouped, inexact, interleaved
+from tdb_dap.targets.semantics.finish import rectified, requantized, scaled
+from tdb_dap.targets.semantics.integers import saturate, signed
+from tdb_dap.targets.semantics.products import of_matrices
 from tdb_dap.targets.semantics.registry import Operation, Value, semantics
 
 
@@ -35,7 +34,7 @@ def multiply(x: Operation) -> Array:
     old = x.get("old")
     if x["left"].dtype is F32:
         bias = x["bias"].numbers.reshape(1, -1)
-        total = _float32_product(left, right, bias, None if old is None else old.numbers)
+        total = _float32_product(left, right, bias, None if old is None else old.numbers, x)
         return x.dtype.encode(rectified(x, total))
     if x["left"].dtype.is_float:
         raise NotSimulated(f"mm.normal on {x['left'].dtype} is not defined")
@@ -52,24 +51,22 @@ def multiply(x: Operation) -> Array:
     return x.dtype.encode(saturate(total, f.tiu_dtype({1: 0, 2: 3}[x.dtype.itemsize], signed)))
 
 
-def _float32_product(left: Array, right: Array, bias: Array, old: Array | None) -> Array:
+def _float32_product(left: Array, right: Array, bias: Array, old: Array | None, x: Operation) -> Array:
     left, right, bias = float32.flush(left), float32.flush(right), float32.flush(bias)
     before = None if old is None else float32.flush(old)
-    terms: list[tuple[Array, ...]] = [(left, right), (bias,)]
-    normal = float32.stays_normal(*terms, *([(before,)] if before is not None else []))
-
-    def factors() -> Iterator[tuple[Array, Array]]:
-        for k in range(left.shape[1]):
-            yield left[:, k][:, None], right[k][None]
-
-    return interleaved(bias, before, factors, (left.shape[0], right.shape[1]), normal)
+    terms = [(left, right), (bias,), *([(before,)] if before is not None else [])]
+    products = of_matrices(left, right)
+    if x.rules.fast:
+        return inexact((bias, before), products)
+    return interleaved(bias, before, products, float32.stays_normal(*terms))
 
 
 @semantics("mm2", op.NN, op.NT, op.TT)
 def multiply_on_lanes(x: Operation) -> Array:
     """nn: left x right; nt: left x right^T; tt: right x left.
 
-    f32: two interleaved accumulators; f16, bf16: exact sums per group of channels, added in float32. 8 bit: the zero
+    f32: two interleaved accumulators; f16, bf16, 8-bit floats: exact sums per group of channels, added in float32 to
+    the bias; 8-bit floats are scaled in the end, see ``scaled``. 8-bit integers: the zero
     point is subtracted from the right operand; results of 32 bits wrap, others saturate.
     """
     f = x.fields
@@ -86,8 +83,10 @@ def multiply_on_lanes(x: Operation) -> Array:
             a, b = b, a
         before = None if old is None else old.numbers
         bias = _bias(x).astype(np.float32)
-        is_single = left.dtype is F32
-        total = _float32_product(a, b, bias, before) if is_single else _grouped_product(a, b, bias, before, x)
+        product = _float32_product if left.dtype is F32 else _grouped_product
+        total = product(a, b, bias, before, x)
+        if left.dtype.itemsize == 1:
+            return scaled(x, total)
         return x.dtype.encode(rectified(x, total))
     zero = _zero_points(x)
     a, b = a.astype(np.int64), b.astype(np.int64)
@@ -134,11 +133,11 @@ def _per_column(x: Operation, zero: Value) -> Array:
 
 
 def _grouped_product(left: Array, right: Array, bias: Array, old: Array | None, x: Operation) -> Array:
-    group = x.rules.channel_group
+    if x.rules.fast:
+        return inexact((bias, old), of_matrices(left, right))
     total = np.zeros((left.shape[0], right.shape[1]), np.float32) + float32.flush(bias)
     if old is not None:
         total = float32.add(total, old)
-    for first in range(0, left.shape[1], group):
-        part = grouped(left[:, first : first + group].T, right[first : first + group], x.rules.nan_wins)
-        total = float32.add(total, part)
-    return total
+    # A group of 8-bit floats has as many bytes as one of 16-bit floats.
+    size = 2 * x.rules.channel_group // x["left"].dtype.itemsize
+    return grouped(total, of_matrices(left, right), size, x.rules.nan_wins)

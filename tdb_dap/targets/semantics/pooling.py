@@ -6,13 +6,14 @@ import numpy as np
 
 from tdb_dap.engine.dtypes import BF16, F32, SI8, SI16, SI32, UI8, UI16, UI32, Array, DType
 from tdb_dap.errors import NotSimulated
+from tdb_dap.targets import kernel
 from tdb_dap.targets.families import pooling as op
 from tdb_dap.targets.semantics import float32
 from tdb_dap.targets.semantics.finish import rectified, requantized
 from tdb_dap.targets.semantics.integers import HALF_UP, saturate, shift
 from tdb_dap.targets.semantics.registry import Operation, Value, semantics
 from tdb_dap.targets.semantics.rules import Extremum
-from tdb_dap.targets.semantics.windows import padded, taps
+from tdb_dap.targets.semantics.windows import offsets, padded, taps
 
 _HIGHEST = {
     "f32": np.float32(3.4028234663852886e38),
@@ -98,15 +99,36 @@ def weighted(x: Operation) -> Array:
 
 
 def _float_sum(x: Operation) -> Array:
-    dtype = x["input"].dtype
     if x.fields.sub == op.DEPTHWISE_RELU and not x.fields.is_fused:
         raise NotSimulated("the rectified depthwise convolution of floats is not known on this chip")
-    accumulators: list[Array | None] = [None, None]
-    position = 0
+    bias = None
     if x.fields.sub != op.AVERAGE:
         bias = float32.operand(x["bias"].numbers, x["bias"].dtype)
         if x.rules.negative_zero_start and x["bias"].is_constant and not bias.any():
             bias = np.full_like(bias, -0.0)
+    total = _in_kernel(x, bias) if kernel.is_active() else _in_numpy(x, bias)
+    if x.fields.sub == op.DEPTHWISE_RELU:
+        total = np.where(total > 0, total, np.float32(0))
+    return total
+
+
+def _in_kernel(x: Operation, bias: Array | None) -> Array:
+    dtype = x["input"].dtype
+    image = float32.operand(dtype.widen(padded(x["input"].bits, x.fields, x.get("pad_value"))), dtype)
+    n, c, height, width = image.shape
+    weights = np.stack([np.broadcast_to(w.reshape(-1), c) for w in _kernel(x)], 1)
+    weights = np.tile(float32.operand(weights, dtype), (n, 1))
+    starts = None if bias is None else np.tile(np.broadcast_to(bias.reshape(-1), c), n)
+    in_plane, places = offsets(image, x.fields)
+    image = np.ascontiguousarray(image).reshape(n * c, height * width)
+    return kernel.weighted(image, weights, starts, (in_plane.reshape(-1), places), dtype.name).reshape(x.shape)
+
+
+def _in_numpy(x: Operation, bias: Array | None) -> Array:
+    dtype = x["input"].dtype
+    accumulators: list[Array | None] = [None, None]
+    position = 0
+    if bias is not None:
         accumulators[0] = np.broadcast_to(bias, x.shape).astype(np.float32)
         position = 1
     for tap, weight in zip(_met(x), _kernel(x), strict=True):
@@ -116,10 +138,7 @@ def _float_sum(x: Operation) -> Array:
         position += 1
     first, second = accumulators
     assert first is not None
-    total = first if second is None else float32.add(first, second)
-    if x.fields.sub == op.DEPTHWISE_RELU:
-        total = np.where(total > 0, total, np.float32(0))
-    return total
+    return first if second is None else float32.add(first, second)
 
 
 def _range(itemsize: int, signed: bool) -> DType:

@@ -42,6 +42,8 @@ class Rules:
     ``normalize_zero``: the exponent of float32 and bf16 subnormals is 0; ``flushes_absolute``: absolute values of
     float32 and bf16 are flushed; ``casts_halves``: bf16 becomes f16 and back, through float32;
     ``keeps_nan``: a NaN is not rectified to zero; ``symmetric_floats``: ``sym_range`` makes infinities finite.
+
+    ``fast`` is no chip's: sums of products of floats are left to BLAS, which adds in an order of its own. Not exact.
     """
 
     channel_group: int
@@ -56,3 +58,4 @@ class Rules:
     casts_halves: bool = False
     keeps_nan: bool = False
     symmetric_floats: bool = False
+    fast: bool = False

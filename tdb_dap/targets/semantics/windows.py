@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from tdb_dap.engine.dtypes import Array
 from tdb_dap.errors import NotSimulated
@@ -47,18 +48,47 @@ def padded(bits: Array, f: Fields, pad_value: Value | None) -> Array:
     return whole
 
 
-def taps(image: Array, f: Fields) -> Iterator[tuple[int, int, Array]]:
-    """(ky, kx, the elements that this tap meets): views (n, c, out_h, out_w), rows of the kernel outermost."""
+def _check(image: Array, f: Fields) -> None:
     _, _, height, width = f.four("res0")
-    step_y, step_x = f.res_op_y_str, f.res_op_x_str
-    dilation_y, dilation_x = f.opd1_y_ins0 + 1, f.opd1_x_ins0 + 1
-    last_y = (f.opd1_h - 1) * dilation_y + (height - 1) * step_y
-    last_x = (f.opd1_w - 1) * dilation_x + (width - 1) * step_x
+    last_y = (f.opd1_h - 1) * (f.opd1_y_ins0 + 1) + (height - 1) * f.res_op_y_str
+    last_x = (f.opd1_w - 1) * (f.opd1_x_ins0 + 1) + (width - 1) * f.res_op_x_str
     if last_y >= image.shape[2] or last_x >= image.shape[3]:
         raise NotSimulated(
             f"the window reaches row {last_y}, column {last_x} of a padded input of "
             f"{image.shape[2]} x {image.shape[3]}: undefined on the chip"
         )
+
+
+def offsets(image: Array, f: Fields) -> tuple[Array, Array]:
+    """Where windows meet a padded image (n, c, h, w), in elements, int64: of the taps, and of the results.
+
+    The tap at kernel row y, column x meets element tap[y, x] + place[result] of a channel; results run by rows.
+    """
+    _check(image, f)
+    row = image.shape[3]
+    _, _, height, width = f.four("res0")
+    rows = np.arange(f.opd1_h, dtype=np.int64)[:, None] * ((f.opd1_y_ins0 + 1) * row)
+    taps = rows + np.arange(f.opd1_w, dtype=np.int64) * (f.opd1_x_ins0 + 1)
+    lines = np.arange(height, dtype=np.int64)[:, None] * (f.res_op_y_str * row)
+    return taps, (lines + np.arange(width, dtype=np.int64) * f.res_op_x_str).reshape(-1)
+
+
+def windows(image: Array, f: Fields) -> Array:
+    """All elements that all taps meet: a view (n, c, kernel rows, kernel columns, result rows, result columns)."""
+    _check(image, f)
+    _, _, height, width = f.four("res0")
+    batch, channel, row, column = image.strides
+    steps = (f.opd1_y_ins0 + 1) * row, (f.opd1_x_ins0 + 1) * column, f.res_op_y_str * row, f.res_op_x_str * column
+    shape = (*image.shape[:2], f.opd1_h, f.opd1_w, height, width)
+    return as_strided(image, shape, (batch, channel, *steps), writeable=False)
+
+
+def taps(image: Array, f: Fields) -> Iterator[tuple[int, int, Array]]:
+    """(ky, kx, the elements that this tap meets): views (n, c, out_h, out_w), rows of the kernel outermost."""
+    _, _, height, width = f.four("res0")
+    _check(image, f)
+    step_y, step_x = f.res_op_y_str, f.res_op_x_str
+    dilation_y, dilation_x = f.opd1_y_ins0 + 1, f.opd1_x_ins0 + 1
     for ky in range(f.opd1_h):
         for kx in range(f.opd1_w):
             top, left = ky * dilation_y, kx * dilation_x

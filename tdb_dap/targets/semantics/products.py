@@ -1,0 +1,63 @@
+"""A matrix of sums of products, described so that a convolution and a matrix product look alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tdb_dap.engine.dtypes import Array
+
+Float32 = NDArray[np.float32]
+Offsets = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Products:
+    """sum over k of left[m, k] * right[k, n], where right[k, n] = image[taps[k] + places[n]].
+
+    ``left``: float32 (m, k) without gaps; ``image``: float32, flat; ``taps``, ``places``: int64; a negative tap stands
+    for zeros. ``swapped``: the right factor is the first operand of each product, which only shows in NaNs.
+    """
+
+    left: Float32
+    image: Float32
+    taps: Offsets
+    places: Offsets
+    swapped: bool = False
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of the result."""
+        return self.left.shape[0], self.places.size
+
+    def right(self, rows: slice, columns: slice) -> Float32:
+        """Part of the right factors, float32 (k, n)."""
+        taps = self.taps[rows, None]
+        found = self.image[np.maximum(taps, 0) + self.places[None, columns]]
+        found[(taps < 0)[:, 0]] = 0
+        return found
+
+    def transposed(self) -> Products:
+        """The same sums with rows and columns exchanged."""
+        rows, count = self.left.shape
+        right = self.right(slice(None), slice(None))
+        return Products(
+            np.ascontiguousarray(right.T),
+            self.left.reshape(-1),
+            np.arange(count, dtype=np.int64),
+            np.arange(rows, dtype=np.int64) * count,
+            not self.swapped,
+        )
+
+
+def of_matrices(left: Array, right: Array) -> Products:
+    """left (m, k) x right (k, n)."""
+    count, columns = right.shape
+    return Products(
+        np.ascontiguousarray(left, np.float32),
+        np.ascontiguousarray(right, np.float32).reshape(-1),
+        np.arange(count, dtype=np.int64) * columns,
+        np.arange(columns, dtype=np.int64),
+    )

@@ -1,0 +1,253 @@
+"""Sums of products: the kernel, at every width of vectors and in threads, against NumPy and against the definition."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from tdb_dap.engine.dtypes import BF16, F16, F32, DType
+from tdb_dap.targets import kernel
+from tdb_dap.targets.bm1684x import BM1684X
+from tdb_dap.targets.families import pooling as pooling_family
+from tdb_dap.targets.families.fields import Fields
+from tdb_dap.targets.semantics import dot, float32, pooling
+from tdb_dap.targets.semantics.products import Products, of_matrices
+from tdb_dap.targets.semantics.registry import Operation, Value
+
+needs_kernel = pytest.mark.skipif(not kernel.is_built, reason="the C kernel is not built")
+
+SHAPES = [(1, 1, 1), (1, 5, 40), (3, 33, 17), (9, 64, 16), (20, 31, 3), (8, 70, 65)]
+"""Rows, products, columns: full and partly filled vectors and groups, few columns that are exchanged with rows."""
+
+KINDS = ["plain", "tiny", "huge", "special"]
+
+
+@pytest.fixture(params=kernel.widths())
+def lanes(request: pytest.FixtureRequest) -> Iterator[int]:
+    kernel.choose_width(request.param)
+    yield request.param
+    kernel.choose_width(kernel.widths()[-1])
+
+
+def numbers(shape: tuple[int, ...], dtype: DType, kind: str, seed: int) -> np.ndarray:
+    """Widened numbers of a format. tiny, huge: at the edges of its range; special: any bits, many of them NaN."""
+    random = np.random.default_rng(seed)
+    if kind == "special":
+        top = 1 << (8 * dtype.itemsize)
+        bits = random.integers(0, top, shape, np.uint64).astype(dtype.bits_dtype)
+        signalling, infinity, one = {"f32": (0xFF800001, 0x7F800000, 1), "f16": (0xFC01, 0x7C00, 1)}.get(
+            dtype.name, (0xFF81, 0x7F80, 1)
+        )
+        rare = random.random(shape)
+        for low, word in ((0.0, signalling), (0.01, infinity), (0.03, infinity | top >> 1), (0.05, one), (0.06, 0)):
+            bits[(rare >= low) & (rare < low + 0.01)] = word
+        # Every second row holds finite numbers, so that not all sums are NaN.
+        tame = dtype.encode(random.standard_normal(shape).astype(np.float32))
+        bits[::2] = np.where(rare[::2] < 0.01, bits[::2], tame[::2])
+        return dtype.widen(bits)
+    spread = {"plain": 1.0, "tiny": 2.0**-63, "huge": 2.0**62}[kind]
+    drawn = random.standard_normal(shape) * spread * 2.0 ** random.integers(-3, 4, shape)
+    drawn[random.random(shape) < 0.1] = 0
+    with np.errstate(over="ignore"):
+        return dtype.widen(dtype.encode(drawn.astype(np.float32)))
+
+
+def scattered(products: Products, seed: int) -> Products:
+    """The same image read through other, overlapping places, as a convolution does, some taps blank."""
+    random = np.random.default_rng(seed)
+    half = max(1, products.image.size // 2)
+    taps = random.integers(0, half, products.taps.size)
+    taps[random.random(taps.size) < 0.1] = -1
+    return replace(products, taps=taps, places=np.sort(random.integers(0, half, products.places.size)))
+
+
+def same(a: np.ndarray, b: np.ndarray) -> None:
+    """The same bits, NaNs included."""
+    np.testing.assert_array_equal(np.ascontiguousarray(a).view(np.uint32), np.ascontiguousarray(b).view(np.uint32))
+
+
+@needs_kernel
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_interleaved_chains_are_numpys(lanes: int, shape: tuple[int, int, int], kind: str) -> None:
+    rows, count, columns = shape
+    left, right = numbers((rows, count), F32, kind, 1), numbers((count, columns), F32, kind, 2)
+    left, right = float32.flush(left), float32.flush(right)
+    start, old = numbers((rows, 1), F32, "plain", 3), numbers((rows, columns), F32, kind, 4)
+    for products in (of_matrices(left, right), scattered(of_matrices(left, right), 5)):
+        for firsts in ((None, None), (start, None), (start, float32.flush(old))):
+            normal = kind == "plain"
+            with kernel.switched(True), np.errstate(all="ignore"):
+                fast = dot.interleaved(*firsts, products, normal)
+            with kernel.switched(False), np.errstate(all="ignore"):
+                slow = dot.interleaved(*firsts, products, normal)
+            same(fast, slow)
+
+
+@needs_kernel
+def test_a_nan_that_arises_in_a_fast_chain_is_the_careful_one(lanes: int) -> None:
+    left = np.ones((3, 6), np.float32)
+    left[1, 2] = np.inf
+    right = np.ones((6, 40), np.float32)
+    right[2, ::3] = 0
+    right[4, ::5] = np.array([0xFFC12345], np.uint32).view(np.float32)[0]
+    results = []
+    for on in (True, False):
+        with kernel.switched(on), np.errstate(all="ignore"):
+            results.append(dot.interleaved(None, None, of_matrices(left, right), True))
+    same(*results)
+    words = results[0].view(np.uint32)[1]
+    assert words[15] == 0xFFC00000, "infinity * 0 comes before the NaN"
+    assert words[5] == 0xFFC12345
+
+
+@needs_kernel
+@pytest.mark.parametrize("nan_wins", [False, True])
+@pytest.mark.parametrize("dtype", [F16, BF16], ids=str)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_grouped_sums_are_numpys(
+    lanes: int, shape: tuple[int, int, int], kind: str, dtype: DType, nan_wins: bool
+) -> None:
+    rows, count, columns = shape
+    left, right = numbers((rows, count), dtype, kind, 11), numbers((count, columns), dtype, kind, 12)
+    totals = float32.flush(numbers((rows, columns), F32, kind, 13))
+    for products in (of_matrices(left, right), scattered(of_matrices(left, right), 15)):
+        for size in (16, 32, 64):
+            with kernel.switched(True), np.errstate(all="ignore"):
+                fast = dot.grouped(totals, products, size, nan_wins)
+            with kernel.switched(False), np.errstate(all="ignore"):
+                slow = dot.grouped(totals, products, size, nan_wins)
+            same(fast, slow)
+
+
+@pytest.mark.parametrize("exponent", [-130, -110, -80, -62, 0, 60, 100])
+def test_a_group_is_what_its_definition_says(sums: str, exponent: int) -> None:
+    """Exact products, cut off toward zero below the largest one's 24th bit, summed exactly and rounded once."""
+    random = np.random.default_rng(exponent & 0xFF)
+    half = exponent // 2
+    left = BF16.widen(BF16.encode((random.standard_normal((4, 32)) * 2.0**half).astype(np.float32)))
+    right = BF16.widen(BF16.encode((random.standard_normal((32, 20)) * 2.0 ** (exponent - half)).astype(np.float32)))
+    right[random.random(right.shape) < 0.2] *= np.float32(2.0**-12)
+    got = dot.grouped(np.zeros((4, 20), np.float32), of_matrices(left, right), 32)
+    for row in range(4):
+        for column in range(20):
+            assert Fraction(float(got[row, column])) == defined(left[row], right[:, column])
+
+
+@needs_kernel
+@pytest.mark.parametrize("name", ["add", "subtract", "multiply"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_operations_on_elements_are_numpys(lanes: int, kind: str, name: str) -> None:
+    a = float32.flush(numbers((5, 7, 61), F32, kind, 31))
+    edge = numbers((5, 7, 61), F32, "plain", 32)
+    with np.errstate(all="ignore"):  # products around the smallest normal number
+        edge[0] = np.float32(2.0**-126) / np.where(a[0] == 0, np.float32(1), a[0])
+    for b in (float32.flush(numbers((5, 7, 61), F32, kind, 33)), float32.flush(edge), float32.flush(edge[:, :1, :1])):
+        with kernel.switched(True), np.errstate(all="ignore"):
+            fast = getattr(float32, name)(a, b)
+        with kernel.switched(False), np.errstate(all="ignore"):
+            slow = getattr(float32, name)(a, b)
+        same(fast, slow)
+
+
+@needs_kernel
+@pytest.mark.parametrize("start", ["none", "zero", "number"])
+@pytest.mark.parametrize("dtype", [F32, F16, BF16], ids=str)
+@pytest.mark.parametrize("kind", KINDS)
+def test_depthwise_sums_are_numpys(kind: str, dtype: DType, start: str) -> None:
+    """Through the semantic function: bias or none, a kernel of odd and of even size, a stride."""
+    for rows, columns in ((1, 1), (2, 2), (3, 3)):
+        values = {
+            "input": Value(dtype.encode(numbers((2, 5, 8, 9), dtype, kind, 21)), dtype),
+            "kernel": Value(dtype.encode(numbers((1, 5, rows, columns), dtype, kind, 22)), dtype),
+            "bias": Value(np.zeros((1, 1, 1, 1), np.uint32), F32, is_constant=True)
+            if start == "zero"
+            else Value(numbers((1, 5, 1, 1), F32, kind, 23).view(np.uint32), F32),
+        }
+        height, width = (8 - rows) // 2 + 1, 9 - columns + 1
+        fields = {"opd1_h": rows, "opd1_w": columns, "res_op_y_str": 2, "res_op_x_str": 1, "opd1_y_ins0": 0}
+        fields |= {"opd1_x_ins0": 0, "res0_n": 2, "res0_c": 5, "res0_h": height, "res0_w": width}
+        sub = pooling_family.AVERAGE if start == "none" else pooling_family.DEPTHWISE
+        shape = (2, 5, height, width)
+        for negative in (False, True):
+            rules = replace(BM1684X.rules, negative_zero_start=negative)
+            operation = Operation(values, {"result": F32}, {"result": shape}, fields_of(fields, sub), rules)
+            results = []
+            for on in (True, False):
+                with kernel.switched(on), np.errstate(all="ignore"):
+                    results.append(pooling.weighted(operation))
+            np.testing.assert_array_equal(*results)
+
+
+def fields_of(values: dict[str, int], sub: int) -> Fields:
+    return Fields(values, sub, BM1684X.geometry, 0, {})
+
+
+def defined(left: np.ndarray, right: np.ndarray) -> Fraction:
+    """The sum of one group in rational arithmetic."""
+    exact = [Fraction(float(a)) * Fraction(float(b)) for a, b in zip(left, right, strict=True)]
+    kept = [p for p in exact if abs(p) >= Fraction(2) ** -126]
+    if not kept:
+        return Fraction(0)
+    exponent = next(e for e in range(127, -127, -1) if max(map(abs, kept)) >= Fraction(2) ** e)
+    unit = Fraction(2) ** (exponent - 24)
+    total = sum(math.trunc(p / unit) for p in kept) * unit
+    nearest = Fraction(float(np.float32(float(total))))  # a float64 holds the sum of 32 numbers of 25 bits
+    return nearest if abs(nearest) >= Fraction(2) ** -126 else Fraction(0)
+
+
+def test_chains_are_what_their_definition_says(sums: str) -> None:
+    """Bias first, then products by turns into two accumulators, every step rounded, both added at the end."""
+    random = np.random.default_rng(3)
+    left = random.standard_normal((9, 25)).astype(np.float32)
+    right = random.standard_normal((25, 37)).astype(np.float32)
+    start = random.standard_normal((9, 1)).astype(np.float32)
+    got = dot.interleaved(start, None, of_matrices(left, right), True)
+    for row in range(9):
+        for column in range(37):
+            accumulators = [start[row, 0], np.float32(0)]
+            for k in range(25):
+                accumulators[(k + 1) % 2] += left[row, k] * right[k, column]
+            assert got[row, column] == accumulators[0] + accumulators[1]
+
+
+@pytest.mark.parametrize("limit", [2, 128, 255, 32768, 1 << 20])
+def test_products_of_integers_are_exact(sums: str, limit: int) -> None:
+    """Sums far beyond what float32 holds, of numbers of up to 21 bits."""
+    random = np.random.default_rng(limit)
+    left = random.integers(-limit, limit, (7, 2300))
+    right = random.integers(-limit, limit + 1, (2300, 19))
+    left[0], right[:, 0] = limit - 1, limit
+    np.testing.assert_array_equal(dot.exact_product(left, right), left @ right)
+
+
+@needs_kernel
+def test_how_work_is_split_among_threads_does_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(8)
+    left = random.standard_normal((70, 300)).astype(np.float32)
+    right = random.standard_normal((300, 333)).astype(np.float32)
+    products = of_matrices(left, right)
+    with kernel.switched(True):
+        together = [dot.interleaved(None, None, products, True), dot.grouped(np.zeros((70, 333)), products, 32)]
+        monkeypatch.setattr(kernel, "_threads", lambda: 5)
+        monkeypatch.setattr(kernel, "_pool", None)
+        apart = [dot.interleaved(None, None, products, True), dot.grouped(np.zeros((70, 333)), products, 32)]
+    for a, b in zip(together, apart, strict=True):
+        same(a, b)
+
+
+def test_the_kernel_says_whether_it_works() -> None:
+    with kernel.switched(False):
+        assert kernel.describe().startswith("NumPy")
+    if kernel.is_built:
+        with kernel.switched(True):
+            assert kernel.describe().startswith("C kernel")
+    else:
+        with pytest.raises(RuntimeError, match="compiler"), kernel.switched(True):
+            pass
