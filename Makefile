@@ -61,6 +61,7 @@ clients: $(VENV)/.dev extension
 benchmark: $(VENV)/.dev
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/decode.py
+	$(BIN)/python benchmarks/time_travel.py
 	$(BIN)/python benchmarks/simulate.py --short
 
 # Our semantics against the vendor's simulator on random commands; rewrites the tables of docs/fidelity.md. Long.

@@ -20,6 +20,7 @@ EVERYTHING: dict[str, Any] = {
     "supportsMemoryReferences": True,
     "supportsProgressReporting": True,
     "supportsInvalidatedEvent": True,
+    "supportsMemoryEvent": True,
 }
 """What a full-grown client announces."""
 

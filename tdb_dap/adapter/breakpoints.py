@@ -104,9 +104,9 @@ class BreakpointTable:
         return next((p.id for group in self._groups.values() for p in group if p.breakpoint is breakpoint), None)
 
     def kind_of(self, breakpoint: engine.Breakpoint) -> str:
-        """``function`` or ``instruction`` for the stop reason; empty for a line."""
+        """``function``, ``instruction`` or ``data`` for the stop reason; empty for a line."""
         for group, placed in self._groups.items():
-            if group in ("function", "instruction") and any(p.breakpoint is breakpoint for p in placed):
+            if group in ("function", "instruction", "data") and any(p.breakpoint is breakpoint for p in placed):
                 return group
         return ""
 
@@ -232,7 +232,7 @@ def breakpoint_locations(session: Session, arguments: BreakpointLocationsArgumen
 
 @provides("breakpointModes")
 def breakpoint_modes() -> list[dict[str, object]]:
-    """Stop in front of the place, or behind it."""
+    """Stop in front of the place, or behind it; for data, at writes that change nothing or not."""
     everywhere = ["source", "instruction"]
     return [
         BreakpointMode(
@@ -240,5 +240,8 @@ def breakpoint_modes() -> list[dict[str, object]]:
         ).model_dump(),
         BreakpointMode(
             mode="after", label="After", description="Stop when its results are there", appliesTo=everywhere
+        ).model_dump(),
+        BreakpointMode(
+            mode="change", label="Change", description="Writes that change a byte", appliesTo=["data"]
         ).model_dump(),
     ]

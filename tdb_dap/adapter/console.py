@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from tdb_dap.adapter.contents import names_at
 from tdb_dap.engine.stepping import Unit
 from tdb_dap.engine.values import SMALL, array_text
-from tdb_dap.engine.views import View
 from tdb_dap.errors import BadExpression
 
 if TYPE_CHECKING:
@@ -94,7 +93,10 @@ def _help(session: Session, rest: str, frame: Frame | None) -> str:
     return "\n".join(lines)
 
 
-def _resume(session: Session, go: Callable[[Debugger], Stop], by_instruction: bool = False, stay: bool = True) -> str:
+def resume_quietly(
+    session: Session, go: Callable[[Debugger], Stop], by_instruction: bool = False, stay: bool = True
+) -> str:
+    """Run when the answer to the console line is out; the answer is empty."""
     session.after(lambda: session.event("continued", {"threadId": 1, "allThreadsContinued": True}))
     session.resume(go, by_instruction=by_instruction, stay=stay)
     return ""
@@ -110,7 +112,7 @@ def _count(rest: str) -> int:
 
 @verb("s", "start", help="back to the first command")
 def _start(session: Session, rest: str, frame: Frame | None) -> str:
-    return _resume(session, lambda d: d.restart())
+    return resume_quietly(session, lambda d: d.restart())
 
 
 @verb("r", "run", help="from the first command to the next stop or the end")
@@ -119,17 +121,17 @@ def _run(session: Session, rest: str, frame: Frame | None) -> str:
         debugger.restart()
         return debugger.run()
 
-    return _resume(session, again, stay=session.configuration.stopOnExit)
+    return resume_quietly(session, again, stay=session.configuration.stopOnExit)
 
 
 @verb("c", "continue", help="run to the next stop or the end")
 def _continue(session: Session, rest: str, frame: Frame | None) -> str:
-    return _resume(session, lambda d: d.run(), stay=session.configuration.stopOnExit)
+    return resume_quietly(session, lambda d: d.run(), stay=session.configuration.stopOnExit)
 
 
 @verb("rc", "reverse-continue", help="back to the previous stop or the start")
 def _reverse(session: Session, rest: str, frame: Frame | None) -> str:
-    return _resume(session, lambda d: d.reverse())
+    return resume_quietly(session, lambda d: d.reverse())
 
 
 @verb("n", "next", usage="[K|slice|group]", help="K ops on, or to the end of the slice or group")
@@ -141,7 +143,7 @@ def _step_ops(session: Session, rest: str, direction: int) -> str:
     units: dict[str, Unit] = {"slice": "slice", "group": "group"}
     unit: Unit = units.get(rest, "op")
     count = direction * (1 if rest in units else _count(rest))
-    return _resume(session, lambda d: d.step(count, unit))
+    return resume_quietly(session, lambda d: d.step(count, unit))
 
 
 @verb("rn", "reverse-next", usage="[K|slice|group]", help="the same, back")
@@ -152,35 +154,36 @@ def _previous(session: Session, rest: str, frame: Frame | None) -> str:
 @verb("si", "stepi", usage="[K]", help="K commands on")
 def _step(session: Session, rest: str, frame: Frame | None) -> str:
     count = _count(rest)
-    return _resume(session, lambda d: d.step(count), by_instruction=True)
+    return resume_quietly(session, lambda d: d.step(count), by_instruction=True)
 
 
 @verb("sb", "reverse-stepi", usage="[K]", help="K commands back")
 def _back(session: Session, rest: str, frame: Frame | None) -> str:
     count = _count(rest)
-    return _resume(session, lambda d: d.step(-count), by_instruction=True)
+    return resume_quietly(session, lambda d: d.step(-count), by_instruction=True)
 
 
 @verb("goto", usage="ORDINAL", help="to the moment when so many commands have been executed")
 def _goto(session: Session, rest: str, frame: Frame | None) -> str:
     if not rest.isdigit():
         raise BadExpression("goto takes an ordinal, the number of commands executed")
-    return _resume(session, lambda d: d.travel(int(rest)))
+    return resume_quietly(session, lambda d: d.travel(int(rest)))
 
 
 @verb("b", "break", usage="[PLACE]", help="stop at conv.normal, tpu.Load, B23, R4.64, %173, mlir:31 ...; or list all")
 def _break(session: Session, rest: str, frame: Frame | None) -> str:
     if not rest:
         return _breakpoints(session)
-    return _added(session, rest, temporary=False)
+    return add_breakpoint(session, rest, temporary=False)
 
 
 @verb("tb", usage="PLACE", help="as b, for one stop only")
 def _temporary(session: Session, rest: str, frame: Frame | None) -> str:
-    return _added(session, rest, temporary=True)
+    return add_breakpoint(session, rest, temporary=True)
 
 
-def _added(session: Session, text: str, temporary: bool) -> str:
+def add_breakpoint(session: Session, text: str, temporary: bool) -> str:
+    """Set a breakpoint and say where it came to lie."""
     added = session.debugger.breakpoints.add(text, temporary=temporary)
     places = len(added.stops)
     return added.message or f"breakpoint {added.id}: {text} ({places} place{'s' if places != 1 else ''})"
@@ -190,7 +193,8 @@ def _breakpoints(session: Session) -> str:
     lines: list[str] = []
     for b in session.debugger.breakpoints:
         condition = f"  if {b.condition}" if b.condition else ""
-        lines.append(f"{b.id:3}  {'on ' if b.enabled else 'off'}  {b.text}  hits {b.hits}{condition}")
+        hits = b.hits_until(session.debugger.ordinal)
+        lines.append(f"{b.id:3}  {'on ' if b.enabled else 'off'}  {b.text}  hits {hits}{condition}")
     return "\n".join(lines) or "no breakpoints"
 
 
@@ -221,12 +225,12 @@ def _disable(session: Session, rest: str, frame: Frame | None) -> str:
     return _breakpoints(session)
 
 
-@verb("info", usage="asm [K] | mlir | loc | reg | mem | b", help="where we are, from every side")
+@verb("info", usage="asm [K] | mlir | loc | reg | mem | b | edits", help="where we are, from every side")
 def _info(session: Session, rest: str, frame: Frame | None) -> str:
     topic, _, more = (rest or "asm").partition(" ")
-    if topic not in _TOPICS:
-        raise BadExpression(f"info knows {', '.join(_TOPICS)}")
-    return _TOPICS[topic](session, more.strip(), frame)
+    if topic not in TOPICS:
+        raise BadExpression(f"info knows {', '.join(TOPICS)}")
+    return TOPICS[topic](session, more.strip(), frame)
 
 
 def _info_asm(session: Session, rest: str, frame: Frame | None) -> str:
@@ -263,7 +267,7 @@ def _info_mem(session: Session, rest: str, frame: Frame | None) -> str:
     return "\n".join(f"{node.name}: {node.value}" for node in memory_nodes(session))
 
 
-_TOPICS: dict[str, Act] = {
+TOPICS: dict[str, Act] = {
     "asm": _info_asm,
     "mlir": _info_mlir,
     "loc": _info_loc,
@@ -271,6 +275,7 @@ _TOPICS: dict[str, Act] = {
     "mem": _info_mem,
     "b": lambda session, rest, frame: _breakpoints(session),
 }
+"""What ``info`` knows."""
 
 
 @verb("p", "print", usage="EXPRESSION", help="value of an expression, with its numbers if it is small")
@@ -292,33 +297,6 @@ def _bytes(session: Session, rest: str, frame: Frame | None) -> str:
     data = session.debugger.memory.read_bytes(space, start, size, command.core if command else 0)
     rows = range(0, len(data), 16)
     return "\n".join(f"{space.value}{start + row:<10} {data[row : row + 16].hex(' ')}" for row in rows)
-
-
-@verb("set", usage="PLACE = EXPRESSION", help="overwrite a tensor or memory; going back undoes it")
-def _set(session: Session, rest: str, frame: Frame | None) -> str:
-    place, equals, text = rest.partition("=")
-    if not equals:
-        raise BadExpression("write set PLACE = EXPRESSION")
-    names = names_at(session, frame)
-    target = session.debugger.evaluate(place, names).view
-    if not isinstance(target, View):
-        raise BadExpression(f"{place.strip()} is not a place in memory")
-    session.debugger.write(target, session.debugger.evaluate(text, names).array)
-    session.handles.values.clear()
-    if session.traits.invalidated:
-        session.after(lambda: session.event("invalidated", {"areas": ["variables"]}))
-    return session.debugger.evaluate(place, names).text()
-
-
-@verb("who", usage="EXPRESSION", help="the last command that wrote the tensor")
-def _who(session: Session, rest: str, frame: Frame | None) -> str:
-    view = session.debugger.evaluate(rest, names_at(session, frame)).view
-    if not isinstance(view, View):
-        raise BadExpression(f"{rest} is not a place in memory")
-    ordinal = session.debugger.who_wrote(view)
-    if ordinal is None:
-        return "no command has written it"
-    return f"ordinal {ordinal}: {session.debugger.program.commands[ordinal].asm}"
 
 
 @verb("q", "quit", help="end the session")

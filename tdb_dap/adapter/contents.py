@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tdb_dap.adapter.addresses import memory_reference
@@ -11,7 +12,7 @@ from tdb_dap.adapter.nodes import comparison, layout, leaf, mapping, remembered,
 from tdb_dap.engine.geometry import Space
 from tdb_dap.engine.names import Scope
 from tdb_dap.engine.values import NOT_COMPUTED, Value
-from tdb_dap.errors import NotSimulated
+from tdb_dap.errors import BadExpression, NotSimulated
 
 if TYPE_CHECKING:
     from tdb_dap.adapter.session import Session
@@ -37,14 +38,37 @@ def names_at(session: Session, frame: Frame | None) -> Scope:
 
 def _command(session: Session, frame: Frame) -> dict[str, Children]:
     names = names_at(session, frame)
-    command = session.debugger.program.commands[frame.focus]
+    command = session.debugger.machine.command_at(frame.focus)
     return {
         "Operands": lambda: _guarded(lambda: _tensors(session, names.operands(), "in")),
         "Results": lambda: _guarded(lambda: _tensors(session, names.results(), "out")),
-        "Attributes": lambda: _guarded(lambda: [leaf(key, _text(item)) for key, item in command.attributes.items()]),
-        "Registers": lambda: [leaf(name, f"{number} ({number:#x})") for name, number in command.fields.items()],
+        "Attributes": lambda: _guarded(lambda: [_attribute(key, item) for key, item in command.attributes.items()]),
+        "Registers": lambda: _registers(session, frame.focus),
         "Sync": lambda: _sync(session, command),
     }
+
+
+def _attribute(name: str, item: Any) -> Node:
+    return Node(name, _text(item), why_fixed="it follows from the registers; set those")
+
+
+def _registers(session: Session, ordinal: int) -> list[Node]:
+    """The fields of a command; one that has not been executed yet can be given other values."""
+    machine = session.debugger.machine
+    return [
+        Node(name, f"{number} ({number:#x})", assign=partial(_set_register, session, ordinal, name))
+        for name, number in machine.command_at(ordinal).fields.items()
+    ]
+
+
+def _set_register(session: Session, ordinal: int, name: str, text: str) -> None:
+    from tdb_dap.engine.what_if import change_field
+
+    try:
+        value = int(text.partition("(")[0], 0)
+    except ValueError:
+        raise BadExpression(f"{text!r} is not a whole number; fields hold the bits of a command") from None
+    change_field(session.debugger.machine, ordinal, name, value)
 
 
 def _guarded(children: Children) -> list[Node]:

@@ -59,6 +59,7 @@ def show(session: Session, text: str, frame: Frame | None, ordinal: int | None =
         namedVariables=shown.namedVariables,
         indexedVariables=shown.indexedVariables,
         memoryReference=shown.memoryReference,
+        valueLocationReference=shown.valueLocationReference,
     )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from tdb_dap.errors import TdbError
 
 if TYPE_CHECKING:
+    from tdb_dap.engine.assignment import Part
     from tdb_dap.engine.values import Value
 
 Level = Literal["command", "op", "group", "subnet", "main", "location"]
@@ -28,7 +29,8 @@ class Node:
     """Something that can be shown in the Variables pane.
 
     ``named``: children with names; ``indexed``: ``indexed(start, count)`` gives children by number, of
-    ``indexed_count``. Both are called when the client opens the node.
+    ``indexed_count``. Both are called when the client opens the node. ``part``: where its numbers lie; ``assign``:
+    gives it another value where that is more than overwriting memory; ``why_fixed``: why it has none.
     """
 
     name: str
@@ -41,6 +43,9 @@ class Node:
     indexed: Callable[[int, int], list[Node]] | None = None
     indexed_count: int = 0
     named_count: int | None = None
+    part: Part | None = None
+    assign: Callable[[str], None] | None = None
+    why_fixed: str = "it is not a place in memory"
 
 
 @dataclass
@@ -50,6 +55,7 @@ class Handles:
     _next: int = 1
     _frames: dict[int, Frame] = field(default_factory=dict[int, Frame])
     _nodes: dict[int, Node] = field(default_factory=dict[int, Node])
+    _locations: dict[int, Part] = field(default_factory=dict["int", "Part"])
     values: dict[object, Value] = field(default_factory=dict["object", "Value"])
     """What has been read from memory since the last stop, so that nothing is read or summarised twice."""
 
@@ -57,6 +63,7 @@ class Handles:
         """Forget everything: the program moves on."""
         self._frames.clear()
         self._nodes.clear()
+        self._locations.clear()
         self.values.clear()
 
     def add_frame(self, frame: Frame) -> int:
@@ -75,6 +82,34 @@ class Handles:
             return 0
         self._nodes[self._number()] = node
         return self._next - 1
+
+    def child(self, reference: int, name: str) -> Node:
+        """A child of a node by its name, as it is now; TdbError if there is none."""
+        parent = self.node(reference)
+        number = name[1:-1] if name.startswith("[") and name.endswith("]") else ""
+        if parent.indexed is not None and number.isdigit() and int(number) < parent.indexed_count:
+            return parent.indexed(int(number), 1)[0]
+        for child in parent.named() if parent.named is not None else ():
+            if child.name == name:
+                return child
+        raise TdbError(f"there is no {name!r} here")
+
+    def forget_values(self) -> None:
+        """Memory has been changed: what was read is read again."""
+        for value in self.values.values():
+            value.forget()
+        self.values.clear()
+
+    def add_location(self, part: Part) -> int:
+        """A number for the place where a value was given."""
+        self._locations[self._number()] = part
+        return self._next - 1
+
+    def location(self, reference: int) -> Part:
+        """TdbError for a value of an earlier stop."""
+        if reference not in self._locations:
+            raise TdbError(f"there is no location {reference} any more; the program has moved on")
+        return self._locations[reference]
 
     def node(self, reference: int) -> Node:
         """TdbError for a variable of an earlier stop."""

@@ -259,6 +259,8 @@ def _take_over(session: Session, debugger: Debugger, configuration: Configuratio
     session.exceptions.apply(session)
     for placed in session.breakpoints.place_all(session):
         session.event("breakpoint", BreakpointEventBody(reason="changed", breakpoint=describe(session, placed)))
+    if not debugger.machine.keeps_history:
+        session.event("capabilities", {"capabilities": dict.fromkeys(_NEED_HISTORY, False)})
     program = debugger.program
     session.output(
         f"{program.chip}, {program.context.bmodel.name}: {len(program.commands):,} commands, "
@@ -273,6 +275,10 @@ def _take_over(session: Session, debugger: Debugger, configuration: Configuratio
             origins = " or ".join(source.origin for source in debugger.machine.sources)
             what = f"its outputs will be taken from {origins}" if origins else "the run will stop there"
             session.output(f"Subnet {subnet.id} is dynamic, its commands are made while it runs: {what}.", "important")
+
+
+_NEED_HISTORY = ("supportsStepBack", "supportsRestartFrame")
+"""Capabilities that go when nothing is kept for going back."""
 
 
 def _run_commands(session: Session, commands: list[str]) -> None:

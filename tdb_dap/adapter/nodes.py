@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from tdb_dap.adapter.addresses import view_reference
 from tdb_dap.adapter.handles import Node
+from tdb_dap.engine.assignment import Part
 from tdb_dap.engine.values import Statistics, Value, array_text, number_text
 from tdb_dap.engine.views import Constant, View
 from tdb_dap.errors import TdbError
@@ -41,12 +45,13 @@ def tensor(session: Session, name: str, value: Value, evaluate_name: str | None 
         text = value.text()
     except TdbError as error:
         return Node(name, f"<{error}>")
-    node = _array(name, value.array, text, evaluate_name)
+    part = Part(evaluate_name or name, view) if view else None
+    node = _array(name, lambda: value.array, text, evaluate_name, part)
     node.type = value.view.memref if value.view is not None else None
     node.memory_reference = view_reference(view) if view else None
     if value.shape:
-        node.named = lambda: _details(session, value)
-        node.named_count = 3 + _is_comparable(session, value)
+        node.named = lambda: [*_details(session, value), *(_origins(session, part) if part else ())]
+        node.named_count = 3 + _is_comparable(session, value) + (2 if part else 0)
     return node
 
 
@@ -58,27 +63,42 @@ def remembered(session: Session, value: Value) -> Value:
     return value
 
 
-def _array(name: str, array: Array, text: str, evaluate_name: str | None) -> Node:
-    node = Node(name, text, evaluate_name=evaluate_name)
-    if array.ndim:
+def _array(
+    name: str, load: Callable[[], Array], text: str, evaluate_name: str | None, part: Part | None = None
+) -> Node:
+    """``load``: the numbers as they are now. ``part``: where they lie in memory."""
+    node = Node(name, text, evaluate_name=evaluate_name, part=part)
+    if load().ndim:
 
         def children(start: int, count: int) -> list[Node]:
-            stop = min(start + count, len(array))
-            return [_part(array[i], i, evaluate_name) for i in range(start, stop)]
+            stop = min(start + count, len(load()))
+            return [_part(partial(_item, load, i), i, evaluate_name, part) for i in range(start, stop)]
 
-        node.indexed, node.indexed_count = children, len(array)
+        node.indexed, node.indexed_count = children, len(load())
     return node
 
 
-def _part(part: Array, index: int, parent: str | None) -> Node:
+def _item(load: Callable[[], Array], index: int) -> Array:
+    return np.asarray(load()[index])
+
+
+def _part(load: Callable[[], Array], index: int, parent: str | None, whole: Part | None) -> Node:
     evaluate_name = f"{parent}[{index}]" if parent else None
+    inner = Part(f"{whole.title}[{index}]", whole.view, (*whole.index, index)) if whole else None
+    part = load()
     if not part.ndim:
-        return Node(f"[{index}]", number_text(part[()]), evaluate_name=evaluate_name)
+        return Node(f"[{index}]", number_text(part[()]), evaluate_name=evaluate_name, part=inner)
     if part.ndim == 1 and part.size <= 8:
         text = array_text(part)
     else:
         text = f"[{','.join(map(str, part.shape))}]" + (f" {Statistics.of(part).text}" if part.size else "")
-    return _array(f"[{index}]", part, text, evaluate_name)
+    return _array(f"[{index}]", load, text, evaluate_name, inner)
+
+
+def _origins(session: Session, part: Part) -> list[Node]:
+    from tdb_dap.adapter.origins import read_by, written_by
+
+    return [written_by(session, part), read_by(session, part)]
 
 
 def _is_comparable(session: Session, value: Value) -> bool:

@@ -29,6 +29,11 @@ AREAS = (
     "evaluate",
     "exceptions",
     "disassembly",
+    "travel",
+    "data_breakpoints",
+    "edits",
+    "origins",
+    "time_verbs",
 )
 """Modules that declare requests."""
 

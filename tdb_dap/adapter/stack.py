@@ -77,6 +77,7 @@ def _frames(session: Session, core: int) -> Iterator[StackFrame]:
             line=line_out(line) if located else 0,
             column=session.traits.first_column if located else 0,
             presentationHint="label" if level == "location" else None,
+            canRestart=level != "location" and session.debugger.machine.keeps_history,
         )
 
     if focus < len(program.commands):

@@ -60,13 +60,21 @@ def stopped(session: Session, stop: Stop) -> None:
         "stopped",
         StoppedEventBody(
             reason=reason,
-            description=stop.description or _DESCRIPTIONS.get(stop.reason),
+            description=_description(session, stop),
             threadId=thread_id(stop.core),
             text=stop.text or None,
             allThreadsStopped=True,
             hitBreakpointIds=ids or None,
         ),
     )
+
+
+def _description(session: Session, stop: Stop) -> str | None:
+    """What the client shows instead of the bare reason; a run with edits says so."""
+    said = stop.description or _DESCRIPTIONS.get(stop.reason)
+    if not session.debugger.machine.edits:
+        return said
+    return f"{said or f'Paused on {stop.reason}'} (edited run)"
 
 
 def end(session: Session, exit_code: int) -> None:

@@ -21,6 +21,7 @@ class Traits:
     memory_references: bool = False
     progress: bool = False
     invalidated: bool = False
+    memory_event: bool = False
     name: str = ""
 
     @classmethod
@@ -34,6 +35,7 @@ class Traits:
             memory_references=bool(said.supportsMemoryReferences),
             progress=bool(said.supportsProgressReporting),
             invalidated=bool(said.supportsInvalidatedEvent),
+            memory_event=bool(said.supportsMemoryEvent),
             name=said.clientName or said.clientID or "",
         )
 

@@ -75,5 +75,6 @@ def describe(session: Session, node: Node) -> Variable:
         namedVariables=node.named_count if node.indexed is not None else None,
         indexedVariables=node.indexed_count or None,
         memoryReference=node.memory_reference if session.traits.memory_references else None,
+        valueLocationReference=session.handles.add_location(node.part) if node.part and not node.part.index else None,
         presentationHint=VariablePresentationHint(kind=node.hint) if node.hint else None,
     )

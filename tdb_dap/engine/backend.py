@@ -96,7 +96,7 @@ class InProcess:
         self._target = target
 
     def open(self, program: Program) -> Memory:
-        return Memory(program.target.geometry, program.core_count, program.ddr_regions())
+        return Memory(program.target.geometry, program.core_count, program.ddr_regions(to_write=True))
 
     def execute(self, command: Executable, memory: Memory) -> Outcome:
         description = command.description

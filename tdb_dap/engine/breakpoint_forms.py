@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args
 
+from tdb_dap.engine import places
 from tdb_dap.engine.addresses import ADDRESS, parse_address
 from tdb_dap.engine.views import View
 from tdb_dap.errors import BadExpression, NotSimulated
@@ -26,13 +27,29 @@ Span = tuple[int, int]
 """First and last ordinal of a stretch that counts as one place: a command, or one slice of an op."""
 
 
+Access = Literal["read", "write", "readWrite", "change"]
+
+
+@dataclass(frozen=True)
+class Watched:
+    """Memory that is watched, and for what: ``change`` is a write that gives some byte another value."""
+
+    place: places.Place
+    access: Access
+
+
 @dataclass(frozen=True)
 class Place:
-    """The commands a text names. ``line``: where the breakpoint came to lie; ``message``: what the user should know."""
+    """The commands a text names.
+
+    ``line``: where the breakpoint came to lie; ``message``: what the user should know; ``watched``: stop behind each
+    command, because of what it did to memory.
+    """
 
     spans: tuple[Span, ...]
     line: int | None = None
     message: str = ""
+    watched: Watched | None = None
 
 
 Resolver = Callable[["Program", "re.Match[str]"], Place]
@@ -151,6 +168,19 @@ def _address(program: Program, match: re.Match[str]) -> Place:
         )
 
     return Place(spans_of_commands(program, touches))
+
+
+@form(
+    "watched memory", rf"data:(?P<place>{places.PLACE}):(?P<access>{'|'.join(get_args(Access))})", "data:R0x0+4:write"
+)
+def _watched(program: Program, match: re.Match[str]) -> Place:
+    place = places.parse(match["place"])
+    access: Access = next(known for known in get_args(Access) if known == match["access"])
+    reads, writes = access in ("read", "readWrite"), access != "read"
+    spans = tuple((ordinal, ordinal) for ordinal in program.accesses.touching(place, reads, writes))
+    what = {"read": "reads", "readWrite": "reads or writes"}.get(access, "writes")
+    message = "" if spans else f"no command {what} {places.place_name(place, program.target.geometry)}"
+    return Place(spans, None, message, Watched(place, access))
 
 
 @form("value id", r"%(\w+)(?:#\d+)?", "%173")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -32,7 +32,8 @@ class Breakpoint:
     """One breakpoint.
 
     ``text``: the place as the user wrote it (forms: ``breakpoint_forms``). ``condition``: expression that must be
-    true. ``hit``: ``5``, ``>= 5``, ``% 3`` on the number of times the place was reached with a true condition.
+    true. ``hit``: ``5``, ``>= 5``, ``% 3`` on the number of moments, counted from the start of the program, at which
+    the place is reached with a true condition.
     ``log``: message to print instead of stopping, expressions in braces. ``when``: stop before the first or after
     the last command of the place. ``temporary``: gone after its first stop.
     """
@@ -46,11 +47,14 @@ class Breakpoint:
     when: When = "before"
     enabled: bool = True
     temporary: bool = False
-    hits: int = 0
+    verdicts: dict[int, bool] = field(default_factory=dict[int, bool])
+    """Ordinal -> whether the condition holds there, as far as it has been evaluated."""
     stops: dict[int, int] = field(init=False)
     """Ordinal at which to stop -> ordinal of the command it is about."""
 
     def __post_init__(self) -> None:
+        if self.place.watched is not None:
+            self.when = "after"
         if self.when == "before":
             self.stops = {first: first for first, _ in self.place.spans}
         else:
@@ -73,10 +77,21 @@ class Breakpoint:
         """What the user should know about the place; empty if it is just where it was asked for."""
         return self.place.message
 
-    def counts(self) -> bool:
-        """Register one hit; whether the hit condition holds with it."""
-        self.hits += 1
-        return self.hit is None or parse_hit_condition(self.hit)(self.hits)
+    @property
+    def is_conditional(self) -> bool:
+        """Whether reaching the place is not enough."""
+        watched = self.place.watched
+        return self.condition is not None or (watched is not None and watched.access == "change")
+
+    def hits_until(self, ordinal: int) -> int:
+        """Hits up to a moment; with a condition, those of the moments at which it has been evaluated."""
+        if self.is_conditional:
+            return sum(verdict for moment, verdict in self.verdicts.items() if moment <= ordinal)
+        return sum(moment <= ordinal for moment in self.stops)
+
+    def forget_after(self, ordinal: int) -> None:
+        """Later moments are not what they were."""
+        self.verdicts = {moment: verdict for moment, verdict in self.verdicts.items() if moment <= ordinal}
 
 
 def parse_hit_condition(text: str) -> Callable[[int], bool]:
@@ -142,6 +157,14 @@ class Breakpoints:
         if self._all.pop(breakpoint.id, None) is not None:
             for ordinal in breakpoint.stops:
                 self._at[ordinal].remove(breakpoint)
+
+    def move(self, breakpoint: Breakpoint, ordinals: Iterable[int]) -> None:
+        """Let it stop behind these commands from now on."""
+        for ordinal in breakpoint.stops:
+            self._at[ordinal].remove(breakpoint)
+        breakpoint.stops = {ordinal + 1: ordinal for ordinal in ordinals}
+        for ordinal in breakpoint.stops:
+            self._at.setdefault(ordinal, []).append(breakpoint)
 
     def clear(self) -> None:
         self._all.clear()

@@ -40,6 +40,8 @@ class Mismatch(Observer):
     are not compared.
     """
 
+    looks_back = True
+
     def __init__(self, excepted: frozenset[str] = frozenset()) -> None:
         self._excepted = excepted
         self._last_of: dict[tuple[int, str, str], int] | None = None
@@ -87,6 +89,8 @@ FILTERS["mismatch"] = Filter(
 
 class Diverging(Observer):
     """Stops after a command that two backends do not execute alike."""
+
+    looks_back = True
 
     def after_command(self, debugger: Debugger, command: Command) -> Finding | None:
         text = debugger.machine.divergence

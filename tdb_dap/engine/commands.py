@@ -55,10 +55,14 @@ class Columns:
 
 
 class Command:
-    """One hardware command, or the stand-in of a subnet that is not made of commands (CPU, dynamic)."""
+    """One hardware command, or the stand-in of a subnet that is not made of commands (CPU, dynamic).
 
-    def __init__(self, commands: Commands, ordinal: int) -> None:
+    ``changed``: another descriptor in place of the program's own.
+    """
+
+    def __init__(self, commands: Commands, ordinal: int, changed: bytes | None = None) -> None:
         self._commands = commands
+        self._changed = changed
         self.ordinal = ordinal
         columns = commands.columns
         self.core = int(columns.core[ordinal])
@@ -90,6 +94,8 @@ class Command:
     @cached_property
     def descriptor(self) -> bytes:
         """The command's bytes."""
+        if self._changed is not None:
+            return self._changed
         if not self.has_descriptor:
             return b""
         start = int(self._commands.columns.offset[self.ordinal])
@@ -223,6 +229,10 @@ class Commands(Sequence[Command]):
             ordinals.append(ordinal)
             states.append({**(states[-1] if states else {}), **written})
         return found
+
+    def changed(self, ordinal: int, descriptor: bytes) -> Command:
+        """A command as it would be with another descriptor of the same kind."""
+        return Command(self, ordinal, descriptor)
 
     def count_engines(self, start: int, stop: int) -> dict[str, int]:
         """How many of the commands [start, stop) each engine executes."""

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import math
-import re
 import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from tdb_dap.engine.assignment import Part, assign, part_named
 from tdb_dap.engine.breakpoints import Breakpoint, Breakpoints
 from tdb_dap.engine.checks import FILTERS
 from tdb_dap.engine.dtypes import Array
 from tdb_dap.engine.expressions import evaluate
+from tdb_dap.engine.judge import Judge
 from tdb_dap.engine.names import Level, Scope
 from tdb_dap.engine.observers import Announcer, Observer
+from tdb_dap.engine.places import Place
 from tdb_dap.engine.stepping import Stepper, Unit
 from tdb_dap.engine.stops import BACKEND_FAILED, Finding, Reason, Stop
 from tdb_dap.engine.values import Value
 from tdb_dap.engine.views import Constant, View
-from tdb_dap.errors import BackendFailed, BadExpression, NotSimulated, TdbError
+from tdb_dap.errors import BackendFailed, BadExpression, NotSimulated
 
 if TYPE_CHECKING:
     from tdb_dap.engine.machine import Machine
@@ -55,6 +55,10 @@ class Debugger:
         self._checks: list[Observer] = []
         self._stepper = Stepper(program)
         self._announcer = Announcer(self)
+        self._judge = Judge(self)
+        self._found: dict[int, Finding] = {}
+        self._watching_changed = False
+        machine.edited = self._changed_after
         self._pause = threading.Event()
         machine.say = lambda text: self.say(text)
         if reference is not None:
@@ -117,11 +121,24 @@ class Debugger:
             return self._cannot(error)
         return self._finish(self._stop("goto" if self.ordinal == ordinal else "pause"))
 
+    def skip_to(self, ordinal: int) -> Stop:
+        """Go on at another command with the memories as they are: neither executed nor undone. It is an edit."""
+        if not 0 <= ordinal <= len(self.program.commands):
+            raise BadExpression(f"ordinal {ordinal} is not in this program: 0 to {len(self.program.commands)}")
+        self.machine.skip_to(ordinal)
+        return self._finish(self._stop("goto"))
+
+    def undo_edit(self) -> Stop:
+        """Go back to the moment of the last edit, without it; nothing happens if there is none."""
+        try:
+            self.machine.take_back()
+        except (NotSimulated, BackendFailed) as error:
+            return self._cannot(error)
+        return self._finish(self._stop("goto"))
+
     def restart(self) -> Stop:
-        """Back to the start, with hit counts at zero."""
-        for breakpoint in self.breakpoints:
-            breakpoint.hits = 0
-        self.machine.travel(0, lambda: False)
+        """Back to the start, with all edits undone."""
+        self.machine.reset()
         return self._finish(self._stop("entry"))
 
     def close(self) -> None:
@@ -143,6 +160,7 @@ class Debugger:
         checks = [FILTERS[name].make(condition) for name, condition in wanted.items()]
         self.observers = [o for o in self.observers if o not in self._checks] + checks
         self._checks = checks
+        self._found.clear()
 
     # Looking
 
@@ -161,17 +179,9 @@ class Debugger:
         return self.machine.read(what)
 
     def write(self, what: View | str, value: Any) -> None:
-        """Overwrite the tensor that a view or expression names; ``value`` is broadcast to its shape."""
-        view = self.evaluate(what).view if isinstance(what, str) else what
-        if not isinstance(view, View):
-            raise BadExpression(f"{what} is not a place in memory")
-        try:
-            array = np.broadcast_to(np.asarray(value), view.shape)
-        except ValueError:
-            raise BadExpression(
-                f"a value of shape {list(np.shape(value))} does not fit into {view.name}, shape {list(view.shape)}"
-            ) from None
-        self.machine.write(view, array)
+        """Overwrite the tensor, slice or element that a view or expression names; ``value`` is broadcast to it."""
+        part = part_named(what, self.scope()) if isinstance(what, str) else Part(f"%{what.name}", what)
+        assign(self.machine, part, value)
 
     def outputs(self, raw: bool = False) -> dict[str, Array]:
         """The net's outputs by name; integers as (stored - zero point) * scale unless ``raw``.
@@ -189,10 +199,8 @@ class Debugger:
 
     def who_wrote(self, what: View | str) -> int | None:
         """Ordinal of the last executed command that wrote any byte of a place, or None."""
-        view = self.evaluate(what).view if isinstance(what, str) else what
-        if not isinstance(view, View):
-            raise BadExpression(f"{what} is not a place in memory")
-        return self.machine.last_writer(view)
+        place = part_named(what, self.scope()).place if isinstance(what, str) else Place.of(what)
+        return self.machine.last_writer(place)
 
     # Forwards
 
@@ -205,11 +213,14 @@ class Debugger:
 
     def _forwards(self, target: int | None) -> Stop:
         """Execute until ``target`` commands are done, or there is another reason to stop; None: to the end."""
+        self._watch_again()
         while not self.at_end:
             try:
                 finding = self._execute()
             except (NotSimulated, BackendFailed) as error:
                 return self._cannot(error)
+            if finding is not None:
+                self._found[self.ordinal] = finding
             stop = self._reason_to_stop(finding)
             if self.ordinal == target and not self.at_end and (stop is None or stop.reason == "breakpoint"):
                 stop = self._stop("step", breakpoints=stop.breakpoints if stop else ())
@@ -226,46 +237,43 @@ class Debugger:
         self.machine.step()
         return None
 
-    def _reason_to_stop(self, finding: Finding | None) -> Stop | None:
-        hit = self._hit()
+    def _reason_to_stop(self, finding: Finding | None, speak: bool = True) -> Stop | None:
+        hit = self._hit(speak)
         if finding is not None:
             return self._stop("exception", focus=finding.focus, finding=finding, breakpoints=hit)
         if hit:
             return self._stop("breakpoint", focus=hit[0].stops[self.ordinal], breakpoints=hit)
         return None
 
-    def _hit(self) -> tuple[Breakpoint, ...]:
-        """Breakpoints at this moment that want to stop; log points have spoken."""
+    def _hit(self, speak: bool = True) -> tuple[Breakpoint, ...]:
+        """Breakpoints at this moment that want to stop. ``speak``: log points do."""
         hit: list[Breakpoint] = []
         for breakpoint in self.breakpoints.at(self.ordinal):
-            if not self._holds(breakpoint) or not breakpoint.counts():
+            if not self._judge.stops(breakpoint):
                 continue
-            if breakpoint.log is not None:
-                self.print(self._interpolate(breakpoint.log, breakpoint.stops[self.ordinal]), breakpoint)
-                continue
-            hit.append(breakpoint)
+            if breakpoint.log is None:
+                hit.append(breakpoint)
+            elif speak:
+                self.print(self._judge.message(breakpoint), breakpoint)
+        for breakpoint in hit:
             if breakpoint.temporary:
                 self.breakpoints.remove(breakpoint)
         return tuple(hit)
 
-    def _holds(self, breakpoint: Breakpoint) -> bool:
-        if breakpoint.condition is None:
-            return True
-        try:
-            result = self.evaluate(breakpoint.condition, self.scope(breakpoint.stops[self.ordinal], "op"))
-            return bool(result.array.any())
-        except TdbError as error:
-            self.print(f"breakpoint {breakpoint.id}: condition: {error}", breakpoint)
-            return True
+    def _changed_after(self, moment: int) -> None:
+        """An edit: what was found out about later moments is not true any more."""
+        for breakpoint in self.breakpoints:
+            breakpoint.forget_after(moment)
+        self._found = {ordinal: finding for ordinal, finding in self._found.items() if ordinal <= moment}
 
-    def _interpolate(self, text: str, focus: int) -> str:
-        def value(match: re.Match[str]) -> str:
-            try:
-                return self.evaluate(match[1], self.scope(focus, "op")).text()
-            except TdbError as error:
-                return f"<{error}>"
-
-        return re.sub(r"\{([^{}]+)\}", value, text)
+    def _watch_again(self) -> None:
+        """Commands that are not the program's own access other places: find again where data breakpoints stop."""
+        changed = bool(self.machine.changed_commands)
+        for breakpoint in self.breakpoints if changed or self._watching_changed else ():
+            if (watched := breakpoint.place.watched) is not None:
+                reads, writes = watched.access in ("read", "readWrite"), watched.access != "read"
+                self.breakpoints.move(breakpoint, self.machine.touching(watched.place, reads, writes))
+        self._watching_changed = changed
 
     # Backwards
 
@@ -274,22 +282,32 @@ class Debugger:
         return self._backwards(self._stepper.before(focus, unit, core), "step")
 
     def _backwards(self, target: int, reason: Reason) -> Stop:
-        """Go back to ``target`` or the nearest breakpoint before now whose condition holds there."""
+        """Go back to ``target`` or the nearest moment before now at which there is another reason to stop."""
+        self._watch_again()
         moved = self.ordinal > target
         for ordinal in self._candidates(target):
             try:
                 self.machine.travel(ordinal, self._interrupted)
-            except BackendFailed as error:
+            except (NotSimulated, BackendFailed) as error:
                 return self._cannot(error)
             if self.ordinal != ordinal:
                 return self._finish(self._stop("pause"))
-            hit = tuple(b for b in self.breakpoints.at(ordinal) if b.log is None and self._holds(b))
-            if hit and (ordinal != target or reason != "step"):
-                return self._finish(self._stop("breakpoint", focus=hit[0].stops[ordinal], breakpoints=hit))
+            if ordinal == target and reason == "step":
+                break
+            with self.machine.before_edits():
+                finding = self._announcer.look_back() or self._found.get(ordinal)
+                stop = self._reason_to_stop(finding, speak=False)
+            if stop is not None:
+                return self._finish(stop)
         return self._finish(self._stop(reason if moved else "entry"))
 
     def _candidates(self, target: int) -> Iterator[int]:
-        yield from (o for o in self.breakpoints.stops_before(self.ordinal) if o > target)
+        if any(observer.looks_back for observer in self.observers):
+            yield from range(self.ordinal - 1, target, -1)
+        else:
+            found = {ordinal for ordinal in self._found if ordinal < self.ordinal}
+            moments = {*self.breakpoints.stops_before(self.ordinal), *found}
+            yield from sorted((ordinal for ordinal in moments if ordinal > target), reverse=True)
         yield target
 
     # Stops

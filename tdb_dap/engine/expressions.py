@@ -129,6 +129,24 @@ def evaluate(text: str, names: Names) -> Value:
     return Value(text.strip(), lambda: np.asarray(result))
 
 
+def evaluate_place(text: str, names: Names) -> tuple[Value, tuple[Any, ...]]:
+    """A value that ``text`` names and the indices behind it: ``in[0][2, :4]`` is the value in[0] and the index (2, :4).
+
+    BadExpression if it computes something instead.
+    """
+    source, own = _translate(text, names)
+    try:
+        tree = ast.parse(source.strip(), mode="eval")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise BadExpression(f"cannot understand {_short(text)!r}") from None
+    found, index = _Evaluator(own, names).place(tree.body)
+    if isinstance(found, _List):
+        raise BadExpression(f"{_short(text)}: choose one, for instance {_short(text)}[0]")
+    if not isinstance(found, Value):
+        raise BadExpression(f"{_short(text)} is not a place in memory")
+    return found, index
+
+
 def _short(text: str) -> str:
     text = " ".join(text.split())
     return text if len(text) <= 60 else text[:57] + "..."
@@ -280,6 +298,15 @@ class _Evaluator(ast.NodeVisitor):
             return whole[index]
         array = np.asarray(whole.array if isinstance(whole, Value) else whole)
         return array[index.array if isinstance(index, Value) else index]
+
+    def place(self, node: ast.AST) -> tuple[Any, tuple[Any, ...]]:
+        """What is indexed, and all indices behind it."""
+        if not isinstance(node, ast.Subscript):
+            return self.visit(node), ()
+        whole, steps = self.place(node.value)
+        index = self.visit(node.slice)
+        index = index.array if isinstance(index, Value) else index
+        return (whole[index], ()) if isinstance(whole, _List) else (whole, (*steps, index))
 
     def visit_Slice(self, node: ast.Slice) -> slice:
         return slice(*(None if part is None else self.number(part) for part in (node.lower, node.upper, node.step)))

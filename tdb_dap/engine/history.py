@@ -1,15 +1,18 @@
-"""What commands and edits overwrote, so that they can be undone."""
+"""What commands overwrote, so that they can be undone."""
 
 from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from tdb_dap.engine.dtypes import Array
 from tdb_dap.engine.geometry import Space
 from tdb_dap.engine.memory import Bytes, Memory
 from tdb_dap.engine.views import View
+
+if TYPE_CHECKING:
+    from tdb_dap.engine.backend import Outcome
 
 DEFAULT_LIMIT = 1 << 30
 # Bookkeeping per change, counted so that a million tiny commands stay within the limit.
@@ -68,39 +71,35 @@ class History:
     def __init__(self, limit: int = DEFAULT_LIMIT) -> None:
         self.limit = limit
         self.first = 0
-        self._entries: deque[tuple[Change, ...]] = deque()
-        self._edits: list[tuple[int, Change]] = []
+        self._entries: deque[Outcome] = deque()
         self._bytes = 0
 
-    def record(self, changes: tuple[Change, ...]) -> None:
-        """Remember what the next command overwrites."""
-        self._entries.append(changes)
-        self._bytes += _size(changes)
+    @property
+    def latest(self) -> Outcome | None:
+        """What the last command has done; None where it is not remembered."""
+        return self._entries[-1] if self._entries else None
+
+    def record(self, outcome: Outcome) -> None:
+        """Remember what the next command has done."""
+        self._entries.append(outcome)
+        self._bytes += _size(outcome)
         while self._bytes > self.limit and self._entries:
             self._bytes -= _size(self._entries.popleft())
             self.first += 1
 
-    def record_edit(self, ordinal: int, change: Change) -> None:
-        """Remember what the user overwrites at a moment."""
-        self._edits.append((ordinal, change))
-
     def undo(self, memory: Memory) -> None:
-        """Take back the edits of this moment and the last command."""
-        ordinal = self.first + len(self._entries)
-        while self._edits and self._edits[-1][0] >= ordinal:
-            _, edit = self._edits.pop()
-            edit.undo(memory)
-        changes = self._entries.pop()
-        self._bytes -= _size(changes)
-        for change in reversed(changes):
+        """Take back the last command."""
+        outcome = self._entries.pop()
+        self._bytes -= _size(outcome)
+        for change in reversed(outcome.changes):
             change.undo(memory)
 
-    def clear(self) -> None:
-        self.first = 0
+    def begin(self, ordinal: int) -> None:
+        """Forget everything; what is recorded next is the command with this ordinal."""
+        self.first = ordinal
         self._entries.clear()
-        self._edits.clear()
         self._bytes = 0
 
 
-def _size(changes: tuple[Change, ...]) -> int:
-    return _OVERHEAD + sum(change.nbytes for change in changes)
+def _size(outcome: Outcome) -> int:
+    return _OVERHEAD + sum(change.nbytes for change in outcome.changes)

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 
+from tdb_dap.engine.accesses import views_of
 from tdb_dap.engine.backend import Backend, InProcess, Outcome
+from tdb_dap.engine.checkpoints import Checkpoints, Snapshots
 from tdb_dap.engine.commands import Command
 from tdb_dap.engine.dtypes import Array
+from tdb_dap.engine.edits import CommandEdit, Edit, Edits, MemoryEdit, Skip
 from tdb_dap.engine.geometry import Space
-from tdb_dap.engine.history import DEFAULT_LIMIT, Change, History, OverwrittenView
+from tdb_dap.engine.history import DEFAULT_LIMIT, Change, History, OverwrittenBytes, OverwrittenView
+from tdb_dap.engine.places import Place
 from tdb_dap.engine.program import Program
 from tdb_dap.engine.subnets import Source, known_elsewhere, on_the_host
 from tdb_dap.engine.views import Operand, View
 from tdb_dap.errors import BackendFailed, BadAccess, EndOfProgram, NotSimulated
+
+_CHECKPOINTS = 4
+"""One part in so many of the history's room is for checkpoints."""
 
 
 def never() -> bool:
@@ -26,10 +35,12 @@ class Machine:
     """Executes a program forwards and backwards. Knows nothing of breakpoints or files.
 
     ``static_tables``: how the static memory is filled, ``firmware`` or ``tdb``. ``history_limit``: bytes kept to undo
-    commands; what lies further back is reached by running again from the start. ``backend``: who executes; default:
-    the target's own semantics. ``divergence``: where the backends did not agree on the last command, in words.
+    commands, and for ``checkpoints``: what lies further back than commands can be undone is reached by running again
+    from the nearest checkpoint; 0 keeps nothing, and every way back begins at the start. ``backend``: who executes;
+    default: the target's own semantics. ``divergence``: where the backends did not agree on the last command, in words.
     ``sources``: who knows the outputs of subnets that cannot be computed, the first that counts first; ``say``: told
-    where they were used; ``shapes``: tensors that turned out smaller than the room they have.
+    where they were used; ``shapes``: tensors that turned out smaller than the room they have. ``edited``: told the last
+    moment that is still as it was when an edit is made or undone.
     """
 
     def __init__(
@@ -44,7 +55,14 @@ class Machine:
         self.memory = self.backend.open(program)
         self.divergence: str | None = None
         self._static_tables = static_tables
-        self._history = History(history_limit)
+        room = history_limit // _CHECKPOINTS
+        self._history = History(history_limit - room)
+        self._snapshots = Snapshots(self.memory, program.ddr_regions())
+        self.checkpoints = Checkpoints(self._snapshots, room)
+        self._edits = Edits()
+        self._excursions = 0
+        self._latest: Outcome | None = None
+        self.edited: Callable[[int], None] = lambda moment: None
         self._inputs: dict[str, Array] = {}
         self.sources: list[Source] = []
         self.shapes: dict[str, tuple[int, ...]] = {}
@@ -63,19 +81,40 @@ class Machine:
         """Stored words for the net's inputs, by name; they are written now and at every restart."""
         self._inputs = dict(words)
         self._initialise()
+        self._changed_after(-1)
 
     @property
     def inputs(self) -> Mapping[str, Array]:
         """Stored words of the net's inputs, by name, as they were given."""
         return self._inputs
 
+    @property
+    def keeps_history(self) -> bool:
+        """Whether anything is kept for going back."""
+        return self._history.limit > 0
+
+    @property
+    def edits(self) -> tuple[Edit, ...]:
+        """What the user has changed up to now, oldest first."""
+        return tuple(self._edits)
+
     def reset(self) -> None:
-        """Back to the start as if nothing had been executed."""
+        """Back to the start as if nothing had been executed or edited."""
+        self._start()
+        self._forget_edits(-1)
+
+    def _start(self) -> None:
         self.memory.reset(self.program.ddr_regions())
-        self._history.clear()
-        self.ordinal = 0
-        self.divergence = None
+        self._begin(0)
         self._initialise()
+
+    def _begin(self, ordinal: int) -> None:
+        """The memories are those of a moment whose past cannot be undone."""
+        self._history.begin(ordinal)
+        self._edits.restart_at(ordinal)
+        self._latest = None
+        self.divergence = None
+        self.ordinal = ordinal
 
     def fall_back(self) -> None:
         """Go on with the target's own semantics, from the memories as they are."""
@@ -86,6 +125,12 @@ class Machine:
         """End what the backend runs elsewhere; what is in the memories can still be looked at."""
         self.backend.close()
 
+    def command_at(self, ordinal: int) -> Command:
+        """A command as it is executed: the program's own, or what an edit has made of it."""
+        changed = self._edits.descriptor_of(ordinal) if len(self._edits) else None
+        commands = self.program.commands
+        return commands[ordinal] if changed is None else commands.changed(ordinal, changed)
+
     def step(self) -> None:
         """Execute the next command. NotSimulated and BackendFailed leave everything as it was.
 
@@ -93,23 +138,32 @@ class Machine:
         """
         if self.ordinal >= len(self.program.commands):
             raise EndOfProgram("the program has ended; there is no further command")
-        command = self.program.commands[self.ordinal]
-        outcome = Outcome()
-        if not command.has_descriptor:
-            outcome = Outcome(self._subnet(command))
-        elif not command.is_system:
-            try:
-                outcome = self.backend.execute(command, self.memory)
-            except (NotSimulated, BadAccess, BackendFailed) as trouble:
-                if isinstance(trouble, NotSimulated) and trouble.ordinal is not None:
-                    raise
-                text = f"command {self.ordinal} ({command.token} {command.name}): {trouble}"
-                if isinstance(trouble, BackendFailed):
-                    raise BackendFailed(text) from None
-                raise NotSimulated(text, self.ordinal) from None
-        self._history.record(outcome.changes)
+        started = time.perf_counter()
+        skipped = len(self._edits) > 0 and self._edits.skips(self.ordinal)
+        outcome = Outcome() if skipped else self._carry_out(self.command_at(self.ordinal))
+        self._history.record(outcome)
+        self._latest = outcome
         self.divergence = outcome.divergence
         self.ordinal += 1
+        self.checkpoints.executed(self.ordinal, time.perf_counter() - started)
+        if self._edits.waiting:
+            self._edits.arrive(self.memory, self.ordinal)
+            self.backend.edited()
+
+    def _carry_out(self, command: Command) -> Outcome:
+        if not command.has_descriptor:
+            return Outcome(self._subnet(command))
+        if command.is_system:
+            return Outcome()
+        try:
+            return self.backend.execute(command, self.memory)
+        except (NotSimulated, BadAccess, BackendFailed) as trouble:
+            if isinstance(trouble, NotSimulated) and trouble.ordinal is not None:
+                raise
+            text = f"command {self.ordinal} ({command.token} {command.name}): {trouble}"
+            if isinstance(trouble, BackendFailed):
+                raise BackendFailed(text) from None
+            raise NotSimulated(text, self.ordinal) from None
 
     def _subnet(self, command: Command) -> tuple[Change, ...]:
         """Carry out a subnet that is not made of commands; the old words of what it overwrites."""
@@ -132,29 +186,137 @@ class Machine:
 
     def step_back(self) -> None:
         """Undo the last command; at the start nothing happens."""
-        if self.ordinal == 0:
-            return
-        if self.ordinal > self._history.first:
-            self._history.undo(self.memory)
-            self.backend.edited()
-            self.ordinal -= 1
-        else:
-            self._replay(self.ordinal - 1, never)
+        if self.ordinal:
+            self.travel(self.ordinal - 1)
 
     def travel(self, ordinal: int, interrupt: Callable[[], bool] = never) -> None:
-        """Go to the moment when ``ordinal`` commands have been executed, or until ``interrupt`` returns true."""
+        """Go to the moment when ``ordinal`` commands have been executed, or until ``interrupt`` returns true.
+
+        Edits that were made later are undone and forgotten.
+        """
+        try:
+            self._go(ordinal, interrupt)
+        finally:
+            if not self._excursions:
+                self._forget_edits(self.ordinal)
+
+    @contextmanager
+    def excursion(self) -> Iterator[None]:
+        """Whatever is travelled inside, the machine comes back to this moment, and all edits are in force again."""
+        here = self.ordinal
+        self._excursions += 1
+        try:
+            yield
+        finally:
+            self._go(here, never)
+            self._excursions -= 1
+
+    @contextmanager
+    def before_edits(self) -> Iterator[None]:
+        """Inside, the memories are as the last command has left them: this very moment's edits are not made yet."""
+        self._edits.go_back(self.memory, self.ordinal - 1)
+        try:
+            yield
+        finally:
+            self._edits.arrive(self.memory, self.ordinal)
+
+    def _go(self, ordinal: int, interrupt: Callable[[], bool]) -> None:
+        """Checkpoints are left by executing at least one command: then it is known what the last command has done."""
         if ordinal < self._history.first:
-            self._replay(ordinal, interrupt)
-            return
+            nearest = self.checkpoints.nearest(ordinal - 1)
+            self._start() if nearest is None else self._resume(nearest)
+            self._edits.arrive(self.memory, self.ordinal)
         while self.ordinal > ordinal and not interrupt():
-            self.step_back()
+            self._undo()
+        ahead = self.checkpoints.nearest(ordinal - 1)
+        if ahead is not None and ahead > self.ordinal:
+            self._resume(ahead)
+            self._edits.arrive(self.memory, self.ordinal)
         while self.ordinal < ordinal and not interrupt():
             self.step()
 
-    def _replay(self, ordinal: int, interrupt: Callable[[], bool]) -> None:
-        self.reset()
-        while self.ordinal < ordinal and not interrupt():
-            self.step()
+    def _undo(self) -> None:
+        self._edits.go_back(self.memory, self.ordinal - 1)
+        self._history.undo(self.memory)
+        self._latest = self._history.latest
+        self.divergence = self._latest.divergence if self._latest else None
+        self.ordinal -= 1
+        self.backend.edited()
+
+    def _resume(self, checkpoint: int) -> None:
+        self.checkpoints.restore(checkpoint)
+        self._begin(checkpoint)
+        self.backend.edited()
+
+    def latest_changes(self) -> tuple[Change, ...]:
+        """What the last command has overwritten; nothing at the start."""
+        return self._latest.changes if self._latest else ()
+
+    # Edits
+
+    def _edit(self, edit: Edit) -> None:
+        self._edits.add(edit, self.memory)
+        self._changed_after(edit.origin)
+
+    def _forget_edits(self, moment: int) -> None:
+        if len(self._edits) and (origin := self._edits.forget(moment)) is not None:
+            self._changed_after(origin)
+
+    def _changed_after(self, moment: int) -> None:
+        """What was known of later moments is not true any more."""
+        self.checkpoints.forget_after(moment)
+        self.backend.edited()
+        self.edited(moment)
+
+    @contextmanager
+    def without(self, edits: Sequence[Edit]) -> Iterator[None]:
+        """Inside, these edits of commands are not in force. The machine is brought back to where it was before."""
+        here = self.ordinal
+        hidden = self._edits.hide(edits)
+        try:
+            yield
+        finally:
+            self._go(here, never)
+            self._edits.show(hidden)
+            self._changed_after(here)
+
+    def take_back(self) -> Edit | None:
+        """Go back to the moment of the last edit and undo it; None if there is none."""
+        if not len(self._edits):
+            return None
+        edit = self.edits[-1]
+        self.travel(min(edit.origin, self.ordinal))
+        if len(self._edits) and self.edits[-1] is edit:
+            self._edits.take_back(self.memory)
+            self._changed_after(edit.origin)
+        return edit
+
+    def change_command(self, ordinal: int, descriptor: bytes, text: str) -> None:
+        """From now on a command is executed with another descriptor; it must not have been executed yet."""
+        self._edit(CommandEdit(self.ordinal, text, ordinal, descriptor))
+
+    def skip_to(self, ordinal: int) -> None:
+        """Go on at another command with the memories as they are: nothing is executed and nothing is undone."""
+        here = self.ordinal
+        if ordinal > here:
+            self._edit(Skip(here + 1, f"commands {here} to {ordinal - 1} skipped", here, ordinal))
+            self._go(ordinal, never)
+        elif ordinal < here:
+            now = self._snapshots.take()
+            self.travel(ordinal)
+            pages = list(self._snapshots.differences(now))
+            before = tuple(OverwrittenBytes(space, core, start, old) for space, core, start, old, _ in pages)
+            after = tuple(OverwrittenBytes(space, core, start, new) for space, core, start, _, new in pages)
+            text = f"moved back from {here} to {ordinal} with the memories as they were"
+            self._edit(MemoryEdit(ordinal, text, before, after))
+
+    def write_words(self, view: View, words: Array, text: str, place: Place | None = None) -> None:
+        """Overwrite a view with stored words of its shape; undone when time goes back before this moment.
+
+        ``place``: what of it the user has set, if it is not all.
+        """
+        old = OverwrittenView(view, self.memory.read(view))
+        self._edit(MemoryEdit(self.ordinal, text, (old,), (OverwrittenView(view, words.copy()),), place))
 
     def read(self, what: Operand) -> Array:
         """Numbers of a view in its logical shape (f16 as float16, bf16 widened to float32), or of a constant."""
@@ -164,46 +326,46 @@ class Machine:
 
     def write(self, view: View, numbers: Array) -> None:
         """Overwrite a view with numbers, broadcast to its shape; undone when time goes back before this moment."""
-        old = self.memory.read(view)
         bits = view.dtype.encode(np.broadcast_to(np.asarray(numbers), view.shape))
-        self._history.record_edit(self.ordinal, OverwrittenView(view, old))
-        self.memory.write(view, bits)
-        self.backend.edited()
+        self.write_words(view, bits, f"%{view.name} overwritten")
 
     def read_bytes(self, space: Space, core: int, start: int, size: int) -> bytes:
         """Bytes of a space; BadAccess outside of what exists."""
         return self.memory.read_bytes(space, start, size, core)
 
     def write_bytes(self, space: Space, core: int, start: int, data: bytes) -> None:
-        """Overwrite bytes of a space."""
-        self.memory.write_bytes(space, start, data, core)
-        self.backend.edited()
+        """Overwrite bytes of a space, as ``write``."""
+        old = self.memory.bytes_at(space, start, len(data), core).copy()
+        new = np.frombuffer(data, np.uint8)
+        before, after = (OverwrittenBytes(space, core, start, content) for content in (old, new))
+        text = f"{len(data):,} bytes from {self.memory.geometry.name(space, start)} overwritten"
+        self._edit(MemoryEdit(self.ordinal, text, (before,), (after,)))
 
-    def last_writer(self, view: View) -> int | None:
-        """Ordinal of the last executed command whose result overlaps ``view``; None if none did."""
-        wanted = view.byte_ranges()
-        for ordinal in range(self.ordinal - 1, -1, -1):
-            command = self.program.commands[ordinal]
-            if command.is_system:
-                continue
-            for result in command.results:
-                if isinstance(result, View) and _same_place(result, view) and _overlap(result.byte_ranges(), wanted):
-                    return ordinal
-        return None
+    def last_writer(self, what: View | Place, before: int | None = None) -> int | None:
+        """Ordinal of the last executed command that wrote a byte of ``what``; None if none did.
 
+        ``before``: of those with a smaller ordinal than this.
+        """
+        place = Place.of(what) if isinstance(what, View) else what
+        before = self.ordinal if before is None else before
+        changed = self.changed_commands
+        found = self.program.accesses.last_writer(place, before, lambda o: o in changed or self._edits.skips(o))
+        ours = [o for o in changed if o < before and not self._edits.skips(o) and self._touches(o, place, True)]
+        return max([o for o in (found, *ours) if o is not None], default=None)
 
-def _same_place(a: View, b: View) -> bool:
-    """Whether two views lie in one memory; DDR and L2 are shared by all cores."""
-    return a.space is b.space and (a.space in (Space.GLOBAL, Space.L2) or a.core == b.core)
+    @property
+    def changed_commands(self) -> frozenset[int]:
+        """Ordinals of the commands that edits have changed."""
+        return self._edits.changed
 
+    def touching(self, place: Place, reads: bool, writes: bool, start: int = 0) -> list[int]:
+        """Ordinals from ``start`` on, ascending, of the commands that read or write a byte of ``place``."""
+        changed = self.changed_commands
+        found = [o for o in self.program.accesses.touching(place, reads, writes, start) if o not in changed]
+        for ordinal in changed:
+            if ordinal >= start and any(self._touches(ordinal, place, w) for w in (False,) * reads + (True,) * writes):
+                found.append(ordinal)
+        return sorted(o for o in found if not self._edits.skips(o))
 
-def _overlap(a: list[tuple[int, int]], b: list[tuple[int, int]]) -> bool:
-    i = j = 0
-    while i < len(a) and j < len(b):
-        if a[i][1] <= b[j][0]:
-            i += 1
-        elif b[j][1] <= a[i][0]:
-            j += 1
-        else:
-            return True
-    return False
+    def _touches(self, ordinal: int, place: Place, writes: bool) -> bool:
+        return any(Place.of(view).overlaps(place) for view in views_of(self.command_at(ordinal), writes))

@@ -39,7 +39,7 @@ class Scope:
     def command(self) -> Command | None:
         """The command in focus; None behind the end of the program."""
         commands = self.debugger.program.commands
-        return commands[self.focus] if self.focus < len(commands) else None
+        return self.debugger.machine.command_at(self.focus) if self.focus < len(commands) else None
 
     @property
     def record(self) -> OpRecord | None:

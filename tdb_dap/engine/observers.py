@@ -17,9 +17,13 @@ if TYPE_CHECKING:
 class Observer:
     """Override what is of interest; a returned ``Finding`` stops the run.
 
-    Called going forwards only. ``before_op`` comes before the first command of an op instance, ``after_op`` after its
-    last one; the commands of ops interleave, so the calls of different ops may overlap.
+    Called going forwards only, except that going back looks at ``after_command`` and ``after_op`` of those that
+    ``look_back``: what they find depends on nothing but the memories of the moment. What others have found on the way
+    is remembered and stops the way back as well. ``before_op`` comes before the first command of an op instance,
+    ``after_op`` after its last one; the commands of ops interleave, so the calls of different ops may overlap.
     """
+
+    looks_back = False
 
     def before_command(self, debugger: Debugger, command: Command) -> Finding | None:
         """``command`` is about to be executed."""
@@ -55,6 +59,20 @@ class Announcer:
         debugger.machine.step()
         finding = self._tell("after_command", (command,)) or finding
         return self._tell("after_op", self._last.get(command.ordinal, ())) or finding
+
+    def look_back(self) -> Finding | None:
+        """What there is to find about the last command now that time has come back to the moment after it."""
+        debugger = self._debugger
+        if not debugger.ordinal:
+            return None
+        command = debugger.program.commands[debugger.ordinal - 1]
+        found: Finding | None = None
+        for observer in debugger.observers:
+            if observer.looks_back:
+                found = observer.after_command(debugger, command) or found
+                for record in self._last.get(command.ordinal, ()):
+                    found = observer.after_op(debugger, record) or found
+        return found
 
     def _tell(self, hook: str, subjects: tuple[Any, ...]) -> Finding | None:
         found: Finding | None = None

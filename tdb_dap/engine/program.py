@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from tdb_dap.engine.accesses import Accesses
 from tdb_dap.engine.bmodel import Bmodel, CommandGroup, RunMode, Span, SubnetInfo, TensorInfo, select
 from tdb_dap.engine.commands import ENGINES, Columns, Command, Commands
 from tdb_dap.engine.context import Context
@@ -110,13 +111,22 @@ class Program:
         sections = [(f"subnet {subnet.id} {subnet.run_mode}:", subnet.start, subnet.stop) for subnet in self.subnets]
         return Listing(self.net.name, heading, sections, lambda ordinal: self.commands[ordinal].asm)
 
-    def ddr_regions(self) -> list[Region]:
-        """DDR as far as the model uses it: weights, activations, and inputs and outputs of their own."""
+    @cached_property
+    def accesses(self) -> Accesses:
+        """Which commands read and write what."""
+        return Accesses(self.commands)
+
+    def ddr_regions(self, to_write: bool = False) -> list[Region]:
+        """DDR as far as the model uses it: weights, activations, and inputs and outputs of their own.
+
+        ``to_write``: the regions become somebody's memory; without it the weights are the program's own bytes.
+        """
+        bytes_of = self.bmodel.private_bytes_of if to_write else self.bmodel.bytes_of
         stage, locate = self.stage, self.target.geometry.locate
         regions = [
             Region(
                 locate(stage.weights_address)[1],
-                self.bmodel.bytes_of(stage.weights, "the weights"),
+                bytes_of(stage.weights, "the weights"),
                 "weights",
             )
         ]

@@ -121,6 +121,14 @@ class Target(Protocol):
         """The named fields of a descriptor."""
         ...
 
+    def encode(self, kind: int, descriptor: bytes, values: Mapping[str, int]) -> bytes:
+        """A descriptor with other values in some of its fields, cut to their widths; KeyError for unknown fields."""
+        ...
+
+    def kind_of(self, engine: str, descriptor: bytes) -> int | None:
+        """The instruction kind that the head of a descriptor says; None if it says none."""
+        ...
+
     def register_writes(self, kind: int, descriptor: bytes) -> Mapping[int, int]:
         """Configuration registers that a command sets, by number; empty for commands that set none."""
         ...

@@ -94,6 +94,11 @@ class Value:
         """None for an empty tensor."""
         return Statistics.of(self.array) if self.array.size else None
 
+    def forget(self) -> None:
+        """What was read is not true any more."""
+        self.__dict__.pop("array", None)
+        self.__dict__.pop("statistics", None)
+
     @property
     def real(self) -> Array:
         """(stored - zero point) * scale where the type is quantised; else the stored numbers."""

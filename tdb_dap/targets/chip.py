@@ -114,6 +114,12 @@ class Chip:
     def fields(self, kind: int, descriptor: bytes) -> dict[str, int]:
         return self._instruction(kind).decode(descriptor)
 
+    def encode(self, kind: int, descriptor: bytes, values: Mapping[str, int]) -> bytes:
+        return self._instruction(kind).encode(descriptor, **values)
+
+    def kind_of(self, engine: str, descriptor: bytes) -> int | None:
+        return self.instruction_set.kind_of(engine, descriptor)
+
     def writes_registers(self, kind: int) -> bool:
         return self._instruction(kind).writes_registers
 

@@ -187,6 +187,12 @@ class InstructionSet:
             )
         return offsets, kinds
 
+    def kind_of(self, engine: str, descriptor: bytes) -> int | None:
+        """Index of the instruction that the head of a descriptor selects; None if it selects none."""
+        lookup, by_type = self._lookups[engine]
+        head = int.from_bytes(descriptor[:8], "little")
+        return lookup.table.get(head & lookup.mask, by_type.table.get(head & by_type.mask))
+
     def _count(self, engine: str, stream: NDArray[np.uint8]) -> int:
         """Commands before the zeros at the end of a stream whose count is not recorded."""
         lookup, by_type = self._lookups[engine]

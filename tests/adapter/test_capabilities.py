@@ -20,12 +20,18 @@ def test_the_answer_is_the_set_of_what_exists(client: DapClient):
         "supportsReadMemoryRequest",
         "supportsDisassembleRequest",
         "supportsConditionalBreakpoints",
+        "supportsDataBreakpoints",
+        "supportsDataBreakpointBytes",
+        "supportsGotoTargetsRequest",
+        "supportsRestartFrame",
+        "supportsSetVariable",
+        "supportsSetExpression",
+        "supportsWriteMemoryRequest",
     ):
         assert capabilities[name] is True
-    assert "supportsDataBreakpoints" not in capabilities
     filters = {known["filter"]: known for known in capabilities["exceptionBreakpointFilters"]}
     assert {"mismatch", "divergence"} <= set(filters)
-    assert [mode["mode"] for mode in capabilities["breakpointModes"]] == ["before", "after"]
+    assert [mode["mode"] for mode in capabilities["breakpointModes"]] == ["before", "after", "change"]
     client.disconnect()
 
 

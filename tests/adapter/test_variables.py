@@ -59,7 +59,7 @@ def test_numbers_read_back_as_the_same_float32(pooling: Stop):
 def test_details_of_a_tensor(pooling: Stop):
     operand = pooling.variable("Operands", "relu4_Relu")
     details = {child.name: child for child in operand.children(filter="named")}
-    assert list(details) == ["shape", "layout", "stats", "compare"]
+    assert list(details) == ["shape", "layout", "stats", "compare", "written by", "read by"]
     assert details["shape"].value == "[1, 16, 32, 32]"
     assert details["layout"].value == "%R1 alignEU"
     assert details["compare"].value.startswith("pass: cosine 1.000000")
@@ -137,7 +137,15 @@ def test_a_client_that_can_do_little(new_client: Callable[..., DapClient], toy: 
     operand = stop.variable("Operands", "relu4_Relu")
     assert "type" not in operand.raw
     assert "memoryReference" not in operand.raw
-    assert [child.name for child in operand.children()] == ["shape", "layout", "stats", "compare", "[0]"]
+    assert [child.name for child in operand.children()] == [
+        "shape",
+        "layout",
+        "stats",
+        "compare",
+        "written by",
+        "read by",
+        "[0]",
+    ]
     client.disconnect()
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import mmap
 import zlib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -84,11 +86,21 @@ def test_the_last_writer_of_a_tensor_is_found() -> None:
     assert run.last_writer(PROGRAM.inputs[0].view) is None
 
 
-def test_weights_are_mapped_and_not_copied() -> None:
-    """The bytes of DDR that hold the weights are the mapping of the file itself."""
-    run = machine()
+def test_weights_are_mapped_and_each_machine_writes_its_own_pages(tmp_path: Path) -> None:
+    """The weights are a private mapping of the file: no copy, and an edit is seen nowhere else."""
+    PROGRAM.bmodel.copy_to(tmp_path / "sample.bmodel")
+    program = open_program(tmp_path / "sample.bmodel")
+    run, other = Machine(program), Machine(program)
     (weights,) = [r for r in run.memory.regions(Space.GLOBAL) if r.title == "weights"]
-    assert np.shares_memory(weights.data, PROGRAM.bmodel.payload)
+    base = weights.data
+    while isinstance(base, np.ndarray) and base.base is not None:
+        base = base.base
+    assert isinstance(base, mmap.mmap | memoryview)
+    before = weights.data[:16].tobytes()
+    run.write_bytes(Space.GLOBAL, 0, weights.start, bytes(16))
+    assert other.memory.read_bytes(Space.GLOBAL, weights.start, 16) == before
+    run.reset()
+    assert run.memory.read_bytes(Space.GLOBAL, weights.start, 16) == before
 
 
 def test_the_firmware_packs_16_bit_tables_and_the_vendors_debugger_does_not() -> None:

@@ -12,7 +12,7 @@ import pytest
 import tdb_dap
 from tdb_dap.engine.debugger import Debugger
 from tdb_dap.engine.views import View
-from tdb_dap.opening import open_program
+from tdb_dap.opening import open_debugger, open_program
 from tdb_dap.targets.registry import chips
 from tdb_dap.targets.semantics import SEMANTICS
 from tests.conftest import Toy
@@ -64,6 +64,32 @@ def test_time_goes_back_byte_by_byte_and_forward_again(case: Case) -> None:
     debugger.travel(0)
     assert all_memories(debugger) == start
     debugger.travel(middle)
+    assert all_memories(debugger) == at_middle
+    debugger.close()
+
+
+@pytest.mark.parametrize("backend", ["cmodel", "lockstep"])
+@pytest.mark.parametrize("case", ONE_OF_EACH_CHIP, ids=lambda case: case.name)
+def test_checkpoints_and_edits_serve_the_vendor_s_simulator_as_well(case: Case, backend: str) -> None:
+    """Nothing can be undone: every way back is from a checkpoint, and edits are made again on the way."""
+    debugger = open_debugger(case.path, case.inputs, backend=backend, history_limit=400 << 20)
+    machine, count = debugger.machine, min(60, len(debugger.program.commands))
+    machine.checkpoints.every, machine.checkpoints.share = 0, 1e9
+    machine._history.limit = 1
+    output = debugger.program.outputs[0].view
+    debugger.travel(count // 3)
+    machine.write(output, np.ones(output.shape))
+    debugger.travel(count // 2)
+    at_middle = all_memories(debugger)
+    debugger.travel(count)
+    at_end = all_memories(debugger)
+    for ordinal, expected in ((count // 2, at_middle), (count, at_end), (count // 2, at_middle)):
+        debugger.travel(ordinal)
+        assert all_memories(debugger) == expected
+    with machine.excursion():
+        machine.travel(1)
+    assert all_memories(debugger) == at_middle
+    debugger.skip_to(count)
     assert all_memories(debugger) == at_middle
     debugger.close()
 

@@ -89,6 +89,23 @@ class SetExceptionBreakpointsArguments(ProtocolModel):
     exceptionOptions: list[ExceptionOptions] | None = None
 
 
+class DataBreakpointInfoArguments(ProtocolModel):
+    """Arguments of `dataBreakpointInfo`."""
+
+    variablesReference: int | None = None
+    name: str
+    frameId: int | None = None
+    bytes: int | None = None
+    asAddress: bool | None = None
+    mode: str | None = None
+
+
+class SetDataBreakpointsArguments(ProtocolModel):
+    """Arguments of `setDataBreakpoints`."""
+
+    breakpoints: list[DataBreakpoint]
+
+
 class SetInstructionBreakpointsArguments(ProtocolModel):
     """Arguments of `setInstructionBreakpoints`."""
 
@@ -142,6 +159,19 @@ class ReverseContinueArguments(ProtocolModel):
     singleThread: bool | None = None
 
 
+class RestartFrameArguments(ProtocolModel):
+    """Arguments of `restartFrame`."""
+
+    frameId: int
+
+
+class GotoArguments(ProtocolModel):
+    """Arguments of `goto`."""
+
+    threadId: int
+    targetId: int
+
+
 class PauseArguments(ProtocolModel):
     """Arguments of `pause`."""
 
@@ -173,6 +203,15 @@ class VariablesArguments(ProtocolModel):
     format: ValueFormat | None = None
 
 
+class SetVariableArguments(ProtocolModel):
+    """Arguments of `setVariable`."""
+
+    variablesReference: int
+    name: str
+    value: str
+    format: ValueFormat | None = None
+
+
 class SourceArguments(ProtocolModel):
     """Arguments of `source`."""
 
@@ -196,6 +235,23 @@ class EvaluateArguments(ProtocolModel):
     format: ValueFormat | None = None
 
 
+class SetExpressionArguments(ProtocolModel):
+    """Arguments of `setExpression`."""
+
+    expression: str
+    value: str
+    frameId: int | None = None
+    format: ValueFormat | None = None
+
+
+class GotoTargetsArguments(ProtocolModel):
+    """Arguments of `gotoTargets`."""
+
+    source: Source
+    line: int
+    column: int | None = None
+
+
 class ExceptionInfoArguments(ProtocolModel):
     """Arguments of `exceptionInfo`."""
 
@@ -210,6 +266,15 @@ class ReadMemoryArguments(ProtocolModel):
     count: int
 
 
+class WriteMemoryArguments(ProtocolModel):
+    """Arguments of `writeMemory`."""
+
+    memoryReference: str
+    offset: int | None = None
+    allowPartial: bool | None = None
+    data: str
+
+
 class DisassembleArguments(ProtocolModel):
     """Arguments of `disassemble`."""
 
@@ -218,6 +283,12 @@ class DisassembleArguments(ProtocolModel):
     instructionOffset: int | None = None
     instructionCount: int
     resolveSymbols: bool | None = None
+
+
+class LocationsArguments(ProtocolModel):
+    """Arguments of `locations`."""
+
+    locationReference: int
 
 
 class ExceptionBreakpointsFilter(ProtocolModel):
@@ -336,6 +407,18 @@ class FunctionBreakpoint(ProtocolModel):
     hitCondition: str | None = None
 
 
+DataBreakpointAccessType: TypeAlias = Literal["read", "write", "readWrite"]
+
+
+class DataBreakpoint(ProtocolModel):
+    """DataBreakpoint."""
+
+    dataId: str
+    accessType: DataBreakpointAccessType | None = None
+    condition: str | None = None
+    hitCondition: str | None = None
+
+
 class InstructionBreakpoint(ProtocolModel):
     """InstructionBreakpoint."""
 
@@ -363,6 +446,18 @@ class Breakpoint(ProtocolModel):
 
 
 SteppingGranularity: TypeAlias = Literal["statement", "line", "instruction"]
+
+
+class GotoTarget(ProtocolModel):
+    """GotoTarget."""
+
+    id: int
+    label: str
+    line: int
+    column: int | None = None
+    endLine: int | None = None
+    endColumn: int | None = None
+    instructionPointerReference: str | None = None
 
 
 ChecksumAlgorithm: TypeAlias = Literal["MD5", "SHA1", "SHA256", "timestamp"]
@@ -475,6 +570,15 @@ class SetBreakpointsResponseBody(ProtocolModel):
     breakpoints: list[Breakpoint]
 
 
+class DataBreakpointInfoResponseBody(ProtocolModel):
+    """Body of the response to `dataBreakpointInfo`."""
+
+    dataId: str | None
+    description: str
+    accessTypes: list[DataBreakpointAccessType] | None = None
+    canPersist: bool | None = None
+
+
 class StackTraceResponseBody(ProtocolModel):
     """Body of the response to `stackTrace`."""
 
@@ -492,6 +596,18 @@ class VariablesResponseBody(ProtocolModel):
     """Body of the response to `variables`."""
 
     variables: list[Variable]
+
+
+class SetVariableResponseBody(ProtocolModel):
+    """Body of the response to `setVariable`."""
+
+    value: str
+    type: str | None = None
+    variablesReference: int | None = None
+    namedVariables: int | None = None
+    indexedVariables: int | None = None
+    memoryReference: str | None = None
+    valueLocationReference: int | None = None
 
 
 class SourceResponseBody(ProtocolModel):
@@ -526,6 +642,25 @@ class EvaluateResponseBody(ProtocolModel):
     valueLocationReference: int | None = None
 
 
+class SetExpressionResponseBody(ProtocolModel):
+    """Body of the response to `setExpression`."""
+
+    value: str
+    type: str | None = None
+    presentationHint: VariablePresentationHint | None = None
+    variablesReference: int | None = None
+    namedVariables: int | None = None
+    indexedVariables: int | None = None
+    memoryReference: str | None = None
+    valueLocationReference: int | None = None
+
+
+class GotoTargetsResponseBody(ProtocolModel):
+    """Body of the response to `gotoTargets`."""
+
+    targets: list[GotoTarget]
+
+
 class ExceptionInfoResponseBody(ProtocolModel):
     """Body of the response to `exceptionInfo`."""
 
@@ -543,10 +678,27 @@ class ReadMemoryResponseBody(ProtocolModel):
     data: str | None = None
 
 
+class WriteMemoryResponseBody(ProtocolModel):
+    """Body of the response to `writeMemory`."""
+
+    offset: int | None = None
+    bytesWritten: int | None = None
+
+
 class DisassembleResponseBody(ProtocolModel):
     """Body of the response to `disassemble`."""
 
     instructions: list[DisassembledInstruction]
+
+
+class LocationsResponseBody(ProtocolModel):
+    """Body of the response to `locations`."""
+
+    source: Source
+    line: int
+    column: int | None = None
+    endLine: int | None = None
+    endColumn: int | None = None
 
 
 class StackFrameFormat(ValueFormat):

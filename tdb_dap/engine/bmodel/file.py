@@ -46,6 +46,7 @@ class Bmodel:
                 f"{data.size:,}; copy or compile it again"
             )
         self.metadata: Metadata = read_metadata(data[HEADER_BYTES : HEADER_BYTES + metadata_size].tobytes(), str(path))
+        self._payload_start = HEADER_BYTES + metadata_size
         self.payload: NDArray[np.uint8] = data[HEADER_BYTES + metadata_size : expected]
 
     def copy_to(self, path: Path) -> None:
@@ -64,6 +65,17 @@ class Bmodel:
                 f"{self.payload.size:,}; copy or compile the model again"
             )
         return self.payload[span.start : span.start + span.size]
+
+    def private_bytes_of(self, span: Span, what: str) -> NDArray[np.uint8]:
+        """As ``bytes_of``, but its own to write into: the payload, and every other such array, stay as they are.
+
+        Of a mapped file a page is copied when it is written; an unpacked one is copied as a whole.
+        """
+        ours = self.bytes_of(span, what)
+        if self.path.suffix == ".xz" or not ours.size:
+            return ours.copy()
+        first = self._payload_start + span.start
+        return _open(self.path)[first : first + span.size]
 
 
 def _open(path: Path) -> NDArray[np.uint8]:
