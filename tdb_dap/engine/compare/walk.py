@@ -6,6 +6,7 @@ the reference's numbers, so that an error shows at the op that makes it and nowh
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Hashable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Literal
@@ -15,11 +16,11 @@ import numpy as np
 from tdb_dap.engine.compare.assembly import Assembly
 from tdb_dap.engine.compare.comparison import Comparison, compare
 from tdb_dap.engine.compare.finding import Checked, Role, Verdict
+from tdb_dap.engine.compare.segments import put
 from tdb_dap.engine.dtypes import Array
 from tdb_dap.engine.geometry import Space
 from tdb_dap.engine.named_value import NamedValue
 from tdb_dap.engine.observers import Observer
-from tdb_dap.engine.reference import stored_form
 
 if TYPE_CHECKING:
     from tdb_dap.engine.debugger import Debugger
@@ -36,12 +37,16 @@ class Walk(Observer):
 
     ``found``: receives the tensors in the order in which they are complete. A result is looked at behind the last
     command of each of its op's instances (slice, core), an operand before the first one; one that is not there yet then
-    (an op may load part of it itself) once more behind the last.
+    (an op may load part of it itself) once more behind the last. ``ordinals``: the part of the program that runs,
+    [start, stop).
     """
 
-    def __init__(self, mode: Mode, found: Callable[[Checked], None]) -> None:
+    def __init__(
+        self, mode: Mode, found: Callable[[Checked], None], ordinals: tuple[int, int] = (0, sys.maxsize)
+    ) -> None:
         self._mode = mode
         self._found = found
+        self._ordinals = ordinals
         self._left: dict[Key, int] | None = None
         self._parts: dict[Hashable, int] = {}
         self._open: dict[Key, Assembly] = {}
@@ -147,10 +152,7 @@ class Walk(Observer):
 
     def _put_right(self, debugger: Debugger, value: NamedValue) -> None:
         """The reference's numbers in the place of what was computed, for the ops that read it."""
-        expected = _expected(debugger, value)
-        words = stored_form(value, expected) if expected is not None else None
-        if words is not None and value.view is not None:
-            debugger.memory.write(value.view, words)
+        if debugger.reference is not None and put(debugger.machine, debugger.reference, value):
             debugger.machine.backend.edited()
 
     # How often each tensor is looked at
@@ -171,22 +173,27 @@ class Walk(Observer):
         if self._left is not None:
             return
         self._left = {}
-        for record in sorted((r for r in debugger.program.source.records if r.ordinals), key=lambda r: r.last):
+        for record in sorted(self._records(debugger), key=lambda r: r.last):
             for value in record.results:
                 self._parts[_part(record, value)] = record.index
-        for record in debugger.program.source.records:
+        for record in self._records(debugger):
             for role, index, value in _looks(record):
                 if role == "operand" or self._parts[_part(record, value)] == record.index:
                     key: Key = (record.line, role, index, value.name)
                     self._left[key] = self._left.get(key, 0) + 1
 
+    def _records(self, debugger: Debugger) -> list[OpRecord]:
+        """The op instances that run: none is cut in two."""
+        start, stop = self._ordinals
+        records = debugger.program.source.records
+        return [record for record in records if record.ordinals and start <= record.first < stop]
+
 
 def _looks(record: OpRecord) -> Iterator[tuple[Role, int, NamedValue]]:
-    if record.ordinals:
-        for index, value in enumerate(record.operands):
-            yield "operand", index, value
-        for index, value in enumerate(record.results):
-            yield "result", index, value
+    for index, value in enumerate(record.operands):
+        yield "operand", index, value
+    for index, value in enumerate(record.results):
+        yield "result", index, value
 
 
 def _verdict(result: Comparison) -> Verdict:
