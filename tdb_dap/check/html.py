@@ -14,9 +14,11 @@ h1 { font-size: 1.4em; } h2 { font-size: 1.1em; margin-top: 2em; }
 .head { padding: .7em 1em; border-radius: 6px; font-weight: 600; }
 .head.pass { background: #e2f4e5; } .head.fail { background: #fbe3e1; }
 table { border-collapse: collapse; width: 100%; font-size: 12.5px; }
-th, td { text-align: left; padding: .25em .6em; border-bottom: 1px solid #e4e4e4; vertical-align: top; }
+th, td { text-align: left; padding: .25em .6em; border-bottom: 1px solid #e4e4e4; vertical-align: top;
+  white-space: nowrap; }
+td:nth-child(3), td:last-child { white-space: normal; overflow-wrap: anywhere; }
 th { position: sticky; top: 0; background: #fff; }
-td { font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
+td { font-variant-numeric: tabular-nums; }
 tr.fail td:nth-child(4) { color: #b3261e; font-weight: 600; } tr.unknown td, tr.excepted td { color: #777; }
 article { border: 1px solid #e4e4e4; border-radius: 6px; padding: .8em 1em; margin: .8em 0; }
 article.culprit { border: 2px solid #b3261e; }
