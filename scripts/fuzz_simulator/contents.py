@@ -13,7 +13,7 @@ KINDS = ("finite", "extreme", "subnormal", "special")
 
 Random = np.random.Generator
 
-_EXPONENT_BITS = {"f32": 8, "bf16": 8, "f16": 5}
+_EXPONENT_BITS = {"f32": 8, "bf16": 8, "f16": 5, "f8e5m2": 5, "f8e4m3": 4}
 
 
 def words(random: Random, dtype: DType, shape: tuple[int, ...], kind: str) -> Array:

@@ -38,6 +38,11 @@ class Float8:
             numbers[words & 0x7F == 0x7F] = np.nan
         return np.where(words >> 7 == 1, -numbers, numbers).astype(np.float32)
 
+    @property
+    def largest(self) -> float:
+        """The largest finite number."""
+        return float(self.numbers[np.isfinite(self.numbers)].max())
+
     def decode(self, words: NDArray[Any]) -> NDArray[np.float32]:
         """float32 numbers behind the words."""
         return self.numbers[words]

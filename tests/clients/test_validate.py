@@ -95,6 +95,12 @@ def test_a_request_without_an_answer_is_found(session: Transcript) -> None:
     assert complains(session, "request 2 (threads) was never answered")
 
 
+def test_what_is_asked_after_the_disconnect_needs_no_answer(session: Transcript) -> None:
+    session.ask("disconnect")
+    session.ask("threads")
+    assert session.complaints() == []
+
+
 def test_a_second_answer_is_found(session: Transcript) -> None:
     request = session.ask("threads")
     session.answer(request, {"threads": []})

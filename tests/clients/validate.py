@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -149,6 +150,7 @@ class Conversation:
 
     def __init__(self) -> None:
         self._asked: dict[tuple[str, int], str] = {}
+        self._disconnected: float = math.inf
         self._last_seq = 0
         self._client: Message = {}
         self._initialized = 0
@@ -166,6 +168,8 @@ class Conversation:
                 yield "sent before the answer to initialize"
         if kind == "request":
             self._asked[direction, message["seq"]] = message["command"]
+            if message["command"] == "disconnect":
+                self._disconnected = min(self._disconnected, message["seq"])
             if message["command"] == "initialize":
                 self._client = message.get("arguments", {})
         elif kind == "response":
@@ -181,9 +185,9 @@ class Conversation:
                 yield "initialized a second time"
 
     def end(self) -> Iterator[str]:
-        """What is missing when the session is over."""
+        """What is missing when the session is over; what is asked after the disconnect request needs no answer."""
         for (direction, seq), command in self._asked.items():
-            if not (direction == "in" and command in FAREWELL):
+            if not (direction == "in" and (command in FAREWELL or seq > self._disconnected)):
                 yield f"request {seq} ({command}) was never answered"
 
     def _unannounced(self, message: Message) -> Iterator[str]:

@@ -11,6 +11,7 @@ import pytest
 
 import tdb_dap
 from tdb_dap.engine.debugger import Debugger
+from tdb_dap.engine.dtypes import F8E4M3, F8E5M2
 from tdb_dap.engine.geometry import Space
 from tests.samples import Case, cases
 
@@ -42,7 +43,9 @@ def test_every_result_and_memory_equals_the_recorded_one(case: Case, sums: str) 
         is_shown = case.meta["chip"] != "BM1684" and not command.name.startswith("dma.decompress")
         shown = command.results if is_shown else ()
         for result, recorded in zip(shown, entry["out"], strict=True):
-            if "h" in recorded and not entry["sys"] and command.name not in WRONG_VIEWS:
+            # The recorder took 8-bit floats for float16 in a way of its own: there, too, the memories decide.
+            is_float8 = result.dtype in (F8E4M3, F8E5M2)
+            if "h" in recorded and not entry["sys"] and command.name not in WRONG_VIEWS and not is_float8:
                 numbers = np.ascontiguousarray(debugger.read(result))
                 assert hashlib.sha1(numbers.tobytes()).hexdigest() == recorded["h"], command.asm
         assert_memories(debugger, case, entry)

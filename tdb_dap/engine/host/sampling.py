@@ -31,7 +31,7 @@ def sample_grid(inputs: Sequence[Array], p: Parameters) -> list[Array]:
     result = np.zeros((n, channels, *grid.shape[1:3]), np.float32)
     if p["mode"] == NEAREST:
         columns, rows = (np.copysign(np.floor(np.abs(v) + _HALF), v).astype(np.int64) for v in (x, y))
-        corners = [(rows, columns, None)]
+        corners: list[tuple[Array, Array, Array | None]] = [(rows, columns, None)]
     elif p["mode"] == BILINEAR:
         columns, rows = np.floor(x).astype(np.int64), np.floor(y).astype(np.int64)
         dx, dy = x - columns.astype(np.float32), y - rows.astype(np.float32)
@@ -108,7 +108,7 @@ def align_regions(inputs: Sequence[Array], p: Parameters) -> list[Array]:
         columns = _places(x0, bins[1], p["width"], counts[1])
         mean = np.float32(1.0 / float(np.float32(counts[0] * counts[1])))
         of_batch = image[int(region[0])]
-        total = np.zeros((channels, p["height"], p["width"]), np.float32)
+        total: Array = np.zeros((channels, p["height"], p["width"]), np.float32)
         for iy in range(counts[0]):
             for ix in range(counts[1]):
                 total = total + _interpolated(of_batch, rows[:, iy][:, None], columns[:, ix][None, :], height, width)

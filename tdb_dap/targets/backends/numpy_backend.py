@@ -23,8 +23,8 @@ _WITHOUT_EFFECT = frozenset({"system", "registers"})
 _PROVEN: dict[DType, frozenset[tuple[str, int]]] = {
     SI4: frozenset({("arith", CAST), ("conv", 0)}),
     UI4: frozenset({("arith", CAST)}),
-    F8E5M2: frozenset(),
-    F8E4M3: frozenset(),
+    F8E5M2: frozenset({("arith", CAST), ("arith", 0), ("mm2", 4)}),
+    F8E4M3: frozenset({("arith", CAST), ("arith", 0), ("mm2", 4)}),
 }
 
 

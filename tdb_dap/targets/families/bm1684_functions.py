@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tdb_dap.engine.dtypes import F32, UI32, DType
 from tdb_dap.engine.geometry import Space
+from tdb_dap.engine.layouts import strides_of
 from tdb_dap.engine.views import Layout
 from tdb_dap.targets.families.bm1684_rows import itemsize, storage, word_result, words
 from tdb_dap.targets.families.declaration import RESULT_SHAPE, family, operand, result_
@@ -63,11 +64,19 @@ class Linear:
     vendor_text = "md linear"
 
 
+def _compared_strides(f: Fields) -> tuple[int, ...]:
+    """Channel, row and column steps as given; the step from batch to batch is that of the aligned layout."""
+    _, *inner = f.four("opd0", "_str")
+    shape = f.res0_n, f.res0_c, f.res0_h, f.res0_w
+    batch, *_ = strides_of(f.geometry, Layout.ALIGN_EU, f.geometry.locate_tiu(f.opd0_addr)[1], shape, F32)
+    return batch, *inner
+
+
 @family("bm1684.cmp", registers=("md_cmp_op",))
 class Compare:
     """select: left > right ? when_true : when_false, as the second result."""
 
-    left = operand("opd0", RESULT_SHAPE, Layout.STRIDE)
+    left = operand("opd0", RESULT_SHAPE, Layout.STRIDE, strides=_compared_strides)
     right = words("opd1")
     when_true = operand("opd2", RESULT_SHAPE, dtype="opd2_prec", sign=0)
     when_false = operand("opd3", RESULT_SHAPE, dtype="opd2_prec", sign=0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tdb_dap.engine.dtypes import F16, SI8, SI16, SI32, UI8, UI16, UI32, Array, DType
+from tdb_dap.engine.dtypes import F8E4M3, F8E5M2, F16, F32, SI8, SI16, SI32, UI8, UI16, UI32, Array, DType
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.families import arithmetic as op
 from tdb_dap.targets.semantics import float32
@@ -19,12 +19,25 @@ def copy(x: Operation) -> Array:
     return x["left"].bits
 
 
+FLOATS8 = (F8E4M3, F8E5M2)
+
+
 @semantics("arith", op.CAST)
 def cast(x: Operation) -> Array:
     """result = left converted by round mode; see ``rounding.convert``."""
     rules, left = x.rules, x["left"]
-    words = convert(left.bits, left.dtype, x.dtype, x.fields.opd2_n_str, rules.overflow_to_infinity, rules.casts_halves)
-    return words if left.dtype is x.dtype else symmetric(x, words)
+    words = convert(
+        left.bits,
+        left.dtype,
+        x.dtype,
+        x.fields.opd2_n_str,
+        rules.overflow_to_infinity,
+        rules.casts_halves,
+        saturates=bool(x.fields.sym_range),
+    )
+    # Between floats only float32 is limited; to_float8 has seen to the 8-bit floats.
+    kept = left.dtype.is_float and x.dtype.is_float and (left.dtype is not F32 or x.dtype in (F32, *FLOATS8))
+    return words if kept else symmetric(x, words)
 
 
 def symmetric(x: Operation, words: Array) -> Array:
@@ -130,7 +143,8 @@ def floats(sub: int, left: Value, right: Value, old: Array | None = None) -> Arr
 
     max: a > b ? a : b; min: a >= b ? b : a, flushed except f16. mac: old + round(a * b).
     """
-    dtype = left.dtype
+    # 8-bit floats are computed with in float32.
+    dtype = left.dtype if left.dtype.itemsize > 1 else F32
     a, b = np.broadcast_arrays(float32.operand(left.numbers, dtype), float32.operand(right.numbers, dtype))
     if sub == op.MUL:
         return float32.product_in(a, b, dtype)

@@ -6,8 +6,10 @@ import numpy as np
 
 from tdb_dap.engine.dtypes import SI8, SI32, Array
 from tdb_dap.targets.families import convolution as op
+from tdb_dap.targets.semantics import float32
 from tdb_dap.targets.semantics.integers import saturate, shift, signed
 from tdb_dap.targets.semantics.registry import Operation
+from tdb_dap.targets.semantics.rounding import to_float8
 
 
 def rectified(x: Operation, total: Array) -> Array:
@@ -16,6 +18,21 @@ def rectified(x: Operation, total: Array) -> Array:
         return total
     kept = total > 0
     return np.where(kept | np.isnan(total) if x.rules.keeps_nan else kept, total, np.float32(0))
+
+
+def scaled(x: Operation, total: Array) -> Array:
+    """The float32 sum of products of 8-bit floats: rectified, times the scale if there is one, rounded by mode.
+
+    The scale is a configuration register read as float32. Source: probes of the vendor's simulator.
+    """
+    f = x.fields
+    total = rectified(x, total)
+    if f.rq:
+        word = np.array([f.register(op.TABLE_REGISTER)], np.uint32)
+        total = float32.multiply(total, np.broadcast_to(float32.flush(word.view(np.float32)), total.shape))
+    if x.dtype.is_float and x.dtype.itemsize == 1:
+        return to_float8(total, x.dtype, f.opd2_n_str, saturates=bool(f.sym_range))
+    return x.dtype.encode(total)
 
 
 def requantized(x: Operation, total: Array, wraps: bool) -> Array:

@@ -11,7 +11,7 @@ from tdb_dap.targets.families.convolution import ZERO_REGISTER
 from tdb_dap.targets.families.fields import Fields
 from tdb_dap.targets.semantics import float32
 from tdb_dap.targets.semantics.dot import exact_product, grouped, inexact, interleaved
-from tdb_dap.targets.semantics.finish import rectified, requantized
+from tdb_dap.targets.semantics.finish import rectified, requantized, scaled
 from tdb_dap.targets.semantics.integers import saturate, signed
 from tdb_dap.targets.semantics.products import of_matrices
 from tdb_dap.targets.semantics.registry import Operation, Value, semantics
@@ -65,7 +65,8 @@ def _float32_product(left: Array, right: Array, bias: Array, old: Array | None, 
 def multiply_on_lanes(x: Operation) -> Array:
     """nn: left x right; nt: left x right^T; tt: right x left.
 
-    f32: two interleaved accumulators; f16, bf16: exact sums per group of channels, added in float32. 8 bit: the zero
+    f32: two interleaved accumulators; f16, bf16, 8-bit floats: exact sums per group of channels, added in float32 to
+    the bias; 8-bit floats are scaled in the end, see ``scaled``. 8-bit integers: the zero
     point is subtracted from the right operand; results of 32 bits wrap, others saturate.
     """
     f = x.fields
@@ -84,6 +85,8 @@ def multiply_on_lanes(x: Operation) -> Array:
         bias = _bias(x).astype(np.float32)
         product = _float32_product if left.dtype is F32 else _grouped_product
         total = product(a, b, bias, before, x)
+        if left.dtype.itemsize == 1:
+            return scaled(x, total)
         return x.dtype.encode(rectified(x, total))
     zero = _zero_points(x)
     a, b = a.astype(np.int64), b.astype(np.int64)
@@ -135,4 +138,6 @@ def _grouped_product(left: Array, right: Array, bias: Array, old: Array | None, 
     total = np.zeros((left.shape[0], right.shape[1]), np.float32) + float32.flush(bias)
     if old is not None:
         total = float32.add(total, old)
-    return grouped(total, of_matrices(left, right), x.rules.channel_group, x.rules.nan_wins)
+    # A group of 8-bit floats has as many bytes as one of 16-bit floats.
+    size = 2 * x.rules.channel_group // x["left"].dtype.itemsize
+    return grouped(total, of_matrices(left, right), size, x.rules.nan_wins)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from tdb_dap.engine.dtypes import BF16, F16, F32, Array, DType
+from tdb_dap.engine.float8 import FLOAT8
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.semantics.float32 import flush
 from tdb_dap.targets.semantics.integers import DOWN, HALF_AWAY, HALF_EVEN, HALF_UP, TOWARD_ZERO, UP, saturate
@@ -38,7 +39,13 @@ def to_integral(numbers: Array, mode: int) -> Array:
 
 
 def convert(
-    bits: Array, source: DType, target: DType, mode: int, to_infinity: bool = False, between_halves: bool = False
+    bits: Array,
+    source: DType,
+    target: DType,
+    mode: int,
+    to_infinity: bool = False,
+    between_halves: bool = False,
+    saturates: bool = False,
 ) -> Array:
     """Stored words of ``source`` as stored words of ``target``.
 
@@ -46,10 +53,19 @@ def convert(
     same float: rounded to a whole number. float32 to f16: magnitudes from 65536 on give infinity in every mode.
     float32 to bf16: flushed first. NaN becomes its sign with all other bits set. integer to integer: saturated.
     integer to f16 with ``to_infinity``: magnitudes from 65536 on are infinite, else as the mode says. bf16 to f16 and
-    back: through float32 with ``between_halves``, else illegal.
+    back: through float32 with ``between_halves``, else illegal. To 8-bit floats: see ``to_float8``; from them: as from
+    float32.
     """
     if mode not in _MODES:
         raise NotSimulated(f"round mode {mode} is not defined")
+    if target.is_float and target.itemsize == 1 and source is not target:
+        if mode == HALF_UP and source is not F32:
+            raise NotSimulated(f"{source} to {target} with round mode half up is not known")
+        return to_float8(source.widen(bits).astype(np.float32), target, mode, saturates)
+    if source.is_float and source.itemsize == 1 and source is not target:
+        if target is F32:
+            return _with_marked_nan(source.decode(bits))
+        bits, source = F32.encode(source.decode(bits)), F32
     if source.is_float and target.is_float:
         if between_halves and F32 not in (source, target) and source is not target:
             wide = F32.decode(_float_to_float(bits, source, F32, mode))
@@ -71,6 +87,37 @@ def convert(
         infinity = np.where(numbers > 0, np.uint16(0x7C00), np.uint16(0xFC00))
         return np.where(np.abs(numbers) >= 65536, infinity, rounded).astype(np.uint16)
     return rounded
+
+
+def _with_marked_nan(numbers: Array) -> Array:
+    """Words of float32 in which a NaN has all bits set but its sign."""
+    words = numbers.view(np.uint32)
+    return np.where(np.isnan(numbers), words | np.uint32(0x7FFFFFFF), words)
+
+
+# Bits of the fraction and the smallest exponent of the 8-bit floats.
+_FLOAT8_SHAPE = {"f8e4m3": (3, -6), "f8e5m2": (2, -14)}
+
+
+def to_float8(numbers: Array, target: DType, mode: int, saturates: bool = False) -> Array:
+    """float32 as 8-bit floats, rounded by mode as if there were larger numbers.
+
+    Beyond the largest number: infinity where the format has one, else NaN; if it ``saturates`` the largest number, also
+    for infinity. Subnormal float32 are flushed first; NaN becomes its sign with all other bits set. Source: the
+    vendor's simulator, all modes.
+    """
+    fraction, smallest = _FLOAT8_SHAPE[target.name]
+    wide = flush(numbers).astype(np.float64)
+    size = np.abs(wide)
+    exponent = np.maximum(((np.where(np.isfinite(size), size, 0).view(np.int64) >> 52) & 0x7FF) - 1023, smallest)
+    unit = ((exponent - fraction + 1023) << 52).view(np.float64)
+    steps = to_integral(np.where(np.isfinite(wide), wide, 0) / unit, mode)
+    limited = np.where(np.isinf(size), np.inf, np.abs(steps) * unit)
+    if saturates:
+        limited = np.minimum(limited, FLOAT8[target.name].largest)
+    signed_numbers = np.copysign(limited, wide).astype(np.float32)
+    nan = np.where(np.signbit(numbers), np.uint8(0xFF), np.uint8(0x7F))
+    return np.where(np.isnan(numbers), nan, target.encode(signed_numbers)).astype(np.uint8)
 
 
 def _float_to_float(bits: Array, source: DType, target: DType, mode: int) -> Array:
