@@ -6,7 +6,7 @@ import math
 from html import escape
 
 from tdb_dap.check.schema import ORIGINS, Picture, Report, Row
-from tdb_dap.check.text import cells, headline, story
+from tdb_dap.check.text import COLUMNS, cells, headline, story
 
 _STYLE = """
 body { font: 14px/1.45 system-ui, sans-serif; margin: 0 auto; max-width: 1200px; padding: 1.5em; color: #1a1a1a; }
@@ -111,10 +111,7 @@ def _histogram(picture: Picture) -> str:
 
 
 def _table(report: Report) -> str:
-    head = "".join(
-        f"<th>{name}</th>"
-        for name in ("line", "op", "tensor", "verdict", "cosine", "euclidean", "max diff.", "ULP", "bad", "blame")
-    )
+    head = "".join(f"<th>{name}</th>" for name in COLUMNS)
     rows = []
     for row in report.rows:
         texts = [escape(text) for text in cells(row)]

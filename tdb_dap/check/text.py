@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from tdb_dap.check.schema import ORIGINS, Report, Row
 
-_COLUMNS = ("line", "op", "tensor", "verdict", "cosine", "euclidean", "max difference", "ULP", "bad", "blame")
+COLUMNS = ("line", "op", "tensor", "verdict", "cosine", "euclidean", "max difference", "ULP", "bad", "blame")
 
 
 def headline(report: Report) -> str:
@@ -43,8 +43,8 @@ def cells(row: Row) -> tuple[str, ...]:
 
 def table(report: Report, rows: Sequence[Row]) -> list[str]:
     """Lines of a table with aligned columns."""
-    body = [_COLUMNS, *(cells(row) for row in rows)]
-    widths = [max(len(line[i]) for line in body) for i in range(len(_COLUMNS))]
+    body = [COLUMNS, *(cells(row) for row in rows)]
+    widths = [max(len(line[i]) for line in body) for i in range(len(COLUMNS))]
     return ["  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip() for line in body]
 
 
@@ -85,4 +85,4 @@ def markdown(report: Report) -> str:
 
 def _grid(rows: Sequence[Row]) -> list[str]:
     body = (" | ".join(text.replace("|", "\\|") for text in cells(row)) for row in rows)
-    return [f"| {' | '.join(_COLUMNS)} |", "|---" * len(_COLUMNS) + "|", *(f"| {line} |" for line in body)]
+    return [f"| {' | '.join(COLUMNS)} |", "|---" * len(COLUMNS) + "|", *(f"| {line} |" for line in body)]

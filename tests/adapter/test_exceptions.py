@@ -69,6 +69,15 @@ def test_a_tolerance_decides_what_differs(client: DapClient, toy: Toy):
     client.disconnect()
 
 
+def test_a_tolerance_in_steps_of_the_stored_format(client: DapClient, toy: Toy):
+    client.launch(toy.directory, stop_on_entry=False, filters=["mismatch"], tolerance={"ulp": 1}, **toy.data)
+    stop = client.expect_stopped("exception")
+    details = client.request("exceptionInfo", threadId=stop.thread)["details"]["stackTrace"]
+    assert details.startswith("ULP ")
+    assert details.split("\n")[0].endswith("(limit 1)")
+    client.disconnect()
+
+
 def test_a_good_model_runs_through(client: DapClient, toy: Toy):
     client.launch(toy.directory, stop_on_entry=False, filters=["mismatch"], **toy.data)
     client.expect_end()

@@ -23,6 +23,7 @@ from tdb_dap.engine.named_value import NamedValue
 from tdb_dap.engine.observers import Observer
 
 if TYPE_CHECKING:
+    from tdb_dap.engine.commands import Command
     from tdb_dap.engine.debugger import Debugger
     from tdb_dap.engine.source_map import OpRecord
     from tdb_dap.engine.tensors import Tensor
@@ -76,13 +77,11 @@ class Walk(Observer):
                 if self._mode == "standalone":
                     self._put_right(debugger, value)
 
-    def after_command(self, debugger: Debugger, command: object) -> None:
+    def after_command(self, debugger: Debugger, command: Command) -> None:
         """Outputs of subnets that are not made of commands, which no record describes."""
-        made = debugger.program.commands[debugger.ordinal - 1]
-        if made.has_descriptor:
-            return
-        subnet = next(s for s in debugger.program.subnets if s.id == made.subnet)
-        self._borders(debugger, subnet.outputs, made.name, made.ordinal)
+        if not command.has_descriptor:
+            subnet = next(s for s in debugger.program.subnets if s.id == command.subnet)
+            self._borders(debugger, subnet.outputs, command.name, command.ordinal)
 
     def finished(self, debugger: Debugger) -> None:
         self._borders(debugger, debugger.program.outputs, "output", debugger.ordinal - 1)
