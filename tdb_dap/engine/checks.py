@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from tdb_dap.engine.compare.tolerance import fits
 from tdb_dap.engine.observers import Observer
 from tdb_dap.engine.stops import Finding, Stop
 
@@ -88,7 +88,7 @@ class Mismatch(Observer):
             self._inherited.clear()
 
     def _excepts(self, debugger: Debugger, name: str) -> bool:
-        return name in debugger.excepted or any(fnmatchcase(name, pattern) for pattern in self._excepted)
+        return name in debugger.excepted or any(fits(name, pattern) for pattern in self._excepted)
 
     def _is_wrong(self, debugger: Debugger, value: NamedValue) -> bool:
         if debugger.reference is None:

@@ -77,12 +77,13 @@ def test_one_bad_channel_is_not_lost_in_the_whole():
 
 
 def test_limits_by_format_and_name():
-    limits = Tolerances.parse(["0.9,0.8", "f16:cosine=0.7", "conv*:ulp=2,maxAbs=1", "conv1:ulp=5"], ["skip*"])
+    limits = Tolerances.parse(["0.9,0.8", "f16:cosine=0.7", "conv*:ulp=2,maxAbs=1", "conv1:ulp=5"], ["skip*", "a[0]"])
     assert limits.of("a", "f32") == Tolerance(cosine=0.9, euclidean=0.8)
     assert limits.of("a", "f16").cosine == 0.7
     assert (limits.of("conv2", "f16").ulp, limits.of("conv1", "f16").ulp) == (2, 5)
     assert limits.of("conv1", None).max_abs == 1
     assert limits.excepts("skipped")
+    assert limits.excepts("a[0]")
     assert not limits.excepts("conv1")
 
 

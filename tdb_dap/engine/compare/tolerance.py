@@ -116,13 +116,18 @@ class Tolerances:
         """The limits for one tensor."""
         changed: dict[str, float] = dict(self.by_dtype.get(dtype or "", {}))
         for pattern, limits in self.by_name:
-            if fnmatchcase(name, pattern):
+            if fits(name, pattern):
                 changed.update(limits)
         return replace(self.default, **changed) if changed else self.default
 
     def excepts(self, name: str) -> bool:
         """Whether a tensor is not to be compared."""
-        return any(fnmatchcase(name, pattern) for pattern in self.excepted)
+        return any(fits(name, pattern) for pattern in self.excepted)
+
+
+def fits(name: str, pattern: str) -> bool:
+    """Whether a tensor's name is meant; names may hold brackets, which mean something else in patterns."""
+    return name == pattern or fnmatchcase(name, pattern)
 
 
 def _limits(text: str, whole: str) -> dict[str, float]:
