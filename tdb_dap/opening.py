@@ -12,7 +12,7 @@ from tdb_dap.engine.history import DEFAULT_LIMIT
 from tdb_dap.engine.inputs import load_inputs
 from tdb_dap.engine.machine import Machine
 from tdb_dap.engine.program import Program
-from tdb_dap.engine.reference import Reference, Tolerance
+from tdb_dap.engine.reference import Reference, Tolerance, Tolerances
 from tdb_dap.errors import BadInput
 from tdb_dap.targets.backends.choice import make_backend
 from tdb_dap.targets.registry import target_for
@@ -34,7 +34,7 @@ def open_debugger(
     backend: str = "numpy",
     static_tables: str = "firmware",
     progress: Progress | None = None,
-    tolerance: Tolerance | None = None,
+    tolerance: Tolerance | Tolerances | None = None,
     history_limit: int = DEFAULT_LIMIT,
     cmodel_path: File | None = None,
     net: str | None = None,

@@ -34,6 +34,20 @@ class Case:
         return self.path / "input.npz"
 
     @property
+    def reference(self) -> Path:
+        """The compiler's expectation of every tensor; of some cases."""
+        return self.path / "ref.npz"
+
+    @cached_property
+    def verdicts(self) -> dict[str, Any]:
+        """The vendor debugger's data check; of some cases.
+
+        ``good``: against ``reference``; ``bad``: against a copy in which ``bad_tensor`` is 1 - 2 * x.
+        """
+        with lzma.open(self.path / "check.json.xz", "rt") as file:
+            return json.load(file)
+
+    @property
     def mlir(self) -> Path:
         return self.path / "final.mlir"
 

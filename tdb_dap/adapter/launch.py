@@ -189,8 +189,6 @@ def _validated(session: Session, model: type[Configuration], arguments: Mapping[
     for field, what in _TO_COME:
         if getattr(configuration, field):
             raise BadInput(f"launch configuration: {field}: {what}: not available yet in this version; leave it out")
-    if configuration.tolerance and configuration.tolerance.ulp is not None:
-        raise BadInput("launch configuration: tolerance.ulp: not available yet in this version; leave it out")
     if configuration.threads != "core":
         raise BadInput('launch configuration: threads: "engine" is not available yet in this version; use "core"')
     from difflib import get_close_matches
@@ -228,7 +226,11 @@ def _open(session: Session, configuration: Configuration) -> Debugger:
             progress.update(0, message)
 
     wanted = configuration.tolerance
-    limits = {"cosine": wanted.cosine, "euclidean": wanted.euclidean, "max_abs": wanted.maxAbs} if wanted else {}
+    limits: dict[str, float | None] = (
+        {"cosine": wanted.cosine, "euclidean": wanted.euclidean, "max_abs": wanted.maxAbs, "ulp": wanted.ulp}
+        if wanted
+        else {}
+    )
     limit = configuration.historyLimit
     try:
         return open_debugger(

@@ -174,21 +174,34 @@ def comparison(session: Session, name: str, value: Value) -> Node:
 
 
 def _comparison_rows(session: Session, result: Comparison) -> list[Node]:
+    metrics = result.metrics
     rows: dict[str, object] = {
-        "verdict": result.verdict,
-        "cosine": number_text(result.cosine),
-        "euclidean": number_text(result.euclidean),
-        "max difference": number_text(result.max_abs),
-        "max relative": number_text(result.max_rel),
+        "verdict": result.verdict + (f": {'; '.join(result.complaints)}" if result.complaints else ""),
+        "cosine": number_text(metrics.cosine),
+        "euclidean": number_text(metrics.euclidean),
+        "SQNR": f"{metrics.sqnr:.1f} dB",
+        "max difference": number_text(metrics.max_abs),
+        "max relative": number_text(metrics.max_rel),
     }
-    if result.nan_count:
-        rows["NaN"] = result.nan_count
-    if result.first_bad is not None:
-        rows["first difference"] = (
-            f"{list(result.first_bad)}: {result.actual[result.first_bad]} "
-            f"instead of {result.expected[result.first_bad]}"
-        )
+    if metrics.max_ulp is not None:
+        rows["max ULP"] = f"{metrics.max_ulp:g}"
+    if metrics.nan_count or metrics.nan_expected:
+        rows["NaN"] = f"{metrics.nan_count}, in the reference {metrics.nan_expected}"
+    if metrics.inf_count or metrics.inf_expected:
+        rows["Inf"] = f"{metrics.inf_count}, in the reference {metrics.inf_expected}"
+    if metrics.first_bad is not None:
+        rows["bad elements"] = f"{metrics.bad_count:,} of {metrics.size:,} ({metrics.bad_share:.2%})"
+        rows["first difference"] = _element_text(result, metrics.first_bad)
+        rows["first on each axis"] = list(metrics.first_bad_per_axis or ())
+    if metrics.worst is not None:
+        rows["largest difference"] = _element_text(result, metrics.worst)
+    if metrics.worst_channel is not None:
+        rows["worst channel"] = f"{metrics.worst_channel} of axis {metrics.channel_axis}: {metrics.channel:.6f}"
     arrays = {"actual": result.actual, "expected": result.expected, "difference": result.actual - result.expected}
     return [leaf(key, row) for key, row in rows.items()] + [
         tensor(session, key, Value(key, array.view)) for key, array in arrays.items()
     ]
+
+
+def _element_text(result: Comparison, index: tuple[int, ...]) -> str:
+    return f"{list(index)}: {result.actual[index]} instead of {result.expected[index]}"

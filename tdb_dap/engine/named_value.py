@@ -16,6 +16,8 @@ from tdb_dap.engine.views import Layout, View
 from tdb_dap.errors import BadInput
 
 _UNIFORM = re.compile(r"!quant\.uniform<[^:]*:f\d+, ([-+.\deE]+)(?::(-?\d+))?>")
+_FLOAT8 = re.compile(r"!quant\.calibrated<f8E4M3[^<]*<[-+.\deE]+:([-+.\deE]+)>")
+_LARGEST_F8E4M3 = 448
 _SLICE = re.compile(r"(\d+):(\d+)")
 _LOCAL_LAYOUTS = {
     "eu_align": Layout.ALIGN_EU,
@@ -71,6 +73,8 @@ class NamedValue:
     def _quantisation(self) -> tuple[float, int]:
         found = _UNIFORM.search(self.type_text)
         try:
+            if calibrated := _FLOAT8.search(self.type_text):
+                return float(calibrated.group(1)) / _LARGEST_F8E4M3, 0
             return (float(found.group(1)), int(found.group(2) or 0)) if found else (1.0, 0)
         except ValueError:
             return 1.0, 0

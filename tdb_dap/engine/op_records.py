@@ -169,7 +169,7 @@ def owners_of(
                 continue
             key = (record.subnet_id, record.core_id, engine)
             if key not in streams:
-                streams[key] = _stream(columns, subnet_ids, *key)
+                streams[key] = stream_of(columns, subnet_ids, *key)
             stream = streams[key]
             if first < 0 or last > stream.size:
                 raise BadInput(
@@ -181,7 +181,7 @@ def owners_of(
     return owners
 
 
-def _stream(columns: Columns, subnet_ids: Sequence[int], subnet: int, core: int, engine: int) -> NDArray[np.int64]:
+def stream_of(columns: Columns, subnet_ids: Sequence[int], subnet: int, core: int, engine: int) -> NDArray[np.int64]:
     """Ordinals of one engine's commands in stream order."""
     indices = [i for i, identity in enumerate(subnet_ids) if identity == subnet]
     if not indices:

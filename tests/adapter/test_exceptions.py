@@ -45,9 +45,36 @@ def test_excepted_tensors_are_not_compared(client: DapClient, toy: Toy, tmp_path
     client.disconnect()
 
 
+def test_birth_stops_only_where_the_operands_are_right(client: DapClient, toy: Toy):
+    client.launch(toy.directory, **toy.data)
+    client.expect_stopped("entry")
+    options = [{"filterId": "mismatch", "condition": "birth"}]
+    client.request("setExceptionBreakpoints", filters=[], filterOptions=options)
+    client.request("evaluate", expression="si 3", context="repl")
+    client.expect_stopped("step")
+    client.request("evaluate", expression="set in[1] = 0", context="repl")  # the weights of the first convolution
+    client.resume()
+    stop = client.expect_stopped("exception")
+    assert stop.description == "relu4_Relu differs from the reference (edited run)"
+    details = client.request("exceptionInfo", threadId=stop.thread)["details"]["stackTrace"]
+    assert "elements differ" in details
+    client.resume()  # all that follows inherits the error
+    client.expect_end()
+    client.disconnect()
+
+
 def test_a_tolerance_decides_what_differs(client: DapClient, toy: Toy):
     client.launch(toy.directory, stop_on_entry=False, filters=["mismatch"], tolerance={"maxAbs": 0}, **toy.data)
     assert "max difference" in client.expect_stopped("exception").text
+    client.disconnect()
+
+
+def test_a_tolerance_in_steps_of_the_stored_format(client: DapClient, toy: Toy):
+    client.launch(toy.directory, stop_on_entry=False, filters=["mismatch"], tolerance={"ulp": 1}, **toy.data)
+    stop = client.expect_stopped("exception")
+    details = client.request("exceptionInfo", threadId=stop.thread)["details"]["stackTrace"]
+    assert details.startswith("ULP ")
+    assert details.split("\n")[0].endswith("(limit 1)")
     client.disconnect()
 
 

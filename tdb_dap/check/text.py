@@ -1,0 +1,88 @@
+"""The report as text: a table for the console, and Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from tdb_dap.check.schema import ORIGINS, Report, Row
+
+COLUMNS = ("line", "op", "tensor", "verdict", "cosine", "euclidean", "max difference", "ULP", "bad", "blame")
+
+
+def headline(report: Report) -> str:
+    """What is known after the check, in one line."""
+    failed = report.failures
+    compared = report.count("pass") + report.count("fail")
+    counts = f"{compared:,} tensors compared, {len(report.failures):,} differ, {report.count('unknown'):,} not compared"
+    if report.stopped:
+        return f"stopped before the end: {report.stopped} ({counts})"
+    if not failed:
+        return f"pass: {counts}"
+    first = report.culprit or failed[0]
+    what = "first at fault" if first.blame is not None and first.blame.kind in ORIGINS else "first to differ"
+    return f"fail: {what} is {first.name} ({first.title}); {counts}"
+
+
+def cells(row: Row) -> tuple[str, ...]:
+    """The texts of one row of the table."""
+    found = row.numbers
+    known = ("", "", "", "", "")
+    if found is not None:
+        ulp = "" if found.max_ulp is None else f"{found.max_ulp:.0f}"
+        known = (
+            f"{found.cosine:.6f}",
+            f"{found.euclidean:.6f}",
+            f"{found.max_abs:.4g}",
+            ulp,
+            f"{found.bad_share:.1%}",
+        )
+    place = row.name if row.role == "result" else f"{row.name} ({row.role})"
+    blame = row.blame.text if row.blame is not None else ""
+    return (str(row.line or ""), row.opcode, place, row.verdict, *known, blame or row.note)
+
+
+def table(report: Report, rows: Sequence[Row]) -> list[str]:
+    """Lines of a table with aligned columns."""
+    body = [COLUMNS, *(cells(row) for row in rows)]
+    widths = [max(len(line[i]) for line in body) for i in range(len(COLUMNS))]
+    return ["  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip() for line in body]
+
+
+def story(row: Row) -> Iterable[str]:
+    """Sentences about one wrong tensor: what is beyond a limit, and where."""
+    yield f"{row.name}: {row.title}, {row.dtype}"
+    if row.covered < 1:
+        yield f"  {row.covered:.0%} of the tensor is written by this op"
+    for complaint in row.complaints:
+        yield f"  {complaint}"
+    found = row.numbers
+    if found is not None and found.first_bad is not None:
+        yield f"  {found.bad_count:,} of {found.size:,} elements differ, the first at {list(found.first_bad)}"
+        if found.worst is not None and found.worst_actual is not None and found.worst_expected is not None:
+            values = f"{found.worst_actual:.6g} instead of {found.worst_expected:.6g}"
+            yield f"  the largest difference at {list(found.worst)}: {values}"
+    if row.blame is not None:
+        yield f"  {row.blame.text}"
+
+
+def markdown(report: Report) -> str:
+    """The whole report as Markdown."""
+    lines = [
+        f"# Check of {report.model}",
+        "",
+        f"**{headline(report)}**",
+        "",
+        f"{report.chip}, net {report.net}, {report.commands:,} commands, {report.mode}, tolerance profile "
+        f"{report.profile}, {report.seconds:.1f} s, {report.tool}",
+        "",
+        f"Reference: {', '.join(report.references)}",
+        "",
+    ]
+    if report.failures:
+        lines += ["## What differs", "", *_grid(report.failures), ""]
+    return "\n".join([*lines, "## All tensors", "", *_grid(report.rows), ""])
+
+
+def _grid(rows: Sequence[Row]) -> list[str]:
+    body = (" | ".join(text.replace("|", "\\|") for text in cells(row)) for row in rows)
+    return [f"| {' | '.join(COLUMNS)} |", "|---" * len(COLUMNS) + "|", *(f"| {line} |" for line in body)]

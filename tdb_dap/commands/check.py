@@ -1,0 +1,196 @@
+"""``tdb-dap check``: compare every op with reference data."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tdb_dap.commands.options import data_options, model_arguments
+from tdb_dap.errors import BadInput
+
+if TYPE_CHECKING:
+    from tdb_dap.check.runner import Job, Walked
+    from tdb_dap.check.schema import Report, Row
+
+_FORMATS = (".json", ".md", ".html")
+_TOLD = 3
+"""How many wrong results are described in full on the console."""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    model_arguments(parser)
+    data_options(parser)
+    parser.add_argument(
+        "--mode",
+        choices=("cascade", "standalone"),
+        default="cascade",
+        help="each op gets what the ops before it computed (default), or the reference's numbers",
+    )
+    parser.add_argument("--jobs", metavar="N", type=int, default=1, help="processes; more than one for standalone only")
+    parser.add_argument(
+        "--blame", action="store_true", help="run once more with the reference's operands: whose fault is it?"
+    )
+    parser.add_argument(
+        "--tolerance",
+        metavar="[WHERE:]LIMIT=NUMBER,...",
+        action="append",
+        default=[],
+        help="limits (cosine euclidean channel relative maxAbs ulp sqnr badShare) for all tensors, those of a number "
+        "format or those whose name fits a pattern; 0.99,0.98 stands for cosine and euclidean",
+    )
+    parser.add_argument("--except", metavar="GLOB", nargs="+", default=[], dest="excepted", help="names not compared")
+    parser.add_argument("--report", metavar="FILE", type=Path, action="append", default=[], help=".json, .md or .html")
+    parser.add_argument("--dump", choices=("failed", "all"), help="write compared tensors to check_tensors.npz")
+    parser.add_argument("--dump-file", metavar="OUT.npz", type=Path, default=Path("check_tensors.npz"))
+    parser.add_argument("--all", action="store_true", help="list every tensor, not only those that differ")
+    parser.add_argument(
+        "--profile",
+        choices=("default", "tdb"),
+        default="default",
+        help="tdb: the verdicts of the vendor's debugger, with its tables, its timing and its errors",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Compare, print the table, write the reports. 0: all pass; 1: something differs; 2: could not run."""
+    _refuse(arguments)
+    if arguments.profile == "tdb":
+        from tdb_dap.commands.check_tdb import run_tdb
+
+        return run_tdb(arguments)
+    from tdb_dap.check import dump
+    from tdb_dap.check.text import headline, story, table
+
+    report, walked = _check(arguments)
+    shown = report.rows if arguments.all else report.failures
+    if shown:
+        print("\n".join(table(report, shown)))
+    wrong = [row for row in report.failures if row.role != "operand" or row.blame is not None]
+    for row in wrong[:_TOLD]:
+        print("\n".join(["", *story(row)]))
+    print(("\n" if shown else "") + headline(report))
+    for path in arguments.report:
+        _write(path, report, arguments.context)
+    if arguments.dump:
+        count = dump.write(arguments.dump_file, walked.found)
+        print(f"{count:,} tensors written to {arguments.dump_file}", file=sys.stderr)
+    if report.stopped or not (report.count("pass") or report.count("fail")):
+        why = report.stopped or "not one tensor could be compared"
+        print(f"tdb-dap: error: {arguments.context}: {why}", file=sys.stderr)
+        return 2
+    return 1 if report.failures else 0
+
+
+def _refuse(arguments: argparse.Namespace) -> None:
+    if arguments.jobs < 1:
+        raise BadInput(f"--jobs {arguments.jobs}: give the number of processes, 1 or more")
+    if arguments.jobs > 1 and arguments.mode == "cascade" and not arguments.blame:
+        raise BadInput("--jobs: in a cascade each op waits for the one before it; use --mode standalone or --blame")
+    for path in arguments.report:
+        if path.suffix not in _FORMATS:
+            raise BadInput(f"{path}: a report is one of {', '.join(_FORMATS)}")
+        if not path.absolute().parent.is_dir():
+            raise BadInput(f"{path}: cannot be written: there is no directory {path.parent}")
+
+
+def _check(arguments: argparse.Namespace) -> tuple[Report, Walked]:
+    from tdb_dap import __version__
+    from tdb_dap.check.blame import first_culprit, with_blame
+    from tdb_dap.check.runner import Job, Walked, in_order, walk
+    from tdb_dap.check.schema import Report
+    from tdb_dap.engine.compare.dataflow import Producers
+    from tdb_dap.engine.compare.tolerance import Tolerances
+
+    job = Job(
+        arguments.context,
+        arguments.inputs,
+        tuple(arguments.reference),
+        Tolerances.parse(arguments.tolerance, arguments.excepted),
+        backend=arguments.backend,
+        static_tables=arguments.static_tables,
+        cmodel_path=arguments.cmodel_path,
+        net=arguments.net,
+        stage=arguments.stage,
+        keep=arguments.dump or "none",
+    )
+    started = time.monotonic()
+    debugger = job.open()
+    program = debugger.program
+    assert debugger.reference is not None
+    if arguments.inputs is None and program.context.inputs is None:
+        print("tdb-dap: no --inputs given: all inputs are zero", file=sys.stderr)
+    bar = _Bar(len(program.commands), arguments.quiet)
+    if arguments.mode == "cascade":
+        walked = walk(job, "cascade", bar.update, debugger)
+        found = in_order(walked.found)
+        rows: list[Row] = [looked.row for looked in found]
+        if arguments.blame and any(row.verdict == "fail" for row in rows):
+            alone = _standalone(job, arguments.jobs, bar)
+            rows = with_blame(rows, alone.rows, Producers(program))
+    else:
+        debugger.close()
+        walked = _standalone(job, arguments.jobs, bar)
+        found = in_order(walked.found)
+        rows = [looked.row for looked in found]
+    bar.clear()
+    report = Report(
+        tool=f"tdb-dap {__version__}",
+        model=str(arguments.context),
+        net=program.net.name,
+        chip=program.chip,
+        mode=arguments.mode,
+        profile="default",
+        references=tuple(str(path) for path in debugger.reference.paths),
+        commands=len(program.commands),
+        seconds=round(time.monotonic() - started, 3),
+        stopped=walked.stopped,
+        culprit=first_culprit(rows),
+        rows=tuple(rows),
+    )
+    return report, Walked(tuple(found), walked.stopped)
+
+
+def _standalone(job: Job, jobs: int, bar: _Bar) -> Walked:
+    from tdb_dap.check.runner import walk, walk_in_processes
+
+    return walk(job, "standalone", bar.update) if jobs == 1 else walk_in_processes(job, jobs, bar.update)
+
+
+def _write(path: Path, report: Report, context: Path) -> None:
+    from tdb_dap.check.html import html
+    from tdb_dap.check.text import markdown
+    from tdb_dap.engine.context import Context
+
+    if path.suffix == ".json":
+        text = report.model_dump_json(indent=1)
+    elif path.suffix == ".md":
+        text = markdown(report)
+    else:
+        mlir = Context.find(context).mlir
+        text = html(report, mlir.read_text("utf-8") if mlir is not None and mlir.suffix == ".mlir" else "")
+    try:
+        path.write_text(text, "utf-8")
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be written: {error.strerror or error}") from None
+
+
+class _Bar:
+    """A line on a terminal that says how far the run is; silent in a pipe."""
+
+    def __init__(self, total: int, quiet: bool) -> None:
+        self._total = total
+        self._shown = sys.stderr.isatty() and not quiet
+        self._next = time.monotonic() + 0.5
+
+    def update(self, done: int) -> None:
+        if self._shown and time.monotonic() >= self._next:
+            self._next = time.monotonic() + 0.1
+            print(f"\r{done:,} of {self._total:,} commands compared", end="", file=sys.stderr, flush=True)
+
+    def clear(self) -> None:
+        if self._shown:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)

@@ -1,0 +1,65 @@
+"""Which op wrote what another one reads, by the memory that both use (a reshape moves no data and has no commands)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from tdb_dap.engine.geometry import Space
+from tdb_dap.engine.named_value import NamedValue
+from tdb_dap.engine.views import View
+
+if TYPE_CHECKING:
+    from tdb_dap.engine.program import Program
+    from tdb_dap.engine.source_map import OpRecord
+
+
+class Producers:
+    """Answers who wrote the operands of an op instance."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+
+    @cached_property
+    def _by_end(self) -> list[OpRecord]:
+        records = [record for record in self._program.source.records if record.ordinals]
+        return sorted(records, key=lambda record: -record.last)
+
+    def lines(self, line: int, names: set[str]) -> tuple[int, ...]:
+        """Lines of the ops that wrote the operands called ``names`` of the op on ``line``, latest first."""
+        found: dict[int, None] = {}
+        for record in self._program.source.records_at(line):
+            for value in record.operands:
+                if value.name in names:
+                    found.update(dict.fromkeys(self._writers(record, value)))
+        found.pop(line, None)
+        return tuple(found)
+
+    def _writers(self, reader: OpRecord, operand: NamedValue) -> Iterator[int]:
+        """The latest op before ``reader`` with a result in the operand's place, with all its instances."""
+        view = operand.view
+        if view is None:
+            return
+        for record in self._by_end:
+            if record.first >= reader.first or record.line == reader.line:
+                continue
+            if any(value.view is not None and overlaps(value.view, view) for value in record.results):
+                yield record.line
+                return
+
+
+def overlaps(a: View, b: View) -> bool:
+    """Whether two views share a byte."""
+    if a.space is not b.space or (a.space not in (Space.GLOBAL, Space.L2) and a.core != b.core):
+        return False
+    first, second = a.byte_ranges(), b.byte_ranges()
+    i = j = 0
+    while i < len(first) and j < len(second):
+        if first[i][1] <= second[j][0]:
+            i += 1
+        elif second[j][1] <= first[i][0]:
+            j += 1
+        else:
+            return True
+    return False

@@ -1,0 +1,107 @@
+"""Cutting a program into stretches that can be executed on their own, each started from reference data.
+
+A cut lies where nothing is under way: no op has begun and not ended, nothing in local memory is still to be read, and
+whatever lies in memory that all cores share is a weight, an input, or in the reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tdb_dap.engine.compare.dataflow import overlaps
+from tdb_dap.engine.geometry import Space
+from tdb_dap.engine.named_value import NamedValue
+from tdb_dap.engine.reference import stored_form
+
+if TYPE_CHECKING:
+    from tdb_dap.engine.debugger import Debugger
+    from tdb_dap.engine.machine import Machine
+    from tdb_dap.engine.program import Program
+    from tdb_dap.engine.reference import Reference
+    from tdb_dap.engine.source_map import OpRecord
+
+_SHARED = (Space.GLOBAL, Space.L2)
+
+
+def stretches(program: Program, reference: Reference, count: int) -> list[tuple[int, int]]:
+    """At most ``count`` half-open ranges of ordinals that cover the program, about equally long."""
+    total = len(program.commands)
+    cuts = _cuts(program, reference)
+    wanted = (total * i // count for i in range(1, count))
+    chosen = sorted({int(cuts[np.abs(cuts - place).argmin()]) for place in wanted} if cuts.size else set())
+    bounds = [0, *(cut for cut in chosen if 0 < cut < total), total]
+    return list(pairwise(bounds))
+
+
+def start_at(debugger: Debugger, ordinal: int) -> None:
+    """Bring a debugger at the start of its program to a cut, with the reference's numbers for all that is before it."""
+    program, machine, reference = debugger.program, debugger.machine, debugger.reference
+    assert reference is not None
+    for record in sorted((r for r in program.source.records if r.ordinals), key=lambda r: r.last):
+        if record.last < ordinal:
+            for value in record.results:
+                if value.view is not None and value.view.space in _SHARED:
+                    put(machine, reference, value)
+    machine.backend.edited()
+    # Nobody goes back beyond a cut: the history of such a machine begins here.
+    machine.ordinal = ordinal
+
+
+def put(machine: Machine, reference: Reference, value: NamedValue) -> bool:
+    """Write the reference's numbers where a value lies; whether there were such. The backend is not told."""
+    expected = reference.expected(value)
+    words = stored_form(value, expected) if expected is not None else None
+    if words is None or value.view is None:
+        return False
+    machine.memory.write(value.view, words)
+    return True
+
+
+def _cuts(program: Program, reference: Reference) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
+    """Ordinals before which the program can be cut."""
+    total = len(program.commands)
+    if any(subnet.run_mode != "TPU_STATIC" for subnet in program.subnets if subnet.stop > subnet.start):
+        return np.zeros(0, np.intp)  # what such a subnet leaves behind is not described by records
+    busy = np.zeros(total + 2, np.int64)
+    for start, stop in _spans(program, reference):
+        busy[start + 1] += 1
+        busy[stop + 1] -= 1
+    return np.flatnonzero(np.cumsum(busy)[:total] == 0)
+
+
+def _spans(program: Program, reference: Reference) -> Iterator[tuple[int, int]]:
+    """First and last ordinal of what must not be cut in two."""
+    records = sorted((r for r in program.source.records if r.ordinals), key=lambda r: r.first)
+    writers: list[tuple[OpRecord, NamedValue]] = []
+    spans: dict[int, tuple[int, int]] = {}
+    for record in records:
+        # The slices and cores of an op make one tensor, which is judged when it is whole.
+        start, stop = spans.get(record.line, (record.first, record.last))
+        spans[record.line] = (min(start, record.first), max(stop, record.last))
+        for operand in record.operands:
+            found = _writer(writers, operand)
+            if found is not None and not _is_known(found[1], reference):
+                yield found[0].first, record.last
+        writers += [(record, value) for value in record.results]
+    yield from spans.values()
+
+
+def _writer(writers: list[tuple[OpRecord, NamedValue]], operand: NamedValue) -> tuple[OpRecord, NamedValue] | None:
+    view = operand.view
+    if view is None:
+        return None
+    local = view.space not in _SHARED
+    for record, value in reversed(writers):
+        if local and value.name != operand.name:
+            continue
+        if value.view is not None and overlaps(value.view, view):
+            return record, value
+    return None
+
+
+def _is_known(value: NamedValue, reference: Reference) -> bool:
+    return value.view is not None and value.view.space in _SHARED and reference.expected(value) is not None

@@ -1,0 +1,240 @@
+"""Comparing every operand and result of a whole run with the reference.
+
+Two ways: in a *cascade* each op gets what the ops before it have computed, as on the chip; *standalone* each op gets
+the reference's numbers, so that an error shows at the op that makes it and nowhere else.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Hashable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from tdb_dap.engine.compare.assembly import Assembly
+from tdb_dap.engine.compare.comparison import Comparison, compare
+from tdb_dap.engine.compare.finding import Checked, Role, Verdict
+from tdb_dap.engine.compare.segments import put
+from tdb_dap.engine.dtypes import Array
+from tdb_dap.engine.geometry import Space
+from tdb_dap.engine.named_value import NamedValue
+from tdb_dap.engine.observers import Observer
+
+if TYPE_CHECKING:
+    from tdb_dap.engine.commands import Command
+    from tdb_dap.engine.debugger import Debugger
+    from tdb_dap.engine.source_map import OpRecord
+    from tdb_dap.engine.tensors import Tensor
+
+Mode = Literal["cascade", "standalone"]
+Key = tuple[int, Role, int, str]
+_CLOSE = 1e-3
+
+
+class Walk(Observer):
+    """Looks at the tensors of each op as the program runs, and hands out each of them when it is whole.
+
+    ``found``: receives the tensors in the order in which they are complete. A result is looked at behind the last
+    command of each of its op's instances (slice, core), an operand before the first one; one that is not there yet then
+    (an op may load part of it itself) once more behind the last. ``ordinals``: the part of the program that runs,
+    [start, stop).
+    """
+
+    def __init__(
+        self, mode: Mode, found: Callable[[Checked], None], ordinals: tuple[int, int] = (0, sys.maxsize)
+    ) -> None:
+        self._mode = mode
+        self._found = found
+        self._ordinals = ordinals
+        self._left: dict[Key, int] | None = None
+        self._parts: dict[Hashable, int] = {}
+        self._open: dict[Key, Assembly] = {}
+        self._firsts: dict[Key, int] = {}
+        self._late: dict[tuple[int, int], Array] = {}
+        self._said: set[str] = set()
+
+    def before_op(self, debugger: Debugger, record: OpRecord) -> None:
+        for index, value in enumerate(record.operands):
+            actual = self._actual(debugger, value)
+            if actual is None or _is_close(actual, _expected(debugger, value)):
+                self._take(debugger, record, "operand", index, value, actual)
+            else:
+                self._late[record.index, index] = actual
+
+    def after_op(self, debugger: Debugger, record: OpRecord) -> None:
+        for index, value in enumerate(record.operands):
+            early = self._late.pop((record.index, index), None)
+            if early is not None:
+                expected = _expected(debugger, value)
+                late = self._actual(debugger, value)
+                better = late if late is not None and _distance(late, expected) < _distance(early, expected) else early
+                self._take(debugger, record, "operand", index, value, better)
+        for index, value in enumerate(record.results):
+            if self._is_last_part(debugger, record, value):
+                self._take(debugger, record, "result", index, value, self._actual(debugger, value))
+                if self._mode == "standalone":
+                    self._put_right(debugger, value)
+
+    def after_command(self, debugger: Debugger, command: Command) -> None:
+        """Outputs of subnets that are not made of commands, which no record describes."""
+        if not command.has_descriptor:
+            subnet = next(s for s in debugger.program.subnets if s.id == command.subnet)
+            self._borders(debugger, subnet.outputs, command.name, command.ordinal)
+
+    def finished(self, debugger: Debugger) -> None:
+        self._borders(debugger, debugger.program.outputs, "output", debugger.ordinal - 1)
+
+    def _borders(self, debugger: Debugger, tensors: tuple[Tensor, ...], opcode: str, ordinal: int) -> None:
+        reference = debugger.reference
+        for index, tensor in enumerate(tensors):
+            expected = reference.whole(tensor.name) if reference is not None else None
+            if reference is None or expected is None or tensor.name in self._said:
+                continue
+            self._said.add(tensor.name)
+            dtype = tensor.dtype
+            actual = tensor.raise_(debugger.memory.read(tensor.view)).astype(np.float32)
+            made = partial(Checked, 0, opcode, tensor.name, "output", index, dtype.name, ordinal, ordinal)
+            if reference.tolerances.excepts(tensor.name):
+                self._found(made("excepted"))
+            elif actual.size != expected.size:
+                self._found(made("unknown", _misfit(expected, actual.shape)))
+            else:
+                tolerance = reference.tolerances.of(tensor.name, dtype.name)
+                wanted = expected.astype(np.float32)
+                result = compare(
+                    tensor.name, actual.reshape(wanted.shape), wanted, tolerance, dtype, abs(tensor.scale) or 1.0
+                )
+                self._found(made(_verdict(result), comparison=result))
+
+    def _actual(self, debugger: Debugger, value: NamedValue) -> Array | None:
+        """What a value holds, where that can be compared."""
+        expected = _expected(debugger, value)
+        if expected is None or value.view is None or value.view.size != expected.size:
+            return None
+        assert debugger.reference is not None
+        actual = debugger.reference.actual(debugger.machine, value)
+        return None if actual is None else actual.reshape(expected.shape)
+
+    def _take(
+        self, debugger: Debugger, record: OpRecord, role: Role, index: int, value: NamedValue, actual: Array | None
+    ) -> None:
+        key: Key = (record.line, role, index, value.name)
+        self._firsts.setdefault(key, record.first)
+        if actual is not None:
+            assert debugger.reference is not None
+            whole = debugger.reference.whole(value.name)
+            assert whole is not None
+            if key not in self._open:
+                self._open[key] = Assembly(whole)
+            self._open[key].add(value, actual)
+        if role == "result":
+            self._said.add(value.name)
+        if self._count_down(debugger, key):
+            self._found(self._judged(debugger, record, key, value))
+
+    def _judged(self, debugger: Debugger, record: OpRecord, key: Key, value: NamedValue) -> Checked:
+        line, role, index, name = key
+        dtype = value.view.dtype if value.view else None
+        first = self._firsts.pop(key)
+        made = partial(Checked, line, record.opcode, name, role, index, dtype.name if dtype else "", first, record.last)
+        assembly = self._open.pop(key, None)
+        reference = debugger.reference
+        if reference is not None and (reference.tolerances.excepts(name) or name in debugger.excepted):
+            return made("excepted")
+        if assembly is None or reference is None:
+            return made("unknown", _reason(debugger, value))
+        tolerance = reference.tolerances.of(name, dtype.name if dtype else None)
+        result = compare(name, assembly.actual, assembly.expected, tolerance, dtype, abs(value.scale))
+        return made(_verdict(result), pieces=assembly.pieces, covered=assembly.covered, comparison=result)
+
+    def _put_right(self, debugger: Debugger, value: NamedValue) -> None:
+        """The reference's numbers in the place of what was computed, for the ops that read it."""
+        if debugger.reference is not None and put(debugger.machine, debugger.reference, value):
+            debugger.machine.backend.edited()
+
+    # How often each tensor is looked at
+
+    def _count_down(self, debugger: Debugger, key: Key) -> bool:
+        """Whether this was the last look at a tensor."""
+        self._prepare(debugger)
+        assert self._left is not None
+        self._left[key] -= 1
+        return self._left[key] == 0
+
+    def _is_last_part(self, debugger: Debugger, record: OpRecord, value: NamedValue) -> bool:
+        """Of the same part written by several cores, only the last writer makes it whole."""
+        self._prepare(debugger)
+        return self._parts[_part(record, value)] == record.index
+
+    def _prepare(self, debugger: Debugger) -> None:
+        if self._left is not None:
+            return
+        self._left = {}
+        for record in sorted(self._records(debugger), key=lambda r: r.last):
+            for value in record.results:
+                self._parts[_part(record, value)] = record.index
+        for record in self._records(debugger):
+            for role, index, value in _looks(record):
+                if role == "operand" or self._parts[_part(record, value)] == record.index:
+                    key: Key = (record.line, role, index, value.name)
+                    self._left[key] = self._left.get(key, 0) + 1
+
+    def _records(self, debugger: Debugger) -> list[OpRecord]:
+        """The op instances that run: none is cut in two."""
+        start, stop = self._ordinals
+        records = debugger.program.source.records
+        return [record for record in records if record.ordinals and start <= record.first < stop]
+
+
+def _looks(record: OpRecord) -> Iterator[tuple[Role, int, NamedValue]]:
+    for index, value in enumerate(record.operands):
+        yield "operand", index, value
+    for index, value in enumerate(record.results):
+        yield "result", index, value
+
+
+def _verdict(result: Comparison) -> Verdict:
+    return "fail" if result.complaints else "pass"
+
+
+def _part(record: OpRecord, value: NamedValue) -> Hashable:
+    """Records with the same answer write parts of the same tensor in the same place, one per core."""
+    if value.view is None or value.view.space not in (Space.GLOBAL, Space.L2):
+        return record.index
+    return record.line, value.name, value.slice_text, value.address
+
+
+def _expected(debugger: Debugger, value: NamedValue) -> Array | None:
+    return debugger.reference.expected(value) if debugger.reference is not None else None
+
+
+def _distance(actual: Array, expected: Array | None) -> float:
+    if expected is None:
+        return 0.0
+    with np.errstate(all="ignore"):
+        off = np.abs(actual - expected)
+        off[(actual == expected) | (np.isnan(actual) & np.isnan(expected))] = 0
+    return float(np.where(np.isfinite(off), off, np.inf).sum(dtype=np.float64))
+
+
+def _is_close(actual: Array, expected: Array | None) -> bool:
+    return expected is not None and bool(np.allclose(actual, expected, rtol=_CLOSE, atol=1e-8, equal_nan=True))
+
+
+def _misfit(expected: Array, shape: tuple[int, ...]) -> str:
+    return f"the reference has shape {list(expected.shape)}, the model {list(shape)}"
+
+
+def _reason(debugger: Debugger, value: NamedValue) -> str:
+    """Why a tensor could not be compared."""
+    reference = debugger.reference
+    whole = reference.whole(value.name) if reference is not None else None
+    if whole is None:
+        return "not in the reference"
+    if value.rearranged:
+        return "stored with its channels spread for the convolution behind it"
+    if value.view is None:
+        return f"layout {value.layout} is not described"
+    return _misfit(whole, value.reshape or value.shape)

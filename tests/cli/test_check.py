@@ -1,0 +1,132 @@
+"""``tdb-dap check``, as it is typed."""
+
+from __future__ import annotations
+
+import json
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tdb_dap.check.schema import Report
+from tests.cli.test_cli import tdb_dap
+from tests.conftest import Toy
+from tests.samples import case
+
+
+@pytest.fixture
+def spoiled(toy: Toy, tmp_path: Path) -> Path:
+    """The reference with one channel of one tensor negated."""
+    path = tmp_path / "spoiled.npz"
+    with np.load(toy.reference) as archive:
+        arrays = dict(archive)
+    arrays["conv8_Conv"][0, 3] *= -1
+    np.savez(path, **arrays)
+    return path
+
+
+def check(toy: Toy, reference: Path, *options: object):
+    return tdb_dap("check", toy.directory, "--inputs", toy.inputs, "--reference", reference, *options)
+
+
+def test_a_right_model_passes(toy: Toy):
+    done = check(toy, toy.reference)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "pass: 16 tensors compared, 0 differ, 16 not compared\n"
+    assert done.stderr == ""
+
+
+def test_the_op_at_fault_is_named_and_the_rest_inherits(toy: Toy, spoiled: Path):
+    done = check(toy, spoiled, "--blame")
+    assert done.returncode == 1
+    line = toy.line_of('"tpu.Conv2D"(%17')
+    assert f"tpu.Conv2D at line {line} is at fault" in done.stdout
+    assert "channel 3 euclidean" in done.stdout
+    assert "64 of 2,048 elements differ, the first at [0, 3, 0, 0]" in done.stdout
+    assert done.stdout.splitlines()[-1].startswith("fail: first at fault is conv8_Conv")
+
+
+def test_the_reports_say_the_same(toy: Toy, spoiled: Path, tmp_path: Path):
+    files = [tmp_path / f"report{suffix}" for suffix in (".json", ".md", ".html")]
+    done = check(toy, spoiled, "--blame", *(word for file in files for word in ("--report", file)))
+    assert done.returncode == 1, done.stderr
+    report = Report.model_validate_json(files[0].read_text())
+    assert json.loads(files[0].read_text())["schema_version"] == 1
+    assert report.culprit is not None
+    assert report.culprit.name == "conv8_Conv"
+    assert report.culprit.picture is not None
+    heat = report.culprit.picture.heat
+    assert [y for y, line in enumerate(heat) if max(line) > 0.1] == [round(3 * len(heat) / 32)]
+    assert sum(report.culprit.picture.histogram) == report.culprit.numbers.size == 2048
+    assert "**fail: first at fault is conv8_Conv" in files[1].read_text()
+    page = files[2].read_text()
+    HTMLParser().feed(page)
+    assert f'href="#L{report.culprit.line}"' in page
+    assert f'id="L{report.culprit.line}"' in page
+    assert "http" not in page.replace("http://www.w3.org", "")
+
+
+def test_standalone_in_two_processes(toy: Toy, spoiled: Path):
+    one = check(toy, spoiled, "--mode", "standalone")
+    two = check(toy, spoiled, "--mode", "standalone", "--jobs", 2)
+    assert (one.returncode, two.returncode) == (1, 1)
+    assert one.stdout == two.stdout
+    assert two.stderr == ""
+
+
+def test_limits_and_exceptions(toy: Toy, spoiled: Path):
+    assert check(toy, spoiled, "--except", "conv8*").returncode == 0
+    assert check(toy, toy.reference, "--tolerance", "f32:ulp=1").returncode == 1
+    loose = "conv8*:cosine=0.9,euclidean=0.6,channel=-99"
+    assert check(toy, spoiled, "--tolerance", loose).returncode == 0
+
+
+def test_tensors_can_be_kept(toy: Toy, spoiled: Path, tmp_path: Path):
+    out = tmp_path / "kept.npz"
+    check(toy, spoiled, "--dump", "failed", "--dump-file", out)
+    with np.load(out) as kept:
+        assert {name.split("@")[0] for name in kept.files} == {"conv8_Conv"}
+        line = toy.line_of('"tpu.Conv2D"(%17')
+        actual, expected = (kept[f"conv8_Conv@{line}.result0.{which}"] for which in ("actual", "expected"))
+        assert np.allclose(actual[0, 3], -expected[0, 3], atol=1e-5)
+
+
+def test_the_vendors_verdicts(toy: Toy, spoiled: Path):
+    done = check(toy, spoiled, "--profile", "tdb")
+    assert done.returncode == 1
+    assert done.stdout.splitlines()[-1] == "Fail 2, Pass 14, Unknown 16"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--reference", "{inputs}", "--net", "other"], "other"),
+        (["--reference", "absent.npz"], "absent.npz: cannot be read"),
+        ([], "nothing to compare with; give --reference"),
+        (["--reference", "{unrelated}"], "no name in it (nothing_known, ...) is a tensor of this model"),
+        (["--reference", "{reference}", "--tolerance", "speed=1"], "limits are cosine"),
+        (["--reference", "{reference}", "--jobs", "2"], "in a cascade each op waits"),
+        (["--reference", "{reference}", "--jobs", "0"], "--jobs 0"),
+        (["--reference", "{reference}", "--report", "out.pdf"], "a report is one of .json, .md, .html"),
+        (["--reference", "{reference}", "--report", "/nonexistent/out.json"], "there is no directory"),
+        (["--reference", "{reference}", "--profile", "tdb", "--blame"], "--profile tdb"),
+    ],
+)
+def test_trouble_is_one_line_and_exit_code_2(options: list[str], message: str, toy: Toy, tmp_path: Path):
+    unrelated = tmp_path / "unrelated.npz"
+    np.savez(unrelated, nothing_known=np.zeros(3))
+    places = {"reference": toy.reference, "inputs": toy.inputs, "unrelated": unrelated}
+    done = tdb_dap("check", toy.directory, *(word.format(**places) for word in options))
+    assert done.returncode == 2, done.stdout
+    assert [line.startswith("tdb-dap: error: ") for line in done.stderr.splitlines() if "all inputs" not in line] == [
+        True
+    ]
+    assert message in done.stderr
+
+
+def test_a_run_that_cannot_go_on_is_exit_code_2():
+    dynamic = case("nonzero_bm1684x_f32")
+    done = tdb_dap("check", dynamic.path, "--inputs", dynamic.inputs, "--reference", dynamic.inputs)
+    assert done.returncode == 2
+    assert "is dynamic" in done.stderr

@@ -1,0 +1,185 @@
+"""Whose fault a wrong result is: faults put into right models, and reference data that is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tdb_dap.check.blame import first_culprit, with_blame
+from tdb_dap.check.runner import Job, in_order, walk, walk_in_processes
+from tdb_dap.check.schema import Row
+from tdb_dap.engine.backend import Outcome
+from tdb_dap.engine.compare.dataflow import Producers
+from tdb_dap.engine.compare.segments import stretches
+from tdb_dap.engine.compare.tolerance import Tolerances
+from tdb_dap.engine.debugger import Debugger
+from tests.samples import Case, case
+
+Fault = Callable[[Debugger], None]
+
+
+def job_of(of: Case, reference: Path | None = None) -> Job:
+    return Job(of.path, of.inputs, (reference or of.reference,), Tolerances())
+
+
+def blamed(job: Job, fault: Fault = lambda debugger: None) -> list[Row]:
+    """The rows of a check with blame of a program with a fault."""
+
+    def run(mode) -> list[Row]:
+        debugger = job.open()
+        fault(debugger)
+        return [looked.row for looked in in_order(walk(job, mode, lambda done: None, debugger).found)]
+
+    return with_blame(run("cascade"), run("standalone"), Producers(job.open().program))
+
+
+def changed_weight(line: int) -> Fault:
+    """Negates the weight that the load on a line brings in."""
+
+    def change(debugger: Debugger) -> None:
+        view = debugger.program.source.records_at(line)[0].operands[0].view
+        assert view is not None
+        debugger.machine.write(view, -debugger.machine.read(view))
+
+    return change
+
+
+def dropped_command(ordinal: int) -> Fault:
+    """The backend does not execute one command."""
+
+    def drop(debugger: Debugger) -> None:
+        execute = debugger.machine.backend.execute
+
+        def skipping(command, memory) -> Outcome:
+            return Outcome() if command.ordinal == ordinal else execute(command, memory)
+
+        debugger.machine.backend.execute = skipping  # type: ignore[method-assign]
+
+    return drop
+
+
+def line_of(of: Case, text: str) -> int:
+    return next(n for n, line in enumerate(of.mlir.read_text().split("\n"), 1) if text in line)
+
+
+TOY = "toy_bm1684x_f32"
+
+
+def test_a_changed_weight_is_blamed_on_the_op_that_uses_it():
+    of = case(TOY)
+    load = line_of(of, '"tpu.Load"')
+    rows = blamed(job_of(of), changed_weight(load))
+    culprit = first_culprit(rows)
+    assert culprit is not None
+    assert culprit.blame is not None
+    assert culprit.blame.kind == "at fault"
+    wrong = [row for row in rows if row.verdict == "fail" and row.role == "result"]
+    assert len(wrong) > 3
+    assert {row.blame.line for row in wrong if row.blame is not None} == {culprit.line}
+    readers = {r.line for r in debugger_records(of) if any(v.name == loaded(of, load) for v in r.operands)}
+    assert culprit.line in readers
+
+
+def debugger_records(of: Case):
+    return [record for record in job_of(of).open().program.source.records if record.ordinals]
+
+
+def loaded(of: Case, line: int) -> str:
+    return next(record for record in debugger_records(of) if record.line == line).results[0].name
+
+
+@pytest.mark.parametrize("name", [TOY, "toy_bm1684x_int8", "act_relu_bm1684x_int8", "sin_cos_erf_bm1684x_f32"])
+def test_a_dropped_command_is_blamed_on_its_op(name: str):
+    of = case(name)
+    program = job_of(of).open().program
+    tried = 0
+    for record in program.source.records:
+        known = record.ordinals and record.opcode not in ("tpu.Load", "tpu.Store") and not record.slice_text
+        if not known or program.commands[record.last].is_system or tried == 3:
+            continue
+        rows = blamed(job_of(of), dropped_command(record.last))
+        own = [row for row in rows if row.line == record.line and row.role == "result"]
+        if not any(row.verdict == "fail" for row in own):
+            continue  # not in the reference, or the place holds the right numbers already
+        culprit = first_culprit(rows)
+        assert culprit is not None
+        assert culprit.line == record.line, culprit.blame
+        tried += 1
+    assert tried
+
+
+def spoiled(of: Case, path: Path, name: str) -> Path:
+    with np.load(of.reference) as archive:
+        arrays = dict(archive)
+    arrays[name] = 1 - 2 * arrays[name]
+    np.savez(path, **arrays)
+    return path
+
+
+@pytest.mark.parametrize("name", [TOY, "toy_bm1684x_int8", "toy_bm1688_int8c2"])
+def test_a_spoiled_tensor_is_the_first_culprit(name: str, tmp_path: Path):
+    of = case(name)
+    bad = of.verdicts["bad_tensor"]
+    culprit = first_culprit(blamed(job_of(of, spoiled(of, tmp_path / "bad.npz", bad))))
+    assert culprit is not None
+    assert culprit.name == bad
+    assert culprit.blame is not None
+    assert culprit.blame.kind == "at fault"
+
+
+def test_inputs_of_another_run_are_named(tmp_path: Path):
+    of = case(TOY)
+    other = tmp_path / "other.npz"
+    with np.load(of.inputs) as archive:
+        np.savez(other, **{name: archive[name] * 0.5 + 1 for name in archive.files})
+    rows = blamed(Job(of.path, other, (of.reference,), Tolerances()))
+    culprit = first_culprit(rows)
+    assert culprit is not None
+    assert culprit.blame is not None
+    assert (culprit.name, culprit.blame.kind) == ("x", "input")
+
+
+def made_up(line: int, name: str, role: str, verdict: str, last: int) -> Row:
+    return Row(
+        line=line,
+        opcode="tpu.Op",
+        name=name,
+        role=role,  # type: ignore[arg-type]
+        index=0,
+        dtype="f32",
+        first=last,
+        last=last,
+        pieces=1,
+        covered=1.0,
+        verdict=verdict,  # type: ignore[arg-type]
+    )
+
+
+def test_an_operand_that_is_overwritten_is_told_from_a_wrong_op():
+    rows = [
+        made_up(10, "a", "result", "pass", 1),
+        made_up(11, "a", "operand", "fail", 5),
+        made_up(11, "b", "result", "fail", 5),
+    ]
+    blame = with_blame(rows, rows, Producers(job_of(case(TOY)).open().program))[2].blame
+    assert blame is not None
+    assert blame.kind == "overwritten"
+    assert blame.text.startswith("a is right when line 10 has computed it and wrong when tpu.Op at line 11 reads it")
+
+
+@pytest.mark.parametrize("name", ["toy_bm1684x_f32", "toy_bm1688_int8c2", "ew_bcast_bm1684_int8"])
+def test_stretches_that_run_on_their_own_find_the_same(name: str):
+    of = case(name)
+    job = job_of(of)
+    debugger = job.open()
+    assert debugger.reference is not None
+    parts = stretches(debugger.program, debugger.reference, 2)
+    assert len(parts) == 2, "the program can be cut"
+    assert (parts[0][0], parts[-1][1]) == (0, len(debugger.program.commands))
+    whole = {row.key: row for row in walk(job, "standalone", lambda done: None).rows}
+    cut = {row.key: row for row in walk_in_processes(job, 2, lambda done: None).rows}
+    assert set(cut) == set(whole)
+    assert [key for key in whole if cut[key] != whole[key]] == []
