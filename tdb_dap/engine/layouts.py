@@ -145,6 +145,8 @@ def segments(view: View) -> tuple[Segment, ...]:
             Segment((part.index[1], part.index[3]), *_squeeze(part))
             for part in _four_axes(view, (1, rows, 1, columns), strides)
         )
+    if view.layout is Layout.DMA_4BANK:
+        return tuple(_in_each_bank(view))
     given = view.strides or contiguous(view.shape)
     if view.space is not Space.LOCAL:
         itemsize = view.dtype.itemsize
@@ -155,6 +157,13 @@ def segments(view: View) -> tuple[Segment, ...]:
         return (Segment((slice(0, view.shape[0]),), view.shape, view.address, (itemsize * given[0],)),)
     n, c, h, w = view.shape
     return tuple(_four_axes(view, (n, c, h, w), given))
+
+
+def _in_each_bank(view: View) -> list[Segment]:
+    """The same tensor four times, a bank apart: written to all of them; of what is read the last one counts."""
+    once = segments(replace(view, layout=Layout.STRIDE))
+    steps = range(0, 4 * view.geometry.bank_bytes, view.geometry.bank_bytes)
+    return [replace(part, offset=part.offset + step) for step in steps for part in once]
 
 
 def _squeeze(part: Segment) -> tuple[tuple[int, int], int, tuple[int, int], int]:

@@ -188,6 +188,18 @@ def test_numbers_survive_their_stored_form() -> None:
         assert (same | (numbers != numbers)).all(), dtype
 
 
+def test_a_tensor_for_four_banks_lies_in_each_of_them() -> None:
+    memory = Memory(GEOMETRY, 1, [])
+    banks = view((1, 3, 1, 4), F32, Layout.DMA_4BANK, address=256, strides=(16, 16, 4, 1))
+    numbers = np.arange(12, dtype=np.uint32).reshape(1, 3, 1, 4)
+    memory.write(banks, numbers)
+    for bank in range(4):
+        start = bank * GEOMETRY.bank_bytes + 256
+        assert memory.local()[2, start : start + 16].view(np.uint32).tolist() == [8, 9, 10, 11]
+    assert (memory.read(banks) == numbers).all()
+    assert len(banks.byte_ranges()) == 12
+
+
 def test_numbers_of_four_bits_lie_two_in_a_byte_the_first_in_the_low_half() -> None:
     memory = Memory(GEOMETRY, 1, [])
     four = view((1, 3, 2, 5), SI4, Layout.ALIGN_EU, address=16, strides=(64, 64, 5, 1))

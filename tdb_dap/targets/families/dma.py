@@ -144,6 +144,10 @@ def move_attributes(f: Fields) -> dict[str, Any]:
     return found
 
 
+def _goes_to_banks(f: Fields) -> bool:
+    return f.sub in (BANK_COPY, BANK_BROADCAST) and is_local(f, "dst")
+
+
 def _destination_mask(f: Fields) -> int | None:
     """The mask acts on a local destination; a broadcast goes to all its lanes."""
     return None if f.sub == BROADCAST else lane_mask(f)
@@ -153,7 +157,8 @@ def _destination_mask(f: Fields) -> int | None:
 class TensorMove:
     """Copy of a tensor, element by element in n, c, h, w order; the shapes of source and destination may differ.
 
-    transpose: (n,c,h,w) to (c,n,h,w); collect, distribute: to (n,w,h,c); broadcast: one channel to many.
+    transpose: (n,c,h,w) to (c,n,h,w); collect, distribute: to (n,w,h,c); broadcast: one channel to many; 4bank: the
+    same in four banks.
     """
 
     source = transfer(
@@ -167,7 +172,7 @@ class TensorMove:
     destination = transfer(
         "dst",
         _destination_shape,
-        storage=lambda f: _side_layout(f, "dst"),
+        storage=lambda f: Layout.DMA_4BANK if _goes_to_banks(f) else _side_layout(f, "dst"),
         strides=lambda f: _given_strides(f, "dst", _destination_shape(f), _is_strided(f)),
         lane_mask=_destination_mask,
         vendor=_as_listed("dst"),
