@@ -12,8 +12,8 @@ from tdb_dap.engine.dtypes import Array
 from tdb_dap.engine.history import DEFAULT_LIMIT
 from tdb_dap.engine.inputs import load_inputs, read_npz
 from tdb_dap.engine.machine import Machine
-from tdb_dap.engine.program import Program
 from tdb_dap.engine.named_value import layer_names
+from tdb_dap.engine.program import Program
 from tdb_dap.engine.reference import Reference, Tolerance, Tolerances
 from tdb_dap.errors import BadInput
 from tdb_dap.targets.backends.choice import make_backend
