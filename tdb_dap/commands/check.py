@@ -8,7 +8,9 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tdb_dap.commands import reports
 from tdb_dap.commands.options import data_options, model_arguments
+from tdb_dap.commands.progress import Bar
 from tdb_dap.errors import BadInput
 
 if TYPE_CHECKING:
@@ -103,11 +105,7 @@ def _refuse(arguments: argparse.Namespace) -> None:
         )
     if len(several) > 1:
         raise BadInput("--jobs and --dask: give one of them")
-    for path in arguments.report:
-        if path.suffix not in _FORMATS:
-            raise BadInput(f"{path}: a report is one of {', '.join(_FORMATS)}")
-        if not path.absolute().parent.is_dir():
-            raise BadInput(f"{path}: cannot be written: there is no directory {path.parent}")
+    reports.refuse(arguments.report, _FORMATS)
 
 
 def _check(arguments: argparse.Namespace) -> tuple[Report, Walked]:
@@ -138,7 +136,7 @@ def _check(arguments: argparse.Namespace) -> tuple[Report, Walked]:
     assert reference is not None
     if arguments.inputs is None and program.context.inputs is None:
         print("tdb-dap: no --inputs given: all inputs are zero", file=sys.stderr)
-    bar = _Bar(len(program.commands), arguments.quiet)
+    bar = Bar(len(program.commands), arguments.quiet)
     walked = _walk(arguments, job, arguments.mode, worker, team, bar)
     rows = walked.rows
     if arguments.mode == "cascade" and arguments.blame and any(row.verdict == "fail" for row in rows):
@@ -171,7 +169,7 @@ def _team(arguments: argparse.Namespace, job: Job) -> Team:
     return Alone() if arguments.jobs == 1 else Processes(job, arguments.jobs)
 
 
-def _walk(arguments: argparse.Namespace, job: Job, mode: Mode, worker: Worker, team: Team | None, bar: _Bar) -> Walked:
+def _walk(arguments: argparse.Namespace, job: Job, mode: Mode, worker: Worker, team: Team | None, bar: Bar) -> Walked:
     """One run of the whole program; in a cascade this process is alone."""
     from tdb_dap.check.journal import Journal
     from tdb_dap.check.runner import walk
@@ -203,25 +201,4 @@ def _write(path: Path, report: Report, context: Path) -> None:
     else:
         mlir = Context.find(context).mlir
         text = html(report, mlir.read_text("utf-8") if mlir is not None and mlir.suffix == ".mlir" else "")
-    try:
-        path.write_text(text, "utf-8")
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be written: {error.strerror or error}") from None
-
-
-class _Bar:
-    """A line on a terminal that says how far the run is; silent in a pipe."""
-
-    def __init__(self, total: int, quiet: bool) -> None:
-        self._total = total
-        self._shown = sys.stderr.isatty() and not quiet
-        self._next = time.monotonic() + 0.5
-
-    def update(self, done: int) -> None:
-        if self._shown and time.monotonic() >= self._next:
-            self._next = time.monotonic() + 0.1
-            print(f"\r{done:,} of {self._total:,} commands compared", end="", file=sys.stderr, flush=True)
-
-    def clear(self) -> None:
-        if self._shown:
-            print("\r\033[K", end="", file=sys.stderr, flush=True)
+    reports.write(path, text)
