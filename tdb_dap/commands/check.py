@@ -112,6 +112,7 @@ def _check(arguments: argparse.Namespace) -> tuple[Report, Walked]:
     from tdb_dap import __version__
     from tdb_dap.check.blame import first_culprit, with_blame
     from tdb_dap.check.job import Job
+    from tdb_dap.check.layers import by_layer
     from tdb_dap.check.schema import Report
     from tdb_dap.check.worker import Worker
     from tdb_dap.engine.compare.dataflow import Producers
@@ -136,6 +137,8 @@ def _check(arguments: argparse.Namespace) -> tuple[Report, Walked]:
     assert reference is not None
     if arguments.inputs is None and program.context.inputs is None:
         print("tdb-dap: no --inputs given: all inputs are zero", file=sys.stderr)
+    if program.origins.trouble:
+        print(f"tdb-dap: {program.origins.trouble}", file=sys.stderr)
     bar = Bar(len(program.commands), arguments.quiet)
     walked = _walk(arguments, job, arguments.mode, worker, team, bar)
     rows = walked.rows
@@ -157,6 +160,7 @@ def _check(arguments: argparse.Namespace) -> tuple[Report, Walked]:
         stopped=walked.stopped,
         culprit=first_culprit(rows),
         rows=tuple(rows),
+        layers=by_layer(program, rows),
     )
     return report, walked
 
