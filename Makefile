@@ -8,7 +8,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test test-all lint format generate check-generated extension clients benchmark fuzz-sim faults setup clean
+.PHONY: demo test test-all lint format generate check-generated extension clients benchmark fuzz-sim faults timing setup clean
 
 demo: $(VENV)/.runtime
 	@$(BIN)/tdb-dap demo
@@ -73,6 +73,9 @@ fuzz-sim: $(VENV)/.dev
 
 # Recorded models, each a context with input.npz and ref.npz
 MODELS ?= tests/data
+
+timing: $(VENV)/.dev
+	$(BIN)/python -m scripts.compare_timing $(MODELS) --write docs/profile.md
 
 faults: $(VENV)/.dev
 	$(BIN)/python -m scripts.inject_faults $(MODELS)

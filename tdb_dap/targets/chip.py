@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tdb_dap.engine.geometry import Geometry
 from tdb_dap.engine.memory import Memory
-from tdb_dap.engine.target import Description, LazyMapping, Message, Stream
+from tdb_dap.engine.target import Cost, Description, LazyMapping, Message, Stream
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.backends.library import VendorLibrary
 from tdb_dap.targets.backends.numpy_backend import execute
@@ -22,6 +22,7 @@ from tdb_dap.targets.families.fields import Fields, shared_name
 from tdb_dap.targets.instruction_set import Instruction, InstructionSet, column
 from tdb_dap.targets.semantics.rules import Rules
 from tdb_dap.targets.static_tables import Table, fill
+from tdb_dap.targets.timing import Timing, cost_of
 from tdb_dap.targets.vendor_text import PLAIN, Style, command_text
 
 
@@ -36,7 +37,8 @@ class Chip:
     the same for the id it waits for; ``dependency_mask``: bits of the dependency that count; ``message_engines``:
     engines of a core that a barrier counts; ``end_commands``: (engine, type, sub type) of the commands that end a
     stream; ``known_problems``: contradictions of the table that are the maker's own (see ``self_check``);
-    ``vendor_library``: the vendor's simulator, None where how to drive it is not known.
+    ``vendor_library``: the vendor's simulator, None where how to drive it is not known; ``timing``: its speeds, None
+    where they are not known.
     """
 
     name: str
@@ -54,6 +56,7 @@ class Chip:
     end_commands: tuple[tuple[str, int, int], ...] = (("tiu", 15, 31), ("dma", 6, 0))
     known_problems: tuple[str, ...] = ()
     vendor_library: VendorLibrary | None = None
+    timing: Timing | None = None
 
     def inexact(self) -> Chip:
         """The same chip with sums of products of floats left to BLAS: fast, and not what the chip computes."""
@@ -176,6 +179,17 @@ class Chip:
         for core in range(memory.cores):
             fill(memory.static(core), self.static_tables, tables)
         fill(memory.l2()[self.l2_tables_start :], self.l2_tables, tables)
+
+    @property
+    def clock(self) -> float | None:
+        return self.timing.clock if self.timing is not None else None
+
+    @property
+    def timing_source(self) -> str:
+        return self.timing.source if self.timing is not None else ""
+
+    def cost(self, description: Description) -> Cost | None:
+        return cost_of(description, self.timing) if self.timing is not None else None
 
     def execute(self, description: Description, memory: Memory) -> None:
         if self.rules is None:
