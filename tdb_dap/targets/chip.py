@@ -106,7 +106,7 @@ class Chip:
         return family is not None and family.name == "system"
 
     def message(self, kind: int, descriptor: bytes) -> Message | None:
-        f = self._fields(kind, descriptor, 0, {})
+        f = self.fields_of(kind, descriptor, 0, {})
         found = message_of(f)
         if found is None:
             return None
@@ -129,9 +129,9 @@ class Chip:
     def register_writes(self, kind: int, descriptor: bytes) -> Mapping[int, int]:
         if not self.writes_registers(kind):
             return {}
-        return system.register_writes(self._fields(kind, descriptor, 0, {}))
+        return system.register_writes(self.fields_of(kind, descriptor, 0, {}))
 
-    def _fields(self, kind: int, descriptor: bytes, core: int, registers: Mapping[int, int]) -> Fields:
+    def fields_of(self, kind: int, descriptor: bytes, core: int, registers: Mapping[int, int]) -> Fields:
         form = self._shared_form(kind)
         return Fields(form.decode(descriptor), form.sub, self.geometry, core, registers)
 
@@ -154,7 +154,7 @@ class Chip:
             raise NotSimulated(
                 f"{instruction.mnemonic}: the instruction form {instruction.register} has no description yet"
             )
-        return family.bind(self._fields(kind, descriptor, core, registers))
+        return family.bind(self.fields_of(kind, descriptor, core, registers))
 
     def describe(self, kind: int, descriptor: bytes, core: int, registers: Mapping[int, int]) -> Description:
         bound = self.bind(kind, descriptor, core, registers)
