@@ -21,6 +21,7 @@ COMMANDS = {
     "diff": "in what two compiled models differ, and where their values part",
     "profile": "where the time of a model goes, per op and per command",
     "export": "an op or a whole model as NumPy code that runs without tdb-dap",
+    "patch": "a copy of a bmodel with other fields, weights or fewer commands",
     "debug": "debug a model in the terminal",
     "backends": "who can execute commands here, and getting the vendor's simulators",
     "targets": "the chips known and a self-check of each",

@@ -138,6 +138,10 @@ class Target(Protocol):
         """A descriptor with other values in some of its fields, cut to their widths; KeyError for unknown fields."""
         ...
 
+    def idle(self, engine: str, id: int) -> bytes | None:
+        """A command that does nothing and waits for nothing; None if none is known of the chip."""
+        ...
+
     def kind_of(self, engine: str, descriptor: bytes) -> int | None:
         """The instruction kind that the head of a descriptor says; None if it says none."""
         ...

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -37,6 +37,7 @@ class Chip:
     the same for the id it waits for; ``dependency_mask``: bits of the dependency that count; ``message_engines``:
     engines of a core that a barrier counts; ``end_commands``: (engine, type, sub type) of the commands that end a
     stream; ``known_problems``: contradictions of the table that are the maker's own (see ``self_check``);
+    ``idle_commands``: by engine a command that the vendor's simulator is known to pass over;
     ``vendor_library``: the vendor's simulator, None where how to drive it is not known; ``timing``: its speeds, None
     where they are not known.
     """
@@ -54,6 +55,7 @@ class Chip:
     message_engines: int = 2
     vendor_style: Style = PLAIN
     end_commands: tuple[tuple[str, int, int], ...] = (("tiu", 15, 31), ("dma", 6, 0))
+    idle_commands: Mapping[str, str] = field(default_factory=dict)
     known_problems: tuple[str, ...] = ()
     vendor_library: VendorLibrary | None = None
     timing: Timing | None = None
@@ -119,6 +121,15 @@ class Chip:
 
     def encode(self, kind: int, descriptor: bytes, values: Mapping[str, int]) -> bytes:
         return self._instruction(kind).encode(descriptor, **values)
+
+    def idle(self, engine: str, id: int) -> bytes | None:
+        mnemonic = self.idle_commands.get(engine)
+        for kind, instruction in enumerate(self.instruction_set.instructions):
+            if (instruction.engine, instruction.mnemonic) == (engine, mnemonic):
+                own = {name: id for name in self.id_fields if name in instruction.by_name}
+                counted = {"cmd_id_en": 1} if "cmd_id_en" in instruction.by_name else {}
+                return instruction.encode(self.instruction_set.blank(kind), **own, **counted)
+        return None
 
     def kind_of(self, engine: str, descriptor: bytes) -> int | None:
         return self.instruction_set.kind_of(engine, descriptor)
