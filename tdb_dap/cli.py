@@ -22,6 +22,8 @@ COMMANDS = {
     "profile": "where the time of a model goes, per op and per command",
     "export": "an op or a whole model as NumPy code that runs without tdb-dap",
     "patch": "a copy of a bmodel with other fields, weights or fewer commands",
+    "explain": "an op through all levels of compilation, or a command in words",
+    "graph": "the ops of a model and what flows between them, as a picture",
     "debug": "debug a model in the terminal",
     "backends": "who can execute commands here, and getting the vendor's simulators",
     "targets": "the chips known and a self-check of each",

@@ -57,6 +57,8 @@ class MlirOp:
     def operands(self) -> tuple[str, ...]:
         """Value ids it uses, such as ``%13`` or ``%11#0``."""
         text = self.text
+        if self.name in ("return", "func.return"):
+            return tuple(_VALUE.findall(text.partition(" : ")[0]))
         start = text.find("(", text.find(self.name))
         return tuple(_VALUE.findall(text[start : closing(text, start) + 1])) if start >= 0 else ()
 
