@@ -189,6 +189,10 @@ class MlirFile:
             return tuple(names)
         return ()
 
+    def prepare(self) -> None:
+        """Work out in advance what looking up values and locations needs."""
+        _ = self._aliases, self._definitions
+
     @property
     def text(self) -> str:
         """The whole file."""

@@ -88,7 +88,7 @@ class _Builder:
                 if id == _argument_id(op.function, value) and id not in seen:
                     seen.add(id)
                     yield self._argument(op.function, value, op.line)
-            shape, dtype = _type(op.types.rsplit("->", 1)[-1])
+            shape, dtype = tensor_type(op.types.rsplit("->", 1)[-1])
             yield OpNode(f"L{op.line}", op.name, op.location, op.line, shape, dtype, op.function, op.group_line)
 
     def _argument(self, function: str, value: str, line: int) -> OpNode:
@@ -96,7 +96,7 @@ class _Builder:
         line = found.line if found is not None else line
         text = self._mlir.lines[line - 1]
         start = text.find(f"{value}:")
-        shape, dtype = _type(text[start:]) if start >= 0 else ((), "")
+        shape, dtype = tensor_type(text[start:]) if start >= 0 else ((), "")
         return OpNode(_argument_id(function, value), "input", value, line, shape, dtype, function, None)
 
     def edges(self) -> Iterator[OpEdge]:
@@ -140,7 +140,7 @@ def _argument_id(function: str, value: str) -> str:
     return f"{function}{value.replace('%', '_')}"
 
 
-def _type(text: str) -> tuple[tuple[int, ...], str]:
+def tensor_type(text: str) -> tuple[tuple[int, ...], str]:
     """Shape and number format of the first tensor type in a text."""
     match = _TYPE.search(text)
     if match is None:
