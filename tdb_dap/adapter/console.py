@@ -170,21 +170,27 @@ def _goto(session: Session, rest: str, frame: Frame | None) -> str:
     return resume_quietly(session, lambda d: d.travel(int(rest)))
 
 
-@verb("b", "break", usage="[PLACE]", help="stop at conv.normal, tpu.Load, B23, R4.64, %173, mlir:31 ...; or list all")
+@verb(
+    "b",
+    "break",
+    usage="[PLACE [if CONDITION]]",
+    help="stop at conv.normal, tpu.Load, B23, R4.64, %173, mlir:31 ...; or list all",
+)
 def _break(session: Session, rest: str, frame: Frame | None) -> str:
     if not rest:
         return _breakpoints(session)
     return add_breakpoint(session, rest, temporary=False)
 
 
-@verb("tb", usage="PLACE", help="as b, for one stop only")
+@verb("tb", usage="PLACE [if CONDITION]", help="as b, for one stop only")
 def _temporary(session: Session, rest: str, frame: Frame | None) -> str:
     return add_breakpoint(session, rest, temporary=True)
 
 
 def add_breakpoint(session: Session, text: str, temporary: bool) -> str:
     """Set a breakpoint and say where it came to lie."""
-    added = session.debugger.breakpoints.add(text, temporary=temporary)
+    place, _, condition = text.partition(" if ")
+    added = session.debugger.breakpoints.add(place.strip(), condition.strip() or None, temporary=temporary)
     places = len(added.stops)
     return added.message or f"breakpoint {added.id}: {text} ({places} place{'s' if places != 1 else ''})"
 

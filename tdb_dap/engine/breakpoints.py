@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from tdb_dap.engine.breakpoint_forms import Place, resolve
+from tdb_dap.engine.expressions import require_expression
 from tdb_dap.errors import BadExpression
 
 if TYPE_CHECKING:
@@ -59,6 +60,8 @@ class Breakpoint:
             self.stops = {first: first for first, _ in self.place.spans}
         else:
             self.stops = {last + 1: last for _, last in self.place.spans}
+        if self.condition is not None:
+            require_expression(self.condition)
         if self.hit is not None:
             parse_hit_condition(self.hit)
 

@@ -64,11 +64,21 @@ def test_conditions_see_the_op_of_the_line(client: DapClient, toy: Toy):
     client.disconnect()
 
 
-def test_a_wrong_condition_stops_and_says_why(client: DapClient, toy: Toy):
+def test_a_condition_that_cannot_be_understood_is_refused_when_it_is_set(client: DapClient, toy: Toy):
     lines = [{"line": toy.line_of('"tpu.Pool2D"'), "condition": "in[0] +"}]
+    [placed] = client.launch(toy.directory, breakpoints={toy.mlir: lines}, **toy.data)
+    client.expect_stopped("entry")
+    assert not placed["verified"]
+    assert placed["message"] == "cannot understand 'in[0] +'"
+    assert "cannot understand" in client.refusal("evaluate", expression="b tpu.Load if 1 +", context="repl")
+    client.disconnect()
+
+
+def test_a_condition_that_fails_stops_and_says_why(client: DapClient, toy: Toy):
+    lines = [{"line": toy.line_of('"tpu.Pool2D"'), "condition": "nonsense > 3"}]
     client.launch(toy.directory, stop_on_entry=False, breakpoints={toy.mlir: lines}, **toy.data)
     client.expect_stopped("breakpoint")
-    assert "condition: cannot understand 'in[0] +'" in client.printed()
+    assert "condition: there is no tensor named 'nonsense'" in client.printed()
     client.disconnect()
 
 
