@@ -25,22 +25,27 @@ Act = Callable[["Session", str, "Frame | None"], str]
 
 @dataclass(frozen=True)
 class Verb:
-    """``usage``: how it is written; ``help``: what it does."""
+    """``usage``: how it is written; ``help``: what it does; ``takes``: what completion offers behind it.
+
+    That is ``expression``, ``place`` (of a breakpoint), ``breakpoint`` (its number), ``topic``, ``verb``,
+    ``one of A B``, or nothing.
+    """
 
     names: tuple[str, ...]
     usage: str
     help: str
     act: Act
+    takes: str = ""
 
 
 _VERBS: dict[str, Verb] = {}
 
 
-def verb(*names: str, usage: str = "", help: str) -> Callable[[Act], Act]:
+def verb(*names: str, usage: str = "", help: str, takes: str = "") -> Callable[[Act], Act]:
     """Declare a console verb under all its names."""
 
     def declare(act: Act) -> Act:
-        declared = Verb(names, f"{'/'.join(names)} {usage}".strip(), help, act)
+        declared = Verb(names, f"{'/'.join(names)} {usage}".strip(), help, act, takes)
         _VERBS.update(dict.fromkeys(names, declared))
         return act
 
@@ -81,7 +86,7 @@ def execute(session: Session, text: str, frame: Frame | None = None) -> str:
     return _VERBS[first].act(session, rest.strip(), frame)
 
 
-@verb("help", "?", usage="[VERB]", help="this list, or one verb")
+@verb("help", "?", usage="[VERB]", help="this list, or one verb", takes="verb")
 def _help(session: Session, rest: str, frame: Frame | None) -> str:
     if rest:
         if rest not in _VERBS:
@@ -134,7 +139,13 @@ def _reverse(session: Session, rest: str, frame: Frame | None) -> str:
     return resume_quietly(session, lambda d: d.reverse())
 
 
-@verb("n", "next", usage="[K|slice|group]", help="K ops on, or to the end of the slice or group")
+@verb(
+    "n",
+    "next",
+    usage="[K|slice|group]",
+    help="K ops on, or to the end of the slice or group",
+    takes="one of slice group",
+)
 def _next(session: Session, rest: str, frame: Frame | None) -> str:
     return _step_ops(session, rest, 1)
 
@@ -146,7 +157,7 @@ def _step_ops(session: Session, rest: str, direction: int) -> str:
     return resume_quietly(session, lambda d: d.step(count, unit))
 
 
-@verb("rn", "reverse-next", usage="[K|slice|group]", help="the same, back")
+@verb("rn", "reverse-next", usage="[K|slice|group]", help="the same, back", takes="one of slice group")
 def _previous(session: Session, rest: str, frame: Frame | None) -> str:
     return _step_ops(session, rest, -1)
 
@@ -175,6 +186,7 @@ def _goto(session: Session, rest: str, frame: Frame | None) -> str:
     "break",
     usage="[PLACE [if CONDITION]]",
     help="stop at conv.normal, tpu.Load, B23, R4.64, %173, mlir:31 ...; or list all",
+    takes="place",
 )
 def _break(session: Session, rest: str, frame: Frame | None) -> str:
     if not rest:
@@ -182,7 +194,7 @@ def _break(session: Session, rest: str, frame: Frame | None) -> str:
     return add_breakpoint(session, rest, temporary=False)
 
 
-@verb("tb", usage="PLACE [if CONDITION]", help="as b, for one stop only")
+@verb("tb", usage="PLACE [if CONDITION]", help="as b, for one stop only", takes="place")
 def _temporary(session: Session, rest: str, frame: Frame | None) -> str:
     return add_breakpoint(session, rest, temporary=True)
 
@@ -210,28 +222,28 @@ def _chosen(session: Session, rest: str) -> list[int]:
     return [int(number) for number in rest.replace(",", " ").split()]
 
 
-@verb("delete", usage="N ...", help="remove breakpoints")
+@verb("delete", usage="N ...", help="remove breakpoints", takes="breakpoint")
 def _delete(session: Session, rest: str, frame: Frame | None) -> str:
     for number in _chosen(session, rest):
         session.debugger.breakpoints.remove(session.debugger.breakpoints[number])
     return _breakpoints(session)
 
 
-@verb("enable", usage="N ...", help="switch breakpoints on")
+@verb("enable", usage="N ...", help="switch breakpoints on", takes="breakpoint")
 def _enable(session: Session, rest: str, frame: Frame | None) -> str:
     for number in _chosen(session, rest):
         session.debugger.breakpoints[number].enabled = True
     return _breakpoints(session)
 
 
-@verb("disable", usage="N ...", help="switch breakpoints off")
+@verb("disable", usage="N ...", help="switch breakpoints off", takes="breakpoint")
 def _disable(session: Session, rest: str, frame: Frame | None) -> str:
     for number in _chosen(session, rest):
         session.debugger.breakpoints[number].enabled = False
     return _breakpoints(session)
 
 
-@verb("info", usage="asm [K] | mlir | loc | reg | mem | b | edits", help="where we are, from every side")
+@verb("info", usage="asm [K] | mlir | loc | reg | mem | b | edits", help="where we are, from every side", takes="topic")
 def _info(session: Session, rest: str, frame: Frame | None) -> str:
     topic, _, more = (rest or "asm").partition(" ")
     if topic not in TOPICS:
@@ -284,7 +296,9 @@ TOPICS: dict[str, Act] = {
 """What ``info`` knows."""
 
 
-@verb("p", "print", usage="EXPRESSION", help="value of an expression, with its numbers if it is small")
+@verb(
+    "p", "print", usage="EXPRESSION", help="value of an expression, with its numbers if it is small", takes="expression"
+)
 def _print(session: Session, rest: str, frame: Frame | None) -> str:
     value = session.debugger.evaluate(rest, names_at(session, frame))
     if SMALL < value.array.size <= 256:

@@ -68,7 +68,8 @@ def set_variable(session: Session, arguments: SetVariableArguments) -> SetVariab
         set_part(session, child.part, arguments.value, None)
     else:
         raise BadExpression(f"{arguments.name} cannot be set: {child.why_fixed}")
-    shown = describe(session, session.handles.child(arguments.variablesReference, arguments.name))
+    changed = session.handles.child(arguments.variablesReference, arguments.name)
+    shown = describe(session, changed, arguments.format)
     return SetVariableResponseBody(
         value=shown.value,
         type=shown.type,
@@ -90,7 +91,7 @@ def set_expression(session: Session, arguments: SetExpressionArguments) -> SetEx
     frame = session.handles.frame(arguments.frameId) if arguments.frameId else None
     part = part_named(arguments.expression, names_at(session, frame))
     set_part(session, part, arguments.value, frame)
-    shown = show(session, arguments.expression, frame)
+    shown = show(session, arguments.expression, frame, format=arguments.format)
     return SetExpressionResponseBody(
         value=shown.result,
         type=shown.type,

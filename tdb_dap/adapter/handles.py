@@ -28,13 +28,15 @@ class Frame:
 class Node:
     """Something that can be shown in the Variables pane.
 
-    ``named``: children with names; ``indexed``: ``indexed(start, count)`` gives children by number, of
-    ``indexed_count``. Both are called when the client opens the node. ``part``: where its numbers lie; ``assign``:
-    gives it another value where that is more than overwriting memory; ``why_fixed``: why it has none.
+    ``raw``: the value as its bits, in hexadecimal. ``named``: children with names; ``indexed``: ``indexed(start,
+    count)`` gives children by number, of ``indexed_count``. Both are called when the client opens the node. ``part``:
+    where its numbers lie; ``assign``: gives it another value where that is more than overwriting memory;
+    ``why_fixed``: why it has none.
     """
 
     name: str
     value: str = ""
+    raw: Callable[[], str] | None = None
     type: str | None = None
     evaluate_name: str | None = None
     memory_reference: str | None = None

@@ -11,7 +11,7 @@ import numpy as np
 from tdb_dap.adapter.addresses import view_reference
 from tdb_dap.adapter.handles import Node
 from tdb_dap.engine.assignment import Part
-from tdb_dap.engine.values import Statistics, Value, array_text, number_text
+from tdb_dap.engine.values import SMALL, Statistics, Value, array_text, bits_text, number_text
 from tdb_dap.engine.views import Constant, View
 from tdb_dap.errors import TdbError
 
@@ -47,6 +47,7 @@ def tensor(session: Session, name: str, value: Value, evaluate_name: str | None 
         return Node(name, f"<{error}>")
     part = Part(evaluate_name or name, view) if view else None
     node = _array(name, lambda: value.array, text, evaluate_name, part)
+    node.raw = value.hex_text
     node.type = value.view.memref if value.view is not None else None
     node.memory_reference = view_reference(view) if view else None
     if value.shape:
@@ -86,13 +87,18 @@ def _part(load: Callable[[], Array], index: int, parent: str | None, whole: Part
     evaluate_name = f"{parent}[{index}]" if parent else None
     inner = Part(f"{whole.title}[{index}]", whole.view, (*whole.index, index)) if whole else None
     part = load()
+    dtype = whole.view.dtype if whole else None
     if not part.ndim:
-        return Node(f"[{index}]", number_text(part[()]), evaluate_name=evaluate_name, part=inner)
-    if part.ndim == 1 and part.size <= 8:
+        raw = partial(bits_text, part, dtype)
+        return Node(f"[{index}]", number_text(part[()]), raw, evaluate_name=evaluate_name, part=inner)
+    if part.ndim == 1 and part.size <= SMALL:
         text = array_text(part)
     else:
         text = f"[{','.join(map(str, part.shape))}]" + (f" {Statistics.of(part).text}" if part.size else "")
-    return _array(f"[{index}]", load, text, evaluate_name, inner)
+    node = _array(f"[{index}]", load, text, evaluate_name, inner)
+    if part.ndim == 1 and part.size <= SMALL:
+        node.raw = partial(bits_text, part, dtype)
+    return node
 
 
 def _origins(session: Session, part: Part) -> list[Node]:

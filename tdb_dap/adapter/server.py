@@ -26,6 +26,8 @@ AREAS = (
     "stack",
     "variables",
     "memory",
+    "modules",
+    "completions",
     "evaluate",
     "exceptions",
     "disassembly",

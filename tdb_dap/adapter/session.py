@@ -118,7 +118,8 @@ class Session:
 
     def output(self, text: str, category: str = "console", **more: Any) -> None:
         """Show a line to the user."""
-        self.event("output", {"category": category, "output": text if text.endswith("\n") else text + "\n", **more})
+        line = self.traits.text_out(text if text.endswith("\n") else text + "\n")
+        self.event("output", {"category": category, "output": line, **more})
 
     def log_point(self, text: str, breakpoint: Breakpoint) -> None:
         """Show the message of a log point, with the place it comes from."""

@@ -20,7 +20,12 @@ if TYPE_CHECKING:
 _MOST_LISTED = 12
 
 
-@verb("set", usage="PLACE = EXPRESSION", help="overwrite a tensor, a slice or an element; undo takes it back")
+@verb(
+    "set",
+    usage="PLACE = EXPRESSION",
+    help="overwrite a tensor, a slice or an element; undo takes it back",
+    takes="expression",
+)
 def _set(session: Session, rest: str, frame: Frame | None) -> str:
     place, equals, text = rest.partition("=")
     if not equals:
@@ -30,7 +35,12 @@ def _set(session: Session, rest: str, frame: Frame | None) -> str:
     return session.debugger.evaluate(place, names).text()
 
 
-@verb("who", usage="EXPRESSION [: LEVELS]", help="the last command that wrote it, who wrote what that one read ...")
+@verb(
+    "who",
+    usage="EXPRESSION [: LEVELS]",
+    help="the last command that wrote it, who wrote what that one read ...",
+    takes="expression",
+)
 def _who(session: Session, rest: str, frame: Frame | None) -> str:
     text, depth = rest, 1
     head, colon, tail = rest.rpartition(":")
@@ -60,7 +70,12 @@ def _chain(session: Session, part: Part, before: int | None, depth: int, indent:
     return lines
 
 
-@verb("watch", usage="EXPRESSION [: read|write|readWrite|change]", help="stop behind commands that access it")
+@verb(
+    "watch",
+    usage="EXPRESSION [: read|write|readWrite|change]",
+    help="stop behind commands that access it",
+    takes="expression",
+)
 def _watch(session: Session, rest: str, frame: Frame | None) -> str:
     text, access = rest, "write"
     head, colon, tail = rest.rpartition(":")

@@ -9,6 +9,7 @@ from tdb_dap.adapter.protocol.types import (
     Scope,
     ScopesArguments,
     ScopesResponseBody,
+    ValueFormat,
     Variable,
     VariablePresentationHint,
     VariablesArguments,
@@ -45,7 +46,7 @@ def scopes(session: Session, arguments: ScopesArguments) -> ScopesResponseBody:
     )
 
 
-@request("variables")
+@request("variables", capability="supportsValueFormattingOptions")
 def variables(session: Session, arguments: VariablesArguments) -> VariablesResponseBody:
     """Children of a node: with names, with numbers (``count`` of them from ``start``, 0 = all), or both."""
     node = session.handles.node(arguments.variablesReference)
@@ -61,14 +62,15 @@ def variables(session: Session, arguments: VariablesArguments) -> VariablesRespo
         left = node.indexed_count - start - count
         if left > 0 and not session.traits.variable_paging and not arguments.count:
             children.append(Node("...", f"{left:,} more; use the console: p {node.evaluate_name or node.name}[...]"))
-    return VariablesResponseBody(variables=[describe(session, child) for child in children])
+    return VariablesResponseBody(variables=[describe(session, child, arguments.format) for child in children])
 
 
-def describe(session: Session, node: Node) -> Variable:
-    """A node as the client sees it, with a number to open it by."""
+def describe(session: Session, node: Node, format: ValueFormat | None = None) -> Variable:
+    """A node as the client sees it, with a number to open it by; in hexadecimal its bits as they are stored."""
+    value = node.raw() if format is not None and format.hex and node.raw is not None else node.value
     return Variable(
         name=node.name,
-        value=node.value,
+        value=session.traits.text_out(value),
         type=node.type if session.traits.variable_type else None,
         evaluateName=node.evaluate_name,
         variablesReference=session.handles.add_node(node),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from tdb_dap.engine.assignment import Part, assign, part_named
@@ -58,6 +59,7 @@ class Debugger:
         self._judge = Judge(self)
         self._found: dict[int, Finding] = {}
         self._watching_changed = False
+        self._only_core: int | None = None
         machine.edited = self._changed_after
         self._pause = threading.Event()
         machine.say = lambda text: self.say(text)
@@ -98,6 +100,21 @@ class Debugger:
     def reverse(self) -> Stop:
         """Go back to the previous stop or the start."""
         return self._backwards(0, "entry")
+
+    def run_to(self, ordinal: int) -> Stop:
+        """Execute until ``ordinal`` commands are done; ends early where there is another reason to stop."""
+        if not self.ordinal <= ordinal <= len(self.program.commands):
+            raise BadExpression(f"ordinal {ordinal} is not ahead; this is {self.ordinal}")
+        return self._forwards(ordinal) if ordinal > self.ordinal else self._finish(self._stop("step"))
+
+    @contextmanager
+    def watching_only(self, core: int | None) -> Iterator[None]:
+        """Inside, breakpoints and findings of other cores do not stop; None: those of every core do."""
+        before, self._only_core = self._only_core, core
+        try:
+            yield
+        finally:
+            self._only_core = before
 
     def step(self, count: int = 1, unit: Unit = "command", core: int | None = None) -> Stop:
         """Step ``count`` units, back if negative; ends early where there is another reason to stop.
@@ -239,17 +256,22 @@ class Debugger:
 
     def _reason_to_stop(self, finding: Finding | None, speak: bool = True) -> Stop | None:
         hit = self._hit(speak)
-        if finding is not None:
+        if finding is not None and self._counts(finding.focus):
             return self._stop("exception", focus=finding.focus, finding=finding, breakpoints=hit)
         if hit:
             return self._stop("breakpoint", focus=hit[0].stops[self.ordinal], breakpoints=hit)
         return None
 
+    def _counts(self, focus: int) -> bool:
+        """Whether what concerns a command may stop the run."""
+        commands = self.program.commands
+        return self._only_core is None or focus >= len(commands) or commands[focus].core == self._only_core
+
     def _hit(self, speak: bool = True) -> tuple[Breakpoint, ...]:
         """Breakpoints at this moment that want to stop. ``speak``: log points do."""
         hit: list[Breakpoint] = []
         for breakpoint in self.breakpoints.at(self.ordinal):
-            if not self._judge.stops(breakpoint):
+            if not self._judge.stops(breakpoint) or not self._counts(breakpoint.stops[self.ordinal]):
                 continue
             if breakpoint.log is None:
                 hit.append(breakpoint)

@@ -1,4 +1,4 @@
-"""Every form of breakpoint that users of the vendor's debugger write, in one session on a model where each of them stops.
+"""Every form of breakpoint that users of the vendor's debugger write, on a model where each of them stops.
 
 The model: pooling of an image larger than 33 MB, a convolution ``conv1_glow``, and a hundred small ones behind it.
 """

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.conftest import Toy
 from tests.dap_client import DapClient
 
@@ -55,6 +57,7 @@ def test_breakpoints_in_the_listing(client: DapClient, toy: Toy):
     client.disconnect()
 
 
+@pytest.mark.capability("supportsConditionalBreakpoints")
 def test_conditions_see_the_op_of_the_line(client: DapClient, toy: Toy):
     pool = toy.line_of('"tpu.Pool2D"')
     softmax = toy.line_of('"tpu.Softmax"')
@@ -82,6 +85,7 @@ def test_a_condition_that_fails_stops_and_says_why(client: DapClient, toy: Toy):
     client.disconnect()
 
 
+@pytest.mark.capability("supportsHitConditionalBreakpoints")
 def test_hit_conditions_count(client: DapClient, toy: Toy):
     client.launch(toy.directory, **toy.data)
     client.expect_stopped("entry")
@@ -95,6 +99,7 @@ def test_hit_conditions_count(client: DapClient, toy: Toy):
     client.disconnect()
 
 
+@pytest.mark.capability("supportsLogPoints")
 def test_log_points_speak_and_do_not_stop(client: DapClient, toy: Toy):
     lines = [{"line": toy.line_of('"tpu.Pool2D"'), "logMessage": "largest {max(in[0])}, {nonsense}"}]
     client.launch(toy.directory, stop_on_entry=False, breakpoints={toy.mlir: lines}, **toy.data)
@@ -103,6 +108,7 @@ def test_log_points_speak_and_do_not_stop(client: DapClient, toy: Toy):
     client.disconnect()
 
 
+@pytest.mark.capability("supportsFunctionBreakpoints")
 def test_function_breakpoints_take_every_form(client: DapClient, toy: Toy):
     client.launch(toy.directory, **toy.data)
     client.expect_stopped("entry")
@@ -113,6 +119,7 @@ def test_function_breakpoints_take_every_form(client: DapClient, toy: Toy):
     client.disconnect()
 
 
+@pytest.mark.capability("supportsInstructionBreakpoints")
 def test_instruction_breakpoints_of_the_disassembly(client: DapClient, toy: Toy):
     client.launch(toy.directory, **toy.data)
     start = client.expect_stopped("entry").frame("command").raw["instructionPointerReference"]
@@ -128,6 +135,7 @@ def test_instruction_breakpoints_of_the_disassembly(client: DapClient, toy: Toy)
     client.disconnect()
 
 
+@pytest.mark.capability("breakpointModes")
 def test_stopping_after_the_command_shows_its_results(client: DapClient, toy: Toy):
     lines = [{"line": toy.line_of('"tpu.Pool2D"'), "mode": "after"}]
     client.launch(toy.directory, stop_on_entry=False, breakpoints={toy.mlir: lines}, **toy.data)
@@ -140,6 +148,7 @@ def test_stopping_after_the_command_shows_its_results(client: DapClient, toy: To
     client.disconnect()
 
 
+@pytest.mark.capability("supportsBreakpointLocationsRequest")
 def test_breakpoint_locations_are_the_lines_with_commands(client: DapClient, toy: Toy):
     client.launch(toy.directory, **toy.data)
     client.expect_stopped("entry")

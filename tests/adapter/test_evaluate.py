@@ -37,6 +37,7 @@ def test_a_hover_over_nothing_is_refused(pooling: Stop):
     )
 
 
+@pytest.mark.capability("supportsEvaluateForHovers")
 def test_an_address_in_the_listing_means_the_tensor_of_the_line_under_the_mouse(pooling: Stop):
     """%R1 is the pooling's input here, and the result of a convolution three lines below."""
     listing = pooling.frame("command")

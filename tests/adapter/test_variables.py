@@ -49,6 +49,7 @@ def test_operands_are_exact_and_results_are_marked_until_they_are_there(pooling:
     assert "(not yet computed)" in pooling.variable("Results", "maxpool5_MaxPool").value
 
 
+@pytest.mark.capability("supportsClipboardContext")
 def test_numbers_read_back_as_the_same_float32(pooling: Stop):
     text = pooling.evaluate("in[0][0,3]", "clipboard")
     numbers = np.array(eval(text, {}), np.float32)
@@ -93,6 +94,7 @@ def test_weights_by_name_and_memories_with_references(pooling: Stop):
     assert len(base64.b64decode(data["data"])) == 16
 
 
+@pytest.mark.capability("supportsReadMemoryRequest")
 def test_memory_of_a_tensor(pooling: Stop):
     operand = pooling.variable("Operands", "relu4_Relu")
     answer = pooling.client.request("readMemory", memoryReference=operand.raw["memoryReference"], offset=4, count=8)

@@ -46,7 +46,8 @@ ANNOUNCED = {
 }
 
 # A debugger defines these itself, so the protocol leaves them open.
-OPEN = {"LaunchRequestArguments", "AttachRequestArguments"}
+# A module has attributes of its own, for which the capabilities name the columns.
+OPEN = {"LaunchRequestArguments", "AttachRequestArguments", "Module"}
 
 # The last thing a client says; some of them do not wait for the answer and end the adapter.
 FAREWELL = {"disconnect", "terminate"}
