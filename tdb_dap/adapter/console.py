@@ -28,7 +28,7 @@ class Verb:
     """``usage``: how it is written; ``help``: what it does; ``takes``: what completion offers behind it.
 
     That is ``expression``, ``place`` (of a breakpoint), ``breakpoint`` (its number), ``topic``, ``verb``,
-    ``one of A B``, or nothing.
+    ``one of A B``, or nothing. ``only_looks``: it moves and changes nothing, so that it can be displayed.
     """
 
     names: tuple[str, ...]
@@ -36,30 +36,50 @@ class Verb:
     help: str
     act: Act
     takes: str = ""
+    only_looks: bool = False
 
 
 _VERBS: dict[str, Verb] = {}
 
 
-def verb(*names: str, usage: str = "", help: str, takes: str = "") -> Callable[[Act], Act]:
+def verb(*names: str, usage: str = "", help: str, takes: str = "", only_looks: bool = False) -> Callable[[Act], Act]:
     """Declare a console verb under all its names."""
 
     def declare(act: Act) -> Act:
-        declared = Verb(names, f"{'/'.join(names)} {usage}".strip(), help, act, takes)
-        _VERBS.update(dict.fromkeys(names, declared))
+        add_verb(names, usage, help, act, takes, only_looks)
         return act
 
     return declare
 
 
+def add_verb(
+    names: tuple[str, ...], usage: str, help: str, act: Act, takes: str = "expression", only_looks: bool = False
+) -> None:
+    """Make a verb known under all its names."""
+    added = Verb(names, f"{'/'.join(names)} {usage}".strip(), help, act, takes, only_looks)
+    _VERBS.update(dict.fromkeys(names, added))
+
+
+def find_verb(name: str) -> Verb | None:
+    """The verb of a name, if there is one; verbs of plugins are there after ``load_plugins``."""
+    return _VERBS.get(name)
+
+
 def is_verb(text: str) -> bool:
     """Whether a console line begins with a verb rather than being an expression."""
     first, _, rest = text.partition(" ")
+    if first not in _VERBS:
+        from tdb_dap.adapter.session_verbs import load_plugins
+
+        load_plugins()
     return first in _VERBS and not rest.lstrip().startswith(("=", "["))
 
 
 def verbs() -> list[Verb]:
-    """Every verb once, in the order of declaration."""
+    """Every verb once, in the order of declaration; those of plugins last."""
+    from tdb_dap.adapter.session_verbs import load_plugins
+
+    load_plugins()
     return list(dict.fromkeys(_VERBS.values()))
 
 
@@ -80,7 +100,7 @@ def execute(session: Session, text: str, frame: Frame | None = None) -> str:
     first, _, rest = text.strip().partition(" ")
     if not first:
         return ""
-    if first not in _VERBS:
+    if not is_verb(text.strip()):
         with expression_of_console(text):
             return session.debugger.evaluate(text, names_at(session, frame)).text()
     return _VERBS[first].act(session, rest.strip(), frame)
@@ -190,7 +210,7 @@ def _goto(session: Session, rest: str, frame: Frame | None) -> str:
 )
 def _break(session: Session, rest: str, frame: Frame | None) -> str:
     if not rest:
-        return _breakpoints(session)
+        return _breakpoints(session) or "no breakpoints"
     return add_breakpoint(session, rest, temporary=False)
 
 
@@ -207,13 +227,15 @@ def add_breakpoint(session: Session, text: str, temporary: bool) -> str:
     return added.message or f"breakpoint {added.id}: {text} ({places} place{'s' if places != 1 else ''})"
 
 
-def _breakpoints(session: Session) -> str:
+def _breakpoints(session: Session, wanted: Callable[[str], bool] = lambda text: True) -> str:
     lines: list[str] = []
     for b in session.debugger.breakpoints:
+        if not wanted(b.text):
+            continue
         condition = f"  if {b.condition}" if b.condition else ""
         hits = b.hits_until(session.debugger.ordinal)
         lines.append(f"{b.id:3}  {'on ' if b.enabled else 'off'}  {b.text}  hits {hits}{condition}")
-    return "\n".join(lines) or "no breakpoints"
+    return "\n".join(lines)
 
 
 def _chosen(session: Session, rest: str) -> list[int]:
@@ -226,7 +248,7 @@ def _chosen(session: Session, rest: str) -> list[int]:
 def _delete(session: Session, rest: str, frame: Frame | None) -> str:
     for number in _chosen(session, rest):
         session.debugger.breakpoints.remove(session.debugger.breakpoints[number])
-    return _breakpoints(session)
+    return _breakpoints(session) or "no breakpoints"
 
 
 @verb("enable", usage="N ...", help="switch breakpoints on", takes="breakpoint")
@@ -243,19 +265,30 @@ def _disable(session: Session, rest: str, frame: Frame | None) -> str:
     return _breakpoints(session)
 
 
-@verb("info", usage="asm [K] | mlir | loc | reg | mem | b | edits", help="where we are, from every side", takes="topic")
+@verb(
+    "info",
+    "list",
+    "l",
+    usage="asm [K | FROM TO] | mlir | loc | reg | buf | mem | b | watch | display | edits | progress",
+    help="where we are, from every side",
+    takes="topic",
+    only_looks=True,
+)
 def _info(session: Session, rest: str, frame: Frame | None) -> str:
-    topic, _, more = (rest or "asm").partition(" ")
+    topic, _, more = (f"asm {rest}" if rest.isdigit() else rest or "asm").partition(" ")
     if topic not in TOPICS:
         raise BadExpression(f"info knows {', '.join(TOPICS)}")
     return TOPICS[topic](session, more.strip(), frame)
 
 
 def _info_asm(session: Session, rest: str, frame: Frame | None) -> str:
-    around = _count(rest) if rest else 5
     names = names_at(session, frame)
     commands = session.debugger.program.commands
-    first, last = max(0, names.focus - around), min(len(commands), names.focus + around + 1)
+    if len(bounds := rest.split()) == 2:
+        first, last = (min(_count(bound), len(commands)) for bound in bounds)
+    else:
+        around = _count(rest) if rest else 5
+        first, last = max(0, names.focus - around), min(len(commands), names.focus + around + 1)
     return "\n".join(f"{'=>' if o == names.focus else '  '} {o:5}  {commands[o].asm}" for o in range(first, last))
 
 
@@ -279,6 +312,15 @@ def _info_reg(session: Session, rest: str, frame: Frame | None) -> str:
     return "\n".join(f"{name} = {number} ({number:#x})" for name, number in command.fields.items()) if command else ""
 
 
+def _info_buf(session: Session, rest: str, frame: Frame | None) -> str:
+    command = names_at(session, frame).command
+    return command.descriptor.hex(" ", 4) if command else ""
+
+
+def _info_watch(session: Session, rest: str, frame: Frame | None) -> str:
+    return _breakpoints(session, lambda text: text.startswith("data:")) or "no watches"
+
+
 def _info_mem(session: Session, rest: str, frame: Frame | None) -> str:
     from tdb_dap.adapter.contents import memory_nodes
 
@@ -290,23 +332,45 @@ TOPICS: dict[str, Act] = {
     "mlir": _info_mlir,
     "loc": _info_loc,
     "reg": _info_reg,
+    "buf": _info_buf,
     "mem": _info_mem,
-    "b": lambda session, rest, frame: _breakpoints(session),
+    "b": lambda session, rest, frame: _breakpoints(session) or "no breakpoints",
+    "watch": _info_watch,
+    "w": _info_watch,
 }
 """What ``info`` knows."""
 
 
 @verb(
-    "p", "print", usage="EXPRESSION", help="value of an expression, with its numbers if it is small", takes="expression"
+    "p",
+    "print",
+    usage="EXPRESSION | in | out | next | pre",
+    help="value of an expression, with its numbers if it is small; all operands or results; this command, the last one",
+    takes="expression",
+    only_looks=True,
 )
 def _print(session: Session, rest: str, frame: Frame | None) -> str:
-    value = session.debugger.evaluate(rest, names_at(session, frame))
+    names = names_at(session, frame)
+    if rest in ("in", "out"):
+        values = names.operands() if rest == "in" else names.results()
+        return "\n".join(f"{rest}[{i}] {value.title} = {value.text()}" for i, value in enumerate(values)) or "none"
+    if rest in ("next", "op", "pre"):
+        ordinal = session.debugger.ordinal - (rest == "pre")
+        commands = session.debugger.program.commands
+        return commands[ordinal].asm if 0 <= ordinal < len(commands) else "there is none"
+    value = session.debugger.evaluate(indexed(rest), names)
     if SMALL < value.array.size <= 256:
         return f"{value.text()}\n{array_text(value.array)}"
     return value.text()
 
 
-@verb("x", usage="ADDRESS [COUNT]", help="bytes of memory: x R4.64 32, x G4096")
+def indexed(text: str) -> str:
+    """``in 0`` as ``in[0]``: how users of the vendor's debugger write it."""
+    kind, _, number = text.partition(" ")
+    return f"{kind}[{number.strip()}]" if kind in ("in", "out") and number.strip().isdigit() else text
+
+
+@verb("x", usage="ADDRESS [COUNT]", help="bytes of memory: x R4.64 32, x G4096", only_looks=True)
 def _bytes(session: Session, rest: str, frame: Frame | None) -> str:
     from tdb_dap.engine.addresses import parse_address
 

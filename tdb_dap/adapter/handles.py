@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
@@ -11,6 +12,8 @@ from tdb_dap.errors import TdbError
 if TYPE_CHECKING:
     from tdb_dap.engine.assignment import Part
     from tdb_dap.engine.values import Value
+
+_MOST_LOGGED = 64
 
 Level = Literal["command", "op", "group", "subnet", "main", "location"]
 
@@ -58,6 +61,7 @@ class Handles:
     _frames: dict[int, Frame] = field(default_factory=dict[int, Frame])
     _nodes: dict[int, Node] = field(default_factory=dict[int, Node])
     _locations: dict[int, Part] = field(default_factory=dict["int", "Part"])
+    _logged: deque[int] = field(default_factory=deque[int])
     values: dict[object, Value] = field(default_factory=dict["object", "Value"])
     """What has been read from memory since the last stop, so that nothing is read or summarised twice."""
 
@@ -65,6 +69,7 @@ class Handles:
         """Forget everything: the program moves on."""
         self._frames.clear()
         self._nodes.clear()
+        self._logged.clear()
         self._locations.clear()
         self.values.clear()
 
@@ -84,6 +89,13 @@ class Handles:
             return 0
         self._nodes[self._number()] = node
         return self._next - 1
+
+    def add_logged(self, node: Node) -> int:
+        """The number of a node that nobody may ever open; only the last ones are kept."""
+        self._logged.append(self.add_node(node))
+        if len(self._logged) > _MOST_LOGGED:
+            self._nodes.pop(self._logged.popleft(), None)
+        return self._logged[-1]
 
     def child(self, reference: int, name: str) -> Node:
         """A child of a node by its name, as it is now; TdbError if there is none."""

@@ -18,6 +18,7 @@ from tdb_dap.errors import TdbError
 if TYPE_CHECKING:
     from tdb_dap.adapter.session import Session
     from tdb_dap.engine.dtypes import Array
+    from tdb_dap.engine.log_messages import Message as LogMessage
     from tdb_dap.engine.reference import Comparison
     from tdb_dap.engine.source_map import NamedValue
 
@@ -53,6 +54,24 @@ def tensor(session: Session, name: str, value: Value, evaluate_name: str | None 
     if value.shape:
         node.named = lambda: [*_details(session, value), *(_origins(session, part) if part else ())]
         node.named_count = 3 + _is_comparable(session, value) + (2 if part else 0)
+    return node
+
+
+def logged(session: Session, message: LogMessage) -> Node:
+    """What a log point has said, with its tensors as they were then.
+
+    One child with the whole text: clients show the children in place of the text.
+    """
+
+    def values() -> list[Node]:
+        return [_then(value) for value in message.values]
+
+    return tree("log", message.text, lambda: [tree("log", message.text, values)])
+
+
+def _then(value: Value) -> Node:
+    node = _array(value.title, lambda: value.array, value.text(), None)
+    node.raw = value.hex_text
     return node
 
 

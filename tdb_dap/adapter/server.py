@@ -36,6 +36,8 @@ AREAS = (
     "edits",
     "origins",
     "time_verbs",
+    "check_verbs",
+    "session_verbs",
 )
 """Modules that declare requests."""
 

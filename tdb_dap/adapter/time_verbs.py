@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tdb_dap.adapter.console import TOPICS, add_breakpoint, resume_quietly, verb
+from tdb_dap.adapter.console import TOPICS, add_breakpoint, execute, indexed, resume_quietly, verb
 from tdb_dap.adapter.contents import names_at
 from tdb_dap.adapter.edits import announce, set_part
 from tdb_dap.adapter.origins import readers, writer_text
@@ -72,16 +72,19 @@ def _chain(session: Session, part: Part, before: int | None, depth: int, indent:
 
 @verb(
     "watch",
-    usage="EXPRESSION [: read|write|readWrite|change]",
+    "w",
+    usage="[EXPRESSION [: read|write|readWrite|change]]",
     help="stop behind commands that access it",
     takes="expression",
 )
 def _watch(session: Session, rest: str, frame: Frame | None) -> str:
+    if not rest:
+        return execute(session, "info watch", frame)
     text, access = rest, "write"
     head, colon, tail = rest.rpartition(":")
     if colon and tail.strip() in ("read", "write", "readWrite", "change"):
         text, access = head, tail.strip()
-    place = part_named(text, names_at(session, frame)).place
+    place = part_named(indexed(text.strip()), names_at(session, frame)).place
     return add_breakpoint(session, f"data:{place.text}:{access}", temporary=False)
 
 

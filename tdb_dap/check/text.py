@@ -41,7 +41,7 @@ def cells(row: Row) -> tuple[str, ...]:
     return (str(row.line or ""), row.opcode, place, row.verdict, *known, blame or row.note)
 
 
-def table(report: Report, rows: Sequence[Row]) -> list[str]:
+def table(rows: Sequence[Row]) -> list[str]:
     """Lines of a table with aligned columns."""
     body = [COLUMNS, *(cells(row) for row in rows)]
     widths = [max(len(line[i]) for line in body) for i in range(len(COLUMNS))]

@@ -112,7 +112,7 @@ def spans_of_commands(program: Program, wanted: Callable[[Command], bool]) -> tu
     return tuple((c.ordinal, c.ordinal) for c in program.commands if wanted(c))
 
 
-@form("line of final.mlir", r"mlir:(\d+)", "mlir:312")
+@form("line of final.mlir", r"(?:mlir)?:(\d+)", "mlir:312")
 def _mlir_line(program: Program, match: re.Match[str]) -> Place:
     asked = int(match[1])
     if program.source.mlir is None:
@@ -124,7 +124,7 @@ def _mlir_line(program: Program, match: re.Match[str]) -> Place:
     return Place(spans_of_records(program.source.records_at(line)), line, moved)
 
 
-@form("line of the listing", r"asm:(\d+)", "asm:168")
+@form("line of the listing", r"(?:asm|:):(\d+)", "asm:168")
 def _listing_line(program: Program, match: re.Match[str]) -> Place:
     asked = int(match[1])
     line = program.listing.next_line_with_command(asked)
@@ -135,7 +135,7 @@ def _listing_line(program: Program, match: re.Match[str]) -> Place:
     return Place(((ordinal, ordinal),), line, moved)
 
 
-@form("command id", r"(?P<engine>[BTD])(?P<id>\d+)(?:@core(?P<core>\d+))?", "B23@core1")
+@form("command id", r"(?P<engine>[BTD])(?P<id>\d+)(?:(?:@core|C)(?P<core>\d+))?", "B23@core1")
 def _command_id(program: Program, match: re.Match[str]) -> Place:
     engine = "dma" if match["engine"] == "D" else "tiu"
     number, core = int(match["id"]), match["core"]

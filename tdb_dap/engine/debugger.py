@@ -14,6 +14,7 @@ from tdb_dap.engine.checks import FILTERS
 from tdb_dap.engine.dtypes import Array
 from tdb_dap.engine.expressions import evaluate
 from tdb_dap.engine.judge import Judge
+from tdb_dap.engine.log_messages import Message
 from tdb_dap.engine.names import Level, Scope
 from tdb_dap.engine.observers import Announcer, Observer
 from tdb_dap.engine.places import Place
@@ -36,7 +37,7 @@ NOT_SIMULATED = "not simulated"
 class Debugger:
     """One program on one machine, with breakpoints and observers.
 
-    ``observers``: called while running, in order. ``print``: receives the text of log points; ``say``: what the user
+    ``observers``: called while running, in order. ``print``: receives what log points say; ``say``: what the user
     has to know of how the program was executed. ``between_commands``:
     called between any two commands of a run, on the thread that runs; it may change breakpoints. ``excepted``: names
     of tensors that are never compared with the reference.
@@ -48,7 +49,7 @@ class Debugger:
         self.reference = reference
         self.breakpoints = Breakpoints(program)
         self.observers: list[Observer] = []
-        self.print: Callable[[str, Breakpoint], None] = lambda text, _: print(text)
+        self.print: Callable[[Message, Breakpoint], None] = lambda message, _: print(message.text)
         self.say: Callable[[str], None] = lambda text: None
         self.between_commands: Callable[[], None] | None = None
         self.excepted: frozenset[str] = frozenset()
@@ -106,6 +107,18 @@ class Debugger:
         if not self.ordinal <= ordinal <= len(self.program.commands):
             raise BadExpression(f"ordinal {ordinal} is not ahead; this is {self.ordinal}")
         return self._forwards(ordinal) if ordinal > self.ordinal else self._finish(self._stop("step"))
+
+    def retell(self, observer: Observer) -> None:
+        """Let an observer see the way from the start up to this moment; or up to where a pause ends the telling."""
+        here, others = self.ordinal, self.observers
+        with self.machine.excursion():
+            self.machine.travel(0)
+            self.observers = [observer]
+            try:
+                while self.ordinal < here and not self._interrupted():
+                    self._announcer.execute()
+            finally:
+                self.observers = others
 
     @contextmanager
     def watching_only(self, core: int | None) -> Iterator[None]:

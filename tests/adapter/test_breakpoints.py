@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.conftest import Toy
@@ -105,6 +107,36 @@ def test_log_points_speak_and_do_not_stop(client: DapClient, toy: Toy):
     client.launch(toy.directory, stop_on_entry=False, breakpoints={toy.mlir: lines}, **toy.data)
     client.expect_end()
     assert "largest 3.9359858, <there is no tensor named 'nonsense'>" in client.printed()
+    client.disconnect()
+
+
+def test_log_points_have_formats_and_their_tensors_can_be_opened(client: DapClient, toy: Toy):
+    message = "largest {max(in[0]):.2f} of {in[0][0,3,0,:3]:+.1e} and R1 {R1:f32[2]:.1f}"
+    lines = [{"line": toy.line_of('"tpu.Pool2D"'), "logMessage": message}]
+    client.launch(toy.directory, stop_on_entry=True, breakpoints={toy.mlir: lines}, **toy.data)
+    client.expect_stopped("entry")
+    client.printed()
+    client.request("setFunctionBreakpoints", breakpoints=[{"name": "tpu.MatMul"}])
+    client.resume()
+    stop = client.expect_stopped("function breakpoint")
+    [said] = client.raw.events("output")
+    assert re.fullmatch(
+        r"largest 3\.94 of \[([+-]\d\.\de[+-]\d\d(, )?){3}\] and R1 \[\d\.\d, \d\.\d\]\n", said["output"]
+    )
+    assert said["line"] == toy.line_of('"tpu.Pool2D"')
+    [text] = client.variables(said["variablesReference"])
+    assert text.value == said["output"].strip()
+    part = text.children()[1]
+    assert len(part.children()) == 3
+    assert stop.evaluate("R1:f32[2]", level="command") != text.children()[2].value  # the tensor as it was then
+    client.disconnect()
+
+
+def test_a_log_message_that_cannot_be_understood_is_refused(client: DapClient, toy: Toy):
+    lines = [{"line": toy.line_of('"tpu.Pool2D"'), "logMessage": "so {in[0] +} much"}]
+    [placed] = client.launch(toy.directory, breakpoints={toy.mlir: lines}, **toy.data)
+    assert placed["message"] == "cannot understand 'in[0] +'"
+    client.expect_stopped("entry")
     client.disconnect()
 
 

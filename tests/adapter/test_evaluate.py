@@ -109,7 +109,7 @@ def test_wrong_console_lines_are_one_clear_line(pooling: Stop):
     for text, message in (
         ("n many", "'many' is not a number of steps"),
         ("delete 77", "there is no breakpoint 77"),
-        ("info weather", "info knows asm, mlir, loc, reg, mem, b"),
+        ("info weather", "info knows asm, mlir, loc, reg, buf, mem, b"),
         ("p __import__('os')", "'__import__' is not a function here"),
         ("b R99.4", "banks R0 to R15"),
         ("p in[0].shape", "attributes"),

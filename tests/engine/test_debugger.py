@@ -48,7 +48,7 @@ def stops(debugger: Debugger, text: str, **more: str) -> list[int]:
         ("B3@core0", [5]),
         ("B3@core1", []),
         ("%17", [5]),
-        ("%1", []),
+        ("%1", [0]),
         ('#loc("maxpool5_MaxPool")', [5]),
         ("#loc13", [5]),
         ("#loc(13)", [5]),
@@ -196,7 +196,7 @@ def test_observers_see_commands_and_ops_in_order(debugger: Debugger):
 
 def test_log_points_print_and_go_on(debugger: Debugger):
     said: list[str] = []
-    debugger.print = lambda text, _: said.append(text)
+    debugger.print = lambda message, _: said.append(message.text)
     debugger.breakpoints.add("conv.normal", log="kernel {shape(in[1])}")
     assert debugger.run().reason == "end"
     assert said == ["kernel si64[4] [1, 16, 3, 9]", "kernel si64[4] [1, 32, 16, 9]"]
