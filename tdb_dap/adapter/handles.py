@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _MOST_LOGGED = 64
 
-Level = Literal["command", "op", "group", "subnet", "main", "location"]
+Level = Literal["command", "op", "group", "subnet", "main", "location", "origin"]
 
 
 @dataclass(frozen=True)
