@@ -43,7 +43,7 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format .
 
 # Code made from schemas; check-generated fails if a file in the tree is not what its generator writes.
-GENERATORS := scripts/generate_bmodel_reader.py scripts/generate_protocol.py scripts/generate_extension_schema.py
+GENERATORS := scripts/generate_bmodel_reader.py scripts/generate_protocol.py scripts/generate_extension_schema.py scripts/generate_capabilities.py
 
 generate: $(VENV)/.dev
 	for script in $(GENERATORS); do $(BIN)/python $$script || exit 1; done
