@@ -35,9 +35,9 @@ NOT_ANNOUNCED = {
 
 HEAD = """# Capabilities
 
-The adapter announces {ours} of the {all} capabilities of the Debug Adapter Protocol {version}. The answer to `initialize` is
-computed from the handlers that exist, and each capability has a test that uses it as a client would. Written by
-`scripts/generate_capabilities.py`.
+The adapter announces {ours} of the {all} capabilities of the Debug Adapter Protocol {version}. The answer to
+`initialize` is computed from the handlers that exist, and each capability has a test that uses it as a client would.
+Written by `scripts/generate_capabilities.py`.
 
 """
 
