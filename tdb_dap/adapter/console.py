@@ -29,6 +29,7 @@ class Verb:
 
     That is ``expression``, ``place`` (of a breakpoint), ``breakpoint`` (its number), ``topic``, ``verb``,
     ``one of A B``, or nothing. ``only_looks``: it moves and changes nothing, so that it can be displayed.
+    ``opens``: of what is behind it, the expression whose value the client can open; empty if there is none.
     """
 
     names: tuple[str, ...]
@@ -37,27 +38,32 @@ class Verb:
     act: Act
     takes: str = ""
     only_looks: bool = False
+    opens: Callable[[str], str] = lambda rest: ""
 
 
 _VERBS: dict[str, Verb] = {}
 
 
-def verb(*names: str, usage: str = "", help: str, takes: str = "", only_looks: bool = False) -> Callable[[Act], Act]:
+def verb(
+    *names: str,
+    usage: str = "",
+    help: str,
+    takes: str = "",
+    only_looks: bool = False,
+    opens: Callable[[str], str] = lambda rest: "",
+) -> Callable[[Act], Act]:
     """Declare a console verb under all its names."""
 
     def declare(act: Act) -> Act:
-        add_verb(names, usage, help, act, takes, only_looks)
+        add_verb(Verb(names, f"{'/'.join(names)} {usage}".strip(), help, act, takes, only_looks, opens))
         return act
 
     return declare
 
 
-def add_verb(
-    names: tuple[str, ...], usage: str, help: str, act: Act, takes: str = "expression", only_looks: bool = False
-) -> None:
+def add_verb(verb: Verb) -> None:
     """Make a verb known under all its names."""
-    added = Verb(names, f"{'/'.join(names)} {usage}".strip(), help, act, takes, only_looks)
-    _VERBS.update(dict.fromkeys(names, added))
+    _VERBS.update(dict.fromkeys(verb.names, verb))
 
 
 def find_verb(name: str) -> Verb | None:
@@ -73,6 +79,12 @@ def is_verb(text: str) -> bool:
 
         load_plugins()
     return first in _VERBS and not rest.lstrip().startswith(("=", "["))
+
+
+def opened_by(text: str) -> str:
+    """The expression in a console line whose value the client can open; empty if there is none."""
+    first, _, rest = text.partition(" ")
+    return (_VERBS[first].opens(rest.strip()) if rest.strip() else "") if is_verb(text) else text
 
 
 def verbs() -> list[Verb]:
@@ -341,6 +353,15 @@ TOPICS: dict[str, Act] = {
 """What ``info`` knows."""
 
 
+def indexed(text: str) -> str:
+    """``in 0`` as ``in[0]``: how users of the vendor's debugger write it."""
+    kind, _, number = text.partition(" ")
+    return f"{kind}[{number.strip()}]" if kind in ("in", "out") and number.strip().isdigit() else text
+
+
+_LISTED = ("in", "out", "next", "op", "pre")
+
+
 @verb(
     "p",
     "print",
@@ -348,13 +369,14 @@ TOPICS: dict[str, Act] = {
     help="value of an expression, with its numbers if it is small; all operands or results; this command, the last one",
     takes="expression",
     only_looks=True,
+    opens=lambda rest: "" if rest in _LISTED else indexed(rest),
 )
 def _print(session: Session, rest: str, frame: Frame | None) -> str:
     names = names_at(session, frame)
     if rest in ("in", "out"):
         values = names.operands() if rest == "in" else names.results()
         return "\n".join(f"{rest}[{i}] {value.title} = {value.text()}" for i, value in enumerate(values)) or "none"
-    if rest in ("next", "op", "pre"):
+    if rest in _LISTED:
         ordinal = session.debugger.ordinal - (rest == "pre")
         commands = session.debugger.program.commands
         return commands[ordinal].asm if 0 <= ordinal < len(commands) else "there is none"
@@ -362,12 +384,6 @@ def _print(session: Session, rest: str, frame: Frame | None) -> str:
     if SMALL < value.array.size <= 256:
         return f"{value.text()}\n{array_text(value.array)}"
     return value.text()
-
-
-def indexed(text: str) -> str:
-    """``in 0`` as ``in[0]``: how users of the vendor's debugger write it."""
-    kind, _, number = text.partition(" ")
-    return f"{kind}[{number.strip()}]" if kind in ("in", "out") and number.strip().isdigit() else text
 
 
 @verb("x", usage="ADDRESS [COUNT]", help="bytes of memory: x R4.64 32, x G4096", only_looks=True)

@@ -20,16 +20,18 @@ _MOST_COPIED = 1 << 16
 @request("evaluate", capability=("supportsEvaluateForHovers", "supportsClipboardContext", "supportsANSIStyling"))
 def evaluate(session: Session, arguments: EvaluateArguments) -> EvaluateResponseBody:
     """Value of an expression in a frame; in the console a verb, or else an expression."""
-    from tdb_dap.adapter.console import execute, expression_of_console, is_verb
+    from tdb_dap.adapter.console import execute, expression_of_console, is_verb, opened_by
 
     frame = session.handles.frame(arguments.frameId) if arguments.frameId else None
     text = arguments.expression.strip()
     if arguments.context == "repl":
-        if is_verb(text) or not text:
-            answer = session.traits.text_out(execute(session, text, frame))
-            return EvaluateResponseBody(result=answer, variablesReference=0)
-        with expression_of_console(text):
-            return show(session, text, frame, format=arguments.format)
+        if not is_verb(text) and text:
+            with expression_of_console(text):
+                return show(session, text, frame, format=arguments.format)
+        answer = session.traits.text_out(execute(session, text, frame))
+        if expression := opened_by(text):
+            return show(session, expression, frame).model_copy(update={"result": answer})
+        return EvaluateResponseBody(result=answer, variablesReference=0)
     if arguments.context == "clipboard":
         return EvaluateResponseBody(result=_copied(session, text, frame), variablesReference=0)
     return show(session, text, frame, _pointed_at(session, arguments), arguments.format)

@@ -9,7 +9,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tdb_dap.adapter.console import TOPICS, add_verb, execute, find_verb, verb
+from tdb_dap.adapter.console import TOPICS, Verb, add_verb, execute, find_verb, verb
 from tdb_dap.adapter.contents import names_at
 from tdb_dap.errors import BadExpression, TdbError
 
@@ -201,7 +201,8 @@ def _load(entry: EntryPoint) -> str:
         return "" if answer is None else str(answer)
 
     about = (function.__doc__ or "").strip().splitlines()
-    add_verb((entry.name,), "[TEXT]", (about[0] if about else "a plugin") + f" (plugin {entry.value})", act)
+    help = (about[0] if about else "a plugin") + f" (plugin {entry.value})"
+    add_verb(Verb((entry.name,), f"{entry.name} [TEXT]", help, act, takes="expression"))
     return ""
 
 
