@@ -57,15 +57,7 @@ def show(
     value = session.debugger.evaluate(text, names)
     value.array  # noqa: B018  errors in reading belong to this request
     shown = describe(session, tensor(session, value.title, value, text), format)
-    return EvaluateResponseBody(
-        result=shown.value,
-        type=shown.type,
-        variablesReference=shown.variablesReference,
-        namedVariables=shown.namedVariables,
-        indexedVariables=shown.indexedVariables,
-        memoryReference=shown.memoryReference,
-        valueLocationReference=shown.valueLocationReference,
-    )
+    return EvaluateResponseBody.model_validate({**shown, "result": shown["value"]})
 
 
 def _copied(session: Session, text: str, frame: Frame | None) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from tdb_dap.errors import TdbError
@@ -27,14 +27,14 @@ class Frame:
     focus: int
 
 
-@dataclass
+@dataclass(slots=True)
 class Node:
     """Something that can be shown in the Variables pane.
 
     ``raw``: the value as its bits, in hexadecimal. ``named``: children with names; ``indexed``: ``indexed(start,
     count)`` gives children by number, of ``indexed_count``. Both are called when the client opens the node. ``part``:
-    where its numbers lie; ``assign``: gives it another value where that is more than overwriting memory;
-    ``why_fixed``: why it has none.
+    where its numbers lie, or ``element``: of which part it is which element; ``assign``: gives it another value where
+    that is more than overwriting memory; ``why_fixed``: why it has none.
     """
 
     name: str
@@ -49,8 +49,17 @@ class Node:
     indexed_count: int = 0
     named_count: int | None = None
     part: Part | None = None
+    element: tuple[Part, int] | None = None
     assign: Callable[[str], None] | None = None
     why_fixed: str = "it is not a place in memory"
+
+    @property
+    def own_part(self) -> Part | None:
+        """Where its numbers lie; of an element, made only when somebody asks."""
+        if self.element is None:
+            return self.part
+        whole, index = self.element
+        return replace(whole, title=f"{whole.title}[{index}]", index=(*whole.index, index))
 
 
 @dataclass

@@ -91,7 +91,10 @@ def _array(
     if load().ndim:
 
         def children(start: int, count: int) -> list[Node]:
-            stop = min(start + count, len(load()))
+            numbers = load()
+            stop = min(start + count, len(numbers))
+            if numbers.ndim == 1:
+                return _numbers(numbers[start:stop], start, evaluate_name, part)
             return [_part(partial(_item, load, i), i, evaluate_name, part) for i in range(start, stop)]
 
         node.indexed, node.indexed_count = children, len(load())
@@ -102,20 +105,35 @@ def _item(load: Callable[[], Array], index: int) -> Array:
     return np.asarray(load()[index])
 
 
+def _numbers(numbers: Array, start: int, parent: str | None, whole: Part | None) -> list[Node]:
+    """Single numbers; there may be thousands of them."""
+    dtype = whole.view.dtype if whole else None
+    prefix = parent or ""
+    return [
+        Node(
+            f"[{index}]",
+            number_text(number),
+            partial(bits_text, number, dtype),
+            None,
+            f"{prefix}[{index}]" if prefix else None,
+            element=(whole, index) if whole else None,
+        )
+        for index, number in enumerate(numbers, start)
+    ]
+
+
 def _part(load: Callable[[], Array], index: int, parent: str | None, whole: Part | None) -> Node:
     evaluate_name = f"{parent}[{index}]" if parent else None
     inner = Part(f"{whole.title}[{index}]", whole.view, (*whole.index, index)) if whole else None
     part = load()
     dtype = whole.view.dtype if whole else None
-    if not part.ndim:
-        raw = partial(bits_text, part, dtype)
-        return Node(f"[{index}]", number_text(part[()]), raw, evaluate_name=evaluate_name, part=inner)
-    if part.ndim == 1 and part.size <= SMALL:
+    is_small = part.ndim == 1 and part.size <= SMALL
+    if is_small:
         text = array_text(part)
     else:
         text = f"[{','.join(map(str, part.shape))}]" + (f" {Statistics.of(part).text}" if part.size else "")
     node = _array(f"[{index}]", load, text, evaluate_name, inner)
-    if part.ndim == 1 and part.size <= SMALL:
+    if is_small:
         node.raw = partial(bits_text, part, dtype)
     return node
 
