@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from tdb_dap.engine.assignment import Part, assign, part_named
@@ -13,6 +13,7 @@ from tdb_dap.engine.breakpoints import Breakpoint, Breakpoints
 from tdb_dap.engine.checks import FILTERS
 from tdb_dap.engine.dtypes import Array
 from tdb_dap.engine.expressions import evaluate
+from tdb_dap.engine.interruption import Interrupted, asking
 from tdb_dap.engine.judge import Judge
 from tdb_dap.engine.log_messages import Message
 from tdb_dap.engine.names import Level, Scope
@@ -146,10 +147,15 @@ class Debugger:
         if not 0 <= ordinal <= len(self.program.commands):
             raise BadExpression(f"ordinal {ordinal} is not in this program: 0 to {len(self.program.commands)}")
         try:
-            self.machine.travel(ordinal, self._interrupted)
+            self._go(ordinal)
         except (NotSimulated, BackendFailed) as error:
             return self._cannot(error)
         return self._finish(self._stop("goto" if self.ordinal == ordinal else "pause"))
+
+    def _go(self, ordinal: int) -> None:
+        """There, or as far as a pause allows."""
+        with suppress(Interrupted), asking(self._interrupted):
+            self.machine.travel(ordinal, self._interrupted)
 
     def skip_to(self, ordinal: int) -> Stop:
         """Go on at another command with the memories as they are: neither executed nor undone. It is an edit."""
@@ -246,7 +252,10 @@ class Debugger:
         self._watch_again()
         while not self.at_end:
             try:
-                finding = self._execute()
+                with asking(self._interrupted):
+                    finding = self._execute()
+            except Interrupted:
+                return self._finish(self._stop("pause"))
             except (NotSimulated, BackendFailed) as error:
                 return self._cannot(error)
             if finding is not None:
@@ -322,7 +331,7 @@ class Debugger:
         moved = self.ordinal > target
         for ordinal in self._candidates(target):
             try:
-                self.machine.travel(ordinal, self._interrupted)
+                self._go(ordinal)
             except (NotSimulated, BackendFailed) as error:
                 return self._cannot(error)
             if self.ordinal != ordinal:

@@ -401,22 +401,6 @@ class Scope(ProtocolModel):
     endColumn: int | None = None
 
 
-class Variable(ProtocolModel):
-    """Variable."""
-
-    name: str
-    value: str
-    type: str | None = None
-    presentationHint: VariablePresentationHint | None = None
-    evaluateName: str | None = None
-    variablesReference: int
-    namedVariables: int | None = None
-    indexedVariables: int | None = None
-    memoryReference: str | None = None
-    declarationLocationReference: int | None = None
-    valueLocationReference: int | None = None
-
-
 class VariablePresentationHint(ProtocolModel):
     """VariablePresentationHint."""
 
@@ -685,12 +669,6 @@ class ScopesResponseBody(ProtocolModel):
     """Body of the response to `scopes`."""
 
     scopes: list[Scope]
-
-
-class VariablesResponseBody(ProtocolModel):
-    """Body of the response to `variables`."""
-
-    variables: list[Variable]
 
 
 class SetVariableResponseBody(ProtocolModel):
