@@ -62,6 +62,7 @@ benchmark: $(VENV)/.dev
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/decode.py
 	$(BIN)/python benchmarks/time_travel.py
+	$(BIN)/python benchmarks/dap.py
 	$(BIN)/python benchmarks/simulate.py --short
 
 # Our semantics against the vendor's simulator on random commands; rewrites the tables of docs/fidelity.md. Long.
