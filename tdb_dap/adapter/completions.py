@@ -33,7 +33,8 @@ def completions(session: Session, arguments: CompletionsArguments) -> Completion
     """What can stand at a place of the console's line, those that begin with what is there already."""
     frame = session.handles.frame(arguments.frameId) if arguments.frameId else None
     lines = arguments.text.split("\n")
-    line = lines[min(session.traits.line_in(arguments.line or session.traits.line_out(1)), len(lines)) - 1]
+    number = session.traits.line_in(arguments.line) if arguments.line is not None else 1
+    line = lines[max(1, min(number, len(lines))) - 1]
     end = max(0, min(arguments.column - session.traits.first_column, len(line)))
     before = line[:end]
     match = _WORD.search(before)
