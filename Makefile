@@ -55,7 +55,7 @@ extension:
 	cd vscode-extension && npm ci --no-fund --no-audit && npm run build && npm run package
 
 clients: $(VENV)/.dev extension
-	tests/clients/run
+	tests/clients/run debugclient emacs vscode theia kate
 
 # With TDB_VENDOR_PYTHON set (see benchmarks/simulate.py --help) beside the vendor's tools.
 benchmark: $(VENV)/.dev
