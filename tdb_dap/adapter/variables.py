@@ -48,7 +48,8 @@ def variables(session: Session, arguments: VariablesArguments) -> dict[str, Any]
     """Children of a node: with names, with numbers (``count`` of them from ``start``), or both."""
     node = session.handles.node(arguments.variablesReference)
     children: list[Node] = []
-    if node.named is not None and arguments.filter in (None, "named") and not arguments.start:
+    # Where no numbers of children were announced, some clients ask for the indexed ones and mean all.
+    if node.named is not None and (node.indexed is None or arguments.filter != "indexed") and not arguments.start:
         children += node.named()
     if node.indexed is not None and arguments.filter in (None, "indexed"):
         start = max(0, arguments.start or 0)

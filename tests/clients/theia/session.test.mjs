@@ -29,6 +29,11 @@ before(async () => {
   execFileSync("unzip", ["-qo", VSIX], { cwd: join(state, "plugins", "tdb") });
   mkdirSync(join(directory, ".theia"), { recursive: true });
   writeFileSync(join(directory, ".theia", "settings.json"), JSON.stringify({ "tdb.adapter.logDirectory": TRANSCRIPTS }));
+  // Without a configuration Theia asks for the debugger first.
+  const configuration = { type: "tdb", request: "launch", name: "toy", program: directory,
+    inputs: join(directory, "input.npz"), stopOnEntry: false };
+  writeFileSync(join(directory, ".theia", "launch.json"),
+    JSON.stringify({ version: "0.2.0", configurations: [configuration] }));
   const port = await freePort();
   url = `http://127.0.0.1:${port}/`;
   const log = openSync(join(state, "log"), "w");
