@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from tdb_dap.adapter.console import TOPICS, verbs
+from tdb_dap.adapter.console import verbs
+from tdb_dap.adapter.look_verbs import TOPICS
 from tdb_dap.adapter.protocol.types import CompletionItem, CompletionsArguments, CompletionsResponseBody
 from tdb_dap.adapter.registry import provides, request
 

@@ -27,6 +27,9 @@ AREAS = (
     "variables",
     "memory",
     "modules",
+    "run_verbs",
+    "breakpoint_verbs",
+    "look_verbs",
     "completions",
     "evaluate",
     "exceptions",
@@ -39,7 +42,7 @@ AREAS = (
     "check_verbs",
     "session_verbs",
 )
-"""Modules that declare requests."""
+"""Modules that declare requests, and verbs of the console; `help` lists those in this order."""
 
 
 def serve_standard_streams(streams: StandardStreams, log: Path | None) -> int:

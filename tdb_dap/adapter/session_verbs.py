@@ -9,8 +9,9 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tdb_dap.adapter.console import TOPICS, Verb, add_verb, execute, find_verb, verb
+from tdb_dap.adapter.console import Verb, add_verb, execute, find_verb, verb
 from tdb_dap.adapter.contents import names_at
+from tdb_dap.adapter.look_verbs import TOPICS
 from tdb_dap.errors import BadExpression, TdbError
 
 if TYPE_CHECKING:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tdb_dap.adapter.console import TOPICS, add_breakpoint, execute, indexed, resume_quietly, verb
+from tdb_dap.adapter.breakpoint_verbs import add_breakpoint
+from tdb_dap.adapter.console import execute, resume_quietly, verb
 from tdb_dap.adapter.contents import names_at
 from tdb_dap.adapter.edits import announce, set_part
+from tdb_dap.adapter.look_verbs import TOPICS, indexed
 from tdb_dap.adapter.origins import readers, writer_text
 from tdb_dap.engine.assignment import Part, part_named
 from tdb_dap.engine.origins import origin_of, sources_of
