@@ -38,7 +38,7 @@ LARGEST_GROUP = 64
 
 # Products from which on a second thread pays, and the most threads that are started.
 _WORTH_A_THREAD = 1 << 20
-_PART = 1 << 25
+_PART = 1 << 26
 """Products between two moments at which a computation can be interrupted: some milliseconds, 16-bit floats tens."""
 
 _MOST_THREADS = 8
