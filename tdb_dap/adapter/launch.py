@@ -95,7 +95,7 @@ _EDITOR_KEYS = frozenset(
 )
 """Keys of a launch configuration that belong to the editor."""
 
-_TO_COME: tuple[tuple[str, str], ...] = (("sanitizers", "sanitizers"), ("allowPython", "Python in the console"))
+_TO_COME: tuple[tuple[str, str], ...] = (("sanitizers", "sanitizers"),)
 
 
 @request("launch")
@@ -174,6 +174,22 @@ def reload(session: Session, arguments: Mapping[str, Any] | None) -> None:
     debugger.restart()
     session.handles.clear()
     session.after(lambda: start(session, debugger))
+
+
+def load_again(session: Session, changes: Mapping[str, Any]) -> None:
+    """Load the files as they are now, with changes of the configuration; when this is answered, stop at the start."""
+    from tdb_dap.adapter.stopping import stopped
+
+    given = session.configuration.model_dump(by_alias=True, exclude_unset=True)
+    changed = _validated(session, type(session.configuration), {**given, **changes})
+    debugger = _open(session, changed)
+    console = [(b.text, b.condition) for b in session.debugger.breakpoints if session.breakpoints.id_of(b) is None]
+    _take_over(session, debugger, changed)
+    for text, condition in console:
+        debugger.breakpoints.add(text, condition)
+    session.configuration = changed
+    session.after(lambda: session.event("continued", {"threadId": 1, "allThreadsContinued": True}))
+    session.after(lambda: stopped(session, debugger.last_stop))
 
 
 def _files(configuration: Configuration) -> tuple[object, ...]:
