@@ -77,11 +77,6 @@ def test_a_broken_message_is_one_problem_and_the_next_one_is_read(bad: bytes, pr
     assert rest == [GOOD]
 
 
-def test_numbers_that_json_does_not_have_are_never_sent():
-    with pytest.raises(ValueError, match="not JSON compliant"):
-        Connection(Recording(b"")).send({"value": float("nan")})
-
-
 @pytest.fixture
 def broken(new_client: Callable[..., DapClient]) -> DapClient:
     """A client that may break the protocol."""
