@@ -74,6 +74,24 @@ class SourceMap:
             return ()
         return (int(self._lines[self._owners[ordinal]]),)
 
+    def beginning_at(self, ordinal: int) -> tuple[OpRecord, ...]:
+        """Op instances whose first command this is."""
+        return self._ends[0].get(ordinal, ())
+
+    def ending_at(self, ordinal: int) -> tuple[OpRecord, ...]:
+        """Op instances whose last command this is."""
+        return self._ends[1].get(ordinal, ())
+
+    @cached_property
+    def _ends(self) -> tuple[dict[int, tuple[OpRecord, ...]], dict[int, tuple[OpRecord, ...]]]:
+        first: dict[int, tuple[OpRecord, ...]] = {}
+        last: dict[int, tuple[OpRecord, ...]] = {}
+        for record in self.records:
+            if record.ordinals:
+                first[record.first] = (*first.get(record.first, ()), record)
+                last[record.last] = (*last.get(record.last, ()), record)
+        return first, last
+
     @cached_property
     def _by_line(self) -> dict[int, tuple[int, ...]]:
         found: dict[int, list[int]] = {}

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tdb_dap.engine.geometry import Geometry
 from tdb_dap.engine.memory import Memory
-from tdb_dap.engine.target import Description, LazyMapping, Message, Stream
+from tdb_dap.engine.target import Description, LazyMapping, Message, Stream, Words
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.backends.library import VendorLibrary
 from tdb_dap.targets.backends.numpy_backend import execute
@@ -98,6 +98,9 @@ class Chip:
     def kind_size(self, kind: int) -> int:
         return self._instruction(kind).size
 
+    def reserved_bits(self, kind: int) -> int:
+        return self._instruction(kind).reserved_bits
+
     def is_system(self, kind: int) -> bool:
         family = FAMILIES.get(self._instruction(kind).register)
         return family is not None and family.name == "system"
@@ -177,7 +180,7 @@ class Chip:
             fill(memory.static(core), self.static_tables, tables)
         fill(memory.l2()[self.l2_tables_start :], self.l2_tables, tables)
 
-    def execute(self, description: Description, memory: Memory) -> None:
+    def execute(self, description: Description, memory: Words) -> None:
         if self.rules is None:
             raise NotSimulated(f"{description.name}: what {self.name} computes is not known well enough to simulate it")
         execute(description.name, description.binding, memory, self.rules)
