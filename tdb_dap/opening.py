@@ -8,9 +8,11 @@ from pathlib import Path
 
 from tdb_dap.engine.context import Context
 from tdb_dap.engine.debugger import Debugger
+from tdb_dap.engine.dtypes import Array
 from tdb_dap.engine.history import DEFAULT_LIMIT
-from tdb_dap.engine.inputs import load_inputs
+from tdb_dap.engine.inputs import load_inputs, read_npz
 from tdb_dap.engine.machine import Machine
+from tdb_dap.engine.named_value import layer_names
 from tdb_dap.engine.program import Program
 from tdb_dap.engine.reference import Reference, Tolerance, Tolerances
 from tdb_dap.errors import BadInput
@@ -63,9 +65,22 @@ def open_debugger(
     compared: Reference | None = None
     if paths:
         say("reading the reference")
-        compared = Reference(paths, tolerance)
+        compared = Reference(paths, [_reference_data(path, data, backend, cmodel_path) for path in paths], tolerance)
         compared.check_names(_names(program))
     return Debugger(program, machine, compared)
+
+
+def _reference_data(path: Path, inputs: Path | None, backend: str, cmodel_path: File | None) -> dict[str, Array]:
+    """Tensors by name, of an npz file or of another compiled model that is run on the same inputs."""
+    if path.suffix == ".npz" or not (path.is_dir() or ".bmodel" in path.suffixes):
+        return read_npz(path)
+    from tdb_dap.engine.compare.recording import record
+
+    other = open_debugger(path, inputs, backend=backend, history_limit=0, cmodel_path=cmodel_path)
+    try:
+        return record(other)
+    finally:
+        other.close()
 
 
 def _ask_the_vendor(program: Program, machine: Machine) -> None:
@@ -86,5 +101,5 @@ def _names(program: Program) -> set[str]:
     names = {tensor.name for tensor in (*program.inputs, *program.outputs)}
     for record in program.source.records:
         for value in (*record.operands, *record.results):
-            names.update((value.name, value.name.removeprefix("load_")))
+            names.update(layer_names(value.name))
     return names

@@ -114,6 +114,7 @@ _CONTENTS: dict[str, Callable[[Session, Frame], dict[str, Children]]] = {
     "subnet": _outer,
     "main": _outer,
     "location": lambda session, frame: {},
+    "origin": lambda session, frame: {},
 }
 
 

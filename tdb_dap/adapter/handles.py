@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from tdb_dap.engine.assignment import Part
     from tdb_dap.engine.values import Value
 
-Level = Literal["command", "op", "group", "subnet", "main", "location"]
+Level = Literal["command", "op", "group", "subnet", "main", "location", "origin"]
 
 
 @dataclass(frozen=True)

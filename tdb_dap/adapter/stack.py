@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from tdb_dap.adapter.addresses import instruction_reference
 from tdb_dap.adapter.handles import Frame, Level
@@ -23,8 +23,12 @@ from tdb_dap.errors import TdbError
 if TYPE_CHECKING:
     from tdb_dap.adapter.session import Session
     from tdb_dap.engine.mlir import MlirOp
+    from tdb_dap.engine.origin_files import Stage
     from tdb_dap.engine.program import Program, Subnet
     from tdb_dap.engine.source_map import OpRecord
+
+
+_HINTS: dict[Level, Literal["label", "subtle"]] = {"location": "label", "origin": "subtle"}
 
 
 @request("threads", while_running="answer")
@@ -36,7 +40,7 @@ def threads(session: Session) -> ThreadsResponseBody:
 
 @request("stackTrace", capability="supportsDelayedStackTraceLoading")
 def stack_trace(session: Session, arguments: StackTraceArguments) -> StackTraceResponseBody:
-    """Command, op, group, function, main and, as a label, the layer of the original model.
+    """Command, op, group, function, main, as a label the layer, and the op in the files of earlier compiler stages.
 
     The op comes before the command unless the user steps by instruction, so that editors go to the line of final.mlir.
     """
@@ -76,8 +80,8 @@ def _frames(session: Session, core: int) -> Iterator[StackFrame]:
             source=source if located else None,
             line=line_out(line) if located else 0,
             column=session.traits.first_column if located else 0,
-            presentationHint="label" if level == "location" else None,
-            canRestart=level != "location" and session.debugger.machine.keeps_history,
+            presentationHint=_HINTS.get(level),
+            canRestart=level not in ("location", "origin") and session.debugger.machine.keeps_history,
         )
 
     if focus < len(program.commands):
@@ -101,8 +105,23 @@ def _frames(session: Session, core: int) -> Iterator[StackFrame]:
         yield frame("main", "main", file, _call_line(program, subnet))
         if record is not None and record.results:
             yield frame("location", f"layer {', '.join(v.name for v in record.results)}")
+            for stage, op in _origins(program, record):
+                source = Source(name=stage.path.name, path=session.traits.path_out(stage.path))
+                yield frame(
+                    "origin",
+                    f"{op.name} ({stage.title}{', changed since' if stage.is_changed else ''})",
+                    source,
+                    op.line,
+                )
     else:
         yield frame("main", "main (finished)", *_behind_the_end(session))
+
+
+def _origins(program: Program, record: OpRecord) -> Iterator[tuple[Stage, MlirOp]]:
+    """The op in the files of the compilation before final.mlir, where they are there."""
+    op = program.source.mlir.op_at(record.line) if program.source.mlir else None
+    if op is not None:
+        yield from program.origins.places(op)
 
 
 def _op_name(record: OpRecord) -> str:

@@ -39,7 +39,7 @@ class _Judge:
         self._made: dict[str, list[Row]] = {}
         for row in cascade:
             (self._operands if row.role == "operand" else self._results).setdefault(row.line, []).append(row)
-            if row.role == "result":
+            if row.role != "operand":
                 self._made.setdefault(row.name, []).append(row)
 
     def of(self, row: Row) -> Blame | None:
@@ -62,7 +62,8 @@ class _Judge:
         return Blame(kind="at fault", line=row.line, suspects=suspects, text=text)
 
     def _of_input(self, row: Row) -> Blame | None:
-        if row.name in self._made or self._producers.lines(row.line, {row.name}):
+        made = any(made.last < row.last for made in self._made.get(row.name, ()))
+        if made or self._producers.lines(row.line, {row.name}):
             return None
         text = f"{row.name} goes into the net with other numbers than the reference was made with"
         return Blame(kind="input", line=row.line, text=text)

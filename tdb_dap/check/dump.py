@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tdb_dap.check.runner import Looked
+from tdb_dap.check.results import Looked
 from tdb_dap.errors import BadInput
 
 

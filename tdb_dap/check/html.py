@@ -6,7 +6,7 @@ import math
 from html import escape
 
 from tdb_dap.check.schema import ORIGINS, Picture, Report, Row
-from tdb_dap.check.text import COLUMNS, cells, headline, story
+from tdb_dap.check.text import COLUMNS, LAYER_COLUMNS, cells, headline, layer_cells, story
 
 _STYLE = """
 body { font: 14px/1.45 system-ui, sans-serif; margin: 0 auto; max-width: 1200px; padding: 1.5em; color: #1a1a1a; }
@@ -19,7 +19,9 @@ th, td { text-align: left; padding: .25em .6em; border-bottom: 1px solid #e4e4e4
 td:nth-child(3), td:last-child { white-space: normal; overflow-wrap: anywhere; }
 th { position: sticky; top: 0; background: #fff; }
 td { font-variant-numeric: tabular-nums; }
-tr.fail td:nth-child(4) { color: #b3261e; font-weight: 600; } tr.unknown td, tr.excepted td { color: #777; }
+tr.fail td:nth-child(4), .layers tr.fail td:nth-child(6) { color: #b3261e; font-weight: 600; }
+.layers tr.fail td:nth-child(4) { color: inherit; font-weight: inherit; }
+tr.unknown td, tr.excepted td { color: #777; }
 article { border: 1px solid #e4e4e4; border-radius: 6px; padding: .8em 1em; margin: .8em 0; }
 article.culprit { border: 2px solid #b3261e; }
 article pre { margin: .2em 0 .8em; white-space: pre-wrap; }
@@ -46,6 +48,9 @@ def html(report: Report, source: str) -> str:
     if ranked:
         body.append("<h2>Results that differ, those at fault first</h2>")
         body += [_article(row, row == report.culprit) for row in ranked]
+    if report.layers:
+        body.append("<h2>By layer of the original model</h2>")
+        body.append(_layers(report))
     body.append("<h2>All tensors, in the order of execution</h2>")
     body.append(_table(report))
     if source:
@@ -119,6 +124,16 @@ def _table(report: Report) -> str:
             texts[0] = f'<a href="#L{row.line}">{row.line}</a>'
         rows.append(f'<tr class="{row.verdict}">{"".join(f"<td>{text}</td>" for text in texts)}</tr>')
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+
+
+def _layers(report: Report) -> str:
+    head = "".join(f"<th>{name}</th>" for name in LAYER_COLUMNS)
+    rows = []
+    for layer in report.layers:
+        texts = [escape(text) for text in layer_cells(layer)]
+        texts[4] = ", ".join(f'<a href="#L{line}">{line}</a>' for line in layer.lines)
+        rows.append(f'<tr class="{layer.verdict}">{"".join(f"<td>{text}</td>" for text in texts)}</tr>')
+    return f'<table class="layers"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
 
 
 def _source(source: str, wrong: set[int]) -> str:

@@ -99,8 +99,29 @@ class Row(_Model):
         return f"{self.opcode} at line {self.line}" if self.line else self.opcode
 
 
+class LayerRow(_Model):
+    """A layer of the original model: ``nodes`` of the ONNX graph, ``file`` and ``line`` of the top MLIR.
+
+    ``lines``: of final.mlir, the ops made for it; ``verdict``: the worst of its results; ``cosine``, ``euclidean``: the
+    least of them, None where none could be compared.
+    """
+
+    name: str
+    opcode: str
+    nodes: tuple[str, ...]
+    file: str
+    line: int
+    lines: tuple[int, ...]
+    verdict: Literal["pass", "fail", "unknown", "excepted"]
+    cosine: float | None
+    euclidean: float | None
+
+
 class Report(_Model):
-    """A whole check. ``stopped``: why the run did not reach the end, if so; ``culprit``: the first op at fault."""
+    """A whole check. ``stopped``: why the run did not reach the end, if so; ``culprit``: the first op at fault.
+
+    ``layers``: empty where the compiler's earlier files are not there.
+    """
 
     schema_version: Literal[1] = 1
     tool: str
@@ -115,6 +136,7 @@ class Report(_Model):
     stopped: str = ""
     culprit: Row | None = None
     rows: tuple[Row, ...]
+    layers: tuple[LayerRow, ...] = ()
 
     @property
     def failures(self) -> tuple[Row, ...]:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from tdb_dap.check.schema import ORIGINS, Report, Row
+from tdb_dap.check.schema import ORIGINS, LayerRow, Report, Row
 
 COLUMNS = ("line", "op", "tensor", "verdict", "cosine", "euclidean", "max difference", "ULP", "bad", "blame")
+
+
+LAYER_COLUMNS = ("layer", "op", "ONNX nodes", "at", "lines of final.mlir", "verdict", "cosine", "euclidean")
 
 
 def headline(report: Report) -> str:
@@ -39,6 +42,14 @@ def cells(row: Row) -> tuple[str, ...]:
     place = row.name if row.role == "result" else f"{row.name} ({row.role})"
     blame = row.blame.text if row.blame is not None else ""
     return (str(row.line or ""), row.opcode, place, row.verdict, *known, blame or row.note)
+
+
+def layer_cells(layer: LayerRow) -> tuple[str, ...]:
+    """The texts of one layer."""
+    numbers = ("" if number is None else f"{number:.6f}" for number in (layer.cosine, layer.euclidean))
+    place = f"{layer.file}:{layer.line}"
+    lines = ", ".join(map(str, layer.lines))
+    return (layer.name, layer.opcode, ", ".join(layer.nodes), place, lines, layer.verdict, *numbers)
 
 
 def table(report: Report, rows: Sequence[Row]) -> list[str]:
@@ -79,10 +90,12 @@ def markdown(report: Report) -> str:
         "",
     ]
     if report.failures:
-        lines += ["## What differs", "", *_grid(report.failures), ""]
-    return "\n".join([*lines, "## All tensors", "", *_grid(report.rows), ""])
+        lines += ["## What differs", "", *_grid(COLUMNS, map(cells, report.failures)), ""]
+    if report.layers:
+        lines += ["## By layer of the original model", "", *_grid(LAYER_COLUMNS, map(layer_cells, report.layers)), ""]
+    return "\n".join([*lines, "## All tensors", "", *_grid(COLUMNS, map(cells, report.rows)), ""])
 
 
-def _grid(rows: Sequence[Row]) -> list[str]:
-    body = (" | ".join(text.replace("|", "\\|") for text in cells(row)) for row in rows)
-    return [f"| {' | '.join(COLUMNS)} |", "|---" * len(COLUMNS) + "|", *(f"| {line} |" for line in body)]
+def _grid(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    body = (" | ".join(text.replace("|", "\\|") for text in row) for row in rows)
+    return [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|", *(f"| {line} |" for line in body)]

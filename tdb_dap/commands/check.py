@@ -8,12 +8,18 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tdb_dap.commands import reports
 from tdb_dap.commands.options import data_options, model_arguments
+from tdb_dap.commands.progress import Bar
 from tdb_dap.errors import BadInput
 
 if TYPE_CHECKING:
-    from tdb_dap.check.runner import Job, Walked
-    from tdb_dap.check.schema import Report, Row
+    from tdb_dap.check.job import Job
+    from tdb_dap.check.results import Walked
+    from tdb_dap.check.schema import Report
+    from tdb_dap.check.team import Team
+    from tdb_dap.check.worker import Worker
+    from tdb_dap.engine.compare.walk import Mode
 
 _FORMATS = (".json", ".md", ".html")
 _TOLD = 3
@@ -31,6 +37,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="each op gets what the ops before it computed (default), or the reference's numbers",
     )
     parser.add_argument("--jobs", metavar="N", type=int, default=1, help="processes; more than one for standalone only")
+    parser.add_argument("--dask", metavar="ADDRESS", help="scheduler of a Dask cluster that runs the standalone part")
+    parser.add_argument(
+        "--resume", metavar="DIR", type=Path, help="keep there what is done; an interrupted check goes on from it"
+    )
     parser.add_argument(
         "--blame", action="store_true", help="run once more with the reference's operands: whose fault is it?"
     )
@@ -88,20 +98,23 @@ def run(arguments: argparse.Namespace) -> int:
 def _refuse(arguments: argparse.Namespace) -> None:
     if arguments.jobs < 1:
         raise BadInput(f"--jobs {arguments.jobs}: give the number of processes, 1 or more")
-    if arguments.jobs > 1 and arguments.mode == "cascade" and not arguments.blame:
-        raise BadInput("--jobs: in a cascade each op waits for the one before it; use --mode standalone or --blame")
-    for path in arguments.report:
-        if path.suffix not in _FORMATS:
-            raise BadInput(f"{path}: a report is one of {', '.join(_FORMATS)}")
-        if not path.absolute().parent.is_dir():
-            raise BadInput(f"{path}: cannot be written: there is no directory {path.parent}")
+    several = [option for option, given in (("--jobs", arguments.jobs > 1), ("--dask", arguments.dask)) if given]
+    if several and arguments.mode == "cascade" and not arguments.blame:
+        raise BadInput(
+            f"{several[0]}: in a cascade each op waits for the one before it; use --mode standalone or --blame"
+        )
+    if len(several) > 1:
+        raise BadInput("--jobs and --dask: give one of them")
+    reports.refuse(arguments.report, _FORMATS)
 
 
 def _check(arguments: argparse.Namespace) -> tuple[Report, Walked]:
     from tdb_dap import __version__
     from tdb_dap.check.blame import first_culprit, with_blame
-    from tdb_dap.check.runner import Job, Walked, in_order, walk
+    from tdb_dap.check.job import Job
+    from tdb_dap.check.layers import by_layer
     from tdb_dap.check.schema import Report
+    from tdb_dap.check.worker import Worker
     from tdb_dap.engine.compare.dataflow import Producers
     from tdb_dap.engine.compare.tolerance import Tolerances
 
@@ -118,24 +131,21 @@ def _check(arguments: argparse.Namespace) -> tuple[Report, Walked]:
         keep=arguments.dump or "none",
     )
     started = time.monotonic()
-    debugger = job.open()
-    program = debugger.program
-    assert debugger.reference is not None
+    team = _team(arguments, job) if arguments.mode == "standalone" else None
+    worker = Worker(job, arguments.mode)
+    program, reference = worker.debugger.program, worker.debugger.reference
+    assert reference is not None
     if arguments.inputs is None and program.context.inputs is None:
         print("tdb-dap: no --inputs given: all inputs are zero", file=sys.stderr)
-    bar = _Bar(len(program.commands), arguments.quiet)
-    if arguments.mode == "cascade":
-        walked = walk(job, "cascade", bar.update, debugger)
-        found = in_order(walked.found)
-        rows: list[Row] = [looked.row for looked in found]
-        if arguments.blame and any(row.verdict == "fail" for row in rows):
-            alone = _standalone(job, arguments.jobs, bar)
-            rows = with_blame(rows, alone.rows, Producers(program))
-    else:
-        debugger.close()
-        walked = _standalone(job, arguments.jobs, bar)
-        found = in_order(walked.found)
-        rows = [looked.row for looked in found]
+    if program.origins.trouble:
+        print(f"tdb-dap: {program.origins.trouble}", file=sys.stderr)
+    bar = Bar(len(program.commands), arguments.quiet)
+    walked = _walk(arguments, job, arguments.mode, worker, team, bar)
+    rows = walked.rows
+    if arguments.mode == "cascade" and arguments.blame and any(row.verdict == "fail" for row in rows):
+        team = _team(arguments, job)
+        alone = _walk(arguments, job, "standalone", Worker(job, "standalone"), team, bar)
+        rows = with_blame(rows, alone.rows, Producers(program))
     bar.clear()
     report = Report(
         tool=f"tdb-dap {__version__}",
@@ -144,20 +154,43 @@ def _check(arguments: argparse.Namespace) -> tuple[Report, Walked]:
         chip=program.chip,
         mode=arguments.mode,
         profile="default",
-        references=tuple(str(path) for path in debugger.reference.paths),
+        references=tuple(str(path) for path in reference.paths),
         commands=len(program.commands),
         seconds=round(time.monotonic() - started, 3),
         stopped=walked.stopped,
         culprit=first_culprit(rows),
         rows=tuple(rows),
+        layers=by_layer(program, rows),
     )
-    return report, Walked(tuple(found), walked.stopped)
+    return report, walked
 
 
-def _standalone(job: Job, jobs: int, bar: _Bar) -> Walked:
-    from tdb_dap.check.runner import walk, walk_in_processes
+def _team(arguments: argparse.Namespace, job: Job) -> Team:
+    from tdb_dap.check.team import Alone, Dask, Processes
 
-    return walk(job, "standalone", bar.update) if jobs == 1 else walk_in_processes(job, jobs, bar.update)
+    if arguments.dask:
+        return Dask(job, arguments.dask)
+    return Alone() if arguments.jobs == 1 else Processes(job, arguments.jobs)
+
+
+def _walk(arguments: argparse.Namespace, job: Job, mode: Mode, worker: Worker, team: Team | None, bar: Bar) -> Walked:
+    """One run of the whole program; in a cascade this process is alone."""
+    from tdb_dap.check.journal import Journal
+    from tdb_dap.check.runner import walk
+    from tdb_dap.check.team import Alone
+
+    journal = Journal(arguments.resume / mode, job, mode) if arguments.resume else None
+    running = team or Alone()
+    try:
+        return walk(worker, mode, running, bar.update, journal)
+    except KeyboardInterrupt:
+        bar.clear()
+        if journal is not None:
+            print(f"tdb-dap: interrupted; the same command goes on with what {arguments.resume} holds", file=sys.stderr)
+        raise
+    finally:
+        running.close()
+        worker.close()
 
 
 def _write(path: Path, report: Report, context: Path) -> None:
@@ -172,25 +205,4 @@ def _write(path: Path, report: Report, context: Path) -> None:
     else:
         mlir = Context.find(context).mlir
         text = html(report, mlir.read_text("utf-8") if mlir is not None and mlir.suffix == ".mlir" else "")
-    try:
-        path.write_text(text, "utf-8")
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be written: {error.strerror or error}") from None
-
-
-class _Bar:
-    """A line on a terminal that says how far the run is; silent in a pipe."""
-
-    def __init__(self, total: int, quiet: bool) -> None:
-        self._total = total
-        self._shown = sys.stderr.isatty() and not quiet
-        self._next = time.monotonic() + 0.5
-
-    def update(self, done: int) -> None:
-        if self._shown and time.monotonic() >= self._next:
-            self._next = time.monotonic() + 0.1
-            print(f"\r{done:,} of {self._total:,} commands compared", end="", file=sys.stderr, flush=True)
-
-    def clear(self) -> None:
-        if self._shown:
-            print("\r\033[K", end="", file=sys.stderr, flush=True)
+    reports.write(path, text)

@@ -38,6 +38,10 @@ def describe(program: Program) -> Iterator[str]:
     yield from _nets(program)
     yield f"source     {_file(context.mlir)}"
     yield f"locations  {_file(context.locations)}"
+    for stage in program.origins.stages:
+        yield f"before     {stage.path} ({stage.title}{', changed since' if stage.is_changed else ''})"
+    if program.origins.trouble:
+        yield f"before     {program.origins.trouble}"
     for word, tensors in (("input", program.inputs), ("output", program.outputs)):
         for tensor in tensors:
             yield f"{word:9}  {_tensor(tensor)}"

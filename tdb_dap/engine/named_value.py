@@ -26,6 +26,7 @@ _LOCAL_LAYOUTS = {
     "compact_xn": Layout.COMPACT_XN,
 }
 _DENSE_LAYOUTS = {"continuous": Layout.CONTIGUOUS, "continuous_xn": Layout.CONTIGUOUS_XN}
+_UNROLLED = re.compile(r"(?:load_|store_)?(.+)_pipe\d+_slice\d+")
 _TEXTS = ("name", "layout", "memory_type", "type", "reshape", "slice")
 _ADDRESSES = range(1 << 48)
 
@@ -34,6 +35,17 @@ def shape_of(text: str) -> tuple[int, ...]:
     """Dimensions of ``<1x16x32x32xf32>`` or ``<1x16x1x32x32>``."""
     parts = text.strip("<>").split("x")
     return tuple(int(part) for part in parts if part.isdigit())
+
+
+def layer_names(name: str) -> tuple[str, ...]:
+    """The names under which reference data may know a value, best first.
+
+    ``load_x`` is x in local memory; of a group that the compiler has unrolled (``--opt 3``), ``x_pipe0_slice1`` is a
+    slice of x.
+    """
+    unrolled = _UNROLLED.fullmatch(name)
+    names = (name, name.removeprefix("load_"), *(unrolled.groups() if unrolled else ()))
+    return tuple(dict.fromkeys(names))
 
 
 class NamedValue:

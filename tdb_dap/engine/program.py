@@ -20,6 +20,7 @@ from tdb_dap.engine.listing import Listing
 from tdb_dap.engine.memory import Region
 from tdb_dap.engine.mlir import MlirFile
 from tdb_dap.engine.order import interleave, merge
+from tdb_dap.engine.origin_files import Origins
 from tdb_dap.engine.source_map import SourceMap
 from tdb_dap.engine.target import Message, Target
 from tdb_dap.engine.tensors import Tensor
@@ -111,6 +112,11 @@ class Program:
         )
         sections = [(f"subnet {subnet.id} {subnet.run_mode}:", subnet.start, subnet.stop) for subnet in self.subnets]
         return Listing(self.net.name, heading, sections, lambda ordinal: self.commands[ordinal].asm)
+
+    @cached_property
+    def origins(self) -> Origins:
+        """The stages of compilation before final.mlir."""
+        return Origins(self.context)
 
     @cached_property
     def accesses(self) -> Accesses:

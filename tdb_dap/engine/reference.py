@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,26 +10,33 @@ import numpy as np
 from tdb_dap.engine.compare.comparison import Comparison, compare
 from tdb_dap.engine.compare.tolerance import Tolerance, Tolerances
 from tdb_dap.engine.dtypes import Array
-from tdb_dap.engine.inputs import read_npz
 from tdb_dap.engine.machine import Machine
-from tdb_dap.engine.source_map import NamedValue
+from tdb_dap.engine.named_value import NamedValue, layer_names
 from tdb_dap.errors import BadInput
 
-__all__ = ["Comparison", "Reference", "Tolerance", "Tolerances", "compare", "stored_form"]
+__all__ = ["Comparison", "Reference", "Tolerance", "Tolerances", "compare", "numbers_of", "stored_form"]
 
 
 class Reference:
-    """Reference tensors by location name, from one or several npz files (the first file that has a name wins)."""
+    """Reference tensors by location name. ``paths``: where they come from; the first of several that has a name wins.
+
+    ``sources``: one mapping of names to tensors for each path.
+    """
 
     origin = "the reference"
     trouble = ""
 
-    def __init__(self, paths: Sequence[Path], tolerance: Tolerance | Tolerances | None = None) -> None:
+    def __init__(
+        self,
+        paths: Sequence[Path],
+        sources: Iterable[Mapping[str, Array]],
+        tolerance: Tolerance | Tolerances | None = None,
+    ) -> None:
         self.paths = tuple(paths)
         self.tolerances = tolerance if isinstance(tolerance, Tolerances) else Tolerances(tolerance or Tolerance())
         self._arrays: dict[str, Array] = {}
-        for path in paths:
-            for name, array in read_npz(path).items():
+        for source in sources:
+            for name, array in source.items():
                 self._arrays.setdefault(name, array)
 
     @property
@@ -47,18 +54,19 @@ class Reference:
             )
 
     def has(self, value: NamedValue) -> bool:
-        return self._find(value.name) is not None
+        return self.whole(value.name) is not None
 
     def whole(self, name: str) -> Array | None:
         """All numbers of a tensor as the file holds them; None if it has none of that name."""
-        return self._find(name)
+        return self.named(*layer_names(name))
 
-    def _find(self, name: str) -> Array | None:
-        return self._arrays.get(name, self._arrays.get(name.removeprefix("load_")))
+    def named(self, *names: str) -> Array | None:
+        """The tensor of exactly the first of these names that is known."""
+        return next((self._arrays[name] for name in names if name in self._arrays), None)
 
     def expected(self, value: NamedValue) -> Array | None:
         """What a value should hold, float32, or None if the reference does not know it or cannot be laid over it."""
-        whole = self._find(value.name)
+        whole = self.whole(value.name)
         if whole is None or value.rearranged:
             return None
         try:
@@ -66,26 +74,27 @@ class Reference:
         except (ValueError, IndexError):
             return None
 
-    def actual(self, machine: Machine, value: NamedValue) -> Array | None:
-        """What a value holds now, float32, dequantised, in the shape of ``expected``; None if it cannot be read."""
-        if value.view is None:
-            return None
-        stored = machine.read(value.view).astype(np.float32)
-        if not value.view.dtype.is_float or value.scale != 1:
-            stored = (stored - np.float32(value.zero_point)) * np.float32(value.scale)
-        return stored
-
     def compare(self, machine: Machine, value: NamedValue) -> Comparison | None:
         """Compare what a value holds now; None if the reference does not know it or it cannot be read."""
         expected = self.expected(value)
         if expected is None or value.view is None or value.view.size != expected.size:
             return None
-        actual = self.actual(machine, value)
+        actual = numbers_of(machine, value)
         if actual is None or self.tolerances.excepts(value.name):
             return None
         dtype = value.view.dtype
         tolerance = self.tolerances.of(value.name, dtype.name)
         return compare(value.name, actual.reshape(expected.shape), expected, tolerance, dtype, value.scale)
+
+
+def numbers_of(machine: Machine, value: NamedValue) -> Array | None:
+    """What a value holds now, float32, dequantised, in the shape of its view; None if it cannot be read."""
+    if value.view is None:
+        return None
+    stored = machine.read(value.view).astype(np.float32)
+    if not value.view.dtype.is_float or value.scale != 1:
+        stored = (stored - np.float32(value.zero_point)) * np.float32(value.scale)
+    return stored
 
 
 def stored_form(value: NamedValue, expected: Array) -> Array | None:

@@ -9,8 +9,11 @@ import numpy as np
 import pytest
 
 from tdb_dap.check.blame import first_culprit, with_blame
-from tdb_dap.check.runner import Job, in_order, walk, walk_in_processes
+from tdb_dap.check.job import Job
+from tdb_dap.check.runner import walk
 from tdb_dap.check.schema import Row
+from tdb_dap.check.team import Alone, Processes, Team
+from tdb_dap.check.worker import Worker
 from tdb_dap.engine.backend import Outcome
 from tdb_dap.engine.compare.dataflow import Producers
 from tdb_dap.engine.compare.segments import stretches
@@ -31,9 +34,13 @@ def blamed(job: Job, fault: Fault = lambda debugger: None) -> list[Row]:
     def run(mode) -> list[Row]:
         debugger = job.open()
         fault(debugger)
-        return [looked.row for looked in in_order(walk(job, mode, lambda done: None, debugger).found)]
+        return walk(Worker(job, mode, debugger), mode, Alone(), lambda done: None).rows
 
     return with_blame(run("cascade"), run("standalone"), Producers(job.open().program))
+
+
+def standalone(job: Job, team: Team) -> list[Row]:
+    return walk(Worker(job, "standalone"), "standalone", team, lambda done: None).rows
 
 
 def changed_weight(line: int) -> Fault:
@@ -179,7 +186,9 @@ def test_stretches_that_run_on_their_own_find_the_same(name: str):
     parts = stretches(debugger.program, debugger.reference, 2)
     assert len(parts) == 2, "the program can be cut"
     assert (parts[0][0], parts[-1][1]) == (0, len(debugger.program.commands))
-    whole = {row.key: row for row in walk(job, "standalone", lambda done: None).rows}
-    cut = {row.key: row for row in walk_in_processes(job, 2, lambda done: None).rows}
+    whole = {row.key: row for row in standalone(job, Alone())}
+    team = Processes(job, 2)
+    cut = {row.key: row for row in standalone(job, team)}
+    team.close()
     assert set(cut) == set(whole)
     assert [key for key in whole if cut[key] != whole[key]] == []

@@ -27,10 +27,13 @@ if TYPE_CHECKING:
 _SHARED = (Space.GLOBAL, Space.L2)
 
 
-def stretches(program: Program, reference: Reference, count: int) -> list[tuple[int, int]]:
-    """At most ``count`` half-open ranges of ordinals that cover the program, about equally long."""
+def stretches(program: Program, reference: Reference | None, count: int) -> list[tuple[int, int]]:
+    """At most ``count`` half-open ranges of ordinals that cover the program, about equally long.
+
+    Without ``reference`` they run one after another on the same memories: then it is enough that no op is cut in two.
+    """
     total = len(program.commands)
-    cuts = _cuts(program, reference)
+    cuts = _cuts(program, reference) if count > 1 else np.zeros(0, np.intp)
     wanted = (total * i // count for i in range(1, count))
     chosen = sorted({int(cuts[np.abs(cuts - place).argmin()]) for place in wanted} if cuts.size else set())
     bounds = [0, *(cut for cut in chosen if 0 < cut < total), total]
@@ -61,7 +64,7 @@ def put(machine: Machine, reference: Reference, value: NamedValue) -> bool:
     return True
 
 
-def _cuts(program: Program, reference: Reference) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
+def _cuts(program: Program, reference: Reference | None) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
     """Ordinals before which the program can be cut."""
     total = len(program.commands)
     if any(subnet.run_mode != "TPU_STATIC" for subnet in program.subnets if subnet.stop > subnet.start):
@@ -73,7 +76,7 @@ def _cuts(program: Program, reference: Reference) -> np.ndarray[tuple[int], np.d
     return np.flatnonzero(np.cumsum(busy)[:total] == 0)
 
 
-def _spans(program: Program, reference: Reference) -> Iterator[tuple[int, int]]:
+def _spans(program: Program, reference: Reference | None) -> Iterator[tuple[int, int]]:
     """First and last ordinal of what must not be cut in two."""
     records = sorted((r for r in program.source.records if r.ordinals), key=lambda r: r.first)
     writers: list[tuple[OpRecord, NamedValue]] = []
@@ -82,7 +85,7 @@ def _spans(program: Program, reference: Reference) -> Iterator[tuple[int, int]]:
         # The slices and cores of an op make one tensor, which is judged when it is whole.
         start, stop = spans.get(record.line, (record.first, record.last))
         spans[record.line] = (min(start, record.first), max(stop, record.last))
-        for operand in record.operands:
+        for operand in record.operands if reference is not None else ():
             found = _writer(writers, operand)
             if found is not None and not _is_known(found[1], reference):
                 yield found[0].first, record.last
@@ -103,5 +106,7 @@ def _writer(writers: list[tuple[OpRecord, NamedValue]], operand: NamedValue) -> 
     return None
 
 
-def _is_known(value: NamedValue, reference: Reference) -> bool:
-    return value.view is not None and value.view.space in _SHARED and reference.expected(value) is not None
+def _is_known(value: NamedValue, reference: Reference | None) -> bool:
+    if reference is None or value.view is None or value.view.space not in _SHARED:
+        return False
+    return reference.expected(value) is not None

@@ -165,7 +165,7 @@ def check(debugger: Debugger, tolerance: Tolerance | None = None) -> Iterator[tu
 
 def _compared(debugger: Debugger, point: Point, tolerance: Tolerance) -> Judgement:
     value, reference = point.value, debugger.reference
-    whole = reference.whole(value.name) if reference is not None else None
+    whole = reference.named(value.name, value.name.removeprefix("load_")) if reference is not None else None
     if whole is None or value.view is None:
         return Judgement("Unknown")
     expected = value.expected(whole)

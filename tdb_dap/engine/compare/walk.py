@@ -21,10 +21,12 @@ from tdb_dap.engine.dtypes import Array
 from tdb_dap.engine.geometry import Space
 from tdb_dap.engine.named_value import NamedValue
 from tdb_dap.engine.observers import Observer
+from tdb_dap.engine.reference import numbers_of
 
 if TYPE_CHECKING:
     from tdb_dap.engine.commands import Command
     from tdb_dap.engine.debugger import Debugger
+    from tdb_dap.engine.program import Subnet
     from tdb_dap.engine.source_map import OpRecord
     from tdb_dap.engine.tensors import Tensor
 
@@ -77,16 +79,20 @@ class Walk(Observer):
                 if self._mode == "standalone":
                     self._put_right(debugger, value)
 
-    def after_command(self, debugger: Debugger, command: Command) -> None:
-        """Outputs of subnets that are not made of commands, which no record describes."""
+    def before_command(self, debugger: Debugger, command: Command) -> None:
+        """Inputs of subnets that are not made of commands, which no record describes."""
         if not command.has_descriptor:
-            subnet = next(s for s in debugger.program.subnets if s.id == command.subnet)
-            self._borders(debugger, subnet.outputs, command.name, command.ordinal)
+            self._borders(debugger, _subnet(debugger, command).inputs, "operand", command.name, command.ordinal)
+
+    def after_command(self, debugger: Debugger, command: Command) -> None:
+        """Their outputs."""
+        if not command.has_descriptor:
+            self._borders(debugger, _subnet(debugger, command).outputs, "output", command.name, command.ordinal)
 
     def finished(self, debugger: Debugger) -> None:
-        self._borders(debugger, debugger.program.outputs, "output", debugger.ordinal - 1)
+        self._borders(debugger, debugger.program.outputs, "output", "output", debugger.ordinal - 1)
 
-    def _borders(self, debugger: Debugger, tensors: tuple[Tensor, ...], opcode: str, ordinal: int) -> None:
+    def _borders(self, debugger: Debugger, tensors: tuple[Tensor, ...], role: Role, opcode: str, ordinal: int) -> None:
         reference = debugger.reference
         for index, tensor in enumerate(tensors):
             expected = reference.whole(tensor.name) if reference is not None else None
@@ -95,7 +101,7 @@ class Walk(Observer):
             self._said.add(tensor.name)
             dtype = tensor.dtype
             actual = tensor.raise_(debugger.memory.read(tensor.view)).astype(np.float32)
-            made = partial(Checked, 0, opcode, tensor.name, "output", index, dtype.name, ordinal, ordinal)
+            made = partial(Checked, 0, opcode, tensor.name, role, index, dtype.name, ordinal, ordinal)
             if reference.tolerances.excepts(tensor.name):
                 self._found(made("excepted"))
             elif actual.size != expected.size:
@@ -113,8 +119,7 @@ class Walk(Observer):
         expected = _expected(debugger, value)
         if expected is None or value.view is None or value.view.size != expected.size:
             return None
-        assert debugger.reference is not None
-        actual = debugger.reference.actual(debugger.machine, value)
+        actual = numbers_of(debugger.machine, value)
         return None if actual is None else actual.reshape(expected.shape)
 
     def _take(
@@ -186,6 +191,10 @@ class Walk(Observer):
         start, stop = self._ordinals
         records = debugger.program.source.records
         return [record for record in records if record.ordinals and start <= record.first < stop]
+
+
+def _subnet(debugger: Debugger, command: Command) -> Subnet:
+    return next(s for s in debugger.program.subnets if s.id == command.subnet)
 
 
 def _looks(record: OpRecord) -> Iterator[tuple[Role, int, NamedValue]]:

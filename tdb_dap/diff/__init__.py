@@ -1,0 +1,1 @@
+"""``tdb-dap diff``: two compiled models side by side, in structure and in values."""

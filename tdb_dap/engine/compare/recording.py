@@ -1,0 +1,73 @@
+"""Every tensor that a run computes, by name: what another run can be compared with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tdb_dap.engine.dtypes import Array
+from tdb_dap.engine.named_value import NamedValue, layer_names
+from tdb_dap.engine.observers import Observer
+from tdb_dap.engine.reference import numbers_of
+from tdb_dap.errors import NotSimulated
+
+if TYPE_CHECKING:
+    from tdb_dap.engine.debugger import Debugger
+    from tdb_dap.engine.source_map import OpRecord
+
+
+class Recorder(Observer):
+    """Puts together the results of all ops, and the operands that no op computes (weights, inputs).
+
+    ``arrays``: name -> float32, dequantised, in the shape of the whole tensor; zeros where nothing was written. Of
+    parts that are written twice (borders of slices, several cores) the later one counts.
+    """
+
+    def __init__(self) -> None:
+        self.arrays: dict[str, Array] = {}
+        self._computed: set[str] = set()
+
+    def before_op(self, debugger: Debugger, record: OpRecord) -> None:
+        for value in record.operands:
+            if value.name not in self._computed:
+                self._take(debugger, value)
+
+    def after_op(self, debugger: Debugger, record: OpRecord) -> None:
+        for value in record.results:
+            self._computed.add(value.name)
+            self._take(debugger, value)
+
+    def finished(self, debugger: Debugger) -> None:
+        for name, array in debugger.outputs().items():
+            self.arrays.setdefault(name, np.asarray(array, np.float32))
+
+    def _take(self, debugger: Debugger, value: NamedValue) -> None:
+        name = layer_names(value.name)[-1]
+        if name != value.name and name in self._computed:
+            return  # a copy in local memory of what an op has computed
+        if value.view is None or value.rearranged:
+            return
+        whole = self.arrays.get(name)
+        if whole is None:
+            whole = np.zeros(value.reshape or value.shape, np.float32)
+        try:
+            target = value.expected(whole)
+        except (ValueError, IndexError):
+            return  # the same name with another shape
+        if target.size == value.view.size:
+            numbers = numbers_of(debugger.machine, value)
+            assert numbers is not None
+            target[...] = numbers.reshape(target.shape)
+            self.arrays[name] = whole
+
+
+def record(debugger: Debugger) -> dict[str, Array]:
+    """Run a debugger to the end and return all tensors by name; NotSimulated if it cannot get there."""
+    recorder = Recorder()
+    debugger.observers.append(recorder)
+    stop = debugger.run()
+    debugger.observers.remove(recorder)
+    if stop.finding is not None:
+        raise NotSimulated(f"{debugger.program.context.bmodel}: {stop.text}")
+    return recorder.arrays

@@ -1,0 +1,82 @@
+"""From final.mlir back to the layers of the original model."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tdb_dap.opening import open_program
+from tests.cli.test_cli import tdb_dap
+from tests.dap_client import DapClient
+from tests.samples import DATA, Case, case
+
+TOY = "toy_bm1684x_int8"
+
+
+@pytest.fixture
+def staged(tmp_path: Path) -> Case:
+    """The toy with the files of the compilation before final.mlir beside its context directory."""
+    of = case(TOY)
+    context = tmp_path / "context"
+    shutil.copytree(of.path, context)
+    stages = DATA / "stages"
+    for name in ("toy.mlir", "toy_origin.mlir"):
+        shutil.copy(stages / name, tmp_path / name)
+    shutil.copy(stages / "ref_files.json", context)
+    return Case(context)
+
+
+def test_every_op_that_computes_knows_its_layer(staged: Case):
+    program = open_program(staged.path)
+    assert [(stage.title, stage.path.name) for stage in program.origins.stages] == [
+        ("as imported", "toy_origin.mlir"),
+        ("top", "toy.mlir"),
+    ]
+    mlir = program.source.mlir
+    assert mlir is not None
+    found = {}
+    for op in mlir.ops.values():
+        layer = program.origins.layer_of(op) if op.name.startswith("tpu.") else None
+        if layer is not None:
+            found[op.location] = (layer.opcode, layer.nodes)
+    assert found["relu4_Relu"] == ("top.Conv", ("conv3 (Conv)", "relu4 (Relu)")), "what was merged is named"
+    assert found["mul10_Mul"] == ("top.SiLU", ("sigmoid9 (Sigmoid)", "mul10 (Mul)"))
+    assert found["softmax16_Softmax__softmax"] == ("top.Softmax", ("softmax16 (Softmax)",)), "taken apart"
+
+
+def test_the_stack_leads_to_the_original_layer(client: DapClient, staged: Case):
+    client.launch(staged.path, stop_on_entry=False, breakpoints={staged.mlir: [line_of(staged, '"tpu.Lut"')]})
+    stop = client.expect_stopped("breakpoint")
+    frames = {frame.name: frame.raw for frame in stop.frames}
+    top = frames["top.SiLU (top)"]
+    text = Path(top["source"]["path"]).read_text().split("\n")[top["line"] - 1]
+    assert '"top.SiLU"' in text
+    assert top["presentationHint"] == "subtle"
+    assert client.request("scopes", frameId=top["id"])["scopes"] == []
+    assert '"top.Mul"' in Path(frames["top.Mul (as imported)"]["source"]["path"]).read_text()
+
+
+def line_of(of: Case, text: str) -> int:
+    return next(n for n, line in enumerate(of.mlir.read_text().split("\n"), 1) if text in line)
+
+
+def test_a_check_sums_up_by_layer(staged: Case, tmp_path: Path):
+    report = tmp_path / "report.json"
+    options = ["--inputs", staged.inputs, "--reference", staged.reference, "--report", report]
+    done = tdb_dap("check", staged.path, *options, "--report", tmp_path / "report.html")
+    assert done.returncode == 0, done.stderr
+    layers = {layer["name"]: layer for layer in json.loads(report.read_text())["layers"]}
+    assert layers["relu4_Relu"]["nodes"] == ["conv3 (Conv)", "relu4 (Relu)"]
+    assert layers["relu4_Relu"]["verdict"] == "pass"
+    assert "By layer of the original model" in (tmp_path / "report.html").read_text()
+
+
+@pytest.mark.parametrize("text", ["nothing", "[]", '{"files": []}', '{"files": {"top_mlir": 3}}'])
+def test_a_damaged_list_of_files_is_named_and_the_rest_works(staged: Case, text: str):
+    (staged.path / "ref_files.json").write_text(text)
+    program = open_program(staged.path)
+    assert program.origins.stages == ()
+    assert program.origins.trouble.startswith(f"{staged.path / 'ref_files.json'}: the layers of the original model")
