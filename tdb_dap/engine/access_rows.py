@@ -67,8 +67,9 @@ class AccessRows:
                     views.append(view)
         table = np.array(rows, np.int64).reshape(-1, 9)
         columns = [np.ascontiguousarray(column) for column in table.T]
-        ordinal, space, core, start, stop, lane, lane_stop, is_write, view = columns
-        return cls(ordinal, space, core, start, stop, lane, lane_stop, is_write.astype(np.bool_), view, tuple(views))
+        ordinals, spaces, cores, starts, stops, lanes, lane_stops, writes, numbers = columns
+        is_writes = writes.astype(np.bool_)
+        return cls(ordinals, spaces, cores, starts, stops, lanes, lane_stops, is_writes, numbers, tuple(views))
 
 
 def rectangles(view: View) -> Iterator[Rectangle]:

@@ -68,7 +68,7 @@ SANITIZERS: tuple[Filter, ...] = (
     _filter(
         "uninitialized",
         "Bytes that nobody wrote are used",
-        "Stop where bytes that nobody wrote, or that are left over from another op, reach DDR, a comparison, an output.",
+        "Stop where bytes that nobody wrote, or that are left over from another op, reach DDR or an output.",
         Uninitialized,
     ),
     _filter(
