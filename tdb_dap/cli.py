@@ -19,6 +19,7 @@ COMMANDS = {
     "run": "simulate a model and write its outputs",
     "check": "compare every op with reference data and find the first one at fault",
     "diff": "in what two compiled models differ, and where their values part",
+    "sanitize": "find out-of-bounds accesses, unwritten bytes, missing dependencies and more before they do harm",
     "debug": "debug a model in the terminal",
     "backends": "who can execute commands here, and getting the vendor's simulators",
     "targets": "the chips known and a self-check of each",

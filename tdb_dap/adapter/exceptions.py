@@ -30,7 +30,7 @@ class ExceptionFilters:
     def apply(self, session: Session) -> None:
         """Hand them to the engine, if there is one already."""
         if session.has_program:
-            session.debugger.set_filters(self.wanted)
+            session.debugger.set_filters({**session.sanitizing.wanted, **self.wanted})
 
 
 @provides("exceptionBreakpointFilters")

@@ -34,6 +34,8 @@ AREAS = (
     "edits",
     "origins",
     "time_verbs",
+    "sanitizing",
+    "sanitize_verb",
 )
 """Modules that declare requests."""
 

@@ -99,7 +99,7 @@ def a_wrong_type(context: Path) -> dict[str, object]:
 
 
 def an_option_to_come(context: Path) -> dict[str, object]:
-    return {"sanitizers": ["bounds"]}
+    return {"allowPython": True}
 
 
 def another_backend(context: Path) -> dict[str, object]:
@@ -121,7 +121,7 @@ BAD = {
     an_empty_directory: "no compilation.bmodel",
     no_program: "program: is missing",
     a_wrong_type: "stopOnEntry",
-    an_option_to_come: "sanitizers: not available yet",
+    an_option_to_come: "allowPython: Python in the console: not available yet",
     another_backend: "give another --cmodel-path",
 }
 

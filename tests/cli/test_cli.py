@@ -21,9 +21,9 @@ def tdb_dap(*words: object) -> subprocess.CompletedProcess[str]:
 
 def test_help_lists_what_exists():
     text = tdb_dap("--help").stdout
-    for command in ("adapter", "info", "dis", "run", "check", "debug", "demo"):
+    for command in ("adapter", "info", "dis", "run", "check", "sanitize", "debug", "demo"):
         assert f"\n    {command} " in text
-    for later in ("sanitize", "lsp", "profile"):
+    for later in ("lsp", "profile"):
         assert f"\n    {later} " not in text
 
 

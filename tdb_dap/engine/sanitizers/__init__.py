@@ -6,7 +6,7 @@ what happens are observers. All of them are exception filters.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 from tdb_dap.engine.filter import Filter
 from tdb_dap.engine.observers import Observer
@@ -112,7 +112,12 @@ SANITIZERS: tuple[Filter, ...] = (
 BY_NAME: dict[str, Filter] = {known.name: known for known in SANITIZERS}
 
 
-def chosen(entries: list[str]) -> dict[str, str | None]:
+def made(entries: Mapping[str, str | None], suppressed: Sequence[str] = ()) -> dict[str, Observer]:
+    """Observers by name. ``suppressed``: places that none of them is to report, beside those in the conditions."""
+    return {name: _suppressing(BY_NAME[name].make(condition), [*suppressed]) for name, condition in entries.items()}
+
+
+def chosen(entries: Sequence[str]) -> dict[str, str | None]:
     """Name -> condition, from ``all``, ``NAME`` or ``NAME: CONDITION``; BadExpression names what is not known."""
     found: dict[str, str | None] = {}
     for entry in entries:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -29,20 +29,28 @@ def survey(debugger: Debugger, sanitizers: Mapping[str, Observer], progress: Cal
 
     ``progress`` is told how many commands are done.
     """
-    found: list[Finding] = []
-    running: list[Observer] = []
-    for observer in sanitizers.values():
-        inner = observer.inner if isinstance(observer, Suppressing) else observer
-        if isinstance(inner, Known):
-            for findings in inner.findings(debugger.program).values():
-                found += [f for f in findings if not isinstance(observer, Suppressing) or observer.keeps(debugger, f)]
-        else:
-            running.append(observer)
+    found = known_ahead(debugger, sanitizers.values())
+    running = [observer for observer in sanitizers.values() if _known(observer) is None]
     stopped = ""
     if running:
         with debugger.machine.excursion():
             stopped = _run(debugger, running, found, progress)
     return Survey(tuple(sorted(found, key=lambda finding: finding.focus)), stopped)
+
+
+def known_ahead(debugger: Debugger, sanitizers: Iterable[Observer]) -> list[Finding]:
+    """What those find that need not run the program, in the order of execution."""
+    found: list[Finding] = []
+    for observer in sanitizers:
+        known = _known(observer)
+        for findings in known.findings(debugger.program).values() if known is not None else ():
+            found += [f for f in findings if not isinstance(observer, Suppressing) or observer.keeps(debugger, f)]
+    return sorted(found, key=lambda finding: finding.focus)
+
+
+def _known(observer: Observer) -> Known | None:
+    inner = observer.inner if isinstance(observer, Suppressing) else observer
+    return inner if isinstance(inner, Known) else None
 
 
 def _run(debugger: Debugger, running: list[Observer], found: list[Finding], progress: Callable[[int], None]) -> str:
