@@ -56,11 +56,15 @@ class SourceMap:
         raw = read_records(path)
         check_against(mlir, raw, path)
         owners = owners_of(raw, columns, subnet_ids, path)
-        order = np.argsort(owners, kind="stable")
-        bounds = np.searchsorted(owners[order], np.arange(len(raw) + 1))
-        records = Records(raw, order, bounds, geometry, _rearranged_loads(mlir))
+        records = Records(raw, owners, geometry, _rearranged_loads(mlir))
         lines = np.array([record.line for record in raw], np.int64)
         return cls(mlir, records, owners, lines)
+
+    def rearranged(self, ordinals: NDArray[np.int64]) -> SourceMap:
+        """The same source for a program whose command i is the command ``ordinals[i]`` of this one."""
+        owners = self._owners[ordinals]
+        records = self.records.owned(owners) if isinstance(self.records, Records) else self.records
+        return SourceMap(self.mlir, records, owners, self._lines)
 
     def records_of(self, ordinal: int) -> tuple[OpRecord, ...]:
         """The op instance that owns a command; empty for system commands and unmapped ones."""

@@ -7,9 +7,11 @@ is over. Other marks are numbers of origins: the byte was computed from bytes of
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 
 import numpy as np
 
+from tdb_dap.engine.access_rows import LOCAL
 from tdb_dap.engine.backend import Outcome
 from tdb_dap.engine.dtypes import BY_NAME, Array
 from tdb_dap.engine.geometry import Space
@@ -112,7 +114,7 @@ class Shadow:
             return
         try:
             old = self.memory.read(view)
-            self.memory.write(view, old * 0 if words is None else words)
+            self.memory.write(view, np.zeros_like(old) if words is None else words)
         except BadAccess:
             return
         self._changes.append(OverwrittenView(view, old))
@@ -122,10 +124,35 @@ class Shadow:
         word = int.from_bytes(bytes([mark]) * view.dtype.itemsize, "little")
         try:
             old = self.memory.read(view)
-            self.memory.write(view, old * 0 + old.dtype.type(word))
+            self.memory.write(view, np.full_like(old, word))
         except BadAccess:
             return
         self._changes.append(OverwrittenView(view, old))
+
+    def leave(self, core: int) -> None:
+        """What the scratchpad of a core holds is left over from now on; what nobody has written stays so."""
+        used = self.memory.local(core)[:, : self._reach.get(core, 0)]
+        old = used.copy()
+        np.copyto(used, LEFT_OVER, where=old != UNWRITTEN)
+        if used.size:
+            self._changes.append(
+                OverwrittenView(self._lanes(core, used.shape[1]), old.reshape(1, *old.shape[:1], 1, -1))
+            )
+
+    @cached_property
+    def _reach(self) -> dict[int, int]:
+        """Per core the bytes of a lane, from its start, that the program ever touches."""
+        rows, found = self._program.access_rows, {}
+        for core in np.unique(rows.core).tolist():
+            stops = rows.stop[(rows.space == LOCAL) & (rows.core == core)]
+            found[core] = min(int(stops.max(initial=0)), self.memory.geometry.lane_bytes)
+        return found
+
+    def _lanes(self, core: int, size: int) -> View:
+        """The first ``size`` bytes of every lane of a core."""
+        geometry = self.memory.geometry
+        strides = (0, 0, size, 1)
+        return View(Space.LOCAL, 0, (1, geometry.lanes, 1, size), _BYTE, Layout.STRIDE, strides, geometry, core=core)
 
     def define(self, changes: Iterable[Change]) -> None:
         """What was overwritten by hand is defined."""
@@ -141,11 +168,3 @@ class Shadow:
         if view.space is Space.STATIC:
             return True
         return view.space is Space.GLOBAL and any(start <= view.address < stop for start, stop in self._weights)
-
-
-def lanes(program: Program, core: int, size: int) -> View:
-    """The first ``size`` bytes of every lane of a core."""
-    geometry = program.target.geometry
-    return View(
-        Space.LOCAL, 0, (1, geometry.lanes, 1, size), _BYTE, Layout.STRIDE, (0, 0, size, 1), geometry, core=core
-    )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tdb_dap.engine.access_rows import rectangles
 from tdb_dap.engine.dtypes import Array
 from tdb_dap.engine.edits import MemoryEdit
 from tdb_dap.engine.geometry import Space
@@ -16,7 +15,7 @@ from tdb_dap.engine.observers import Observer
 from tdb_dap.engine.places import Place
 from tdb_dap.engine.sanitizers.lifetimes import Birth, Lifetimes
 from tdb_dap.engine.sanitizers.origins import Origins, byte_count, marked_words
-from tdb_dap.engine.sanitizers.shadow import LEFT_OVER, Shadow, lanes
+from tdb_dap.engine.sanitizers.shadow import LEFT_OVER, Shadow
 from tdb_dap.engine.sanitizers.taint import dependent
 from tdb_dap.engine.stops import Finding
 from tdb_dap.engine.views import View
@@ -40,7 +39,6 @@ class Uninitialized(Observer):
         self._shadow: Shadow | None = None
         self._lifetimes: Lifetimes | None = None
         self._origins = Origins()
-        self._touched: dict[int, int] = {}
         self._known: dict[int, Finding | None] = {}
 
     def before_command(self, debugger: Debugger, command: Command) -> None:
@@ -113,8 +111,8 @@ class Uninitialized(Observer):
     def _begin(self, debugger: Debugger, shadow: Shadow, birth: Birth) -> None:
         """What belongs to an op from now on holds nothing; its operands keep what they hold."""
         record = birth.record
-        if birth.clears and self._touched.get(record.core):
-            shadow.fill(lanes(debugger.program, record.core, self._touched[record.core]), LEFT_OVER)
+        if birth.clears:
+            shadow.leave(record.core)
         if not birth.results:
             return
         operands = [value.view for value in record.operands if value.view is not None]
@@ -122,7 +120,6 @@ class Uninitialized(Observer):
         kept = [view for view in operands if any(Place.of(view).overlaps(place) for place in places)]
         marks = [shadow.marks(view) for view in kept]
         for view in birth.results:
-            self._touch(view)
             shadow.fill(view, LEFT_OVER)
         for view, words in zip(kept, marks, strict=True):
             shadow.put(view, words)
@@ -137,8 +134,6 @@ class Uninitialized(Observer):
         except NotSimulated:
             return None
         results = [view for view in description.results if isinstance(view, View)]
-        for view in results:
-            self._touch(view)
         marks, roles = _marked_operands(description, shadow)
         if not marks:
             for view in results:
@@ -170,11 +165,6 @@ class Uninitialized(Observer):
             found = [shadow.marks(view) for view in views if view.space is Space.GLOBAL]
             return any(words is not None and self._origins.holds(words, mark) for words in found)
         return True
-
-    def _touch(self, view: View) -> None:
-        if view.space is Space.LOCAL:
-            for _, stop, _, _ in rectangles(view):
-                self._touched[view.core] = max(self._touched.get(view.core, 0), min(stop, view.geometry.lane_bytes))
 
     def _outputs(self, debugger: Debugger, command: Command) -> Finding | None:
         if self._shadow is None or self._shadow.position != debugger.ordinal:

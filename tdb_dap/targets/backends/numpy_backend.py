@@ -47,11 +47,18 @@ def execute(name: str, bound: Bound, memory: Words, rules: Rules) -> None:
         bound.fields,
         rules,
     )
-    with np.errstate(all="ignore"):
-        computed = function(operation)
-    parts: tuple[Array, ...] = computed if isinstance(computed, tuple) else (computed,)
-    for view, bits in zip(results, parts, strict=True):
-        memory.write(view, bits if bits.shape == view.shape else np.broadcast_to(bits, view.shape))
+    try:
+        with np.errstate(all="ignore"):
+            computed = function(operation)
+        parts: tuple[Array, ...] = computed if isinstance(computed, tuple) else (computed,)
+        stored = [
+            bits if bits.shape == view.shape else np.broadcast_to(bits, view.shape)
+            for view, bits in zip(results, parts, strict=True)
+        ]
+    except (ValueError, IndexError) as trouble:
+        raise NotSimulated(f"{name}: its operands and results do not fit together: {trouble}") from None
+    for view, bits in zip(results, stored, strict=True):
+        memory.write(view, bits)
 
 
 def _value(operand: Operand, memory: Words) -> Value:
