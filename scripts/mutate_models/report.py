@@ -11,7 +11,7 @@ from scripts.mutate_models.judging import REFUSED, Verdict
 BEGIN = "<!-- written by `make mutate`; what stands between these marks is overwritten -->"
 END = "<!-- end of what `make mutate` writes -->"
 WANTED = 0.95
-FINDERS = ("bounds", "uninitialized", "hazard", "decode", "nan", REFUSED)
+FINDERS = ("bounds", "uninitialized", "hazard", "unused", "decode", "nan", REFUSED)
 
 
 def found_share(changing: Sequence[Verdict]) -> str:

@@ -1,6 +1,6 @@
 """Checks for what is wrong with a program although no number shows it yet; one module each.
 
-Those that look at the whole program before it runs (``ANALYSES``) are functions that yield findings, those that look at
+Those that look at the whole program before it runs are functions that yield findings, those that look at
 what happens are observers. All of them are exception filters.
 """
 
@@ -14,14 +14,12 @@ from tdb_dap.engine.sanitizers.births import DENORMAL, INF, NAN, Birth
 from tdb_dap.engine.sanitizers.bounds import bounds
 from tdb_dap.engine.sanitizers.decoding import decoding
 from tdb_dap.engine.sanitizers.hazards import hazards
-from tdb_dap.engine.sanitizers.known import Analysis, Known
+from tdb_dap.engine.sanitizers.known import Known
 from tdb_dap.engine.sanitizers.saturation import DEFAULT_SHARE, Saturation
 from tdb_dap.engine.sanitizers.suppression import Suppressing
 from tdb_dap.engine.sanitizers.uninitialized import Uninitialized
+from tdb_dap.engine.sanitizers.unused import unused
 from tdb_dap.errors import BadExpression
-
-ANALYSES: dict[str, Analysis] = {"decode": decoding, "bounds": bounds, "hazard": hazards}
-"""What is known before the program runs."""
 
 _PLACES = "places not to report, separated by commas: names of locations, op names, mlir:31"
 
@@ -82,6 +80,12 @@ SANITIZERS: tuple[Filter, ...] = (
         "Command not well formed",
         "Stop after a command with reserved bits set, undefined codes, wrong ids or waits.",
         lambda: Known(decoding),
+    ),
+    _filter(
+        "unused",
+        "A result is not used",
+        "Stop after a command whose results nobody reads before they are overwritten or the program ends.",
+        lambda: Known(unused),
     ),
     _filter("nan", "NaN is born", "Stop after a command that makes a NaN out of numbers.", lambda: Birth(NAN)),
     _filter(

@@ -2,8 +2,8 @@
 
 It is executed twice on copies of its operands in which the undefined bytes hold different numbers; where the results
 differ, they depend on these bytes. That needs no rule for any instruction, never accuses a result that does not
-change, and follows padding that is multiplied away, selected away or never looked at. Both fillings are each other's
-complement, so that of two compared or rectified numbers one always shows.
+change, and follows padding that is multiplied away, selected away or never looked at. Both fillings are of
+opposite sign, so that of two compared or rectified numbers one always shows.
 """
 
 from __future__ import annotations
@@ -35,13 +35,21 @@ class _Pretended:
         if marks is None:
             return words
         data = np.ascontiguousarray(words).view(np.uint8)
-        noise = np.random.default_rng(self._seed).integers(0, 256, data.size, np.uint8).reshape(data.shape)
-        if self._complement:
-            noise = ~noise
-        if view.dtype.per_byte > 1:
-            noise &= 15
         marked = np.ascontiguousarray(marks).view(np.uint8) != 0
+        noise = self._noise(view, words.size).view(np.uint8).reshape(data.shape)
         return np.where(marked, noise, data).view(words.dtype).reshape(words.shape)
+
+    def _noise(self, view: View, size: int) -> Array:
+        """Words that are numbers of common size in floats (sums of any floats would mostly be NaN), else anything."""
+        # Each operand has its own, or the difference of two would be nothing.
+        random = np.random.default_rng((self._seed, list(self._marks).index(view)))
+        dtype = view.dtype
+        if dtype.is_float:
+            numbers = random.choice((-1.0, 1.0), size) * np.exp2(random.uniform(-2, 8, size))
+            return dtype.encode(-1.5 * numbers if self._complement else numbers)
+        words = np.frombuffer(random.bytes(size * dtype.itemsize), dtype.bits_dtype)
+        words = ~words if self._complement else words
+        return words & 15 if dtype.per_byte > 1 else words
 
     def write(self, view: View, bits: Array) -> None:
         self.written[view] = np.ascontiguousarray(bits)
