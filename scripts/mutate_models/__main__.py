@@ -18,10 +18,12 @@ from pathlib import Path
 from random import Random
 
 from scripts.mutate_models.faults import KINDS, Fault, faults
-from scripts.mutate_models.judging import Verdict, judge, sanitized
+from scripts.mutate_models.judging import Model, Verdict, finders, judge
 from scripts.mutate_models.orders import outcomes
 from scripts.mutate_models.report import WANTED, found_share, replace_part, table
+from tdb_dap.engine.compare.recording import record
 from tdb_dap.engine.program import Program
+from tdb_dap.engine.reference import Reference
 from tdb_dap.opening import open_debugger
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -69,7 +71,7 @@ def main() -> int:
             changing = [verdict for verdict in found if verdict.changes]
             print(f"{model.name}: {found_share(changing)} of {len(found)} faults", flush=True)
             for verdict in changing if arguments.missed else ():
-                if not verdict.finders:
+                if not verdict.is_found:
                     print(f"    missed: {verdict.kind}: {verdict.text}", flush=True)
     lines = table(verdicts, len(models), arguments.seed)
     print("\n".join(lines))
@@ -79,16 +81,18 @@ def main() -> int:
     return 0 if sum(bool(verdict.finders) for verdict in changing) >= WANTED * len(changing) else 1
 
 
-def judged(model: Path, count: int, seed: int) -> list[Verdict]:
+def judged(path: Path, count: int, seed: int) -> list[Verdict]:
     """Verdicts on the faults of one model."""
-    inputs = model / "input.npz"
-    debugger = open_debugger(model, inputs if inputs.exists() else None, history_limit=0)
+    inputs = path / "input.npz"
+    debugger = open_debugger(path, inputs if inputs.exists() else None, history_limit=0)
     program, words = debugger.program, debugger.machine.inputs
     truth = outcomes(program, words)
-    if len(truth) != 1 or sanitized(program, words):
-        print(f"error: {model}: the model itself has findings, or more than one result", file=sys.stderr)
+    reference = Reference([path], [record(debugger)])
+    if len(truth) != 1 or finders(program, words, reference):
+        print(f"error: {path}: the model itself has findings, or more than one result", file=sys.stderr)
         return []
-    return [judge(program, words, next(iter(truth)), fault) for fault in _chosen(program, count, seed)]
+    model = Model(program, words, next(iter(truth)), reference)
+    return [judge(model, fault) for fault in _chosen(program, count, seed)]
 
 
 def _chosen(program: Program, count: int, seed: int) -> Iterator[Fault]:

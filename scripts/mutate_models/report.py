@@ -6,19 +6,22 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from scripts.mutate_models.faults import KINDS
-from scripts.mutate_models.judging import REFUSED, Verdict
+from scripts.mutate_models.judging import MISMATCH, REFUSED, Verdict
 
 BEGIN = "<!-- written by `make mutate`; what stands between these marks is overwritten -->"
 END = "<!-- end of what `make mutate` writes -->"
 WANTED = 0.95
-FINDERS = ("bounds", "uninitialized", "hazard", "unused", "decode", "nan", REFUSED)
+FINDERS = ("bounds", "uninitialized", "hazard", "unused", "decode", "nan", REFUSED, MISMATCH)
 
 
 def found_share(changing: Sequence[Verdict]) -> str:
-    """``38 of 40 that change something found (95.0 %)``."""
-    found = sum(bool(verdict.finders) for verdict in changing)
-    share = found / len(changing) if changing else 1.0
-    return f"{found} of {len(changing)} that change something found ({share:.1%})"
+    """How many of the faults that change something are found, in words."""
+    alone = sum(verdict.is_found for verdict in changing)
+    both = sum(bool(verdict.finders) for verdict in changing)
+    return (
+        f"of {len(changing)} that change something {alone} are found ({_share(alone, len(changing))}), "
+        f"with a reference {both} ({_share(both, len(changing))})"
+    )
 
 
 def table(verdicts: Sequence[Verdict], models: int, seed: int) -> list[str]:
@@ -27,8 +30,8 @@ def table(verdicts: Sequence[Verdict], models: int, seed: int) -> list[str]:
     lines = [
         f"{len(verdicts):,} faults in {models} models, seed {seed}; {found_share(changing)}.",
         "",
-        f"| fault | made | change something | found | {' | '.join(FINDERS)} |",
-        "|---" * (4 + len(FINDERS)) + "|",
+        f"| fault | made | change something | found | {' | '.join(FINDERS)} | with a reference |",
+        "|---" * (5 + len(FINDERS)) + "|",
     ]
     for kind in KINDS:
         lines.append(_row(kind, [verdict for verdict in verdicts if verdict.kind == kind]))
@@ -39,8 +42,9 @@ def table(verdicts: Sequence[Verdict], models: int, seed: int) -> list[str]:
 def _row(name: str, verdicts: Sequence[Verdict]) -> str:
     changing = [verdict for verdict in verdicts if verdict.changes]
     cells = [_share(sum(finder in verdict.finders for verdict in changing), len(changing)) for finder in FINDERS]
-    found = _share(sum(bool(verdict.finders) for verdict in changing), len(changing))
-    return f"| {name} | {len(verdicts)} | {len(changing)} | {found} | {' | '.join(cells)} |"
+    alone = _share(sum(verdict.is_found for verdict in changing), len(changing))
+    both = _share(sum(bool(verdict.finders) for verdict in changing), len(changing))
+    return f"| {name} | {len(verdicts)} | {len(changing)} | {alone} | {' | '.join(cells)} | {both} |"
 
 
 def _share(count: int, of: int) -> str:

@@ -20,7 +20,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         nargs="+",
         default=["all"],
-        help='all (that is bounds uninitialized hazard decode nan), inf, denormal, saturate, or "saturate: 5%%"',
+        help='all (that is bounds uninitialized hazard unused decode nan), inf, denormal, saturate, or "saturate: 5%%"',
     )
     parser.add_argument(
         "--except",
@@ -38,6 +38,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Look, print, write the reports. 0: no errors; 1: errors; 2: could not run to the end."""
+    from tdb_dap.engine.checks import BIRTH
+    from tdb_dap.engine.filters import FILTERS
     from tdb_dap.engine.sanitizers import chosen, made
     from tdb_dap.engine.sanitizers.survey import survey
     from tdb_dap.opening import open_debugger
@@ -59,6 +61,9 @@ def run(arguments: argparse.Namespace) -> int:
         net=arguments.net,
         stage=arguments.stage,
     )
+    if debugger.reference is not None:
+        wanted["mismatch"] = ", ".join((BIRTH, *arguments.suppressed))
+        observers["mismatch"] = FILTERS["mismatch"].make(wanted["mismatch"])
     bar = Bar(len(debugger.program.commands), arguments.quiet)
     try:
         report = report_of(debugger.program, wanted, survey(debugger, observers, bar.update))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tdb_dap import __version__
-from tdb_dap.engine.sanitizers import BY_NAME
+from tdb_dap.engine.filters import FILTERS
 from tdb_dap.sanitize.schema import CommandPlace, SanitizerFinding, SanitizerReport
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -20,8 +20,8 @@ def sarif(report: SanitizerReport) -> str:
         {
             "id": name,
             "name": name.capitalize(),
-            "shortDescription": {"text": BY_NAME[name].label},
-            "fullDescription": {"text": BY_NAME[name].description},
+            "shortDescription": {"text": FILTERS[name].label},
+            "fullDescription": {"text": FILTERS[name].description},
         }
         for name in names
     ]
