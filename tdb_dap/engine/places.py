@@ -93,6 +93,17 @@ class Place:
         stops = np.minimum(self.runs[mine, 1], other.runs[theirs, 1])
         return Place(self.space, self.core, np.stack([starts, stops], axis=1))
 
+    def without(self, other: Place) -> Place | None:
+        """The bytes that only this one has; None if there are none."""
+        shared = self.intersection(other)
+        if shared is None:
+            return self
+        # Gaps begin where a run begins or a shared stretch ends, and end the other way round.
+        starts = np.sort(np.concatenate([self.runs[:, 0], shared.runs[:, 1]]))
+        stops = np.sort(np.concatenate([shared.runs[:, 0], self.runs[:, 1]]))
+        kept = starts < stops
+        return Place(self.space, self.core, np.stack([starts, stops], axis=1)[kept]) if kept.any() else None
+
     @property
     def text(self) -> str:
         """Names the bytes; ``parse`` reads it."""

@@ -96,9 +96,10 @@ class SharedBytes:
 
     def __call__(self, one: int, other: int) -> Place | None:
         """None if they share none."""
-        return self._place(one).intersection(self._place(other))
+        return self.place(one).intersection(self.place(other))
 
-    def _place(self, row: int) -> Place:
+    def place(self, row: int) -> Place:
+        """The bytes of the whole view that a row is a piece of."""
         view = int(self._rows.view[row])
         if view not in self._places:
             self._places[view] = Place.of(self._rows.views[view])

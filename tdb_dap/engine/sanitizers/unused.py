@@ -1,7 +1,7 @@
 """``unused``: a command whose results nobody reads before they are overwritten, or the program ends.
 
-Compilers make no such commands, except for fills with a constant and for passing time. Where there is one, the command
-that should have read it is missing, comes too early, or reads another place.
+Compilers make few such commands, and none that matters, except for passing time. Where there is one, the command that
+should have read it may be missing, come too early, or read another place.
 """
 
 from __future__ import annotations
@@ -10,102 +10,88 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tdb_dap.engine.accesses import views_of
-from tdb_dap.engine.memory import Memory, Region
+from tdb_dap.engine.access_rows import AccessRows, Column
 from tdb_dap.engine.places import Place
-from tdb_dap.engine.sanitizers.places import title_of
+from tdb_dap.engine.sanitizers.overlap import SharedBytes
+from tdb_dap.engine.sanitizers.places import place_text, title_of
 from tdb_dap.engine.stops import Finding
-from tdb_dap.engine.views import View
-from tdb_dap.errors import BadAccess
 
 if TYPE_CHECKING:
-    from tdb_dap.engine.commands import Command
     from tdb_dap.engine.program import Program
 
 NAME = "unused"
+_WINDOW = 256
+"""Accesses that are looked through at once, at first."""
 
 
 def unused(program: Program) -> Iterator[Finding]:
     """One finding for each such command, in the order of execution."""
-    writers = _Writers(program)
-    read: set[int] = set()
-    made: list[Command] = []
-    for command in program.commands:
-        if command.is_system:
+    rows = program.access_rows
+    readers = _Readers(program)
+    writes = np.flatnonzero(rows.is_write)
+    ordinals, firsts = np.unique(rows.ordinal[writes], return_index=True)
+    for ordinal, results in zip(ordinals.tolist(), np.split(writes, firsts[1:]), strict=True):
+        if not _moves(rows, ordinal) or any(readers.has(row) for row in results.tolist()):
             continue
-        operands, results = views_of(command, False), views_of(command, True)
-        for view in operands:
-            read |= writers.of(view)
-        for view in results:
-            writers.wrote(view, command.ordinal)
-        if results and operands and not _is_idle(operands, results):
-            made.append(command)
-    for tensor in program.outputs:
-        read |= writers.of(tensor.view)
-    for command in made:
-        if command.ordinal not in read:
-            names = ", ".join(f"%{view.name} {view.dtype}{list(view.shape)}" for view in views_of(command, True))
-            text = f"nobody reads what {title_of(command)} writes before it is overwritten or the program ends: {names}"
-            yield Finding(NAME, "A result is not used", text, command.ordinal, (command.asm,), severity="warning")
+        command = program.commands[ordinal]
+        what = place_text(readers.place(int(results[0])), program.target.geometry)
+        text = f"{title_of(command)} writes {what} which nobody reads until they are overwritten or the program ends"
+        yield Finding(NAME, "A result is not used", text, ordinal, (command.asm,), severity="warning")
 
 
-def _is_idle(operands: list[View], results: list[View]) -> bool:
-    """Copies of something onto itself pass time."""
-    return all(view in results for view in operands)
+def _moves(rows: AccessRows, ordinal: int) -> bool:
+    """Whether a command takes anything, and not only to copy it onto itself: fills and idle ones do not."""
+    first, last = np.searchsorted(rows.ordinal, [ordinal, ordinal + 1]).tolist()
+    writes = rows.is_write[first:last]
+    read, written = ({rows.views[view] for view in rows.view[first:last][chosen]} for chosen in (~writes, writes))
+    return bool(read - written)
 
 
-class _Writers:
-    """The last command that wrote each byte: its ordinal from 1, digit by digit, in memories of marks."""
+class _Readers:
+    """Whether what an access writes is read by a later one."""
 
     def __init__(self, program: Program) -> None:
-        geometry, regions = program.target.geometry, program.ddr_regions()
-        digits = (len(program.commands).bit_length() + 7) // 8
-        self._digits = [
-            Memory(
-                geometry,
-                program.core_count,
-                [Region(region.start, np.zeros(region.data.size, np.uint8), region.title) for region in regions],
-            )
-            for _ in range(digits)
-        ]
+        self._rows = rows = program.access_rows
+        self._shared = SharedBytes(rows)
+        self._outputs = [Place.of(tensor.view) for tensor in program.outputs]
+        self._same_memory: dict[tuple[int, int], Column] = {}
+        for space, core in np.unique(np.stack([rows.space, rows.core], axis=1), axis=0).tolist():
+            self._same_memory[space, core] = np.flatnonzero((rows.space == space) & (rows.core == core))
 
-    def of(self, view: View) -> set[int]:
-        """Ordinals of the commands that wrote the bytes of a view; none where it has no place in memory."""
-        number = np.zeros(1, np.int64)
-        for digit, memory in enumerate(self._digits):
-            try:
-                number = number | _marks(memory, view).astype(np.int64) << 8 * digit
-            except BadAccess:
-                return set()
-        return {ordinal - 1 for ordinal in np.flatnonzero(np.bincount(number)).tolist() if ordinal}
+    def place(self, row: int) -> Place:
+        """The bytes of an access, exactly."""
+        return self._shared.place(row)
 
-    def wrote(self, view: View, ordinal: int) -> None:
-        """A command has written a view."""
-        for digit, memory in enumerate(self._digits):
-            try:
-                _set_marks(memory, view, (ordinal + 1) >> 8 * digit & 255)
-            except BadAccess:
-                return
+    def has(self, row: int) -> bool:
+        """Follow the bytes of a row until one of them is read, or all are overwritten."""
+        rows = self._rows
+        left: Place | None = None
+        for other in self._meeting(row):
+            if rows.ordinal[other] == rows.ordinal[row]:
+                continue
+            starts_alike = rows.start[other] == rows.start[row] and rows.lane[other] == rows.lane[row]
+            if not rows.is_write[other] and left is None and starts_alike:
+                return True
+            left = left or self.place(row)
+            if not rows.is_write[other]:
+                if left.overlaps(self.place(other)):
+                    return True
+                continue
+            left = left.without(self.place(other))
+            if left is None:
+                return False
+        left = left or self.place(row)
+        return any(left.overlaps(output) for output in self._outputs)
 
-
-def _marks(memory: Memory, view: View) -> NDArray[np.uint8]:
-    if view.dtype.per_byte > 1:
-        return np.concatenate([*_runs(memory, view), np.zeros(0, np.uint8)])
-    return np.ascontiguousarray(memory.read(view)).view(np.uint8).reshape(-1)
-
-
-def _set_marks(memory: Memory, view: View, mark: int) -> None:
-    if view.dtype.per_byte > 1:
-        for run in _runs(memory, view):
-            run.fill(mark)
-        return
-    word = int.from_bytes(bytes([mark]) * view.dtype.itemsize, "little")
-    memory.write(view, np.full(view.shape, word, view.dtype.bits_dtype))
-
-
-def _runs(memory: Memory, view: View) -> list[NDArray[np.uint8]]:
-    """The bytes of a view of numbers of 4 bits, live: a mark is a byte's."""
-    place = Place.of(view)
-    return [memory.bytes_at(place.space, start, stop - start, view.core) for start, stop in place.runs.tolist()]
+    def _meeting(self, row: int) -> Iterator[int]:
+        """The later accesses whose rectangles meet that of a row, in order."""
+        rows = self._rows
+        others = self._same_memory[int(rows.space[row]), int(rows.core[row])]
+        begin, size = int(np.searchsorted(others, row)) + 1, _WINDOW
+        while begin < others.size:
+            part = others[begin : begin + size]
+            meets = (rows.start[part] < rows.stop[row]) & (rows.start[row] < rows.stop[part])
+            meets &= (rows.lane[part] < rows.lane_stop[row]) & (rows.lane[row] < rows.lane_stop[part])
+            yield from part[meets].tolist()
+            begin, size = begin + size, 2 * size
