@@ -7,11 +7,9 @@ is over. Other marks are numbers of origins: the byte was computed from bytes of
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cached_property
 
 import numpy as np
 
-from tdb_dap.engine.access_rows import LOCAL
 from tdb_dap.engine.backend import Outcome
 from tdb_dap.engine.dtypes import BY_NAME, Array
 from tdb_dap.engine.geometry import Space
@@ -31,11 +29,14 @@ _BYTE = BY_NAME["ui8"]
 
 
 class Shadow:
-    """The marks at one moment of a program. ``position``: how many commands they are behind."""
+    """The marks at one moment of a program. ``position``: how many commands they are behind.
 
-    def __init__(self, program: Program) -> None:
+    ``keeps_history``: whether one can go back from it without beginning anew.
+    """
+
+    def __init__(self, program: Program, keeps_history: bool) -> None:
         self._program = program
-        self._history = History(_HISTORY)
+        self._history = History(_HISTORY if keeps_history else 0)
         geometry = program.target.geometry
         regions = [Region(r.start, np.zeros(r.data.size, np.uint8), r.title) for r in program.ddr_regions()]
         self.memory = Memory(geometry, program.core_count, regions)
@@ -109,50 +110,50 @@ class Shadow:
 
     def put(self, view: View, words: Array | None) -> None:
         """Set the marks of a view; None: all 0."""
-        before = self.marks(view)
-        if before is None and words is None:
-            return
         try:
-            old = self.memory.read(view)
-            self.memory.write(view, np.zeros_like(old) if words is None else words)
+            if words is None and self.marks(view) is None:
+                return
+            self._remember(view)
+            if words is None:
+                self._paint(view, 0)
+            else:
+                self.memory.write(view, words)
         except BadAccess:
             return
-        self._changes.append(OverwrittenView(view, old))
 
     def fill(self, view: View, mark: int) -> None:
         """Give all bytes of a view one mark."""
-        word = int.from_bytes(bytes([mark]) * view.dtype.itemsize, "little")
         try:
-            old = self.memory.read(view)
-            self.memory.write(view, np.full_like(old, word))
+            self._remember(view)
+            self._paint(view, mark)
         except BadAccess:
             return
-        self._changes.append(OverwrittenView(view, old))
 
-    def leave(self, core: int) -> None:
-        """What the scratchpad of a core holds is left over from now on; what nobody has written stays so."""
-        used = self.memory.local(core)[:, : self._reach.get(core, 0)]
-        old = used.copy()
-        np.copyto(used, LEFT_OVER, where=old != UNWRITTEN)
-        if used.size:
-            self._changes.append(
-                OverwrittenView(self._lanes(core, used.shape[1]), old.reshape(1, *old.shape[:1], 1, -1))
-            )
+    def leave(self, core: int, stretches: Iterable[tuple[int, int]]) -> None:
+        """What stretches of every lane of a core hold is left over from now on."""
+        for start, stop in stretches:
+            if self._history.limit:
+                self._remember(self._lanes(core, start, stop))
+            self.memory.local(core)[:, start:stop].fill(LEFT_OVER)
 
-    @cached_property
-    def _reach(self) -> dict[int, int]:
-        """Per core the bytes of a lane, from its start, that the program ever touches."""
-        rows, found = self._program.access_rows, {}
-        for core in np.unique(rows.core).tolist():
-            stops = rows.stop[(rows.space == LOCAL) & (rows.core == core)]
-            found[core] = min(int(stops.max(initial=0)), self.memory.geometry.lane_bytes)
-        return found
+    def _remember(self, view: View) -> None:
+        """The marks are going to change; how they were is kept if there is room for it."""
+        if self._history.limit:
+            self._changes.append(OverwrittenView(view, self.memory.read(view)))
 
-    def _lanes(self, core: int, size: int) -> View:
-        """The first ``size`` bytes of every lane of a core."""
+    def _paint(self, view: View, mark: int) -> None:
+        word = int.from_bytes(bytes([mark]) * view.dtype.itemsize, "little")
+        if view.dtype.per_byte > 1:
+            self.memory.write(view, np.full(view.shape, word, view.dtype.bits_dtype))
+            return
+        for _, piece in self.memory.pieces(view):
+            piece[...] = word
+
+    def _lanes(self, core: int, start: int, stop: int) -> View:
+        """A stretch of every lane of a core."""
         geometry = self.memory.geometry
-        strides = (0, 0, size, 1)
-        return View(Space.LOCAL, 0, (1, geometry.lanes, 1, size), _BYTE, Layout.STRIDE, strides, geometry, core=core)
+        shape, strides = (1, geometry.lanes, 1, stop - start), (0, 0, stop - start, 1)
+        return View(Space.LOCAL, start, shape, _BYTE, Layout.STRIDE, strides, geometry, core=core)
 
     def define(self, changes: Iterable[Change]) -> None:
         """What was overwritten by hand is defined."""

@@ -75,7 +75,7 @@ class Uninitialized(Observer):
     def _at(self, debugger: Debugger, ordinal: int) -> Shadow:
         """The marks at the moment before a command; run again where they are behind."""
         if self._shadow is None:
-            self._shadow = Shadow(debugger.program)
+            self._shadow = Shadow(debugger.program, debugger.machine.keeps_history)
             self._lifetimes = Lifetimes(debugger.program)
         shadow = self._shadow
         self._rewind(shadow, ordinal)
@@ -111,8 +111,7 @@ class Uninitialized(Observer):
     def _begin(self, debugger: Debugger, shadow: Shadow, birth: Birth) -> None:
         """What belongs to an op from now on holds nothing; its operands keep what they hold."""
         record = birth.record
-        if birth.clears:
-            shadow.leave(record.core)
+        shadow.leave(record.core, birth.left)
         if not birth.results:
             return
         operands = [value.view for value in record.operands if value.view is not None]
