@@ -66,8 +66,8 @@ class Configuration(BaseModel):
     threads: Literal["core", "engine"] = Field("core", description="What is shown as a thread.")
     sanitizers: list[str] = Field(
         default_factory=list,
-        description="Sanitizers that look along: all, bounds, uninitialized, hazard, decode, nan, inf, denormal, "
-        'saturate; with a condition behind a colon ("saturate: 5%", "hazard: conv1*" leaves out that place).',
+        description="Sanitizers that look along: all, bounds, uninitialized, hazard, decode, unused, nan, inf, "
+        'denormal, saturate; with a condition behind a colon ("saturate: 5%", "hazard: conv1*" leaves out that place).',
     )
     except_: list[str] = Field(
         default_factory=list, alias="except", description="Names of tensors that are not compared."

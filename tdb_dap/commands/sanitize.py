@@ -20,7 +20,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         nargs="+",
         default=["all"],
-        help='all (that is bounds uninitialized hazard unused decode nan), inf, denormal, saturate, or "saturate: 5%%"',
+        help='all (that is bounds uninitialized hazard decode unused nan), inf, denormal, saturate, or "saturate: 5%%"',
     )
     parser.add_argument(
         "--except",

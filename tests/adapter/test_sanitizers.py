@@ -91,7 +91,9 @@ def test_the_console_surveys_the_whole_program_and_comes_back(client: DapClient,
     client.expect_stopped("entry")
     client.console("si 7")
     before = client.expect_stopped("step").ordinal
-    assert client.console("sanitize") == "no findings in 58 commands (bounds, uninitialized, hazard, unused, decode, nan)"
+    assert (
+        client.console("sanitize") == "no findings in 58 commands (bounds, uninitialized, hazard, decode, unused, nan)"
+    )
     client.console("si")
     assert client.expect_stopped("step").ordinal == before + 1
     client.disconnect()

@@ -1,7 +1,7 @@
 """``uninitialized``: bytes that nobody wrote, or that are left over from an op that is over, are used.
 
 That they are read is no fault yet: padding is, all the time. Their marks are carried on from operands to results, and
-reported where they get out: into a tensor in DDR, into a comparison, into an output of the net, or to the host.
+reported where they first get out: into a tensor in DDR, into a comparison, into an output of the net, or to the host.
 """
 
 from __future__ import annotations
@@ -153,6 +153,8 @@ class Uninitialized(Observer):
             shadow.put(view, words)
             if view.space is Space.GLOBAL and self._gets_out(debugger, shadow, command, mark):
                 finding = self._finding(command, f"{command.token} stores to {view.name}", words, mark)
+                # What is computed from it later is its consequence, and not reported again.
+                shadow.put(view, None)
         return finding
 
     def _gets_out(self, debugger: Debugger, shadow: Shadow, command: Command, mark: int) -> bool:
