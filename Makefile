@@ -8,7 +8,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test test-all lint format generate check-generated extension clients benchmark fuzz-sim setup clean
+.PHONY: demo test test-all lint format generate check-generated extension clients benchmark fuzz-sim mutate setup clean
 
 demo: $(VENV)/.runtime
 	@$(BIN)/tdb-dap demo
@@ -62,6 +62,7 @@ benchmark: $(VENV)/.dev
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/decode.py
 	$(BIN)/python benchmarks/time_travel.py
+	$(BIN)/python benchmarks/sanitize.py
 	$(BIN)/python benchmarks/simulate.py --short
 
 # Our semantics against the vendor's simulator on random commands; rewrites the tables of docs/fidelity.md. Long.
@@ -70,6 +71,12 @@ FUZZ ?= --write docs/fidelity.md
 
 fuzz-sim: $(VENV)/.dev
 	$(BIN)/python -m scripts.fuzz_simulator $(FUZZ)
+
+# Faults in compiled models, made on purpose, and which sanitizer finds them; rewrites the table of docs/sanitizers.md.
+MUTATE ?= --write docs/sanitizers.md
+
+mutate: $(VENV)/.dev
+	$(BIN)/python -m scripts.mutate_models $(MUTATE)
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info vscode-extension/node_modules vscode-extension/dist

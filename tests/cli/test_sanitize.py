@@ -65,7 +65,7 @@ def test_with_a_reference_the_op_where_values_go_wrong_is_found(toy: Toy, tmp_pa
     np.savez(tmp_path / "bad.npz", **arrays)
     done = tdb_dap("sanitize", toy.directory, "--inputs", toy.inputs, "--reference", tmp_path / "bad.npz")
     assert done.returncode == 1
-    assert "error: conv8_Conv (tpu.Conv2D at line 23): fail" in done.stdout.splitlines()[0]
+    assert "error: conv8_Conv (tpu.Conv2D at line 24): fail" in done.stdout.splitlines()[0]
 
 
 @pytest.mark.parametrize(
