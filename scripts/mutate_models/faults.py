@@ -16,7 +16,8 @@ from tdb_dap.errors import TdbError
 
 DROPPED, SHIFTED, LOWERED = "dropped command", "shifted address", "lowered dependency"
 SWAPPED, SHORTENED, SILENT = "swapped order", "shortened DMA", "removed message"
-KINDS = (DROPPED, SHIFTED, LOWERED, SWAPPED, SHORTENED, SILENT)
+LOST = "lost send or wait"
+KINDS = (DROPPED, SHIFTED, LOWERED, SWAPPED, SHORTENED, SILENT, LOST)
 
 _ADDRESS = re.compile(r"(opd\d|res\d)_addr$|(src|dst)_start_addr_(l32|h32)$")
 _SIZE = re.compile(r"src_([nchw])size$")
@@ -32,7 +33,8 @@ def faults(program: Program, random: Random) -> dict[str, list[Fault]]:
         LOWERED: list(_lowered(program, random)),
         SWAPPED: list(_swapped(program)),
         SHORTENED: list(_shortened(program, random)),
-        SILENT: list(_dropped(program, messages=True)),
+        SILENT: list(_silenced(program)),
+        LOST: list(_dropped(program, messages=True)),
     }
     for made in found.values():
         random.shuffle(made)
@@ -64,8 +66,22 @@ def _dropped(program: Program, messages: bool) -> Iterator[Fault]:
     commands = [c for c in program.commands if program.message_of(c.ordinal)] if messages else _moving(program)
     for command in commands:
         change = dropped(command.engine, _offset(program, command), command.id)
-        kind = SILENT if messages else DROPPED
-        yield Fault(kind, f"{_name(command)} left out", _group(command), change)
+        kind = LOST if messages else DROPPED
+        yield Fault(kind, f"{_name(command)} left out", ((_group(command), change),))
+
+
+def _silenced(program: Program) -> Iterator[Fault]:
+    """All sends of a message, and all waits for it, left out."""
+    takers: dict[int, list[Command]] = {}
+    for command in program.commands:
+        message = program.message_of(command.ordinal)
+        if message is not None:
+            takers.setdefault(message.number, []).append(command)
+    for number, commands in takers.items():
+        # From the last of a stream to the first, so that the ids of the others stay what they are.
+        commands.sort(key=lambda command: -command.ordinal)
+        changes = tuple((_group(c), dropped(c.engine, _offset(program, c), c.id)) for c in commands)
+        yield Fault(SILENT, f"message {number} left out, {len(commands)} commands", changes)
 
 
 def _streams(program: Program) -> dict[tuple[int, int, str], list[Command]]:
@@ -83,7 +99,8 @@ def _lowered(program: Program, random: Random) -> Iterator[Fault]:
             if command.dep > known and not program.target.writes_registers(command.kind):
                 wait = random.randrange(known, command.dep)
                 change = lowered(command.engine, _offset(program, command), wait)
-                yield Fault(LOWERED, f"{_name(command)} waits for {wait}, not {command.dep}", _group(command), change)
+                text = f"{_name(command)} waits for {wait}, not {command.dep}"
+                yield Fault(LOWERED, text, ((_group(command), change),))
             known = max(known, command.dep)
 
 
@@ -93,7 +110,7 @@ def _swapped(program: Program) -> Iterator[Fault]:
         for one, other in pairwise(commands):
             if one.ordinal in moving and other.ordinal in moving and one.descriptor != other.descriptor:
                 change = swapped(one.engine, _offset(program, one))
-                yield Fault(SWAPPED, f"{_name(one)} behind {_name(other)}", _group(one), change)
+                yield Fault(SWAPPED, f"{_name(one)} behind {_name(other)}", ((_group(one), change),))
 
 
 def _places(description: Description) -> list[tuple[str, int]]:

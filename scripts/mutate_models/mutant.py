@@ -27,14 +27,13 @@ Change = Callable[[str, Stream], Stream]
 class Fault:
     """``kind``: as in the table; ``text``: what was done to which command.
 
-    ``change``: of the streams of ``group`` (``subnet 0, core 1``); or ``descriptor``: new bytes at ``offset`` of the
-    payload.
+    ``changes``: one after another, each of the streams of a group (``subnet 0, core 1``); or ``descriptor``: new bytes
+    at ``offset`` of the payload.
     """
 
     kind: str
     text: str
-    group: str = ""
-    change: Change | None = None
+    changes: tuple[tuple[str, Change], ...] = ()
     offset: int = 0
     descriptor: bytes = b""
 
@@ -74,8 +73,9 @@ class _FaultyDecoder:
 
     def decode_stream(self, engine: str, data: NDArray[np.uint8], count: int | None, what: str) -> Stream:
         stream: Stream = self._chip.decode_stream(engine, data, count, what)
-        if self._fault.change is not None and what.endswith(f"{self._fault.group}, {engine.upper()} stream"):
-            return self._fault.change(engine, stream)
+        for group, change in self._fault.changes:
+            if what.endswith(f"{group}, {engine.upper()} stream"):
+                stream = change(engine, stream)
         return stream
 
 
