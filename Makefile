@@ -8,7 +8,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test test-all lint format generate check-generated extension clients benchmark fuzz-sim mutate setup clean
+.PHONY: demo test test-all lint format generate check-generated extension clients benchmark fuzz-sim faults timing mutate setup clean
 
 demo: $(VENV)/.runtime
 	@$(BIN)/tdb-dap demo
@@ -71,6 +71,15 @@ FUZZ ?= --write docs/fidelity.md
 
 fuzz-sim: $(VENV)/.dev
 	$(BIN)/python -m scripts.fuzz_simulator $(FUZZ)
+
+# Recorded models, each a context with input.npz and ref.npz
+MODELS ?= tests/data
+
+timing: $(VENV)/.dev
+	$(BIN)/python -m scripts.compare_timing $(MODELS) --write docs/profile.md
+
+faults: $(VENV)/.dev
+	$(BIN)/python -m scripts.inject_faults $(MODELS)
 
 # Faults in compiled models, made on purpose, and which sanitizer finds them; rewrites the table of docs/sanitizers.md.
 MUTATE ?= --write docs/sanitizers.md

@@ -46,7 +46,9 @@ class Configuration(BaseModel):
         "input_ref_data.dat of the context directory, else zeros.",
     )
     reference: str | list[str] | None = Field(
-        None, description="Expected data, .npz by tensor name: one file or several. Switches comparing on."
+        None,
+        description="Expected data: one or several .npz by tensor name, or another context directory, which is run on "
+        "the same inputs. Switches comparing on.",
     )
     backend: Literal["numpy", "cmodel", "lockstep"] = Field(
         "numpy",

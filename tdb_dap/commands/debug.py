@@ -20,7 +20,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     model_arguments(parser)
     parser.add_argument("--inputs", metavar="X", type=Path, help=".npz by input name, or raw .dat (default: zeros)")
-    parser.add_argument("--reference", metavar="R.npz", nargs="+", type=Path, help="expected data, by tensor name")
+    parser.add_argument(
+        "--reference",
+        metavar="R",
+        nargs="+",
+        type=Path,
+        help="expected data: .npz by tensor name, or another CONTEXT that is run on the same inputs",
+    )
     backend_options(parser)
     parser.add_argument("-c", dest="commands", metavar="CMD", action="append", default=[], help="run a console command")
     parser.add_argument("-x", dest="script", metavar="FILE", type=Path, help="run the console commands of a file")

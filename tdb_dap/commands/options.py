@@ -39,7 +39,12 @@ def data_options(parser: argparse.ArgumentParser) -> None:
     """What goes in, and who computes."""
     parser.add_argument("--inputs", metavar="X", type=Path, help=".npz by input name, or raw .dat (default: zeros)")
     parser.add_argument(
-        "--reference", metavar="R.npz", nargs="+", type=Path, default=(), help="expected data, by tensor name"
+        "--reference",
+        metavar="R",
+        nargs="+",
+        type=Path,
+        default=(),
+        help="expected data: .npz by tensor name, or another CONTEXT that is run on the same inputs",
     )
     backend_options(parser)
     parser.add_argument(

@@ -98,6 +98,19 @@ class Words(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class Cost:
+    """What a command costs. ``cycles``: of its engine; ``operations``: additions and multiplications.
+
+    ``read``, ``written``: bytes that DMA moves from and to memories outside of local memory.
+    """
+
+    cycles: float
+    operations: int = 0
+    read: int = 0
+    written: int = 0
+
+
 class Target(Protocol):
     """A chip."""
 
@@ -142,6 +155,10 @@ class Target(Protocol):
         """A descriptor with other values in some of its fields, cut to their widths; KeyError for unknown fields."""
         ...
 
+    def idle(self, engine: str, id: int) -> bytes | None:
+        """A command that does nothing and waits for nothing; None if none is known of the chip."""
+        ...
+
     def kind_of(self, engine: str, descriptor: bytes) -> int | None:
         """The instruction kind that the head of a descriptor says; None if it says none."""
         ...
@@ -164,6 +181,20 @@ class Target(Protocol):
 
     def fill_tables(self, memory: Memory, tables: str) -> None:
         """Write the tables of static memory and L2: ``firmware`` or ``tdb`` (as the vendor debugger fills them)."""
+        ...
+
+    @property
+    def clock(self) -> float | None:
+        """MHz of the engines; None where nothing is known of the chip's speed."""
+        ...
+
+    @property
+    def timing_source(self) -> str:
+        """Where the numbers behind ``cost`` come from, in words."""
+        ...
+
+    def cost(self, description: Description) -> Cost | None:
+        """An estimate of what a command costs; None where nothing is known of the chip's speed."""
         ...
 
     def execute(self, description: Description, memory: Words) -> None:

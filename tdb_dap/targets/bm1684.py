@@ -5,6 +5,7 @@ from tdb_dap.targets.backends.library import VendorLibrary
 from tdb_dap.targets.chip import Chip
 from tdb_dap.targets.l2_tables import BM1684_TABLES, START
 from tdb_dap.targets.semantics.rules import Rules
+from tdb_dap.targets.timing import Timing, Transfer
 from tdb_dap.targets.vendor_text import Style
 
 BM1684 = Chip(
@@ -41,5 +42,14 @@ BM1684 = Chip(
         "tiu mnemonic arith.square_sum stands for 2 operations",
         "tiu mnemonic conv stands for 2 operations",
         "tiu mnemonic lut stands for 2 operations",
+    ),
+    timing=Timing(
+        clock=550,
+        places=32,
+        products={4: 1, 2: 1, 1: 8},
+        load=Transfer(0, 31, 256, 60, 4),
+        store=Transfer(0, 31, 256, 60, 4),
+        copy=Transfer(0, 31, 256, 60, 4),
+        source="data sheet: 550 MHz, 2.2 TFLOPS of F32, 17.6 TOPS of INT8, 68 GB/s; not compared with anything",
     ),
 )

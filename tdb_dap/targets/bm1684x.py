@@ -5,6 +5,7 @@ from tdb_dap.targets.backends.library import VendorLibrary
 from tdb_dap.targets.chip import Chip
 from tdb_dap.targets.semantics.rules import Rules
 from tdb_dap.targets.static_tables import BM1684X_TABLES
+from tdb_dap.targets.timing import Timing, Transfer
 from tdb_dap.targets.vendor_text import Style
 
 BM1684X = Chip(
@@ -29,5 +30,15 @@ BM1684X = Chip(
     static_tables=BM1684X_TABLES,
     id_fields=("cmd_id",),
     vendor_library=VendorLibrary("libcmodel_bm1684x.so"),
+    idle_commands={"tiu": "sys.nop", "dma": "dma.sys.nop"},
     vendor_style=Style(cores=False, colon=" : ", decompress=True),
+    timing=Timing(
+        clock=1000,
+        places=16,
+        products={4: 1, 2: 8, 1: 16, 0.5: 32},
+        load=Transfer(0, 13.5, 256, 60, 4),
+        store=Transfer(0, 10.26, 256, 60, 4),
+        copy=Transfer(0, 13.5, 2120, 60, 4),
+        source="fitted to the cycle counts that the compiler leaves in its models",
+    ),
 )

@@ -5,6 +5,7 @@ Decoded, not simulated: the vendor's simulator of this chip does not load, so th
 
 from tdb_dap.engine.geometry import Geometry, Space, window
 from tdb_dap.targets.chip import Chip
+from tdb_dap.targets.timing import Timing, Transfer
 
 _L2 = 30 << 40
 
@@ -35,4 +36,13 @@ BM1684X2 = Chip(
     rules=None,
     static_tables=(),
     known_problems=("dma mnemonic reserved stands for 3 operations",),
+    timing=Timing(
+        clock=1500,
+        places=8,
+        products={4: 1, 2: 16, 1: 32, 0.5: 64},
+        load=Transfer(179, 21.9, 256, 256),
+        store=Transfer(179, 21.9, 256, 256),
+        copy=Transfer(179, 21.9, 256, 256),
+        source="fitted to the cycle counts that the compiler leaves in its models",
+    ),
 )

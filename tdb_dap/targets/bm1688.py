@@ -5,6 +5,7 @@ from tdb_dap.targets.backends.library import VendorLibrary
 from tdb_dap.targets.chip import Chip
 from tdb_dap.targets.semantics.rules import Extremum, Reciprocal, Rules
 from tdb_dap.targets.static_tables import BM1688_TABLES
+from tdb_dap.targets.timing import Timing, Transfer
 
 BM1688 = Chip(
     name="BM1688",
@@ -30,4 +31,14 @@ BM1688 = Chip(
     rules=Rules(channel_group=16, extremum=Extremum.IGNORES_NAN, reciprocal=Reciprocal.ZERO),
     static_tables=BM1688_TABLES,
     vendor_library=VendorLibrary("libcmodel_bm1688.so", ddr_start=0x100000000, cores=2),
+    timing=Timing(
+        clock=900,
+        places=4,
+        products={4: 1, 2: 8, 1: 32, 0.5: 64},
+        load=Transfer(289, 16.65, 80, 80),
+        store=Transfer(169, 16.65, 80, 80),
+        copy=Transfer(289, 16.65, 80, 80),
+        skipping=2,
+        source="fitted to the cycle counts that the compiler leaves in its models",
+    ),
 )

@@ -7,6 +7,7 @@ from tdb_dap.targets.backends.library import VendorLibrary
 from tdb_dap.targets.chip import Chip
 from tdb_dap.targets.semantics.rules import Extremum, Reciprocal, Rules
 from tdb_dap.targets.static_tables import BM1690_TABLES
+from tdb_dap.targets.timing import Timing, Transfer
 from tdb_dap.targets.vendor_text import Style
 
 _L2 = 30 << 40 | 0x6980000000
@@ -63,6 +64,16 @@ BM1690 = Chip(
     message_engines=3,
     vendor_library=_EMULATOR,
     vendor_style=Style(loses_dependencies=True),
+    timing=Timing(
+        clock=1000,
+        places=16,
+        products={4: 1, 2: 16, 1: 32, 0.5: 64},
+        load=Transfer(289, 73.14, 128, 128),
+        store=Transfer(169, 73.14, 128, 128),
+        copy=Transfer(289, 73.14, 128, 128),
+        matrix_steps=2,
+        source="fitted to the cycle counts that the compiler leaves in its models",
+    ),
 )
 
 # The compiler emits BM1690 commands for it; only the L2 is smaller.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tdb_dap.engine.geometry import Geometry
 from tdb_dap.engine.memory import Memory
-from tdb_dap.engine.target import Description, LazyMapping, Message, Stream, Words
+from tdb_dap.engine.target import Cost, Description, LazyMapping, Message, Stream, Words
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.backends.library import VendorLibrary
 from tdb_dap.targets.backends.numpy_backend import execute
@@ -22,6 +22,7 @@ from tdb_dap.targets.families.fields import Fields, shared_name
 from tdb_dap.targets.instruction_set import Instruction, InstructionSet, column
 from tdb_dap.targets.semantics.rules import Rules
 from tdb_dap.targets.static_tables import Table, fill
+from tdb_dap.targets.timing import Timing, cost_of
 from tdb_dap.targets.vendor_text import PLAIN, Style, command_text
 
 
@@ -36,7 +37,9 @@ class Chip:
     the same for the id it waits for; ``dependency_mask``: bits of the dependency that count; ``message_engines``:
     engines of a core that a barrier counts; ``end_commands``: (engine, type, sub type) of the commands that end a
     stream; ``known_problems``: contradictions of the table that are the maker's own (see ``self_check``);
-    ``vendor_library``: the vendor's simulator, None where how to drive it is not known.
+    ``idle_commands``: by engine a command that the vendor's simulator is known to pass over;
+    ``vendor_library``: the vendor's simulator, None where how to drive it is not known; ``timing``: its speeds, None
+    where they are not known.
     """
 
     name: str
@@ -52,8 +55,10 @@ class Chip:
     message_engines: int = 2
     vendor_style: Style = PLAIN
     end_commands: tuple[tuple[str, int, int], ...] = (("tiu", 15, 31), ("dma", 6, 0))
+    idle_commands: Mapping[str, str] = field(default_factory=dict)
     known_problems: tuple[str, ...] = ()
     vendor_library: VendorLibrary | None = None
+    timing: Timing | None = None
 
     def inexact(self) -> Chip:
         """The same chip with sums of products of floats left to BLAS: fast, and not what the chip computes."""
@@ -106,7 +111,7 @@ class Chip:
         return family is not None and family.name == "system"
 
     def message(self, kind: int, descriptor: bytes) -> Message | None:
-        f = self._fields(kind, descriptor, 0, {})
+        f = self.fields_of(kind, descriptor, 0, {})
         found = message_of(f)
         if found is None:
             return None
@@ -120,6 +125,15 @@ class Chip:
     def encode(self, kind: int, descriptor: bytes, values: Mapping[str, int]) -> bytes:
         return self._instruction(kind).encode(descriptor, **values)
 
+    def idle(self, engine: str, id: int) -> bytes | None:
+        mnemonic = self.idle_commands.get(engine)
+        for kind, instruction in enumerate(self.instruction_set.instructions):
+            if (instruction.engine, instruction.mnemonic) == (engine, mnemonic):
+                own = {name: id for name in self.id_fields if name in instruction.by_name}
+                counted = {"cmd_id_en": 1} if "cmd_id_en" in instruction.by_name else {}
+                return instruction.encode(self.instruction_set.blank(kind), **own, **counted)
+        return None
+
     def kind_of(self, engine: str, descriptor: bytes) -> int | None:
         return self.instruction_set.kind_of(engine, descriptor)
 
@@ -129,9 +143,9 @@ class Chip:
     def register_writes(self, kind: int, descriptor: bytes) -> Mapping[int, int]:
         if not self.writes_registers(kind):
             return {}
-        return system.register_writes(self._fields(kind, descriptor, 0, {}))
+        return system.register_writes(self.fields_of(kind, descriptor, 0, {}))
 
-    def _fields(self, kind: int, descriptor: bytes, core: int, registers: Mapping[int, int]) -> Fields:
+    def fields_of(self, kind: int, descriptor: bytes, core: int, registers: Mapping[int, int]) -> Fields:
         form = self._shared_form(kind)
         return Fields(form.decode(descriptor), form.sub, self.geometry, core, registers)
 
@@ -154,7 +168,7 @@ class Chip:
             raise NotSimulated(
                 f"{instruction.mnemonic}: the instruction form {instruction.register} has no description yet"
             )
-        return family.bind(self._fields(kind, descriptor, core, registers))
+        return family.bind(self.fields_of(kind, descriptor, core, registers))
 
     def describe(self, kind: int, descriptor: bytes, core: int, registers: Mapping[int, int]) -> Description:
         bound = self.bind(kind, descriptor, core, registers)
@@ -179,6 +193,17 @@ class Chip:
         for core in range(memory.cores):
             fill(memory.static(core), self.static_tables, tables)
         fill(memory.l2()[self.l2_tables_start :], self.l2_tables, tables)
+
+    @property
+    def clock(self) -> float | None:
+        return self.timing.clock if self.timing is not None else None
+
+    @property
+    def timing_source(self) -> str:
+        return self.timing.source if self.timing is not None else ""
+
+    def cost(self, description: Description) -> Cost | None:
+        return cost_of(description, self.timing) if self.timing is not None else None
 
     def execute(self, description: Description, memory: Words) -> None:
         if self.rules is None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from tdb_dap.engine.geometry import Geometry, Space, window
 from tdb_dap.targets.chip import Chip
+from tdb_dap.targets.timing import Timing, Transfer
 
 CV184X = Chip(
     name="CV184X",
@@ -35,6 +36,16 @@ CV184X = Chip(
     known_problems=(
         "DMA_gather lists 800 bits and declares 768",
         "DMA_scatter lists 800 bits and declares 768",
+    ),
+    timing=Timing(
+        clock=750,
+        places=4,
+        products={4: 1, 2: 4, 1: 16, 0.5: 32},
+        load=Transfer(0, 5.73, 80, 80),
+        store=Transfer(0, 5.73, 80, 80),
+        copy=Transfer(0, 5.73, 80, 80),
+        skipping=2,
+        source="fitted to the cycle counts that the compiler leaves in its models",
     ),
 )
 

@@ -202,6 +202,13 @@ class InstructionSet:
         head = int.from_bytes(descriptor[:8], "little")
         return lookup.table.get(head & lookup.mask, by_type.table.get(head & by_type.mask))
 
+    def blank(self, kind: int) -> bytes:
+        """A descriptor of a kind with nothing in it but what says the kind."""
+        instruction = self.instructions[kind]
+        lookup, _ = self._lookups[instruction.engine]
+        key = next(key for key, found in lookup.table.items() if found == kind)
+        return key.to_bytes(instruction.size, "little")
+
     def _count(self, engine: str, stream: NDArray[np.uint8]) -> int:
         """Commands before the zeros at the end of a stream whose count is not recorded."""
         lookup, by_type = self._lookups[engine]

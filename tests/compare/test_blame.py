@@ -2,70 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from scripts.inject_faults import Model, blamed, changed_weight, dropped_command, inject
 from tdb_dap.check.blame import first_culprit, with_blame
 from tdb_dap.check.job import Job
 from tdb_dap.check.runner import walk
 from tdb_dap.check.schema import Row
 from tdb_dap.check.team import Alone, Processes, Team
 from tdb_dap.check.worker import Worker
-from tdb_dap.engine.backend import Outcome
 from tdb_dap.engine.compare.dataflow import Producers
 from tdb_dap.engine.compare.segments import stretches
 from tdb_dap.engine.compare.tolerance import Tolerances
-from tdb_dap.engine.debugger import Debugger
 from tests.samples import Case, case
-
-Fault = Callable[[Debugger], None]
 
 
 def job_of(of: Case, reference: Path | None = None) -> Job:
     return Job(of.path, of.inputs, (reference or of.reference,), Tolerances())
 
 
-def blamed(job: Job, fault: Fault = lambda debugger: None) -> list[Row]:
-    """The rows of a check with blame of a program with a fault."""
-
-    def run(mode) -> list[Row]:
-        debugger = job.open()
-        fault(debugger)
-        return walk(Worker(job, mode, debugger), mode, Alone(), lambda done: None).rows
-
-    return with_blame(run("cascade"), run("standalone"), Producers(job.open().program))
-
-
 def standalone(job: Job, team: Team) -> list[Row]:
     return walk(Worker(job, "standalone"), "standalone", team, lambda done: None).rows
-
-
-def changed_weight(line: int) -> Fault:
-    """Negates the weight that the load on a line brings in."""
-
-    def change(debugger: Debugger) -> None:
-        view = debugger.program.source.records_at(line)[0].operands[0].view
-        assert view is not None
-        debugger.machine.write(view, -debugger.machine.read(view))
-
-    return change
-
-
-def dropped_command(ordinal: int) -> Fault:
-    """The backend does not execute one command."""
-
-    def drop(debugger: Debugger) -> None:
-        execute = debugger.machine.backend.execute
-
-        def skipping(command, memory) -> Outcome:
-            return Outcome() if command.ordinal == ordinal else execute(command, memory)
-
-        debugger.machine.backend.execute = skipping  # type: ignore[method-assign]
-
-    return drop
 
 
 def line_of(of: Case, text: str) -> int:
@@ -78,7 +38,9 @@ TOY = "toy_bm1684x_f32"
 def test_a_changed_weight_is_blamed_on_the_op_that_uses_it():
     of = case(TOY)
     load = line_of(of, '"tpu.Load"')
-    rows = blamed(job_of(of), changed_weight(load))
+    view = next(record for record in debugger_records(of) if record.line == load).operands[0].view
+    assert view is not None
+    rows = blamed(job_of(of), changed_weight(view))
     culprit = first_culprit(rows)
     assert culprit is not None
     assert culprit.blame is not None
@@ -192,3 +154,9 @@ def test_stretches_that_run_on_their_own_find_the_same(name: str):
     team.close()
     assert set(cut) == set(whole)
     assert [key for key in whole if cut[key] != whole[key]] == []
+
+
+def test_a_changed_round_mode_is_blamed_on_its_op_by_comparing_with_the_right_model(tmp_path: Path):
+    found = inject(Model(case("toy_bm1684x_int8").path, tmp_path), "changed round mode")
+    assert found.text
+    assert found.right, found.text

@@ -26,7 +26,10 @@ UNPACKED_LIMIT = 8 << 30
 
 
 class Bmodel:
-    """A bmodel file. ``metadata`` is parsed at once; ``payload`` is uint8, mapped, private and writable."""
+    """A bmodel file. ``metadata`` is parsed at once; ``payload`` is uint8, mapped, private and writable.
+
+    ``payload_start``: where it begins in the unpacked file.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -46,7 +49,7 @@ class Bmodel:
                 f"{data.size:,}; copy or compile it again"
             )
         self.metadata: Metadata = read_metadata(data[HEADER_BYTES : HEADER_BYTES + metadata_size].tobytes(), str(path))
-        self._payload_start = HEADER_BYTES + metadata_size
+        self.payload_start = HEADER_BYTES + metadata_size
         self.payload: NDArray[np.uint8] = data[HEADER_BYTES + metadata_size : expected]
 
     def copy_to(self, path: Path) -> None:
@@ -74,7 +77,7 @@ class Bmodel:
         ours = self.bytes_of(span, what)
         if self.path.suffix == ".xz" or not ours.size:
             return ours.copy()
-        first = self._payload_start + span.start
+        first = self.payload_start + span.start
         return _open(self.path)[first : first + span.size]
 
 

@@ -105,7 +105,10 @@ class SubnetInfo:
 
 @dataclass(frozen=True)
 class Stage:
-    """A net compiled for one set of input shapes. Addresses are device addresses, sizes bytes."""
+    """A net compiled for one set of input shapes. Addresses are device addresses, sizes bytes.
+
+    ``timing``: the compiler's own estimate of the time of each command of the first core, as text; often empty.
+    """
 
     inputs: tuple[TensorInfo, ...]
     outputs: tuple[TensorInfo, ...]
@@ -117,6 +120,7 @@ class Stage:
     io_size: int
     core_count: int
     subnets: tuple[SubnetInfo, ...]
+    timing: Span = Span(0, 0)
 
 
 @dataclass(frozen=True)
@@ -186,6 +190,7 @@ class _Reader:
             io_size=stage.IoSize(),
             core_count=max(1, stage.CoreNum()),
             subnets=self.each(stage.SubNetLength(), stage.SubNet, self.subnet),
+            timing=self.span(stage.NetStat()),
         )
 
     def subnet(self, subnet: Any) -> SubnetInfo:

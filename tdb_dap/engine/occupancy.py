@@ -1,0 +1,165 @@
+"""What lies where and when: the tensors of a program in its memories, from being written to being read last."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tdb_dap.engine.geometry import Space
+
+if TYPE_CHECKING:
+    from tdb_dap.engine.named_value import NamedValue
+    from tdb_dap.engine.program import Program
+    from tdb_dap.engine.views import View
+
+
+@dataclass(frozen=True)
+class Resident:
+    """A tensor in memory. ``start``, ``stop``: bytes in its space, in local memory bytes of a lane (half-open);
+
+    ``born``, ``died``: ordinals of the command that began to write it and of the one that read it last; ``line``: of
+    final.mlir, the op that made it.
+    """
+
+    name: str
+    space: Space
+    core: int
+    start: int
+    stop: int
+    born: int
+    died: int
+    line: int
+
+    @property
+    def size(self) -> int:
+        return self.stop - self.start
+
+
+@dataclass
+class _Open:
+    """A resident that may still be read."""
+
+    value: NamedValue
+    core: int
+    start: int
+    stop: int
+    born: int
+    died: int
+    line: int
+
+
+def residents(program: Program) -> list[Resident]:
+    """All tensors that ops write, in the order in which they are written; what is never read dies where it is born."""
+    done: list[Resident] = []
+    alive: dict[tuple[Space, int], list[_Open]] = {}
+    for record in sorted((r for r in program.source.records if r.ordinals), key=lambda r: r.first):
+        for value in record.operands:
+            for found in _touching(alive, value):
+                found.died = max(found.died, record.last)
+        for value in record.results:
+            place = _place(value.view)
+            if value.view is None or place is None:
+                continue
+            core, start, stop = place
+            known = alive.setdefault((value.view.space, core), [])
+            same = [entry for entry in known if (entry.start, entry.stop) == (start, stop) and _is_part(entry, value)]
+            if same:
+                same[0].died = max(same[0].died, record.last)
+                continue
+            for entry in [entry for entry in known if entry.start < stop and start < entry.stop]:
+                known.remove(entry)
+                done.append(_closed(entry, record.first))
+            known.append(_Open(value, core, start, stop, record.first, record.last, record.line))
+    done += [_closed(entry, None) for entries in alive.values() for entry in entries]
+    return sorted(done, key=lambda resident: (resident.born, resident.start))
+
+
+def _is_part(entry: _Open, value: NamedValue) -> bool:
+    """Another slice of a tensor at the same place counts as the same resident only if it is the same slice."""
+    return entry.value.name == value.name and entry.value.slice_text == value.slice_text
+
+
+def _closed(entry: _Open, before: int | None) -> Resident:
+    assert entry.value.view is not None
+    died = entry.died if before is None else max(entry.born, min(entry.died, before))
+    space = entry.value.view.space
+    return Resident(entry.value.name, space, entry.core, entry.start, entry.stop, entry.born, died, entry.line)
+
+
+def _touching(alive: dict[tuple[Space, int], list[_Open]], value: NamedValue) -> list[_Open]:
+    place = _place(value.view)
+    if value.view is None or place is None:
+        return []
+    core, start, stop = place
+    return [entry for entry in alive.get((value.view.space, core), ()) if entry.start < stop and start < entry.stop]
+
+
+def _place(view: View | None) -> tuple[int, int, int] | None:
+    """Core (0 for memory that all share) and bytes; of local memory the bytes in a lane."""
+    if view is None or view.space not in (Space.LOCAL, Space.GLOBAL, Space.L2):
+        return None
+    ranges = view.byte_ranges()
+    if not ranges:
+        return None
+    if view.space is not Space.LOCAL:
+        return 0, ranges[0][0], ranges[-1][1]
+    lane = view.geometry.lane_bytes
+    return view.core, min(start % lane for start, _ in ranges), max((stop - 1) % lane + 1 for _, stop in ranges)
+
+
+@dataclass(frozen=True)
+class Use:
+    """A memory at one moment: bytes in use, and the share of the free ones that is not in the largest gap."""
+
+    used: int
+    fragmentation: float
+
+
+def use_at(alive: Iterable[Resident], size: int) -> Use:
+    """``size``: bytes of the memory; 0 if it has no limit, then what lies between the first and the last is it."""
+    ranges = sorted((resident.start, resident.stop) for resident in alive)
+    used, gaps, end = 0, [], 0 if size else (ranges[0][0] if ranges else 0)
+    for start, stop in ranges:
+        if start > end:
+            gaps.append(start - end)
+        used += max(0, stop - max(start, end))
+        end = max(end, stop)
+    if size > end:
+        gaps.append(size - end)
+    free = sum(gaps)
+    return Use(used, 1 - max(gaps) / free if free else 0.0)
+
+
+class Timeline:
+    """How many bytes of one memory are in use over time."""
+
+    def __init__(self, found: Iterable[Resident]) -> None:
+        self.residents = list(found)
+        changes: dict[int, int] = {}
+        for resident in self.residents:
+            changes[resident.born] = changes.get(resident.born, 0) + resident.size
+            changes[resident.died + 1] = changes.get(resident.died + 1, 0) - resident.size
+        self.ordinals = sorted(changes)
+        self.bytes: list[int] = []
+        level = 0
+        for ordinal in self.ordinals:
+            level += changes[ordinal]
+            self.bytes.append(level)
+
+    def at(self, ordinal: int) -> list[Resident]:
+        """What is alive while a command runs."""
+        return [resident for resident in self.residents if resident.born <= ordinal <= resident.died]
+
+    def peak(self) -> tuple[int, int]:
+        """The ordinal at which most is in use, and how much."""
+        if not self.bytes:
+            return 0, 0
+        index = max(range(len(self.bytes)), key=self.bytes.__getitem__)
+        return self.ordinals[index], self.bytes[index]
+
+    def level(self, ordinal: int) -> int:
+        """Bytes in use while a command runs."""
+        index = bisect_left(self.ordinals, ordinal + 1) - 1
+        return self.bytes[index] if index >= 0 else 0

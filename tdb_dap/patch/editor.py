@@ -1,0 +1,209 @@
+"""A copy of a bmodel, and changes to it that keep every byte where it is."""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tdb_dap.engine.bmodel import bmodel_generated as fb
+from tdb_dap.engine.bmodel.file import HEADER_BYTES
+from tdb_dap.engine.geometry import Space
+from tdb_dap.engine.memory import Memory
+from tdb_dap.engine.views import View
+from tdb_dap.errors import BadAccess, BadInput
+
+if TYPE_CHECKING:
+    from tdb_dap.engine.bmodel import CommandGroup
+    from tdb_dap.engine.dtypes import Array
+    from tdb_dap.engine.program import Program
+
+# Places of members in the list of members of a command group: 4 bytes for the head, 2 per member (FlatBuffers).
+_SPAN = {"tiu": 8, "dma": 10}
+_BYTES = {"tiu": 12, "dma": 14}
+
+_BLOCK = 128
+"""Streams are padded to whole blocks."""
+
+
+@dataclass(frozen=True)
+class _Group:
+    """A command group: what is known of it, and its table in the file."""
+
+    info: CommandGroup
+    table: Any
+
+
+class Editor:
+    """Changes a copy of a program's bmodel, a mapped file. ``notes``: what has been changed, a line each.
+
+    As a context manager it writes the copy, and removes it again if anything goes wrong.
+    """
+
+    def __init__(self, program: Program, path: Path) -> None:
+        self._program = program
+        self._path = path
+        self.notes: list[str] = []
+        try:
+            program.bmodel.copy_to(path)
+            self._data = np.memmap(path, np.uint8, "r+")
+        except OSError as error:
+            raise BadInput(f"{path}: cannot be written: {error.strerror or error}") from None
+        start = program.bmodel.payload_start
+        self._metadata = bytearray(self._data[HEADER_BYTES:start].tobytes())
+        self._payload = self._data[start : start + program.bmodel.payload.size]
+
+    def __enter__(self) -> Editor:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None:
+            self._path.unlink(missing_ok=True)
+            return
+        self._data[HEADER_BYTES : HEADER_BYTES + len(self._metadata)] = np.frombuffer(self._metadata, np.uint8)
+        self._data.flush()
+
+    def set_field(self, token: str, field: str, value: int) -> None:
+        """Another value in a field of the command ``B12`` or ``D3@core1``; BadInput says what does not fit."""
+        program, target = self._program, self._program.target
+        ordinal = _ordinal(program, token)
+        command = program.commands[ordinal]
+        if field not in command.fields:
+            raise BadInput(f"{token} ({command.name}) has no field {field!r}; it has {', '.join(command.fields)}")
+        start = int(program.commands.columns.offset[ordinal])
+        size = target.kind_size(command.kind)
+        before = self._payload[start : start + size].tobytes()
+        after = target.encode(command.kind, before, {field: value})
+        if target.fields(command.kind, after)[field] != value:
+            raise BadInput(f"{token}: {value} does not fit into the field {field}")
+        self._payload[start : start + size] = np.frombuffer(after, np.uint8)
+        old = target.fields(command.kind, before)[field]
+        self.notes.append(f"{token} {command.name}: {field} = {value} instead of {old}")
+
+    def set_weight(self, name: str, numbers: Array) -> None:
+        """Other numbers in a weight; one number fills it. BadInput if it is not there or the shape is another one."""
+        view = _weight(self._program, name)
+        stage, geometry = self._program.stage, self._program.target.geometry
+        regions = self._program.ddr_regions(to_write=True)
+        memory = Memory(geometry, 1, regions)
+        try:
+            given = np.full(view.shape, numbers) if np.ndim(numbers) == 0 else np.reshape(numbers, view.shape)
+            memory.write(view, view.dtype.encode(given))
+        except (ValueError, BadAccess) as error:
+            raise BadInput(
+                f"{name} is {view.dtype}{list(view.shape)}; an array {list(np.shape(numbers))} does not fit: {error}"
+            ) from None
+        weights = next(region for region in regions if region.title == "weights")
+        place = slice(stage.weights.start, stage.weights.start + stage.weights.size)
+        self._payload[place] = weights.data[: stage.weights.size]
+        self._set_hash(hashlib.sha256(self._payload[place].tobytes()).digest())
+        self.notes.append(f"weight {name}: other numbers, {view.dtype}{list(view.shape)}")
+
+    def cut(self, ordinal: int) -> None:
+        """Let command ``ordinal`` and all behind it do nothing; those that synchronise stay, so that nothing waits.
+
+        BadInput for chips that have no such command, and where what is left out is not made of commands.
+        """
+        program = self._program
+        if not 0 < ordinal < len(program.commands):
+            last = len(program.commands) - 1
+            raise BadInput(f"there is nothing to cut at command {ordinal}; there are commands 1 to {last:,}")
+        for subnet in program.subnets:
+            if subnet.stop > ordinal and not program.commands[subnet.start].has_descriptor:
+                raise BadInput(f"subnet {subnet.id} ({subnet.run_mode}) is not made of commands and cannot be left out")
+        kept = program.commands.columns.offset[:ordinal]
+        for group in self._groups():
+            for engine, span in (("tiu", group.info.tiu), ("dma", group.info.dma)):
+                inside = (kept >= span.start) & (kept < span.start + span.size)
+                self._idle(group, engine, {int(offset) - span.start for offset in kept[inside]})
+        token = program.commands[ordinal].token
+        self.notes.append(f"from command {ordinal:,} ({token}) on nothing is done")
+
+    def _idle(self, group: _Group, engine: str, kept: set[int]) -> None:
+        """Put commands that do nothing in the place of those that are not at the offsets ``kept``.
+
+        Numbers and ids stay: the vendor's runtime waits for the last id of each engine. The stream gets shorter.
+        """
+        target = self._program.target
+        span = group.info.tiu if engine == "tiu" else group.info.dma
+        count = group.info.tiu_count if engine == "tiu" else group.info.dma_count
+        data = self._payload[span.start : span.start + span.size]
+        stream = target.decode_stream(engine, data, count, f"{engine.upper()} stream")
+        parts: list[bytes] = []
+        for kind, start, id in zip(stream.kinds.tolist(), stream.offsets.tolist(), stream.ids.tolist(), strict=True):
+            descriptor = data[start : start + target.kind_size(kind)].tobytes()
+            if start not in kept and not target.is_system(kind):
+                idle = target.idle(engine, id)
+                if idle is None or len(idle) > len(descriptor):
+                    chip = self._program.chip
+                    raise BadInput(f"no command of {chip} is known to do nothing, so that none can be left out")
+                descriptor = idle
+            parts.append(descriptor)
+        fresh = b"".join(parts)
+        data[: len(fresh)] = np.frombuffer(fresh, np.uint8)
+        data[len(fresh) :] = 0
+        size = -(-len(fresh) // _BLOCK) * _BLOCK
+        self._put("<Q", _place(group.table, _SPAN[engine]), size, 8)  # behind its start
+        self._put("<I", _place(group.table, _BYTES[engine]), size)
+
+    def _put(self, form: str, place: int | None, value: int, behind: int = 0) -> None:
+        """Overwrite a number of the metadata block; one that the file leaves out stands for 0 and stays."""
+        if place is not None:
+            struct.pack_into(form, self._metadata, place + behind, value)
+
+    def _groups(self) -> Iterator[_Group]:
+        """The command groups of the stage, with their tables in the metadata block."""
+        model = fb.Model.GetRootAs(bytes(self._metadata), 0)
+        stage = self._stage(model)
+        for number, info in enumerate(self._program.stage.subnets):
+            subnet = stage.SubNet(number)
+            tables = [subnet.CmdGroup(i) for i in range(subnet.CmdGroupLength())]
+            for core in range(subnet.CoreCommandsLength()):
+                of_core = subnet.CoreCommands(core)
+                tables += [of_core.GdmaTiuCommands(i) for i in range(of_core.GdmaTiuCommandsLength())]
+            for table, group in zip(tables, [g for core_groups in info.groups for g in core_groups], strict=True):
+                yield _Group(group, table)
+
+    def _stage(self, model: Any) -> Any:
+        nets = self._program.bmodel.metadata.nets
+        index = next(i for i, net in enumerate(nets) if net is self._program.net)
+        return model.Net(index).Parameter(self._program.stage_index)
+
+    def _set_hash(self, digest: bytes) -> None:
+        """The file's own hash of the weights, where it holds one."""
+        weights = self._stage(fb.Model.GetRootAs(bytes(self._metadata), 0)).CoeffMem()
+        if weights is not None and weights.CheckCodeLength() == len(digest):
+            place = weights._tab.Vector(weights._tab.Offset(6))
+            self._metadata[place : place + len(digest)] = digest
+
+
+def _place(table: Any, member: int) -> int | None:
+    """Where a member of a table stands in the metadata block; None if it is left out."""
+    offset = table._tab.Offset(member)
+    return int(table._tab.Pos + offset) if offset else None
+
+
+def _ordinal(program: Program, token: str) -> int:
+    from tdb_dap.engine.breakpoint_forms import resolve
+
+    place = resolve(program, token)
+    if len(place.spans) != 1 or place.spans[0][0] != place.spans[0][1]:
+        raise BadInput(place.message or f"{token} is not one command; write B12 or D3, with @core1 behind it")
+    return place.spans[0][0]
+
+
+def _weight(program: Program, name: str) -> View:
+    """Where a weight lies, by the name of its location."""
+    mlir = program.source.mlir
+    names = {n for op in (mlir.ops.values() if mlir else ()) if op.name == "top.Weight" for n in op.locations}
+    for record in program.source.records:
+        for value in record.operands:
+            if value.name == name in names and value.view is not None and value.view.space is Space.GLOBAL:
+                return value.view
+    known: Sequence[str] = sorted(names)
+    raise BadInput(f"there is no weight {name!r}; the model has {', '.join(known[:12])}")

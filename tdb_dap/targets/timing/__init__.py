@@ -1,0 +1,6 @@
+"""How long commands take: estimates from a few numbers per chip."""
+
+from tdb_dap.targets.timing.cost import cost_of
+from tdb_dap.targets.timing.numbers import Timing, Transfer
+
+__all__ = ["Timing", "Transfer", "cost_of"]

@@ -1,0 +1,54 @@
+"""What the estimates need to know of a chip."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """One direction of DMA: ``start`` cycles for each command, and ``rate`` bytes per cycle.
+
+    A contiguous piece counts as at least ``least`` bytes; one of a matrix and of a fill with a constant as
+    ``least_when_short``. Of a large transfer up to ``streams`` blocks of 4 KiB are under way at a time.
+    """
+
+    start: float
+    rate: float
+    least: int
+    least_when_short: int
+    streams: int = 1
+
+    def cycles(self, pieces: int, size: float, is_short: bool) -> float:
+        """``start + pieces * max(size / pieces, least) / (rate * streams in use)``; ``size``: bytes of all pieces."""
+        streams = min(self.streams, math.ceil(size / 4096) or 1)
+        least = self.least_when_short if is_short else self.least
+        return self.start + pieces * max(size / pieces, least) / (self.rate * streams)
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Speeds of one core of a chip.
+
+    ``clock``: MHz, of both engines. ``places``: results of the convolution unit of a lane at a time. ``products``:
+    input channels that each of them takes at a time, by bytes of the number format; ``matrix_steps``: how many times as
+    long a product of matrices takes; ``skipping``: the same for windows that move by more than one. ``load``,
+    ``store``, ``copy``: DMA into local memory, out of it, and between memories outside. ``source``: where the numbers
+    come from.
+    """
+
+    clock: float
+    places: int
+    products: Mapping[float, int]
+    load: Transfer
+    store: Transfer
+    copy: Transfer
+    matrix_steps: int = 1
+    skipping: int = 3
+    source: str = field(default="", compare=False)
+
+    def seconds(self, cycles: float) -> float:
+        """Time of a number of cycles."""
+        return cycles / (self.clock * 1e6)
