@@ -23,7 +23,7 @@ def test_help_lists_what_exists():
     text = tdb_dap("--help").stdout
     for command in ("adapter", "info", "dis", "run", "check", "sanitize", "debug", "demo"):
         assert f"\n    {command} " in text
-    for later in ("lsp", "profile"):
+    for later in ("lsp",):
         assert f"\n    {later} " not in text
 
 
