@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tdb_dap.engine.access_rows import Rectangle, rectangles
+from tdb_dap.engine.access_rows import may_overlap
 from tdb_dap.engine.dtypes import Array, DType
 from tdb_dap.engine.observers import Observer
 from tdb_dap.engine.sanitizers.places import title_of
@@ -144,12 +144,4 @@ def _floats(command: Command, reads: bool) -> list[View]:
 
 def _is_overwritten(command: Command, view: View) -> bool:
     """Whether the command may write a byte of its operand."""
-    results = [result for result in command.results if isinstance(result, View) and result.space is view.space]
-    if any(result.address == view.address for result in results):
-        return True
-    ours = list(rectangles(view)) if results else []
-    return any(_meet(one, other) for result in results for one in rectangles(result) for other in ours)
-
-
-def _meet(one: Rectangle, other: Rectangle) -> bool:
-    return one[0] < other[1] and other[0] < one[1] and one[2] < other[3] and other[2] < one[3]
+    return any(isinstance(result, View) and may_overlap(result, view) for result in command.results)

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from tdb_dap.engine.access_rows import SPACES
 from tdb_dap.engine.backend import Outcome
 from tdb_dap.engine.dtypes import BY_NAME, Array
 from tdb_dap.engine.geometry import Space
@@ -37,23 +38,24 @@ class Shadow:
     def __init__(self, program: Program, keeps_history: bool) -> None:
         self._program = program
         self._history = History(_HISTORY if keeps_history else 0)
-        geometry = program.target.geometry
-        regions = [Region(r.start, np.zeros(r.data.size, np.uint8), r.title) for r in program.ddr_regions()]
-        self.memory = Memory(geometry, program.core_count, regions)
-        self._weights = [(r.start, r.stop) for r in regions if r.title == "weights"]
+        self._weights = [(r.start, r.stop) for r in program.ddr_regions() if r.title == "weights"]
         self._changes: list[Change] = []
         self.position = 0
         self.reset()
 
     def reset(self) -> None:
         """Before the first command weights, inputs and the tables of the firmware are defined, and nothing else."""
-        memory, program = self.memory, self._program
+        program = self._program
+        # Fresh zeros cost nothing until they are touched: weights never are.
+        regions = [Region(r.start, np.zeros(r.data.size, np.uint8), r.title) for r in program.ddr_regions()]
+        self.memory = memory = Memory(program.target.geometry, program.core_count, regions)
         self._mark_l2()
         for core in range(memory.cores):
             memory.static(core).fill(0)
             memory.local(core).fill(UNWRITTEN)
-        for region in memory.regions(Space.GLOBAL):
-            region.data.fill(0 if region.title == "weights" else UNWRITTEN)
+        for region in regions:
+            if region.title != "weights":
+                region.data.fill(UNWRITTEN)
         for tensor in program.inputs:
             memory.bytes_at(tensor.view.space, tensor.view.address, tensor.size).fill(0)
         self._history.begin(0)
@@ -61,8 +63,9 @@ class Shadow:
         self.position = 0
 
     def _mark_l2(self) -> None:
-        """Of L2 the tables are defined: what is written into it, whatever it held before."""
-        l2 = self.memory.l2()
+        """Of L2, as far as the program uses it, the tables are defined: what is written, whatever it held before."""
+        rows = self._program.access_rows
+        l2 = self.memory.l2()[: int(rows.stop[rows.space == SPACES.index(Space.L2)].max(initial=0))]
         l2.fill(UNWRITTEN)
         self._program.target.fill_tables(self.memory, "firmware")
         tables = np.flatnonzero(l2 != UNWRITTEN)

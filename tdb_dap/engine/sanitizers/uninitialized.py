@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tdb_dap.engine.access_rows import may_overlap
 from tdb_dap.engine.dtypes import Array
 from tdb_dap.engine.edits import MemoryEdit
 from tdb_dap.engine.geometry import Space
 from tdb_dap.engine.observers import Observer
-from tdb_dap.engine.places import Place
 from tdb_dap.engine.sanitizers.lifetimes import Birth, Lifetimes
 from tdb_dap.engine.sanitizers.origins import Origins, byte_count, marked_words
 from tdb_dap.engine.sanitizers.shadow import LEFT_OVER, Shadow
@@ -118,8 +118,7 @@ class Uninitialized(Observer):
         if not birth.results:
             return
         operands = [value.view for value in record.operands if value.view is not None]
-        places = [Place.of(view) for view in birth.results]
-        kept = [view for view in operands if any(Place.of(view).overlaps(place) for place in places)]
+        kept = [view for view in operands if any(may_overlap(view, result) for result in birth.results)]
         marks = [shadow.marks(view) for view in kept]
         for view in birth.results:
             shadow.fill(view, LEFT_OVER)
