@@ -43,7 +43,7 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format .
 
 # Code made from schemas; check-generated fails if a file in the tree is not what its generator writes.
-GENERATORS := scripts/generate_bmodel_reader.py scripts/generate_protocol.py scripts/generate_extension_schema.py
+GENERATORS := scripts/generate_bmodel_reader.py scripts/generate_protocol.py scripts/generate_extension_schema.py scripts/generate_capabilities.py
 
 generate: $(VENV)/.dev
 	for script in $(GENERATORS); do $(BIN)/python $$script || exit 1; done
@@ -55,13 +55,14 @@ extension:
 	cd vscode-extension && npm ci --no-fund --no-audit && npm run build && npm run package
 
 clients: $(VENV)/.dev extension
-	tests/clients/run
+	tests/clients/run debugclient emacs vscode theia kate
 
 # With TDB_VENDOR_PYTHON set (see benchmarks/simulate.py --help) beside the vendor's tools.
 benchmark: $(VENV)/.dev
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/decode.py
 	$(BIN)/python benchmarks/time_travel.py
+	$(BIN)/python benchmarks/dap.py
 	$(BIN)/python benchmarks/sanitize.py
 	$(BIN)/python benchmarks/simulate.py --short
 

@@ -67,7 +67,9 @@ class Adapter:
             self._events.append(self._read())
 
     def initialize(self) -> dict[str, Any]:
-        return self.call("initialize", adapterID="tdb", linesStartAt1=True, columnsStartAt1=True, pathFormat="path")
+        """As an editor with a Variables pane."""
+        lines = {"linesStartAt1": True, "columnsStartAt1": True, "pathFormat": "path"}
+        return self.call("initialize", adapterID="tdb", **lines, supportsVariablePaging=True)
 
     def launch(self, context: Path, **configuration: Any) -> None:
         """Launch and wait for the stop at the entry."""

@@ -55,9 +55,9 @@ class _Pipes:
 
 
 class Client:
-    """A conversation with an adapter. ``timeout``: seconds to wait for any one message."""
+    """A conversation with an adapter. ``timeout``: seconds to wait for any one message; None: as long as it takes."""
 
-    def __init__(self, stream: ByteStream, timeout: float = 60, log: LogHook | None = None) -> None:
+    def __init__(self, stream: ByteStream, timeout: float | None = 60, log: LogHook | None = None) -> None:
         self.timeout = timeout
         self.capabilities: dict[str, Any] = {}
         self._connection = Connection(stream, log)
@@ -70,11 +70,20 @@ class Client:
 
     @classmethod
     def spawn(
-        cls, command: Sequence[str] = ADAPTER, timeout: float = 60, log: LogHook | None = None, quiet: bool = True
+        cls,
+        command: Sequence[str] = ADAPTER,
+        timeout: float | None = 60,
+        log: LogHook | None = None,
+        quiet: bool = True,
     ) -> Client:
-        """Start an adapter; ``quiet``: what it prints to stderr is not shown."""
+        """Start an adapter; ``quiet``: what it prints to stderr is not shown.
+
+        It gets a session of its own, so that Ctrl-C in a terminal reaches only us.
+        """
         errors = subprocess.DEVNULL if quiet else None
-        child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors)
+        child = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, start_new_session=True
+        )
         client = cls(_Pipes(child), timeout, log)
         client._child = child
         return client

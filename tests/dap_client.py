@@ -104,7 +104,7 @@ class Stop:
     @property
     def ordinal(self) -> int:
         """Position in time of the command that is shown."""
-        return int(self.frame("command").raw["instructionPointerReference"], 0) // 16
+        return (int(self.frame("command").raw["instructionPointerReference"], 0) & ((1 << 40) - 1)) // 16
 
     def scopes(self, level: str = "op") -> list[str]:
         return [scope["name"] for scope in self._scopes(level)]

@@ -71,6 +71,12 @@ class Case:
         return any(entry["e"] not in ("tiu", "dma") for entry in self.trace)
 
 
+def lines_of(compressed: Path) -> list[str]:
+    """The lines of an .xz file."""
+    with lzma.open(compressed, "rt") as file:
+        return file.read().split("\n")
+
+
 def cases(pattern: str = "*", chip: str = "bm*") -> list[Case]:
     """The cases whose name fits."""
     return [Case(path) for path in sorted(DATA.glob(f"{chip}/{pattern}")) if path.is_dir()]

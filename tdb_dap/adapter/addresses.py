@@ -1,6 +1,7 @@
 """Texts by which clients refer to instructions and memory. To a client both are opaque; they are made to be readable.
 
-Instruction: ``0x<core << 40 | ordinal * 16>``, so that instructions lie behind one another and cores apart.
+Instruction: ``0x<(core + 1) << 40 + ordinal * 16>``: instructions lie behind one another, cores apart, and there is
+room in front of the first one for the rows with which a view of it is padded.
 Memory: ``0x<space << 48 | core << 44 | byte offset>`` with space 1 = DDR (G), 2 = L2 (L), 3 = local (R), 4 = static
 (S), below 2**53 so that every client can hold it in a number. Addresses as in listings (``R4.64``, ``G4096``) are
 understood as well.
@@ -25,17 +26,25 @@ _LETTERS = "?GLRS"
 
 def instruction_reference(core: int, ordinal: int) -> str:
     """Address of a command in the disassembly."""
-    return hex(core << _INSTRUCTION_CORE | ordinal * INSTRUCTION_STEP)
+    return hex(((core + 1) << _INSTRUCTION_CORE) + ordinal * INSTRUCTION_STEP)
+
+
+def parse_instruction_reference(reference: str, offset: int = 0) -> tuple[int, int]:
+    """Core and ordinal of an instruction address plus ``offset`` bytes; the ordinal may lie outside of the program."""
+    try:
+        core, base = divmod(int(reference, 0), 1 << _INSTRUCTION_CORE)
+    except ValueError:
+        raise BadExpression(f"{reference!r} is not the address of an instruction") from None
+    if base >= 1 << (_INSTRUCTION_CORE - 1):  # padding in front of the first instruction of the next core
+        core, base = core + 1, base - (1 << _INSTRUCTION_CORE)
+    return core - 1, (base + offset) // INSTRUCTION_STEP
 
 
 def instruction_ordinal(session: Session, reference: str, offset: int = 0) -> int:
     """The command at an instruction address plus ``offset`` bytes; BadExpression if there is none."""
-    try:
-        address = int(reference, 0) + offset
-    except ValueError:
-        raise BadExpression(f"{reference!r} is not the address of an instruction") from None
-    ordinal = (address & ((1 << _INSTRUCTION_CORE) - 1)) // INSTRUCTION_STEP
-    if address < 0 or ordinal >= len(session.debugger.program.commands):
+    program = session.debugger.program
+    core, ordinal = parse_instruction_reference(reference, offset)
+    if not 0 <= core < program.core_count or not 0 <= ordinal < len(program.commands):
         raise BadExpression(f"there is no instruction at {reference}")
     return ordinal
 

@@ -56,7 +56,9 @@ def _registers(session: Session, ordinal: int) -> list[Node]:
     """The fields of a command; one that has not been executed yet can be given other values."""
     machine = session.debugger.machine
     return [
-        Node(name, f"{number} ({number:#x})", assign=partial(_set_register, session, ordinal, name))
+        Node(
+            name, f"{number} ({number:#x})", partial(hex, number), assign=partial(_set_register, session, ordinal, name)
+        )
         for name, number in machine.command_at(ordinal).fields.items()
     ]
 

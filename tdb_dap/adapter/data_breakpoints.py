@@ -55,9 +55,9 @@ def _place(session: Session, arguments: DataBreakpointInfoArguments) -> Place:
         return Place.range(space, core, start, size)
     if arguments.variablesReference:
         child = session.handles.child(arguments.variablesReference, arguments.name)
-        if child.part is None:
+        if (part := child.own_part) is None:
             raise BadExpression(f"{arguments.name} does not lie in memory")
-        return child.part.place
+        return part.place
     frame = session.handles.frame(arguments.frameId) if arguments.frameId else None
     return part_named(arguments.name, names_at(session, frame)).place
 

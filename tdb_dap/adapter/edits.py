@@ -64,20 +64,13 @@ def set_variable(session: Session, arguments: SetVariableArguments) -> SetVariab
     if child.assign is not None:
         child.assign(arguments.value)
         announce(session)
-    elif child.part is not None:
-        set_part(session, child.part, arguments.value, None)
+    elif (part := child.own_part) is not None:
+        set_part(session, part, arguments.value, None)
     else:
         raise BadExpression(f"{arguments.name} cannot be set: {child.why_fixed}")
-    shown = describe(session, session.handles.child(arguments.variablesReference, arguments.name))
-    return SetVariableResponseBody(
-        value=shown.value,
-        type=shown.type,
-        variablesReference=shown.variablesReference,
-        namedVariables=shown.namedVariables,
-        indexedVariables=shown.indexedVariables,
-        memoryReference=shown.memoryReference,
-        valueLocationReference=shown.valueLocationReference,
-    )
+    changed = session.handles.child(arguments.variablesReference, arguments.name)
+    shown = describe(session, changed, arguments.format)
+    return SetVariableResponseBody.model_validate(shown)
 
 
 @request("setExpression", capability="supportsSetExpression")
@@ -90,7 +83,7 @@ def set_expression(session: Session, arguments: SetExpressionArguments) -> SetEx
     frame = session.handles.frame(arguments.frameId) if arguments.frameId else None
     part = part_named(arguments.expression, names_at(session, frame))
     set_part(session, part, arguments.value, frame)
-    shown = show(session, arguments.expression, frame)
+    shown = show(session, arguments.expression, frame, format=arguments.format)
     return SetExpressionResponseBody(
         value=shown.result,
         type=shown.type,

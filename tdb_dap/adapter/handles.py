@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from tdb_dap.errors import TdbError
@@ -11,6 +12,8 @@ from tdb_dap.errors import TdbError
 if TYPE_CHECKING:
     from tdb_dap.engine.assignment import Part
     from tdb_dap.engine.values import Value
+
+_MOST_LOGGED = 64
 
 Level = Literal["command", "op", "group", "subnet", "main", "location", "origin"]
 
@@ -24,17 +27,19 @@ class Frame:
     focus: int
 
 
-@dataclass
+@dataclass(slots=True)
 class Node:
     """Something that can be shown in the Variables pane.
 
-    ``named``: children with names; ``indexed``: ``indexed(start, count)`` gives children by number, of
-    ``indexed_count``. Both are called when the client opens the node. ``part``: where its numbers lie; ``assign``:
-    gives it another value where that is more than overwriting memory; ``why_fixed``: why it has none.
+    ``raw``: the value as its bits, in hexadecimal. ``named``: children with names; ``indexed``: ``indexed(start,
+    count)`` gives children by number, of ``indexed_count``. Both are called when the client opens the node. ``part``:
+    where its numbers lie, or ``element``: of which part it is which element; ``assign``: gives it another value where
+    that is more than overwriting memory; ``why_fixed``: why it has none.
     """
 
     name: str
     value: str = ""
+    raw: Callable[[], str] | None = None
     type: str | None = None
     evaluate_name: str | None = None
     memory_reference: str | None = None
@@ -44,8 +49,17 @@ class Node:
     indexed_count: int = 0
     named_count: int | None = None
     part: Part | None = None
+    element: tuple[Part, int] | None = None
     assign: Callable[[str], None] | None = None
     why_fixed: str = "it is not a place in memory"
+
+    @property
+    def own_part(self) -> Part | None:
+        """Where its numbers lie; of an element, made only when somebody asks."""
+        if self.element is None:
+            return self.part
+        whole, index = self.element
+        return replace(whole, title=f"{whole.title}[{index}]", index=(*whole.index, index))
 
 
 @dataclass
@@ -56,6 +70,7 @@ class Handles:
     _frames: dict[int, Frame] = field(default_factory=dict[int, Frame])
     _nodes: dict[int, Node] = field(default_factory=dict[int, Node])
     _locations: dict[int, Part] = field(default_factory=dict["int", "Part"])
+    _logged: deque[int] = field(default_factory=deque[int])
     values: dict[object, Value] = field(default_factory=dict["object", "Value"])
     """What has been read from memory since the last stop, so that nothing is read or summarised twice."""
 
@@ -63,6 +78,7 @@ class Handles:
         """Forget everything: the program moves on."""
         self._frames.clear()
         self._nodes.clear()
+        self._logged.clear()
         self._locations.clear()
         self.values.clear()
 
@@ -82,6 +98,13 @@ class Handles:
             return 0
         self._nodes[self._number()] = node
         return self._next - 1
+
+    def add_logged(self, node: Node) -> int:
+        """The number of a node that nobody may ever open; only the last ones are kept."""
+        self._logged.append(self.add_node(node))
+        if len(self._logged) > _MOST_LOGGED:
+            self._nodes.pop(self._logged.popleft(), None)
+        return self._logged[-1]
 
     def child(self, reference: int, name: str) -> Node:
         """A child of a node by its name, as it is now; TdbError if there is none."""

@@ -99,8 +99,6 @@ _EDITOR_KEYS = frozenset(
 )
 """Keys of a launch configuration that belong to the editor."""
 
-_TO_COME: tuple[tuple[str, str], ...] = (("allowPython", "Python in the console"),)
-
 
 @request("launch")
 def launch(session: Session, arguments: Mapping[str, Any]) -> Body:
@@ -186,6 +184,22 @@ def reload(session: Session, arguments: Mapping[str, Any] | None) -> None:
     session.after(lambda: start(session, debugger))
 
 
+def load_again(session: Session, changes: Mapping[str, Any]) -> None:
+    """Load the files as they are now, with changes of the configuration; when this is answered, stop at the start."""
+    from tdb_dap.adapter.stopping import stopped
+
+    given = session.configuration.model_dump(by_alias=True, exclude_unset=True)
+    changed = _validated(session, type(session.configuration), {**given, **changes})
+    debugger = _open(session, changed)
+    console = [(b.text, b.condition) for b in session.debugger.breakpoints if session.breakpoints.id_of(b) is None]
+    _take_over(session, debugger, changed)
+    for text, condition in console:
+        debugger.breakpoints.add(text, condition)
+    session.configuration = changed
+    session.after(lambda: session.event("continued", {"threadId": 1, "allThreadsContinued": True}))
+    session.after(lambda: stopped(session, debugger.last_stop))
+
+
 def _files(configuration: Configuration) -> tuple[object, ...]:
     of = configuration
     return of.program, of.net, of.stage, of.inputs, of.reference, of.backend, of.cmodelPath
@@ -198,9 +212,6 @@ def _validated(session: Session, model: type[Configuration], arguments: Mapping[
         configuration = model.model_validate(given)
     except ValidationError as error:
         raise BadInput(f"launch configuration: {_problems(error)}") from None
-    for field, what in _TO_COME:
-        if getattr(configuration, field):
-            raise BadInput(f"launch configuration: {field}: {what}: not available yet in this version; leave it out")
     try:
         from tdb_dap.engine.sanitizers import chosen
 

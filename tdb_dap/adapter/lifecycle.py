@@ -18,6 +18,7 @@ from tdb_dap.adapter.registry import capabilities, request
 from tdb_dap.adapter.session import Request, Session
 from tdb_dap.adapter.stopping import end
 from tdb_dap.adapter.traits import Traits
+from tdb_dap.errors import BadInput
 
 
 @request("initialize")
@@ -43,7 +44,10 @@ def configuration_done(session: Session) -> None:
 @request("restart", capability="supportsRestartRequest", while_running="wait")
 def restart(session: Session, arguments: Mapping[str, Any]) -> None:
     """Back to the first command, or a new load where the launch configuration has changed."""
-    reload(session, arguments.get("arguments"))
+    changed = arguments.get("arguments")
+    if changed is not None and not isinstance(changed, Mapping):
+        raise BadInput(f"restart: arguments must be a launch configuration, not {type(changed).__name__}")
+    reload(session, changed)
 
 
 @request("terminate", capability="supportsTerminateRequest", while_running="wait")

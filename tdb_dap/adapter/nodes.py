@@ -11,13 +11,14 @@ import numpy as np
 from tdb_dap.adapter.addresses import view_reference
 from tdb_dap.adapter.handles import Node
 from tdb_dap.engine.assignment import Part
-from tdb_dap.engine.values import Statistics, Value, array_text, number_text
+from tdb_dap.engine.values import SMALL, Statistics, Value, array_text, bits_text, number_text
 from tdb_dap.engine.views import Constant, View
 from tdb_dap.errors import TdbError
 
 if TYPE_CHECKING:
     from tdb_dap.adapter.session import Session
     from tdb_dap.engine.dtypes import Array
+    from tdb_dap.engine.log_messages import Message as LogMessage
     from tdb_dap.engine.reference import Comparison
     from tdb_dap.engine.source_map import NamedValue
 
@@ -47,11 +48,30 @@ def tensor(session: Session, name: str, value: Value, evaluate_name: str | None 
         return Node(name, f"<{error}>")
     part = Part(evaluate_name or name, view) if view else None
     node = _array(name, lambda: value.array, text, evaluate_name, part)
+    node.raw = value.hex_text
     node.type = value.view.memref if value.view is not None else None
     node.memory_reference = view_reference(view) if view else None
     if value.shape:
         node.named = lambda: [*_details(session, value), *(_origins(session, part) if part else ())]
         node.named_count = 3 + _is_comparable(session, value) + (2 if part else 0)
+    return node
+
+
+def logged(session: Session, message: LogMessage) -> Node:
+    """What a log point has said, with its tensors as they were then.
+
+    One child with the whole text: clients show the children in place of the text.
+    """
+
+    def values() -> list[Node]:
+        return [_then(value) for value in message.values]
+
+    return tree("log", message.text, lambda: [tree("log", message.text, values)])
+
+
+def _then(value: Value) -> Node:
+    node = _array(value.title, lambda: value.array, value.text(), None)
+    node.raw = value.hex_text
     return node
 
 
@@ -71,7 +91,10 @@ def _array(
     if load().ndim:
 
         def children(start: int, count: int) -> list[Node]:
-            stop = min(start + count, len(load()))
+            numbers = load()
+            stop = min(start + count, len(numbers))
+            if numbers.ndim == 1:
+                return _numbers(numbers[start:stop], start, evaluate_name, part)
             return [_part(partial(_item, load, i), i, evaluate_name, part) for i in range(start, stop)]
 
         node.indexed, node.indexed_count = children, len(load())
@@ -82,17 +105,37 @@ def _item(load: Callable[[], Array], index: int) -> Array:
     return np.asarray(load()[index])
 
 
+def _numbers(numbers: Array, start: int, parent: str | None, whole: Part | None) -> list[Node]:
+    """Single numbers; there may be thousands of them."""
+    dtype = whole.view.dtype if whole else None
+    prefix = parent or ""
+    return [
+        Node(
+            f"[{index}]",
+            number_text(number),
+            partial(bits_text, number, dtype),
+            None,
+            f"{prefix}[{index}]" if prefix else None,
+            element=(whole, index) if whole else None,
+        )
+        for index, number in enumerate(numbers, start)
+    ]
+
+
 def _part(load: Callable[[], Array], index: int, parent: str | None, whole: Part | None) -> Node:
     evaluate_name = f"{parent}[{index}]" if parent else None
     inner = Part(f"{whole.title}[{index}]", whole.view, (*whole.index, index)) if whole else None
     part = load()
-    if not part.ndim:
-        return Node(f"[{index}]", number_text(part[()]), evaluate_name=evaluate_name, part=inner)
-    if part.ndim == 1 and part.size <= 8:
+    dtype = whole.view.dtype if whole else None
+    is_small = part.ndim == 1 and part.size <= SMALL
+    if is_small:
         text = array_text(part)
     else:
         text = f"[{','.join(map(str, part.shape))}]" + (f" {Statistics.of(part).text}" if part.size else "")
-    return _array(f"[{index}]", load, text, evaluate_name, inner)
+    node = _array(f"[{index}]", load, text, evaluate_name, inner)
+    if is_small:
+        node.raw = partial(bits_text, part, dtype)
+    return node
 
 
 def _origins(session: Session, part: Part) -> list[Node]:

@@ -26,6 +26,11 @@ AREAS = (
     "stack",
     "variables",
     "memory",
+    "modules",
+    "run_verbs",
+    "breakpoint_verbs",
+    "look_verbs",
+    "completions",
     "evaluate",
     "exceptions",
     "disassembly",
@@ -34,10 +39,12 @@ AREAS = (
     "edits",
     "origins",
     "time_verbs",
+    "check_verbs",
+    "session_verbs",
     "sanitizing",
     "sanitize_verb",
 )
-"""Modules that declare requests."""
+"""Modules that declare requests, and verbs of the console; `help` lists those in this order."""
 
 
 def serve_standard_streams(streams: StandardStreams, log: Path | None) -> int:

@@ -20,6 +20,7 @@ from pydantic import ValidationError
 from tdb_dap.adapter.breakpoints import BreakpointTable
 from tdb_dap.adapter.exceptions import ExceptionFilters
 from tdb_dap.adapter.handles import Handles
+from tdb_dap.adapter.nodes import logged
 from tdb_dap.adapter.progress import Progress
 from tdb_dap.adapter.protocol.types import ProtocolModel
 from tdb_dap.adapter.refusals import Cancelled, NoProgram, NotStopped, error_message
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from tdb_dap.adapter.launch import Configuration
     from tdb_dap.engine.breakpoints import Breakpoint
     from tdb_dap.engine.debugger import Debugger
+    from tdb_dap.engine.log_messages import Message as LogMessage
     from tdb_dap.engine.stops import Stop
 
 _PATIENCE = 2.0
@@ -69,6 +71,8 @@ class Session:
         self.running = False
         self.ended = False
         self.by_instruction = False
+        self.displays: dict[int, str] = {}
+        self.python_names: dict[str, Any] = {}
         self.over = threading.Event()
         self.cancelled: set[int] = set()
         self.withdrawn = threading.Event()
@@ -120,15 +124,18 @@ class Session:
 
     def output(self, text: str, category: str = "console", **more: Any) -> None:
         """Show a line to the user."""
-        self.event("output", {"category": category, "output": text if text.endswith("\n") else text + "\n", **more})
+        line = self.traits.text_out(text if text.endswith("\n") else text + "\n")
+        self.event("output", {"category": category, "output": line, **more})
 
-    def log_point(self, text: str, breakpoint: Breakpoint) -> None:
-        """Show the message of a log point, with the place it comes from."""
+    def log_point(self, message: LogMessage, breakpoint: Breakpoint) -> None:
+        """Show what a log point says, with the place it comes from, and its tensors to be opened."""
         where: dict[str, Any] = {}
         if breakpoint.line is not None and breakpoint.text.startswith("mlir:"):
             source = mlir_source(self)
             where = {"source": _plain(source), "line": self.traits.line_out(breakpoint.line)} if source else {}
-        self.output(text, **where)
+        if any(value.shape for value in message.values):
+            where["variablesReference"] = self.handles.add_logged(logged(self, message))
+        self.output(message.text, **where)
 
     def after(self, act: Callable[[], None]) -> None:
         """Do something when the response to the current request is out."""

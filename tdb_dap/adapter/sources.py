@@ -7,17 +7,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from tdb_dap.adapter.protocol.types import (
+    Checksum,
     LoadedSourcesArguments,
     LoadedSourcesResponseBody,
     Source,
     SourceArguments,
     SourceResponseBody,
 )
-from tdb_dap.adapter.registry import request
+from tdb_dap.adapter.registry import provides, request
 from tdb_dap.errors import TdbError
 
 if TYPE_CHECKING:
     from tdb_dap.adapter.session import Session
+    from tdb_dap.engine.program import Program
 
 SourceKind = Literal["mlir", "asm"]
 
@@ -38,7 +40,18 @@ def mlir_source(session: Session) -> Source | None:
         return None
     if path.suffix == ".xz":
         return Source(name=path.stem, sourceReference=_REFERENCES["mlir"], origin=path.name)
-    return Source(name=path.name, path=session.traits.path_out(path))
+    return Source(name=path.name, path=session.traits.path_out(path), checksums=[_checksum(session.debugger.program)])
+
+
+@provides("supportedChecksumAlgorithms")
+def checksum_algorithms() -> list[str]:
+    """A client can tell whether the file it shows is the one that was loaded."""
+    return ["SHA256"]
+
+
+def _checksum(program: Program) -> Checksum:
+    source = program.source.mlir
+    return Checksum(algorithm="SHA256", checksum=source.sha256 if source is not None else "")
 
 
 def kind_of(session: Session, source: Source) -> SourceKind | None:

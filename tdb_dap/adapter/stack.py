@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Literal
 
 from tdb_dap.adapter.addresses import instruction_reference
 from tdb_dap.adapter.handles import Frame, Level
+from tdb_dap.adapter.modules import module_id
 from tdb_dap.adapter.protocol.types import (
     Source,
     StackFrame,
+    StackFrameFormat,
     StackTraceArguments,
     StackTraceResponseBody,
     Thread,
@@ -47,10 +49,41 @@ def stack_trace(session: Session, arguments: StackTraceArguments) -> StackTraceR
     core = core_of(arguments.threadId)
     if not 0 <= core < session.debugger.program.core_count:
         raise TdbError(f"there is no thread {arguments.threadId}")
-    frames = list(_frames(session, core))
+    frames = [_formatted(session, frame, arguments.format) for frame in _frames(session, core)]
     start = arguments.startFrame or 0
     stop = start + arguments.levels if arguments.levels else len(frames)
     return StackTraceResponseBody(stackFrames=frames[start:stop], totalFrames=len(frames))
+
+
+def _formatted(session: Session, frame: StackFrame, wanted: StackFrameFormat | None) -> StackFrame:
+    """The frame's name with what the client asks for besides: module, operands, line."""
+    if wanted is None:
+        return frame
+    known = session.handles.frame(frame.id)
+    everything = wanted.includeAll
+    name = frame.name
+    if (wanted.module or everything) and frame.moduleId is not None:
+        name = f"{frame.moduleId}!{name}"
+    if (wanted.parameters or everything) and known.level in ("command", "op"):
+        name += f"({', '.join(_parameters(session, known, wanted))})"
+    if (wanted.line or everything) and frame.line:
+        name += f" line {frame.line}"
+    frame.name = name
+    return frame
+
+
+def _parameters(session: Session, frame: Frame, wanted: StackFrameFormat) -> list[str]:
+    from tdb_dap.adapter.contents import names_at
+
+    found: list[str] = []
+    for value in names_at(session, frame).operands():
+        parts = [value.title] if wanted.parameterNames is not False else []
+        if wanted.parameterTypes or wanted.includeAll:
+            parts.append(f"{value.dtype_name}[{','.join(map(str, value.shape))}]")
+        if wanted.parameterValues or wanted.includeAll:
+            parts.append(f"= {value.hex_text() if wanted.hex else value.text()}")
+        found.append(" ".join(parts))
+    return found
 
 
 def focus_of(session: Session, core: int) -> int:
@@ -71,6 +104,8 @@ def _frames(session: Session, core: int) -> Iterator[StackFrame]:
     file, listing = mlir_source(session), listing_source(session)
     line_out = session.traits.line_out
 
+    module = module_id(program.commands[focus].subnet) if focus < len(program.commands) else "model"
+
     def frame(level: Level, name: str, source: Source | None = None, line: int = 0) -> StackFrame:
         id = session.handles.add_frame(Frame(level, core, focus))
         located = source is not None and line > 0
@@ -81,6 +116,7 @@ def _frames(session: Session, core: int) -> Iterator[StackFrame]:
             line=line_out(line) if located else 0,
             column=session.traits.first_column if located else 0,
             presentationHint=_HINTS.get(level),
+            moduleId=module,
             canRestart=level not in ("location", "origin") and session.debugger.machine.keeps_history,
         )
 

@@ -69,6 +69,10 @@ def stopped(session: Session, stop: Stop) -> None:
             hitBreakpointIds=ids or None,
         ),
     )
+    if session.displays:
+        from tdb_dap.adapter.session_verbs import show_displays
+
+        show_displays(session)
 
 
 def _description(session: Session, stop: Stop) -> str | None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tdb_dap.adapter.console import TOPICS, add_breakpoint, resume_quietly, verb
+from tdb_dap.adapter.breakpoint_verbs import add_breakpoint
+from tdb_dap.adapter.console import execute, resume_quietly, verb
 from tdb_dap.adapter.contents import names_at
 from tdb_dap.adapter.edits import announce, set_part
+from tdb_dap.adapter.look_verbs import TOPICS, indexed
 from tdb_dap.adapter.origins import readers, writer_text
 from tdb_dap.engine.assignment import Part, part_named
 from tdb_dap.engine.origins import origin_of, sources_of
@@ -20,7 +22,12 @@ if TYPE_CHECKING:
 _MOST_LISTED = 12
 
 
-@verb("set", usage="PLACE = EXPRESSION", help="overwrite a tensor, a slice or an element; undo takes it back")
+@verb(
+    "set",
+    usage="PLACE = EXPRESSION",
+    help="overwrite a tensor, a slice or an element; undo takes it back",
+    takes="expression",
+)
 def _set(session: Session, rest: str, frame: Frame | None) -> str:
     place, equals, text = rest.partition("=")
     if not equals:
@@ -30,7 +37,12 @@ def _set(session: Session, rest: str, frame: Frame | None) -> str:
     return session.debugger.evaluate(place, names).text()
 
 
-@verb("who", usage="EXPRESSION [: LEVELS]", help="the last command that wrote it, who wrote what that one read ...")
+@verb(
+    "who",
+    usage="EXPRESSION [: LEVELS]",
+    help="the last command that wrote it, who wrote what that one read ...",
+    takes="expression",
+)
 def _who(session: Session, rest: str, frame: Frame | None) -> str:
     text, depth = rest, 1
     head, colon, tail = rest.rpartition(":")
@@ -60,13 +72,21 @@ def _chain(session: Session, part: Part, before: int | None, depth: int, indent:
     return lines
 
 
-@verb("watch", usage="EXPRESSION [: read|write|readWrite|change]", help="stop behind commands that access it")
+@verb(
+    "watch",
+    "w",
+    usage="[EXPRESSION [: read|write|readWrite|change]]",
+    help="stop behind commands that access it",
+    takes="expression",
+)
 def _watch(session: Session, rest: str, frame: Frame | None) -> str:
+    if not rest:
+        return execute(session, "info watch", frame)
     text, access = rest, "write"
     head, colon, tail = rest.rpartition(":")
     if colon and tail.strip() in ("read", "write", "readWrite", "change"):
         text, access = head, tail.strip()
-    place = part_named(text, names_at(session, frame)).place
+    place = part_named(indexed(text.strip()), names_at(session, frame)).place
     return add_breakpoint(session, f"data:{place.text}:{access}", temporary=False)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tdb_dap.adapter.protocol.types import InitializeRequestArguments
+from tdb_dap.adapter.styling import styled
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,7 @@ class Traits:
     progress: bool = False
     invalidated: bool = False
     memory_event: bool = False
+    ansi: bool = False
     name: str = ""
 
     @classmethod
@@ -36,8 +38,13 @@ class Traits:
             progress=bool(said.supportsProgressReporting),
             invalidated=bool(said.supportsInvalidatedEvent),
             memory_event=bool(said.supportsMemoryEvent),
+            ansi=bool(said.supportsANSIStyling),
             name=said.clientName or said.clientID or "",
         )
+
+    def text_out(self, text: str) -> str:
+        """A value or a line of the console, with colours if the client shows them."""
+        return styled(text) if self.ansi else text
 
     def line_out(self, line: int) -> int:
         """Our line, from 1, as the client counts."""

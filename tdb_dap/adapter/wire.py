@@ -60,7 +60,8 @@ class Connection:
         with self._write_lock:
             self._seq += 1
             message = {"seq": self._seq, **message}
-            body = json.dumps(message, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+            text = json.dumps(message, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+            body = text.encode("utf-8", "backslashreplace")  # half a surrogate pair, as JSON writes it
             if self._log:
                 self._log("out", message)
             try:

@@ -52,7 +52,7 @@ def layer_cells(layer: LayerRow) -> tuple[str, ...]:
     return (layer.name, layer.opcode, ", ".join(layer.nodes), place, lines, layer.verdict, *numbers)
 
 
-def table(report: Report, rows: Sequence[Row]) -> list[str]:
+def table(rows: Sequence[Row]) -> list[str]:
     """Lines of a table with aligned columns."""
     body = [COLUMNS, *(cells(row) for row in rows)]
     widths = [max(len(line[i]) for line in body) for i in range(len(COLUMNS))]

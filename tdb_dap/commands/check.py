@@ -78,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
     report, walked = _check(arguments)
     shown = report.rows if arguments.all else report.failures
     if shown:
-        print("\n".join(table(report, shown)))
+        print("\n".join(table(shown)))
     wrong = [row for row in report.failures if row.role != "operand" or row.blame is not None]
     for row in wrong[:_TOLD]:
         print("\n".join(["", *story(row)]))

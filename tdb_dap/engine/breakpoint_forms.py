@@ -112,7 +112,7 @@ def spans_of_commands(program: Program, wanted: Callable[[Command], bool]) -> tu
     return tuple((c.ordinal, c.ordinal) for c in program.commands if wanted(c))
 
 
-@form("line of final.mlir", r"mlir:(\d+)", "mlir:312")
+@form("line of final.mlir", r"(?:mlir)?:(\d+)", "mlir:312")
 def _mlir_line(program: Program, match: re.Match[str]) -> Place:
     asked = int(match[1])
     if program.source.mlir is None:
@@ -124,7 +124,7 @@ def _mlir_line(program: Program, match: re.Match[str]) -> Place:
     return Place(spans_of_records(program.source.records_at(line)), line, moved)
 
 
-@form("line of the listing", r"asm:(\d+)", "asm:168")
+@form("line of the listing", r"(?:asm|:):(\d+)", "asm:168")
 def _listing_line(program: Program, match: re.Match[str]) -> Place:
     asked = int(match[1])
     line = program.listing.next_line_with_command(asked)
@@ -135,7 +135,7 @@ def _listing_line(program: Program, match: re.Match[str]) -> Place:
     return Place(((ordinal, ordinal),), line, moved)
 
 
-@form("command id", r"(?P<engine>[BTD])(?P<id>\d+)(?:@core(?P<core>\d+))?", "B23@core1")
+@form("command id", r"(?P<engine>[BTD])(?P<id>\d+)(?:(?:@core|C)(?P<core>\d+))?", "B23@core1")
 def _command_id(program: Program, match: re.Match[str]) -> Place:
     engine = "dma" if match["engine"] == "D" else "tiu"
     number, core = int(match["id"]), match["core"]
@@ -186,21 +186,38 @@ def _watched(program: Program, match: re.Match[str]) -> Place:
 @form("value id", r"%(\w+)(?:#\d+)?", "%173")
 def _value(program: Program, match: re.Match[str]) -> Place:
     value = f"%{match[1]}"
-    return Place(spans_of_records(r for r in program.source.records if value in _results(program, r)))
+    spans = spans_of_records(r for r in program.source.records if value in _results(program, r))
+    if spans or program.source.mlir is None:
+        return Place(spans)
+    return _used(program, value, [r for r in program.source.records if value in _operands(program, r)])
 
 
 @form("location", r'#loc\("(?P<name>.+)"\)|#loc\(?(?P<alias>\d+)\)?|loc:(?P<glob>.+)', '#loc("conv1")')
 def _location(program: Program, match: re.Match[str]) -> Place:
+    mlir = program.source.mlir
     if match["alias"]:
-        mlir = program.source.mlir
         wanted = set(mlir.resolve(f"#loc{match['alias']}")) if mlir else set[str]()
-        return Place(spans_of_records(r for r in program.source.records if wanted & set(_names(program, r))))
+        return _located(program, match[0], lambda name: name in wanted)
     if match["name"]:
-        return Place(spans_of_records(r for r in program.source.records if match["name"] in _names(program, r)))
+        return _located(program, match[0], lambda name: name == match["name"])
+    return _located(program, match[0], lambda name: fnmatchcase(name, match["glob"]))
+
+
+def _located(program: Program, text: str, fits: Callable[[str], bool]) -> Place:
+    """The ops whose location fits; where these have no commands of their own (weights, reshapes), those that use it."""
+    spans = spans_of_records(r for r in program.source.records if any(map(fits, _names(program, r))))
+    if spans:
+        return Place(spans)
+    return _used(program, text, [r for r in program.source.records if any(fits(v.name) for v in r.operands)])
+
+
+def _used(program: Program, text: str, users: list[OpRecord]) -> Place:
+    spans = spans_of_records(users)
+    if not spans:
+        return Place(())
+    first = min((r for r in users if r.ordinals), key=lambda r: r.first)
     return Place(
-        spans_of_records(
-            r for r in program.source.records if any(fnmatchcase(name, match["glob"]) for name in _names(program, r))
-        )
+        spans, message=f"{text} has no commands of its own; stops where it is used, first at line {first.line}"
     )
 
 
@@ -235,6 +252,11 @@ def _mnemonic(program: Program, match: re.Match[str]) -> Place:
 def _results(program: Program, record: OpRecord) -> tuple[str, ...]:
     op = program.source.mlir.op_at(record.line) if program.source.mlir else None
     return op.results if op else ()
+
+
+def _operands(program: Program, record: OpRecord) -> tuple[str, ...]:
+    op = program.source.mlir.op_at(record.line) if program.source.mlir else None
+    return op.operands if op else ()
 
 
 def _names(program: Program, record: OpRecord) -> tuple[str, ...]:

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from tdb_dap.engine.breakpoint_forms import Place, resolve
+from tdb_dap.engine.expressions import require_expression
+from tdb_dap.engine.log_messages import require_message
 from tdb_dap.errors import BadExpression
 
 if TYPE_CHECKING:
@@ -34,8 +36,8 @@ class Breakpoint:
     ``text``: the place as the user wrote it (forms: ``breakpoint_forms``). ``condition``: expression that must be
     true. ``hit``: ``5``, ``>= 5``, ``% 3`` on the number of moments, counted from the start of the program, at which
     the place is reached with a true condition.
-    ``log``: message to print instead of stopping, expressions in braces. ``when``: stop before the first or after
-    the last command of the place. ``temporary``: gone after its first stop.
+    ``log``: message to print instead of stopping, expressions in braces, with formats: ``{max(in[0]):.3f}``.
+    ``when``: stop before the first or after the last command of the place. ``temporary``: gone after its first stop.
     """
 
     id: int
@@ -59,6 +61,10 @@ class Breakpoint:
             self.stops = {first: first for first, _ in self.place.spans}
         else:
             self.stops = {last + 1: last for _, last in self.place.spans}
+        if self.condition is not None:
+            require_expression(self.condition)
+        if self.log is not None:
+            require_message(self.log)
         if self.hit is not None:
             parse_hit_condition(self.hit)
 

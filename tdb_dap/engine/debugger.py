@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from tdb_dap.engine.assignment import Part, assign, part_named
@@ -12,7 +13,9 @@ from tdb_dap.engine.breakpoints import Breakpoint, Breakpoints
 from tdb_dap.engine.dtypes import Array
 from tdb_dap.engine.expressions import evaluate
 from tdb_dap.engine.filters import FILTERS
+from tdb_dap.engine.interruption import Interrupted, asking
 from tdb_dap.engine.judge import Judge
+from tdb_dap.engine.log_messages import Message
 from tdb_dap.engine.names import Level, Scope
 from tdb_dap.engine.observers import Announcer, Observer
 from tdb_dap.engine.places import Place
@@ -35,7 +38,7 @@ NOT_SIMULATED = "not simulated"
 class Debugger:
     """One program on one machine, with breakpoints and observers.
 
-    ``observers``: called while running, in order. ``print``: receives the text of log points; ``say``: what the user
+    ``observers``: called while running, in order. ``print``: receives what log points say; ``say``: what the user
     has to know of how the program was executed. ``between_commands``:
     called between any two commands of a run, on the thread that runs; it may change breakpoints. ``excepted``: names
     of tensors that are never compared with the reference.
@@ -47,7 +50,7 @@ class Debugger:
         self.reference = reference
         self.breakpoints = Breakpoints(program)
         self.observers: list[Observer] = []
-        self.print: Callable[[str, Breakpoint], None] = lambda text, _: print(text)
+        self.print: Callable[[Message, Breakpoint], None] = lambda message, _: print(message.text)
         self.say: Callable[[str], None] = lambda text: None
         self.between_commands: Callable[[], None] | None = None
         self.excepted: frozenset[str] = frozenset()
@@ -58,6 +61,7 @@ class Debugger:
         self._judge = Judge(self)
         self._found: dict[int, Finding] = {}
         self._watching_changed = False
+        self._only_core: int | None = None
         machine.edited = self._changed_after
         self._pause = threading.Event()
         machine.say = lambda text: self.say(text)
@@ -99,6 +103,33 @@ class Debugger:
         """Go back to the previous stop or the start."""
         return self._backwards(0, "entry")
 
+    def run_to(self, ordinal: int) -> Stop:
+        """Execute until ``ordinal`` commands are done; ends early where there is another reason to stop."""
+        if not self.ordinal <= ordinal <= len(self.program.commands):
+            raise BadExpression(f"ordinal {ordinal} is not ahead; this is {self.ordinal}")
+        return self._forwards(ordinal) if ordinal > self.ordinal else self._finish(self._stop("step"))
+
+    def retell(self, observer: Observer) -> None:
+        """Let an observer see the way from the start up to this moment; or up to where a pause ends the telling."""
+        here, others = self.ordinal, self.observers
+        with self.machine.excursion():
+            self.machine.travel(0)
+            self.observers = [observer]
+            try:
+                while self.ordinal < here and not self._interrupted():
+                    self._announcer.execute()
+            finally:
+                self.observers = others
+
+    @contextmanager
+    def watching_only(self, core: int | None) -> Iterator[None]:
+        """Inside, breakpoints and findings of other cores do not stop; None: those of every core do."""
+        before, self._only_core = self._only_core, core
+        try:
+            yield
+        finally:
+            self._only_core = before
+
     def step(self, count: int = 1, unit: Unit = "command", core: int | None = None) -> Stop:
         """Step ``count`` units, back if negative; ends early where there is another reason to stop.
 
@@ -116,10 +147,15 @@ class Debugger:
         if not 0 <= ordinal <= len(self.program.commands):
             raise BadExpression(f"ordinal {ordinal} is not in this program: 0 to {len(self.program.commands)}")
         try:
-            self.machine.travel(ordinal, self._interrupted)
+            self._go(ordinal)
         except (NotSimulated, BackendFailed) as error:
             return self._cannot(error)
         return self._finish(self._stop("goto" if self.ordinal == ordinal else "pause"))
+
+    def _go(self, ordinal: int) -> None:
+        """There, or as far as a pause allows."""
+        with suppress(Interrupted), asking(self._interrupted):
+            self.machine.travel(ordinal, self._interrupted)
 
     def skip_to(self, ordinal: int) -> Stop:
         """Go on at another command with the memories as they are: neither executed nor undone. It is an edit."""
@@ -216,7 +252,10 @@ class Debugger:
         self._watch_again()
         while not self.at_end:
             try:
-                finding = self._execute()
+                with asking(self._interrupted):
+                    finding = self._execute()
+            except Interrupted:
+                return self._finish(self._stop("pause"))
             except (NotSimulated, BackendFailed) as error:
                 return self._cannot(error)
             if finding is not None:
@@ -239,17 +278,22 @@ class Debugger:
 
     def _reason_to_stop(self, finding: Finding | None, speak: bool = True) -> Stop | None:
         hit = self._hit(speak)
-        if finding is not None:
+        if finding is not None and self._counts(finding.focus):
             return self._stop("exception", focus=finding.focus, finding=finding, breakpoints=hit)
         if hit:
             return self._stop("breakpoint", focus=hit[0].stops[self.ordinal], breakpoints=hit)
         return None
 
+    def _counts(self, focus: int) -> bool:
+        """Whether what concerns a command may stop the run."""
+        commands = self.program.commands
+        return self._only_core is None or focus >= len(commands) or commands[focus].core == self._only_core
+
     def _hit(self, speak: bool = True) -> tuple[Breakpoint, ...]:
         """Breakpoints at this moment that want to stop. ``speak``: log points do."""
         hit: list[Breakpoint] = []
         for breakpoint in self.breakpoints.at(self.ordinal):
-            if not self._judge.stops(breakpoint):
+            if not self._judge.stops(breakpoint) or not self._counts(breakpoint.stops[self.ordinal]):
                 continue
             if breakpoint.log is None:
                 hit.append(breakpoint)
@@ -289,7 +333,7 @@ class Debugger:
         moved = self.ordinal > target
         for ordinal in self._candidates(target):
             try:
-                self.machine.travel(ordinal, self._interrupted)
+                self._go(ordinal)
             except (NotSimulated, BackendFailed) as error:
                 return self._cannot(error)
             if self.ordinal != ordinal:

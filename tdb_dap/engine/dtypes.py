@@ -73,6 +73,14 @@ class DType:
             return (bits << np.uint8(4)).view(np.int8) >> np.int8(4)
         return np.ascontiguousarray(bits).view(self.numpy)
 
+    def bits_of(self, numbers: Array) -> Array:
+        """The words that ``decode`` made ``numbers`` of, to the bit, also of NaNs."""
+        if self.name == "bf16":
+            return (np.ascontiguousarray(numbers, np.float32).view(np.uint32) >> np.uint32(16)).astype(np.uint16)
+        if self.name in ("f16", "f32") and numbers.dtype == self.numpy:
+            return np.ascontiguousarray(numbers).view(self.bits_dtype)
+        return self.encode(numbers)
+
     def widen(self, bits: Array) -> Array:
         """As ``decode``, with f16 widened to float32 as well: what arithmetic works on."""
         numbers = self.decode(bits)

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from tdb_dap.engine.addresses import ADDRESS
-from tdb_dap.engine.expression_functions import FUNCTIONS, KEYWORDS, require_bounded
+from tdb_dap.engine.expression_functions import FUNCTIONS, KEYWORDS, Budget, require_bounded, work_of
 from tdb_dap.engine.values import Value
 from tdb_dap.errors import BadExpression, TdbError
 
@@ -103,15 +103,7 @@ _CONSTANTS: dict[str, Any] = {
 
 def evaluate(text: str, names: Names) -> Value:
     """Value of ``text``; BadExpression, one line, for whatever is wrong with it."""
-    if len(text) > LONGEST:
-        raise BadExpression(f"the expression is longer than {LONGEST} characters")
-    source, own = _translate(text, names)
-    try:
-        tree = ast.parse(source.strip(), mode="eval")
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise BadExpression(f"cannot understand {_short(text)!r}") from None
-    if sum(1 for _ in ast.walk(tree)) > MOST_NODES:
-        raise BadExpression(f"the expression has more than {MOST_NODES} parts")
+    tree, own = _parsed(text, names)
     try:
         with np.errstate(all="ignore"):
             result = _Evaluator(own, names).visit(tree.body)
@@ -134,11 +126,7 @@ def evaluate_place(text: str, names: Names) -> tuple[Value, tuple[Any, ...]]:
 
     BadExpression if it computes something instead.
     """
-    source, own = _translate(text, names)
-    try:
-        tree = ast.parse(source.strip(), mode="eval")
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise BadExpression(f"cannot understand {_short(text)!r}") from None
+    tree, own = _parsed(text, names)
     found, index = _Evaluator(own, names).place(tree.body)
     if isinstance(found, _List):
         raise BadExpression(f"{_short(text)}: choose one, for instance {_short(text)}[0]")
@@ -147,12 +135,31 @@ def evaluate_place(text: str, names: Names) -> tuple[Value, tuple[Any, ...]]:
     return found, index
 
 
+def require_expression(text: str) -> None:
+    """BadExpression if ``text`` can never be evaluated, whatever its names stand for."""
+    _parsed(text, None)
+
+
+def _parsed(text: str, names: Names | None) -> tuple[ast.Expression, dict[str, Callable[[], Any]]]:
+    """Syntax tree of a text within the bounds, and what its identifiers of the debugger's own stand for."""
+    if len(text) > LONGEST:
+        raise BadExpression(f"the expression is longer than {LONGEST} characters")
+    source, own = _translate(text, names)
+    try:
+        tree = ast.parse(source.strip(), mode="eval")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise BadExpression(f"cannot understand {_short(text)!r}") from None
+    if sum(1 for _ in ast.walk(tree)) > MOST_NODES:
+        raise BadExpression(f"the expression has more than {MOST_NODES} parts")
+    return tree, own
+
+
 def _short(text: str) -> str:
     text = " ".join(text.split())
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _translate(text: str, names: Names) -> tuple[str, dict[str, Callable[[], Any]]]:
+def _translate(text: str, names: Names | None) -> tuple[str, dict[str, Callable[[], Any]]]:
     """Python source in which the debugger's names are identifiers, and what these stand for."""
     own: dict[str, Callable[[], Any]] = {}
     parts: list[str] = []
@@ -182,8 +189,11 @@ def _translate(text: str, names: Names) -> tuple[str, dict[str, Callable[[], Any
     return "".join(parts), own
 
 
-def _meaning(match: re.Match[str], names: Names) -> Callable[[], Any] | None:
-    """What a token of the debugger's own stands for; None for tokens of Python."""
+def _meaning(match: re.Match[str], names: Names | None) -> Callable[[], Any] | None:
+    """What a token of the debugger's own stands for; None for tokens of Python. Without names it means nothing yet."""
+    if names is None:
+        own = ("location", "alias", "cast", "value", "address", "list")
+        return _nothing if any(match[kind] for kind in own) else None
     if match["location"]:
         name = match["name"] if match["name"] is not None else match["name2"]
         return lambda: names.location(name)
@@ -201,6 +211,10 @@ def _meaning(match: re.Match[str], names: Names) -> Callable[[], Any] | None:
     if match["list"]:
         return lambda: _List(match["list"], names)
     return None
+
+
+def _nothing() -> None:
+    """What a name stands for while only the syntax is looked at."""
 
 
 class _List:
@@ -226,6 +240,7 @@ class _Evaluator(ast.NodeVisitor):
     def __init__(self, own: dict[str, Callable[[], Any]], names: Names) -> None:
         self._own = own
         self._names = names
+        self._budget = Budget()
 
     def generic_visit(self, node: ast.AST) -> Any:
         what = {"Attribute": "attributes (a.b)", "JoinedStr": "strings", "Lambda": "functions"}.get(
@@ -258,10 +273,12 @@ class _Evaluator(ast.NodeVisitor):
         apply = _OPERATORS[type(node.op)]
         left, right = self.number(node.left), self.number(node.right)
         require_bounded(node.op, left, right)
+        self._budget.spend(work_of(node.op, left, right))
         return apply(left, right)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:
         operand = self.number(node.operand)
+        self._budget.spend(work_of(None, operand))
         if isinstance(node.op, ast.Not):
             return not operand
         if isinstance(node.op, ast.Invert):
@@ -283,6 +300,7 @@ class _Evaluator(ast.NodeVisitor):
                 raise BadExpression("comparisons are ==, !=, <, <=, > and >=")
             right = self.number(comparator)
             require_bounded(None, left, right)
+            self._budget.spend(work_of(None, left, right))
             this = _COMPARISONS[type(op)](left, right)
             result = this if result is None else np.logical_and(result, this)
             left = right
@@ -297,6 +315,8 @@ class _Evaluator(ast.NodeVisitor):
         if isinstance(whole, _List):
             return whole[index]
         array = np.asarray(whole.array if isinstance(whole, Value) else whole)
+        if isinstance(index, Value | np.ndarray):
+            self._budget.spend(work_of(None, index.array if isinstance(index, Value) else index))
         return array[index.array if isinstance(index, Value) else index]
 
     def place(self, node: ast.AST) -> tuple[Any, tuple[Any, ...]]:
@@ -329,4 +349,5 @@ class _Evaluator(ast.NodeVisitor):
         arguments = [self.number(argument) for argument in node.args]
         if function.elementwise:
             require_bounded(None, *arguments)
+        self._budget.spend(function.work * work_of(None, *arguments))
         return function.call(*arguments, **{str(k.arg): self.number(k.value) for k in node.keywords})

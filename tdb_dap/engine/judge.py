@@ -3,13 +3,13 @@ program, at which the place is reached and the condition holds, from whichever s
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tdb_dap.engine.breakpoints import Breakpoint, parse_hit_condition
 from tdb_dap.engine.history import OverwrittenBytes, OverwrittenView
+from tdb_dap.engine.log_messages import Message, message
 from tdb_dap.engine.places import Place
 from tdb_dap.errors import TdbError
 
@@ -30,16 +30,9 @@ class Judge:
         """Whether condition and hit condition hold now."""
         return self._holds(breakpoint) and self._is_the_hit(breakpoint)
 
-    def message(self, breakpoint: Breakpoint) -> str:
-        """The text of a log point, with the expressions in braces evaluated."""
-
-        def value(match: re.Match[str]) -> str:
-            try:
-                return self._debugger.evaluate(match[1], self._scope(breakpoint)).text()
-            except TdbError as error:
-                return f"<{error}>"
-
-        return re.sub(r"\{([^{}]+)\}", value, breakpoint.log or "")
+    def message(self, breakpoint: Breakpoint) -> Message:
+        """What a log point says now."""
+        return message(breakpoint.log or "", self._scope(breakpoint))
 
     def _scope(self, breakpoint: Breakpoint) -> Scope:
         return self._debugger.scope(breakpoint.stops[self._debugger.ordinal], "op")
@@ -61,7 +54,7 @@ class Judge:
             result = debugger.evaluate(breakpoint.condition, self._scope(breakpoint))
             return bool(result.array.any())
         except TdbError as error:
-            debugger.print(f"breakpoint {breakpoint.id}: condition: {error}", breakpoint)
+            debugger.print(Message(f"breakpoint {breakpoint.id}: condition: {error}"), breakpoint)
             return True
 
     def _changes(self, breakpoint: Breakpoint) -> bool:

@@ -7,6 +7,8 @@ that is not understood is kept as an operation without a name: never an error.
 
 from __future__ import annotations
 
+import hashlib
+import io
 import lzma
 import re
 from collections.abc import Mapping
@@ -57,6 +59,8 @@ class MlirOp:
     def operands(self) -> tuple[str, ...]:
         """Value ids it uses, such as ``%13`` or ``%11#0``."""
         text = self.text
+        if self.name in ("return", "func.return"):
+            return tuple(_VALUE.findall(text.partition(" : ")[0]))
         start = text.find("(", text.find(self.name))
         return tuple(_VALUE.findall(text[start : closing(text, start) + 1])) if start >= 0 else ()
 
@@ -93,10 +97,11 @@ class MlirOp:
 
 
 class MlirFile:
-    """An indexed final.mlir."""
+    """An indexed final.mlir. ``sha256``: of the file as it was read; empty if it was compressed."""
 
-    def __init__(self, text: str, path: Path) -> None:
+    def __init__(self, text: str, path: Path, sha256: str = "") -> None:
         self.path = path
+        self.sha256 = sha256
         self.lines = text.split("\n")
         self.functions: list[Function] = []
         self.module = ""
@@ -110,7 +115,9 @@ class MlirFile:
             if path.suffix == ".xz":
                 with lzma.open(path, "rt", encoding="utf-8", errors="replace") as packed:
                     return cls(packed.read(), path)
-            return cls(path.read_text("utf-8", errors="replace"), path)
+            data = path.read_bytes()
+            text = io.TextIOWrapper(io.BytesIO(data), "utf-8", errors="replace").read()
+            return cls(text, path, hashlib.sha256(data).hexdigest())
         except (OSError, lzma.LZMAError) as error:
             raise BadInput(f"{path}: cannot be read: {error}") from None
 
@@ -186,6 +193,10 @@ class MlirFile:
                 names.extend(self.resolve(part, depth + 1))
             return tuple(names)
         return ()
+
+    def prepare(self) -> None:
+        """Work out in advance what looking up values and locations needs."""
+        _ = self._aliases, self._definitions
 
     @property
     def text(self) -> str:

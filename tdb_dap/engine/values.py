@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tdb_dap.engine.dtypes import Array
+from tdb_dap.engine.dtypes import Array, DType
 from tdb_dap.engine.views import Constant, View
 
 if TYPE_CHECKING:
@@ -68,6 +68,18 @@ def array_text(array: Array) -> str:
     if array.ndim == 0:
         return number_text(array[()])
     return "[" + ", ".join(array_text(part) for part in array) + "]"
+
+
+def bits_text(array: Array, dtype: DType | None) -> str:
+    """The words that numbers are stored as, in hexadecimal, nested like the shape; ``dtype``: None for NumPy's own."""
+    if array.ndim:
+        return "[" + ", ".join(bits_text(part, dtype) for part in array) + "]"
+    if dtype is not None:
+        return f"0x{int(dtype.bits_of(np.reshape(array, (1,)))[0]):0{dtype.bits // 4}x}"
+    if array.dtype.kind not in "fiu":
+        return number_text(array[()])
+    words = np.reshape(array, (1,)).view(f"u{array.dtype.itemsize}")
+    return f"0x{int(words[0]):0{2 * array.dtype.itemsize}x}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,3 +141,13 @@ class Value:
         if self.array.size <= SMALL:
             return f"{head} {array_text(self.array.reshape(-1))}"
         return f"{head} {self.statistics.text}" if self.statistics else head
+
+    def hex_text(self) -> str:
+        """As ``text``, with the stored bits instead of numbers; of a large tensor those of the first elements."""
+        dtype = self.view.dtype if self.view is not None else None
+        if not self.shape:
+            return bits_text(self.array, dtype)
+        first = self.array.reshape(-1)[:SMALL]
+        more = ", ..." if self.array.size > SMALL else ""
+        head = f"{self.dtype_name}[{','.join(map(str, self.shape))}]"
+        return f"{head} {bits_text(first, dtype)[:-1]}{more}]"

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -50,6 +52,47 @@ def test_several_sessions_at_once_and_one_after_another(port: int, toy: Toy):
     late = Client.connect("127.0.0.1", port, timeout=30)
     assert attached(late, toy) == "entry"
     late.close()
+
+
+def threads_of(adapter: subprocess.Popen[str]) -> int:
+    return len(list(Path(f"/proc/{adapter.pid}/task").iterdir()))
+
+
+def run_slowly(client: Client) -> None:
+    slow = "sum(exp(sin(exp(sin(exp(sin(R0:f32[1,64,256,128]))))))) < 0"
+    client.request("setFunctionBreakpoints", breakpoints=[{"name": "tpu.*", "condition": slow}])
+    client.request("continue", threadId=1)
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="looks into /proc")
+def test_a_client_that_dies_in_the_middle_of_a_run_leaves_nothing_behind(toy: Toy):
+    adapter, port = listening()
+    try:
+        first = Client.connect("127.0.0.1", port, timeout=30)
+        assert attached(first, toy) == "entry"
+        run_slowly(first)
+        first.event("terminated")
+        first.request("disconnect")
+        first.close()
+        time.sleep(0.5)
+        alone = threads_of(adapter)  # with those that libraries keep
+        dying = Client.connect("127.0.0.1", port, timeout=30)
+        assert attached(dying, toy) == "entry"
+        run_slowly(dying)
+        assert threads_of(adapter) > alone
+        dying.close()
+        for _ in range(100):
+            if threads_of(adapter) <= alone:
+                break
+            time.sleep(0.1)
+        else:
+            raise AssertionError("the session of a dead client goes on")
+        late = Client.connect("127.0.0.1", port, timeout=30)
+        assert attached(late, toy) == "entry"
+        late.close()
+    finally:
+        adapter.kill()
+        adapter.wait()
 
 
 def test_a_token_is_asked_for_and_never_logged(toy: Toy, tmp_path):

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
+import pytest
+
 from tests.conftest import Toy
 from tests.dap_client import DapClient
 
@@ -55,6 +59,7 @@ def test_breakpoints_in_the_listing(client: DapClient, toy: Toy):
     client.disconnect()
 
 
+@pytest.mark.capability("supportsConditionalBreakpoints")
 def test_conditions_see_the_op_of_the_line(client: DapClient, toy: Toy):
     pool = toy.line_of('"tpu.Pool2D"')
     softmax = toy.line_of('"tpu.Softmax"')
@@ -64,14 +69,25 @@ def test_conditions_see_the_op_of_the_line(client: DapClient, toy: Toy):
     client.disconnect()
 
 
-def test_a_wrong_condition_stops_and_says_why(client: DapClient, toy: Toy):
+def test_a_condition_that_cannot_be_understood_is_refused_when_it_is_set(client: DapClient, toy: Toy):
     lines = [{"line": toy.line_of('"tpu.Pool2D"'), "condition": "in[0] +"}]
-    client.launch(toy.directory, stop_on_entry=False, breakpoints={toy.mlir: lines}, **toy.data)
-    client.expect_stopped("breakpoint")
-    assert "condition: cannot understand 'in[0] +'" in client.printed()
+    [placed] = client.launch(toy.directory, breakpoints={toy.mlir: lines}, **toy.data)
+    client.expect_stopped("entry")
+    assert not placed["verified"]
+    assert placed["message"] == "cannot understand 'in[0] +'"
+    assert "cannot understand" in client.refusal("evaluate", expression="b tpu.Load if 1 +", context="repl")
     client.disconnect()
 
 
+def test_a_condition_that_fails_stops_and_says_why(client: DapClient, toy: Toy):
+    lines = [{"line": toy.line_of('"tpu.Pool2D"'), "condition": "nonsense > 3"}]
+    client.launch(toy.directory, stop_on_entry=False, breakpoints={toy.mlir: lines}, **toy.data)
+    client.expect_stopped("breakpoint")
+    assert "condition: there is no tensor named 'nonsense'" in client.printed()
+    client.disconnect()
+
+
+@pytest.mark.capability("supportsHitConditionalBreakpoints")
 def test_hit_conditions_count(client: DapClient, toy: Toy):
     client.launch(toy.directory, **toy.data)
     client.expect_stopped("entry")
@@ -85,6 +101,7 @@ def test_hit_conditions_count(client: DapClient, toy: Toy):
     client.disconnect()
 
 
+@pytest.mark.capability("supportsLogPoints")
 def test_log_points_speak_and_do_not_stop(client: DapClient, toy: Toy):
     lines = [{"line": toy.line_of('"tpu.Pool2D"'), "logMessage": "largest {max(in[0])}, {nonsense}"}]
     client.launch(toy.directory, stop_on_entry=False, breakpoints={toy.mlir: lines}, **toy.data)
@@ -93,6 +110,37 @@ def test_log_points_speak_and_do_not_stop(client: DapClient, toy: Toy):
     client.disconnect()
 
 
+def test_log_points_have_formats_and_their_tensors_can_be_opened(client: DapClient, toy: Toy):
+    message = "largest {max(in[0]):.2f} of {in[0][0,3,0,:3]:+.1e} and R1 {R1:f32[2]:.1f}"
+    lines = [{"line": toy.line_of('"tpu.Pool2D"'), "logMessage": message}]
+    client.launch(toy.directory, stop_on_entry=True, breakpoints={toy.mlir: lines}, **toy.data)
+    client.expect_stopped("entry")
+    client.printed()
+    client.request("setFunctionBreakpoints", breakpoints=[{"name": "tpu.MatMul"}])
+    client.resume()
+    stop = client.expect_stopped("function breakpoint")
+    [said] = client.raw.events("output")
+    assert re.fullmatch(
+        r"largest 3\.94 of \[([+-]\d\.\de[+-]\d\d(, )?){3}\] and R1 \[\d\.\d, \d\.\d\]\n", said["output"]
+    )
+    assert said["line"] == toy.line_of('"tpu.Pool2D"')
+    [text] = client.variables(said["variablesReference"])
+    assert text.value == said["output"].strip()
+    part = text.children()[1]
+    assert len(part.children()) == 3
+    assert stop.evaluate("R1:f32[2]", level="command") != text.children()[2].value  # the tensor as it was then
+    client.disconnect()
+
+
+def test_a_log_message_that_cannot_be_understood_is_refused(client: DapClient, toy: Toy):
+    lines = [{"line": toy.line_of('"tpu.Pool2D"'), "logMessage": "so {in[0] +} much"}]
+    [placed] = client.launch(toy.directory, breakpoints={toy.mlir: lines}, **toy.data)
+    assert placed["message"] == "cannot understand 'in[0] +'"
+    client.expect_stopped("entry")
+    client.disconnect()
+
+
+@pytest.mark.capability("supportsFunctionBreakpoints")
 def test_function_breakpoints_take_every_form(client: DapClient, toy: Toy):
     client.launch(toy.directory, **toy.data)
     client.expect_stopped("entry")
@@ -103,6 +151,7 @@ def test_function_breakpoints_take_every_form(client: DapClient, toy: Toy):
     client.disconnect()
 
 
+@pytest.mark.capability("supportsInstructionBreakpoints")
 def test_instruction_breakpoints_of_the_disassembly(client: DapClient, toy: Toy):
     client.launch(toy.directory, **toy.data)
     start = client.expect_stopped("entry").frame("command").raw["instructionPointerReference"]
@@ -118,6 +167,7 @@ def test_instruction_breakpoints_of_the_disassembly(client: DapClient, toy: Toy)
     client.disconnect()
 
 
+@pytest.mark.capability("breakpointModes")
 def test_stopping_after_the_command_shows_its_results(client: DapClient, toy: Toy):
     lines = [{"line": toy.line_of('"tpu.Pool2D"'), "mode": "after"}]
     client.launch(toy.directory, stop_on_entry=False, breakpoints={toy.mlir: lines}, **toy.data)
@@ -130,6 +180,7 @@ def test_stopping_after_the_command_shows_its_results(client: DapClient, toy: To
     client.disconnect()
 
 
+@pytest.mark.capability("supportsBreakpointLocationsRequest")
 def test_breakpoint_locations_are_the_lines_with_commands(client: DapClient, toy: Toy):
     client.launch(toy.directory, **toy.data)
     client.expect_stopped("entry")

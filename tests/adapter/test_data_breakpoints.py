@@ -26,6 +26,7 @@ def watch(client: DapClient, data_id: str, access: str = "write", **more: Any) -
     return placed
 
 
+@pytest.mark.capability("supportsDataBreakpoints")
 def test_a_write_watch_on_a_tensor_with_reverse_stops_at_its_producer(pooling: Stop, toy: Toy):
     client = pooling.client
     reference = next(s["variablesReference"] for s in pooling._scopes("op") if s["name"] == "Operands")
@@ -69,6 +70,7 @@ def test_an_element_and_a_slice_are_watched_to_the_byte(pooling: Stop):
     client.disconnect()
 
 
+@pytest.mark.capability("supportsDataBreakpointBytes")
 def test_bytes_at_an_address_and_the_id_outlives_the_session(pooling: Stop, toy: Toy, new_client):
     client = pooling.client
     info = client.request("dataBreakpointInfo", name="G53248", asAddress=True, bytes=64)

@@ -23,6 +23,7 @@ def reference_of(stop: Stop, scope: str, level: str = "op") -> int:
     return next(s["variablesReference"] for s in stop._scopes(level) if s["name"] == scope)
 
 
+@pytest.mark.capability("supportsSetVariable")
 def test_an_element_is_set_in_the_variables_pane(pooling: Stop):
     client = pooling.client
     operand = pooling.variable("Operands", "relu4_Relu")
@@ -43,6 +44,7 @@ def test_an_element_is_set_in_the_variables_pane(pooling: Stop):
     client.disconnect()
 
 
+@pytest.mark.capability("supportsSetExpression")
 def test_a_tensor_and_a_slice_are_set_by_expression(pooling: Stop):
     client, frame = pooling.client, pooling.frame("op").id
     client.request("setExpression", expression="in[0][0, 2]", value="7", frameId=frame)
@@ -57,6 +59,7 @@ def test_a_tensor_and_a_slice_are_set_by_expression(pooling: Stop):
     client.disconnect()
 
 
+@pytest.mark.capability("supportsWriteMemoryRequest")
 def test_memory_is_written_and_going_back_undoes_it(pooling: Stop):
     client = pooling.client
     operand = pooling.variable("Operands", "relu4_Relu")

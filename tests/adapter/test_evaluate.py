@@ -37,6 +37,7 @@ def test_a_hover_over_nothing_is_refused(pooling: Stop):
     )
 
 
+@pytest.mark.capability("supportsEvaluateForHovers")
 def test_an_address_in_the_listing_means_the_tensor_of_the_line_under_the_mouse(pooling: Stop):
     """%R1 is the pooling's input here, and the result of a convolution three lines below."""
     listing = pooling.frame("command")
@@ -108,7 +109,7 @@ def test_wrong_console_lines_are_one_clear_line(pooling: Stop):
     for text, message in (
         ("n many", "'many' is not a number of steps"),
         ("delete 77", "there is no breakpoint 77"),
-        ("info weather", "info knows asm, mlir, loc, reg, mem, b"),
+        ("info weather", "info knows asm, mlir, loc, reg, buf, mem, b"),
         ("p __import__('os')", "'__import__' is not a function here"),
         ("b R99.4", "banks R0 to R15"),
         ("p in[0].shape", "attributes"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from tests.conftest import Toy
 from tests.dap_client import DapClient
@@ -17,6 +18,8 @@ def spoiled(toy: Toy, path, name: str):
     return str(path)
 
 
+@pytest.mark.capability("exceptionBreakpointFilters")
+@pytest.mark.capability("supportsExceptionInfoRequest")
 def test_the_first_wrong_op_stops_the_run(client: DapClient, toy: Toy, tmp_path):
     reference = spoiled(toy, tmp_path / "bad.npz", "conv8_Conv")
     client.launch(toy.directory, stop_on_entry=False, filters=["mismatch"], inputs=str(toy.inputs), reference=reference)
@@ -45,6 +48,7 @@ def test_excepted_tensors_are_not_compared(client: DapClient, toy: Toy, tmp_path
     client.disconnect()
 
 
+@pytest.mark.capability("supportsExceptionFilterOptions")
 def test_birth_stops_only_where_the_operands_are_right(client: DapClient, toy: Toy):
     client.launch(toy.directory, **toy.data)
     client.expect_stopped("entry")

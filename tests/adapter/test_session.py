@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from tests.conftest import Toy
 from tests.dap_client import DapClient
 
 
+@pytest.mark.capability("supportsConfigurationDoneRequest")
 def test_launch_stops_on_entry_before_the_first_command(client: DapClient, toy: Toy):
     client.launch(toy.directory, **toy.data)
     stop = client.expect_stopped("entry")
@@ -30,6 +32,7 @@ def test_breakpoint_in_final_mlir_stops_before_the_pooling(client: DapClient, to
     client.disconnect()
 
 
+@pytest.mark.capability("supportsSteppingGranularity")
 def test_editors_go_to_the_op_and_to_the_listing_when_stepping_by_instruction(client: DapClient, toy: Toy):
     client.launch(toy.directory, **toy.data)
     assert client.expect_stopped("entry").top.source == "final.mlir"
@@ -77,6 +80,7 @@ def test_stepping_over_the_last_op_stops_once_more_with_the_outputs(client: DapC
     client.disconnect()
 
 
+@pytest.mark.capability("supportsRestartRequest")
 def test_restart_goes_back_to_the_first_command(client: DapClient, toy: Toy):
     line = toy.line_of('"tpu.MatMul"')
     client.launch(toy.directory, breakpoints={toy.mlir: [line]}, **toy.data)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 
+import pytest
+
 from tests.conftest import Toy
 from tests.dap_client import DapClient
 from tests.samples import case
@@ -12,6 +14,7 @@ SLOW = {"name": "*", "condition": "sum(sqrt(abs(sin(R0:f32[64,65536])))) < 0"}
 """A breakpoint whose condition takes long and never holds: a run that lasts long enough to be interrupted."""
 
 
+@pytest.mark.capability("supportsStepBack")
 def test_next_goes_from_op_to_op_and_back(client: DapClient, toy: Toy):
     client.launch(toy.directory, **toy.data)
     stop = client.expect_stopped("entry")
@@ -90,6 +93,7 @@ def test_a_run_is_paused_and_breakpoints_are_set_while_it_lasts(client: DapClien
     client.disconnect()
 
 
+@pytest.mark.capability("supportsTerminateRequest")
 def test_terminate_ends_a_run_in_progress(client: DapClient):
     model = case("attention_bm1684x_int8").path
     client.launch(model, inputs=str(model / "input.npz"))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 
+import pytest
+
 from tests.conftest import Toy
 from tests.dap_client import DapClient
 from tests.samples import case
@@ -13,6 +15,7 @@ def all_local(client: DapClient) -> str:
     return client.request("readMemory", memoryReference="R0", count=1 << 20)["data"]
 
 
+@pytest.mark.capability("supportsGotoTargetsRequest")
 def test_a_line_has_two_targets_travel_and_skip(client: DapClient, toy: Toy):
     line = toy.line_of('"tpu.Pool2D"')
     client.launch(toy.directory, **toy.data)
@@ -51,6 +54,7 @@ def test_a_line_without_commands_has_no_targets(client: DapClient, toy: Toy):
     client.disconnect()
 
 
+@pytest.mark.capability("supportsLoadedSourcesRequest")
 def test_skipping_back_keeps_what_has_been_computed(client: DapClient, toy: Toy):
     client.launch(toy.directory, breakpoints={toy.mlir: [toy.line_of('"tpu.Pool2D"')]}, **toy.data)
     client.expect_stopped("entry")
@@ -70,6 +74,7 @@ def test_skipping_back_keeps_what_has_been_computed(client: DapClient, toy: Toy)
     client.disconnect()
 
 
+@pytest.mark.capability("supportsRestartFrame")
 def test_every_frame_goes_back_to_its_own_start(client: DapClient):
     toy = case("toy_bm1684x_f32")
     client.launch(toy.path, inputs=str(toy.inputs))

@@ -49,6 +49,7 @@ def test_operands_are_exact_and_results_are_marked_until_they_are_there(pooling:
     assert "(not yet computed)" in pooling.variable("Results", "maxpool5_MaxPool").value
 
 
+@pytest.mark.capability("supportsClipboardContext")
 def test_numbers_read_back_as_the_same_float32(pooling: Stop):
     text = pooling.evaluate("in[0][0,3]", "clipboard")
     numbers = np.array(eval(text, {}), np.float32)
@@ -93,6 +94,7 @@ def test_weights_by_name_and_memories_with_references(pooling: Stop):
     assert len(base64.b64decode(data["data"])) == 16
 
 
+@pytest.mark.capability("supportsReadMemoryRequest")
 def test_memory_of_a_tensor(pooling: Stop):
     operand = pooling.variable("Operands", "relu4_Relu")
     answer = pooling.client.request("readMemory", memoryReference=operand.raw["memoryReference"], offset=4, count=8)
@@ -151,3 +153,22 @@ def test_a_client_that_can_do_little(new_client: Callable[..., DapClient], toy: 
 
 def test_everything_is_what_a_full_client_announces():
     assert all(value for value in EVERYTHING.values())
+
+
+def test_a_filter_means_nothing_where_there_is_only_one_kind_of_children(pooling: Stop):
+    """Theia asks for the indexed children of a scope."""
+    operands = next(s["variablesReference"] for s in pooling._scopes("op") if s["name"] == "Operands")
+    names = [v.name for v in pooling.client.variables(operands)]
+    assert [v.name for v in pooling.client.variables(operands, filter="indexed", start=0)] == names != []
+    assert [v.name for v in pooling.client.variables(operands, filter="named")] == names
+
+
+def test_no_more_than_a_thousand_children_unless_more_are_asked_for(pooling: Stop):
+    """A client gets less than a megabyte that it has not asked for."""
+    answer = pooling.client.request("evaluate", expression="R0:f32[65536]", context="watch", frameId=pooling.top.id)
+    reference = answer["variablesReference"]
+    unasked = pooling.client.variables(reference, filter="indexed")
+    assert [v.name for v in unasked[:2] + unasked[-2:]] == ["[0]", "[1]", "[999]", "..."]
+    assert unasked[-1].value.startswith("64,536 more")
+    assert len(pooling.client.variables(reference, filter="indexed", start=10, count=5000)) == 5000
+    assert len(str(pooling.client.request("variables", variablesReference=reference))) < 1 << 20

@@ -133,6 +133,7 @@ def test_sequence_numbers_that_stand_still_are_answered(broken: DapClient):
     broken.disconnect()
 
 
+@pytest.mark.capability("supportsDelayedStackTraceLoading")
 def test_levels_and_counts_of_zero_mean_all(client: DapClient, toy: Toy):
     client.launch(toy.directory, **toy.data)
     stop = client.expect_stopped("entry")

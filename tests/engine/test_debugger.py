@@ -14,6 +14,7 @@ from tdb_dap.engine.breakpoints import parse_hit_condition
 from tdb_dap.engine.debugger import Debugger
 from tdb_dap.engine.observers import Observer
 from tdb_dap.errors import BadExpression
+from tdb_dap.targets import kernel
 from tests.conftest import Toy
 
 
@@ -48,7 +49,7 @@ def stops(debugger: Debugger, text: str, **more: str) -> list[int]:
         ("B3@core0", [5]),
         ("B3@core1", []),
         ("%17", [5]),
-        ("%1", []),
+        ("%1", [0]),
         ('#loc("maxpool5_MaxPool")', [5]),
         ("#loc13", [5]),
         ("#loc(13)", [5]),
@@ -196,7 +197,7 @@ def test_observers_see_commands_and_ops_in_order(debugger: Debugger):
 
 def test_log_points_print_and_go_on(debugger: Debugger):
     said: list[str] = []
-    debugger.print = lambda text, _: said.append(text)
+    debugger.print = lambda message, _: said.append(message.text)
     debugger.breakpoints.add("conv.normal", log="kernel {shape(in[1])}")
     assert debugger.run().reason == "end"
     assert said == ["kernel si64[4] [1, 16, 3, 9]", "kernel si64[4] [1, 32, 16, 9]"]
@@ -220,3 +221,34 @@ def test_the_first_mismatch_is_found(debugger: Debugger):
     assert later.title.startswith("mul10_Mul")
     with pytest.raises(BadExpression, match="no exception filter"):
         debugger.set_filters({"weather": None})
+
+
+@pytest.mark.parametrize("with_kernel", [True, False])
+def test_a_long_command_is_given_up_between_its_parts(
+    debugger: Debugger, toy: Toy, with_kernel: bool, monkeypatch: pytest.MonkeyPatch
+):
+    """The convolution (command 3) is left undone, and done whole when the run goes on."""
+    if with_kernel and not kernel.is_built:
+        pytest.skip(kernel.describe())
+    monkeypatch.setattr(kernel, "_PART", 1)
+    monkeypatch.setattr("tdb_dap.targets.semantics.dot._BLOCK", 1000)
+    with kernel.switched(with_kernel):
+        debugger.step(3)
+        before = debugger.memory.local(0).copy()
+        asked: list[int] = []
+
+        def between() -> None:
+            asked.append(debugger.ordinal)
+            if len(asked) == 5:
+                debugger.pause()
+
+        debugger.between_commands = between
+        assert debugger.run().reason == "pause"
+        assert asked == [3] * 5
+        assert debugger.ordinal == 3
+        np.testing.assert_array_equal(debugger.memory.local(0), before)
+        assert debugger.run().reason == "end"
+        whole = tdb_dap.open(toy.directory, inputs=toy.inputs)
+        whole.run()
+        for name, value in whole.outputs().items():
+            np.testing.assert_array_equal(debugger.outputs()[name], value)

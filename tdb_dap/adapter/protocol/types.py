@@ -219,6 +219,13 @@ class SourceArguments(ProtocolModel):
     sourceReference: int
 
 
+class ModulesArguments(ProtocolModel):
+    """Arguments of `modules`."""
+
+    startModule: int | None = None
+    moduleCount: int | None = None
+
+
 class LoadedSourcesArguments(ProtocolModel):
     """Arguments of `loadedSources`."""
 
@@ -244,12 +251,27 @@ class SetExpressionArguments(ProtocolModel):
     format: ValueFormat | None = None
 
 
+class StepInTargetsArguments(ProtocolModel):
+    """Arguments of `stepInTargets`."""
+
+    frameId: int
+
+
 class GotoTargetsArguments(ProtocolModel):
     """Arguments of `gotoTargets`."""
 
     source: Source
     line: int
     column: int | None = None
+
+
+class CompletionsArguments(ProtocolModel):
+    """Arguments of `completions`."""
+
+    frameId: int | None = None
+    text: str
+    column: int
+    line: int | None = None
 
 
 class ExceptionInfoArguments(ProtocolModel):
@@ -302,6 +324,31 @@ class ExceptionBreakpointsFilter(ProtocolModel):
     conditionDescription: str | None = None
 
 
+class Module(ProtocolModel):
+    """Module."""
+
+    id: int | str
+    name: str
+    path: str | None = None
+    isOptimized: bool | None = None
+    isUserCode: bool | None = None
+    version: str | None = None
+    symbolStatus: str | None = None
+    symbolFilePath: str | None = None
+    dateTimeStamp: str | None = None
+    addressRange: str | None = None
+
+
+class ColumnDescriptor(ProtocolModel):
+    """ColumnDescriptor."""
+
+    attributeName: str
+    label: str
+    format: str | None = None
+    type: Literal["string", "number", "boolean", "unixTimestampUTC"] | None = None
+    width: int | None = None
+
+
 class Thread(ProtocolModel):
     """Thread."""
 
@@ -352,22 +399,6 @@ class Scope(ProtocolModel):
     column: int | None = None
     endLine: int | None = None
     endColumn: int | None = None
-
-
-class Variable(ProtocolModel):
-    """Variable."""
-
-    name: str
-    value: str
-    type: str | None = None
-    presentationHint: VariablePresentationHint | None = None
-    evaluateName: str | None = None
-    variablesReference: int
-    namedVariables: int | None = None
-    indexedVariables: int | None = None
-    memoryReference: str | None = None
-    declarationLocationReference: int | None = None
-    valueLocationReference: int | None = None
 
 
 class VariablePresentationHint(ProtocolModel):
@@ -448,6 +479,17 @@ class Breakpoint(ProtocolModel):
 SteppingGranularity: TypeAlias = Literal["statement", "line", "instruction"]
 
 
+class StepInTarget(ProtocolModel):
+    """StepInTarget."""
+
+    id: int
+    label: str
+    line: int | None = None
+    column: int | None = None
+    endLine: int | None = None
+    endColumn: int | None = None
+
+
 class GotoTarget(ProtocolModel):
     """GotoTarget."""
 
@@ -458,6 +500,43 @@ class GotoTarget(ProtocolModel):
     endLine: int | None = None
     endColumn: int | None = None
     instructionPointerReference: str | None = None
+
+
+class CompletionItem(ProtocolModel):
+    """CompletionItem."""
+
+    label: str
+    text: str | None = None
+    sortText: str | None = None
+    detail: str | None = None
+    type: CompletionItemType | None = None
+    start: int | None = None
+    length: int | None = None
+    selectionStart: int | None = None
+    selectionLength: int | None = None
+
+
+CompletionItemType: TypeAlias = Literal[
+    "method",
+    "function",
+    "constructor",
+    "field",
+    "variable",
+    "class",
+    "interface",
+    "module",
+    "property",
+    "unit",
+    "value",
+    "enum",
+    "keyword",
+    "snippet",
+    "text",
+    "color",
+    "file",
+    "reference",
+    "customcolor",
+]
 
 
 ChecksumAlgorithm: TypeAlias = Literal["MD5", "SHA1", "SHA256", "timestamp"]
@@ -592,12 +671,6 @@ class ScopesResponseBody(ProtocolModel):
     scopes: list[Scope]
 
 
-class VariablesResponseBody(ProtocolModel):
-    """Body of the response to `variables`."""
-
-    variables: list[Variable]
-
-
 class SetVariableResponseBody(ProtocolModel):
     """Body of the response to `setVariable`."""
 
@@ -655,10 +728,22 @@ class SetExpressionResponseBody(ProtocolModel):
     valueLocationReference: int | None = None
 
 
+class StepInTargetsResponseBody(ProtocolModel):
+    """Body of the response to `stepInTargets`."""
+
+    targets: list[StepInTarget]
+
+
 class GotoTargetsResponseBody(ProtocolModel):
     """Body of the response to `gotoTargets`."""
 
     targets: list[GotoTarget]
+
+
+class CompletionsResponseBody(ProtocolModel):
+    """Body of the response to `completions`."""
+
+    targets: list[CompletionItem]
 
 
 class ExceptionInfoResponseBody(ProtocolModel):

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tdb_dap.engine.interruption import between_parts
+
 try:
     from tdb_dap.targets.kernel import _kernel
 except ImportError:
@@ -36,6 +38,9 @@ LARGEST_GROUP = 64
 
 # Products from which on a second thread pays, and the most threads that are started.
 _WORTH_A_THREAD = 1 << 20
+_PART = 1 << 26
+"""Products between two moments at which a computation can be interrupted: some milliseconds, 16-bit floats tens."""
+
 _MOST_THREADS = 8
 
 _enabled = is_built and os.environ.get(SWITCH, "1") != "0"
@@ -88,20 +93,28 @@ def _threads() -> int:
 
 
 def _split(products: Products, work: Callable[[int, int], None]) -> None:
-    """Call ``work`` with ranges of columns that together are all, in threads if it is much work."""
-    global _pool
+    """Call ``work`` with ranges of columns that together are all: in threads if it is much work, part after part."""
     columns = products.places.size
-    amount = products.left.size * columns
-    parts = max(1, min(_threads(), amount // _WORTH_A_THREAD, columns // 32))
+    # Whole vectors for every part.
+    step = max(32 * _threads(), _PART // max(1, products.left.size) // 16 * 16)
+    for first in range(0, columns, step):
+        between_parts()
+        _in_threads(products.left.size, first, min(columns, first + step), work)
+
+
+def _in_threads(amount: int, first: int, last: int, work: Callable[[int, int], None]) -> None:
+    """``amount``: products per column."""
+    global _pool
+    columns = last - first
+    parts = max(1, min(_threads(), amount * columns // _WORTH_A_THREAD, columns // 32))
     if parts == 1:
-        work(0, columns)
+        work(first, last)
         return
     if _pool is None:
         from concurrent.futures import ThreadPoolExecutor
 
         _pool = ThreadPoolExecutor(_threads(), "tdb-dap kernel")
-    # Whole vectors for every part.
-    borders = [min(columns, -(-columns * i // (parts * 16)) * 16) for i in range(parts)] + [columns]
+    borders = [min(last, first + -(-columns * i // (parts * 16)) * 16) for i in range(parts)] + [last]
     futures = [_pool.submit(work, *borders[i : i + 2]) for i in range(parts)]
     for future in futures:
         future.result()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tdb_dap.engine.dtypes import F32, SI8, UI8, Array
+from tdb_dap.engine.interruption import between_parts
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets import kernel
 from tdb_dap.targets.families.convolution import ZERO_REGISTER
@@ -137,6 +138,7 @@ def integer_products(weight: Array, image: Array, f: Fields) -> Array:
     total = np.empty((weight.shape[0], n, height, width), np.int64)
     flat = weight.reshape(weight.shape[0], -1)
     for first in range(0, height, step):
+        between_parts()
         part = met[..., first : first + step, :].transpose(1, 2, 3, 0, 4, 5)
         found = exact_product(flat, part.reshape(flat.shape[1], -1))
         total[:, :, first : first + step] = found.reshape(-1, n, part.shape[4], width)

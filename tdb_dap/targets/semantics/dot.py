@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 
 from tdb_dap.engine.dtypes import Array
+from tdb_dap.engine.interruption import between_parts
 from tdb_dap.targets import kernel
 from tdb_dap.targets.semantics.float32 import add, exponent_range, flush, multiply
 from tdb_dap.targets.semantics.products import Float32, Products, of_matrices
@@ -72,6 +73,7 @@ def interleaved(start: Array | None, old: Array | None, products: Products, norm
     result = np.empty((rows, columns), np.float32)
     step = max(1, _BLOCK // max(1, rows))
     for begin in range(0, columns, step):
+        between_parts()
         chosen = slice(begin, begin + step)
         right = products.right(slice(None), chosen)
         pairs = [(products.left[:, k][:, None], right[k][None]) for k in range(right.shape[0])]
@@ -98,8 +100,10 @@ def grouped(totals: Float32, products: Products, size: int, nan_wins: bool = Fal
         return totals
     step = max(1, _BLOCK // max(1, rows * size))
     for begin in range(0, columns, step):
+        between_parts()
         chosen = slice(begin, begin + step)
         for first in range(0, products.taps.size, size):
+            between_parts()
             group = slice(first, first + size)
             part = group_sum(products.left[:, group].T, products.right(group, chosen), nan_wins, narrow)
             totals[:, chosen] = add(totals[:, chosen], part)
@@ -118,6 +122,7 @@ def inexact(firsts: Iterable[Array | None], products: Products) -> Float32:
             total += first
     step = max(1, _LARGE_BLOCK // max(1, products.taps.size))
     for begin in range(0, columns, step):
+        between_parts()
         chosen = slice(begin, begin + step)
         total[:, chosen] += products.left @ products.right(slice(None), chosen)
     return total

@@ -1,0 +1,61 @@
+"""``tdb-dap graph``: the ops of a model and what flows between them, as a picture."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tdb_dap.commands import reports
+from tdb_dap.commands.options import model_arguments
+from tdb_dap.errors import BadInput
+
+if TYPE_CHECKING:
+    from tdb_dap.engine.op_graph import OpGraph
+    from tdb_dap.engine.program import Program
+    from tdb_dap.graph.colours import Colouring
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    model_arguments(parser)
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", type=Path, help=".dot, .svg or .html (default: dot text on the terminal)"
+    )
+    parser.add_argument("--color", choices=("dtype", "time"), default="dtype", help="what the colours say")
+    parser.add_argument("--check", metavar="CHECK.json", type=Path, help="colour by the verdicts of a check report")
+    parser.add_argument("--weights", action="store_true", help="show weights, too")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Build, draw, write. 0: done."""
+    from tdb_dap.engine.op_graph import OpGraph
+    from tdb_dap.graph.dot import dot_text, html, svg
+    from tdb_dap.opening import open_program
+
+    output: Path | None = arguments.output
+    if output is not None:
+        reports.refuse([output], (".dot", ".svg", ".html"))
+    program = open_program(arguments.context, arguments.net, arguments.stage)
+    if program.source.mlir is None:
+        raise BadInput(f"{arguments.context}: there is no final.mlir, and without it no graph")
+    graph = OpGraph.of(program.source.mlir, arguments.weights)
+    title = f"{program.net.name}, {program.chip}"
+    text = dot_text(graph, title, _colouring(arguments, program, graph))
+    if output is None:
+        sys.stdout.write(text)
+        return 0
+    if output.suffix != ".dot":
+        text = svg(text) if output.suffix == ".svg" else html(svg(text), title)
+    reports.write(output, text)
+    print(f"{output}: {len(graph.nodes):,} ops, {len(graph.edges):,} edges")
+    return 0
+
+
+def _colouring(arguments: argparse.Namespace, program: Program, graph: OpGraph) -> Colouring:
+    from tdb_dap.graph import colours
+
+    if arguments.check is not None:
+        return colours.by_verdict(arguments.check)
+    return colours.by_time(program, graph) if arguments.color == "time" else colours.by_dtype

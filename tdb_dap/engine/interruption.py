@@ -1,0 +1,34 @@
+"""A long command is computed in parts; between two of them the user may ask to stop in front of it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+
+class Interrupted(Exception):
+    """The user does not want to wait for the command in progress; nothing of it has been written."""
+
+
+class _Listener(threading.local):
+    ask: Callable[[], bool] | None = None
+
+
+_listener = _Listener()
+
+
+@contextmanager
+def asking(ask: Callable[[], bool]) -> Iterator[None]:
+    """Inside, on this thread: ``ask`` is called between parts, and where it returns true the command is given up."""
+    before, _listener.ask = _listener.ask, ask
+    try:
+        yield
+    finally:
+        _listener.ask = before
+
+
+def between_parts() -> None:
+    """To be called by long computations every few milliseconds, before they have written; Interrupted ends them."""
+    if _listener.ask is not None and _listener.ask():
+        raise Interrupted

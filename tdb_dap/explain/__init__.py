@@ -1,0 +1,1 @@
+"""Commands and ops in words: what they compute, where from, and what they were before compilation."""

@@ -1,0 +1,130 @@
+"""What is shown over a value, an op, a location or an address."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tdb_dap.language.tokens import Token, token_at
+
+if TYPE_CHECKING:
+    from tdb_dap.engine.mlir import MlirOp
+    from tdb_dap.engine.named_value import NamedValue
+    from tdb_dap.engine.program import Program
+    from tdb_dap.language.documents import Document
+
+_INSTANCES = 4
+
+
+def hover(document: Document, line: int, column: int) -> tuple[str, Token] | None:
+    """Markdown for a place of the text (lines and columns from 0) and the token that it is about."""
+    if not 0 <= line < len(document.mlir.lines):
+        return None
+    token = token_at(document.mlir.lines[line], column)
+    if token is None:
+        return None
+    lines = list(_about(document, token, line + 1))
+    return ("\n\n".join(lines), token) if lines else None
+
+
+def _about(document: Document, token: Token, line: int) -> Iterator[str]:
+    mlir = document.mlir
+    if token.kind == "value":
+        producer = mlir.op_defining(token.text, line)
+        if producer is not None:
+            yield from _result(document, producer, token.text)
+    elif token.kind == "op":
+        op = mlir.op_at(line)
+        if op is not None:
+            yield from _op(document, op)
+    elif token.kind in ("location", "alias"):
+        names = (token.text,) if token.kind == "location" else mlir.resolve(token.text)
+        yield "location " + (", ".join(f"`{name}`" for name in names) or "unknown")
+        if document.program is not None:
+            for name in names:
+                yield from _named(document.program, name)
+    elif token.kind == "address" and document.program is not None:
+        yield from _address(document.program, int(token.text))
+
+
+def _result(document: Document, producer: MlirOp, value: str) -> Iterator[str]:
+    yield f"`{value}` = **{producer.name}** `{producer.location}`, line {producer.line}"
+    index = int(value.partition("#")[2] or 0)
+    types = result_types(producer)
+    if index < len(types):
+        yield f"`{types[index]}`"
+    if document.program is not None:
+        names = producer.locations[index : index + 1] or producer.locations[:1]
+        for name in names:
+            yield from _named(document.program, name)
+
+
+def result_types(op: MlirOp) -> list[str]:
+    """The types behind the arrow, one each."""
+    text = op.types.rpartition("->")[2].strip().strip("()")
+    return _split(text)
+
+
+def operand_types(op: MlirOp) -> list[str]:
+    """The types before the arrow, one each."""
+    text = op.types.rpartition("->")[0].strip()
+    return _split(text[1:-1] if text.startswith("(") else text)
+
+
+def _split(text: str) -> list[str]:
+    """Parts between commas that are in no bracket."""
+    parts, depth, start = [], 0, 0
+    for index, character in enumerate(text):
+        depth += character in "<([{"
+        depth -= character in ">)]}" and text[index - 1 : index] != "-"
+        if character == "," and depth == 0:
+            parts.append(text[start:index].strip())
+            start = index + 1
+    return [part for part in (*parts, text[start:].strip()) if part]
+
+
+def _op(document: Document, op: MlirOp) -> Iterator[str]:
+    yield f"**{op.name}** `{op.location}`"
+    program = document.program
+    if program is None:
+        if document.trouble:
+            yield document.trouble
+        return
+    records = [record for record in program.source.records_at(op.line) if record.ordinals]
+    if not records:
+        yield "no commands of its own"
+    for record in records[:_INSTANCES]:
+        core = f", core {record.core}" if program.core_count > 1 else ""
+        part = f" for {record.slice_text}" if record.slice_text else ""
+        first, last = program.commands[record.first], program.commands[record.last]
+        yield f"{len(record.ordinals):,} commands{part}{core}: {first.token} to {last.token} ({record.first:,} on)"
+    if len(records) > _INSTANCES:
+        yield f"and {len(records) - _INSTANCES:,} instances more"
+    layer = program.origins.layer_of(op)
+    if layer is not None:
+        yield f"layer `{layer.name}`, {layer.opcode}" + (f"; ONNX {', '.join(layer.nodes)}" if layer.nodes else "")
+
+
+def _named(program: Program, name: str) -> Iterator[str]:
+    """Where a tensor lies, by the first record that writes or reads it."""
+    for record in program.source.records:
+        for values in (record.results, record.operands):
+            found: NamedValue | None = next((value for value in values if value.name == name), None)
+            if found is not None:
+                place = f"at `{found.view.name}`, " if found.view is not None else ""
+                part = f", slice `{found.slice_text}`" if found.slices is not None else ""
+                yield f"`{found.memory_type}` {place}{found.layout}{part}"
+                return
+
+
+def _address(program: Program, address: int) -> Iterator[str]:
+    geometry, stage = program.target.geometry, program.stage
+    space, offset = geometry.locate(address)
+    yield f"`{geometry.name(space, offset)}` in {space.title}"
+    for title, start, size in (
+        ("weights", stage.weights_address, stage.weights.size),
+        ("activations", stage.activations_address, stage.activations_size),
+        ("inputs and outputs", stage.io_address, stage.io_size),
+    ):
+        if start <= address < start + size:
+            yield f"byte {address - start:,} of the {title}"

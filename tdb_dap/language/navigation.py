@@ -1,0 +1,87 @@
+"""From a name to where it is defined, and to where it is used."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tdb_dap.language.tokens import Token, token_at
+
+if TYPE_CHECKING:
+    from tdb_dap.engine.mlir import MlirFile
+    from tdb_dap.language.documents import Document
+
+
+@dataclass(frozen=True)
+class Spot:
+    """A stretch of a line: line and columns from 0."""
+
+    path: Path
+    line: int
+    start: int
+    end: int
+
+
+def definitions(document: Document, line: int, column: int) -> list[Spot]:
+    """Where what stands there is defined: the op of a value, the line of a location, in earlier stages, too."""
+    mlir = document.mlir
+    token = token_at(mlir.lines[line], column) if 0 <= line < len(mlir.lines) else None
+    if token is None:
+        return []
+    if token.kind == "value":
+        return _value(mlir, token, line)
+    if token.kind == "alias":
+        return [_spot(mlir, n, token.text) for n, text in enumerate(mlir.lines) if text.startswith(f"{token.text} = ")]
+    if token.kind == "function":
+        function = mlir.function_named(token.text[1:])
+        return [_spot(mlir, function.line - 1, token.text)] if function is not None else []
+    if token.kind == "op":
+        op = mlir.op_at(line + 1)
+        program = document.program
+        places = list(program.origins.places(op)) if program is not None and op is not None else []
+        return [_spot(found.file, found.line - 1, found.name) for _, found in places]
+    if token.kind == "location":
+        return [_spot(mlir, op.line - 1, op.name) for op in mlir.by_location.get(token.text, ())]
+    return []
+
+
+def _value(mlir: MlirFile, token: Token, line: int) -> list[Spot]:
+    if token.text.startswith("%arg"):
+        function = mlir.function_at(line + 1)
+        return [_spot(mlir, function.line - 1, f"{token.text}:")] if function is not None else []
+    producer = mlir.op_defining(token.text, line + 1)
+    return [_spot(mlir, producer.line - 1, token.text.partition("#")[0])] if producer is not None else []
+
+
+def references(document: Document, line: int, column: int, with_definition: bool) -> list[Spot]:
+    """Where a value is used in its function, or a location, an address or a function in the file."""
+    mlir = document.mlir
+    token = token_at(mlir.lines[line], column) if 0 <= line < len(mlir.lines) else None
+    if token is None or token.kind == "op":
+        return []
+    first, last = 1, len(mlir.lines)
+    text = token.text
+    if token.kind == "value":
+        function = mlir.function_at(line + 1)
+        first, last = (function.line, function.end_line) if function is not None else (first, last)
+        text = text.partition("#")[0]
+    found = list(_uses(mlir, text, first, last, is_value=token.kind == "value"))
+    defined = set(definitions(document, line, column))
+    return [spot for spot in found if with_definition or spot not in defined]
+
+
+def _uses(mlir: MlirFile, text: str, first: int, last: int, is_value: bool) -> Iterator[Spot]:
+    pattern = re.compile(re.escape(text) + (r"(?:#\d+)?" if is_value else "") + r"(?![\w.$-])")
+    for number in range(first - 1, last):
+        line = mlir.lines[number]
+        if text in line:
+            for match in pattern.finditer(line):
+                yield Spot(mlir.path, number, match.start(), match.start() + len(text))
+
+
+def _spot(mlir: MlirFile, line: int, text: str) -> Spot:
+    start = max(0, mlir.lines[line].find(text))
+    return Spot(mlir.path, line, start, start + len(text.rstrip(":")))

@@ -1,0 +1,44 @@
+"""What stands at a place of a line: a value, an op, a location, an address."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal["value", "op", "location", "alias", "function", "address"]
+
+_TOKEN = re.compile(
+    r'loc\("(?P<location>[^"]+)"\)'
+    r"|(?P<alias>#loc\d*)\b"
+    r"|(?P<value>%[\w.$-]+(?:#\d+)?)"
+    r'|"(?P<op>[A-Za-z]\w*\.\w[\w.]*)"'
+    r"|(?P<function>@[\w.$-]+)"
+    r"|(?P<address>\b\d{8,})(?= : i64)"
+)
+
+
+@dataclass(frozen=True)
+class Token:
+    """``start``, ``end``: columns, from 0."""
+
+    kind: Kind
+    text: str
+    start: int
+    end: int
+
+
+def tokens(line: str) -> list[Token]:
+    """All tokens of a line."""
+    found: list[Token] = []
+    for match in _TOKEN.finditer(line):
+        kind = match.lastgroup
+        assert kind is not None
+        start, end = match.span(kind)
+        found.append(Token(kind, match[kind], start, end))  # type: ignore[arg-type]
+    return found
+
+
+def token_at(line: str, column: int) -> Token | None:
+    """The token that a column lies in, or behind which it stands."""
+    return next((token for token in tokens(line) if token.start <= column <= token.end), None)

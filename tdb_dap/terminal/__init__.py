@@ -1,0 +1,1 @@
+"""The debugger in a terminal: a client of the adapter like any editor."""

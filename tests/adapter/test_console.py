@@ -1,0 +1,167 @@
+"""The console's verbs, as users of any client type them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.conftest import Toy
+from tests.dap_client import DapClient, Stop
+
+
+@pytest.fixture
+def pooling(client: DapClient, toy: Toy) -> Stop:
+    """Stopped before the max pooling."""
+    line = toy.line_of('"tpu.Pool2D"')
+    client.launch(toy.directory, stop_on_entry=False, breakpoints={toy.mlir: [line]}, **toy.data)
+    return client.expect_stopped("breakpoint")
+
+
+def refused(client: DapClient, text: str) -> str:
+    return client.refusal("evaluate", expression=text, context="repl")
+
+
+def test_check_compares_all_ops_so_far(pooling: Stop, toy: Toy):
+    client = pooling.client
+    before = pooling.ordinal
+    assert "0 differ (x)" in client.console("check")
+    assert client.console("check failed") == "nothing differs"
+    client.console("set in[0] = in[0] * (in[0] < 1)")
+    client.console("n")
+    stop = client.expect_stopped("step")
+    line = toy.line_of('"tpu.Pool2D"')
+    assert f"({line}:x|x)" in client.console("check summary")
+    rows = client.console("check failed").split("\n")
+    assert [row.split()[1] for row in rows[1:]] == ["tpu.Conv2D", "tpu.Pool2D", "tpu.Pool2D"]  # all that see the edit
+    assert "maxpool5_MaxPool" in client.console(f"check data {line}")
+    assert len(client.console("check table").split("\n")) > len(rows)
+    assert Stop(client, {"reason": "step", "threadId": 1}).ordinal == stop.ordinal > before
+    assert "has not been compared" in refused(client, "check data 9999")
+    assert "write check summary" in refused(client, "check the weather")
+
+
+def test_check_without_a_reference_says_what_is_missing(client: DapClient, toy: Toy):
+    client.launch(toy.directory, inputs=str(toy.inputs))
+    client.expect_stopped("entry")
+    assert "set `reference` in the launch configuration" in refused(client, "check")
+
+
+def test_displays_are_shown_after_each_stop(pooling: Stop):
+    client = pooling.client
+    client.printed()
+    assert client.console("display max(in[0])").startswith("1: max(in[0]) = 3.9")
+    assert "=> " in client.console("display info asm 1")
+    client.console("display %17")
+    client.next()
+    client.expect_stopped("step")
+    client.request("threads")
+    shown = client.printed()
+    assert "1: max(in[0]) = 0.238" in shown  # of the next op, as it is by now
+    assert "2: info asm 1 = \n" in shown
+    assert "3: %17 = f32[1,16,16,16]" in shown
+    assert client.console("info display").split("\n")[2] == "  3  %17"
+    assert client.console("undisplay 2 3") == "  1  max(in[0])"
+    assert "there is no display 9" in refused(client, "undisplay 9")
+    assert client.console("undisplay") == "no displays"
+    client.next()
+    client.expect_stopped("step")
+    client.request("threads")
+    assert client.printed() == ""
+
+
+def test_dump_writes_what_is_named_or_what_the_op_has(pooling: Stop, tmp_path: Path):
+    client = pooling.client
+    assert client.console(f"dump {tmp_path}/named.npz %16 in[0][0,3]") == f"2 tensors written to {tmp_path}/named.npz"
+    assert client.console(f"dump {tmp_path}/op.npz").endswith(f"written to {tmp_path}/op.npz")
+    with np.load(tmp_path / "named.npz") as named, np.load(tmp_path / "op.npz") as op:
+        assert named["%16"].shape == (1, 16, 32, 32)
+        np.testing.assert_array_equal(named["in[0][0,3]"], named["%16"][0, 3])
+        np.testing.assert_array_equal(next(v for n, v in op.items() if n.startswith("in[0]")), named["%16"])
+    assert "cannot be written" in refused(client, "dump /nonexistent/x.npz")
+    assert "FILE.npz" in refused(client, "dump somewhere")
+
+
+def test_reload_takes_other_data_and_keeps_the_breakpoints(pooling: Stop, toy: Toy, tmp_path: Path):
+    client = pooling.client
+    with np.load(toy.inputs) as inputs:
+        np.savez(tmp_path / "zero.npz", **{name: np.zeros_like(value) for name, value in inputs.items()})
+    client.console("b tpu.MatMul if max(in[0]) >= 0")
+    client.console(f"reload input {tmp_path}/zero.npz")
+    stop = client.expect_stopped("entry")
+    assert stop.evaluate("max(x)", level="main") == "0.0"
+    client.resume()
+    client.expect_stopped("breakpoint")
+    client.resume()
+    assert client.expect_stopped("breakpoint").frame("op").name.startswith("tpu.MatMul")
+    assert "absent.npz" in refused(client, "reload input absent.npz")
+    assert client.console("info progress").split("\n")[1].startswith("2 breakpoints")
+
+
+def test_python_only_where_it_is_allowed(client: DapClient, toy: Toy):
+    client.launch(toy.directory, allowPython=True, **toy.data)
+    client.expect_stopped("entry")
+    assert client.console("py dbg.ordinal + 1") == "1"
+    assert client.console("py total = sum(range(5))") == ""
+    assert client.console("py print(total)") == "10"
+    assert "ZeroDivisionError: division by zero" in refused(client, "py 1 / 0")
+    assert "SyntaxError" in refused(client, "py what is")
+    client.disconnect()
+
+
+def test_python_is_refused_by_default(pooling: Stop):
+    assert '"allowPython": true' in refused(pooling.client, "py 1 + 1")
+
+
+PLUGIN = '''
+def weather(debugger, text):
+    """What the weather is like in the chip."""
+    return f"{text} at command {debugger.ordinal}"
+
+
+def broken(debugger, text):
+    return [][5]
+'''
+
+
+def test_verbs_of_plugins_appear(new_client, toy: Toy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "weather_plugin.py").write_text(PLUGIN)
+    information = tmp_path / "weather_plugin-1.0.dist-info"
+    information.mkdir()
+    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: weather-plugin\nVersion: 1.0\n")
+    (information / "entry_points.txt").write_text(
+        "[tdb_dap.commands]\nweather = weather_plugin:weather\nbroken = weather_plugin:broken\n"
+        "continue = weather_plugin:weather\nabsent = no_such_module:verb\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    client = new_client()
+    client.launch(toy.directory, **toy.data)
+    client.expect_stopped("entry")
+    assert client.console("weather hot") == "hot at command 0"
+    assert "What the weather is like in the chip. (plugin weather_plugin:weather)" in client.console("help weather")
+    assert "IndexError" in refused(client, "broken")
+    problems = client.console("plugin")
+    assert "'continue' (weather_plugin:weather): there is such a verb already" in problems
+    assert "'absent' (no_such_module:verb) cannot be loaded: ModuleNotFoundError" in problems
+    targets = client.request("completions", text="wea", column=4)["targets"]
+    assert [target["label"] for target in targets] == ["weather"]
+    client.disconnect()
+
+
+def test_words_that_users_of_the_vendor_s_debugger_know(pooling: Stop):
+    client = pooling.client
+    assert client.console("p in 0") == client.console("p in[0]")
+    assert client.console("p in").startswith("in[0] input %R1 = f32[1,16,32,32]")
+    assert "pord.maxpooling" in client.console("p next")
+    assert "conv.normal" not in client.console("p pre")
+    assert client.console("info 1") == client.console("info asm 1")
+    assert client.console("l") == client.console("info asm")
+    assert len(client.console("info asm 3 6").split("\n")) == 3
+    assert "res0_c = 16 (0x10)" in client.console("info reg")
+    assert len(client.console("info buf").replace(" ", "")) % 16 == 0
+    assert "commands executed" in client.console("status")
+    assert client.console("w out 0").startswith("breakpoint ")
+    assert client.console("w") == client.console("info watch")
+    assert client.console("b :23").startswith("breakpoint ")
+    assert client.console("b ::8").startswith("breakpoint ")

@@ -1,0 +1,98 @@
+"""The graph of a model's ops."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tdb_dap.cli import main
+from tdb_dap.engine.op_graph import OpGraph
+from tdb_dap.opening import open_program
+from tests.samples import case
+
+TOY = case("toy_bm1684x_f32")
+
+
+def graph_of(name: str, weights: bool = False) -> OpGraph:
+    mlir = open_program(case(name).path).source.mlir
+    assert mlir is not None
+    return OpGraph.of(mlir, weights)
+
+
+def edges_by_name(graph: OpGraph) -> set[tuple[str, str]]:
+    names = {node.id: node.name for node in graph.nodes}
+    return {(names[edge.tail], names[edge.head]) for edge in graph.edges}
+
+
+def test_edges_lead_into_groups_and_out_of_them():
+    graph = graph_of(TOY.name)
+    edges = edges_by_name(graph)
+    assert ("%arg0", "load_0") in edges, "from outside into the group"
+    assert ("relu4_Relu", "maxpool5_MaxPool") in edges, "within the group"
+    assert ("globalaveragepool11_GlobalAveragePool", "flatten12_Flatten") in edges, "out of it"
+    node = next(node for node in graph.nodes if node.name == "relu4_Relu")
+    assert (node.opcode, node.shape, node.dtype, node.subnet) == ("tpu.Conv2D", (1, 16, 32, 32), "f32", "subfunc_0")
+    assert node.group is not None
+
+
+def test_edges_lead_from_one_subnet_to_the_next():
+    graph = graph_of("nonzero_bm1684x_f32")
+    assert {node.subnet for node in graph.nodes} > {"subfunc_0"}
+    subnets = {node.id: node.subnet for node in graph.nodes}
+    assert any(subnets[edge.tail] != subnets[edge.head] for edge in graph.edges)
+    assert sum(node.opcode == "input" for node in graph.nodes) == 1, "what one subnet computes is no input of the next"
+
+
+def test_weights_are_shown_when_asked_for():
+    assert not any(node.opcode == "top.Weight" for node in graph_of(TOY.name).nodes)
+    assert ("w1", "load_w1") in edges_by_name(graph_of(TOY.name, weights=True))
+
+
+def test_quantised_types_show_what_is_stored():
+    node = next(node for node in graph_of("toy_bm1684x_int8").nodes if node.name == "maxpool5_MaxPool")
+    assert node.dtype in ("i8", "u8")
+
+
+@pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
+@pytest.mark.parametrize("color", ["dtype", "time"])
+def test_the_picture_has_every_op_and_says_why_it_has_its_colour(color: str, tmp_path: Path):
+    page = tmp_path / "graph.html"
+    assert main(["graph", str(TOY.path), "-o", str(page), "--color", color]) == 0
+    text = page.read_text()
+    for node in graph_of(TOY.name).nodes:
+        assert f'id="{node.id}"' in text
+    assert ("cycles" in text) == (color == "time")
+
+
+def test_the_colours_of_a_check(tmp_path: Path):
+    report = tmp_path / "check.json"
+    rows = [
+        {"line": 22, "verdict": "pass"},
+        {"line": 23, "verdict": "fail", "blame": {"text": "tpu.Pool2D at line 23 is at fault"}},
+    ]
+    report.write_text(json.dumps({"rows": rows}))
+    dot = tmp_path / "graph.dot"
+    assert main(["graph", str(TOY.path), "-o", str(dot), "--check", str(report)]) == 0
+    lines = {line.split()[0]: line for line in dot.read_text().splitlines() if "fillcolor" in line}
+    assert "#c9ecc3" in lines["L22"]
+    assert "#f28b82" in lines["L23"]
+    assert "is at fault" in lines["L23"]
+
+
+def test_without_graphviz_it_says_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert main(["graph", str(TOY.path), "-o", str(tmp_path / "graph.svg")]) == 2
+    assert "drawing needs Graphviz" in capsys.readouterr().err
+    assert main(["graph", str(TOY.path), "-o", str(tmp_path / "graph.dot")]) == 0
+
+
+def test_a_file_that_is_no_report_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    path = tmp_path / "check.json"
+    path.write_text("[]")
+    assert main(["graph", str(TOY.path), "--check", str(path)]) == 2
+    assert "not a report of tdb-dap check" in capsys.readouterr().err
