@@ -8,7 +8,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test test-all lint format generate check-generated extension clients benchmark fuzz-sim faults timing setup clean
+.PHONY: demo test test-all lint format generate check-generated extension clients benchmark fuzz-sim faults timing mutate setup clean
 
 demo: $(VENV)/.runtime
 	@$(BIN)/tdb-dap demo
@@ -63,6 +63,7 @@ benchmark: $(VENV)/.dev
 	$(BIN)/python benchmarks/decode.py
 	$(BIN)/python benchmarks/time_travel.py
 	$(BIN)/python benchmarks/dap.py
+	$(BIN)/python benchmarks/sanitize.py
 	$(BIN)/python benchmarks/simulate.py --short
 
 # Our semantics against the vendor's simulator on random commands; rewrites the tables of docs/fidelity.md. Long.
@@ -80,6 +81,12 @@ timing: $(VENV)/.dev
 
 faults: $(VENV)/.dev
 	$(BIN)/python -m scripts.inject_faults $(MODELS)
+
+# Faults in compiled models, made on purpose, and which sanitizer finds them; rewrites the table of docs/sanitizers.md.
+MUTATE ?= --write docs/sanitizers.md
+
+mutate: $(VENV)/.dev
+	$(BIN)/python -m scripts.mutate_models $(MUTATE)
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info vscode-extension/node_modules vscode-extension/dist

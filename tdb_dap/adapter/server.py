@@ -43,6 +43,8 @@ AREAS = (
     "time_verbs",
     "check_verbs",
     "session_verbs",
+    "sanitizing",
+    "sanitize_verb",
 )
 """Modules that declare requests, and verbs of the console; `help` lists those in this order."""
 

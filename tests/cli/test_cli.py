@@ -23,7 +23,7 @@ def test_help_lists_what_exists():
     text = tdb_dap("--help").stdout
     for command in ("adapter", "info", "dis", "run", "check", "diff", "profile", "graph", "export", "explain", "patch"):
         assert f"\n    {command} " in text
-    for command in ("debug", "lsp", "backends", "targets", "demo"):
+    for command in ("sanitize", "debug", "lsp", "backends", "targets", "demo"):
         assert f"\n    {command} " in text
 
 

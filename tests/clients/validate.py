@@ -50,7 +50,7 @@ ANNOUNCED = {
 OPEN = {"LaunchRequestArguments", "AttachRequestArguments", "Module"}
 
 # Start of the names of our own requests (docs/requests.md).
-OWN = "tdb/"
+OURS = "tdb/"
 
 # The last thing a client says; some of them do not wait for the answer and end the adapter.
 FAREWELL = {"disconnect", "terminate"}
@@ -74,7 +74,7 @@ class Protocol:
     def complaints(self, message: Message, closed: bool) -> Iterator[str]:
         """What is wrong with the message itself; `closed` forbids unknown fields too."""
         name = self.name_of(message)
-        if name is None and str(message.get("command")).startswith(OWN):
+        if str(message.get("command")).startswith(OURS):
             return
         if name is None:
             yield "the protocol has no such message"

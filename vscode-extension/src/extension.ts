@@ -2,6 +2,7 @@ import type * as vscode from "vscode";
 import { registerAdapter } from "./adapter/factory";
 import { registerCommands } from "./commands";
 import { registerConfigurations } from "./configuration/provider";
+import { registerDiagnostics } from "./diagnostics/provider";
 import { registerHovers } from "./hover/provider";
 
 export function activate(context: vscode.ExtensionContext): void {
@@ -10,5 +11,6 @@ export function activate(context: vscode.ExtensionContext): void {
     ...registerConfigurations(),
     ...registerCommands(),
     ...registerHovers(),
+    ...registerDiagnostics(),
   );
 }
