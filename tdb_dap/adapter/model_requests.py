@@ -7,10 +7,12 @@ They are described in docs/requests.md. All of them look at the program as it is
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Literal
 
 from tdb_dap.adapter.protocol.types import ProtocolModel
 from tdb_dap.adapter.registry import request
+from tdb_dap.adapter.sources import mlir_source
 from tdb_dap.errors import BadExpression, BadInput
 
 if TYPE_CHECKING:
@@ -46,6 +48,18 @@ class ExplainArguments(ProtocolModel):
     line: int | None = None
 
 
+class MomentArguments(ProtocolModel):
+    """Arguments of `tdb/moment`: none."""
+
+
+@request("tdb/moment", while_running="answer")
+def moment(session: Session, arguments: MomentArguments) -> dict[str, Any]:
+    """Where the program stands, and the source that the lines of all these answers belong to."""
+    debugger, source = session.debugger, mlir_source(session)
+    body = {"ordinal": debugger.ordinal, "commands": len(debugger.program.commands), "lines": _lines_now(session)}
+    return {**body, "source": source.model_dump(exclude_none=True)} if source is not None else body
+
+
 @request("tdb/profile", while_running="wait")
 def profile(session: Session, arguments: ProfileArguments) -> dict[str, Any]:
     """What ``tdb-dap profile`` reports."""
@@ -71,9 +85,13 @@ def graph(session: Session, arguments: GraphArguments) -> dict[str, Any]:
     for node in found.nodes:
         colour, why = colouring(node)
         nodes.append({**vars(node), "shape": list(node.shape), "color": colour, "note": why})
-    ordinal = session.debugger.ordinal
-    lines = program.commands[ordinal].mlir_lines if ordinal < len(program.commands) else ()
-    return {"nodes": nodes, "edges": [vars(edge) for edge in found.edges], "currentLines": list(lines)}
+    return {"nodes": nodes, "edges": [vars(edge) for edge in found.edges], "currentLines": _lines_now(session)}
+
+
+def _lines_now(session: Session) -> list[int]:
+    """Lines of final.mlir of the ops that the next command belongs to."""
+    program, ordinal = session.debugger.program, session.debugger.ordinal
+    return list(program.commands[ordinal].mlir_lines) if ordinal < len(program.commands) else []
 
 
 def _mlir(session: Session) -> MlirFile:
@@ -106,7 +124,7 @@ def memory_map(session: Session, arguments: MemoryMapArguments) -> dict[str, Any
                 "used": use.used,
                 "fragmentation": use.fragmentation,
                 "residents": [
-                    {**vars(resident), "space": resident.space.value, "alive": resident in alive}
+                    {**asdict(resident), "space": resident.space.value, "alive": resident in alive}
                     for resident in timeline.residents
                 ],
             }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tdb_dap.engine.geometry import Space
@@ -16,11 +16,20 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class OpInstance:
+    """An op at work. ``ordinal``: its first command; ``line``: of final.mlir."""
+
+    ordinal: int
+    line: int
+    opcode: str
+
+
+@dataclass(frozen=True)
 class Resident:
     """A tensor in memory. ``start``, ``stop``: bytes in its space, in local memory bytes of a lane (half-open);
 
     ``born``, ``died``: ordinals of the command that began to write it and of the one that read it last; ``line``: of
-    final.mlir, the op that made it.
+    final.mlir, the op that made it; ``opcode``: of that op; ``readers``: in the order in which they read.
     """
 
     name: str
@@ -31,6 +40,10 @@ class Resident:
     born: int
     died: int
     line: int
+    opcode: str = ""
+    shape: tuple[int, ...] = ()
+    dtype: str = ""
+    readers: tuple[OpInstance, ...] = ()
 
     @property
     def size(self) -> int:
@@ -48,6 +61,8 @@ class _Open:
     born: int
     died: int
     line: int
+    opcode: str
+    readers: list[OpInstance] = field(default_factory=list)
 
 
 def residents(program: Program) -> list[Resident]:
@@ -55,9 +70,11 @@ def residents(program: Program) -> list[Resident]:
     done: list[Resident] = []
     alive: dict[tuple[Space, int], list[_Open]] = {}
     for record in sorted((r for r in program.source.records if r.ordinals), key=lambda r: r.first):
+        reader = OpInstance(record.first, record.line, record.opcode)
         for value in record.operands:
             for found in _touching(alive, value):
                 found.died = max(found.died, record.last)
+                found.readers.append(reader)
         for value in record.results:
             place = _place(value.view)
             if value.view is None or place is None:
@@ -71,7 +88,7 @@ def residents(program: Program) -> list[Resident]:
             for entry in [entry for entry in known if entry.start < stop and start < entry.stop]:
                 known.remove(entry)
                 done.append(_closed(entry, record.first))
-            known.append(_Open(value, core, start, stop, record.first, record.last, record.line))
+            known.append(_Open(value, core, start, stop, record.first, record.last, record.line, record.opcode))
     done += [_closed(entry, None) for entries in alive.values() for entry in entries]
     return sorted(done, key=lambda resident: (resident.born, resident.start))
 
@@ -82,10 +99,22 @@ def _is_part(entry: _Open, value: NamedValue) -> bool:
 
 
 def _closed(entry: _Open, before: int | None) -> Resident:
-    assert entry.value.view is not None
-    died = entry.died if before is None else max(entry.born, min(entry.died, before))
-    space = entry.value.view.space
-    return Resident(entry.value.name, space, entry.core, entry.start, entry.stop, entry.born, died, entry.line)
+    view = entry.value.view
+    assert view is not None
+    return Resident(
+        name=entry.value.name,
+        space=view.space,
+        core=entry.core,
+        start=entry.start,
+        stop=entry.stop,
+        born=entry.born,
+        died=entry.died if before is None else max(entry.born, min(entry.died, before)),
+        line=entry.line,
+        opcode=entry.opcode,
+        shape=tuple(view.shape),
+        dtype=str(view.dtype),
+        readers=tuple(dict.fromkeys(entry.readers)),
+    )
 
 
 def _touching(alive: dict[tuple[Space, int], list[_Open]], value: NamedValue) -> list[_Open]:

@@ -46,6 +46,26 @@ def test_the_memory_map_shows_what_is_alive_now(pooling: Stop):
     assert later["ordinal"] == body["commands"] - 1
 
 
+def test_the_memory_map_tells_who_wrote_a_tensor_and_who_reads_it(pooling: Stop, toy: Toy):
+    body = pooling.client.request("tdb/memoryMap")
+    local = next(memory for memory in body["memories"] if memory["space"] == "R")
+    operand = next(resident for resident in local["residents"] if resident["name"] == "relu4_Relu")
+    assert (operand["opcode"], operand["line"]) == ("tpu.Conv2D", toy.line_of('"tpu.Conv2D"'))
+    assert (operand["shape"], operand["dtype"]) == ([1, 16, 32, 32], "f32")
+    pool = {"ordinal": pooling.ordinal, "line": toy.line_of('"tpu.Pool2D"'), "opcode": "tpu.Pool2D"}
+    assert operand["readers"] == [pool]
+
+
+def test_the_present_moment(pooling: Stop, toy: Toy):
+    client = pooling.client
+    body = client.request("tdb/moment")
+    assert (body["ordinal"], body["lines"]) == (pooling.ordinal, [toy.line_of('"tpu.Pool2D"')])
+    assert body["source"]["path"] == str(toy.mlir)
+    client.console("goto 0")
+    assert client.expect_stopped("goto").ordinal == 0
+    assert client.request("tdb/moment")["lines"] == [toy.line_of('"tpu.Load"')]
+
+
 def test_commands_and_ops_in_words(pooling: Stop, toy: Toy):
     client = pooling.client
     assert client.request("tdb/explain")["lines"][0].startswith("B3, command 5")
