@@ -4,6 +4,7 @@ import { registerCommands } from "./commands";
 import { registerConfigurations } from "./configuration/provider";
 import { registerDiagnostics } from "./diagnostics/provider";
 import { registerHovers } from "./hover/provider";
+import { registerViews } from "./views/register";
 
 export function activate(context: vscode.ExtensionContext): void {
   context.subscriptions.push(
@@ -12,5 +13,6 @@ export function activate(context: vscode.ExtensionContext): void {
     ...registerCommands(),
     ...registerHovers(),
     ...registerDiagnostics(),
+    ...registerViews(context.extensionUri),
   );
 }

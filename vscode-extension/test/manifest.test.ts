@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import { COMMANDS, DEBUG_TYPE, LANGUAGES, SETTINGS } from "../src/names";
+import { VIEW_COMMANDS } from "../src/views/names";
 
 interface Manifest {
   publisher: string;
@@ -26,7 +27,7 @@ describe("package.json", () => {
     assert.deepEqual(contributes.languages.map(({ id }) => id), languages);
     assert.deepEqual(contributes.breakpoints.map(({ language }) => language), languages);
     assert.deepEqual(contributes.debuggers[0]?.languages, languages);
-    assert.deepEqual(contributes.commands.map(({ command }) => command), Object.values(COMMANDS));
+    assert.deepEqual(contributes.commands.map(({ command }) => command), [...Object.values(COMMANDS), ...Object.values(VIEW_COMMANDS)]);
     assert.deepEqual(Object.keys(contributes.configuration.properties), [
       `${SETTINGS.section}.${SETTINGS.command}`,
       `${SETTINGS.section}.${SETTINGS.logDirectory}`,

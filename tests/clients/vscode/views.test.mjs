@@ -1,0 +1,119 @@
+// The views of a model in the real VS Code: opened from where a user finds them, followed through a step and back.
+//
+// Environment: CODE_SERVER (where it is installed), VSIX, EXPECTED (output of sample.py), SHOTS, TRANSCRIPTS.
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, afterEach, before, describe, it } from "node:test";
+import { CodeServer } from "./server.mjs";
+import { eventually, Workbench } from "./workbench.mjs";
+
+const { CODE_SERVER, VSIX, EXPECTED, SHOTS, TRANSCRIPTS } = process.env;
+const { directory, lines, operand, result } = JSON.parse(readFileSync(EXPECTED, "utf8"));
+const typeText = ({ dtype, shape }) => `${dtype}[${shape.join(",")}]`;
+
+let server, workbench, state, view;
+
+before(async () => {
+  state = mkdtempSync(join(tmpdir(), "tdb-code-server-"));
+  server = await CodeServer.start({ home: CODE_SERVER, state, vsix: [VSIX], settings: { "tdb.adapter.logDirectory": TRANSCRIPTS } });
+  workbench = await Workbench.open({ url: server.url, folder: directory, shots: SHOTS, width: 1600, height: 1000 });
+});
+
+after(async () => {
+  await workbench?.close();
+  server?.stop();
+  rmSync(state, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
+});
+
+let failed = false;
+afterEach(async ({ name, passed }) => {
+  if (passed) return;
+  failed = true;
+  await workbench?.shot(`failed-views-${name.replace(/\W+/g, "-")}`);
+});
+
+const step = (name, body) => it(name, (context) => (failed ? context.skip("an earlier step failed") : body(context)));
+
+/** Press a button in the title of a view in the side bar. */
+async function titleAction(pane, action) {
+  const header = workbench.page.locator(".pane-header", { hasText: pane }).first();
+  await header.hover();
+  await header.locator(`.action-label[aria-label*="${action}"]`).click();
+}
+
+/** One op on; resolves when the program stands elsewhere. */
+async function stepOver() {
+  await workbench.press("Step Over");
+  await eventually("the next op", async () => {
+    const yellow = await workbench.yellowLine();
+    return yellow && yellow.line !== lines.pool;
+  });
+}
+
+async function stepBack() {
+  await workbench.press("Step Back");
+  await workbench.stoppedAt(lines.pool);
+}
+
+async function inBothThemes(name) {
+  for (const [theme, ground] of [["Default Light Modern", "light"], ["Default Dark Modern", "dark"]]) {
+    await workbench.theme(theme);
+    await workbench.shot(`${name}-${ground}`);
+  }
+}
+
+describe("chip memory", () => {
+  const present = () => view.locator(".now").getAttribute("data-ordinal").then(Number);
+  const rows = async () => (await view.locator(".present tbody tr").allInnerTexts()).map((text) => text.replace(/\s+/g, " "));
+
+  step("opens from the title of the Variables view and shows what lies where", async () => {
+    await workbench.openFile("final.mlir");
+    await workbench.clickGutter(lines.pool);
+    await workbench.key("F5");
+    await workbench.stoppedAt(lines.pool);
+    await workbench.command("View: Hide Panel");
+    await titleAction("Variables", "Show Chip Memory");
+    view = await workbench.webview(".resident", operand.name);
+    const now = await eventually("the operand", async () => (await rows()).find((text) => text.endsWith(operand.name)));
+    assert.match(now, /^0x4000 4 KiB /);
+    assert.ok((await rows()).some((text) => text.endsWith(`${result.name} written next`)));
+    assert.ok((await rows()).some((text) => text.endsWith("free")));
+    assert.equal(await view.locator(`.resident.alive[data-name="${operand.name}"]`).count(), 1);
+    assert.equal(await view.locator(".bank").count(), 16);
+  });
+
+  step("tells of a tensor that is clicked who writes and reads it", async () => {
+    await view.locator(`.resident[data-name="${operand.name}"] rect`).click();
+    const details = view.locator(".details");
+    await eventually("its words", async () => (await details.locator("pre").textContent()).includes("conv.normal"));
+    assert.ok((await details.textContent()).includes(typeText(operand)));
+    assert.match(await details.locator(".writer").textContent(), new RegExp(`tpu.Conv2D, line ${lines.conv}`));
+    assert.match(await details.locator(".reader").first().textContent(), new RegExp(`tpu.Pool2D, line ${lines.pool}`));
+  });
+
+  step("follows a step, and the step back", async () => {
+    const before = await present();
+    await stepOver();
+    await eventually("the result", async () => (await rows()).some((text) => text.endsWith(result.name)));
+    assert.ok((await present()) > before);
+    await stepBack();
+    await eventually("the moment before", async () => (await present()) === before);
+    assert.ok((await rows()).some((text) => text.endsWith(`${result.name} written next`)));
+  });
+
+  step("shows the other memories, too", async () => {
+    await view.locator("select").selectOption({ label: "DDR, activations" });
+    await view.locator('.resident[data-name^="softmax"]').waitFor();
+    await view.locator("select").selectOption({ label: "local memory of a lane" });
+    await view.locator(`.resident[data-name="${operand.name}"] rect`).click();
+  });
+
+  step("looks well in light and dark", () => inBothThemes("memory"));
+
+  step("goes to the line of the writer", async () => {
+    await view.locator(".writer button").first().click();
+    await workbench.page.locator(".statusbar-item", { hasText: `Ln ${lines.conv}, Col 1` }).waitFor();
+  });
+});

@@ -1,0 +1,216 @@
+/** The chart: commands from left to right, bytes from the bottom up, a rectangle for each tensor. */
+import { html, svg } from "../shared/dom";
+import { bytes, count, hex, type } from "../shared/text";
+import { Span, ticks } from "../shared/ticks";
+import { colourOf, extent, type Memory, type Resident } from "./model";
+
+const MARGIN = { left: 76, right: 56, top: 6, bottom: 32 };
+const COLOURS = 6;
+/** So that a tensor of a few bytes can be seen and clicked. */
+const LEAST_PIXELS = 3;
+const TEXT_PIXELS = 6.5;
+const LINE_PIXELS = 13;
+
+export class Chart {
+  readonly element = html("div", { class: "chart" });
+  private readonly picture = svg("svg", { role: "application", tabindex: 0 });
+  private columns = new Span(0, 1, 1);
+  private rows = new Span(0, 1, 1);
+  private memory: Memory | undefined;
+  private bank = 0;
+  private now = 0;
+  private selected: Resident | undefined;
+
+  constructor(private readonly select: (resident: Resident) => void) {
+    this.element.append(this.picture);
+    new ResizeObserver(() => {
+      this.draw();
+    }).observe(this.element);
+    this.picture.addEventListener("wheel", (event) => {
+      event.preventDefault();
+      const factor = 1.2 ** Math.sign(event.deltaY || event.deltaX);
+      const box = this.picture.getBoundingClientRect();
+      if (event.shiftKey) this.rows.zoom(factor, this.byteAt(event.clientY - box.top));
+      else this.columns.zoom(factor, this.commandAt(event.clientX - box.left));
+      this.draw();
+    });
+    this.picture.addEventListener("keydown", (event) => {
+      if (this.pressed(event.key)) event.preventDefault();
+    });
+    this.drag();
+  }
+
+  show(memory: Memory, commands: number, bank: number, now: number): void {
+    this.memory = memory;
+    this.bank = memory.space === "R" ? bank : 0;
+    this.columns = new Span(0, commands, 4);
+    this.rows = new Span(...extent(memory), 64);
+    this.selected = undefined;
+    this.move(now);
+  }
+
+  move(now: number): void {
+    this.now = now;
+    this.columns.reveal(now, now + 1);
+    this.draw();
+  }
+
+  mark(resident: Resident): void {
+    this.selected = resident;
+    this.columns.reveal(resident.born, resident.died + 1);
+    this.draw();
+  }
+
+  zoom(factor: number): void {
+    this.columns.zoom(factor, this.now);
+    this.draw();
+  }
+
+  zoomBytes(factor: number): void {
+    const { start, stop } = this.selected ?? { start: this.rows.from, stop: this.rows.to };
+    this.rows.zoom(factor, (start + stop) / 2);
+    this.draw();
+  }
+
+  fit(): void {
+    this.columns.fit();
+    this.rows.fit();
+    this.draw();
+  }
+
+  private get width(): number {
+    return Math.max(this.element.clientWidth - MARGIN.left - MARGIN.right, 10);
+  }
+
+  private get height(): number {
+    return Math.max(this.element.clientHeight - MARGIN.top - MARGIN.bottom, 10);
+  }
+
+  private x(command: number): number {
+    return MARGIN.left + ((command - this.columns.from) / this.columns.length) * this.width;
+  }
+
+  private y(byte: number): number {
+    return MARGIN.top + this.height - ((byte - this.rows.from) / this.rows.length) * this.height;
+  }
+
+  private commandAt(x: number): number {
+    return this.columns.from + ((x - MARGIN.left) / this.width) * this.columns.length;
+  }
+
+  private byteAt(y: number): number {
+    return this.rows.from + ((MARGIN.top + this.height - y) / this.height) * this.rows.length;
+  }
+
+  /** Arrows go through the tensors in the order of their birth. */
+  private pressed(key: string): boolean {
+    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[key];
+    if (step !== undefined) this.walk(step);
+    else if (key === "+" || key === "-") this.zoom(key === "+" ? 1 / 1.5 : 1.5);
+    else if (key === "Home") this.fit();
+    else return false;
+    return true;
+  }
+
+  private walk(step: number): void {
+    const all = this.memory?.residents ?? [];
+    const from = this.selected ? all.indexOf(this.selected) : all.findIndex(({ died }) => died >= this.now) - step;
+    const next = all[Math.min(Math.max(from + step, 0), all.length - 1)];
+    if (next !== undefined) this.select(next);
+  }
+
+  private drag(): void {
+    let last: { x: number; y: number } | undefined;
+    this.picture.addEventListener("pointerdown", ({ clientX, clientY }) => {
+      last = { x: clientX, y: clientY };
+    });
+    this.picture.addEventListener("pointermove", ({ clientX, clientY, buttons }) => {
+      if (last === undefined || buttons !== 1) return;
+      this.columns.move(((last.x - clientX) / this.width) * this.columns.length);
+      this.rows.move(((clientY - last.y) / this.height) * this.rows.length);
+      last = { x: clientX, y: clientY };
+      this.draw();
+    });
+  }
+
+  private draw(): void {
+    const { memory, picture } = this;
+    if (memory === undefined) return;
+    const right = MARGIN.left + this.width;
+    const bottom = MARGIN.top + this.height;
+    picture.setAttribute("width", String(right + MARGIN.right));
+    picture.setAttribute("height", String(bottom + MARGIN.bottom));
+    picture.setAttribute("aria-label", `${memory.title}: bytes over commands. Arrow keys go through the tensors, plus and minus zoom, Home shows all.`);
+    picture.replaceChildren(
+      svg("clipPath", { id: "inside" }, svg("rect", { x: MARGIN.left, y: MARGIN.top, width: this.width, height: this.height })),
+      ...this.byteAxis(right),
+      ...this.commandAxis(bottom),
+      svg("g", { "clip-path": "url(#inside)" }, ...this.visible(memory).map((resident) => this.rectangle(resident))),
+      ...this.present(bottom),
+    );
+  }
+
+  private visible({ residents }: Memory): Resident[] {
+    const { columns, rows } = this;
+    return residents.filter(({ start, stop, born, died }) => born < columns.to && died + 1 > columns.from && start < rows.to && stop > rows.from);
+  }
+
+  private rectangle(resident: Resident): SVGElement {
+    const { name, start, stop, born, died } = resident;
+    const left = this.x(born);
+    const width = Math.max(this.x(died + 1) - left, LEAST_PIXELS);
+    const height = Math.max(this.y(start) - this.y(stop), LEAST_PIXELS);
+    const top = this.y(start) - height;
+    const alive = born <= this.now && this.now <= died;
+    const classes = ["resident", `colour${String(colourOf(name, COLOURS))}`, alive && "alive", born === this.now && "coming", resident === this.selected && "selected"];
+    const visibleLeft = Math.max(left, MARGIN.left);
+    const room = Math.min(left + width, MARGIN.left + this.width) - visibleLeft;
+    const letters = Math.floor((room - 6) / TEXT_PIXELS);
+    const text = letters < name.length ? `${name.slice(0, Math.max(letters - 1, 0))}…` : name;
+    const label = height >= LINE_PIXELS && letters >= 4 ? svg("text", { x: visibleLeft + 3, y: top + height / 2 + 4 }, text) : undefined;
+    const tip = `${name} ${type(resident.dtype, resident.shape)}, ${hex(start)} to ${hex(stop)}, commands ${count(born)} to ${count(died)}`;
+    return svg(
+      "g",
+      { class: classes.filter(Boolean).join(" "), "data-name": name, click: () => { this.select(resident); } },
+      svg("title", {}, tip),
+      svg("rect", { x: left, y: top, width, height }),
+      label,
+    );
+  }
+
+  /** Ticks of bytes, and in local memory the banks. */
+  private byteAxis(right: number): SVGElement[] {
+    const made: SVGElement[] = [];
+    const places = this.bank ? this.banks() : ticks(this.rows.from, this.rows.to, this.height / 60, 1);
+    const every = Math.ceil(LINE_PIXELS / Math.max((this.height * this.bank) / this.rows.length, 1));
+    for (const byte of places) {
+      const y = this.y(byte);
+      made.push(svg("line", { class: "rule", x1: MARGIN.left, x2: right, y1: y, y2: y }));
+      if (this.bank && (byte / this.bank) % every > 0) continue; // no room for its text
+      made.push(svg("text", { class: "faint", x: MARGIN.left - 6, y: y + 4, "text-anchor": "end" }, this.bank ? bytes(byte) : hex(byte)));
+      const middle = y - (this.height * this.bank) / this.rows.length / 2;
+      if (this.bank && middle > MARGIN.top) made.push(svg("text", { class: "faint bank", x: right + 6, y: middle + 4 }, `bank ${String(byte / this.bank)}`));
+    }
+    return made;
+  }
+
+  private banks(): number[] {
+    const first = Math.ceil(this.rows.from / this.bank);
+    const found: number[] = [];
+    for (let bank = first; bank * this.bank < this.rows.to; bank++) found.push(bank * this.bank);
+    return found;
+  }
+
+  private commandAxis(bottom: number): SVGElement[] {
+    const marks = ticks(this.columns.from, this.columns.to, this.width / 90, 1).map((command) =>
+      svg("text", { class: "faint", x: this.x(command), y: bottom + 13, "text-anchor": "middle" }, count(command)),
+    );
+    return [...marks, svg("text", { class: "faint", x: MARGIN.left + this.width / 2, y: bottom + 28, "text-anchor": "middle" }, "commands executed")];
+  }
+
+  private present(bottom: number): SVGElement[] {
+    const x = this.x(this.now);
+    if (x < MARGIN.left - 1 || x > MARGIN.left + this.width + 1) return [];
+    return [svg("line", { class: "now", "data-ordinal": this.now, x1: x, x2: x, y1: MARGIN.top, y2: bottom })];
+  }
+}

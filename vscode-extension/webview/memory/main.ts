@@ -1,0 +1,94 @@
+import "../shared/page.css";
+import "./memory.css";
+import type { Moment } from "../../src/views/travel";
+import { button, html } from "../shared/dom";
+import { ask, follow } from "../shared/host";
+import { bytes, count } from "../shared/text";
+import { Chart } from "./chart";
+import { presentTable, story } from "./details";
+import { stretches, use, type Memory, type MemoryMap, type Resident } from "./model";
+
+const chooser = html("select", { "aria-label": "Memory", change: () => { choose(); } });
+const status = html("span", { class: "status", role: "status" });
+const present = html("section", { class: "present" });
+const details = html("section", { class: "details", "aria-live": "polite" });
+const chart = new Chart((resident) => void select(resident));
+let map: MemoryMap | undefined;
+let now = 0;
+
+document.body.append(
+  html(
+    "div",
+    { class: "bar", role: "toolbar", "aria-label": "Chip memory" },
+    chooser,
+    button("+", () => { chart.zoom(1 / 1.5); }, { title: "Zoom in on commands (wheel)", "aria-label": "Zoom in on commands" }),
+    button("−", () => { chart.zoom(1.5); }, { title: "Zoom out of commands (wheel)", "aria-label": "Zoom out of commands" }),
+    button("↕+", () => { chart.zoomBytes(1 / 1.5); }, { title: "Zoom in on bytes (shift and wheel)", "aria-label": "Zoom in on bytes" }),
+    button("↕−", () => { chart.zoomBytes(1.5); }, { title: "Zoom out of bytes (shift and wheel)", "aria-label": "Zoom out of bytes" }),
+    button("All", () => { chart.fit(); }, { title: "Show everything" }),
+    html("span", { class: "fill" }),
+    status,
+  ),
+  chart.element,
+  html("div", { class: "below" }, present, details),
+);
+
+follow({
+  load: async () => {
+    map = await ask<MemoryMap>("tdb/memoryMap");
+    now = map.ordinal;
+    // Local memory first: that is what nobody else shows.
+    const order = map.memories.map((memory, index) => ({ memory, index })).sort((one, other) => rank(one.memory) - rank(other.memory));
+    const chosen = chooser.selectedOptions[0]?.text;
+    chooser.replaceChildren(...order.map(({ memory, index }) => html("option", { value: index, selected: memory.title === chosen }, memory.title)));
+    choose();
+  },
+  stopped: async () => {
+    now = (await ask<Moment>("tdb/moment")).ordinal;
+    chart.move(now);
+    tell();
+  },
+  ended: () => {
+    status.textContent = map === undefined ? "Debug a model to see its memory." : "The session has ended.";
+  },
+  failed: (why) => {
+    status.textContent = why;
+  },
+});
+
+function rank({ space }: Memory): number {
+  return ["R", "L", "G"].indexOf(space);
+}
+
+function memoryShown(): Memory | undefined {
+  return map?.memories[Number(chooser.value)];
+}
+
+function choose(): void {
+  const memory = memoryShown();
+  details.replaceChildren();
+  if (map === undefined || memory === undefined) {
+    status.textContent = "No op of this model names what it keeps in memory.";
+    return;
+  }
+  chart.show(memory, map.commands, map.bankBytes, now);
+  tell();
+}
+
+function tell(): void {
+  const memory = memoryShown();
+  if (map === undefined || memory === undefined) return;
+  const parts = stretches(memory, now);
+  const { used, largestGap } = use(parts);
+  const limit = memory.size > 0 ? ` of ${bytes(memory.size)}` : "";
+  status.textContent = `${count(now)} of ${count(map.commands)} commands executed · ${bytes(used)}${limit} in use · largest gap ${bytes(largestGap)}`;
+  present.replaceChildren(html("h2", {}, "Now"), presentTable(parts, now, (resident) => void select(resident)));
+}
+
+async function select(resident: Resident): Promise<void> {
+  chart.mark(resident);
+  const bank = memoryShown()?.space === "R" ? (map?.bankBytes ?? 0) : 0;
+  details.replaceChildren(...story(resident, bank, []));
+  const { lines } = await ask<{ lines: string[] }>("tdb/explain", { ordinal: resident.born }).catch((error: unknown) => ({ lines: [String(error)] }));
+  details.replaceChildren(...story(resident, bank, lines));
+}

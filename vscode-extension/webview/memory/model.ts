@@ -1,0 +1,95 @@
+/** What lies where: the answer of `tdb/memoryMap`, and what follows from it for one moment. */
+
+export interface OpInstance {
+  readonly ordinal: number;
+  readonly line: number;
+  readonly opcode: string;
+}
+
+/** A tensor in memory: bytes [start, stop), alive from command `born` to command `died`. */
+export interface Resident {
+  readonly name: string;
+  readonly start: number;
+  readonly stop: number;
+  readonly born: number;
+  readonly died: number;
+  readonly line: number;
+  readonly opcode: string;
+  readonly shape: readonly number[];
+  readonly dtype: string;
+  readonly readers: readonly OpInstance[];
+}
+
+export interface Memory {
+  readonly title: string;
+  readonly space: string;
+  readonly core: number;
+  /** Bytes; 0 without limit. */
+  readonly size: number;
+  readonly residents: readonly Resident[];
+}
+
+export interface MemoryMap {
+  readonly ordinal: number;
+  readonly commands: number;
+  readonly lanes: number;
+  readonly laneBytes: number;
+  readonly bankBytes: number;
+  readonly memories: readonly Memory[];
+}
+
+/** A stretch of memory at one moment, with what lies there; nothing if it is free. */
+export interface Stretch {
+  readonly start: number;
+  readonly stop: number;
+  readonly residents: readonly Resident[];
+}
+
+/** First and last byte to show: all there is, or, where that has no limit, what the program uses. */
+export function extent(memory: Memory): [number, number] {
+  if (memory.size > 0) return [0, memory.size];
+  const { residents } = memory;
+  return [Math.min(...residents.map(({ start }) => start)), Math.max(...residents.map(({ stop }) => stop))];
+}
+
+export function aliveAt(memory: Memory, ordinal: number): Resident[] {
+  return memory.residents.filter(({ born, died }) => born <= ordinal && ordinal <= died);
+}
+
+/** The memory from its first byte to its last while a command runs: tensors, and the free space between them. */
+export function stretches(memory: Memory, ordinal: number): Stretch[] {
+  const [first, last] = extent(memory);
+  const found: Stretch[] = [];
+  let end = first;
+  for (const resident of aliveAt(memory, ordinal).sort((one, other) => one.start - other.start || one.stop - other.stop)) {
+    if (resident.start > end) found.push({ start: end, stop: resident.start, residents: [] });
+    const previous = found.at(-1);
+    if (previous?.residents.length && resident.start < previous.stop) {
+      const stop = Math.max(previous.stop, resident.stop);
+      found[found.length - 1] = { start: previous.start, stop, residents: [...previous.residents, resident] };
+    } else {
+      found.push({ start: resident.start, stop: resident.stop, residents: [resident] });
+    }
+    end = Math.max(end, resident.stop);
+  }
+  if (end < last) found.push({ start: end, stop: last, residents: [] });
+  return found;
+}
+
+/** Bytes in use, and the largest stretch that is not. */
+export function use(parts: readonly Stretch[]): { used: number; largestGap: number } {
+  let used = 0;
+  let largestGap = 0;
+  for (const { start, stop, residents } of parts) {
+    if (residents.length > 0) used += stop - start;
+    else largestGap = Math.max(largestGap, stop - start);
+  }
+  return { used, largestGap };
+}
+
+/** A number from 0 to `colours` - 1 that a tensor keeps wherever it is: of its name without how it got there. */
+export function colourOf(name: string, colours: number): number {
+  let sum = 0;
+  for (const character of name.replace(/^(load|store)_/, "")) sum = (sum * 31 + character.charCodeAt(0)) % 65521;
+  return sum % colours;
+}
