@@ -117,3 +117,50 @@ describe("chip memory", () => {
     await workbench.page.locator(".statusbar-item", { hasText: `Ln ${lines.conv}, Col 1` }).waitFor();
   });
 });
+
+describe("the compare panel", () => {
+  const panel = () => workbench.page.locator(".pane", { has: workbench.page.locator(".pane-header", { hasText: "Compare" }) }).last();
+  const rows = () => panel().locator(".monaco-list-row");
+  const labels = () => rows().evaluateAll((all) => all.map((row) => row.getAttribute("aria-label")));
+  const has = (pattern) => eventually(`a row like ${pattern}`, async () => (await labels()).find((label) => pattern.test(label)));
+  const hasNot = (pattern) => eventually(`no row like ${pattern}`, async () => !(await labels()).some((label) => pattern.test(label)));
+
+  step("is in the Debug side bar, with a verdict for each op up to now", async () => {
+    for (const pane of ["Watch", "Breakpoints", "Loaded Scripts"]) await workbench.fold(pane);
+    await workbench.fold("Compare", true);
+    await has(/^tpu\.Conv2D relu4_Relu, as expected, cosine 1\.0000/);
+    await hasNot(/tpu\.Pool2D/);
+    await panel().locator(".message", { hasText: "tensors as expected" }).waitFor();
+  });
+
+  step("follows a step, and the step back", async () => {
+    await stepOver();
+    await has(/^tpu\.Pool2D maxpool5_MaxPool, as expected/);
+    await stepBack();
+    await hasNot(/tpu\.Pool2D/);
+  });
+
+  step("shows the first that differs, and only what differs if asked", async () => {
+    await workbench.evaluate("set in[0] = in[0] * 0");
+    await workbench.command("View: Hide Panel");
+    await stepOver();
+    await has(/tpu\.Pool2D maxpool5_MaxPool, differs/);
+    await titleAction("Compare", "Show Only What Differs");
+    await hasNot(/as expected/);
+    await has(/first to differ/);
+    await inBothThemes("compare");
+    await titleAction("Compare", "Go to the First Op That Differs");
+    await titleAction("Compare", "Show All Ops");
+    await has(/as expected/);
+  });
+
+  step("goes to the line of an op, and travels there", async () => {
+    const conv = rows().filter({ hasText: "tpu.Conv2D" }).first();
+    await conv.click();
+    await workbench.page.locator(".statusbar-item", { hasText: `Ln ${lines.conv}, Col 1` }).waitFor();
+    await conv.hover();
+    await conv.locator('.action-label[aria-label*="Travel Here"]').click();
+    await workbench.stoppedAt(lines.conv);
+    await hasNot(/tpu\.Conv2D relu4_Relu/);
+  });
+});

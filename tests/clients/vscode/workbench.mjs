@@ -191,6 +191,12 @@ export class Workbench {
     });
   }
 
+  /** Close a pane of the side bar, or open it. */
+  async fold(pane, open = false) {
+    const header = this.page.locator(`.pane-header[aria-label^="${pane}"]`).first();
+    if ((await header.getAttribute("aria-expanded")) !== String(open)) await header.click();
+  }
+
   /** Choose a colour theme by its name. */
   async theme(name) {
     await this.command("Preferences: Color Theme");

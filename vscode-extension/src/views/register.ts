@@ -1,4 +1,5 @@
 import * as vscode from "vscode";
+import { registerComparePanel } from "./compare/panel";
 import { VIEW_COMMANDS } from "./names";
 import { Page } from "./page";
 import { Sessions } from "./sessions";
@@ -13,5 +14,6 @@ export function registerViews(extension: vscode.Uri): { dispose(): void }[] {
   return [
     sessions,
     ...page(VIEW_COMMANDS.memory, "memory", "Chip Memory"),
+    ...registerComparePanel(sessions),
   ];
 }

@@ -1,0 +1,86 @@
+/** What the adapter's request `tdb/results` answers, put together by op. */
+
+export type Verdict = "pass" | "fail" | "unknown" | "excepted";
+
+/** A tensor of an op that has been compared with the reference; numbers that are not finite are null. */
+export interface Row {
+  readonly line: number;
+  readonly opcode: string;
+  readonly name: string;
+  readonly role: "operand" | "result" | "output";
+  readonly index: number;
+  readonly dtype: string;
+  readonly first: number;
+  readonly verdict: Verdict;
+  readonly note: string;
+  readonly complaints: readonly string[];
+  readonly numbers: { readonly cosine: number | null; readonly max_abs: number | null } | null;
+  readonly blame: { readonly text: string } | null;
+}
+
+export interface Results {
+  readonly rows: readonly Row[];
+  readonly first: Row | null;
+}
+
+/** An op of final.mlir, or with line 0 the outputs of the net. `first`: ordinal of its first command. */
+export interface ComparedOp {
+  readonly line: number;
+  readonly opcode: string;
+  readonly name: string;
+  readonly first: number;
+  readonly verdict: Verdict;
+  readonly rows: readonly Row[];
+  readonly isCulprit: boolean;
+}
+
+const WORST: readonly Verdict[] = ["fail", "pass", "excepted", "unknown"];
+
+/** Ops in the order in which they were executed. */
+export function opsOf({ rows, first }: Results): ComparedOp[] {
+  const groups = new Map<number, Row[]>();
+  for (const row of rows) {
+    const known = groups.get(row.line);
+    if (known === undefined) groups.set(row.line, [row]);
+    else known.push(row);
+  }
+  return [...groups].map(([line, found]) => ({
+    line,
+    opcode: line > 0 ? (found[0]?.opcode ?? "") : "outputs",
+    name: (found.find(({ role }) => role !== "operand") ?? found[0])?.name ?? "",
+    first: Math.min(...found.map((row) => row.first)),
+    verdict: worst(found),
+    rows: found,
+    isCulprit: first !== null && found.some((row) => isSame(row, first)),
+  }));
+}
+
+function worst(rows: readonly Row[]): Verdict {
+  return WORST.find((verdict) => rows.some((row) => row.verdict === verdict)) ?? "unknown";
+}
+
+function isSame(one: Row, other: Row): boolean {
+  return one.line === other.line && one.role === other.role && one.index === other.index && one.name === other.name;
+}
+
+/** `cosine 0.9987, largest difference 0.25`; empty where nothing was measured. */
+export function numbersOf({ numbers }: Row): string {
+  if (numbers === null) return "";
+  const { cosine, max_abs } = numbers;
+  const told = [cosine === null ? "" : `cosine ${cosine.toFixed(4)}`, max_abs === null ? "" : `largest difference ${max_abs.toPrecision(3)}`];
+  return told.filter(Boolean).join(", ");
+}
+
+/** The row that says most about an op: the first that fails, else the first that was measured. */
+export function leading({ rows }: ComparedOp): Row | undefined {
+  return rows.find(({ verdict }) => verdict === "fail") ?? rows.find(({ numbers }) => numbers !== null);
+}
+
+/** `2 of 12 tensors differ` */
+export function summary({ rows }: Results): string {
+  const compared = rows.filter(({ verdict }) => verdict === "pass" || verdict === "fail").length;
+  const failed = rows.filter(({ verdict }) => verdict === "fail").length;
+  if (rows.length === 0) return "No op has been executed yet.";
+  const others = rows.length > compared ? `; ${String(rows.length - compared)} not compared` : "";
+  return failed > 0 ? `${String(failed)} of ${String(compared)} tensors differ${others}` : `${String(compared)} tensors as expected${others}`;
+}

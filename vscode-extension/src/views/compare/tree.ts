@@ -1,0 +1,82 @@
+import * as vscode from "vscode";
+import { leading, numbersOf, opsOf, type ComparedOp, type Results, type Row, type Verdict } from "./results";
+
+export type Node = ComparedOp | Row;
+
+const ICONS: Record<Verdict, vscode.ThemeIcon> = {
+  pass: new vscode.ThemeIcon("pass", new vscode.ThemeColor("testing.iconPassed")),
+  fail: new vscode.ThemeIcon("error", new vscode.ThemeColor("testing.iconFailed")),
+  unknown: new vscode.ThemeIcon("question", new vscode.ThemeColor("testing.iconUnset")),
+  excepted: new vscode.ThemeIcon("circle-slash", new vscode.ThemeColor("testing.iconSkipped")),
+};
+const WORDS: Record<Verdict, string> = { pass: "as expected", fail: "differs", unknown: "not compared", excepted: "left out" };
+
+/** Ops in the order of execution, below them their tensors. */
+export class ResultTree implements vscode.TreeDataProvider<Node> {
+  private readonly changed = new vscode.EventEmitter<undefined>();
+  readonly onDidChangeTreeData = this.changed.event;
+  private ops: readonly ComparedOp[] = [];
+  private uri: vscode.Uri | undefined;
+  onlyFailed = false;
+
+  /** `uri`: of final.mlir, where there is one. */
+  show(results: Results | undefined, uri: vscode.Uri | undefined): void {
+    this.ops = results === undefined ? [] : opsOf(results);
+    this.uri = uri;
+    this.redraw();
+  }
+
+  redraw(): void {
+    this.changed.fire(undefined);
+  }
+
+  get culprit(): ComparedOp | undefined {
+    return this.ops.find(({ isCulprit }) => isCulprit);
+  }
+
+  getChildren(node?: Node): Node[] {
+    const found: readonly Node[] = node === undefined ? this.ops : "rows" in node ? node.rows : [];
+    return found.filter(({ verdict }) => !this.onlyFailed || verdict === "fail");
+  }
+
+  getParent(node: Node): Node | undefined {
+    return "rows" in node ? undefined : this.ops.find(({ rows }) => rows.includes(node));
+  }
+
+  getTreeItem(node: Node): vscode.TreeItem {
+    const label = "rows" in node ? `${node.opcode} ${node.name}` : `${node.role} ${String(node.index)}: ${node.name}`;
+    const item = "rows" in node ? opItem(node, label) : rowItem(node, label);
+    item.iconPath = ICONS[node.verdict];
+    item.contextValue = "rows" in node ? "op" : "tensor";
+    item.accessibilityInformation = { label: `${label}, ${WORDS[node.verdict]}, ${String(item.description)}` };
+    if (this.uri !== undefined && node.line > 0) {
+      const start = new vscode.Position(node.line - 1, 0);
+      const options: vscode.TextDocumentShowOptions = { selection: new vscode.Range(start, start), viewColumn: vscode.ViewColumn.One, preserveFocus: true };
+      item.command = { command: "vscode.open", title: "Go to Line", arguments: [this.uri, options] };
+    }
+    return item;
+  }
+}
+
+function opItem(op: ComparedOp, label: string): vscode.TreeItem {
+  const item = new vscode.TreeItem(label, vscode.TreeItemCollapsibleState.Collapsed);
+  item.id = `op ${String(op.line)}`;
+  const row = leading(op);
+  const told = [op.isCulprit ? "first to differ" : "", row ? numbersOf(row) : "", op.line > 0 ? `line ${String(op.line)}` : ""];
+  item.description = told.filter(Boolean).join(" · ");
+  item.tooltip = tooltip(row ?? op.rows[0]);
+  return item;
+}
+
+function rowItem(row: Row, label: string): vscode.TreeItem {
+  const item = new vscode.TreeItem(label);
+  item.id = `${String(row.line)} ${row.role} ${String(row.index)} ${row.name}`;
+  item.description = [row.dtype, numbersOf(row) || row.note].filter(Boolean).join(" · ");
+  item.tooltip = tooltip(row);
+  return item;
+}
+
+function tooltip(row: Row | undefined): string {
+  if (row === undefined) return "";
+  return [`${row.name}: ${WORDS[row.verdict]}`, numbersOf(row), ...row.complaints, row.note, row.blame?.text ?? ""].filter(Boolean).join("\n");
+}
