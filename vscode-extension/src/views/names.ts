@@ -1,6 +1,7 @@
 /** Commands of the views, in the order of package.json. */
 export const VIEW_COMMANDS = {
   memory: "tdb.showChipMemory",
+  graph: "tdb.showGraph",
   travel: "tdb.compare.travelHere",
   onlyFailed: "tdb.compare.showOnlyFailed",
   all: "tdb.compare.showAll",

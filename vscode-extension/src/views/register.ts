@@ -14,6 +14,7 @@ export function registerViews(extension: vscode.Uri): { dispose(): void }[] {
   return [
     sessions,
     ...page(VIEW_COMMANDS.memory, "memory", "Chip Memory"),
+    ...page(VIEW_COMMANDS.graph, "graph", "Graph"),
     ...registerComparePanel(sessions),
   ];
 }

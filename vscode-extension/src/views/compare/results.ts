@@ -82,5 +82,5 @@ export function summary({ rows }: Results): string {
   const failed = rows.filter(({ verdict }) => verdict === "fail").length;
   if (rows.length === 0) return "No op has been executed yet.";
   const others = rows.length > compared ? `; ${String(rows.length - compared)} not compared` : "";
-  return failed > 0 ? `${String(failed)} of ${String(compared)} tensors differ${others}` : `${String(compared)} tensors as expected${others}`;
+  return failed > 0 ? `${String(failed)} of ${String(compared)} tensors differ${others}` : `${String(compared)} tensor${compared === 1 ? "" : "s"} as expected${others}`;
 }

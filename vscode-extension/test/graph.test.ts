@@ -1,0 +1,36 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { NODE, place } from "../webview/graph/layout";
+import { byVerdict, legend, type OpGraph, type OpNode } from "../webview/graph/model";
+import type { Row } from "../src/views/compare/results";
+
+const node = (line: number, dtype = "f32", color = "#f4d3a1"): OpNode =>
+  ({ id: `L${String(line)}`, opcode: "tpu.Conv2D", name: "x", line, shape: [1], dtype, subnet: "subfunc_0", group: null, color, note: dtype });
+const graph: OpGraph = {
+  nodes: [node(1), node(2), node(3), node(4, "f16", "#bfe0f5")],
+  edges: [{ tail: "L1", head: "L2", value: "%1" }, { tail: "L1", head: "L3", value: "%1" }, { tail: "L2", head: "L4", value: "%2" }, { tail: "L3", head: "L4", value: "%3" }],
+};
+
+describe("the graph", () => {
+  it("is laid out from top to bottom, without nodes on each other", () => {
+    const { nodes, edges, width, height } = place(graph);
+    const at = (line: number) => nodes.get(`L${String(line)}`) ?? assert.fail();
+    assert.ok(at(1).y + NODE.height < at(2).y && at(2).y + NODE.height < at(4).y);
+    assert.equal(at(2).y, at(3).y);
+    assert.ok(Math.abs(at(2).x - at(3).x) > NODE.width);
+    assert.equal(edges.length, 4);
+    assert.ok(width > 2 * NODE.width && height > 3 * NODE.height);
+  });
+
+  it("is painted by verdict: red what differs, grey what has not run", () => {
+    const row = (line: number, verdict: Row["verdict"]): Row =>
+      ({ line, opcode: "tpu.Conv2D", name: "x", role: "result", index: 0, dtype: "f32", first: line, verdict, note: "", complaints: [], numbers: null, blame: null });
+    const paint = byVerdict({ rows: [row(1, "pass"), row(2, "fail"), row(3, "fail")], first: row(2, "fail") });
+    assert.deepEqual(graph.nodes.map((found) => paint(found).note), ["as expected", "first to differ", "differs", "not compared"]);
+  });
+
+  it("says what its colours mean", () => {
+    const paint = ({ color, note }: OpNode) => ({ color, note });
+    assert.deepEqual(legend("dtype", graph.nodes, paint).map(({ note }) => note), ["f32", "f16"]);
+  });
+});

@@ -1,0 +1,179 @@
+/** The graph as it is drawn: boxes and arrows that can be moved, zoomed, chosen, and walked along with the arrow keys. */
+import { html, svg } from "../shared/dom";
+import { type } from "../shared/text";
+import { NODE, place, type Placed, type Point } from "./layout";
+import type { OpGraph, OpNode, Paint } from "./model";
+
+const LETTERS = 24;
+const ZOOM = { least: 0.05, most: 3 } as const;
+
+export class Picture {
+  readonly element = html("div", { class: "graph" });
+  private readonly surface = svg("svg", { role: "application", tabindex: 0, "aria-label": "Graph of the ops. Arrow keys follow the edges and go sideways, Enter goes to the line, plus and minus zoom." });
+  private readonly world = svg("g");
+  private readonly boxes = new Map<string, SVGElement>();
+  private graph: OpGraph = { nodes: [], edges: [] };
+  private placed: Placed | undefined;
+  private selected: OpNode | undefined;
+  private x = 0;
+  private y = 0;
+  private scale = 1;
+
+  constructor(
+    private readonly chosen: (node: OpNode) => void,
+    private readonly opened: (node: OpNode) => void,
+  ) {
+    const arrow = svg("marker", { id: "arrow", viewBox: "0 0 8 8", refX: 8, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto-start-reverse" }, svg("path", { d: "M0 0 8 4 0 8z" }));
+    this.surface.append(svg("defs", {}, arrow), this.world);
+    this.element.append(this.surface);
+    this.surface.addEventListener("wheel", (event) => {
+      event.preventDefault();
+      const box = this.surface.getBoundingClientRect();
+      this.zoom(1.15 ** -Math.sign(event.deltaY), event.clientX - box.left, event.clientY - box.top);
+    });
+    this.surface.addEventListener("keydown", (event) => {
+      if (this.pressed(event.key)) event.preventDefault();
+    });
+    this.drag();
+  }
+
+  show(graph: OpGraph): void {
+    this.graph = graph;
+    this.placed = place(graph);
+    this.boxes.clear();
+    this.selected = undefined;
+    const edges = this.placed.edges.map(({ tail, head, points }) =>
+      svg("path", { class: "edge", d: path(points), "marker-end": "url(#arrow)", "data-tail": tail, "data-head": head }),
+    );
+    this.world.replaceChildren(...edges, ...graph.nodes.map((node) => this.box(node)));
+    this.fit();
+  }
+
+  paint(paint: (node: OpNode) => Paint): void {
+    for (const node of this.graph.nodes) {
+      const { color, note } = paint(node);
+      const box = this.boxes.get(node.id);
+      box?.querySelector("rect")?.setAttribute("fill", color);
+      const title = box?.querySelector("title");
+      if (title) title.textContent = [node.opcode, node.name, type(node.dtype, node.shape), note, `line ${String(node.line)}`].filter(Boolean).join("\n");
+    }
+  }
+
+  /** Mark the ops that run next, and make the first of them visible. */
+  mark(lines: readonly number[]): void {
+    const current = this.graph.nodes.filter(({ line, opcode }) => opcode !== "input" && lines.includes(line));
+    for (const [id, box] of this.boxes) box.classList.toggle("current", current.some((node) => node.id === id));
+    if (current[0] !== undefined) this.reveal(current[0]);
+  }
+
+  select(node: OpNode): void {
+    this.selected = node;
+    for (const [id, box] of this.boxes) box.classList.toggle("selected", id === node.id);
+    for (const edge of this.world.querySelectorAll<SVGElement>(".edge")) {
+      edge.classList.toggle("selected", edge.dataset.tail === node.id || edge.dataset.head === node.id);
+    }
+    this.reveal(node);
+    this.chosen(node);
+  }
+
+  zoom(factor: number, x = this.element.clientWidth / 2, y = this.element.clientHeight / 2): void {
+    const scale = Math.min(Math.max(this.scale * factor, ZOOM.least), ZOOM.most);
+    this.x = x - ((x - this.x) * scale) / this.scale;
+    this.y = y - ((y - this.y) * scale) / this.scale;
+    this.scale = scale;
+    this.move();
+  }
+
+  /** As much of the graph as can be read. */
+  fit(): void {
+    const { width, height } = this.placed ?? { width: 1, height: 1 };
+    const scale = Math.min(this.element.clientWidth / width, this.element.clientHeight / height, 1);
+    this.scale = Math.max(scale, ZOOM.least);
+    this.x = (this.element.clientWidth - width * this.scale) / 2;
+    this.y = 0;
+    this.move();
+  }
+
+  private move(): void {
+    this.world.setAttribute("transform", `translate(${String(this.x)} ${String(this.y)}) scale(${String(this.scale)})`);
+  }
+
+  private reveal(node: OpNode): void {
+    const at = this.placed?.nodes.get(node.id);
+    if (at === undefined) return;
+    const [left, top] = [this.x + at.x * this.scale, this.y + at.y * this.scale];
+    const { clientWidth: width, clientHeight: height } = this.element;
+    const [halfWidth, halfHeight] = [(NODE.width / 2) * this.scale, (NODE.height / 2) * this.scale];
+    if (left - halfWidth < 0 || left + halfWidth > width) this.x += width / 2 - left;
+    if (top - halfHeight < 0 || top + halfHeight > height) this.y += height / 2 - top;
+    this.move();
+  }
+
+  private box(node: OpNode): SVGElement {
+    const { x, y } = this.placed?.nodes.get(node.id) ?? { x: 0, y: 0 };
+    const text = (line: number, content: string, name: string) =>
+      svg("text", { x, y: y - NODE.height / 2 + 13 * line, "text-anchor": "middle", class: name }, content.length > LETTERS ? `${content.slice(0, LETTERS - 1)}…` : content);
+    const box = svg(
+      "g",
+      { class: "node", "data-line": node.line, "data-opcode": node.opcode, click: () => { this.select(node); this.opened(node); } },
+      svg("title"),
+      svg("rect", { x: x - NODE.width / 2, y: y - NODE.height / 2, width: NODE.width, height: NODE.height, rx: 4 }),
+      text(1, node.opcode.replace(/^tpu\./, ""), "opcode"),
+      text(2, node.name, "name"),
+      text(3, type(node.dtype, node.shape), "type"),
+    );
+    this.boxes.set(node.id, box);
+    return box;
+  }
+
+  private pressed(key: string): boolean {
+    const next = { ArrowDown: () => this.along("tail", "head"), ArrowUp: () => this.along("head", "tail"), ArrowRight: () => this.beside(1), ArrowLeft: () => this.beside(-1) }[key];
+    const node = next?.();
+    if (node !== undefined) this.select(node);
+    else if (key === "Enter" && this.selected !== undefined) this.opened(this.selected);
+    else if (key === "+" || key === "-") this.zoom(key === "+" ? 1.25 : 0.8);
+    else if (key === "Home") this.fit();
+    else return next !== undefined;
+    return true;
+  }
+
+  private along(from: "tail" | "head", to: "tail" | "head"): OpNode | undefined {
+    if (this.selected === undefined) return this.start();
+    const id = this.selected.id;
+    const edge = this.graph.edges.find((found) => found[from] === id);
+    return this.graph.nodes.find((node) => node.id === edge?.[to]);
+  }
+
+  private beside(step: number): OpNode | undefined {
+    return this.selected === undefined ? this.start() : this.graph.nodes[this.graph.nodes.indexOf(this.selected) + step];
+  }
+
+  private start(): OpNode | undefined {
+    return this.graph.nodes.find(({ id }) => this.boxes.get(id)?.classList.contains("current")) ?? this.graph.nodes[0];
+  }
+
+  private drag(): void {
+    let last: Point | undefined;
+    this.surface.addEventListener("pointerdown", ({ clientX, clientY }) => {
+      last = { x: clientX, y: clientY };
+    });
+    this.surface.addEventListener("pointermove", ({ clientX, clientY, buttons }) => {
+      if (last === undefined || buttons !== 1) return;
+      this.x += clientX - last.x;
+      this.y += clientY - last.y;
+      last = { x: clientX, y: clientY };
+      this.move();
+    });
+  }
+}
+
+/** A smooth line through points: curves between the middles of its pieces. */
+function path(points: readonly Point[]): string {
+  const [first, ...rest] = points;
+  const last = rest.pop();
+  if (first === undefined || last === undefined) return "";
+  const at = ({ x, y }: Point) => `${x.toFixed(1)} ${y.toFixed(1)}`;
+  const between = (one: Point, other: Point) => ({ x: (one.x + other.x) / 2, y: (one.y + other.y) / 2 });
+  const curves = rest.map((point, index) => `Q${at(point)} ${at(between(point, rest[index + 1] ?? last))}`);
+  return `M${at(first)}${curves.join("")}L${at(last)}`;
+}
