@@ -26,7 +26,7 @@ await build({
 if (!tests) {
   await build({
     ...common,
-    entryPoints: { memory: "webview/memory/main.ts", graph: "webview/graph/main.ts" },
+    entryPoints: { memory: "webview/memory/main.ts", graph: "webview/graph/main.ts", timeline: "webview/timeline/main.ts" },
     outdir: "dist",
     platform: "browser",
     format: "iife",

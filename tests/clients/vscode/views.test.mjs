@@ -208,3 +208,51 @@ describe("the graph", () => {
     await workbench.page.locator(".statusbar-item", { hasText: `Ln ${lines.conv}, Col 1` }).waitFor();
   });
 });
+
+describe("the timeline", () => {
+  const canvas = () => view.locator("canvas");
+  const moment = () => canvas().evaluate(({ dataset }) => ({ ordinal: Number(dataset.ordinal), x: Number(dataset.x) }));
+  /** The colour of the drawing between its rows, where only the line of the present moment is. */
+  const pixel = (x) => canvas().evaluate((element, x) => [...element.getContext("2d").getImageData(x, element.height - 2, 1, 1).data].join(), x);
+  const current = () => view.locator("tr.current").evaluateAll((all) => all.map((row) => Number(row.dataset.line)));
+
+  step("opens from the title of the Call Stack, with the ops by time beside it", async () => {
+    await titleAction("Call Stack", "Show Timeline");
+    view = await workbench.webview("canvas[data-ordinal]", "relu4_Relu");
+    await view.locator(".status", { hasText: "4,911 cycles" }).waitFor();
+    const [first] = await view.locator(".ranking tbody tr").allInnerTexts();
+    assert.match(first.replace(/\s+/g, " "), /^Conv2D relu4_Relu 1,856 0 31\.7%/);
+    assert.deepEqual(await current(), [lines.conv]);
+  });
+
+  step("follows a step, and the step back", async () => {
+    const before = await moment();
+    const mark = await pixel(before.x);
+    assert.notEqual(await pixel(before.x + 4), mark);
+    await stepOver();
+    const later = await eventually("a later moment", async () => ((await moment()).ordinal > before.ordinal ? moment() : undefined));
+    assert.ok(later.x > before.x);
+    assert.equal(await pixel(later.x), mark);
+    assert.notEqual(await pixel(before.x), mark);
+    await stepBack(lines.conv);
+    await eventually("the moment before", async () => (await moment()).ordinal === before.ordinal);
+    assert.equal(await pixel(before.x), mark);
+  });
+
+  step("tells of an op by mouse and keyboard, and goes to its line", async () => {
+    await view.locator(".ranking button", { hasText: "maxpool5_MaxPool" }).click();
+    await view.locator(".about", { hasText: "tpu.Pool2D maxpool5_MaxPool" }).waitFor();
+    await workbench.page.locator(".statusbar-item", { hasText: `Ln ${lines.pool}, Col 1` }).waitFor();
+    await canvas().focus();
+    await workbench.key("ArrowLeft");
+    await view.locator(".about", { hasText: "tpu.Conv2D relu4_Relu" }).waitFor();
+    await workbench.key("Enter");
+    await workbench.page.locator(".statusbar-item", { hasText: `Ln ${lines.conv}, Col 1` }).waitFor();
+    await canvas().focus();
+    await workbench.key("ArrowDown");
+    await view.locator(".about", { hasText: "conv.normal" }).waitFor();
+    await view.locator(".about button", { hasText: "travel" }).waitFor();
+  });
+
+  step("looks well in light and dark", () => inBothThemes("timeline"));
+});

@@ -2,6 +2,7 @@
 export const VIEW_COMMANDS = {
   memory: "tdb.showChipMemory",
   graph: "tdb.showGraph",
+  timeline: "tdb.showTimeline",
   travel: "tdb.compare.travelHere",
   onlyFailed: "tdb.compare.showOnlyFailed",
   all: "tdb.compare.showAll",

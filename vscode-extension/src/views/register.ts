@@ -15,6 +15,7 @@ export function registerViews(extension: vscode.Uri): { dispose(): void }[] {
     sessions,
     ...page(VIEW_COMMANDS.memory, "memory", "Chip Memory"),
     ...page(VIEW_COMMANDS.graph, "graph", "Graph"),
+    ...page(VIEW_COMMANDS.timeline, "timeline", "Timeline"),
     ...registerComparePanel(sessions),
   ];
 }
