@@ -8,7 +8,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test test-all lint format generate check-generated extension clients benchmark fuzz-sim faults timing mutate setup clean
+.PHONY: examples demo test test-all lint format generate check-generated extension clients benchmark fuzz-sim faults timing mutate setup clean
 
 demo: $(VENV)/.runtime
 	@$(BIN)/tdb-dap demo
@@ -75,6 +75,12 @@ fuzz-sim: $(VENV)/.dev
 
 # Recorded models, each a context with input.npz and ref.npz
 MODELS ?= tests/data
+
+# The examples installed into an environment of their own, with nothing of this directory on the path
+examples: $(VENV)/.dev
+	rm -rf build/examples && $(PYTHON) -m venv build/examples
+	build/examples/bin/python -m pip --disable-pip-version-check --quiet install . ./examples/toy-chip ./examples/nan-log pytest
+	cd build/examples && bin/python -m pytest -q -c /dev/null --rootdir ../../examples ../../examples
 
 timing: $(VENV)/.dev
 	$(BIN)/python -m scripts.compare_timing $(MODELS) --write docs/profile.md

@@ -29,6 +29,7 @@ COMMANDS = {
     "debug": "debug a model in the terminal",
     "backends": "who can execute commands here, and getting the vendor's simulators",
     "targets": "the chips known and a self-check of each",
+    "plugins": "what installed packages have added: chips, backends, observers, verbs",
     "demo": "debug the bundled sample; needs nothing else",
 }
 """Name -> one line of help; the module of the same name has ``arguments(parser)`` and ``run(arguments)``."""

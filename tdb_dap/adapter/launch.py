@@ -50,9 +50,11 @@ class Configuration(BaseModel):
         description="Expected data: one or several .npz by tensor name, or another context directory, which is run on "
         "the same inputs. Switches comparing on.",
     )
-    backend: Literal["numpy", "cmodel", "lockstep"] = Field(
+    backend: str = Field(
         "numpy",
-        description="Who executes: the built-in simulator, the vendor's library, or both in lockstep.",
+        description="Who executes: numpy (the built-in simulator), cmodel (the vendor's library), lockstep (both), or "
+        "a backend that an installed package brings.",
+        examples=["numpy", "cmodel", "lockstep"],
     )
     cmodelPath: str | None = Field(
         None, description="The directory of the vendor's libraries. Default: where `tdb-dap backends` finds them."
@@ -282,11 +284,13 @@ def _open(session: Session, configuration: Configuration) -> Debugger:
 def _take_over(session: Session, debugger: Debugger, configuration: Configuration) -> None:
     """Make a loaded program the session's, and place the breakpoints that are waiting for it."""
     from tdb_dap.adapter.breakpoints import describe
+    from tdb_dap.plugins import add_observers
 
     session.load(debugger)
     debugger.excepted = frozenset(configuration.except_)
     debugger.print = session.log_point
     debugger.say = lambda text: session.output(text, "important")
+    add_observers(debugger)
     session.sanitizing.begin(configuration.sanitizers)
     session.exceptions.apply(session)
     for placed in session.breakpoints.place_all(session):

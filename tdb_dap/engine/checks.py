@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tdb_dap.engine.compare.tolerance import fits
+from tdb_dap.engine.compare.patterns import fits
 from tdb_dap.engine.filter import Filter
 from tdb_dap.engine.observers import Observer
 from tdb_dap.engine.stops import Finding, Stop

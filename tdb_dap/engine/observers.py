@@ -23,6 +23,9 @@ class Observer:
 
     looks_back = False
 
+    def loaded(self, debugger: Debugger) -> None:
+        """The program is loaded; nothing has been executed."""
+
     def before_command(self, debugger: Debugger, command: Command) -> Finding | None:
         """``command`` is about to be executed."""
 

@@ -7,21 +7,42 @@ what happens are observers. All of them are exception filters.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from typing import Any
 
 from tdb_dap.engine.filter import Filter
 from tdb_dap.engine.observers import Observer
-from tdb_dap.engine.sanitizers.births import DENORMAL, INF, NAN, Birth
-from tdb_dap.engine.sanitizers.bounds import bounds
-from tdb_dap.engine.sanitizers.decoding import decoding
-from tdb_dap.engine.sanitizers.hazards import hazards
-from tdb_dap.engine.sanitizers.known import Known
-from tdb_dap.engine.sanitizers.saturation import DEFAULT_SHARE, Saturation
-from tdb_dap.engine.sanitizers.suppression import Suppressing
-from tdb_dap.engine.sanitizers.uninitialized import Uninitialized
-from tdb_dap.engine.sanitizers.unused import unused
 from tdb_dap.errors import BadExpression
 
 _PLACES = "places not to report, separated by commas: names of locations, op names, mlir:31"
+
+
+def _part(module: str, name: str) -> Any:
+    """Something of a sanitizer's module, which is not loaded before it is used: clients ask for the names at once."""
+    return getattr(import_module(f"{__name__}.{module}"), name)
+
+
+def _before_the_run(module: str, function: str) -> Callable[[], Observer]:
+    """A sanitizer that knows all its findings before the program runs."""
+
+    def make() -> Observer:
+        known: Observer = _part("known", "Known")(_part(module, function))
+        return known
+
+    return make
+
+
+def _birth(special: str) -> Callable[[], Observer]:
+    def make() -> Observer:
+        found: Observer = _part("births", "Birth")(_part("births", special))
+        return found
+
+    return make
+
+
+def _uninitialized() -> Observer:
+    found: Observer = _part("uninitialized", "Uninitialized")()
+    return found
 
 
 def _words(condition: str | None) -> list[str]:
@@ -29,7 +50,10 @@ def _words(condition: str | None) -> list[str]:
 
 
 def _suppressing(observer: Observer, patterns: list[str]) -> Observer:
-    return Suppressing(observer, tuple(patterns)) if patterns else observer
+    if not patterns:
+        return observer
+    suppressing: Observer = _part("suppression", "Suppressing")(observer, tuple(patterns))
+    return suppressing
 
 
 def _with_places(make: Callable[[], Observer]) -> Callable[[str | None], Observer]:
@@ -38,7 +62,7 @@ def _with_places(make: Callable[[], Observer]) -> Callable[[str | None], Observe
 
 def _saturation(condition: str | None) -> Observer:
     """A number is a percentage, everything else a place."""
-    share = DEFAULT_SHARE
+    share: float = _part("saturation", "DEFAULT_SHARE")
     patterns: list[str] = []
     for word in _words(condition):
         number = word.removesuffix("%").strip()
@@ -49,7 +73,7 @@ def _saturation(condition: str | None) -> Observer:
             continue
         if not 0 <= share <= 1:
             raise BadExpression(f"saturate: {word!r} is not a percentage; give 0 to 100, for example 5%")
-    return _suppressing(Saturation(share), patterns)
+    return _suppressing(_part("saturation", "Saturation")(share), patterns)
 
 
 def _filter(name: str, label: str, description: str, make: Callable[[], Observer], is_default: bool = True) -> Filter:
@@ -61,45 +85,45 @@ SANITIZERS: tuple[Filter, ...] = (
         "bounds",
         "Access out of bounds",
         "Stop after a command that leaves its memory, its lane, its bank, or the buffers of its op.",
-        lambda: Known(bounds),
+        _before_the_run("bounds", "bounds"),
     ),
     _filter(
         "uninitialized",
         "Bytes that nobody wrote are used",
         "Stop where bytes that nobody wrote, or that are left over from another op, reach DDR or an output.",
-        Uninitialized,
+        _uninitialized,
     ),
     _filter(
         "hazard",
         "Conflict of engines or cores",
         "Stop after a command that touches the same bytes as one of another engine or core, and nothing orders them.",
-        lambda: Known(hazards),
+        _before_the_run("hazards", "hazards"),
     ),
     _filter(
         "decode",
         "Command not well formed",
         "Stop after a command with reserved bits set, undefined codes, wrong ids or waits.",
-        lambda: Known(decoding),
+        _before_the_run("decoding", "decoding"),
     ),
     _filter(
         "unused",
         "A result is not used",
         "Stop after a command whose results nobody reads before they are overwritten or the program ends.",
-        lambda: Known(unused),
+        _before_the_run("unused", "unused"),
     ),
-    _filter("nan", "NaN is born", "Stop after a command that makes a NaN out of numbers.", lambda: Birth(NAN)),
+    _filter("nan", "NaN is born", "Stop after a command that makes a NaN out of numbers.", _birth("NAN")),
     _filter(
         "inf",
         "Infinity is born",
         "Stop after a command that makes an infinity out of finite numbers.",
-        lambda: Birth(INF),
+        _birth("INF"),
         is_default=False,
     ),
     _filter(
         "denormal",
         "Subnormal number is born",
         "Stop after a command that makes a subnormal number out of others; the chip may flush it to zero.",
-        lambda: Birth(DENORMAL),
+        _birth("DENORMAL"),
         is_default=False,
     ),
     Filter(

@@ -30,12 +30,17 @@ Test = Callable[[Array, DType], NDArray[np.bool_]]
 
 @dataclass(frozen=True)
 class Special:
-    """A kind of number. ``test``: of stored words and their format."""
+    """A kind of number. ``test``: of stored words and their format; ``quick``: whether any of them is one."""
 
     name: str
     title: str
     what: str
     test: Test
+    quick: Callable[[Array, DType], bool] | None = None
+
+    def occurs(self, words: Array, dtype: DType) -> bool:
+        """Whether any of the numbers is one."""
+        return self.quick(words, dtype) if self.quick else bool(self.test(words, dtype).any())
 
 
 def _numbers(words: Array, dtype: DType) -> Array:
@@ -45,6 +50,14 @@ def _numbers(words: Array, dtype: DType) -> Array:
 
 def _is_nan(words: Array, dtype: DType) -> NDArray[np.bool_]:
     return np.isnan(_numbers(words, dtype))
+
+
+def _has_nan(words: Array, dtype: DType) -> bool:
+    """The same of a whole array: a maximum of floats is NaN if one of them is, and needs no array of truth values."""
+    if dtype.name != "f32" or not words.size:
+        return bool(_is_nan(words, dtype).any())
+    with np.errstate(invalid="ignore"):
+        return bool(np.isnan(np.max(_numbers(words, dtype))))
 
 
 def _is_infinite(words: Array, dtype: DType) -> NDArray[np.bool_]:
@@ -59,7 +72,7 @@ def _is_subnormal(words: Array, dtype: DType) -> NDArray[np.bool_]:
     return (numbers != 0) & (np.abs(numbers) < numbers.dtype.type(_SMALLEST[dtype.name]))
 
 
-NAN = Special("nan", "A NaN is born", "NaN", _is_nan)
+NAN = Special("nan", "A NaN is born", "NaN", _is_nan, _has_nan)
 INF = Special("inf", "An infinity is born", "infinity", _is_infinite)
 DENORMAL = Special("denormal", "A subnormal number is born", "subnormal number", _is_subnormal)
 
@@ -120,7 +133,7 @@ class Birth(Observer):
         try:
             if view.dtype.per_byte > 1 or view.layout is Layout.STREAM:
                 return False
-            return any(bool(self._special.test(piece, view.dtype).any()) for _, piece in memory.pieces(view))
+            return any(self._special.occurs(piece, view.dtype) for _, piece in memory.pieces(view))
         except BadAccess:
             return False
 
