@@ -316,14 +316,21 @@ class Session:
 
     def check_withdrawn(self) -> None:
         """Cancelled if the current request is not wanted any more; to be called now and then by long work."""
-        if self.withdrawn.is_set() or (self._current and self.request.seq in self.cancelled):
+        if self._is_unwanted:
             raise Cancelled("cancelled")
+
+    @property
+    def _is_unwanted(self) -> bool:
+        return self.withdrawn.is_set() or (bool(self._current) and self.request.seq in self.cancelled)
 
     def _between_commands(self) -> None:
         if self._progress:
             self._progress.update(self.debugger.ordinal)
-        if self._attention:
+        if self._attention and self.running:
             self._answer_while_running()
+        elif self._attention and self._is_unwanted:
+            self.debugger.pause()
+        # Else this is an excursion that answers a request; what arrives meanwhile is about the moment behind it.
 
     def _answer_while_running(self) -> None:
         """Answer what can be answered now; what has to wait stays in the inbox, in order."""

@@ -90,6 +90,15 @@ def test_the_results_up_to_now(pooling: Stop):
     assert client.request("tdb/results")["first"]["name"] in ("relu4_Relu", "maxpool5_MaxPool")
 
 
+def test_views_that_ask_at_the_same_time_hear_the_same(pooling: Stop):
+    raw = pooling.client.raw
+    first, moment, second = raw.send("tdb/results"), raw.send("tdb/moment"), raw.send("tdb/results")
+    told = [raw.response(seq)["body"] for seq in (first, moment, second)]
+    assert told[0]["rows"]
+    assert told[0] == told[2]
+    assert told[1]["ordinal"] == pooling.ordinal, "not that of a moment on the way"
+
+
 def test_a_model_without_a_reference_has_no_results(client: DapClient, toy: Toy):
     client.launch(toy.directory, inputs=str(toy.inputs))
     client.expect_stopped("entry")
