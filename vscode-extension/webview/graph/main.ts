@@ -77,8 +77,14 @@ function recolour(): void {
 async function colour(): Promise<void> {
   if (graph === undefined) return;
   const colouring = chosen();
+  let trouble = "";
   if (colouring === "verdict") {
-    paint = byVerdict(await ask<Results>("tdb/results"));
+    // Without a reference all ops are grey, and the page says why.
+    const results = await ask<Results>("tdb/results").catch((error: unknown) => {
+      trouble = error instanceof Error ? error.message : String(error);
+      return { rows: [], first: null };
+    });
+    paint = byVerdict(results);
   } else {
     const { nodes } = await ask<OpGraph>("tdb/graph", { color: colouring, weights: constants.checked });
     const painted = new Map(nodes.map(({ id, color, note }) => [id, { color, note }]));
@@ -86,6 +92,7 @@ async function colour(): Promise<void> {
   }
   picture.paint(paint);
   key.replaceChildren(
+    html("span", { class: "trouble" }, trouble),
     ...legend(colouring, graph.nodes, paint).map(({ color, note }) =>
       html("span", {}, svg("svg", { width: 12, height: 12, "aria-hidden": "true" }, svg("rect", { class: "swatch", width: 12, height: 12, fill: color })), ` ${note}`),
     ),

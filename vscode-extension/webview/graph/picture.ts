@@ -5,7 +5,7 @@ import { NODE, place, type Placed, type Point } from "./layout";
 import type { OpGraph, OpNode, Paint } from "./model";
 
 const LETTERS = 24;
-const ZOOM = { least: 0.05, most: 3 } as const;
+const ZOOM = { least: 0.02, readable: 0.7, most: 3 } as const;
 
 export class Picture {
   readonly element = html("div", { class: "graph" });
@@ -47,6 +47,7 @@ export class Picture {
     );
     this.world.replaceChildren(...edges, ...graph.nodes.map((node) => this.box(node)));
     this.fit();
+    if (this.scale < ZOOM.readable) this.zoom(ZOOM.readable / this.scale); // then a part of it; `mark` chooses which
   }
 
   paint(paint: (node: OpNode) => Paint): void {
@@ -84,7 +85,6 @@ export class Picture {
     this.move();
   }
 
-  /** As much of the graph as can be read. */
   fit(): void {
     const { width, height } = this.placed ?? { width: 1, height: 1 };
     const scale = Math.min(this.element.clientWidth / width, this.element.clientHeight / height, 1);

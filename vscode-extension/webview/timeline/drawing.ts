@@ -11,6 +11,7 @@ const OPS = 20;
 const COMMANDS = 16;
 const GAP = 8;
 const COUNTER = 36;
+const LETTER = 6.8;
 const PALETTE = ["blue", "green", "orange", "purple", "yellow", "red"] as const;
 
 /** A slice and the row of the drawing it is in. */
@@ -249,7 +250,8 @@ export class Drawing {
     context.fillStyle = colours.faint;
     for (const time of ticks(this.span.from, this.span.to, this.width / 90)) {
       const x = this.x(time);
-      context.fillText(`${String(Number(time.toPrecision(8)))} ${this.timeline.unit}`, x + 3, AXIS / 2);
+      const text = `${String(Number(time.toPrecision(8)))} ${this.timeline.unit}`;
+      if (x + 3 + text.length * LETTER < GUTTER + this.width) context.fillText(text, x + 3, AXIS / 2);
       context.globalAlpha = 0.3;
       context.fillRect(x, 0, 1, height);
       context.globalAlpha = 1;
@@ -305,7 +307,7 @@ export class Drawing {
 }
 
 function label(context: CanvasRenderingContext2D, colour: string, text: string, x: number, y: number, room: number): void {
-  const letters = Math.floor(room / 6);
+  const letters = Math.floor(room / LETTER);
   context.fillStyle = colour;
   context.fillText(letters < text.length ? `${text.slice(0, Math.max(letters - 1, 1))}…` : text, x, y);
 }

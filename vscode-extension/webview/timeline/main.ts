@@ -1,12 +1,14 @@
 import "../shared/page.css";
 import "./timeline.css";
 import type { Moment } from "../../src/views/travel";
-import { button, html } from "../shared/dom";
+import { button, html, svg } from "../shared/dom";
 import { ask, follow, openLine, travel } from "../shared/host";
 import { count } from "../shared/text";
 import { Drawing, type Found } from "./drawing";
 import { timelineOf, type OpTime, type Profile, type Report } from "./model";
 
+/** Pixels of the bar of the op that takes longest. */
+const BAR = 80;
 const status = html("span", { class: "status", role: "status" });
 const about = html("div", { class: "about", "aria-live": "polite" });
 const table = html("section", { class: "ranking" });
@@ -86,17 +88,18 @@ function tell({ slice, track }: Found): void {
   about.replaceChildren(
     html("strong", {}, slice.name),
     html("div", {}, [track.title, drawing.duration(slice), ...details].join(" · ")),
-    ...(typeof line === "number" && line > 0 ? [button(`line ${String(line)}`, () => { openLine(line); }, { class: "link" }), " "] : []),
+    ...(typeof line === "number" && line > 0 ? [button(`line ${String(line)}`, () => { openLine(line); }, { class: "link" }), " · "] : []),
     ...(typeof ordinal === "number" ? [button(`travel to command ${count(ordinal)}`, () => { travel(ordinal); }, { class: "link" })] : []),
   );
 }
 
 function ranking(ops: readonly OpTime[]): HTMLElement {
   const head = ["op", "TIU cycles", "DMA cycles", "share"].map((text, index) => html("th", { scope: "col", class: index > 0 && "number" }, text));
+  const largest = Math.max(...ops.map(({ share }) => share), Number.MIN_VALUE);
   const rows = ops.map(({ line, opcode, name, tiu, dma, share }) => {
     const title = [opcode.replace(/^tpu\./, ""), name].filter(Boolean).join(" ");
     const what = line > 0 ? button(title, () => { drawing.select(line); openLine(line); }, { class: "link", title: `line ${String(line)}` }) : title;
-    const bar = html("meter", { min: 0, max: 1, value: share, "aria-hidden": "true" });
+    const bar = svg("svg", { width: BAR, height: 10, "aria-hidden": "true" }, svg("rect", { class: "whole", width: BAR, height: 10 }), svg("rect", { class: "share", width: (share / largest) * BAR, height: 10 }));
     return html(
       "tr",
       { "data-line": line },
