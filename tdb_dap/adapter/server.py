@@ -26,6 +26,7 @@ AREAS = (
     "stack",
     "variables",
     "memory",
+    "tensors",
     "modules",
     "run_verbs",
     "breakpoint_verbs",

@@ -65,6 +65,8 @@ class Protocol:
         if kind == "response" and not message.get("success", False):
             return "ErrorResponse"
         what = message.get("event") if kind == "event" else message.get("command")
+        if str(what).startswith("tdb/"):  # the debugger's own
+            return str(kind).capitalize()
         name = f"{str(what)[:1].upper()}{str(what)[1:]}{str(kind).capitalize()}"
         return name if name in self._definitions else None
 
