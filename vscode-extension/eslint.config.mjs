@@ -5,7 +5,7 @@ export default typescript.config(
   { ignores: ["dist", "out"] },
   eslint.configs.recommended,
   {
-    files: ["src/**/*.ts", "test/**/*.ts"],
+    files: ["src/**/*.ts", "test/**/*.ts", "webview/**/*.ts"],
     extends: [typescript.configs.strictTypeChecked, typescript.configs.stylisticTypeChecked],
     languageOptions: { parserOptions: { projectService: true } },
     // node:test returns promises that it tracks itself.

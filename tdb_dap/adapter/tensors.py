@@ -36,6 +36,8 @@ Source = Literal["stored", "actual", "reference", "error"]
 class TensorArguments(ProtocolModel):
     """Which tensor. ``frameId``, or ``focus`` and ``level`` from an earlier answer, say what its names mean.
 
+    Without ``focus``: the command or op of the last stop.
+
     ``ordinal``: the moment whose contents are wanted, instead of the present one.
     """
 
@@ -183,8 +185,8 @@ def element(session: Session, arguments: ElementArguments) -> Mapping[str, Any]:
 def _names(session: Session, arguments: TensorArguments) -> Scope:
     from tdb_dap.adapter.contents import names_at
 
-    if arguments.focus is None:
-        return names_at(session, session.handles.frame(arguments.frameId) if arguments.frameId else None)
+    if arguments.frameId is not None:
+        return names_at(session, session.handles.frame(arguments.frameId))
     level: Level = arguments.level
     return session.debugger.scope(arguments.focus, level)
 

@@ -127,6 +127,16 @@ def test_the_same_memory_after_a_step_and_at_another_moment(pooling: Stop):
     assert np.array_equal(tile(client, **result, **whole), before)
 
 
+def test_without_a_moment_the_names_are_those_of_the_last_stop(pooling: Stop):
+    client = pooling.client
+    before = client.request("tdb/tensor", expression="in[0]", level="op")["title"]
+    client.next()
+    stop = client.expect_stopped("step")
+    after = client.request("tdb/tensor", expression="in[0]", level="op")["title"]
+    assert before.endswith("relu4_Relu")
+    assert before != after == stop.scope("Operands")[0].name
+
+
 def test_the_data_of_a_tensor_in_order(pooling: Stop, relu: Numbers):
     client, operand = pooling.client, {"expression": "in[0]", "frameId": pooling.frame("op").id}
     data = numbers(client.request("tdb/tensorData", **operand, start=1000, count=3000))

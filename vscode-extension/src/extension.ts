@@ -3,6 +3,7 @@ import { registerAdapter } from "./adapter/factory";
 import { registerCommands } from "./commands";
 import { registerConfigurations } from "./configuration/provider";
 import { registerHovers } from "./hover/provider";
+import { registerTensorViews } from "./tensor/views";
 
 export function activate(context: vscode.ExtensionContext): void {
   context.subscriptions.push(
@@ -10,5 +11,6 @@ export function activate(context: vscode.ExtensionContext): void {
     ...registerConfigurations(),
     ...registerCommands(),
     ...registerHovers(),
+    ...registerTensorViews(context),
   );
 }

@@ -20,9 +20,9 @@ export async function eventually(what, check, milliseconds = PATIENCE) {
 
 export class Workbench {
   /** Open `folder` in the VS Code that is served at `url`; pictures go to the directory `shots`. */
-  static async open({ url, folder, shots }) {
+  static async open({ url, folder, shots, ...size }) {
     mkdirSync(shots, { recursive: true });
-    const { page, close } = await openPage();
+    const { page, close } = await openPage(size);
     await page.goto(`${url}/?folder=${encodeURIComponent(folder)}`);
     await page.locator(".explorer-folders-view .monaco-list-row").first().waitFor({ timeout: 60_000 });
     return new Workbench(page, close, shots);
@@ -178,5 +178,37 @@ export class Workbench {
 
   console(text) {
     return this.page.locator(".repl .monaco-list-row", { hasText: text }).first();
+  }
+
+  /** Open the tensor view from the menu of a row of the Variables view. */
+  async viewTensor(name) {
+    const entry = this.page.locator(".monaco-menu .action-label", { hasText: "View Tensor" });
+    const row = this.rows("variables").filter({ hasText: name }).first();
+    await eventually("the entry of the menu", async () => {
+      await row.click({ button: "right" });
+      if (await eventually("it", () => entry.isVisible(), 1500).catch(() => false)) return true;
+      await this.key("Escape");
+      return false;
+    });
+    await entry.click();
+  }
+
+  /** The page of a view of the extension's that holds an element like this, and the text. */
+  webview(selector, text = "") {
+    return eventually(`a view with ${selector}`, async () => {
+      for (const frame of this.page.frames()) {
+        const found = await frame.locator(selector).count().catch(() => 0);
+        if (found > 0 && (await frame.locator("body").textContent()).includes(text)) return frame;
+      }
+      return undefined;
+    });
+  }
+
+  /** Choose a colour theme by its name. */
+  async theme(name) {
+    await this.command("Preferences: Color Theme");
+    await this.page.locator(".quick-input-widget input").first().fill(name);
+    await this.page.locator(".quick-input-list .monaco-list-row", { hasText: name }).first().click();
+    await sleep(1000);
   }
 }
