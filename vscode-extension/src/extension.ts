@@ -3,6 +3,7 @@ import { registerAdapter } from "./adapter/factory";
 import { registerCommands } from "./commands";
 import { registerConfigurations } from "./configuration/provider";
 import { registerHovers } from "./hover/provider";
+import { registerLanguageClient } from "./language/client";
 import { registerTensorViews } from "./tensor/views";
 
 export function activate(context: vscode.ExtensionContext): void {
@@ -12,5 +13,6 @@ export function activate(context: vscode.ExtensionContext): void {
     ...registerCommands(),
     ...registerHovers(),
     ...registerTensorViews(context),
+    ...registerLanguageClient(),
   );
 }

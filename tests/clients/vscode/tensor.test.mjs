@@ -81,7 +81,6 @@ describe("the tensor view", () => {
     await eventually("another number", async () => (await cell(0, 0)) !== before);
     await view.locator('input[data-axis="1"]').fill("0");
     await eventually("the first number", async () => (await cell(0, 0)) === before);
-    await workbench.shot("tensor-dark");
   });
 
   step("marks what is not a number, and lists it first", async () => {
@@ -94,6 +93,7 @@ describe("the tensor view", () => {
   });
 
   step("follows a step, and the step back", async () => {
+    await workbench.expand(workbench.rows("variables").filter({ hasText: "Results" }).first());
     await workbench.viewTensor(result.name);
     view = await workbench.webview("#map-actual", result.name);
     await eventually("not computed yet", async () => (await view.locator("#about").textContent()).includes("not yet computed"));
@@ -110,8 +110,12 @@ describe("the tensor view", () => {
     assert.equal(await ordinal(), then);
   });
 
-  step("looks well on a light ground and in high contrast", async () => {
-    for (const [theme, name] of [["Default Light Modern", "light"], ["Dark High Contrast", "contrast"]]) {
+  step("looks well on dark and light ground and in high contrast", async () => {
+    await workbench.page.locator(".tab", { hasText: operand.name }).click();
+    await workbench.command("View: Hide Panel");
+    view = await workbench.webview("#map-actual", operand.name);
+    const themes = [["Default Dark Modern", "dark"], ["Default Light Modern", "light"], ["Dark High Contrast", "contrast"]];
+    for (const [theme, name] of themes) {
       await workbench.theme(theme);
       await workbench.shot(`tensor-${name}`);
     }

@@ -28,6 +28,15 @@ export interface Search {
   readonly tried: readonly string[];
 }
 
+export type ServerCommand = Pick<AdapterCommand, "executable" | "args">;
+
+/** The language server of the package that the adapter is of; undefined if the user's command line does not tell. */
+export function languageServer({ executable, args }: AdapterCommand): ServerCommand | undefined {
+  if (args.at(-1) === "adapter") return { executable, args: [...args.slice(0, -1), "lsp"] };
+  const module = args.indexOf("tdb_dap.adapter");
+  return module > 0 && args[module - 1] === "-m" ? { executable, args: [...args.slice(0, module), "tdb_dap", "lsp"] } : undefined;
+}
+
 /**
  * The first of: the user's command line, the chosen interpreter, `tdb-dap` on PATH, Python on PATH.
  *

@@ -305,9 +305,9 @@ class TensorView implements Stage {
     );
     this.pinLabel.textContent = "Pin to this moment";
     const beside = make("aside", {},
-      make("h2", {}, "Element"), this.element,
-      make("h2", {}, "Statistics"), this.summary, this.histogram, this.ends,
-      this.largestHead, this.largest,
+      make("section", {}, make("h2", {}, "Element"), this.element),
+      make("section", {}, make("h2", {}, "Statistics"), this.summary, this.histogram, this.ends),
+      make("section", {}, this.largestHead, this.largest),
     );
     const main = make("main", {}, this.pictures, this.status, make("div", { class: "table" }, this.table.element));
     document.body.replaceChildren(make("header", {}, this.title, this.about, this.axes, tools), make("div", { class: "body" }, main, beside));
