@@ -32,11 +32,11 @@ async function start(uri: vscode.Uri): Promise<LanguageClient | undefined> {
   const command = found && languageServer(found);
   // Without an adapter F5 says what to do; a file that is only read is no reason to.
   if (command === undefined) return undefined;
-  let said = "";
-  const client = new LanguageClient(
+  const server = new Server(command);
+  const client = new QuietClient(
     "tdb",
     "TDB Language Server",
-    () => Promise.resolve(serve(command, (text) => { said += text; })),
+    () => Promise.resolve(server.process),
     {
       documentSelector: [FILES as { language: string; scheme: string; pattern: string }],
       revealOutputChannelOn: RevealOutputChannelOn.Never,
@@ -51,15 +51,42 @@ async function start(uri: vscode.Uri): Promise<LanguageClient | undefined> {
     await client.start();
     return client;
   } catch (error) {
-    void complain(said.trim().split("\n").at(-1) ?? (error instanceof Error ? error.message : String(error)));
+    void complain((await server.lastWord()) ?? (error instanceof Error ? error.message : String(error)));
     return undefined;
   }
 }
 
-function serve({ executable, args }: ServerCommand, say: (text: string) => void): ChildProcess {
-  const server = spawn(executable, args, { cwd: homedir(), windowsHide: true });
-  server.stderr.setEncoding("utf8").on("data", say);
-  return server;
+/** Whatever goes wrong is said once and by us; the details are in the output channel. */
+class QuietClient extends LanguageClient {
+  override error(message: string, data?: unknown): void {
+    super.error(message, data, false);
+  }
+}
+
+class Server {
+  readonly process: ChildProcess;
+  private said = "";
+  private readonly ended: Promise<void>;
+
+  constructor({ executable, args }: ServerCommand) {
+    const server = spawn(executable, args, { cwd: homedir(), windowsHide: true });
+    server.stderr.setEncoding("utf8").on("data", (text: string) => { this.said += text; });
+    this.ended = new Promise((resolve) => {
+      server.once("close", () => { resolve(); });
+      server.once("error", (error) => {
+        this.said = error.message;
+        resolve();
+      });
+    });
+    this.process = server;
+  }
+
+  /** The last line of its complaints, when it has ended or is ended now. */
+  async lastWord(): Promise<string | undefined> {
+    this.process.kill();
+    await this.ended;
+    return this.said.trim().split("\n").at(-1);
+  }
 }
 
 async function complain(reason: string): Promise<void> {
