@@ -1,5 +1,5 @@
 // Bundles the extension and its views into dist/, or with --tests the unit tests into out/test/.
-import { readdirSync } from "node:fs";
+import { cpSync, readdirSync } from "node:fs";
 import { build } from "esbuild";
 
 const tests = process.argv.includes("--tests");
@@ -26,10 +26,12 @@ await build({
 if (!tests) {
   await build({
     ...common,
-    entryPoints: { tensor: "webview/tensor/main.ts" },
+    entryPoints: { tensor: "webview/tensor/main.ts", time: "webview/time/main.ts", model: "webview/model/main.ts" },
     outdir: "dist",
     platform: "browser",
     format: "iife",
     target: "chrome122", // of the oldest supported VS Code
   });
+  const sample = (name) => !name.endsWith(".py") && !name.endsWith("__pycache__");
+  cpSync("../tdb_dap/sample", "dist/sample", { recursive: true, filter: sample });
 }

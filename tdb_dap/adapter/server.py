@@ -39,6 +39,7 @@ AREAS = (
     "data_breakpoints",
     "edits",
     "origins",
+    "timeline",
     "time_verbs",
     "check_verbs",
     "session_verbs",

@@ -4,7 +4,10 @@ import { registerCommands } from "./commands";
 import { registerConfigurations } from "./configuration/provider";
 import { registerHovers } from "./hover/provider";
 import { registerLanguageClient } from "./language/client";
+import { registerStart } from "./start/commands";
+import { registerModelEditor } from "./start/editor";
 import { registerTensorViews } from "./tensor/views";
+import { registerTime } from "./time/views";
 
 export function activate(context: vscode.ExtensionContext): void {
   context.subscriptions.push(
@@ -13,6 +16,9 @@ export function activate(context: vscode.ExtensionContext): void {
     ...registerCommands(),
     ...registerHovers(),
     ...registerTensorViews(context),
+    ...registerTime(context),
+    ...registerStart(context),
+    ...registerModelEditor(context),
     ...registerLanguageClient(),
   );
 }

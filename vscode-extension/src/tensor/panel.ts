@@ -1,7 +1,7 @@
 import * as vscode from "vscode";
 import { csv, decode, npy } from "./files";
 import type { Description, FromView, Numbers, Subject, ToView } from "./messages";
-import { page } from "./page";
+import { page } from "../page";
 
 /** Elements that are fetched at once for a file. */
 const CHUNK = 1 << 20;
