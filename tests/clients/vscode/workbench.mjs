@@ -194,14 +194,14 @@ export class Workbench {
   }
 
   /** The page of a view of the extension's that holds an element like this, and the text. */
-  webview(selector, text = "") {
+  webview(selector, text = "", patience = PATIENCE) {
     return eventually(`a view with ${selector}`, async () => {
       for (const frame of this.page.frames()) {
         const found = await frame.locator(selector).count().catch(() => 0);
         if (found > 0 && (await frame.locator("body").textContent()).includes(text)) return frame;
       }
       return undefined;
-    });
+    }, patience);
   }
 
   /** Choose a colour theme by its name. */

@@ -9,8 +9,11 @@ const number = make("output", { id: "ordinal" });
 const about = make("p", { id: "moment" });
 const nothing = make("p", {}, "While a model is debugged, its moments are here to travel to.");
 
-/** Where the slider has been moved to while it was not let go yet. */
+/** Whether the slider has been moved and the journey has not begun. */
 let looking = false;
+/** With the keyboard it is let go at each key, and a journey takes the focus to the editor: wait for the last one. */
+const PAUSE = 250;
+let going: number | undefined;
 
 slider.addEventListener("input", () => {
   looking = true;
@@ -18,8 +21,11 @@ slider.addEventListener("input", () => {
   tell({ type: "look", ordinal: slider.valueAsNumber });
 });
 slider.addEventListener("change", () => {
-  looking = false;
-  tell({ type: "travel", ordinal: slider.valueAsNumber });
+  window.clearTimeout(going);
+  going = window.setTimeout(() => {
+    looking = false;
+    tell({ type: "travel", ordinal: slider.valueAsNumber });
+  }, PAUSE);
 });
 
 function show(moment: Moment | undefined): void {
