@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tdb_dap.adapter.console import resume_quietly
 from tdb_dap.adapter.protocol.types import ProtocolModel
 from tdb_dap.adapter.registry import request
 from tdb_dap.errors import BadExpression
@@ -44,9 +45,9 @@ def time(session: Session, arguments: TimeArguments) -> Mapping[str, Any]:
 
 @request("tdb/travel")
 def travel(session: Session, arguments: TravelArguments) -> None:
-    """Go to a moment; a ``stopped`` event with the reason ``goto`` follows."""
+    """Go to a moment; the events ``continued`` and ``stopped``, with the reason ``goto``, follow."""
     ordinal = _moment(session, arguments.ordinal)
-    session.resume(lambda debugger: debugger.travel(ordinal), stay=True)
+    resume_quietly(session, lambda debugger: debugger.travel(ordinal))
 
 
 def _moment(session: Session, ordinal: int) -> int:
