@@ -70,11 +70,18 @@ class TensorView implements Stage {
 
   range(of: Source): Range {
     if (of === "error") {
-      const { low, high } = span(this.found.get("error"));
+      const { low, high } = this.span("error");
       const most = Math.max(Math.abs(low), Math.abs(high)) || 1;
       return { low: -most, high: most };
     }
-    return this.chosen ?? span(this.found.get("actual"));
+    return this.chosen ?? this.span("actual");
+  }
+
+  /** From the least to the greatest of all elements; while that is not known, of those seen. */
+  private span(of: Source): Range {
+    const found = this.found.get(of);
+    if (found === undefined) return this.tiles.extent(of) ?? { low: 0, high: 1 };
+    return { low: found.minimum ?? 0, high: found.maximum ?? 1 };
   }
 
   marks(of: Source): boolean {
@@ -172,6 +179,7 @@ class TensorView implements Stage {
     this.columnAxis = long.at(-1) ?? (shape.length > 0 ? shape.length - 1 : null);
     this.rowAxis = long.at(-2) ?? (shape.length > 1 ? (this.columnAxis === 0 ? 1 : (this.columnAxis ?? 1) - 1) : null);
     this.index = shape.map(() => 0);
+    this.found.clear();
     this.rearrange();
     this.placeAxes(shape);
   }
@@ -262,6 +270,7 @@ class TensorView implements Stage {
     if (description === undefined) return;
     const size = description.shape.reduce((product, extent) => product * extent, 1);
     if (size > UNASKED && !forced) {
+      this.found.clear();
       const now = button("Compute", `Look at all ${size.toLocaleString("en")} elements`, () => void this.summarise(true));
       this.summary.replaceChildren(make("dt", {}, now));
       return;
@@ -312,10 +321,6 @@ class TensorView implements Stage {
     const main = make("main", {}, this.pictures, this.status, make("div", { class: "table" }, this.table.element));
     document.body.replaceChildren(make("header", {}, this.title, this.about, this.axes, tools), make("div", { class: "body" }, main, beside));
   }
-}
-
-function span(found: Statistics | undefined): Range {
-  return { low: found?.minimum ?? 0, high: found?.maximum ?? 1 };
 }
 
 let view: TensorView | undefined;

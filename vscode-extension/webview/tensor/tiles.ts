@@ -1,5 +1,6 @@
 import type { Numbers, Source, Subject } from "../../src/tensor/messages";
 import { ask } from "../host";
+import type { Range } from "./colours";
 
 /** Cells of a tile along each side. */
 export const SIDE = 256;
@@ -36,6 +37,7 @@ export class Tiles {
   /** What was shown before the last stop: still drawn until the new numbers are there. */
   private old = new Map<string, Tile>();
   private wanted = new Map<string, Wanted>();
+  private readonly extents = new Map<Source, Range>();
   private readonly asked = new Set<string>();
   private generation = 0;
 
@@ -62,7 +64,13 @@ export class Tiles {
     this.known = new Map();
     this.wanted = new Map();
     this.asked.clear();
+    this.extents.clear();
     this.generation++;
+  }
+
+  /** The least and the greatest finite number seen so far. */
+  extent(of: Source): Range | undefined {
+    return this.extents.get(of);
   }
 
   get complete(): boolean {
@@ -113,7 +121,9 @@ export class Tiles {
       const oldest = this.known.size >= MOST ? this.known.keys().next().value : undefined;
       if (oldest !== undefined) this.known.delete(oldest);
       const [height = 1, width = 1] = answer.shape;
-      this.known.set(key, { rows: height, columns: width, numbers: decode(answer) });
+      const numbers = decode(answer);
+      this.known.set(key, { rows: height, columns: width, numbers });
+      this.widen(of, numbers);
     } catch (error) {
       if (generation !== this.generation) return;
       this.asked.delete(key);
@@ -121,6 +131,16 @@ export class Tiles {
       return;
     }
     this.arrived();
+  }
+
+  private widen(of: Source, numbers: Iterable<number>): void {
+    let { low, high } = this.extents.get(of) ?? { low: Infinity, high: -Infinity };
+    for (const number of numbers) {
+      if (!Number.isFinite(number)) continue;
+      low = Math.min(low, number);
+      high = Math.max(high, number);
+    }
+    if (low <= high) this.extents.set(of, { low, high });
   }
 }
 
