@@ -8,7 +8,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test test-all lint format generate check-generated extension clients benchmark fuzz-sim faults timing setup clean
+.PHONY: examples demo test test-all lint format generate check-generated extension clients benchmark fuzz-sim faults timing mutate setup clean
 
 demo: $(VENV)/.runtime
 	@$(BIN)/tdb-dap demo
@@ -63,6 +63,7 @@ benchmark: $(VENV)/.dev
 	$(BIN)/python benchmarks/decode.py
 	$(BIN)/python benchmarks/time_travel.py
 	$(BIN)/python benchmarks/dap.py
+	$(BIN)/python benchmarks/sanitize.py
 	$(BIN)/python benchmarks/simulate.py --short
 
 # Our semantics against the vendor's simulator on random commands; rewrites the tables of docs/fidelity.md. Long.
@@ -75,11 +76,23 @@ fuzz-sim: $(VENV)/.dev
 # Recorded models, each a context with input.npz and ref.npz
 MODELS ?= tests/data
 
+# The examples installed into an environment of their own, with nothing of this directory on the path
+examples: $(VENV)/.dev
+	rm -rf build/examples && $(PYTHON) -m venv build/examples
+	build/examples/bin/python -m pip --disable-pip-version-check --quiet install . ./examples/toy-chip ./examples/nan-log pytest
+	cd build/examples && bin/python -m pytest -q -c /dev/null --rootdir ../../examples ../../examples
+
 timing: $(VENV)/.dev
 	$(BIN)/python -m scripts.compare_timing $(MODELS) --write docs/profile.md
 
 faults: $(VENV)/.dev
 	$(BIN)/python -m scripts.inject_faults $(MODELS)
+
+# Faults in compiled models, made on purpose, and which sanitizer finds them; rewrites the table of docs/sanitizers.md.
+MUTATE ?= --write docs/sanitizers.md
+
+mutate: $(VENV)/.dev
+	$(BIN)/python -m scripts.mutate_models $(MUTATE)
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info vscode-extension/node_modules vscode-extension/dist

@@ -83,9 +83,9 @@ def probe(what: str, *paths: Path) -> dict[str, Any]:
 
 def repeated(path: Path, commands: int) -> tuple[Path, int]:
     """A bmodel of at least that many commands: the sample's streams again and again; and how often."""
+    from tdb_dap.engine.bmodel.writing import Model, Stream
     from tdb_dap.engine.program import Program
     from tdb_dap.opening import open_program
-    from tests.bmodels import Model, Stream
 
     program: Program = open_program(SAMPLE)
     own = {engine: [c for c in program.commands if c.engine == engine] for engine in ("tiu", "dma")}

@@ -36,10 +36,14 @@ def open(
     ``progress``: told what is being done; ``backend``: ``numpy``, ``cmodel`` (the vendor's simulator) or ``lockstep``
     (both, compared); ``cmodel_path``: the directory of the vendor's libraries, default: where ``tdb-dap backends``
     finds them; ``net``, ``stage``: which net (default: the first) and which of its stages of a file that holds several.
-    Raises BadInput with one line that says what, where and what to do.
+    Observers that installed packages bring take part (``tdb_dap.plugins``). Raises BadInput with one line that says
+    what, where and what to do.
     """
     from tdb_dap.opening import open_debugger
+    from tdb_dap.plugins import add_observers
 
-    return open_debugger(
+    debugger = open_debugger(
         context, inputs, reference, backend, static_tables, progress, cmodel_path=cmodel_path, net=net, stage=stage
     )
+    add_observers(debugger)
+    return debugger

@@ -25,9 +25,11 @@ COMMANDS = {
     "explain": "an op through all levels of compilation, or a command in words",
     "graph": "the ops of a model and what flows between them, as a picture",
     "lsp": "the language server for final.mlir that editors start",
+    "sanitize": "find out-of-bounds accesses, unwritten bytes, missing dependencies and more before they do harm",
     "debug": "debug a model in the terminal",
     "backends": "who can execute commands here, and getting the vendor's simulators",
     "targets": "the chips known and a self-check of each",
+    "plugins": "what installed packages have added: chips, backends, observers, verbs",
     "demo": "debug the bundled sample; needs nothing else",
 }
 """Name -> one line of help; the module of the same name has ``arguments(parser)`` and ``run(arguments)``."""

@@ -36,3 +36,7 @@ class NotSimulated(TdbError):
     def __init__(self, message: str, ordinal: int | None = None) -> None:
         super().__init__(message)
         self.ordinal = ordinal
+
+
+class Undefined(NotSimulated):
+    """A command holds a code that its chip does not define."""

@@ -30,7 +30,7 @@ def _check(session: Session, rest: str, frame: Frame | None) -> str:
     what, _, more = (rest or "summary").partition(" ")
     if what not in ("summary", "failed", "table", "data") or (what == "data" and not more.strip().isdigit()):
         raise BadExpression("write check summary, check failed, check table, or check data LINE (of final.mlir)")
-    rows = _rows(session)
+    rows = compared_rows(session)
     if what == "summary":
         return _summary(rows)
     if what == "failed":
@@ -41,7 +41,8 @@ def _check(session: Session, rest: str, frame: Frame | None) -> str:
     return _one_op([row for row in rows if row.line == int(more)], int(more))
 
 
-def _rows(session: Session) -> list[Row]:
+def compared_rows(session: Session) -> list[Row]:
+    """Every operand and result up to now, compared with the reference; the way up to here is gone once more."""
     from tdb_dap.check.rows import row_of
     from tdb_dap.engine.compare.walk import Walk
 

@@ -14,7 +14,7 @@ from tdb_dap.adapter.protocol.types import (
     SetExceptionBreakpointsArguments,
 )
 from tdb_dap.adapter.registry import provides, request
-from tdb_dap.engine.checks import FILTERS
+from tdb_dap.engine.filters import FILTERS
 from tdb_dap.errors import TdbError
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class ExceptionFilters:
     def apply(self, session: Session) -> None:
         """Hand them to the engine, if there is one already."""
         if session.has_program:
-            session.debugger.set_filters(self.wanted)
+            session.debugger.set_filters({**session.sanitizing.wanted, **self.wanted})
 
 
 @provides("exceptionBreakpointFilters")

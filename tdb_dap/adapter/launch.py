@@ -12,7 +12,7 @@ from tdb_dap.adapter.progress import Progress
 from tdb_dap.adapter.protocol.types import BreakpointEventBody
 from tdb_dap.adapter.registry import DEFERRED, Body, request
 from tdb_dap.adapter.stopping import end, thread_id
-from tdb_dap.errors import BadInput, TdbError
+from tdb_dap.errors import BadExpression, BadInput, TdbError
 
 if TYPE_CHECKING:
     from tdb_dap.adapter.session import Session
@@ -50,9 +50,11 @@ class Configuration(BaseModel):
         description="Expected data: one or several .npz by tensor name, or another context directory, which is run on "
         "the same inputs. Switches comparing on.",
     )
-    backend: Literal["numpy", "cmodel", "lockstep"] = Field(
+    backend: str = Field(
         "numpy",
-        description="Who executes: the built-in simulator, the vendor's library, or both in lockstep.",
+        description="Who executes: numpy (the built-in simulator), cmodel (the vendor's library), lockstep (both), or "
+        "a backend that an installed package brings.",
+        examples=["numpy", "cmodel", "lockstep"],
     )
     cmodelPath: str | None = Field(
         None, description="The directory of the vendor's libraries. Default: where `tdb-dap backends` finds them."
@@ -66,7 +68,11 @@ class Configuration(BaseModel):
         None, ge=0, description="Bytes of memory to spend on going back in time without running again."
     )
     threads: Literal["core", "engine"] = Field("core", description="What is shown as a thread.")
-    sanitizers: list[str] = Field(default_factory=list, description="Checks to run along.")
+    sanitizers: list[str] = Field(
+        default_factory=list,
+        description="Sanitizers that look along: all, bounds, uninitialized, hazard, decode, unused, nan, inf, "
+        'denormal, saturate; with a condition behind a colon ("saturate: 5%", "hazard: conv1*" leaves out that place).',
+    )
     except_: list[str] = Field(
         default_factory=list, alias="except", description="Names of tensors that are not compared."
     )
@@ -94,8 +100,6 @@ _EDITOR_KEYS = frozenset(
     debugAdapter""".split()  # noqa: SIM905
 )
 """Keys of a launch configuration that belong to the editor."""
-
-_TO_COME: tuple[tuple[str, str], ...] = (("sanitizers", "sanitizers"),)
 
 
 @request("launch")
@@ -144,6 +148,7 @@ def begin(session: Session) -> None:
 
 def start(session: Session, debugger: Debugger) -> None:
     """Stop on entry, or run to the first stop."""
+    from tdb_dap.adapter.sanitizing import announce
     from tdb_dap.adapter.stopping import stopped
 
     configuration = session.configuration
@@ -152,10 +157,13 @@ def start(session: Session, debugger: Debugger) -> None:
     _run_commands(session, configuration.commands)
     if not session.has_program:
         return
-    if isinstance(configuration, LaunchArguments) and configuration.noDebug:
+    no_debug = isinstance(configuration, LaunchArguments) and configuration.noDebug
+    if no_debug:
         debugger.breakpoints.clear()
         debugger.set_filters({})
-    elif configuration.stopOnEntry:
+        session.sanitizing.forget()
+    announce(session)
+    if configuration.stopOnEntry and not no_debug:
         stopped(session, debugger.last_stop)
         return
     session.run(debugger, lambda d: d.run(), configuration.stopOnExit)
@@ -170,6 +178,8 @@ def reload(session: Session, arguments: Mapping[str, Any] | None) -> None:
             debugger = _open(session, changed)
             _take_over(session, debugger, changed)
         configuration = session.configuration = changed
+        session.sanitizing.begin(changed.sanitizers)
+        session.exceptions.apply(session)
     debugger = session.debugger
     debugger.restart()
     session.handles.clear()
@@ -204,9 +214,12 @@ def _validated(session: Session, model: type[Configuration], arguments: Mapping[
         configuration = model.model_validate(given)
     except ValidationError as error:
         raise BadInput(f"launch configuration: {_problems(error)}") from None
-    for field, what in _TO_COME:
-        if getattr(configuration, field):
-            raise BadInput(f"launch configuration: {field}: {what}: not available yet in this version; leave it out")
+    try:
+        from tdb_dap.engine.sanitizers import chosen
+
+        chosen(configuration.sanitizers)
+    except BadExpression as error:
+        raise BadInput(f"launch configuration: sanitizers: {error}") from None
     if configuration.threads != "core":
         raise BadInput('launch configuration: threads: "engine" is not available yet in this version; use "core"')
     from difflib import get_close_matches
@@ -271,11 +284,14 @@ def _open(session: Session, configuration: Configuration) -> Debugger:
 def _take_over(session: Session, debugger: Debugger, configuration: Configuration) -> None:
     """Make a loaded program the session's, and place the breakpoints that are waiting for it."""
     from tdb_dap.adapter.breakpoints import describe
+    from tdb_dap.plugins import add_observers
 
     session.load(debugger)
     debugger.excepted = frozenset(configuration.except_)
     debugger.print = session.log_point
     debugger.say = lambda text: session.output(text, "important")
+    add_observers(debugger)
+    session.sanitizing.begin(configuration.sanitizers)
     session.exceptions.apply(session)
     for placed in session.breakpoints.place_all(session):
         session.event("breakpoint", BreakpointEventBody(reason="changed", breakpoint=describe(session, placed)))

@@ -30,7 +30,9 @@ AREAS = (
     "modules",
     "run_verbs",
     "breakpoint_verbs",
+    "explain_verbs",
     "look_verbs",
+    "model_requests",
     "completions",
     "evaluate",
     "exceptions",
@@ -43,6 +45,8 @@ AREAS = (
     "time_verbs",
     "check_verbs",
     "session_verbs",
+    "sanitizing",
+    "sanitize_verb",
 )
 """Modules that declare requests, and verbs of the console; `help` lists those in this order."""
 

@@ -25,6 +25,7 @@ from tdb_dap.adapter.progress import Progress
 from tdb_dap.adapter.protocol.types import ProtocolModel
 from tdb_dap.adapter.refusals import Cancelled, NoProgram, NotStopped, error_message
 from tdb_dap.adapter.registry import DEFERRED, HANDLERS, Body
+from tdb_dap.adapter.sanitizing import Sanitizing
 from tdb_dap.adapter.sources import mlir_source
 from tdb_dap.adapter.traits import Traits
 from tdb_dap.adapter.wire import Connection, Malformed, Message
@@ -63,6 +64,7 @@ class Session:
         self.handles = Handles()
         self.breakpoints = BreakpointTable()
         self.exceptions = ExceptionFilters()
+        self.sanitizing = Sanitizing()
         self.configuration: Configuration
         self.waiting: Request | None = None
         self.configured = False

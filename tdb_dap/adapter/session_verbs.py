@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import io
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,13 +12,11 @@ from tdb_dap.adapter.console import Verb, add_verb, execute, find_verb, verb
 from tdb_dap.adapter.contents import names_at
 from tdb_dap.adapter.look_verbs import TOPICS
 from tdb_dap.errors import BadExpression, TdbError
+from tdb_dap.plugins import GROUPS, Plugin, plugins, problems
 
 if TYPE_CHECKING:
     from tdb_dap.adapter.handles import Frame
     from tdb_dap.adapter.session import Session
-
-PLUGINS = "tdb_dap.commands"
-"""Entry points of this group are verbs: ``function(debugger, text) -> str``; its docstring is the help."""
 
 
 # Displays
@@ -177,18 +174,19 @@ def _python(session: Session, rest: str, frame: Frame | None) -> str:
 
 @cache
 def load_plugins() -> tuple[str, ...]:
-    """Declare the verbs of installed plugins; returns what is wrong with those that cannot be used."""
-    return tuple(problem for entry in entry_points(group=PLUGINS) if (problem := _load(entry)))
+    """Declare the verbs of installed plugins; returns what is wrong with those that cannot be used.
+
+    A verb is a function ``(debugger, text) -> str``; its docstring is the help.
+    """
+    return tuple(problem for plugin in plugins("commands") if (problem := _declare(plugin)))
 
 
-def _load(entry: EntryPoint) -> str:
-    where = f"plugin verb {entry.name!r} ({entry.value})"
-    if find_verb(entry.name) is not None:
-        return f"{where}: there is such a verb already"
-    try:
-        function = entry.load()
-    except Exception as error:
-        return f"{where} cannot be loaded: {type(error).__name__}: {error}"
+def _declare(plugin: Plugin) -> str:
+    if find_verb(plugin.name) is not None:
+        return f"{plugin.title}: there is such a verb already"
+    if plugin.problem:
+        return f"{plugin.title} {plugin.problem}"
+    function = plugin.loaded
 
     def act(session: Session, rest: str, frame: Frame | None) -> str:
         try:
@@ -196,19 +194,20 @@ def _load(entry: EntryPoint) -> str:
         except TdbError:
             raise
         except Exception as error:
-            raise BadExpression(f"{where}: {type(error).__name__}: {error}") from None
+            raise BadExpression(f"{plugin.title}: {type(error).__name__}: {error}") from None
         finally:
             session.handles.forget_values()
         return "" if answer is None else str(answer)
 
     about = (function.__doc__ or "").strip().splitlines()
-    help = (about[0] if about else "a plugin") + f" (plugin {entry.value})"
-    add_verb(Verb((entry.name,), f"{entry.name} [TEXT]", help, act, takes="expression"))
+    help = (about[0] if about else "a plugin") + f" (plugin {plugin.value})"
+    add_verb(Verb((plugin.name,), f"{plugin.name} [TEXT]", help, act, takes="expression"))
     return ""
 
 
-@verb("plugin", "plugins", help="the verbs that plugins have brought", only_looks=True)
+@verb("plugin", "plugins", help="what installed plugins have brought", only_looks=True)
 def _plugins(session: Session, rest: str, frame: Frame | None) -> str:
-    problems = load_plugins()
-    found = [f"{entry.name}  {entry.value}" for entry in entry_points(group=PLUGINS)]
-    return "\n".join([*found, *problems]) or "no plugins"
+    troubles = load_plugins()
+    found = [f"{group[:-1]} {plugin.name}  {plugin.value}" for group in GROUPS for plugin in plugins(group)]
+    others = [problem for problem in problems() if problem not in troubles]
+    return "\n".join([*found, *troubles, *others]) or "no plugins"

@@ -36,6 +36,8 @@ def report(session: Session, stop: Stop, started: int, stay: bool) -> None:
 
     ``started``: the ordinal at which the run began; ``stay``: at the end of the program, stop there once more.
     """
+    if stop.finding:
+        session.sanitizing.note(stop.finding)
     if stop.finding and stop.finding.filter == BACKEND_FAILED:
         session.output(stop.finding.text, "important")
     if stop.finding and stop.finding.filter in ("not simulated", "internal error"):

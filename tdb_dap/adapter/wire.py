@@ -6,9 +6,10 @@ A peer that breaks the framing is told once and reading goes on at the next head
 from __future__ import annotations
 
 import json
+import math
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -60,7 +61,10 @@ class Connection:
         with self._write_lock:
             self._seq += 1
             message = {"seq": self._seq, **message}
-            text = json.dumps(message, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+            try:
+                text = _encoded(message)
+            except ValueError:
+                text = _encoded(_finite(message))
             body = text.encode("utf-8", "backslashreplace")  # half a surrogate pair, as JSON writes it
             if self._log:
                 self._log("out", message)
@@ -134,3 +138,17 @@ class Connection:
         del self._buffer[: length.start()]
         self._in_sync = True
         return self._read_header()
+
+
+def _encoded(message: Message) -> str:
+    """JSON; ValueError for numbers that it cannot hold."""
+    return json.dumps(message, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def _finite(value: Any) -> Any:
+    """The same with null for NaN and infinity, which JSON does not have."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {key: _finite(inner) for key, inner in value.items()}
+    return [_finite(inner) for inner in value] if isinstance(value, list | tuple) else value

@@ -43,6 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     from tdb_dap.engine.history import DEFAULT_LIMIT
     from tdb_dap.engine.values import Value
     from tdb_dap.opening import open_debugger
+    from tdb_dap.plugins import add_observers
 
     debugger = open_debugger(
         arguments.context,
@@ -63,6 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
     divergences = _Divergences()
     debugger.observers.append(divergences)
     debugger.say = lambda text: print(f"tdb-dap: {text}", file=sys.stderr)
+    add_observers(debugger)
     stop = debugger.run()
     debugger.close()
     if stop.finding is not None:

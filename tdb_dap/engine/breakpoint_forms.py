@@ -99,9 +99,10 @@ def _one_of(spans: tuple[Span, ...], asked: str, what: str, present: Iterable[st
     if spans:
         return Place(spans)
     names = sorted(set(present))
-    near = get_close_matches(asked, names, 3, 0.5) or names
-    more = ", ..." if len(near) > _MOST_NAMED else ""
-    return Place((), message=f"{asked}: no such {what} in this program; it has {', '.join(near[:_MOST_NAMED])}{more}")
+    near = get_close_matches(asked, names, 3, 0.7)
+    more = ", ..." if len(names) > _MOST_NAMED else ""
+    there = f"near are {', '.join(near)}" if near else f"it has {', '.join(names[:_MOST_NAMED])}{more}"
+    return Place((), message=f"{asked}: no such {what} in this program; {there}")
 
 
 def spans_of_records(records: Iterable[OpRecord]) -> tuple[Span, ...]:

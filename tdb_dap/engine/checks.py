@@ -1,12 +1,11 @@
-"""Exception filters: checks that can be switched on to stop where something goes wrong."""
+"""Checks of what is computed: against a reference, and against another backend."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tdb_dap.engine.compare.tolerance import fits
+from tdb_dap.engine.compare.patterns import fits
+from tdb_dap.engine.filter import Filter
 from tdb_dap.engine.observers import Observer
 from tdb_dap.engine.stops import Finding, Stop
 
@@ -15,24 +14,6 @@ if TYPE_CHECKING:
     from tdb_dap.engine.compare.comparison import Comparison
     from tdb_dap.engine.debugger import Debugger
     from tdb_dap.engine.source_map import NamedValue, OpRecord
-
-
-@dataclass(frozen=True)
-class Filter:
-    """One check as the user sees it. ``condition``: what can be written to narrow it, if anything."""
-
-    name: str
-    label: str
-    description: str
-    make: Callable[[str | None], Observer]
-    default: bool = False
-    condition: str | None = None
-    needs_reference: bool = False
-    needs_lockstep: bool = False
-
-
-FILTERS: dict[str, Filter] = {}
-"""Every exception filter by its name."""
 
 
 BIRTH = "birth"
@@ -129,16 +110,6 @@ def _finding(record: OpRecord, value: NamedValue, comparison: Comparison) -> Fin
     )
 
 
-FILTERS["mismatch"] = Filter(
-    "mismatch",
-    "Differs from the reference",
-    "Stop after an op whose result is not the expected one. Needs a reference.",
-    Mismatch.of,
-    condition=f"names not to compare, separated by commas; {BIRTH}: only where all operands are right",
-    needs_reference=True,
-)
-
-
 class Diverging(Observer):
     """Stops after a command that two backends do not execute alike."""
 
@@ -154,11 +125,21 @@ class Diverging(Observer):
         )
 
 
-FILTERS["divergence"] = Filter(
-    "divergence",
-    "Backends diverge",
-    "Stop after a command that the vendor's simulator executes differently. Needs the backend lockstep.",
-    lambda condition: Diverging(),
-    default=True,
-    needs_lockstep=True,
+CHECKS: tuple[Filter, ...] = (
+    Filter(
+        "mismatch",
+        "Differs from the reference",
+        "Stop after an op whose result is not the expected one. Needs a reference.",
+        Mismatch.of,
+        condition=f"names not to compare, separated by commas; {BIRTH}: only where all operands are right",
+        needs_reference=True,
+    ),
+    Filter(
+        "divergence",
+        "Backends diverge",
+        "Stop after a command that the vendor's simulator executes differently. Needs the backend lockstep.",
+        lambda condition: Diverging(),
+        default=True,
+        needs_lockstep=True,
+    ),
 )

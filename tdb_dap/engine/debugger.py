@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from tdb_dap.engine.assignment import Part, assign, part_named
 from tdb_dap.engine.breakpoints import Breakpoint, Breakpoints
-from tdb_dap.engine.checks import FILTERS
 from tdb_dap.engine.dtypes import Array
 from tdb_dap.engine.expressions import evaluate
+from tdb_dap.engine.filters import FILTERS
 from tdb_dap.engine.interruption import Interrupted, asking
 from tdb_dap.engine.judge import Judge
 from tdb_dap.engine.log_messages import Message
@@ -308,6 +308,8 @@ class Debugger:
         """An edit: what was found out about later moments is not true any more."""
         for breakpoint in self.breakpoints:
             breakpoint.forget_after(moment)
+        for observer in self.observers:
+            observer.changed_after(self, moment)
         self._found = {ordinal: finding for ordinal, finding in self._found.items() if ordinal <= moment}
 
     def _watch_again(self) -> None:

@@ -131,6 +131,10 @@ class Machine:
         commands = self.program.commands
         return commands[ordinal] if changed is None else commands.changed(ordinal, changed)
 
+    def passes_over(self, ordinal: int) -> bool:
+        """Whether an edit has a command left out."""
+        return len(self._edits) > 0 and self._edits.skips(ordinal)
+
     def step(self) -> None:
         """Execute the next command. NotSimulated and BackendFailed leave everything as it was.
 
@@ -139,8 +143,7 @@ class Machine:
         if self.ordinal >= len(self.program.commands):
             raise EndOfProgram("the program has ended; there is no further command")
         started = time.perf_counter()
-        skipped = len(self._edits) > 0 and self._edits.skips(self.ordinal)
-        outcome = Outcome() if skipped else self._carry_out(self.command_at(self.ordinal))
+        outcome = Outcome() if self.passes_over(self.ordinal) else self._carry_out(self.command_at(self.ordinal))
         self._history.record(outcome)
         self._latest = outcome
         self.divergence = outcome.divergence

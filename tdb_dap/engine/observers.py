@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tdb_dap.engine.stops import Finding, Stop
@@ -25,6 +23,9 @@ class Observer:
 
     looks_back = False
 
+    def loaded(self, debugger: Debugger) -> None:
+        """The program is loaded; nothing has been executed."""
+
     def before_command(self, debugger: Debugger, command: Command) -> Finding | None:
         """``command`` is about to be executed."""
 
@@ -37,6 +38,9 @@ class Observer:
     def after_op(self, debugger: Debugger, record: OpRecord) -> Finding | None:
         """The last command of ``record`` has been executed."""
 
+    def changed_after(self, debugger: Debugger, moment: int) -> None:
+        """An edit was made or undone: what was known of later moments is not true any more."""
+
     def stopped(self, debugger: Debugger, stop: Stop) -> None:
         """Execution has stopped."""
 
@@ -45,20 +49,32 @@ class Observer:
 
 
 class Announcer:
-    """Executes commands of a debugger and tells its observers; the last finding of several is the one that counts."""
+    """Executes commands of a debugger and tells its observers; the last finding of several is the one that counts.
 
-    def __init__(self, debugger: Debugger) -> None:
+    ``observers``: these instead of the debugger's; ``heard``: all findings of the last command.
+    """
+
+    def __init__(self, debugger: Debugger, observers: list[Observer] | None = None) -> None:
         self._debugger = debugger
+        self._given = observers
+        self.heard: list[Finding] = []
+
+    @property
+    def _observers(self) -> list[Observer]:
+        return self._debugger.observers if self._given is None else self._given
 
     def execute(self) -> Finding | None:
         """Execute the next command."""
         debugger = self._debugger
         command = debugger.program.commands[debugger.ordinal]
-        finding = self._tell("before_op", self._first.get(command.ordinal, ()))
-        finding = self._tell("before_command", (command,)) or finding
+        source = debugger.program.source
+        self.heard = []
+        self._tell("before_op", source.beginning_at(command.ordinal))
+        self._tell("before_command", (command,))
         debugger.machine.step()
-        finding = self._tell("after_command", (command,)) or finding
-        return self._tell("after_op", self._last.get(command.ordinal, ())) or finding
+        self._tell("after_command", (command,))
+        self._tell("after_op", source.ending_at(command.ordinal))
+        return self.heard[-1] if self.heard else None
 
     def look_back(self) -> Finding | None:
         """What there is to find about the last command now that time has come back to the moment after it."""
@@ -67,31 +83,16 @@ class Announcer:
             return None
         command = debugger.program.commands[debugger.ordinal - 1]
         found: Finding | None = None
-        for observer in debugger.observers:
+        for observer in self._observers:
             if observer.looks_back:
                 found = observer.after_command(debugger, command) or found
-                for record in self._last.get(command.ordinal, ()):
+                for record in debugger.program.source.ending_at(command.ordinal):
                     found = observer.after_op(debugger, record) or found
         return found
 
-    def _tell(self, hook: str, subjects: tuple[Any, ...]) -> Finding | None:
-        found: Finding | None = None
+    def _tell(self, hook: str, subjects: tuple[Any, ...]) -> None:
         for subject in subjects:
-            for observer in self._debugger.observers:
-                found = getattr(observer, hook)(self._debugger, subject) or found
-        return found
-
-    @cached_property
-    def _first(self) -> dict[int, tuple[OpRecord, ...]]:
-        return self._index(lambda record: record.first)
-
-    @cached_property
-    def _last(self) -> dict[int, tuple[OpRecord, ...]]:
-        return self._index(lambda record: record.last)
-
-    def _index(self, ordinal: Callable[[OpRecord], int]) -> dict[int, tuple[OpRecord, ...]]:
-        found: dict[int, tuple[OpRecord, ...]] = {}
-        for record in self._debugger.program.source.records:
-            if record.ordinals:
-                found[ordinal(record)] = (*found.get(ordinal(record), ()), record)
-        return found
+            for observer in self._observers:
+                finding = getattr(observer, hook)(self._debugger, subject)
+                if finding is not None:
+                    self.heard.append(finding)

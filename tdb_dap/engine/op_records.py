@@ -93,22 +93,21 @@ def _place_of(buffer: Any) -> tuple[int, int]:
 
 
 class Records(Sequence[OpRecord]):
-    """Records made when asked for."""
+    """Records made when asked for. ``owners``: per command the record that owns it, or -1."""
 
     def __init__(
-        self,
-        raw: list[LocationRecord],
-        order: NDArray[np.int64],
-        bounds: NDArray[np.int64],
-        geometry: Geometry,
-        rearranged: frozenset[str],
+        self, raw: list[LocationRecord], owners: NDArray[np.int32], geometry: Geometry, rearranged: frozenset[str]
     ) -> None:
         self._rearranged = rearranged
         self._raw = raw
-        self._order = order
-        self._bounds = bounds
+        self._order = np.argsort(owners, kind="stable")
+        self._bounds = np.searchsorted(owners[self._order], np.arange(len(raw) + 1))
         self._geometry = geometry
         self._made: dict[int, OpRecord] = {}
+
+    def owned(self, owners: NDArray[np.int32]) -> Records:
+        """The same records with other owners."""
+        return Records(self._raw, owners, self._geometry, self._rearranged)
 
     def __len__(self) -> int:
         return len(self._raw)

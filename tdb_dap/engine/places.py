@@ -79,6 +79,31 @@ class Place:
         inside = behind < len(other.runs)
         return bool((other.runs[behind[inside], 0] < self.runs[inside, 1]).any())
 
+    def intersection(self, other: Place) -> Place | None:
+        """The bytes that both have; None if there are none."""
+        if not self.overlaps(other):
+            return None
+        # Sorted by start, each run of one meets a stretch of the other's.
+        first = np.searchsorted(other.runs[:, 1], self.runs[:, 0], side="right")
+        last = np.searchsorted(other.runs[:, 0], self.runs[:, 1], side="left")
+        counts = np.maximum(last - first, 0)
+        mine = np.repeat(np.arange(len(self.runs)), counts)
+        theirs = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts) + np.repeat(first, counts)
+        starts = np.maximum(self.runs[mine, 0], other.runs[theirs, 0])
+        stops = np.minimum(self.runs[mine, 1], other.runs[theirs, 1])
+        return Place(self.space, self.core, np.stack([starts, stops], axis=1))
+
+    def without(self, other: Place) -> Place | None:
+        """The bytes that only this one has; None if there are none."""
+        shared = self.intersection(other)
+        if shared is None:
+            return self
+        # Gaps begin where a run begins or a shared stretch ends, and end the other way round.
+        starts = np.sort(np.concatenate([self.runs[:, 0], shared.runs[:, 1]]))
+        stops = np.sort(np.concatenate([shared.runs[:, 0], self.runs[:, 1]]))
+        kept = starts < stops
+        return Place(self.space, self.core, np.stack([starts, stops], axis=1)[kept]) if kept.any() else None
+
     @property
     def text(self) -> str:
         """Names the bytes; ``parse`` reads it."""

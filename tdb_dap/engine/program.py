@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from tdb_dap.engine.access_rows import AccessRows
 from tdb_dap.engine.accesses import Accesses
 from tdb_dap.engine.bmodel import Bmodel, CommandGroup, RunMode, Span, SubnetInfo, TensorInfo, select
 from tdb_dap.engine.commands import ENGINES, Columns, Command, Commands
@@ -121,6 +122,11 @@ class Program:
     def accesses(self) -> Accesses:
         """Which commands read and write what."""
         return Accesses(self.commands)
+
+    @cached_property
+    def access_rows(self) -> AccessRows:
+        """What all commands read and write, as columns of numbers."""
+        return AccessRows.of(self.commands)
 
     def ddr_regions(self, to_write: bool = False) -> list[Region]:
         """DDR as far as the model uses it: weights, activations, and inputs and outputs of their own.

@@ -56,11 +56,15 @@ class SourceMap:
         raw = read_records(path)
         check_against(mlir, raw, path)
         owners = owners_of(raw, columns, subnet_ids, path)
-        order = np.argsort(owners, kind="stable")
-        bounds = np.searchsorted(owners[order], np.arange(len(raw) + 1))
-        records = Records(raw, order, bounds, geometry, _rearranged_loads(mlir))
+        records = Records(raw, owners, geometry, _rearranged_loads(mlir))
         lines = np.array([record.line for record in raw], np.int64)
         return cls(mlir, records, owners, lines)
+
+    def rearranged(self, ordinals: NDArray[np.int64]) -> SourceMap:
+        """The same source for a program whose command i is the command ``ordinals[i]`` of this one."""
+        owners = self._owners[ordinals]
+        records = self.records.owned(owners) if isinstance(self.records, Records) else self.records
+        return SourceMap(self.mlir, records, owners, self._lines)
 
     def records_of(self, ordinal: int) -> tuple[OpRecord, ...]:
         """The op instance that owns a command; empty for system commands and unmapped ones."""
@@ -73,6 +77,24 @@ class SourceMap:
         if not 0 <= ordinal < self._owners.size or self._owners[ordinal] < 0:
             return ()
         return (int(self._lines[self._owners[ordinal]]),)
+
+    def beginning_at(self, ordinal: int) -> tuple[OpRecord, ...]:
+        """Op instances whose first command this is."""
+        return self._ends[0].get(ordinal, ())
+
+    def ending_at(self, ordinal: int) -> tuple[OpRecord, ...]:
+        """Op instances whose last command this is."""
+        return self._ends[1].get(ordinal, ())
+
+    @cached_property
+    def _ends(self) -> tuple[dict[int, tuple[OpRecord, ...]], dict[int, tuple[OpRecord, ...]]]:
+        first: dict[int, tuple[OpRecord, ...]] = {}
+        last: dict[int, tuple[OpRecord, ...]] = {}
+        for record in self.records:
+            if record.ordinals:
+                first[record.first] = (*first.get(record.first, ()), record)
+                last[record.last] = (*last.get(record.last, ()), record)
+        return first, last
 
     @cached_property
     def _by_line(self) -> dict[int, tuple[int, ...]]:

@@ -19,7 +19,8 @@ class Finding:
     """What an observer saw that is worth stopping for.
 
     ``filter``: name of the exception filter; ``title``: a few words; ``text``: the whole story on one line;
-    ``details``: what more there is to know, line by line; ``focus``: ordinal of the command it is about.
+    ``details``: what more there is to know, line by line; ``focus``: ordinal of the command it is about; ``related``:
+    of others that have to do with it; ``severity``: as editors show it.
     """
 
     filter: str
@@ -27,6 +28,8 @@ class Finding:
     text: str
     focus: int
     details: tuple[str, ...] = ()
+    related: tuple[int, ...] = ()
+    severity: Literal["error", "warning"] = "error"
 
 
 @dataclass(frozen=True)

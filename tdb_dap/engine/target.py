@@ -10,9 +10,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from tdb_dap.engine.dtypes import Array
 from tdb_dap.engine.geometry import Geometry
 from tdb_dap.engine.memory import Memory
-from tdb_dap.engine.views import Operand
+from tdb_dap.engine.views import Operand, View
 
 
 class LazyMapping(Mapping[str, Any]):
@@ -85,6 +86,18 @@ class Message:
     count: int
 
 
+class Words(Protocol):
+    """Where a command finds its operands and puts its results: ``Memory``, or what stands in for it."""
+
+    def read(self, view: View) -> Array:
+        """Stored words of a view in its logical shape."""
+        ...
+
+    def write(self, view: View, bits: Array) -> None:
+        """Store words of the logical shape."""
+        ...
+
+
 @dataclass(frozen=True)
 class Cost:
     """What a command costs. ``cycles``: of its engine; ``operations``: additions and multiplications.
@@ -120,6 +133,10 @@ class Target(Protocol):
 
     def kind_size(self, kind: int) -> int:
         """Bytes of a descriptor of this kind."""
+        ...
+
+    def reserved_bits(self, kind: int) -> int:
+        """The bits of a descriptor that mean nothing, as a number."""
         ...
 
     def is_system(self, kind: int) -> bool:
@@ -180,6 +197,6 @@ class Target(Protocol):
         """An estimate of what a command costs; None where nothing is known of the chip's speed."""
         ...
 
-    def execute(self, description: Description, memory: Memory) -> None:
+    def execute(self, description: Description, memory: Words) -> None:
         """Carry out one command on ``memory``; NotSimulated if it cannot be done exactly."""
         ...

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tdb_dap.engine.geometry import Geometry
 from tdb_dap.engine.memory import Memory
-from tdb_dap.engine.target import Cost, Description, LazyMapping, Message, Stream
+from tdb_dap.engine.target import Cost, Description, LazyMapping, Message, Stream, Words
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.backends.library import VendorLibrary
 from tdb_dap.targets.backends.numpy_backend import execute
@@ -102,6 +102,9 @@ class Chip:
 
     def kind_size(self, kind: int) -> int:
         return self._instruction(kind).size
+
+    def reserved_bits(self, kind: int) -> int:
+        return self._instruction(kind).reserved_bits
 
     def is_system(self, kind: int) -> bool:
         family = FAMILIES.get(self._instruction(kind).register)
@@ -202,7 +205,7 @@ class Chip:
     def cost(self, description: Description) -> Cost | None:
         return cost_of(description, self.timing) if self.timing is not None else None
 
-    def execute(self, description: Description, memory: Memory) -> None:
+    def execute(self, description: Description, memory: Words) -> None:
         if self.rules is None:
             raise NotSimulated(f"{description.name}: what {self.name} computes is not known well enough to simulate it")
         execute(description.name, description.binding, memory, self.rules)

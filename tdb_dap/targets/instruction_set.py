@@ -64,6 +64,15 @@ class Instruction:
             if not _RESERVED.match(name)
         )
 
+    @cached_property
+    def reserved_bits(self) -> int:
+        """The bits that no named field covers, as a number."""
+        named = 0
+        for name, bit, width in self.fields:
+            if not _RESERVED.match(name):
+                named |= ((1 << width) - 1) << bit
+        return ~named & ((1 << 8 * self.size) - 1)
+
     def decode(self, descriptor: bytes) -> dict[str, int]:
         """Every named field of one descriptor; reserved bits are left out."""
         size = -(-len(descriptor) // 8)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tdb_dap.errors import BadInput
+from tdb_dap.plugins import plugins
 from tdb_dap.targets.chip import Chip
 
 
@@ -17,7 +18,13 @@ def chips() -> dict[str, Chip]:
     from tdb_dap.targets.sg2380 import SG2380
 
     known = (BM1684, BM1684X, BM1684X2, BM1688, BM1690, BM1690E, CV184X, SG2380, SGTPUV8)
-    return {**{chip.name: chip for chip in known}, "CV186X": BM1688}
+    return {**_of_plugins(), **{chip.name: chip for chip in known}, "CV186X": BM1688}
+
+
+def _of_plugins() -> dict[str, Chip]:
+    """Chips that installed packages bring; none of ours can be replaced."""
+    loaded = (plugin.loaded for plugin in plugins("targets"))
+    return {chip.name: chip for chip in loaded if isinstance(chip, Chip)}
 
 
 def target_for(chip: str, file: str) -> Chip:

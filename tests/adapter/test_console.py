@@ -142,8 +142,8 @@ def test_verbs_of_plugins_appear(new_client, toy: Toy, tmp_path: Path, monkeypat
     assert "What the weather is like in the chip. (plugin weather_plugin:weather)" in client.console("help weather")
     assert "IndexError" in refused(client, "broken")
     problems = client.console("plugin")
-    assert "'continue' (weather_plugin:weather): there is such a verb already" in problems
-    assert "'absent' (no_such_module:verb) cannot be loaded: ModuleNotFoundError" in problems
+    assert "'continue' (weather_plugin:weather, weather-plugin 1.0): there is such a verb already" in problems
+    assert "'absent' (no_such_module:verb, weather-plugin 1.0) cannot be loaded: ModuleNotFoundError" in problems
     targets = client.request("completions", text="wea", column=4)["targets"]
     assert [target["label"] for target in targets] == ["weather"]
     client.disconnect()

@@ -98,8 +98,8 @@ def a_wrong_type(context: Path) -> dict[str, object]:
     return {"stopOnEntry": "perhaps"}
 
 
-def an_option_to_come(context: Path) -> dict[str, object]:
-    return {"sanitizers": ["bounds"]}
+def an_unknown_sanitizer(context: Path) -> dict[str, object]:
+    return {"sanitizers": ["leak"]}
 
 
 def another_backend(context: Path) -> dict[str, object]:
@@ -121,7 +121,7 @@ BAD = {
     an_empty_directory: "no compilation.bmodel",
     no_program: "program: is missing",
     a_wrong_type: "stopOnEntry",
-    an_option_to_come: "sanitizers: not available yet",
+    an_unknown_sanitizer: "sanitizers: there is no sanitizer 'leak'",
     another_backend: "give another --cmodel-path",
 }
 

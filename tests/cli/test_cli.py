@@ -21,10 +21,10 @@ def tdb_dap(*words: object) -> subprocess.CompletedProcess[str]:
 
 def test_help_lists_what_exists():
     text = tdb_dap("--help").stdout
-    for command in ("adapter", "info", "dis", "run", "check", "debug", "demo"):
+    for command in ("adapter", "info", "dis", "run", "check", "diff", "profile", "graph", "export", "explain", "patch"):
         assert f"\n    {command} " in text
-    for later in ("sanitize", "lsp"):
-        assert f"\n    {later} " not in text
+    for command in ("sanitize", "debug", "lsp", "backends", "targets", "demo"):
+        assert f"\n    {command} " in text
 
 
 def test_info_describes_a_model(toy: Toy):

@@ -85,7 +85,7 @@ def test_a_place_without_commands_is_kept_but_not_verified(debugger: Debugger):
 
 def test_a_misspelt_op_is_answered_with_the_nearest_there_is(debugger: Debugger):
     added = debugger.breakpoints.add("tpu.Pool")
-    assert added.message == "tpu.Pool: no such op in this program; it has tpu.Pool2D, tpu.Load, tpu.Store"
+    assert added.message == "tpu.Pool: no such op in this program; near are tpu.Pool2D"
 
 
 def test_stopping_after_is_about_the_command_before(debugger: Debugger):

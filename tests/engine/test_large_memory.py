@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.bmodels import Model, Stream
+from tdb_dap.engine.bmodel.writing import Model, Stream
 
 # In a process of its own: other tests make the resident size of this one grow and shrink.
 SESSION = """

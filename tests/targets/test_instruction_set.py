@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import tdb_dap
+from tdb_dap.engine.bmodel.writing import Model, Stream
 from tdb_dap.errors import BadAccess, BadInput, NotSimulated
 from tdb_dap.opening import open_program
 from tdb_dap.targets.evidence import Evidence, evidence
@@ -18,7 +19,6 @@ from tdb_dap.targets.instruction_set import InstructionSet, column
 from tdb_dap.targets.registry import chips
 from tdb_dap.targets.self_check import check
 from tdb_dap.targets.semantics import SEMANTICS
-from tests.bmodels import Model, Stream
 from tests.samples import SAMPLE, cases
 
 

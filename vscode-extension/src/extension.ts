@@ -2,6 +2,7 @@ import type * as vscode from "vscode";
 import { registerAdapter } from "./adapter/factory";
 import { registerCommands } from "./commands";
 import { registerConfigurations } from "./configuration/provider";
+import { registerDiagnostics } from "./diagnostics/provider";
 import { registerHovers } from "./hover/provider";
 import { registerLanguageClient } from "./language/client";
 import { registerStart } from "./start/commands";
@@ -20,5 +21,6 @@ export function activate(context: vscode.ExtensionContext): void {
     ...registerStart(context),
     ...registerModelEditor(context),
     ...registerLanguageClient(),
+    ...registerDiagnostics(),
   );
 }

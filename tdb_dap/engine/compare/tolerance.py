@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
-from fnmatch import fnmatchcase
 
 from tdb_dap.engine.compare.metrics import Metrics
+from tdb_dap.engine.compare.patterns import fits
 from tdb_dap.engine.dtypes import BY_NAME
 from tdb_dap.errors import BadInput
 
@@ -123,11 +123,6 @@ class Tolerances:
     def excepts(self, name: str) -> bool:
         """Whether a tensor is not to be compared."""
         return any(fits(name, pattern) for pattern in self.excepted)
-
-
-def fits(name: str, pattern: str) -> bool:
-    """Whether a tensor's name is meant; names may hold brackets, which mean something else in patterns."""
-    return name == pattern or fnmatchcase(name, pattern)
 
 
 def _limits(text: str, whole: str) -> dict[str, float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tdb_dap.engine.dtypes import F8E4M3, F8E5M2, SI4, UI4, Array, DType
-from tdb_dap.engine.memory import Memory
+from tdb_dap.engine.target import Words
 from tdb_dap.engine.views import Constant, Operand, View
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.families import Bound
@@ -28,7 +28,7 @@ _PROVEN: dict[DType, frozenset[tuple[str, int]]] = {
 }
 
 
-def execute(name: str, bound: Bound, memory: Memory, rules: Rules) -> None:
+def execute(name: str, bound: Bound, memory: Words, rules: Rules) -> None:
     """Carry out one command; NotSimulated if its form has no semantic function or is undefined on the chip."""
     if bound.family.name in _WITHOUT_EFFECT:
         return
@@ -47,14 +47,21 @@ def execute(name: str, bound: Bound, memory: Memory, rules: Rules) -> None:
         bound.fields,
         rules,
     )
-    with np.errstate(all="ignore"):
-        computed = function(operation)
-    parts: tuple[Array, ...] = computed if isinstance(computed, tuple) else (computed,)
-    for view, bits in zip(results, parts, strict=True):
-        memory.write(view, bits if bits.shape == view.shape else np.broadcast_to(bits, view.shape))
+    try:
+        with np.errstate(all="ignore"):
+            computed = function(operation)
+        parts: tuple[Array, ...] = computed if isinstance(computed, tuple) else (computed,)
+        stored = [
+            bits if bits.shape == view.shape else np.broadcast_to(bits, view.shape)
+            for view, bits in zip(results, parts, strict=True)
+        ]
+    except (ValueError, IndexError) as trouble:
+        raise NotSimulated(f"{name}: its operands and results do not fit together: {trouble}") from None
+    for view, bits in zip(results, stored, strict=True):
+        memory.write(view, bits)
 
 
-def _value(operand: Operand, memory: Memory) -> Value:
+def _value(operand: Operand, memory: Words) -> Value:
     if isinstance(operand, View):
         return Value(memory.read(operand), operand.dtype)
     return Value(_constant_bits(operand), operand.dtype, is_constant=True)

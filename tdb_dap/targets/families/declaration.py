@@ -27,7 +27,7 @@ from tdb_dap.engine.dtypes import DType
 from tdb_dap.engine.geometry import Space
 from tdb_dap.engine.layouts import contiguous, in_words, strides_of
 from tdb_dap.engine.views import Constant, Layout, Operand, View
-from tdb_dap.errors import NotSimulated
+from tdb_dap.errors import Undefined
 from tdb_dap.targets.families.fields import Fields
 
 Dim = int | str | Callable[[Fields], int]
@@ -122,7 +122,7 @@ class Row:
             return self.storage(f)
         code = getattr(f, self.storage)
         if code not in _STORAGE:
-            raise NotSimulated(f"operand storage code {code} is not defined")
+            raise Undefined(f"operand storage code {code} is not defined")
         return _STORAGE[code]
 
     def _strides(

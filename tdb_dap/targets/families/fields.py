@@ -29,7 +29,7 @@ from tdb_dap.engine.dtypes import (
     DType,
 )
 from tdb_dap.engine.geometry import Geometry
-from tdb_dap.errors import NotSimulated
+from tdb_dap.errors import Undefined
 
 T = TypeVar("T")
 
@@ -130,12 +130,12 @@ class Fields:
             return F8E4M3 if signed else F8E5M2
         found = _FLOAT.get(precision) or (_SIGNED if signed else _UNSIGNED).get(precision)
         if found is None:
-            raise NotSimulated(f"the precision code {precision} is not defined")
+            raise Undefined(f"the precision code {precision} is not defined")
         return found
 
     def dma_dtype(self, code: int) -> DType:
         """Number format of a DMA command; integers carry no sign."""
         found = _FLOAT.get(code) or _UNTYPED.get(code)
         if found is None:
-            raise NotSimulated(f"the DMA data format {code} is not defined")
+            raise Undefined(f"the DMA data format {code} is not defined")
         return found

@@ -9,7 +9,7 @@ const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-ru
   "--disable-component-update", "--disable-sync"];
 
 /** A browser page with a profile of its own; `close` removes both. */
-export async function openPage({ width = 1280, height = 800 } = {}) {
+export async function openPage({ width = 1280, height = 960 } = {}) {
   const profile = mkdtempSync(join(tmpdir(), "tdb-browser-"));
   const context = await chromium.launchPersistentContext(profile, {
     executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",

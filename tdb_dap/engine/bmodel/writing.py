@@ -1,4 +1,4 @@
-"""Bmodel files made for a test or a benchmark: one net of one static subnet from given command streams."""
+"""Writing bmodels: one net of one static subnet from given command streams; for tests, benchmarks and new chips."""
 
 from __future__ import annotations
 

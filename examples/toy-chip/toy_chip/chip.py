@@ -36,7 +36,7 @@ _MOVE = (
 )
 
 _TABLE = {
-    "chip": "made-up",
+    "chip": "toy4",
     "engines": {
         "tiu": {
             "head": [["cmd_short", 0, 1], ["tsk_typ", 41, 4], ["tsk_eu_typ", 45, 5]],
@@ -53,8 +53,8 @@ _TABLE = {
     "layouts": {"arithmetic": _fields(_ARITHMETIC), "move": _fields(_MOVE)},
 }
 
-MADE_UP = Chip(
-    name="MADE_UP",
+TOY4 = Chip(
+    name="TOY4",
     table=_TABLE,
     geometry=Geometry(
         lanes=4,

@@ -1,0 +1,99 @@
+"""What a fault changes, without asking any sanitizer: the outputs, in every order of execution that is allowed.
+
+Real engines run at the same time, so that a missing dependency shows only now and then. Here a program is executed in
+the orders that are furthest from each other: either engine always first, the first core first or the last.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+
+from tdb_dap.engine.dtypes import Array
+from tdb_dap.engine.machine import Machine
+from tdb_dap.engine.program import Program
+from tdb_dap.errors import BadAccess, NotSimulated
+
+Order = Callable[[tuple[int, str]], tuple[int, int]]
+"""Of core and engine; the one with the smallest value goes first."""
+
+ORDERS: tuple[Order, ...] = (
+    lambda key: (key[0], key[1] == "dma"),
+    lambda key: (key[0], key[1] == "tiu"),
+    lambda key: (-key[0], key[1] == "dma"),
+    lambda key: (-key[0], key[1] == "tiu"),
+)
+
+Outcome = bytes | str
+"""The outputs of the net, or why there are none."""
+
+
+def outcomes(program: Program, inputs: Mapping[str, Array]) -> set[Outcome]:
+    """What can come out of a program."""
+    orders = ORDERS if program.core_count > 1 else ORDERS[:2]
+    found = {_run(program, inputs, range(len(program.commands)))}
+    seen: set[tuple[int, ...]] = set()
+    for order in orders:
+        ordinals = tuple(schedule(program, order))
+        if ordinals not in seen:
+            seen.add(ordinals)
+            found.add(_run(program, inputs, ordinals))
+    return found
+
+
+def _run(program: Program, inputs: Mapping[str, Array], ordinals: range | tuple[int, ...]) -> Outcome:
+    if len(ordinals) < len(program.commands):
+        return "deadlock"
+    machine = Machine(program, history_limit=0)
+    machine.load_inputs(inputs)
+    try:
+        for ordinal in ordinals:
+            command = program.commands[ordinal]
+            if not command.is_system:
+                program.target.execute(command.description, machine.memory)
+        return b"".join(machine.memory.read(tensor.view).tobytes() for tensor in program.outputs)
+    except (NotSimulated, BadAccess) as trouble:
+        return f"{type(trouble).__name__}"
+
+
+def schedule(program: Program, order: Order) -> Iterator[int]:
+    """Ordinals in an order; it ends early where all wait for each other."""
+    for subnet in program.subnets:
+        streams: dict[tuple[int, str], list[int]] = {}
+        for ordinal in range(subnet.start, subnet.stop):
+            command = program.commands[ordinal]
+            streams.setdefault((command.core, command.engine), []).append(ordinal)
+        yield from _schedule(program, streams, sorted(streams, key=order))
+
+
+def _schedule(
+    program: Program, streams: dict[tuple[int, str], list[int]], keys: list[tuple[int, str]]
+) -> Iterator[int]:
+    position = Counter[tuple[int, str]]()
+    done = Counter[tuple[int, str]]()
+    sent = Counter[int]()
+    waited = Counter[tuple[tuple[int, str], int]]()
+
+    def ready(key: tuple[int, str]) -> bool:
+        command = program.commands[streams[key][position[key]]]
+        other = (key[0], "dma" if key[1] == "tiu" else "tiu")
+        if command.dep > done[other]:
+            return False
+        message = program.message_of(command.ordinal)
+        if message is None or message.is_send:
+            return True
+        return sent[message.number] >= message.count * (waited[key, message.number] + 1)
+
+    while True:
+        key = next((k for k in keys if position[k] < len(streams[k]) and ready(k)), None)
+        if key is None:
+            return
+        command = program.commands[streams[key][position[key]]]
+        message = program.message_of(command.ordinal)
+        if message is not None and message.is_send:
+            sent[message.number] += 1
+        elif message is not None:
+            waited[key, message.number] += 1
+        position[key] += 1
+        done[key] = max(done[key], command.id)
+        yield command.ordinal

@@ -1,0 +1,80 @@
+"""``tdb-dap sanitize``: what is wrong with a compiled model although no number need show it yet."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from tdb_dap.commands import reports
+from tdb_dap.commands.options import data_options, model_arguments
+from tdb_dap.commands.progress import Bar
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    model_arguments(parser)
+    data_options(parser)
+    parser.add_argument(
+        "--sanitizers",
+        metavar="NAME",
+        nargs="+",
+        default=["all"],
+        help='all (that is bounds uninitialized hazard decode unused nan), inf, denormal, saturate, or "saturate: 5%%"',
+    )
+    parser.add_argument(
+        "--except",
+        metavar="PLACE",
+        nargs="+",
+        default=[],
+        dest="suppressed",
+        help="places not to report: names of locations (* allowed), op names, mlir:31, B23",
+    )
+    parser.add_argument("--strict", action="store_true", help="warnings count as errors for the exit code")
+    parser.add_argument(
+        "--report", metavar="FILE", type=Path, action="append", default=[], help=".json, .md or .sarif; may be repeated"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Look, print, write the reports. 0: no errors; 1: errors; 2: could not run to the end."""
+    from tdb_dap.engine.checks import BIRTH
+    from tdb_dap.engine.filters import FILTERS
+    from tdb_dap.engine.sanitizers import chosen, made
+    from tdb_dap.engine.sanitizers.survey import survey
+    from tdb_dap.opening import open_debugger
+    from tdb_dap.sanitize.report import report_of
+    from tdb_dap.sanitize.sarif import sarif
+    from tdb_dap.sanitize.text import lines, markdown
+
+    reports.refuse(arguments.report, (".json", ".md", ".sarif"))
+    wanted = chosen(arguments.sanitizers)
+    observers = made(wanted, arguments.suppressed)
+    debugger = open_debugger(
+        arguments.context,
+        arguments.inputs,
+        arguments.reference,
+        arguments.backend,
+        arguments.static_tables,
+        history_limit=0,
+        cmodel_path=arguments.cmodel_path,
+        net=arguments.net,
+        stage=arguments.stage,
+    )
+    if debugger.reference is not None:
+        wanted["mismatch"] = ", ".join((BIRTH, *arguments.suppressed))
+        observers["mismatch"] = FILTERS["mismatch"].make(wanted["mismatch"])
+    bar = Bar(len(debugger.program.commands), arguments.quiet)
+    try:
+        report = report_of(debugger.program, wanted, survey(debugger, observers, bar.update))
+    finally:
+        bar.clear()
+        debugger.close()
+    print("\n".join(lines(report)))
+    texts = {".json": lambda: report.model_dump_json(indent=1), ".md": lambda: markdown(report)}
+    for path in arguments.report:
+        reports.write(path, texts.get(path.suffix, lambda: sarif(report))())
+    if report.stopped:
+        print(f"tdb-dap: error: {report.model}: {report.stopped}; findings up to there are listed", file=sys.stderr)
+        return 2
+    return 1 if report.count("error") or (arguments.strict and report.findings) else 0

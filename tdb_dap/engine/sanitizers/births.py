@@ -1,0 +1,160 @@
+"""``nan``, ``inf``, ``denormal``: where a special number is born.
+
+A command is reported if its result holds such a number and none of its operands does. What spreads them is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tdb_dap.engine.access_rows import may_overlap
+from tdb_dap.engine.dtypes import Array, DType
+from tdb_dap.engine.observers import Observer
+from tdb_dap.engine.sanitizers.places import title_of
+from tdb_dap.engine.stops import Finding
+from tdb_dap.engine.views import Constant, Layout, Operand, View
+from tdb_dap.errors import BadAccess, NotSimulated
+
+if TYPE_CHECKING:
+    from tdb_dap.engine.commands import Command
+    from tdb_dap.engine.debugger import Debugger
+    from tdb_dap.engine.memory import Memory
+
+Test = Callable[[Array, DType], NDArray[np.bool_]]
+
+
+@dataclass(frozen=True)
+class Special:
+    """A kind of number. ``test``: of stored words and their format; ``quick``: whether any of them is one."""
+
+    name: str
+    title: str
+    what: str
+    test: Test
+    quick: Callable[[Array, DType], bool] | None = None
+
+    def occurs(self, words: Array, dtype: DType) -> bool:
+        """Whether any of the numbers is one."""
+        return self.quick(words, dtype) if self.quick else bool(self.test(words, dtype).any())
+
+
+def _numbers(words: Array, dtype: DType) -> Array:
+    """As floats; without a copy where NumPy has the format."""
+    return words.view(dtype.numpy) if dtype.name in ("f32", "f16") else dtype.decode(words)
+
+
+def _is_nan(words: Array, dtype: DType) -> NDArray[np.bool_]:
+    return np.isnan(_numbers(words, dtype))
+
+
+def _has_nan(words: Array, dtype: DType) -> bool:
+    """The same of a whole array: a maximum of floats is NaN if one of them is, and needs no array of truth values."""
+    if dtype.name != "f32" or not words.size:
+        return bool(_is_nan(words, dtype).any())
+    with np.errstate(invalid="ignore"):
+        return bool(np.isnan(np.max(_numbers(words, dtype))))
+
+
+def _is_infinite(words: Array, dtype: DType) -> NDArray[np.bool_]:
+    return np.isinf(_numbers(words, dtype))
+
+
+_SMALLEST = {"f32": 2.0**-126, "bf16": 2.0**-126, "f16": 2.0**-14, "f8e5m2": 2.0**-14, "f8e4m3": 2.0**-6}
+
+
+def _is_subnormal(words: Array, dtype: DType) -> NDArray[np.bool_]:
+    numbers = _numbers(words, dtype)
+    return (numbers != 0) & (np.abs(numbers) < numbers.dtype.type(_SMALLEST[dtype.name]))
+
+
+NAN = Special("nan", "A NaN is born", "NaN", _is_nan, _has_nan)
+INF = Special("inf", "An infinity is born", "infinity", _is_infinite)
+DENORMAL = Special("denormal", "A subnormal number is born", "subnormal number", _is_subnormal)
+
+
+class Birth(Observer):
+    """Looks at the results of each command, and at its operands where these hold something special."""
+
+    looks_back = True
+
+    def __init__(self, special: Special) -> None:
+        self._special = special
+        self._inherits: tuple[int, bool] = (-1, False)
+
+    def before_command(self, debugger: Debugger, command: Command) -> None:
+        """Operands that the command overwrites can be looked at only now."""
+        own = [view for view in _floats(command, reads=True) if _is_overwritten(command, view)]
+        self._inherits = (command.ordinal, self._any(debugger.memory, own)) if own else (-1, False)
+
+    def after_command(self, debugger: Debugger, command: Command) -> Finding | None:
+        memory = debugger.memory
+        for view in _floats(command, reads=False):
+            if self._has(memory, view):
+                break
+        else:
+            return None
+        if self._inherited(debugger, command):
+            return None
+        words = memory.read(view)
+        found = self._special.test(words, view.dtype).reshape(view.shape)
+        count = int(np.count_nonzero(found))
+        first = [int(index) for index in np.argwhere(found)[0]]
+        text = (
+            f"{title_of(command)} makes {count:,} {self._special.what}{'s' if count > 1 else ''} of operands that hold "
+            f"none; the first at {first} of %{view.name}"
+        )
+        return Finding(self._special.name, self._special.title, text, command.ordinal, (command.asm,))
+
+    def _inherited(self, debugger: Debugger, command: Command) -> bool:
+        operands = _floats(command, reads=True)
+        if any(isinstance(operand, Constant) and self._is(operand) for operand in command.description.reads):
+            return True
+        if self._any(debugger.memory, [view for view in operands if not _is_overwritten(command, view)]):
+            return True
+        own = [view for view in operands if _is_overwritten(command, view)]
+        if not own:
+            return False
+        if self._inherits[0] == command.ordinal:
+            return self._inherits[1]
+        # Time has come from the other side.
+        with debugger.machine.excursion():
+            debugger.machine.travel(command.ordinal)
+            return self._any(debugger.memory, own)
+
+    def _any(self, memory: Memory, views: list[View]) -> bool:
+        return any(self._has(memory, view) for view in views)
+
+    def _has(self, memory: Memory, view: View) -> bool:
+        try:
+            if view.dtype.per_byte > 1 or view.layout is Layout.STREAM:
+                return False
+            return any(self._special.occurs(piece, view.dtype) for _, piece in memory.pieces(view))
+        except BadAccess:
+            return False
+
+    def _is(self, constant: Constant) -> bool:
+        if not constant.dtype.is_float:
+            return False
+        word = np.array([constant.bits & ((1 << constant.dtype.bits) - 1)], constant.dtype.bits_dtype)
+        return bool(self._special.test(word, constant.dtype).any())
+
+
+def _floats(command: Command, reads: bool) -> list[View]:
+    """Operands, or results, that hold floats."""
+    if command.is_system:
+        return []
+    try:
+        chosen: tuple[Operand, ...] = command.description.reads if reads else command.description.results
+    except NotSimulated:
+        return []
+    return [view for view in chosen if isinstance(view, View) and view.dtype.is_float and view.size]
+
+
+def _is_overwritten(command: Command, view: View) -> bool:
+    """Whether the command may write a byte of its operand."""
+    return any(isinstance(result, View) and may_overlap(result, view) for result in command.results)

@@ -1,0 +1,183 @@
+"""``bounds``: an access leaves its memory, its lane, its bank, or the buffers that its op was given.
+
+The whole program is looked at before it runs. The buffers of an op are its operands, results and scratch space in
+``tensor_location.json``; they bind what it touches in DDR, and inside layer groups in local memory as well (outside of
+groups an op has all of local memory for itself).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tdb_dap.engine.access_rows import LOCAL, SPACES, AccessRows, rectangles
+from tdb_dap.engine.geometry import Space
+from tdb_dap.engine.layouts import align
+from tdb_dap.engine.places import Runs, merged
+from tdb_dap.engine.sanitizers.places import title_of
+from tdb_dap.engine.stops import Finding
+from tdb_dap.engine.views import Layout
+
+if TYPE_CHECKING:
+    from tdb_dap.engine.program import Program
+    from tdb_dap.engine.source_map import OpRecord
+
+NAME = "bounds"
+
+_WORD = 4
+"""Packed batches share words of so many bytes: a buffer ends with its last word."""
+
+_ROWS_OF_LANE_ROWS = 8
+"""Parts of a lane that the layout T5 gives to one batch each."""
+
+Rows = NDArray[np.int64]
+
+
+def bounds(program: Program) -> Iterator[Finding]:
+    """One finding for each access, in the order of execution."""
+    rows = program.access_rows
+    found = {**_outside_of_memory(program, rows), **_outside_of_banks(program, rows)}
+    # How long a stream is, only its bytes tell.
+    streams = [index for index, view in enumerate(rows.views) if view.layout is Layout.STREAM]
+    rest = np.setdiff1d(np.flatnonzero(~np.isin(rows.view, [*streams, *_idle(rows)])), list(found))
+    for row, text in _outside_of_buffers(program, rows, rest):
+        found[row] = text
+    said: set[tuple[int, str]] = set()
+    for row in sorted(found):
+        command = program.commands[int(rows.ordinal[row])]
+        if (command.ordinal, found[row]) in said:
+            continue
+        said.add((command.ordinal, found[row]))
+        verb = "writes" if rows.is_write[row] else "reads"
+        text = f"{title_of(command)} {verb} {_bytes(program, rows, row)}: {found[row]}"
+        # What is read beyond a buffer and not used does no harm.
+        harmless = found[row].startswith(_BEYOND) and not rows.is_write[row]
+        yield Finding(
+            NAME,
+            "An access leaves its bounds",
+            text,
+            command.ordinal,
+            (command.asm,),
+            severity="warning" if harmless else "error",
+        )
+
+
+def _idle(rows: AccessRows) -> list[int]:
+    """Views of commands that copy one element onto itself: compilers emit them to pass time, at the end of a lane."""
+    single = np.array([view.size == 1 for view in rows.views], np.bool_)
+    found: list[int] = []
+    for row in np.flatnonzero(rows.is_write & single[rows.view]).tolist():
+        others = range(*np.searchsorted(rows.ordinal, [rows.ordinal[row], rows.ordinal[row] + 1]).tolist())
+        views = {int(rows.view[other]) for other in others}
+        if len(views) == 2 and len({rows.views[view] for view in views}) == 1:
+            found += views
+    return found
+
+
+def _bytes(program: Program, rows: AccessRows, row: int) -> str:
+    start, stop = int(rows.start[row]), int(rows.stop[row])
+    if int(rows.space[row]) != LOCAL:
+        name = program.target.geometry.name(SPACES[int(rows.space[row])], start)
+        return f"{stop - start:,} bytes from {name} on"
+    lane, lane_stop = int(rows.lane[row]), int(rows.lane_stop[row])
+    name = program.target.geometry.name(Space.LOCAL, start)
+    return f"{stop - start:,} bytes from {name} on in lanes {lane} to {lane_stop - 1}"
+
+
+def _outside_of_memory(program: Program, rows: AccessRows) -> dict[int, str]:
+    """Row -> what it leaves."""
+    geometry = program.target.geometry
+    found: dict[int, str] = {}
+    sizes = {Space.L2: geometry.l2_bytes, Space.STATIC: geometry.static_bytes, Space.LOCAL: geometry.lane_bytes}
+    for space, size in sizes.items():
+        what = "lane" if space is Space.LOCAL else space.title
+        for row in np.flatnonzero((rows.space == SPACES.index(space)) & (rows.stop > size)).tolist():
+            found[row] = f"{int(rows.stop[row]) - size:,} bytes beyond the end of its {what} ({size:,} bytes)"
+    for row in np.flatnonzero((rows.space == LOCAL) & (rows.lane_stop > geometry.lanes)).tolist():
+        found[row] = f"lane {int(rows.lane_stop[row]) - 1} does not exist: there are {geometry.lanes}"
+    for row in np.flatnonzero(rows.space == SPACES.index(Space.UNKNOWN)).tolist():
+        found[row] = "no memory has this address"
+    regions = sorted(program.ddr_regions(), key=lambda region: region.start)
+    starts = np.array([region.start for region in regions], np.int64)
+    stops = np.maximum.accumulate(np.array([region.stop for region in regions], np.int64))
+    in_ddr = np.flatnonzero(rows.space == SPACES.index(Space.GLOBAL))
+    region = np.searchsorted(starts, rows.start[in_ddr], side="right") - 1
+    outside = (region < 0) | (rows.stop[in_ddr] > stops[region]) if regions else np.ones(in_ddr.size, np.bool_)
+    for row in in_ddr[outside].tolist():
+        found[row] = "the model has no such bytes in DDR"
+    return found
+
+
+def _outside_of_banks(program: Program, rows: AccessRows) -> dict[int, str]:
+    """Layouts that keep each copy, or each batch, in a part of the lane of its own."""
+    geometry = program.target.geometry
+    units = {
+        Layout.DMA_4BANK: (geometry.bank_bytes, "bank"),
+        Layout.LANE_ROWS: (geometry.lane_bytes // _ROWS_OF_LANE_ROWS, "eighth of the lane"),
+    }
+    chosen = [index for index, view in enumerate(rows.views) if view.layout in units]
+    found: dict[int, str] = {}
+    for row in np.flatnonzero(np.isin(rows.view, chosen)).tolist():
+        view = rows.views[int(rows.view[row])]
+        size, what = units[view.layout]
+        start, stop = int(rows.start[row]), int(rows.stop[row])
+        if view.layout is Layout.LANE_ROWS and view.strides is not None:
+            stop -= (view.shape[0] - 1) * view.strides[0] * view.dtype.itemsize
+        if start // size != (stop - 1) // size:
+            found[row] = f"it leaves its {what} ({size:,} bytes)"
+    return found
+
+
+_BEYOND = "beyond the buffers of "
+
+
+def _outside_of_buffers(program: Program, rows: AccessRows, chosen: Rows) -> Iterator[tuple[int, str]]:
+    """Of the ``chosen`` rows those that leave what their op was given."""
+    source = program.source
+    ordinals, starts = np.unique(rows.ordinal[chosen], return_index=True)
+    groups: dict[int, list[Rows]] = {}
+    for ordinal, part in zip(ordinals.tolist(), np.split(chosen, starts[1:]), strict=True):
+        for record in source.records_of(ordinal):
+            groups.setdefault(record.index, []).append(part)
+    for index, parts in groups.items():
+        record = source.records[index]
+        buffers = _buffers_of(record)
+        if buffers is None:
+            continue
+        mine = np.concatenate(parts)
+        for space, bound in buffers.items():
+            here = mine[rows.space[mine] == SPACES.index(space)]
+            if space is Space.LOCAL and not record.is_local:
+                continue
+            for row in here[~_inside(rows, here, bound)].tolist():
+                yield row, f"{_BEYOND}{record.opcode} at line {record.line}"
+
+
+def _buffers_of(record: OpRecord) -> dict[Space, Runs] | None:
+    """Where the op may go, by memory; None where that is not known of one of its tensors.
+
+    A buffer in local memory is its bytes in every lane, up to what the execution units take at once: so they are given
+    out.
+    """
+    unit = {Space.LOCAL: record.geometry.eu_bytes, Space.GLOBAL: _WORD}
+    found: dict[Space, list[tuple[int, int]]] = {Space.LOCAL: [], Space.GLOBAL: []}
+    views = list(record.buffers)
+    for value in (*record.operands, *record.results):
+        if value.view is None:
+            return None
+        views.append(value.view)
+    for view in views:
+        if view.space in found:
+            found[view.space] += [(start, align(stop, unit[view.space])) for start, stop, _, _ in rectangles(view)]
+    return {space: merged(np.array(pieces, np.int64).reshape(-1, 2)) for space, pieces in found.items()}
+
+
+def _inside(rows: AccessRows, chosen: Rows, bound: Runs) -> NDArray[np.bool_]:
+    """Whether each row lies in one of the stretches."""
+    if not len(bound):
+        return np.zeros(chosen.size, np.bool_)
+    behind = np.searchsorted(bound[:, 0], rows.start[chosen], side="right") - 1
+    return (behind >= 0) & (rows.stop[chosen] <= bound[behind, 1])

@@ -1,0 +1,88 @@
+"""``decode``: descriptors that no compiler should have written.
+
+Bits that mean nothing and are set, codes that the chip does not define, shapes without elements, ids that are not
+1, 2, 3 ..., and waits for commands that do not exist.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tdb_dap.engine.commands import ENGINES
+from tdb_dap.engine.sanitizers.places import title_of
+from tdb_dap.engine.stops import Finding
+from tdb_dap.engine.views import View
+from tdb_dap.errors import BadAccess, NotSimulated, Undefined
+
+if TYPE_CHECKING:
+    from tdb_dap.engine.program import Program
+
+NAME = "decode"
+
+
+def decoding(program: Program) -> Iterator[Finding]:
+    """All that is wrong, one finding each, in the order of execution."""
+    found = [*_set_bits(program), *_ids(program), *_forms(program)]
+    for ordinal, text in sorted(found):
+        command = program.commands[ordinal]
+        yield Finding(NAME, "A command is not well formed", f"{title_of(command)}: {text}", ordinal, (command.asm,))
+
+
+def _set_bits(program: Program) -> Iterator[tuple[int, str]]:
+    """Reserved bits."""
+    columns = program.commands.columns
+    payload = program.commands.payload
+    for kind in np.unique(columns.kind[columns.kind >= 0]).tolist():
+        size = program.target.kind_size(kind)
+        mask = np.frombuffer(program.target.reserved_bits(kind).to_bytes(size, "little"), np.uint8)
+        if not mask.any():
+            continue
+        ordinals = np.flatnonzero(columns.kind == kind)
+        bits = payload[columns.offset[ordinals][:, None] + np.arange(size)] & mask
+        for row in np.flatnonzero(bits.any(axis=1)).tolist():
+            word = int.from_bytes(bits[row].tobytes(), "little")
+            first = (word & -word).bit_length() - 1
+            yield int(ordinals[row]), f"reserved bit {first} is set ({word.bit_count()} such bits)"
+
+
+def _ids(program: Program) -> Iterator[tuple[int, str]]:
+    columns = program.commands.columns
+    engines = (ENGINES.index("tiu"), ENGINES.index("dma"))
+    for subnet in range(len(program.subnets)):
+        for core in range(program.core_count):
+            here = (columns.subnet == subnet) & (columns.core == core)
+            for engine, other in (engines, engines[::-1]):
+                ordinals = np.flatnonzero(here & (columns.engine == engine))
+                ids = columns.id[ordinals]
+                expected = np.concatenate([[1], ids[:-1] + 1]) if ids.size else ids
+                for position in np.flatnonzero(ids != expected).tolist():
+                    text = f"its id is {int(ids[position])} and should be {int(expected[position])}"
+                    yield int(ordinals[position]), text
+                last = int(columns.id[here & (columns.engine == other)].max(initial=0))
+                for position in np.flatnonzero(columns.dependency[ordinals] > last).tolist():
+                    wanted = int(columns.dependency[ordinals[position]])
+                    text = f"waits for {ENGINES[other].upper()} command {wanted}, and the last one is {last}"
+                    yield int(ordinals[position]), text
+
+
+def _forms(program: Program) -> Iterator[tuple[int, str]]:
+    for command in program.commands:
+        if not command.has_descriptor or command.is_system:
+            continue
+        try:
+            description = command.description
+            views = [view for view in (*description.reads, *description.results) if isinstance(view, View)]
+            for view in views:
+                if view.size == 0:
+                    yield command.ordinal, f"%{view.name} has no elements: {view.memref}"
+                else:
+                    _ = view.segments
+        except Undefined as trouble:
+            yield command.ordinal, str(trouble)
+        except BadAccess as trouble:
+            yield command.ordinal, str(trouble)
+        except NotSimulated:
+            continue

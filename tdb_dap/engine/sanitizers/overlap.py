@@ -1,0 +1,106 @@
+"""Pairs of accesses that touch the same bytes while nothing orders their commands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tdb_dap.engine.access_rows import LOCAL, SHARED, AccessRows, Column
+from tdb_dap.engine.places import Place
+from tdb_dap.engine.sanitizers.happens_before import Timeline
+
+_AT_ONCE = 1 << 20
+"""Pairs that are compared at once."""
+
+
+@dataclass(frozen=True)
+class _Side:
+    """The rows of one timeline that can meet those of the other, and the position of each in its stream."""
+
+    rows: Column
+    positions: Column
+
+
+def unordered_overlaps(rows: AccessRows, lines: list[Timeline]) -> Column:
+    """Pairs of row numbers, shape (n, 2), whose rectangles meet and whose commands nothing orders."""
+    found: list[Column] = [np.zeros((0, 2), np.int64)]
+    sides = [_side(rows, line) for line in lines]
+    for first in range(len(lines)):
+        for second in range(first + 1, len(lines)):
+            same_core = lines[first].core == lines[second].core
+            one, other = (_reachable(rows, sides[t], same_core) for t in (first, second))
+            for pairs in _unordered(one, other, lines[first].clocks[:, second], lines[second].clocks[:, first]):
+                found.append(pairs[_meet(rows, pairs)])
+    return np.concatenate(found)
+
+
+def _side(rows: AccessRows, line: Timeline) -> _Side:
+    behind = np.searchsorted(line.ordinals, rows.ordinal)
+    behind = np.minimum(behind, max(line.ordinals.size - 1, 0))
+    chosen = np.flatnonzero(line.ordinals[behind] == rows.ordinal) if line.ordinals.size else np.zeros(0, np.int64)
+    return _Side(chosen, behind[chosen])
+
+
+def _reachable(rows: AccessRows, side: _Side, same_core: bool) -> _Side:
+    """Of another core only accesses to shared memory matter."""
+    if same_core:
+        return side
+    shared = np.isin(rows.space[side.rows], list(SHARED))
+    return _Side(side.rows[shared], side.positions[shared])
+
+
+def _unordered(one: _Side, other: _Side, known: Column, known_back: Column) -> Iterator[Column]:
+    """All pairs of rows between which no order is certain.
+
+    ``known[i]``: commands of the other timeline that are finished before command i begins; ``known_back`` vice versa.
+    Both ascend, so what is unordered with one command is a stretch of the other timeline.
+    """
+    if not one.rows.size or not other.rows.size:
+        return
+    first = np.searchsorted(other.positions, known[one.positions], side="left")
+    last = np.searchsorted(other.positions, np.searchsorted(known_back, one.positions, side="right"), side="left")
+    counts = np.maximum(last - first, 0)
+    ends = np.cumsum(counts)
+    begin = 0
+    while begin < counts.size:
+        done = ends[begin - 1] if begin else 0
+        stop = max(begin + 1, int(np.searchsorted(ends, done + _AT_ONCE, side="right")))
+        part = counts[begin:stop]
+        if part.any():
+            mine = np.repeat(np.arange(begin, stop), part)
+            theirs = (
+                np.arange(part.sum()) - np.repeat(np.cumsum(part) - part, part) + np.repeat(first[begin:stop], part)
+            )
+            yield np.stack([one.rows[mine], other.rows[theirs]], axis=1)
+        begin = stop
+
+
+def _meet(rows: AccessRows, pairs: Column) -> NDArray[np.bool_]:
+    a, b = pairs.T
+    found = rows.is_write[a] | rows.is_write[b]
+    found &= (rows.start[a] < rows.stop[b]) & (rows.start[b] < rows.stop[a])
+    found &= (rows.space[a] == rows.space[b]) & (rows.core[a] == rows.core[b])
+    found &= (rows.space[a] != LOCAL) | ((rows.lane[a] < rows.lane_stop[b]) & (rows.lane[b] < rows.lane_stop[a]))
+    return found
+
+
+class SharedBytes:
+    """The bytes that two rows share, exactly; what a view covers is worked out once."""
+
+    def __init__(self, rows: AccessRows) -> None:
+        self._rows = rows
+        self._places: dict[int, Place] = {}
+
+    def __call__(self, one: int, other: int) -> Place | None:
+        """None if they share none."""
+        return self.place(one).intersection(self.place(other))
+
+    def place(self, row: int) -> Place:
+        """The bytes of the whole view that a row is a piece of."""
+        view = int(self._rows.view[row])
+        if view not in self._places:
+            self._places[view] = Place.of(self._rows.views[view])
+        return self._places[view]

@@ -1,0 +1,174 @@
+"""Shadow memory: one mark for each byte of the chip's memories that says whether somebody wrote it.
+
+A mark is 0 where the byte is defined. UNWRITTEN: nobody has written it. LEFT_OVER: what it holds belongs to an op that
+is over. Other marks are numbers of origins: the byte was computed from bytes of the first two kinds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from tdb_dap.engine.access_rows import SPACES
+from tdb_dap.engine.backend import Outcome
+from tdb_dap.engine.dtypes import BY_NAME, Array
+from tdb_dap.engine.geometry import Space
+from tdb_dap.engine.history import Change, History, OverwrittenBytes, OverwrittenView
+from tdb_dap.engine.memory import Memory, Region
+from tdb_dap.engine.program import Program
+from tdb_dap.engine.views import Layout, View
+from tdb_dap.errors import BadAccess
+
+UNWRITTEN = 255
+LEFT_OVER = 254
+MANY = 253
+"""Origins beyond those that a byte can number."""
+
+_HISTORY = 256 << 20
+_BYTE = BY_NAME["ui8"]
+
+
+class Shadow:
+    """The marks at one moment of a program. ``position``: how many commands they are behind.
+
+    ``keeps_history``: whether one can go back from it without beginning anew.
+    """
+
+    def __init__(self, program: Program, keeps_history: bool) -> None:
+        self._program = program
+        self._history = History(_HISTORY if keeps_history else 0)
+        self._weights = [(r.start, r.stop) for r in program.ddr_regions() if r.title == "weights"]
+        self._changes: list[Change] = []
+        self.position = 0
+        self.reset()
+
+    def reset(self) -> None:
+        """Before the first command weights, inputs and the tables of the firmware are defined, and nothing else."""
+        program = self._program
+        # Fresh zeros cost nothing until they are touched: weights never are.
+        regions = [Region(r.start, np.zeros(r.data.size, np.uint8), r.title) for r in program.ddr_regions()]
+        self.memory = memory = Memory(program.target.geometry, program.core_count, regions)
+        self._mark_l2()
+        for core in range(memory.cores):
+            memory.static(core).fill(0)
+            memory.local(core).fill(UNWRITTEN)
+        for region in regions:
+            if region.title != "weights":
+                region.data.fill(UNWRITTEN)
+        for tensor in program.inputs:
+            memory.bytes_at(tensor.view.space, tensor.view.address, tensor.size).fill(0)
+        self._history.begin(0)
+        self._changes = []
+        self.position = 0
+
+    def _mark_l2(self) -> None:
+        """Of L2, as far as the program uses it, the tables are defined: what is written, whatever it held before."""
+        rows = self._program.access_rows
+        l2 = self.memory.l2()[: int(rows.stop[rows.space == SPACES.index(Space.L2)].max(initial=0))]
+        l2.fill(UNWRITTEN)
+        self._program.target.fill_tables(self.memory, "firmware")
+        tables = np.flatnonzero(l2 != UNWRITTEN)
+        if tables.size:
+            l2.fill(0)
+            self._program.target.fill_tables(self.memory, "firmware")
+            also = np.flatnonzero(l2)
+            l2.fill(UNWRITTEN)
+            l2[tables] = 0
+            l2[also] = 0
+
+    @property
+    def first(self) -> int:
+        """The earliest moment that can be gone back to without running again."""
+        return self._history.first
+
+    def advance(self) -> None:
+        """The marks are those behind the next command."""
+        self._history.record(Outcome(tuple(self._changes)))
+        self._changes = []
+        self.position += 1
+
+    def go_back(self, position: int) -> None:
+        """Undo down to ``position``, which is not before ``first``."""
+        for change in reversed(self._changes):
+            change.undo(self.memory)
+        self._changes = []
+        while self.position > position:
+            self._history.undo(self.memory)
+            self.position -= 1
+
+    def marks(self, view: View) -> Array | None:
+        """The marks of a view, a word for each of its elements; None if all are 0, or it lies nowhere."""
+        if self._is_constant(view):
+            return None
+        try:
+            if view.dtype.per_byte == 1 and view.layout is not Layout.STREAM:
+                pieces = self.memory.pieces(view)
+                if not any(piece.any() for _, piece in pieces):
+                    return None
+            words = self.memory.read(view)
+        except BadAccess:
+            return None
+        return words if words.any() else None
+
+    def put(self, view: View, words: Array | None) -> None:
+        """Set the marks of a view; None: all 0."""
+        try:
+            if words is None and self.marks(view) is None:
+                return
+            self._remember(view)
+            if words is None:
+                self._paint(view, 0)
+            else:
+                self.memory.write(view, words)
+        except BadAccess:
+            return
+
+    def fill(self, view: View, mark: int) -> None:
+        """Give all bytes of a view one mark."""
+        try:
+            self._remember(view)
+            self._paint(view, mark)
+        except BadAccess:
+            return
+
+    def leave(self, core: int, stretches: Iterable[tuple[int, int]]) -> None:
+        """What stretches of every lane of a core hold is left over from now on."""
+        for start, stop in stretches:
+            if self._history.limit:
+                self._remember(self._lanes(core, start, stop))
+            self.memory.local(core)[:, start:stop].fill(LEFT_OVER)
+
+    def _remember(self, view: View) -> None:
+        """The marks are going to change; how they were is kept if there is room for it."""
+        if self._history.limit:
+            self._changes.append(OverwrittenView(view, self.memory.read(view)))
+
+    def _paint(self, view: View, mark: int) -> None:
+        word = int.from_bytes(bytes([mark]) * view.dtype.itemsize, "little")
+        if view.dtype.per_byte > 1:
+            self.memory.write(view, np.full(view.shape, word, view.dtype.bits_dtype))
+            return
+        for _, piece in self.memory.pieces(view):
+            piece[...] = word
+
+    def _lanes(self, core: int, start: int, stop: int) -> View:
+        """A stretch of every lane of a core."""
+        geometry = self.memory.geometry
+        shape, strides = (1, geometry.lanes, 1, stop - start), (0, 0, stop - start, 1)
+        return View(Space.LOCAL, start, shape, _BYTE, Layout.STRIDE, strides, geometry, core=core)
+
+    def define(self, changes: Iterable[Change]) -> None:
+        """What was overwritten by hand is defined."""
+        for change in changes:
+            if isinstance(change, OverwrittenView):
+                self.put(change.view, None)
+            elif isinstance(change, OverwrittenBytes):
+                marks = self.memory.bytes_at(change.space, change.start, change.old.size, change.core)
+                self._changes.append(OverwrittenBytes(change.space, change.core, change.start, marks.copy()))
+                marks.fill(0)
+
+    def _is_constant(self, view: View) -> bool:
+        if view.space is Space.STATIC:
+            return True
+        return view.space is Space.GLOBAL and any(start <= view.address < stop for start, stop in self._weights)

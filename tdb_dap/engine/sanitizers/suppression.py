@@ -1,0 +1,74 @@
+"""Leaving out findings at places that the user has named."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tdb_dap.engine.compare.patterns import fits
+from tdb_dap.engine.observers import Observer
+from tdb_dap.engine.stops import Finding, Stop
+
+if TYPE_CHECKING:
+    from tdb_dap.engine.commands import Command
+    from tdb_dap.engine.debugger import Debugger
+    from tdb_dap.engine.program import Program
+    from tdb_dap.engine.source_map import OpRecord
+
+
+def is_suppressed(program: Program, finding: Finding, patterns: tuple[str, ...]) -> bool:
+    """Whether a pattern fits the place of a finding or of a command that is related to it.
+
+    A pattern is the name of a location, an op name (both may hold ``*``), ``mlir:31``, or the short name of a command
+    (``B23``).
+    """
+    return any(
+        fits(name, pattern)
+        for ordinal in (finding.focus, *finding.related)
+        for name in places_of(program, ordinal)
+        for pattern in patterns
+    )
+
+
+def places_of(program: Program, ordinal: int) -> tuple[str, ...]:
+    """What a pattern can name a command by."""
+    names = [program.commands[ordinal].token]
+    for record in program.source.records_of(ordinal):
+        names += [f"mlir:{record.line}", record.opcode, *(value.name for value in record.results)]
+    return tuple(names)
+
+
+class Suppressing(Observer):
+    """Another observer, without what it finds at suppressed places."""
+
+    def __init__(self, inner: Observer, patterns: tuple[str, ...]) -> None:
+        self.inner = inner
+        self.looks_back = inner.looks_back
+        self._patterns = patterns
+
+    def keeps(self, debugger: Debugger, finding: Finding) -> bool:
+        """Whether a finding is not suppressed."""
+        return not is_suppressed(debugger.program, finding, self._patterns)
+
+    def _kept(self, debugger: Debugger, finding: Finding | None) -> Finding | None:
+        return finding if finding is not None and self.keeps(debugger, finding) else None
+
+    def before_command(self, debugger: Debugger, command: Command) -> Finding | None:
+        return self._kept(debugger, self.inner.before_command(debugger, command))
+
+    def after_command(self, debugger: Debugger, command: Command) -> Finding | None:
+        return self._kept(debugger, self.inner.after_command(debugger, command))
+
+    def before_op(self, debugger: Debugger, record: OpRecord) -> Finding | None:
+        return self._kept(debugger, self.inner.before_op(debugger, record))
+
+    def after_op(self, debugger: Debugger, record: OpRecord) -> Finding | None:
+        return self._kept(debugger, self.inner.after_op(debugger, record))
+
+    def changed_after(self, debugger: Debugger, moment: int) -> None:
+        self.inner.changed_after(debugger, moment)
+
+    def stopped(self, debugger: Debugger, stop: Stop) -> None:
+        self.inner.stopped(debugger, stop)
+
+    def finished(self, debugger: Debugger) -> None:
+        self.inner.finished(debugger)

@@ -1,0 +1,66 @@
+"""Everything that sanitizers find in one run of the whole program, instead of a stop at each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tdb_dap.engine.observers import Announcer, Observer
+from tdb_dap.engine.sanitizers.known import Known
+from tdb_dap.engine.sanitizers.suppression import Suppressing
+from tdb_dap.engine.stops import Finding
+from tdb_dap.errors import BackendFailed, NotSimulated
+
+if TYPE_CHECKING:
+    from tdb_dap.engine.debugger import Debugger
+
+
+@dataclass(frozen=True)
+class Survey:
+    """``findings``: in the order of execution; ``stopped``: why the run did not reach the end, empty if it did."""
+
+    findings: tuple[Finding, ...]
+    stopped: str = ""
+
+
+def survey(debugger: Debugger, sanitizers: Mapping[str, Observer], progress: Callable[[int], None]) -> Survey:
+    """Look at the program, and run it from the start to the end where that is needed; time is then what it was.
+
+    ``progress`` is told how many commands are done.
+    """
+    found = known_ahead(debugger, sanitizers.values())
+    running = [observer for observer in sanitizers.values() if _known(observer) is None]
+    stopped = ""
+    if running:
+        with debugger.machine.excursion():
+            stopped = _run(debugger, running, found, progress)
+    return Survey(tuple(sorted(found, key=lambda finding: finding.focus)), stopped)
+
+
+def known_ahead(debugger: Debugger, sanitizers: Iterable[Observer]) -> list[Finding]:
+    """What those find that need not run the program, in the order of execution."""
+    found: list[Finding] = []
+    for observer in sanitizers:
+        known = _known(observer)
+        for findings in known.findings(debugger.program).values() if known is not None else ():
+            found += [f for f in findings if not isinstance(observer, Suppressing) or observer.keeps(debugger, f)]
+    return sorted(found, key=lambda finding: finding.focus)
+
+
+def _known(observer: Observer) -> Known | None:
+    inner = observer.inner if isinstance(observer, Suppressing) else observer
+    return inner if isinstance(inner, Known) else None
+
+
+def _run(debugger: Debugger, running: list[Observer], found: list[Finding], progress: Callable[[int], None]) -> str:
+    announcer = Announcer(debugger, running)
+    debugger.machine.travel(0)
+    try:
+        while not debugger.at_end:
+            announcer.execute()
+            found += announcer.heard
+            progress(debugger.ordinal)
+    except (NotSimulated, BackendFailed) as trouble:
+        return str(trouble)
+    return ""

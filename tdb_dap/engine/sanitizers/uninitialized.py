@@ -1,0 +1,197 @@
+"""``uninitialized``: bytes that nobody wrote, or that are left over from an op that is over, are used.
+
+That they are read is no fault yet: padding is, all the time. Their marks are carried on from operands to results, and
+reported where they first get out: into a tensor in DDR, into a value that differs from the reference, into
+an output of the net, or to the host.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tdb_dap.engine.access_rows import may_overlap
+from tdb_dap.engine.dtypes import Array
+from tdb_dap.engine.edits import MemoryEdit
+from tdb_dap.engine.geometry import Space
+from tdb_dap.engine.observers import Observer
+from tdb_dap.engine.sanitizers.lifetimes import Birth, Lifetimes
+from tdb_dap.engine.sanitizers.origins import Origins, byte_count, marked_words
+from tdb_dap.engine.sanitizers.shadow import LEFT_OVER, Shadow
+from tdb_dap.engine.sanitizers.taint import dependent
+from tdb_dap.engine.stops import Finding
+from tdb_dap.engine.views import View
+from tdb_dap.errors import NotSimulated
+
+if TYPE_CHECKING:
+    from tdb_dap.engine.commands import Command
+    from tdb_dap.engine.debugger import Debugger
+    from tdb_dap.engine.source_map import OpRecord
+    from tdb_dap.engine.target import Description
+
+NAME = "uninitialized"
+
+
+class Uninitialized(Observer):
+    """Carries the marks along and reports where they get out."""
+
+    looks_back = True
+
+    def __init__(self) -> None:
+        self._shadow: Shadow | None = None
+        self._lifetimes: Lifetimes | None = None
+        self._origins = Origins()
+        self._known: dict[int, Finding | None] = {}
+
+    def before_command(self, debugger: Debugger, command: Command) -> None:
+        shadow = self._at(debugger, command.ordinal)
+        self._known[command.ordinal] = self._follow(debugger, shadow)
+
+    def after_command(self, debugger: Debugger, command: Command) -> Finding | None:
+        if command.ordinal not in self._known:  # time has come from the other side
+            with debugger.machine.excursion():
+                debugger.machine.travel(command.ordinal)
+                self.before_command(debugger, command)
+        finding = self._known[command.ordinal]
+        return self._outputs(debugger, command) if finding is None and debugger.at_end else finding
+
+    def after_op(self, debugger: Debugger, record: OpRecord) -> Finding | None:
+        if debugger.reference is None or self._shadow is None or self._shadow.position != debugger.ordinal:
+            return None
+        for value in record.results:
+            if value.view is None or value.view.space is not Space.LOCAL:
+                continue
+            marks = self._shadow.marks(value.view)
+            # Views in packed batches also cover padding: that a comparison passes over it is right.
+            comparison = debugger.reference.compare(debugger.machine, value) if marks is not None else None
+            if marks is not None and comparison is not None and comparison.verdict == "fail":
+                command = debugger.program.commands[record.last]
+                return self._finding(command, f"{value.name}, which differs from the reference, holds", marks)
+        return None
+
+    def changed_after(self, debugger: Debugger, moment: int) -> None:
+        self._known = {ordinal: finding for ordinal, finding in self._known.items() if ordinal < moment}
+        if self._shadow is not None and self._shadow.position > moment:
+            self._rewind(self._shadow, moment)
+
+    # Moments
+
+    def _at(self, debugger: Debugger, ordinal: int) -> Shadow:
+        """The marks at the moment before a command; run again where they are behind."""
+        if self._shadow is None:
+            self._shadow = Shadow(debugger.program, debugger.machine.keeps_history)
+            self._lifetimes = Lifetimes(debugger.program)
+        shadow = self._shadow
+        self._rewind(shadow, ordinal)
+        if shadow.position < ordinal:
+            with debugger.machine.excursion():
+                debugger.machine.travel(shadow.position)
+                while debugger.ordinal < ordinal:
+                    here = debugger.ordinal
+                    self._known[here] = self._follow(debugger, shadow)
+                    debugger.machine.step()
+        return shadow
+
+    def _rewind(self, shadow: Shadow, ordinal: int) -> None:
+        if shadow.first > ordinal:
+            shadow.reset()
+        else:
+            shadow.go_back(ordinal)
+
+    def _follow(self, debugger: Debugger, shadow: Shadow) -> Finding | None:
+        """Bring the marks behind the next command; what gets out by it."""
+        ordinal = debugger.ordinal
+        for edit in debugger.machine.edits:
+            if isinstance(edit, MemoryEdit) and edit.moment == ordinal:
+                shadow.define(edit.after)
+        assert self._lifetimes is not None
+        for birth in self._lifetimes.at(ordinal):
+            self._begin(debugger, shadow, birth)
+        skipped = debugger.machine.passes_over(ordinal)
+        finding = None if skipped else self._carry(debugger, shadow, debugger.machine.command_at(ordinal))
+        shadow.advance()
+        return finding
+
+    def _begin(self, debugger: Debugger, shadow: Shadow, birth: Birth) -> None:
+        """What belongs to an op from now on holds nothing; its operands keep what they hold."""
+        record = birth.record
+        shadow.leave(record.core, birth.left)
+        if not birth.results:
+            return
+        operands = [value.view for value in record.operands if value.view is not None]
+        kept = [view for view in operands if any(may_overlap(view, result) for result in birth.results)]
+        marks = [shadow.marks(view) for view in kept]
+        for view in birth.results:
+            shadow.fill(view, LEFT_OVER)
+        for view, words in zip(kept, marks, strict=True):
+            shadow.put(view, words)
+
+    # One command
+
+    def _carry(self, debugger: Debugger, shadow: Shadow, command: Command) -> Finding | None:
+        if command.is_system:
+            return None
+        try:
+            description = command.description
+        except NotSimulated:
+            return None
+        results = [view for view in description.results if isinstance(view, View)]
+        marks, roles = _marked_operands(description, shadow)
+        if not marks:
+            for view in results:
+                shadow.put(view, None)
+            return None
+        mark = self._origins.of(command, marks, roles)
+        if not command.has_descriptor:
+            for view in results:
+                shadow.put(view, None)
+            return self._finding(command, "the host is given", next(iter(marks.values())), mark)
+        finding = None
+        depends = dependent(debugger.program.target, description, debugger.memory, marks, command.ordinal)
+        for view in results:
+            if not depends[view].any():
+                shadow.put(view, None)
+                continue
+            words = marked_words(depends[view], view, mark)
+            shadow.put(view, words)
+            if view.space is Space.GLOBAL and self._gets_out(debugger, shadow, command, mark):
+                finding = self._finding(command, f"{command.token} stores to {view.name}", words, mark)
+                # What is computed from it later is its consequence, and not reported again.
+                shadow.put(view, None)
+        return finding
+
+    def _gets_out(self, debugger: Debugger, shadow: Shadow, command: Command, mark: int) -> bool:
+        """Whether the marked bytes belong to a tensor: not to padding, nor to scratch space of the op in DDR."""
+        for record in debugger.program.source.records_of(command.ordinal):
+            if any(value.view is None for value in record.results):
+                return True
+            views = [value.view for value in record.results if value.view is not None]
+            found = [shadow.marks(view) for view in views if view.space is Space.GLOBAL]
+            return any(words is not None and self._origins.holds(words, mark) for words in found)
+        return True
+
+    def _outputs(self, debugger: Debugger, command: Command) -> Finding | None:
+        if self._shadow is None or self._shadow.position != debugger.ordinal:
+            return None
+        for tensor in debugger.program.outputs:
+            marks = self._shadow.marks(tensor.view)
+            if marks is not None:
+                return self._finding(command, f"output {tensor.name} holds", marks)
+        return None
+
+    def _finding(self, command: Command, what: str, marks: Array, mark: int | None = None) -> Finding:
+        origin, ordinal = self._origins.story(marks, mark)
+        related = () if ordinal is None or ordinal == command.ordinal else (ordinal,)
+        text = f"{what} {byte_count(marks)} that nobody defined: {origin}"
+        return Finding(NAME, "Bytes that nobody wrote are used", text, command.ordinal, (command.asm,), related)
+
+
+def _marked_operands(description: Description, shadow: Shadow) -> tuple[dict[View, Array], dict[View, str]]:
+    """The operands that hold marks, and what each is called."""
+    names = dict(zip(map(id, description.operands), description.operand_roles, strict=False))
+    marks: dict[View, Array] = {}
+    roles: dict[View, str] = {}
+    for operand in description.reads:
+        if isinstance(operand, View) and operand not in marks and (found := shadow.marks(operand)) is not None:
+            marks[operand] = found
+            roles[operand] = names.get(id(operand), "its old value")
+    return marks, roles

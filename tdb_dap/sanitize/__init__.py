@@ -1,0 +1,1 @@
+"""What ``tdb-dap sanitize`` finds, as text and as reports."""

@@ -1,0 +1,76 @@
+"""What an editor's own views ask for."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.conftest import Toy
+from tests.dap_client import DapClient, Stop
+
+
+@pytest.fixture
+def pooling(client: DapClient, toy: Toy) -> Stop:
+    """Stopped before the max pooling."""
+    line = toy.line_of('"tpu.Pool2D"')
+    client.launch(toy.directory, stop_on_entry=False, breakpoints={toy.mlir: [line]}, **toy.data)
+    return client.expect_stopped("breakpoint")
+
+
+def test_the_profile_and_its_trace(pooling: Stop):
+    body = pooling.client.request("tdb/profile", trace=True)
+    assert body["report"]["cycles"] == 4911
+    assert {event["ph"] for event in body["trace"]["traceEvents"]} == {"M", "X", "C"}
+    assert "trace" not in pooling.client.request("tdb/profile")
+
+
+def test_the_graph_knows_the_op_that_runs_next(pooling: Stop, toy: Toy):
+    body = pooling.client.request("tdb/graph", color="time")
+    line = toy.line_of('"tpu.Pool2D"')
+    assert body["currentLines"] == [line]
+    node = next(node for node in body["nodes"] if node["line"] == line)
+    assert (node["opcode"], node["shape"], node["dtype"]) == ("tpu.Pool2D", [1, 16, 16, 16], "f32")
+    assert "cycles" in node["note"]
+    before = toy.line_of('"tpu.Conv2D"')
+    assert {"tail": f"L{before}", "head": f"L{line}", "value": "%16"} in body["edges"]
+
+
+def test_the_memory_map_shows_what_is_alive_now(pooling: Stop):
+    body = pooling.client.request("tdb/memoryMap")
+    assert body["ordinal"] == pooling.ordinal
+    assert (body["lanes"], body["laneBytes"]) == (64, 256 << 10)
+    local = next(memory for memory in body["memories"] if memory["space"] == "R")
+    alive = {resident["name"] for resident in local["residents"] if resident["alive"]}
+    assert "relu4_Relu" in alive, "the operand of the op that runs next"
+    assert "mul10_Mul" not in alive
+    later = pooling.client.request("tdb/memoryMap", ordinal=body["commands"] - 1)
+    assert later["ordinal"] == body["commands"] - 1
+
+
+def test_commands_and_ops_in_words(pooling: Stop, toy: Toy):
+    client = pooling.client
+    assert client.request("tdb/explain")["lines"][0].startswith("B3, command 5")
+    convolution = client.request("tdb/explain", line=toy.line_of('"tpu.Conv2D"'))
+    assert any("relu4_Relu" in line for line in convolution["lines"])
+    assert "there is no command 99999" in client.refusal("tdb/explain", ordinal=99999)
+    assert client.console("explain").startswith("B3, command 5")
+    assert "conv.normal" in client.console("explain B1")
+    assert "commands     2" in client.console("explain relu4_Relu")
+    assert "near are relu4_Relu" in client.refusal("evaluate", expression="explain relu4", context="repl")
+    assert "4,911 cycles" in client.console("profile")
+
+
+def test_the_results_up_to_now(pooling: Stop):
+    client = pooling.client
+    body = client.request("tdb/results")
+    assert body["first"] is None
+    assert {row["verdict"] for row in body["rows"]} <= {"pass", "unknown"}
+    client.console("set in[0] = in[0] * 0")
+    client.next()
+    client.expect_stopped("step")
+    assert client.request("tdb/results")["first"]["name"] in ("relu4_Relu", "maxpool5_MaxPool")
+
+
+def test_a_model_without_a_reference_has_no_results(client: DapClient, toy: Toy):
+    client.launch(toy.directory, inputs=str(toy.inputs))
+    client.expect_stopped("entry")
+    assert "set `reference` in the launch configuration" in client.refusal("tdb/results")

@@ -1,0 +1,93 @@
+"""``tdb-dap sanitize``, as it is typed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tdb_dap.sanitize.schema import SanitizerReport
+from tests.cli.test_cli import tdb_dap
+from tests.conftest import Toy
+from tests.samples import DATA, case
+
+RACE = DATA / "findings" / "toy_bm1690_f16c4"
+"""The compiler loads a bias twice, and nothing orders the second load."""
+
+
+def test_a_correct_model_has_no_findings(toy: Toy):
+    done = tdb_dap("sanitize", toy.directory, "--inputs", toy.inputs, "--reference", toy.reference)
+    assert done.returncode == 0, done.stderr
+    names = "bounds, uninitialized, hazard, decode, unused, nan, mismatch"
+    assert done.stdout == f"no findings in 58 commands ({names})\n"
+
+
+def test_findings_read_like_those_of_a_compiler(tmp_path: Path):
+    reports = [tmp_path / f"report{suffix}" for suffix in (".json", ".md", ".sarif")]
+    options = [word for report in reports for word in ("--report", report)]
+    done = tdb_dap("sanitize", RACE, "--sanitizers", "hazard", *options)
+    assert done.returncode == 1, done.stderr
+    first, *_, note, last = done.stdout.splitlines()
+    assert first.startswith(f"{RACE / 'final.mlir'}:36: error: D6 dma.tensor.broadcast of core 3 writes 128 bytes")
+    assert first.endswith("D6 waits for B2 and not for B4, B4 for D5 [hazard]")
+    assert note == f"{RACE / 'final.mlir'}:36: note: B4 mm2.nn is here"
+    assert last == "1 error, 0 warnings in 159 commands: 1 hazard"
+
+    found = SanitizerReport.model_validate_json(reports[0].read_text())
+    [finding] = found.findings
+    assert (finding.command.token, finding.command.core, finding.command.location) == ("D6", 3, "gemm15_Gemm")
+    assert [other.token for other in finding.related] == ["B4"]
+    assert "| hazard | error | 36 | tpu.MatMul | 77 | D6 dma" in reports[1].read_text()
+    [run] = json.loads(reports[2].read_text())["runs"]
+    [result] = run["results"]
+    rule = run["tool"]["driver"]["rules"][result["ruleIndex"]]
+    assert (rule["id"], result["ruleId"], result["level"]) == ("hazard", "hazard", "error")
+    place = result["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"]["uri"].endswith("tests/data/findings/toy_bm1690_f16c4/final.mlir")
+    assert place["region"] == {"startLine": 36}
+    assert len(result["relatedLocations"]) == 1
+    assert run["invocations"] == [{"executionSuccessful": True, "toolExecutionNotifications": []}]
+
+
+def test_suppressed_places_and_warnings_are_no_errors():
+    assert tdb_dap("sanitize", RACE, "--sanitizers", "hazard", "--except", "gemm15*").returncode == 0
+    warned = tdb_dap("sanitize", RACE, "--sanitizers", "unused")
+    assert (warned.returncode, warned.stdout.splitlines()[-1]) == (0, "0 errors, 1 warning in 159 commands: 1 unused")
+    assert tdb_dap("sanitize", RACE, "--sanitizers", "unused", "--strict").returncode == 1
+
+
+def test_with_a_reference_the_op_where_values_go_wrong_is_found(toy: Toy, tmp_path: Path):
+    with np.load(toy.reference) as archive:
+        arrays = {name: archive[name] for name in archive.files}
+    arrays["conv8_Conv"] = 1 - 2 * arrays["conv8_Conv"]
+    np.savez(tmp_path / "bad.npz", **arrays)
+    done = tdb_dap("sanitize", toy.directory, "--inputs", toy.inputs, "--reference", tmp_path / "bad.npz")
+    assert done.returncode == 1
+    assert "error: conv8_Conv (tpu.Conv2D at line 24): fail" in done.stdout.splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--sanitizers", "leak"], "there is no sanitizer 'leak'; there are all, bounds, "),
+        (["--sanitizers", "saturate: 200%"], "'200%' is not a percentage"),
+        (["--report", "out.html"], "a report is one of .json, .md, .sarif"),
+        (["--inputs", "absent.npz"], "absent.npz"),
+    ],
+)
+def test_trouble_is_one_line_and_exit_code_2(toy: Toy, options: list[str], message: str):
+    done = tdb_dap("sanitize", toy.directory, *options)
+    assert done.returncode == 2, done.stdout
+    assert done.stderr.startswith("tdb-dap: error: ")
+    assert done.stderr.count("\n") == 1
+    assert message in done.stderr
+
+
+def test_a_run_that_cannot_reach_its_end_says_so():
+    done = tdb_dap("sanitize", case("nonzero_bm1684x_f32").path)
+    assert done.returncode == 2
+    assert "is dynamic" in done.stderr
+    assert "findings up to there are listed" in done.stderr
+    assert tdb_dap("sanitize", case("nonzero_bm1684x_f32").path, "--sanitizers", "hazard", "bounds").returncode == 0

@@ -1,0 +1,222 @@
+"""Sanitizers: silent on correct models, and each finds the faults that it is for."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from scripts.mutate_models.faults import DROPPED, LOWERED, SHIFTED, SHORTENED, SWAPPED
+from scripts.mutate_models.orders import outcomes, schedule
+from tdb_dap.engine.debugger import Debugger
+from tdb_dap.engine.edits import MemoryEdit
+from tdb_dap.engine.geometry import Space
+from tdb_dap.engine.places import Place
+from tdb_dap.engine.sanitizers import chosen, made
+from tdb_dap.engine.sanitizers.happens_before import clock_of, timelines
+from tdb_dap.engine.sanitizers.survey import survey
+from tdb_dap.engine.stops import Finding
+from tdb_dap.errors import BadExpression
+from tdb_dap.opening import open_debugger, open_program
+from tests.mutants import with_fault
+from tests.samples import DATA, Case, case, cases
+
+TOY = case("toy_bm1684x_f32")
+
+
+def findings(debugger: Debugger, *names: str) -> tuple[Finding, ...]:
+    return survey(debugger, made(chosen(names)), lambda done: None).findings
+
+
+def opened(of: Case) -> Debugger:
+    return open_debugger(of.path, of.inputs)
+
+
+EXPECTED = {
+    # docs/sanitizers.md explains each of them.
+    "ew_bcast_bm1684_int8": {"bounds"},
+    "log_softmax_bm1684_f32": {"nan"},
+    "grid_sample_bm1684x_f32": {"bounds"},
+    "scatter_nd_bm1684x_f32": {"unused"},
+    "scatter_nd_bm1684x_int8": {"unused"},
+    "scatter_nd_bm1690_f16c8": {"unused"},
+}
+
+
+@pytest.mark.parametrize("of", [c for c in cases() if not c.is_dynamic], ids=lambda c: c.name)
+def test_correct_models_have_no_findings_but_the_known_ones(of: Case):
+    found = findings(opened(of), "all")
+    assert {finding.filter for finding in found} == EXPECTED.get(of.name, set()), [f.text for f in found]
+
+
+# Faults
+
+
+def test_a_dropped_load_leaves_bytes_unwritten_and_its_origin_is_told():
+    [found] = findings(with_fault(TOY, DROPPED, "2 D3"), "uninitialized")
+    assert found.filter == "uninitialized"
+    assert "B1 conv.normal takes 12,288 of 12,288 bytes from R0 that nobody has written as input" in found.text
+    assert found.related == (2,), "the command that took them up; what it spoils later is not told again"
+
+
+def test_a_shortened_load_is_found_where_the_missing_bytes_get_out():
+    [found] = findings(with_fault(TOY, SHORTENED, "7 D5"), "uninitialized")
+    assert "stores to" in found.text
+
+
+def test_a_shifted_address_leaves_the_buffers_of_its_op():
+    found = findings(with_fault(TOY, SHIFTED, "7 D5"), "bounds")
+    assert any("beyond the buffers of tpu.Load at line 21" in finding.text for finding in found)
+
+
+def test_a_lowered_dependency_is_a_hazard_with_both_commands_and_the_missing_edge():
+    debugger = with_fault(TOY, LOWERED, "57 D12")
+    [*_, found] = findings(debugger, "hazard")
+    assert (found.focus, len(found.related)) == (57, 1)
+    assert "and nothing orders them: D12 waits for B" in found.text
+    assert len(outcomes(debugger.program, debugger.machine.inputs)) > 1, "it can come out in more than one way"
+
+
+def test_swapped_commands_leave_a_result_unused():
+    texts = [finding.text for finding in findings(with_fault(TOY, SWAPPED, "44 B34"), "unused")]
+    assert any("nobody reads until" in text for text in texts)
+
+
+# In both directions of time
+
+
+@pytest.mark.parametrize(("kind", "start", "name"), [(DROPPED, "2 D3", "uninitialized"), (LOWERED, "57 D12", "hazard")])
+def test_stops_are_the_same_from_either_side(kind: str, start: str, name: str):
+    debugger = with_fault(TOY, kind, start)
+    debugger.set_filters({name: None})
+    forwards = []
+    while (stop := debugger.run()).reason != "end":
+        forwards.append((stop.ordinal, stop.text))
+    assert forwards
+    fresh = with_fault(TOY, kind, start)
+    fresh.set_filters({name: None})
+    fresh.travel(len(fresh.program.commands))
+    backwards = []
+    while (stop := fresh.reverse()).reason != "entry":
+        backwards.append((stop.ordinal, stop.text))
+    last = len(fresh.program.commands)
+    assert backwards[::-1] == [moment for moment in forwards if moment[0] < last]
+
+
+def test_an_edit_defines_bytes_and_undo_takes_that_back():
+    debugger = with_fault(TOY, DROPPED, "2 D3")
+    debugger.set_filters({"uninitialized": None})
+    assert debugger.run().reason == "exception"
+    debugger.travel(2)
+    debugger.write("in[1]", 0)
+    assert isinstance(debugger.machine.edits[0], MemoryEdit)
+    assert debugger.run().reason == "end"
+    debugger.undo_edit()
+    assert debugger.run().reason == "exception"
+
+
+# Numbers
+
+
+@pytest.mark.parametrize(("name", "numbers"), [("nan", (np.inf, 0)), ("inf", (3e38, 3e38)), ("denormal", (1e-39, 1))])
+def test_only_the_birth_of_a_special_number_is_reported(name: str, numbers: tuple[float, float]):
+    debugger = opened(TOY)
+    debugger.set_filters({name: None})
+    debugger.travel(3)
+    for operand, number in zip(("in[0]", "in[1]"), numbers, strict=True):
+        debugger.write(operand, number)
+    stop = debugger.run()
+    if name == "denormal":
+        assert stop.finding is None or stop.finding.focus != 3, "the operands hold some already"
+        return
+    assert stop.finding is not None
+    assert (stop.finding.filter, stop.finding.focus) == (name, 3)
+    assert "of operands that hold none; the first at [0, 0, 0, 0]" in stop.text
+    after = debugger.step(3)
+    assert after.reason == "step", "what spreads them is not reported"
+    debugger.step(1)
+    debugger.reverse()
+    assert debugger.last_stop.finding is not None
+    assert debugger.last_stop.text == stop.text
+
+
+def test_saturate_counts_what_is_clipped():
+    debugger = open_debugger(case("toy_bm1684x_int8").path, case("toy_bm1684x_int8").inputs)
+    debugger.set_filters({"saturate": "0.1%"})
+    stop = debugger.run()
+    assert stop.finding is None or stop.finding.filter == "saturate"
+    with pytest.raises(BadExpression, match="not a percentage"):
+        debugger.set_filters({"saturate": "150%"})
+
+
+# Descriptors
+
+
+def test_reserved_bits_ids_and_waits_are_looked_at():
+    debugger = opened(TOY)
+    columns = debugger.program.commands.columns
+    columns.id[10:] += 1
+    columns.dependency[57] = 99
+    texts = [finding.text for finding in findings(debugger, "decode")]
+    assert any("its id is" in text and "should be" in text for text in texts)
+    assert any("waits for TIU command 99, and the last one is" in text for text in texts)
+
+
+# Order
+
+
+def test_clocks_agree_with_every_schedule():
+    """What a clock calls finished is finished in the two orders that are furthest apart."""
+    for name in ("toy_bm1684x_f32", "toy_bm1688_f16c2", "toy_bm1690_f16c8"):
+        program = open_program(case(name).path)
+        lines = timelines(program, 0)
+        for sign in (1, -1):
+            order = list(schedule(program, lambda key, sign=sign: (sign * key[0], sign * (key[1] == "dma"))))
+            assert sorted(order) == list(range(len(program.commands)))
+            moment = {ordinal: position for position, ordinal in enumerate(order)}
+            for line in lines:
+                for ordinal in line.ordinals.tolist()[:: max(1, len(line.ordinals) // 20)]:
+                    for other, finished in zip(lines, clock_of(line, ordinal).tolist(), strict=True):
+                        assert all(moment[o] < moment[ordinal] for o in other.ordinals[:finished].tolist())
+
+
+def test_places_can_be_cut():
+    place = Place(Space.LOCAL, 0, np.array([[0, 10], [20, 30]]))
+    rest = place.without(Place(Space.LOCAL, 0, np.array([[5, 25]])))
+    assert rest is not None
+    assert rest.runs.tolist() == [[0, 5], [25, 30]]
+    assert place.without(Place(Space.LOCAL, 0, np.array([[0, 40]]))) is None
+    shared = place.intersection(Place(Space.LOCAL, 0, np.array([[5, 25]])))
+    assert shared is not None
+    assert shared.runs.tolist() == [[5, 10], [20, 25]]
+    assert place.intersection(Place(Space.GLOBAL, 0, np.array([[0, 40]]))) is None
+
+
+# The compiler's own faults
+
+
+@pytest.mark.parametrize(
+    ("name", "sanitizer", "text"),
+    [
+        ("act_misc_bm1684_f32", "hazard", "D2 dma reads 960 bytes from R2 on which B22 arith.min writes"),
+        (
+            "deconv_bm1684_int8",
+            "uninitialized",
+            "14 of 16 bytes from R4 that nobody has written as bias",
+        ),
+        ("toy_bm1690_f16c4", "hazard", "D6 waits for B2 and not for B4"),
+    ],
+)
+def test_faults_of_a_real_compiler_are_found(name: str, sanitizer: str, text: str):
+    folder = DATA / "findings" / name
+    found = findings(open_debugger(folder, folder / "input.npz"), sanitizer)
+    assert text in found[0].text
+
+
+def test_suppressed_places_are_left_out():
+    folder = DATA / "findings" / "toy_bm1690_f16c4"
+    debugger = open_debugger(folder, folder / "input.npz")
+    for pattern in ("gemm15*", "tpu.MatMul", "mlir:36", "D6", "B4"):
+        assert not findings(debugger, f"hazard: {pattern}"), pattern
+    assert findings(debugger, "hazard: conv*")
+    with pytest.raises(BadExpression, match="there is no sanitizer 'leak'; there are all, bounds"):
+        chosen(["leak"])

@@ -1,0 +1,35 @@
+/** What the adapter's request `tdb/findings` answers, as far as the editor shows it. */
+
+export interface CommandPlace {
+  readonly line: number;
+  readonly token: string;
+  readonly name: string;
+}
+
+export interface Finding {
+  readonly sanitizer: string;
+  readonly severity: "error" | "warning";
+  readonly text: string;
+  readonly command: CommandPlace;
+  readonly related: readonly CommandPlace[];
+  /** Missing where the finding belongs to no line of a file on disk. */
+  readonly path?: string;
+}
+
+/** The findings that can be shown, by file; `line` of a finding counts from 1 in either case. */
+export function byFile(findings: readonly Finding[]): Map<string, Finding[]> {
+  const files = new Map<string, Finding[]>();
+  for (const finding of findings) {
+    if (finding.path === undefined || finding.command.line < 1) continue;
+    const known = files.get(finding.path);
+    if (known === undefined) files.set(finding.path, [finding]);
+    else known.push(finding);
+  }
+  return files;
+}
+
+/** Whether a message from the adapter may have brought new findings: a stop, or an answer of the console. */
+export function mayBringFindings(message: unknown): boolean {
+  const { type, event, command } = message as { type?: string; event?: string; command?: string };
+  return (type === "event" && event === "stopped") || (type === "response" && command === "evaluate");
+}

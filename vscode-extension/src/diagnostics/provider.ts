@@ -1,0 +1,72 @@
+import * as vscode from "vscode";
+import { DEBUG_TYPE } from "../names";
+import { byFile, mayBringFindings, type CommandPlace, type Finding } from "./findings";
+
+/** Waits this long for further messages: the Variables pane asks many things at once. */
+const QUIET_MILLISECONDS = 200;
+
+/** Shows what sanitizers find as problems of final.mlir, until the next session begins. */
+export function registerDiagnostics(): vscode.Disposable[] {
+  const problems = vscode.languages.createDiagnosticCollection(DEBUG_TYPE);
+  return [
+    new vscode.Disposable(() => {
+      problems.dispose();
+    }),
+    vscode.debug.onDidStartDebugSession((session) => {
+      if (session.type === DEBUG_TYPE) problems.clear();
+    }),
+    vscode.debug.registerDebugAdapterTrackerFactory(DEBUG_TYPE, {
+      createDebugAdapterTracker: (session) => tracker(session, problems),
+    }),
+  ];
+}
+
+function tracker(session: vscode.DebugSession, problems: vscode.DiagnosticCollection): vscode.DebugAdapterTracker {
+  let timer: NodeJS.Timeout | undefined;
+  return {
+    onDidSendMessage: (message: unknown) => {
+      if (!mayBringFindings(message)) return;
+      clearTimeout(timer);
+      timer = setTimeout(() => void show(session, problems), QUIET_MILLISECONDS);
+    },
+    onWillStopSession: () => {
+      clearTimeout(timer);
+    },
+  };
+}
+
+async function show(session: vscode.DebugSession, problems: vscode.DiagnosticCollection): Promise<void> {
+  let findings: readonly Finding[];
+  try {
+    ({ findings } = (await session.customRequest("tdb/findings")) as { findings: readonly Finding[] });
+  } catch {
+    return; // the session is over, or its adapter is older than this extension
+  }
+  problems.clear();
+  for (const [path, found] of byFile(findings)) {
+    const uri = vscode.Uri.file(path);
+    problems.set(
+      uri,
+      found.map((finding) => diagnostic(uri, finding)),
+    );
+  }
+}
+
+function diagnostic(uri: vscode.Uri, finding: Finding): vscode.Diagnostic {
+  const severity =
+    finding.severity === "error" ? vscode.DiagnosticSeverity.Error : vscode.DiagnosticSeverity.Warning;
+  const made = new vscode.Diagnostic(wholeLine(finding.command), finding.text, severity);
+  made.source = DEBUG_TYPE;
+  made.code = finding.sanitizer;
+  made.relatedInformation = finding.related
+    .filter((other) => other.line > 0)
+    .map(
+      (other) =>
+        new vscode.DiagnosticRelatedInformation(new vscode.Location(uri, wholeLine(other)), `${other.token} ${other.name}`),
+    );
+  return made;
+}
+
+function wholeLine(place: CommandPlace): vscode.Range {
+  return new vscode.Range(place.line - 1, 0, place.line - 1, Number.MAX_SAFE_INTEGER);
+}

@@ -1,0 +1,29 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { byFile, mayBringFindings, type Finding } from "../src/diagnostics/findings";
+
+const finding = (path: string | undefined, line: number): Finding => ({
+  sanitizer: "hazard",
+  severity: "error",
+  text: "D6 writes what B4 reads",
+  command: { line, token: "D6", name: "dma.tensor" },
+  related: [],
+  ...(path === undefined ? {} : { path }),
+});
+
+describe("findings of sanitizers", () => {
+  it("are shown in the file they are about", () => {
+    const files = byFile([finding("/a/final.mlir", 3), finding("/a/final.mlir", 7), finding("/b/final.mlir", 1)]);
+    assert.deepEqual([...files.keys()], ["/a/final.mlir", "/b/final.mlir"]);
+    assert.deepEqual(files.get("/a/final.mlir")?.map((f) => f.command.line), [3, 7]);
+  });
+  it("without a line of a file are left to the console", () => {
+    assert.equal(byFile([finding(undefined, 3), finding("/a/final.mlir", 0)]).size, 0);
+  });
+  it("are asked for after stops and console commands only", () => {
+    assert.ok(mayBringFindings({ type: "event", event: "stopped" }));
+    assert.ok(mayBringFindings({ type: "response", command: "evaluate" }));
+    assert.ok(!mayBringFindings({ type: "event", event: "output" }));
+    assert.ok(!mayBringFindings({ type: "response", command: "variables" }));
+  });
+});
