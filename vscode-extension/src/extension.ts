@@ -4,7 +4,7 @@ import { registerCommands } from "./commands";
 import { registerConfigurations } from "./configuration/provider";
 import { registerDiagnostics } from "./diagnostics/provider";
 import { registerHovers } from "./hover/provider";
-import { registerLanguageClient } from "./language/client";
+import { registerLanguageClient } from "./language/provider";
 import { registerStart } from "./start/commands";
 import { registerModelEditor } from "./start/editor";
 import { registerTensorViews } from "./tensor/views";

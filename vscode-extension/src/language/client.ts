@@ -1,33 +1,13 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { homedir } from "node:os";
 import * as vscode from "vscode";
-import { CloseAction, ErrorAction, LanguageClient, RevealOutputChannelOn } from "vscode-languageclient/node";
+import { CloseAction, ErrorAction, LanguageClient, RevealOutputChannelOn, type TextDocumentFilter } from "vscode-languageclient/node";
 import { languageServer, type ServerCommand } from "../adapter/find";
 import { searchAdapter } from "../adapter/locate";
-import { LANGUAGES, SETTINGS } from "../names";
-
-/** The compiler's last word, which compiled models come with; other .mlir files have other servers. */
-const FILES: vscode.DocumentFilter = { language: LANGUAGES.mlir, scheme: "file", pattern: "**/*final.mlir" };
-
-/** Start the language server when the first final.mlir is opened. */
-export function registerLanguageClient(): vscode.Disposable[] {
-  let client: Promise<LanguageClient | undefined> | undefined;
-  const look = (document: vscode.TextDocument) => {
-    if (client === undefined && vscode.languages.match(FILES, document) > 0 && isWanted(document.uri)) client = start(document.uri);
-  };
-  vscode.workspace.textDocuments.forEach(look);
-  return [
-    vscode.workspace.onDidOpenTextDocument(look),
-    new vscode.Disposable(() => void client?.then((running) => running?.stop())),
-  ];
-}
-
-function isWanted(scope: vscode.Uri): boolean {
-  return vscode.workspace.getConfiguration(SETTINGS.language, scope).get(SETTINGS.enabled, true);
-}
+import { SETTINGS } from "../names";
 
 /** Undefined where there is no server, after the user has been told once. */
-async function start(uri: vscode.Uri): Promise<LanguageClient | undefined> {
+export async function startClient(uri: vscode.Uri, files: TextDocumentFilter): Promise<LanguageClient | undefined> {
   const { found } = await searchAdapter(vscode.workspace.getWorkspaceFolder(uri)?.uri);
   const command = found && languageServer(found);
   // Without an adapter F5 says what to do; a file that is only read is no reason to.
@@ -38,7 +18,7 @@ async function start(uri: vscode.Uri): Promise<LanguageClient | undefined> {
     "TDB Language Server",
     () => Promise.resolve(server.process),
     {
-      documentSelector: [FILES as { language: string; scheme: string; pattern: string }],
+      documentSelector: [files],
       revealOutputChannelOn: RevealOutputChannelOn.Never,
       initializationFailedHandler: () => false,
       errorHandler: {

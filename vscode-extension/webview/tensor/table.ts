@@ -7,7 +7,7 @@ const COLUMNS = 8;
 
 /** The numbers around the cursor, as a table that the keyboard moves in. */
 export class Table {
-  readonly element = make("table", { "aria-label": "Numbers around the cursor", tabindex: 0 });
+  readonly element = make("table", { role: "grid", "aria-label": "Numbers around the cursor", tabindex: 0 });
   of: Source = "actual";
 
   constructor(private readonly stage: Stage) {
