@@ -65,7 +65,8 @@ class Server {
   async lastWord(): Promise<string | undefined> {
     this.process.kill();
     await this.ended;
-    return this.said.trim().split("\n").at(-1);
+    const said = this.said.trim();
+    return said === "" ? undefined : said.split("\n").at(-1);
   }
 }
 

@@ -11,9 +11,11 @@ export function registerLanguageClient(): vscode.Disposable[] {
   const look = (document: vscode.TextDocument) => {
     if (client === undefined && vscode.languages.match(FILES, document) > 0 && isWanted(document.uri)) client = start(document.uri);
   };
-  vscode.workspace.textDocuments.forEach(look);
+  const lookAtAll = () => { vscode.workspace.textDocuments.forEach(look); };
+  lookAtAll();
   return [
     vscode.workspace.onDidOpenTextDocument(look),
+    vscode.workspace.onDidGrantWorkspaceTrust(lookAtAll),
     new vscode.Disposable(() => void client?.then((running) => running?.stop())),
   ];
 }
@@ -24,6 +26,7 @@ async function start(uri: vscode.Uri): Promise<LanguageClient | undefined> {
   return startClient(uri, FILES);
 }
 
+/** A workspace may name the interpreter: merely to open a file must not start what nobody trusts. */
 function isWanted(scope: vscode.Uri): boolean {
-  return vscode.workspace.getConfiguration(SETTINGS.language, scope).get(SETTINGS.enabled, true);
+  return vscode.workspace.isTrusted && vscode.workspace.getConfiguration(SETTINGS.language, scope).get(SETTINGS.enabled, true);
 }

@@ -28,6 +28,8 @@ export function registerModelEditor(context: vscode.ExtensionContext): vscode.Di
 
 /** Lines of a name and what is said of it; of a file that cannot be read, what is wrong with it. */
 async function summary(uri: vscode.Uri): Promise<string> {
+  // A workspace may name the interpreter: merely to open a file must not start what nobody trusts.
+  if (!vscode.workspace.isTrusted) return "Trust this workspace to see what is in the model.";
   const search = await searchAdapter(vscode.workspace.getWorkspaceFolder(uri)?.uri);
   const command = search.found && informer(search.found);
   if (command === undefined) return whatToDo(search);
