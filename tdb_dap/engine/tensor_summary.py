@@ -77,7 +77,11 @@ def summarise(
 def _largest(known: list[tuple[float, int]], at: int, numbers: Array, most: int) -> list[tuple[float, int]]:
     size = np.abs(numbers.astype(np.float64))
     size[np.isnan(size)] = np.inf
-    first = np.argpartition(-size, most - 1)[:most] if size.size > most else np.arange(size.size)
+    first = np.arange(size.size)
+    if size.size > most:
+        least = np.partition(size, size.size - most)[size.size - most]
+        above = np.flatnonzero(size > least)
+        first = np.concatenate([above, np.flatnonzero(size == least)[: most - above.size]])
     return sorted([*known, *((float(size[i]), at + int(i)) for i in first)], key=lambda found: (-found[0], found[1]))[
         :most
     ]
