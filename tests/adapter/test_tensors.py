@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tests.conftest import Toy
 from tests.dap_client import DapClient, Stop
+from tests.samples import case
 
 Numbers = NDArray[Any]
 
@@ -135,6 +136,27 @@ def test_without_a_moment_the_names_are_those_of_the_last_stop(pooling: Stop):
     after = client.request("tdb/tensor", expression="in[0]", level="op")["title"]
     assert before.endswith("relu4_Relu")
     assert before != after == stop.scope("Operands")[0].name
+
+
+def test_quantised_numbers_as_they_are_stored_and_what_they_stand_for(client: DapClient):
+    model = case("toy_bm1684x_int8asym")
+    lines = model.mlir.read_text().split("\n")
+    pool = next(number for number, line in enumerate(lines, 1) if '"tpu.Pool2D"' in line)
+    client.launch(model.path, stop_on_entry=False, inputs=str(model.inputs), breakpoints={model.mlir: [pool]})
+    operand = {"expression": "in[0]", "frameId": client.expect_stopped("breakpoint").frame("op").id}
+    about = client.request("tdb/tensor", **operand)
+    scale, zero = np.float32(about["scale"]), about["zeroPoint"]
+    assert (scale, zero) != (1, 0)
+    raw = numbers(client.request("tdb/tensorData", **operand, of="stored", start=0, count=4096))
+    real = numbers(client.request("tdb/tensorData", **operand, of="actual", start=0, count=4096))
+    assert np.array_equal(raw, np.rint(raw))
+    assert len(np.unique(raw)) > 10
+    assert np.array_equal(real, (raw - np.float32(zero)) * scale)
+    element = client.request("tdb/tensorElement", **operand, index=[0, 0, 0, 7])
+    assert int(element["stored"]) == raw[7]
+    assert element["bits"] == f"0x{int(raw[7]) & 255:02x}"
+    assert np.float32(element["actual"]) == real[7]
+    client.disconnect()
 
 
 def test_the_data_of_a_tensor_in_order(pooling: Stop, relu: Numbers):
