@@ -110,6 +110,19 @@ describe("the tensor view", () => {
     assert.equal(await ordinal(), then);
   });
 
+  step("shows the operand of each op in turn, if it is told to follow", async () => {
+    await workbench.page.locator(".tab", { hasText: operand.name }).click();
+    view = await workbench.webview("#map-actual", operand.name);
+    const title = () => view.locator("h1").textContent();
+    await view.locator("#follow").check();
+    await workbench.key("F10");
+    await eventually("the operand of the next op", async () => !(await title()).includes(operand.name));
+    await workbench.press("Step Back");
+    await eventually("the operand of the pooling", async () => (await title()).includes(operand.name));
+    assert.ok(close(await cell(0, 0), operand.first[0]));
+    await view.locator("#follow").uncheck();
+  });
+
   step("looks well on dark and light ground and in high contrast", async () => {
     await workbench.page.locator(".tab", { hasText: operand.name }).click();
     await workbench.command("View: Hide Panel");

@@ -190,7 +190,11 @@ export class Workbench {
       await this.key("Escape");
       return false;
     });
-    await entry.click();
+    // A menu that has only just opened does not take clicks yet.
+    await eventually("the menu to close", async () => {
+      await entry.click({ timeout: 1000 }).catch(() => undefined);
+      return eventually("it", async () => !(await entry.isVisible()), 1000).catch(() => false);
+    });
   }
 
   /** The page of a view of the extension's that holds an element like this, and the text. */
