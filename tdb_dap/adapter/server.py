@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import json
 import os
@@ -71,8 +72,14 @@ def listen(host: str, port: int, token: str | None, log: Path | None) -> int:
                 connected, _ = server.accept()
             except KeyboardInterrupt:
                 return 0
-            session = (SocketStream(connected), token, log_file, _nothing)
-            threading.Thread(target=_serve, args=session, daemon=True, name="tdb-dap session").start()
+            session = (SocketStream(connected), token, log_file)
+            threading.Thread(target=_serve_and_forget, args=session, daemon=True, name="tdb-dap session").start()
+
+
+def _serve_and_forget(stream: ByteStream, token: str | None, log: TextIO | None) -> None:
+    """One of many sessions: its memories, whole chips of them, are given back at once and not when Python likes."""
+    _serve(stream, token, log, _nothing)
+    gc.collect()
 
 
 def _nothing() -> None:

@@ -1,0 +1,138 @@
+"""Whether an adapter stays as small as it is: many sessions one after another, and many steps in one session.
+
+    python benchmarks/soak.py [--sessions 200] [--steps 10000]
+
+One adapter listens; each session opens the bundled sample with inputs and reference, stops at a breakpoint, looks at
+stack and variables, steps on and back, and ends. Then one session steps forwards and backwards. Printed: resident
+memory of the adapter after a tenth of it and at the end, open files, threads; exit code 1 if it has grown by more than
+10 MB or left anything open. Last the adapter is killed in the middle of a run: no child and no file may stay behind.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+SAMPLE = ROOT / "tdb_dap" / "sample"
+sys.path.insert(0, str(ROOT))
+
+from tdb_dap.client import Client  # noqa: E402
+
+_GROWTH = 10.0
+
+
+class Adapter:
+    """A listening adapter process."""
+
+    def __init__(self, scratch: Path) -> None:
+        command = [sys.executable, "-m", "tdb_dap", "adapter", "--listen", "127.0.0.1:0"]
+        environment = {**os.environ, "TMPDIR": str(scratch)}
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+        assert self.process.stdout is not None
+        while not (match := re.search(r":(\d+)", self.process.stdout.readline())):
+            pass
+        self.port = int(match[1])
+
+    def megabytes(self) -> float:
+        return int(re.search(r"VmRSS:\s+(\d+)", self._status())[1]) / 1024  # type: ignore[index]
+
+    def threads(self) -> int:
+        return int(re.search(r"Threads:\s+(\d+)", self._status())[1])  # type: ignore[index]
+
+    def files(self) -> int:
+        return len(os.listdir(f"/proc/{self.process.pid}/fd"))
+
+    def _status(self) -> str:
+        return Path(f"/proc/{self.process.pid}/status").read_text()
+
+
+def launched(port: int) -> Client:
+    """A client stopped at a breakpoint of the sample."""
+    client = Client.connect("127.0.0.1", port)
+    client.initialize(supportsRunInTerminalRequest=False)
+    attach = client.send(
+        "attach",
+        program=str(SAMPLE),
+        inputs=str(SAMPLE / "input.npz"),
+        reference=str(SAMPLE / "ref.npz"),
+        stopOnEntry=False,
+    )
+    client.event("initialized")
+    client.request("setFunctionBreakpoints", breakpoints=[{"name": "tpu.Pool2D"}])
+    client.request("configurationDone")
+    client.answer(attach)
+    client.event("stopped")
+    return client
+
+
+def session(port: int) -> None:
+    """What a user does, in short."""
+    client = launched(port)
+    frames = client.request("stackTrace", threadId=1)["stackFrames"]
+    for scope in client.request("scopes", frameId=frames[0]["id"])["scopes"]:
+        client.request("variables", variablesReference=scope["variablesReference"])
+    for command in ("next", "stepBack"):
+        client.request(command, threadId=1)
+        client.event("stopped")
+    client.request("disconnect")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--sessions", type=int, default=200)
+    parser.add_argument("--steps", type=int, default=10_000)
+    arguments = parser.parse_args()
+    failed = False
+    with tempfile.TemporaryDirectory() as folder:
+        scratch = Path(folder)
+        adapter = Adapter(scratch)
+
+        def watch(what: str, count: int, once: object) -> bool:
+            assert callable(once)
+            for _ in range(count // 10):
+                once()
+            before = adapter.megabytes(), adapter.files(), adapter.threads()
+            for _ in range(count - count // 10):
+                once()
+            after = adapter.megabytes(), adapter.files(), adapter.threads()
+            print(
+                f"{count:,} {what}: {before[0]:.1f} MB after a tenth, {after[0]:.1f} MB at the end; "
+                f"files {before[1]} and {after[1]}, threads {before[2]} and {after[2]}"
+            )
+            return after[0] - before[0] > _GROWTH or after[1] > before[1] or after[2] > before[2]
+
+        failed |= watch("sessions", arguments.sessions, lambda: session(adapter.port))
+        client = launched(adapter.port)
+        number = 0
+
+        def step() -> None:
+            nonlocal number
+            number += 1
+            client.request("next" if number % 2 else "stepBack", threadId=1, granularity="instruction")
+            client.event("stopped")
+
+        failed |= watch("steps", arguments.steps, step)
+        client.send("continue", threadId=1)
+        time.sleep(0.01)
+        os.kill(adapter.process.pid, signal.SIGKILL)
+        adapter.process.wait()
+        time.sleep(0.5)
+        children = subprocess.run(
+            ["pgrep", "-P", str(adapter.process.pid)], capture_output=True, text=True
+        ).stdout.split()
+        left = sorted(path.name for path in scratch.rglob("*"))
+        print(f"killed in the middle of a run: {len(children)} child(ren) left, {len(left)} file(s) left")
+        failed |= bool(children or left)
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
