@@ -1,7 +1,8 @@
 // Bundles the extension and its views into dist/, or with --tests the unit tests into out/test/.
-import { readdirSync } from "node:fs";
+import { cpSync, readdirSync } from "node:fs";
 import { build } from "esbuild";
 
+const VIEWS = ["tensor", "time", "model", "memory", "graph", "timeline"];
 const tests = process.argv.includes("--tests");
 const common = {
   bundle: true,
@@ -26,10 +27,12 @@ await build({
 if (!tests) {
   await build({
     ...common,
-    entryPoints: { memory: "webview/memory/main.ts", graph: "webview/graph/main.ts", timeline: "webview/timeline/main.ts" },
+    entryPoints: Object.fromEntries(VIEWS.map((view) => [view, `webview/${view}/main.ts`])),
     outdir: "dist",
     platform: "browser",
     format: "iife",
     target: "chrome122", // of the oldest supported VS Code
   });
+  const sample = (name) => !name.endsWith(".py") && !name.endsWith("__pycache__");
+  cpSync("../tdb_dap/sample", "dist/sample", { recursive: true, filter: sample });
 }

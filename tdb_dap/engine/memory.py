@@ -144,6 +144,13 @@ class Memory:
             found.append((segment.index, piece))
         return found
 
+    def window(self, view: View) -> Array | None:
+        """Stored words in the logical shape, over the live memory; None where they do not lie in equal steps."""
+        if view.dtype.per_byte > 1 or view.layout is Layout.STREAM:
+            return None
+        pieces = self.pieces(view)
+        return pieces[0][1] if len(pieces) == 1 and pieces[0][1].shape == view.shape else None
+
     def _stream(self, view: View) -> Array:
         """Bytes whose number is in themselves: at most as many as the view says, zeros where the memory ends before."""
         region = self.region(view.space, view.address, view.address + 1, view.core)

@@ -70,7 +70,7 @@ class Reference:
         if whole is None or value.rearranged:
             return None
         try:
-            return value.expected(whole).astype(np.float32)
+            return value.expected(whole).astype(np.float32, copy=False)
         except (ValueError, IndexError):
             return None
 

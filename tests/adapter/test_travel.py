@@ -145,3 +145,22 @@ def test_without_history_the_client_is_told_what_goes(client: DapClient, toy: To
     assert told["capabilities"] == {"supportsStepBack": False, "supportsRestartFrame": False}
     assert not client.expect_stopped("entry").frame("op").raw["canRestart"]
     client.disconnect()
+
+
+def test_a_slider_knows_what_lies_at_each_moment_and_travels_there(client: DapClient, toy: Toy):
+    client.launch(toy.directory, **toy.data)
+    client.expect_stopped("entry")
+    line = toy.line_of('"tpu.Pool2D"')
+    now = client.request("tdb/time")
+    assert (now["ordinal"], now["at"]) == (0, 0)
+    there = client.request("tdb/time", at=5)
+    assert (there["ordinal"], there["op"], there["line"]) == (0, "tpu.Pool2D", line)
+    assert there["location"] == "maxpool5_MaxPool"
+    assert "pool" in there["command"]
+    for ordinal in (5, now["commands"], 2):
+        client.request("tdb/travel", ordinal=ordinal)
+        client.expect_stopped("goto")
+        assert client.request("tdb/time")["ordinal"] == ordinal
+    assert "command" not in client.request("tdb/time", at=now["commands"])
+    assert "0 to" in client.refusal("tdb/travel", ordinal=now["commands"] + 1)
+    client.disconnect()

@@ -4,6 +4,11 @@ import { registerCommands } from "./commands";
 import { registerConfigurations } from "./configuration/provider";
 import { registerDiagnostics } from "./diagnostics/provider";
 import { registerHovers } from "./hover/provider";
+import { registerLanguageClient } from "./language/provider";
+import { registerStart } from "./start/commands";
+import { registerModelEditor } from "./start/editor";
+import { registerTensorViews } from "./tensor/views";
+import { registerTime } from "./time/views";
 import { registerViews } from "./views/register";
 
 export function activate(context: vscode.ExtensionContext): void {
@@ -12,6 +17,11 @@ export function activate(context: vscode.ExtensionContext): void {
     ...registerConfigurations(),
     ...registerCommands(),
     ...registerHovers(),
+    ...registerTensorViews(context),
+    ...registerTime(context),
+    ...registerStart(context),
+    ...registerModelEditor(context),
+    ...registerLanguageClient(),
     ...registerDiagnostics(),
     ...registerViews(context.extensionUri),
   );

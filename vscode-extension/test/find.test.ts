@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { findAdapter, type Machine } from "../src/adapter/find";
+import { findAdapter, languageServer, type Machine } from "../src/adapter/find";
 
 /** A machine with these programs on PATH, and tdb_dap installed for these interpreters. */
 function machine(path: Record<string, string>, withAdapter: string[]): Machine {
@@ -42,5 +42,19 @@ describe("the adapter is", () => {
     const { found, tried } = await findAdapter({ command: [], interpreter: "/venv/bin/python" }, bare);
     assert.equal(found, undefined);
     assert.deepEqual(tried, ["the selected interpreter /venv/bin/python", "tdb-dap on PATH", "/usr/bin/python3"]);
+  });
+});
+
+describe("the language server is", () => {
+  const of = (executable: string, ...args: string[]) => languageServer({ executable, args, fixed: false });
+
+  it("a command of the adapter's own package", () => {
+    assert.deepEqual(of("/usr/bin/tdb-dap", "adapter"), { executable: "/usr/bin/tdb-dap", args: ["lsp"] });
+    assert.deepEqual(of("/venv/bin/python", "-m", "tdb_dap.adapter"), { executable: "/venv/bin/python", args: ["-m", "tdb_dap", "lsp"] });
+    assert.deepEqual(of("python", "-m", "tdb_dap.adapter", "--log", "x"), { executable: "python", args: ["-m", "tdb_dap", "lsp"] });
+  });
+
+  it("none where the user's command line does not tell", () => {
+    assert.equal(of("/opt/start-adapter.sh"), undefined);
   });
 });

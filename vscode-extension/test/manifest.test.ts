@@ -31,6 +31,7 @@ describe("package.json", () => {
     assert.deepEqual(Object.keys(contributes.configuration.properties), [
       `${SETTINGS.section}.${SETTINGS.command}`,
       `${SETTINGS.section}.${SETTINGS.logDirectory}`,
+      `${SETTINGS.language}.${SETTINGS.enabled}`,
     ]);
   });
 

@@ -62,6 +62,28 @@ const tests = {
     assert.equal(await languageOf("toy.tdbasm"), "tdb-asm");
   },
 
+  async "asks the language server about final.mlir, without a session"() {
+    const { uri } = await vscode.workspace.openTextDocument(at("final.mlir"));
+    const ask = async (command, ...more) => {
+      for (let tries = 0; tries < 150; tries++) {
+        const found = await vscode.commands.executeCommand(command, uri, ...more);
+        if (found?.length > 0) return found;
+        await new Promise((resolve) => setTimeout(resolve, 200));
+      }
+      throw new Error(`${command}: nothing`);
+    };
+    const symbols = await ask("vscode.executeDocumentSymbolProvider");
+    assert.ok(symbols.some(({ name }) => name.includes("subfunc_0")), symbols.map(({ name }) => name).join());
+    const lines = readFileSync(at("final.mlir"), "utf8").split("\n");
+    const line = lines.findIndex((text) => text.includes('"tpu.Pool2D"'));
+    const operand = /"tpu.Pool2D"\((%\d+)\)/.exec(lines[line])[1];
+    const place = new vscode.Position(line, lines[line].indexOf(`(${operand})`) + 2);
+    const [hover] = await ask("vscode.executeHoverProvider", place);
+    assert.match(hover.contents.map(({ value }) => value).join(), /1x16x32x32xf32/);
+    const [definition] = await ask("vscode.executeDefinitionProvider", place);
+    assert.match(lines[(definition.range ?? definition.targetRange).start.line], new RegExp(`^ *${operand} = `));
+  },
+
   async "debugs the model of the file that its command is given"() {
     const { configuration } = await visit(async () => {
       await vscode.commands.executeCommand("tdb.debugModel", vscode.Uri.file(at("final.mlir")));

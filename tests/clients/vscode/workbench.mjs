@@ -180,15 +180,32 @@ export class Workbench {
     return this.page.locator(".repl .monaco-list-row", { hasText: text }).first();
   }
 
+  /** Open the tensor view from the menu of a row of the Variables view. */
+  async viewTensor(name) {
+    const entry = this.page.locator(".monaco-menu .action-label", { hasText: "View Tensor" });
+    const row = this.rows("variables").filter({ hasText: name }).first();
+    await eventually("the entry of the menu", async () => {
+      await row.click({ button: "right" });
+      if (await eventually("it", () => entry.isVisible(), 1500).catch(() => false)) return true;
+      await this.key("Escape");
+      return false;
+    });
+    // A menu that has only just opened does not take clicks yet.
+    await eventually("the menu to close", async () => {
+      await entry.click({ timeout: 1000 }).catch(() => undefined);
+      return eventually("it", async () => !(await entry.isVisible()), 1000).catch(() => false);
+    });
+  }
+
   /** The page of a view of the extension's that holds an element like this, and the text. */
-  webview(selector, text = "") {
+  webview(selector, text = "", patience = PATIENCE) {
     return eventually(`a view with ${selector}`, async () => {
       for (const frame of this.page.frames()) {
         const found = await frame.locator(selector).count().catch(() => 0);
         if (found > 0 && (await frame.locator("body").textContent()).includes(text)) return frame;
       }
       return undefined;
-    });
+    }, patience);
   }
 
   /** Close a pane of the side bar, or open it. */

@@ -28,6 +28,24 @@ export interface Search {
   readonly tried: readonly string[];
 }
 
+export type ServerCommand = Pick<AdapterCommand, "executable" | "args">;
+
+/** The language server of the package that the adapter is of; undefined if the user's command line does not tell. */
+export function languageServer(adapter: AdapterCommand): ServerCommand | undefined {
+  return instead(adapter, "lsp");
+}
+
+/** The summary of the model whose path is added. */
+export function informer(adapter: AdapterCommand): ServerCommand | undefined {
+  return instead(adapter, "info");
+}
+
+function instead({ executable, args }: AdapterCommand, command: string): ServerCommand | undefined {
+  if (args.at(-1) === "adapter") return { executable, args: [...args.slice(0, -1), command] };
+  const module = args.indexOf("tdb_dap.adapter");
+  return module > 0 && args[module - 1] === "-m" ? { executable, args: [...args.slice(0, module), "tdb_dap", command] } : undefined;
+}
+
 /**
  * The first of: the user's command line, the chosen interpreter, `tdb-dap` on PATH, Python on PATH.
  *

@@ -4,29 +4,22 @@ import { asmExpressionAt, mlirExpressionAt, type ValueExpression } from "./expre
 
 /** Tells the editor what to evaluate under the mouse: its own idea of a word leaves out the `%`. */
 export function registerHovers(): vscode.Disposable[] {
-  return [
-    register(LANGUAGES.mlir, (document, position) =>
-      mlirExpressionAt(document.lineAt(position).text, position.character, (alias) => definitionIn(document, alias)),
-    ),
-    register(LANGUAGES.asm, (document, position) => asmExpressionAt(document.lineAt(position).text, position.character)),
-  ];
+  return Object.values(LANGUAGES).map((language) =>
+    vscode.languages.registerEvaluatableExpressionProvider(language, {
+      provideEvaluatableExpression(document, position) {
+        const found = expressionAt(document, position);
+        const { line } = position;
+        return found && new vscode.EvaluatableExpression(new vscode.Range(line, found.start, line, found.end), found.expression);
+      },
+    }),
+  );
 }
 
-type At = (document: vscode.TextDocument, position: vscode.Position) => ValueExpression | undefined;
-
-function register(language: string, at: At): vscode.Disposable {
-  return vscode.languages.registerEvaluatableExpressionProvider(language, {
-    provideEvaluatableExpression(document, position) {
-      const found = at(document, position);
-      return (
-        found &&
-        new vscode.EvaluatableExpression(
-          new vscode.Range(position.line, found.start, position.line, found.end),
-          found.expression,
-        )
-      );
-    },
-  });
+/** What the debugger calls the thing at a position of final.mlir or of the disassembly. */
+export function expressionAt(document: vscode.TextDocument, position: vscode.Position): ValueExpression | undefined {
+  const { text } = document.lineAt(position.line);
+  if (document.languageId === LANGUAGES.asm) return asmExpressionAt(text, position.character);
+  return mlirExpressionAt(text, position.character, (alias) => definitionIn(document, alias));
 }
 
 /** Alias definitions stand at the top and, nearly all, at the bottom of the file. */

@@ -1,0 +1,78 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { homedir } from "node:os";
+import * as vscode from "vscode";
+import { CloseAction, ErrorAction, LanguageClient, RevealOutputChannelOn, type TextDocumentFilter } from "vscode-languageclient/node";
+import { languageServer, type ServerCommand } from "../adapter/find";
+import { searchAdapter } from "../adapter/locate";
+import { SETTINGS } from "../names";
+
+/** Undefined where there is no server, after the user has been told once. */
+export async function startClient(uri: vscode.Uri, files: TextDocumentFilter): Promise<LanguageClient | undefined> {
+  const { found } = await searchAdapter(vscode.workspace.getWorkspaceFolder(uri)?.uri);
+  const command = found && languageServer(found);
+  // Without an adapter F5 says what to do; a file that is only read is no reason to.
+  if (command === undefined) return undefined;
+  const server = new Server(command);
+  const client = new QuietClient(
+    "tdb",
+    "TDB Language Server",
+    () => Promise.resolve(server.process),
+    {
+      documentSelector: [files],
+      revealOutputChannelOn: RevealOutputChannelOn.Never,
+      initializationFailedHandler: () => false,
+      errorHandler: {
+        error: () => ({ action: ErrorAction.Continue, handled: true }),
+        closed: () => ({ action: CloseAction.DoNotRestart, handled: true }),
+      },
+    },
+  );
+  try {
+    await client.start();
+    return client;
+  } catch (error) {
+    void complain((await server.lastWord()) ?? (error instanceof Error ? error.message : String(error)));
+    return undefined;
+  }
+}
+
+/** Whatever goes wrong is said once and by us; the details are in the output channel. */
+class QuietClient extends LanguageClient {
+  override error(message: string, data?: unknown): void {
+    super.error(message, data, false);
+  }
+}
+
+class Server {
+  readonly process: ChildProcess;
+  private said = "";
+  private readonly ended: Promise<void>;
+
+  constructor({ executable, args }: ServerCommand) {
+    const server = spawn(executable, args, { cwd: homedir(), windowsHide: true });
+    server.stderr.setEncoding("utf8").on("data", (text: string) => { this.said += text; });
+    this.ended = new Promise((resolve) => {
+      server.once("close", () => { resolve(); });
+      server.once("error", (error) => {
+        this.said = error.message;
+        resolve();
+      });
+    });
+    this.process = server;
+  }
+
+  /** The last line of its complaints, when it has ended or is ended now. */
+  async lastWord(): Promise<string | undefined> {
+    this.process.kill();
+    await this.ended;
+    const said = this.said.trim();
+    return said === "" ? undefined : said.split("\n").at(-1);
+  }
+}
+
+async function complain(reason: string): Promise<void> {
+  const never = "Do Not Start It";
+  const message = `TDB: no language server for final.mlir, debugging works without it. ${reason}`;
+  if ((await vscode.window.showInformationMessage(message, never)) !== never) return;
+  await vscode.workspace.getConfiguration(SETTINGS.language).update(SETTINGS.enabled, false, vscode.ConfigurationTarget.Global);
+}

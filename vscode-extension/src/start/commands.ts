@@ -1,0 +1,45 @@
+import { cpSync, existsSync, readdirSync } from "node:fs";
+import { dirname, join } from "node:path";
+import * as vscode from "vscode";
+import { launchConfiguration } from "../configuration/launch";
+import { programOf } from "../configuration/program";
+import { COMMANDS } from "../names";
+
+export function registerStart(context: vscode.ExtensionContext): vscode.Disposable[] {
+  return [
+    vscode.commands.registerCommand(COMMANDS.open, () => openModel()),
+    vscode.commands.registerCommand(COMMANDS.sample, () => debugSample(context)),
+  ];
+}
+
+/** Choose a .bmodel anywhere, and show what belongs to it. */
+async function openModel(): Promise<void> {
+  const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
+  const [file] = (await vscode.window.showOpenDialog({
+    title: "Open Compiled Model",
+    openLabel: "Open",
+    filters: { "Compiled models": ["bmodel", "xz"], "All files": ["*"] },
+    ...(folder && { defaultUri: folder }),
+  })) ?? [];
+  if (file === undefined) return;
+  if (programOf(file.fsPath, readdirSync) === undefined) {
+    void vscode.window.showErrorMessage(`TDB: ${file.fsPath} is no compiled model; choose a .bmodel, or the final.mlir beside one.`);
+    return;
+  }
+  await show(file);
+}
+
+/** The source of a model beside its summary; a lone bmodel has only that. */
+async function show(file: vscode.Uri): Promise<void> {
+  const source = join(dirname(file.fsPath), "final.mlir");
+  if (existsSync(source)) await vscode.window.showTextDocument(vscode.Uri.file(source), { preview: false });
+  if (file.fsPath !== source) await vscode.commands.executeCommand("vscode.open", file, vscode.ViewColumn.Beside);
+}
+
+/** Debug a copy of the sample: listings and logs may be left beside it. */
+async function debugSample(context: vscode.ExtensionContext): Promise<void> {
+  const directory = join(context.globalStorageUri.fsPath, "sample");
+  cpSync(join(context.extensionPath, "dist", "sample"), directory, { recursive: true });
+  await vscode.window.showTextDocument(vscode.Uri.file(join(directory, "final.mlir")), { preview: false });
+  await vscode.debug.startDebugging(undefined, launchConfiguration(directory));
+}

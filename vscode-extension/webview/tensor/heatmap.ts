@@ -1,0 +1,261 @@
+import type { Source } from "../../src/tensor/messages";
+import { make } from "../dom";
+import { paint, palette, short, type Range } from "./colours";
+import { SIDE, type Plane, type Tiles } from "./tiles";
+
+/** Pixels of a cell from which on there is a line between cells, and room for a number in each. */
+const LINES = 12;
+const NUMBERS = 52;
+const LARGEST = 96;
+
+/** What all heat maps of a view share, so that they show the same part. */
+export interface Camera {
+  /** Row and column of the upper left corner; fractions are allowed. */
+  top: number;
+  left: number;
+  /** Pixels of a cell. */
+  scale: number;
+}
+
+export interface Cell {
+  row: number;
+  column: number;
+}
+
+export interface Stage {
+  readonly camera: Camera;
+  readonly cursor: Cell;
+  readonly tiles: Tiles;
+  plane(): Plane;
+  range(of: Source): Range;
+  /** Whether numbers outside of the range are marked: where the user has chosen it. */
+  marks(of: Source): boolean;
+  moveTo(cell: Cell): void;
+  redraw(): void;
+  hover(cell: Cell | undefined, of: Source): void;
+}
+
+/** One picture of the plane: of the actual numbers, the reference or the error. */
+export class HeatMap {
+  readonly element: HTMLElement;
+  readonly canvas: HTMLCanvasElement;
+
+  constructor(readonly of: Source, private readonly stage: Stage) {
+    this.canvas = make("canvas", { tabindex: 0, role: "img", id: `map-${of}`, "aria-describedby": "cursor" });
+    this.element = make("figure", { class: "map" }, make("figcaption", {}, of), this.canvas);
+    this.canvas.addEventListener("keydown", (event) => { this.key(event); });
+    this.canvas.addEventListener("wheel", (event) => { this.wheel(event); }, { passive: false });
+    this.canvas.addEventListener("pointerdown", (event) => { this.press(event); });
+    this.canvas.addEventListener("pointermove", (event) => { this.stage.hover(this.cellAt(event), this.of); });
+    this.canvas.addEventListener("pointerleave", () => { this.stage.hover(undefined, this.of); });
+    new ResizeObserver(() => { this.stage.redraw(); }).observe(this.canvas);
+  }
+
+  /** The scale at which all of the plane is in sight. */
+  fit(): number {
+    const { rows, columns } = this.stage.plane();
+    return Math.min(LARGEST, this.canvas.clientWidth / columns, this.canvas.clientHeight / rows) || 1;
+  }
+
+  draw(): void {
+    const { canvas, stage } = this;
+    const ratio = window.devicePixelRatio;
+    const width = Math.round(canvas.clientWidth * ratio);
+    const height = Math.round(canvas.clientHeight * ratio);
+    if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
+    const context = canvas.getContext("2d");
+    if (context === null || width === 0 || height === 0) return;
+    context.setTransform(1, 0, 0, 1, 0, 0);
+    context.clearRect(0, 0, width, height);
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.imageSmoothingEnabled = false;
+    this.drawTiles(context);
+    if (stage.camera.scale >= LINES) this.drawLines(context);
+    if (stage.camera.scale >= NUMBERS) this.drawNumbers(context);
+    this.drawCursor(context);
+    const { low, high } = stage.range(this.of);
+    const { rows, columns } = stage.plane();
+    canvas.setAttribute("aria-label", `${this.of}: heat map, ${String(rows)} rows, ${String(columns)} columns, colours from ${short(low)} to ${short(high)}`);
+  }
+
+  private drawTiles(context: CanvasRenderingContext2D): void {
+    const { camera, tiles } = this.stage;
+    const { rows, columns } = this.stage.plane();
+    const step = camera.scale >= 1 ? 1 : 2 ** Math.ceil(-Math.log2(camera.scale));
+    const side = SIDE * step;
+    const seen = this.seen();
+    for (let row = Math.floor(seen.top / side); row * side < Math.min(rows, seen.bottom); row++) {
+      for (let column = Math.floor(seen.left / side); column * side < Math.min(columns, seen.right); column++) {
+        const tile = tiles.get(this.of, step, row, column);
+        if (tile === undefined) continue;
+        const x = (column * side - camera.left) * camera.scale;
+        const y = (row * side - camera.top) * camera.scale;
+        const wide = Math.min(side, columns - column * side) * camera.scale;
+        const high = Math.min(side, rows - row * side) * camera.scale;
+        context.drawImage(this.picture(tile), x, y, wide, high);
+      }
+    }
+  }
+
+  private picture(tile: NonNullable<ReturnType<Tiles["get"]>>): OffscreenCanvas {
+    const range = this.stage.range(this.of);
+    const marks = this.stage.marks(this.of);
+    const key = `${String(range.low)} ${String(range.high)} ${String(marks)}`;
+    if (tile.picture?.key !== key) {
+      const canvas = new OffscreenCanvas(tile.columns, tile.rows);
+      const pixels = paint(tile.numbers, range, palette(this.of === "error"), marks);
+      canvas.getContext("2d")?.putImageData(new ImageData(pixels, tile.columns, tile.rows), 0, 0);
+      tile.picture = { key, canvas };
+    }
+    return tile.picture.canvas;
+  }
+
+  private drawLines(context: CanvasRenderingContext2D): void {
+    const { camera } = this.stage;
+    const seen = this.seen();
+    context.strokeStyle = "rgba(128, 128, 128, 0.4)";
+    context.lineWidth = 1;
+    context.beginPath();
+    for (let row = Math.max(0, Math.ceil(seen.top)); row <= seen.bottom; row++) {
+      const y = Math.round((row - camera.top) * camera.scale) + 0.5;
+      context.moveTo((seen.left - camera.left) * camera.scale, y);
+      context.lineTo((seen.right - camera.left) * camera.scale, y);
+    }
+    for (let column = Math.max(0, Math.ceil(seen.left)); column <= seen.right; column++) {
+      const x = Math.round((column - camera.left) * camera.scale) + 0.5;
+      context.moveTo(x, (seen.top - camera.top) * camera.scale);
+      context.lineTo(x, (seen.bottom - camera.top) * camera.scale);
+    }
+    context.stroke();
+  }
+
+  private drawNumbers(context: CanvasRenderingContext2D): void {
+    const { camera, tiles } = this.stage;
+    const seen = this.seen();
+    Object.assign(context, { font: "11px monospace", textAlign: "center", textBaseline: "middle", lineWidth: 3 });
+    for (let row = Math.floor(seen.top); row < seen.bottom; row++) {
+      for (let column = Math.floor(seen.left); column < seen.right; column++) {
+        const number = tiles.number(this.of, row, column);
+        if (number === undefined) continue;
+        const x = (column + 0.5 - camera.left) * camera.scale;
+        const y = (row + 0.5 - camera.top) * camera.scale;
+        context.strokeStyle = "black";
+        context.fillStyle = "white";
+        context.strokeText(short(number), x, y, camera.scale - 4);
+        context.fillText(short(number), x, y, camera.scale - 4);
+      }
+    }
+  }
+
+  private drawCursor(context: CanvasRenderingContext2D): void {
+    const { camera, cursor } = this.stage;
+    const size = Math.max(5, camera.scale);
+    const x = (cursor.column + 0.5 - camera.left) * camera.scale - size / 2;
+    const y = (cursor.row + 0.5 - camera.top) * camera.scale - size / 2;
+    for (const [colour, width] of [["black", 4], ["white", 2]] as const) {
+      context.strokeStyle = colour;
+      context.lineWidth = width;
+      context.strokeRect(x, y, size, size);
+    }
+  }
+
+  /** The part of the plane that is in sight, in rows and columns. */
+  private seen(): { top: number; left: number; bottom: number; right: number } {
+    const { top, left, scale } = this.stage.camera;
+    const { rows, columns } = this.stage.plane();
+    return {
+      top: Math.max(0, top),
+      left: Math.max(0, left),
+      bottom: Math.min(rows, top + this.canvas.clientHeight / scale),
+      right: Math.min(columns, left + this.canvas.clientWidth / scale),
+    };
+  }
+
+  private cellAt(event: MouseEvent): Cell | undefined {
+    const { camera } = this.stage;
+    const { rows, columns } = this.stage.plane();
+    const row = Math.floor(camera.top + event.offsetY / camera.scale);
+    const column = Math.floor(camera.left + event.offsetX / camera.scale);
+    return row >= 0 && column >= 0 && row < rows && column < columns ? { row, column } : undefined;
+  }
+
+  private press(event: PointerEvent): void {
+    const { camera } = this.stage;
+    const start = { x: event.clientX, y: event.clientY, top: camera.top, left: camera.left };
+    let dragged = false;
+    const move = (to: PointerEvent) => {
+      dragged ||= Math.hypot(to.clientX - start.x, to.clientY - start.y) > 4;
+      if (!dragged) return;
+      camera.left = start.left - (to.clientX - start.x) / camera.scale;
+      camera.top = start.top - (to.clientY - start.y) / camera.scale;
+      this.stage.redraw();
+    };
+    const release = (to: PointerEvent) => {
+      this.canvas.removeEventListener("pointermove", move);
+      this.canvas.removeEventListener("pointerup", release);
+      const cell = this.cellAt(to);
+      if (!dragged && cell) this.stage.moveTo(cell);
+    };
+    this.canvas.setPointerCapture(event.pointerId);
+    this.canvas.addEventListener("pointermove", move);
+    this.canvas.addEventListener("pointerup", release);
+  }
+
+  private wheel(event: WheelEvent): void {
+    event.preventDefault();
+    if (event.shiftKey) {
+      this.stage.camera.left += (event.deltaX || event.deltaY) / this.stage.camera.scale;
+      this.stage.redraw();
+    } else this.zoom(2 ** (-event.deltaY / 200), event.offsetX, event.offsetY);
+  }
+
+  /** Make cells larger by `factor`, the one at (x, y) staying where it is. */
+  zoom(factor: number, x = this.canvas.clientWidth / 2, y = this.canvas.clientHeight / 2): void {
+    const { camera } = this.stage;
+    const scale = Math.max(Math.min(1, this.fit()), Math.min(LARGEST, camera.scale * factor));
+    camera.left += x / camera.scale - x / scale;
+    camera.top += y / camera.scale - y / scale;
+    camera.scale = scale;
+    this.stage.redraw();
+  }
+
+  /** All of the plane in the middle. */
+  whole(): void {
+    const { camera } = this.stage;
+    camera.scale = this.fit();
+    camera.top = camera.left = 0;
+    this.stage.redraw();
+  }
+
+  /** Bring a cell into sight. */
+  reveal({ row, column }: Cell): void {
+    const { camera } = this.stage;
+    const high = this.canvas.clientHeight / camera.scale;
+    const wide = this.canvas.clientWidth / camera.scale;
+    if (row < camera.top || row + 1 > camera.top + high) camera.top = row - high / 2;
+    if (column < camera.left || column + 1 > camera.left + wide) camera.left = column - wide / 2;
+  }
+
+  private key(event: KeyboardEvent): void {
+    const { row, column } = this.stage.cursor;
+    const { rows, columns } = this.stage.plane();
+    const page = Math.max(1, Math.floor(this.canvas.clientHeight / this.stage.camera.scale));
+    const moves: Record<string, Cell> = {
+      ArrowUp: { row: row - 1, column },
+      ArrowDown: { row: row + 1, column },
+      ArrowLeft: { row, column: column - 1 },
+      ArrowRight: { row, column: column + 1 },
+      PageUp: { row: row - page, column },
+      PageDown: { row: row + page, column },
+      Home: { row: event.ctrlKey ? 0 : row, column: 0 },
+      End: { row: event.ctrlKey ? rows - 1 : row, column: columns - 1 },
+    };
+    const to = moves[event.key];
+    if (to) this.stage.moveTo(to);
+    else if (event.key === "+" || event.key === "=") this.zoom(2);
+    else if (event.key === "-") this.zoom(0.5);
+    else if (event.key === "0") this.whole();
+    else return;
+    event.preventDefault();
+  }
+}

@@ -1,0 +1,72 @@
+import type { Source } from "../../src/tensor/messages";
+import { make } from "../dom";
+import type { Cell, Stage } from "./heatmap";
+
+const ROWS = 12;
+const COLUMNS = 8;
+
+/** The numbers around the cursor, as a table that the keyboard moves in. */
+export class Table {
+  readonly element = make("table", { role: "grid", "aria-label": "Numbers around the cursor", tabindex: 0 });
+  of: Source = "actual";
+
+  constructor(private readonly stage: Stage) {
+    this.element.addEventListener("keydown", (event) => { this.key(event); });
+  }
+
+  draw(): void {
+    const { rows, columns } = this.stage.plane();
+    const top = start(this.stage.cursor.row, ROWS, rows);
+    const left = start(this.stage.cursor.column, COLUMNS, columns);
+    const across = range(left, Math.min(left + COLUMNS, columns));
+    const head = make("tr", {}, make("td"), ...across.map((column) => make("th", { scope: "col" }, String(column))));
+    const body = range(top, Math.min(top + ROWS, rows)).map((row) =>
+      make("tr", {}, make("th", { scope: "row" }, String(row)), ...across.map((column) => this.cell({ row, column }))),
+    );
+    this.element.replaceChildren(make("thead", {}, head), make("tbody", {}, ...body));
+  }
+
+  private cell(at: Cell): HTMLElement {
+    const { cursor, tiles } = this.stage;
+    const number = tiles.number(this.of, at.row, at.column);
+    const strange = number !== undefined && !Number.isFinite(number);
+    const here = at.row === cursor.row && at.column === cursor.column;
+    const element = make(
+      "td",
+      { class: strange ? "strange" : undefined, "aria-selected": here ? "true" : undefined, "data-at": `${String(at.row)},${String(at.column)}` },
+      number === undefined ? "…" : exact(number),
+    );
+    element.addEventListener("click", () => { this.stage.moveTo(at); });
+    return element;
+  }
+
+  private key(event: KeyboardEvent): void {
+    const { row, column } = this.stage.cursor;
+    const moves: Record<string, Cell> = {
+      ArrowUp: { row: row - 1, column },
+      ArrowDown: { row: row + 1, column },
+      ArrowLeft: { row, column: column - 1 },
+      ArrowRight: { row, column: column + 1 },
+      PageUp: { row: row - ROWS, column },
+      PageDown: { row: row + ROWS, column },
+    };
+    const to = moves[event.key];
+    if (to === undefined) return;
+    event.preventDefault();
+    this.stage.moveTo(to);
+  }
+}
+
+/** Enough digits of a float32 to tell it from its neighbours. */
+function exact(number: number): string {
+  if (Number.isNaN(number)) return "NaN";
+  return Number.isInteger(number) ? String(number) : String(Number(number.toPrecision(8)));
+}
+
+function start(at: number, shown: number, extent: number): number {
+  return Math.max(0, Math.min(at - Math.floor(shown / 2), extent - shown));
+}
+
+function range(from: number, to: number): number[] {
+  return Array.from({ length: Math.max(0, to - from) }, (_, i) => from + i);
+}
