@@ -30,7 +30,7 @@ BM1684X = Chip(
     static_tables=BM1684X_TABLES,
     id_fields=("cmd_id",),
     vendor_library=VendorLibrary("libcmodel_bm1684x.so"),
-    idle_commands={"tiu": "sys.nop", "dma": "dma.sys.nop"},
+    idle_commands={"tiu": ("sys.nop", {}), "dma": ("dma.sys.nop", {"cmd_id_en": 1})},
     vendor_style=Style(cores=False, colon=" : ", decompress=True),
     timing=Timing(
         clock=1000,

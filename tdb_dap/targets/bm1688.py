@@ -31,6 +31,11 @@ BM1688 = Chip(
     rules=Rules(channel_group=16, extremum=Extremum.IGNORES_NAN, reciprocal=Reciprocal.ZERO),
     static_tables=BM1688_TABLES,
     vendor_library=VendorLibrary("libcmodel_bm1688.so", ddr_start=0x100000000, cores=2),
+    # Register 127 stands for none: three times nothing is written.
+    idle_commands={
+        "tiu": ("system_tr_wr.wr_imm", {"reg_idx0": 127, "reg_idx1": 127, "reg_idx2": 127}),
+        "dma": ("dma.sys.nop", {}),
+    },
     timing=Timing(
         clock=900,
         places=4,

@@ -37,7 +37,7 @@ class Chip:
     the same for the id it waits for; ``dependency_mask``: bits of the dependency that count; ``message_engines``:
     engines of a core that a barrier counts; ``end_commands``: (engine, type, sub type) of the commands that end a
     stream; ``known_problems``: contradictions of the table that are the maker's own (see ``self_check``);
-    ``idle_commands``: by engine a command that the vendor's simulator is known to pass over;
+    ``idle_commands``: by engine a command, with some of its fields, that the vendor's simulator is known to pass over;
     ``vendor_library``: the vendor's simulator, None where how to drive it is not known; ``timing``: its speeds, None
     where they are not known.
     """
@@ -55,7 +55,7 @@ class Chip:
     message_engines: int = 2
     vendor_style: Style = PLAIN
     end_commands: tuple[tuple[str, int, int], ...] = (("tiu", 15, 31), ("dma", 6, 0))
-    idle_commands: Mapping[str, str] = field(default_factory=dict)
+    idle_commands: Mapping[str, tuple[str, Mapping[str, int]]] = field(default_factory=dict)
     known_problems: tuple[str, ...] = ()
     vendor_library: VendorLibrary | None = None
     timing: Timing | None = None
@@ -92,7 +92,8 @@ class Chip:
         # A register write has no dependency of its own: it belongs to the command that follows.
         listed = dependencies.copy()
         for index in np.flatnonzero(borrows)[::-1].tolist():
-            dependencies[index] = dependencies[index + 1] if index + 1 < count else 0
+            follows = index + 1 < count and not self.is_system(int(kinds[index + 1]))
+            dependencies[index] = dependencies[index + 1] if follows else 0
             lost = self.vendor_style.loses_dependencies and index + 1 < count and borrows[index + 1]
             listed[index] = 0 if lost else dependencies[index]
         return Stream(engine, data, offsets, kinds, ids, dependencies, listed, is_end)
@@ -126,12 +127,11 @@ class Chip:
         return self._instruction(kind).encode(descriptor, **values)
 
     def idle(self, engine: str, id: int) -> bytes | None:
-        mnemonic = self.idle_commands.get(engine)
+        mnemonic, fields = self.idle_commands.get(engine, ("", {}))
         for kind, instruction in enumerate(self.instruction_set.instructions):
             if (instruction.engine, instruction.mnemonic) == (engine, mnemonic):
                 own = {name: id for name in self.id_fields if name in instruction.by_name}
-                counted = {"cmd_id_en": 1} if "cmd_id_en" in instruction.by_name else {}
-                return instruction.encode(self.instruction_set.blank(kind), **own, **counted)
+                return instruction.encode(self.instruction_set.blank(kind), **own, **fields)
         return None
 
     def kind_of(self, engine: str, descriptor: bytes) -> int | None:
