@@ -68,8 +68,12 @@ def disconnect(session: Session, arguments: DisconnectArguments) -> None:
 
 
 def _withdraw(session: Session, request: Request) -> None:
-    """Mark a request as cancelled before its turn comes, or end the work behind a progress bar."""
-    if isinstance(target := request.arguments.get("requestId"), int):
+    """Mark a request as cancelled before its turn comes, or end the work behind a progress bar.
+
+    Only one that has been sent: what comes later is not to be cancelled by a number.
+    """
+    target = request.arguments.get("requestId")
+    if isinstance(target, int) and target < request.seq:
         session.cancelled.add(target)
     if request.arguments.get("progressId") is not None:
         session.give_up()

@@ -228,4 +228,7 @@ def test_what_waits_in_the_queue_is_cancelled(client: DapClient, toy: Toy):
     answers = [client.raw.response(page) for page in pages]
     assert [answer["success"] for answer in answers] == [False, False, True]
     assert answers[0]["message"] == "cancelled"
+    later = client.raw.send("cancel", requestId=pages[-1] + 5) + 1
+    for seq in range(later, pages[-1] + 10):  # what has not been sent yet is none of its business
+        assert client.raw.response(client.raw.send("threads"))["success"], seq
     client.disconnect()
