@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import multiprocessing
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
-from tdb_dap.check.worker import Stretch, Worker, prepare, run_elsewhere
+from tdb_dap.check.worker import Stretch, Worker, adopt, prepare, run_elsewhere
 from tdb_dap.errors import BadInput, TdbError
 
 if TYPE_CHECKING:
@@ -53,12 +54,21 @@ def _shifted(progress: Progress, by: int) -> Progress:
 
 
 class Processes:
-    """This process and ``count`` - 1 others, which open the model while this one does."""
+    """This process and ``count`` - 1 others.
 
-    def __init__(self, job: Job, count: int) -> None:
+    On Linux they are copies of this one, where ``worker`` has the model open already and nothing has been executed;
+    elsewhere, and where the backend has processes of its own, they are started anew and open it themselves.
+    """
+
+    def __init__(self, job: Job, count: int, worker: Worker | None = None) -> None:
         self.size = count
         self._job = job
-        self._pool = ProcessPoolExecutor(count - 1, mp_context=multiprocessing.get_context("spawn"))
+        copies = worker is not None and job.backend == "numpy" and sys.platform == "linux"
+        if worker is not None and copies:
+            adopt(job, worker)
+        self._pool = ProcessPoolExecutor(
+            count - 1, mp_context=multiprocessing.get_context("fork" if copies else "spawn")
+        )
         self._ready: list[Future[Any]] = [self._pool.submit(prepare, job) for _ in range(count - 1)]
 
     def run(self, stretches: Sequence[Stretch], worker: Worker, progress: Progress) -> Iterator[tuple[Stretch, Walked]]:

@@ -70,4 +70,11 @@ def run_elsewhere(job: Job, stretch: Stretch) -> Walked:
 
 def prepare(job: Job) -> None:
     """Open the model in advance, in the process that is going to run stretches of it."""
-    _OF_THIS_THREAD.known = (job, Worker(job, "standalone"))
+    known = getattr(_OF_THIS_THREAD, "known", None)
+    if known is None or known[0] != job:
+        adopt(job, Worker(job, "standalone"))
+
+
+def adopt(job: Job, worker: Worker) -> None:
+    """Let a worker run the stretches of a job in this thread, and in copies that are made of this process."""
+    _OF_THIS_THREAD.known = (job, worker)

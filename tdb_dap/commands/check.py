@@ -131,8 +131,8 @@ def _check(arguments: argparse.Namespace) -> tuple[Report, Walked]:
         keep=arguments.dump or "none",
     )
     started = time.monotonic()
-    team = _team(arguments, job) if arguments.mode == "standalone" else None
     worker = Worker(job, arguments.mode)
+    team = _team(arguments, job, worker) if arguments.mode == "standalone" else None
     program, reference = worker.debugger.program, worker.debugger.reference
     assert reference is not None
     if arguments.inputs is None and program.context.inputs is None:
@@ -143,8 +143,9 @@ def _check(arguments: argparse.Namespace) -> tuple[Report, Walked]:
     walked = _walk(arguments, job, arguments.mode, worker, team, bar)
     rows = walked.rows
     if arguments.mode == "cascade" and arguments.blame and any(row.verdict == "fail" for row in rows):
-        team = _team(arguments, job)
-        alone = _walk(arguments, job, "standalone", Worker(job, "standalone"), team, bar)
+        worker = Worker(job, "standalone")
+        team = _team(arguments, job, worker)
+        alone = _walk(arguments, job, "standalone", worker, team, bar)
         rows = with_blame(rows, alone.rows, Producers(program))
     bar.clear()
     report = Report(
@@ -165,12 +166,12 @@ def _check(arguments: argparse.Namespace) -> tuple[Report, Walked]:
     return report, walked
 
 
-def _team(arguments: argparse.Namespace, job: Job) -> Team:
+def _team(arguments: argparse.Namespace, job: Job, worker: Worker) -> Team:
     from tdb_dap.check.team import Alone, Dask, Processes
 
     if arguments.dask:
         return Dask(job, arguments.dask)
-    return Alone() if arguments.jobs == 1 else Processes(job, arguments.jobs)
+    return Alone() if arguments.jobs == 1 else Processes(job, arguments.jobs, worker)
 
 
 def _walk(arguments: argparse.Namespace, job: Job, mode: Mode, worker: Worker, team: Team | None, bar: Bar) -> Walked:

@@ -47,6 +47,16 @@ _enabled = is_built and os.environ.get(SWITCH, "1") != "0"
 _pool: ThreadPoolExecutor | None = None
 
 
+def _forget_threads() -> None:
+    """A copy of this process has none of its threads."""
+    global _pool
+    _pool = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_threads)
+
+
 def is_active() -> bool:
     """Whether the kernel computes the sums, not NumPy."""
     return _enabled
