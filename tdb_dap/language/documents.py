@@ -1,75 +1,164 @@
-"""The documents that an editor has open, indexed, each with the compiled model that it belongs to."""
+"""The documents that an editor has open, and what it may ask about each."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from threading import Lock
+from typing import TYPE_CHECKING
 
-from tdb_dap.engine.mlir import MlirFile
-from tdb_dap.engine.program import Program
-from tdb_dap.errors import TdbError
+from pydantic import BaseModel, ConfigDict
+
+from tdb_dap.language.models import Model, Models
+from tdb_dap.language.spots import Spot, path_of
+from tdb_dap.language.tokens import Token
+from tdb_dap.language.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from tdb_dap.engine.program import Program
+    from tdb_dap.language.outline import Entry
+    from tdb_dap.language.problems import Problem
 
 
-class Document:
-    """One text. ``mlir``: indexed as MLIR; ``trouble``: why there is no compiled model beside it."""
+class Document(ABC):
+    """One text. Lines and columns of all questions and answers count from 0.
 
-    def __init__(self, path: Path, text: str) -> None:
-        self.path = path
-        self.mlir = MlirFile(text, path)
-        self.mlir.prepare()
-        self.trouble = ""
-        self._program: Program | None = None
-        self._is_known = False
+    ``verdicts``: what a session has told about its ops, None where none has.
+    """
+
+    def __init__(self, uri: str, text: str, documents: Documents) -> None:
+        self.uri = uri
+        self.path = path_of(uri)
+        self.text = text
+        self.documents = documents
+        self.verdicts: tuple[Verdict, ...] | None = None
+        self._lock = Lock()
+        self._model: Model | None = None
+
+    @property
+    @abstractmethod
+    def lines(self) -> Sequence[str]:
+        """The text by lines."""
 
     @property
     def program(self) -> Program | None:
         """The model whose source this is, read when it is first asked for; None if there is none or it is damaged."""
-        if not self._is_known:
-            self._is_known = True
-            self._program = self._find()
-        return self._program
+        return self.model.program
 
-    def _find(self) -> Program | None:
-        if self.path.name.removesuffix(".xz") != "final.mlir":
-            return None
-        if not any((self.path.parent / f"compilation.bmodel{suffix}").exists() for suffix in ("", ".xz")):
-            return None
-        from tdb_dap.opening import open_program
+    @property
+    def trouble(self) -> str:
+        """Why there is no model, if there should be one."""
+        return self.model.trouble
 
-        try:
-            program = open_program(self.path.parent)
-        except TdbError as error:
-            self.trouble = str(error)
-            return None
-        matching = program.source.mlir is not None and program.source.mlir.lines == self.mlir.lines
-        self.trouble = "" if matching else "the text differs from the file that the model was compiled with"
-        return program if matching else None
+    @property
+    def model(self) -> Model:
+        """The model, or why there is none."""
+        with self._lock:
+            if self._model is None:
+                self._model = self.find_model() or Model(None)
+            return self._model
+
+    @abstractmethod
+    def find_model(self) -> Model | None:
+        """The model that this text belongs to; None if there is none."""
+
+    @abstractmethod
+    def hover(self, line: int, column: int) -> tuple[str, Token] | None:
+        """Markdown about what stands at a place, and that token."""
+
+    @abstractmethod
+    def definitions(self, line: int, column: int) -> list[Spot]:
+        """Where what stands at a place comes from."""
+
+    @abstractmethod
+    def references(self, line: int, column: int, with_definition: bool) -> list[Spot]:
+        """Where what stands at a place is used."""
+
+    @abstractmethod
+    def outline(self) -> list[Entry]:
+        """Its parts."""
+
+    @abstractmethod
+    def folds(self) -> Iterator[tuple[int, int]]:
+        """First and last line of what can be folded."""
+
+    @abstractmethod
+    def lenses(self) -> Iterator[tuple[int, str]]:
+        """Line, and what stands above it."""
+
+    @abstractmethod
+    def hints(self, line: int) -> Iterable[tuple[int, str]]:
+        """Column, and what is put there into a line."""
+
+    @abstractmethod
+    def tokens(self, line: int) -> list[Token]:
+        """The names of a line, for their colours."""
+
+    @abstractmethod
+    def problems(self) -> list[Problem]:
+        """What is wrong with it; takes as long as reading and looking through the whole model takes."""
+
+
+class Bound(BaseModel):
+    """The notification ``tdb/program``: to which model a document belongs that is no file beside one."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, from_attributes=True)
+
+    uri: str
+    program: str
 
 
 class Documents:
-    """By URI; an index is kept until the text changes."""
+    """By URI; what is known of a text is kept until it changes."""
 
     def __init__(self) -> None:
+        self.models = Models()
         self._open: dict[str, Document] = {}
+        self._bound: dict[str, Path] = {}
 
     def put(self, uri: str, text: str) -> Document:
         """The editor has opened or changed a document."""
-        found = self._open[uri] = Document(path_of(uri), text)
+        from tdb_dap.language.listing_document import ListingDocument
+        from tdb_dap.language.mlir_document import MlirDocument
+
+        make = ListingDocument if path_of(uri).suffix == ".tdbasm" else MlirDocument
+        found = make(uri, text, self)
+        before = self._open.get(uri)
+        if before is not None:
+            found.verdicts = before.verdicts
+        self._open[uri] = found
         return found
+
+    def bind(self, uri: str, context: Path) -> None:
+        """A document that is about to be opened, and is no file, belongs to this model."""
+        self._bound[uri] = context
+
+    def bound(self, uri: str) -> Path | None:
+        """The model that the editor has named for a document."""
+        return self._bound.get(uri)
 
     def close(self, uri: str) -> None:
         """The editor has closed it."""
-        self._open.pop(uri, None)
+        closed = self._open.pop(uri, None)
+        self._bound.pop(uri, None)
+        if closed is not None and not any(other.path.parent == closed.path.parent for other in self._open.values()):
+            self.models.forget(closed.path.parent)
 
     def get(self, uri: str) -> Document | None:
         """An open document."""
         return self._open.get(uri)
 
+    def reread(self, directory: Path) -> list[Document]:
+        """Files in a directory have changed: the documents that may be concerned, as new."""
+        return [
+            self.put(document.uri, document.text)
+            for document in list(self._open.values())
+            if directory in (document.path.parent, self._bound.get(document.uri))
+        ]
 
-def path_of(uri: str) -> Path:
-    """The file of a ``file:`` URI; of others the path part."""
-    parts = urlsplit(uri)
-    path = unquote(parts.path)
-    if len(path) > 2 and path[0] == "/" and path[2] == ":":  # /c:/folder on Windows
-        path = path[1:]
-    return Path(path)
+    def of(self, program: Program) -> Iterator[Document]:
+        """The open documents that belong to a model."""
+        for document in list(self._open.values()):
+            if document.program is program:
+                yield document

@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from tdb_dap.engine.mlir import MlirOp
     from tdb_dap.engine.named_value import NamedValue
     from tdb_dap.engine.program import Program
-    from tdb_dap.language.documents import Document
+    from tdb_dap.language.mlir_document import MlirDocument
 
 _INSTANCES = 4
 
 
-def hover(document: Document, line: int, column: int) -> tuple[str, Token] | None:
+def hover(document: MlirDocument, line: int, column: int) -> tuple[str, Token] | None:
     """Markdown for a place of the text (lines and columns from 0) and the token that it is about."""
     if not 0 <= line < len(document.mlir.lines):
         return None
@@ -27,7 +27,7 @@ def hover(document: Document, line: int, column: int) -> tuple[str, Token] | Non
     return ("\n\n".join(lines), token) if lines else None
 
 
-def _about(document: Document, token: Token, line: int) -> Iterator[str]:
+def _about(document: MlirDocument, token: Token, line: int) -> Iterator[str]:
     mlir = document.mlir
     if token.kind == "value":
         producer = mlir.op_defining(token.text, line)
@@ -47,7 +47,7 @@ def _about(document: Document, token: Token, line: int) -> Iterator[str]:
         yield from _address(document.program, int(token.text))
 
 
-def _result(document: Document, producer: MlirOp, value: str) -> Iterator[str]:
+def _result(document: MlirDocument, producer: MlirOp, value: str) -> Iterator[str]:
     yield f"`{value}` = **{producer.name}** `{producer.location}`, line {producer.line}"
     index = int(value.partition("#")[2] or 0)
     types = result_types(producer)
@@ -83,7 +83,7 @@ def _split(text: str) -> list[str]:
     return [part for part in (*parts, text[start:].strip()) if part]
 
 
-def _op(document: Document, op: MlirOp) -> Iterator[str]:
+def _op(document: MlirDocument, op: MlirOp) -> Iterator[str]:
     yield f"**{op.name}** `{op.location}`"
     program = document.program
     if program is None:

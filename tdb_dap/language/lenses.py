@@ -1,18 +1,22 @@
-"""What stands above an op: how many commands it has and how long they take."""
+"""What stands above an op: how many commands it has, how long they take, and whether its result is right."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from tdb_dap.errors import TdbError
 
 if TYPE_CHECKING:
     from tdb_dap.engine.program import Program
+    from tdb_dap.language.verdicts import Verdict
+
+_MARKS = {"pass": "✓ ", "fail": "✗ "}
 
 
-def lenses(program: Program) -> Iterator[tuple[int, str]]:
+def lenses(program: Program, verdicts: Iterable[Verdict]) -> Iterator[tuple[int, str]]:
     """Line, from 0, and text, for each line of final.mlir that has commands."""
+    judged = {verdict.line: verdict for verdict in verdicts if verdict.verdict in _MARKS}
     times: dict[int, float] = {}
     total = 0.0
     try:
@@ -32,4 +36,6 @@ def lenses(program: Program) -> Iterator[tuple[int, str]]:
         if count:
             spent = times.get(line)
             share = f" · {spent:,.0f} cycles, {spent / total:.1%}" if spent and total else ""
-            yield line - 1, f"{count:,} command{'s' if count != 1 else ''}{share}"
+            verdict = judged.get(line)
+            said = f"{_MARKS[verdict.verdict]}{verdict.text or verdict.title} · " if verdict is not None else ""
+            yield line - 1, f"{said}{count:,} command{'s' if count != 1 else ''}{share}"

@@ -4,28 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tdb_dap.language.spots import Spot, uri_of
 from tdb_dap.language.tokens import Token, token_at
 
 if TYPE_CHECKING:
-    from tdb_dap.engine.mlir import MlirFile
-    from tdb_dap.language.documents import Document
+    from tdb_dap.engine.mlir import MlirFile, MlirOp
+    from tdb_dap.language.mlir_document import MlirDocument
 
 
-@dataclass(frozen=True)
-class Spot:
-    """A stretch of a line: line and columns from 0."""
-
-    path: Path
-    line: int
-    start: int
-    end: int
-
-
-def definitions(document: Document, line: int, column: int) -> list[Spot]:
+def definitions(document: MlirDocument, line: int, column: int) -> list[Spot]:
     """Where what stands there is defined: the op of a value, the line of a location, in earlier stages, too."""
     mlir = document.mlir
     token = token_at(mlir.lines[line], column) if 0 <= line < len(mlir.lines) else None
@@ -40,12 +29,17 @@ def definitions(document: Document, line: int, column: int) -> list[Spot]:
         return [_spot(mlir, function.line - 1, token.text)] if function is not None else []
     if token.kind == "op":
         op = mlir.op_at(line + 1)
-        program = document.program
-        places = list(program.origins.places(op)) if program is not None and op is not None else []
-        return [_spot(found.file, found.line - 1, found.name) for _, found in places]
+        return _earlier(document, op) if op is not None else []
     if token.kind == "location":
         return [_spot(mlir, op.line - 1, op.name) for op in mlir.by_location.get(token.text, ())]
     return []
+
+
+def _earlier(document: MlirDocument, op: MlirOp) -> list[Spot]:
+    """The same op in the stages before final.mlir."""
+    if document.program is None:
+        return []
+    return [_spot(found.file, found.line - 1, found.name) for _, found in document.program.origins.places(op)]
 
 
 def _value(mlir: MlirFile, token: Token, line: int) -> list[Spot]:
@@ -56,11 +50,25 @@ def _value(mlir: MlirFile, token: Token, line: int) -> list[Spot]:
     return [_spot(mlir, producer.line - 1, token.text.partition("#")[0])] if producer is not None else []
 
 
-def references(document: Document, line: int, column: int, with_definition: bool) -> list[Spot]:
-    """Where a value is used in its function, or a location, an address or a function in the file."""
+def references(document: MlirDocument, line: int, column: int, with_definition: bool) -> list[Spot]:
+    """Where a value is used in its function, or a location, an address or a function in the file.
+
+    Of an op its commands in the disassembly, of an address the commands that touch it, where that is open; of a
+    location the ops of earlier stages that compute it.
+    """
     mlir = document.mlir
     token = token_at(mlir.lines[line], column) if 0 <= line < len(mlir.lines) else None
-    if token is None or token.kind == "op":
+    if token is None:
+        return []
+    found = _in_the_file(document, token, line, column, with_definition)
+    if token.kind == "location":
+        found += [spot for op in mlir.by_location.get(token.text, ())[:1] for spot in _earlier(document, op)]
+    return [*found, *document.in_disassembly(token, line)]
+
+
+def _in_the_file(document: MlirDocument, token: Token, line: int, column: int, with_definition: bool) -> list[Spot]:
+    mlir = document.mlir
+    if token.kind == "op":
         return []
     first, last = 1, len(mlir.lines)
     text = token.text
@@ -79,9 +87,9 @@ def _uses(mlir: MlirFile, text: str, first: int, last: int, is_value: bool) -> I
         line = mlir.lines[number]
         if text in line:
             for match in pattern.finditer(line):
-                yield Spot(mlir.path, number, match.start(), match.start() + len(text))
+                yield Spot(uri_of(mlir.path), number, match.start(), match.start() + len(text))
 
 
 def _spot(mlir: MlirFile, line: int, text: str) -> Spot:
     start = max(0, mlir.lines[line].find(text))
-    return Spot(mlir.path, line, start, start + len(text.rstrip(":")))
+    return Spot(uri_of(mlir.path), line, start, start + len(text.rstrip(":")))

@@ -1,57 +1,124 @@
-"""The language server: requests of the Language Server Protocol to the questions that the other modules answer."""
+"""The language server: requests of the Language Server Protocol to the questions that the other modules answer.
+
+Beside the protocol it takes two notifications, described in docs/editor.md: ``tdb/program`` and ``tdb/verdicts``.
+"""
 
 from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
 
 from lsprotocol import types as lsp
 from pygls.lsp.server import LanguageServer
 
 from tdb_dap import __version__
-from tdb_dap.language.documents import Document, Documents
-from tdb_dap.language.hover import hover
-from tdb_dap.language.lenses import lenses
-from tdb_dap.language.navigation import Spot, definitions, references
-from tdb_dap.language.outline import Entry, folds, outline, shapes
-from tdb_dap.language.tokens import tokens
+from tdb_dap.language.documents import Bound, Document, Documents
+from tdb_dap.language.outline import Entry
+from tdb_dap.language.problems import Problem
+from tdb_dap.language.spots import Spot, path_of, uri_of
+from tdb_dap.language.verdicts import Judged
 
 _KINDS = {"function": lsp.SymbolKind.Function, "group": lsp.SymbolKind.Namespace, "op": lsp.SymbolKind.Method}
 TOKEN_TYPES = ("variable", "method", "string", "function", "number")
 _TYPES = {"value": 0, "op": 1, "location": 2, "alias": 2, "function": 3, "address": 4}
+_SEVERITIES = {
+    "error": lsp.DiagnosticSeverity.Error,
+    "warning": lsp.DiagnosticSeverity.Warning,
+    "information": lsp.DiagnosticSeverity.Information,
+}
 
 
 def make_server() -> LanguageServer:
     """A server with all its handlers; ``start_io`` or ``start_tcp`` runs it."""
     server = LanguageServer("tdb-dap", __version__, text_document_sync_kind=lsp.TextDocumentSyncKind.Full)
     documents = Documents()
-    _synchronise(server, documents)
+    problems = _Problems(server, documents)
+    _synchronise(server, documents, problems)
+    _listen(server, documents, problems)
     _look(server, documents)
     _decorate(server, documents)
     return server
 
 
-def _synchronise(server: LanguageServer, documents: Documents) -> None:
+class _Problems:
+    """Publishes what is wrong with documents: found in a thread, so that questions are answered meanwhile."""
+
+    def __init__(self, server: LanguageServer, documents: Documents) -> None:
+        self._server = server
+        self._documents = documents
+        self._running: set[asyncio.Task[None]] = set()
+
+    def publish(self, document: Document) -> None:
+        """Soon; not if the text has changed by then."""
+        task = asyncio.get_running_loop().create_task(self._publish(document))
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+
+    async def _publish(self, document: Document) -> None:
+        found = await asyncio.to_thread(document.problems)
+        if self._documents.get(document.uri) is document:
+            made = [_diagnostic(document, problem) for problem in found]
+            self._server.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(document.uri, made))
+
+    async def refresh(self, changed: list[Document]) -> None:
+        """More is known of these documents: what stands above their lines, and their problems, are no longer right."""
+        for document in changed:
+            self.publish(document)
+        workspace = self._server.client_capabilities.workspace
+        if changed and workspace and workspace.code_lens and workspace.code_lens.refresh_support:
+            await self._server.workspace_code_lens_refresh_async(None)
+
+
+def _synchronise(server: LanguageServer, documents: Documents, problems: _Problems) -> None:
     @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
-    def opened(parameters: lsp.DidOpenTextDocumentParams) -> None:
-        document = documents.put(parameters.text_document.uri, parameters.text_document.text)
-        _publish(server, parameters.text_document.uri, document)
+    async def opened(parameters: lsp.DidOpenTextDocumentParams) -> None:
+        problems.publish(documents.put(parameters.text_document.uri, parameters.text_document.text))
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_CHANGE)
-    def changed(parameters: lsp.DidChangeTextDocumentParams) -> None:
-        document = documents.put(parameters.text_document.uri, parameters.content_changes[-1].text)
-        _publish(server, parameters.text_document.uri, document)
+    async def changed(parameters: lsp.DidChangeTextDocumentParams) -> None:
+        problems.publish(documents.put(parameters.text_document.uri, parameters.content_changes[-1].text))
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_CLOSE)
     def closed(parameters: lsp.DidCloseTextDocumentParams) -> None:
         documents.close(parameters.text_document.uri)
 
 
-def _publish(server: LanguageServer, uri: str, document: Document) -> None:
-    """What is wrong with the model as a whole stands at the first line."""
-    _ = document.program
-    found = []
-    if document.trouble:
-        first = lsp.Range(lsp.Position(0, 0), lsp.Position(0, len(document.mlir.lines[0])))
-        found.append(lsp.Diagnostic(first, document.trouble, lsp.DiagnosticSeverity.Warning, source="tdb-dap"))
-    server.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, found))
+def _listen(server: LanguageServer, documents: Documents, problems: _Problems) -> None:
+    @server.feature(lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES)
+    async def files_changed(parameters: lsp.DidChangeWatchedFilesParams) -> None:
+        directories = {path_of(change.uri).parent for change in parameters.changes}
+        await problems.refresh([document for directory in directories for document in documents.reread(directory)])
+
+    @server.feature("tdb/program")
+    def bound(parameters: Any) -> None:
+        told = Bound.model_validate(parameters)
+        documents.bind(told.uri, Path(told.program))
+
+    @server.feature("tdb/verdicts")
+    async def judged(parameters: Any) -> None:
+        told = Judged.model_validate(parameters)
+        document = documents.get(told.uri)
+        if document is not None:
+            document.verdicts = told.verdicts
+            await problems.refresh([document])
+
+
+def _diagnostic(document: Document, problem: Problem) -> lsp.Diagnostic:
+    mlir = document.program.context.mlir if document.program is not None else None
+    related = [
+        lsp.DiagnosticRelatedInformation(lsp.Location(uri_of(mlir), _range(place.line - 1, 0, 0)), text)
+        for place, text in problem.related
+        if place.line and mlir is not None
+    ]
+    return lsp.Diagnostic(
+        _range(problem.line, 0, len(document.lines[problem.line])),
+        problem.text,
+        _SEVERITIES[problem.severity],
+        problem.code or None,
+        source="tdb",
+        related_information=related,
+    )
 
 
 def _look(server: LanguageServer, documents: Documents) -> None:
@@ -59,7 +126,7 @@ def _look(server: LanguageServer, documents: Documents) -> None:
     def hovered(parameters: lsp.HoverParams) -> lsp.Hover | None:
         document = documents.get(parameters.text_document.uri)
         place = parameters.position
-        found = hover(document, place.line, place.character) if document else None
+        found = document.hover(place.line, place.character) if document else None
         if found is None:
             return None
         text, token = found
@@ -70,7 +137,7 @@ def _look(server: LanguageServer, documents: Documents) -> None:
     def defined(parameters: lsp.DefinitionParams) -> list[lsp.Location]:
         document = documents.get(parameters.text_document.uri)
         place = parameters.position
-        return [_location(spot) for spot in definitions(document, place.line, place.character)] if document else []
+        return [_location(spot) for spot in document.definitions(place.line, place.character)] if document else []
 
     @server.feature(lsp.TEXT_DOCUMENT_REFERENCES)
     def used(parameters: lsp.ReferenceParams) -> list[lsp.Location]:
@@ -78,25 +145,24 @@ def _look(server: LanguageServer, documents: Documents) -> None:
         if document is None:
             return []
         place, whole = parameters.position, parameters.context.include_declaration
-        return [_location(spot) for spot in references(document, place.line, place.character, whole)]
+        return [_location(spot) for spot in document.references(place.line, place.character, whole)]
 
 
 def _decorate(server: LanguageServer, documents: Documents) -> None:
     @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
     def symbols(parameters: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol]:
         document = documents.get(parameters.text_document.uri)
-        return [_symbol(entry, document) for entry in outline(document.mlir)] if document else []
+        return [_symbol(entry, document) for entry in document.outline()] if document else []
 
     @server.feature(lsp.TEXT_DOCUMENT_FOLDING_RANGE)
     def folded(parameters: lsp.FoldingRangeParams) -> list[lsp.FoldingRange]:
         document = documents.get(parameters.text_document.uri)
-        return [lsp.FoldingRange(first, last) for first, last in folds(document.mlir)] if document else []
+        return [lsp.FoldingRange(first, last) for first, last in document.folds()] if document else []
 
     @server.feature(lsp.TEXT_DOCUMENT_CODE_LENS)
     def lensed(parameters: lsp.CodeLensParams) -> list[lsp.CodeLens]:
         document = documents.get(parameters.text_document.uri)
-        program = document.program if document else None
-        found = lenses(program) if program is not None else ()
+        found = document.lenses() if document else ()
         return [lsp.CodeLens(_range(line, 0, 0), lsp.Command(text, "")) for line, text in found]
 
     @server.feature(lsp.TEXT_DOCUMENT_INLAY_HINT)
@@ -106,9 +172,8 @@ def _decorate(server: LanguageServer, documents: Documents) -> None:
             return []
         found: list[lsp.InlayHint] = []
         for line in range(parameters.range.start.line, parameters.range.end.line + 1):
-            op = document.mlir.op_at(line + 1)
-            for column, text in shapes(op) if op is not None else ():
-                found.append(lsp.InlayHint(lsp.Position(line, column), f": {text}", lsp.InlayHintKind.Type))
+            for column, text in document.hints(line):
+                found.append(lsp.InlayHint(lsp.Position(line, column), text, lsp.InlayHintKind.Type))
         return found
 
     legend = lsp.SemanticTokensLegend(list(TOKEN_TYPES), [])
@@ -124,8 +189,8 @@ def _colours(document: Document, first: int, last: int) -> list[int]:
     """Each token as five numbers, places relative to the one before."""
     found: list[int] = []
     before_line, before_column = 0, 0
-    for line in range(first, min(last + 1, len(document.mlir.lines))):
-        for token in tokens(document.mlir.lines[line]):
+    for line in range(first, min(last + 1, len(document.lines))):
+        for token in document.tokens(line):
             column = token.start - (before_column if line == before_line else 0)
             found += [line - before_line, column, token.end - token.start, _TYPES[token.kind], 0]
             before_line, before_column = line, token.start
@@ -133,15 +198,15 @@ def _colours(document: Document, first: int, last: int) -> list[int]:
 
 
 def _symbol(entry: Entry, document: Document) -> lsp.DocumentSymbol:
-    end = len(document.mlir.lines[entry.end_line])
+    end = len(document.lines[entry.end_line])
     whole = lsp.Range(lsp.Position(entry.line, 0), lsp.Position(entry.end_line, end))
-    chosen = _range(entry.line, 0, len(document.mlir.lines[entry.line]))
+    chosen = _range(entry.line, 0, len(document.lines[entry.line]))
     children = [_symbol(child, document) for child in entry.children]
     return lsp.DocumentSymbol(entry.name, _KINDS[entry.kind], whole, chosen, entry.detail, children=children)
 
 
 def _location(spot: Spot) -> lsp.Location:
-    return lsp.Location(spot.path.absolute().as_uri(), _range(spot.line, spot.start, spot.end))
+    return lsp.Location(spot.uri, _range(spot.line, spot.start, spot.end))
 
 
 def _range(line: int, start: int, end: int) -> lsp.Range:

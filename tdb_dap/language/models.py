@@ -1,0 +1,101 @@
+"""The compiled models that open documents belong to, each read once, and what reports beside them say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel, ValidationError
+
+from tdb_dap.check.schema import Report
+from tdb_dap.check.schema import Row as CheckedRow
+from tdb_dap.errors import TdbError
+from tdb_dap.sanitize.schema import SanitizerFinding, SanitizerReport
+
+if TYPE_CHECKING:
+    from tdb_dap.engine.program import Program
+
+CHECK_REPORT = "check.json"
+SANITIZER_REPORT = "sanitize.json"
+"""Reports are found under these names in the directory of the model."""
+
+_FILES = tuple(
+    f"{name}{suffix}" for name in ("compilation.bmodel", "final.mlir", "tensor_location.json") for suffix in ("", ".xz")
+)
+
+
+@dataclass(frozen=True)
+class Model:
+    """A compiled model. ``program``: None where it could not be read, and ``trouble`` says why."""
+
+    program: Program | None
+    trouble: str = ""
+
+
+class Models:
+    """By directory, or by file of a lone ``.bmodel``; read again when its files have changed. Any thread may ask."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._known: dict[Path, tuple[list[tuple[str, int]], Model]] = {}
+
+    def beside(self, path: Path) -> Model | None:
+        """The model in the directory of a file; None if there is none."""
+        directory = path.parent
+        found = any((directory / f"compilation.bmodel{suffix}").exists() for suffix in ("", ".xz"))
+        return self.at(directory) if found else None
+
+    def at(self, context: Path) -> Model:
+        """The model of a context directory or of a ``.bmodel`` file."""
+        with self._lock:
+            stamps = _stamps(context)
+            known = self._known.get(context)
+            if known is None or known[0] != stamps:
+                known = self._known[context] = stamps, _read(context)
+            return known[1]
+
+    def forget(self, context: Path) -> None:
+        """Nobody needs it any more."""
+        with self._lock:
+            self._known.pop(context, None)
+
+
+def _read(context: Path) -> Model:
+    from tdb_dap.opening import open_program
+
+    try:
+        return Model(open_program(context))
+    except TdbError as error:
+        return Model(None, str(error))
+
+
+def _stamps(context: Path) -> list[tuple[str, int]]:
+    files = [context / name for name in _FILES] if context.is_dir() else [context]
+    return [(file.name, file.stat().st_mtime_ns) for file in files if file.exists()]
+
+
+def checked(program: Program) -> tuple[CheckedRow, ...]:
+    """What ``tdb-dap check --report check.json`` has found in this model; nothing if it was another one, or older."""
+    report = _report(program, CHECK_REPORT, Report)
+    return report.rows if isinstance(report, Report) and report.commands == len(program.commands) else ()
+
+
+def sanitized(program: Program) -> tuple[SanitizerFinding, ...]:
+    """What ``tdb-dap sanitize --report sanitize.json`` has found in it."""
+    report = _report(program, SANITIZER_REPORT, SanitizerReport)
+    right = isinstance(report, SanitizerReport) and report.commands == len(program.commands)
+    return report.findings if right and isinstance(report, SanitizerReport) else ()
+
+
+def _report(program: Program, name: str, schema: type[BaseModel]) -> BaseModel | None:
+    """A report that is newer than the model; other files of that name are none of ours."""
+    bmodel = program.context.bmodel
+    path = bmodel.parent / name
+    try:
+        if path.stat().st_mtime_ns < bmodel.stat().st_mtime_ns:
+            return None
+        return schema.model_validate_json(path.read_bytes())
+    except (OSError, ValidationError):
+        return None

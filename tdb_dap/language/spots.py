@@ -1,0 +1,31 @@
+"""A place of a text, which a name leads to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+
+@dataclass(frozen=True)
+class Spot:
+    """A stretch of a line: line and columns from 0."""
+
+    uri: str
+    line: int
+    start: int
+    end: int
+
+
+def uri_of(path: Path) -> str:
+    """The ``file:`` URI of a file."""
+    return path.absolute().as_uri()
+
+
+def path_of(uri: str) -> Path:
+    """The file of a ``file:`` URI; of others the path part."""
+    parts = urlsplit(uri)
+    path = unquote(parts.path)
+    if len(path) > 2 and path[0] == "/" and path[2] == ":":  # /c:/folder on Windows
+        path = path[1:]
+    return Path(path)
