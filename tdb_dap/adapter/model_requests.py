@@ -150,15 +150,23 @@ def explain(session: Session, arguments: ExplainArguments) -> dict[str, Any]:
 
 @request("tdb/results")
 def results(session: Session) -> dict[str, Any]:
-    """Every tensor that has been compared up to now, in the order of execution, and the first that differs."""
+    """Every tensor that has been compared up to now, in the order of execution, and the first that differs.
+
+    ``path`` is null where the model's final.mlir is no file on disk.
+    """
     from tdb_dap.adapter.check_verbs import compared_rows
+    from tdb_dap.adapter.sources import mlir_path
     from tdb_dap.check.blame import first_culprit
 
     if session.debugger.reference is None:
         raise BadInput("there is nothing to compare with; set `reference` in the launch configuration")
     rows = compared_rows(session)
     culprit = first_culprit(rows)
-    return {"rows": [_plain(row) for row in rows], "first": _plain(culprit) if culprit else None}
+    return {
+        "rows": [_plain(row) for row in rows],
+        "first": _plain(culprit) if culprit else None,
+        "path": mlir_path(session),
+    }
 
 
 def _plain(row: Row) -> dict[str, Any]:

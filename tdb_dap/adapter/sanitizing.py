@@ -73,15 +73,15 @@ def findings(session: Session) -> dict[str, Any]:
 
     ``path`` is missing where a finding belongs to no line of a file on disk.
     """
+    from tdb_dap.adapter.sources import mlir_path
     from tdb_dap.sanitize.report import finding_of
 
     program = session.debugger.program
-    mlir = program.context.mlir
-    on_disk = mlir is not None and mlir.suffix != ".xz"
+    path = mlir_path(session)
     rows: list[dict[str, Any]] = []
     for finding in session.sanitizing.found:
         row = finding_of(program, finding).model_dump()
-        if on_disk and mlir is not None and row["command"]["line"]:
-            row["path"] = session.traits.path_out(mlir)
+        if path is not None and row["command"]["line"]:
+            row["path"] = path
         rows.append(row)
     return {"findings": rows}

@@ -40,7 +40,13 @@ def mlir_source(session: Session) -> Source | None:
         return None
     if path.suffix == ".xz":
         return Source(name=path.stem, sourceReference=_REFERENCES["mlir"], origin=path.name)
-    return Source(name=path.name, path=session.traits.path_out(path), checksums=[_checksum(session.debugger.program)])
+    return Source(name=path.name, path=mlir_path(session), checksums=[_checksum(session.debugger.program)])
+
+
+def mlir_path(session: Session) -> str | None:
+    """final.mlir as the client names it; None if it is no file that an editor could open."""
+    path = session.debugger.program.context.mlir
+    return session.traits.path_out(path) if path is not None and path.suffix != ".xz" else None
 
 
 @provides("supportedChecksumAlgorithms")

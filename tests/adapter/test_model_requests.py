@@ -84,6 +84,7 @@ def test_the_results_up_to_now(pooling: Stop):
     body = client.request("tdb/results")
     assert body["first"] is None
     assert {row["verdict"] for row in body["rows"]} <= {"pass", "unknown"}
+    assert body["path"] == str(Toy.mlir)
     client.console("set in[0] = in[0] * 0")
     client.next()
     client.expect_stopped("step")

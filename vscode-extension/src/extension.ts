@@ -2,6 +2,7 @@ import type * as vscode from "vscode";
 import { registerAdapter } from "./adapter/factory";
 import { registerCommands } from "./commands";
 import { registerConfigurations } from "./configuration/provider";
+import { Problems } from "./diagnostics/problems";
 import { registerDiagnostics } from "./diagnostics/provider";
 import { registerHovers } from "./hover/provider";
 import { registerLanguageClient } from "./language/provider";
@@ -12,7 +13,9 @@ import { registerTime } from "./time/views";
 import { registerViews } from "./views/register";
 
 export function activate(context: vscode.ExtensionContext): void {
+  const problems = new Problems();
   context.subscriptions.push(
+    problems,
     ...registerAdapter(),
     ...registerConfigurations(),
     ...registerCommands(),
@@ -21,8 +24,8 @@ export function activate(context: vscode.ExtensionContext): void {
     ...registerTime(context),
     ...registerStart(context),
     ...registerModelEditor(context),
-    ...registerLanguageClient(),
-    ...registerDiagnostics(),
+    ...registerLanguageClient(problems),
+    ...registerDiagnostics(problems),
     ...registerViews(context.extensionUri),
   );
 }

@@ -32,7 +32,10 @@ async function results() {
       ["extensionTestsPath", remote(fileURLToPath(new URL("inside.cjs", import.meta.url)))],
     ];
     await browser.page.goto(`${server.url}/?folder=${encodeURIComponent(directory)}&payload=${encodeURIComponent(JSON.stringify(payload))}`);
-    await eventually("the results", () => existsSync(file), PATIENCE);
+    await eventually("the results", () => existsSync(file), PATIENCE).catch((error) => {
+      const progress = join(directory, "progress.json");
+      throw new Error(`${error.message}; so far: ${existsSync(progress) ? readFileSync(progress, "utf8") : "nothing"}`);
+    });
     return JSON.parse(readFileSync(file, "utf8"));
   } finally {
     await close?.();

@@ -1,9 +1,9 @@
 // Runs inside VS Code's extension host, with its whole API and no clicking. Started by extension.test.mjs, which
-// leaves a file `plan.json` in the workspace and waits for `results.json` there.
+// leaves a file `plan.json` in the workspace and waits for `results.json` there; `progress.json` is for its complaint.
 "use strict";
 const assert = require("node:assert/strict");
 const { spawn } = require("node:child_process");
-const { copyFileSync, mkdirSync, readFileSync, writeFileSync } = require("node:fs");
+const { copyFileSync, cpSync, mkdirSync, readFileSync, writeFileSync } = require("node:fs");
 const { join } = require("node:path");
 const vscode = require("vscode");
 
@@ -40,21 +40,49 @@ async function having({ path = process.env.PATH, ...values }, body) {
   }
 }
 
-/** Start a session, wait until it stands in a frame, ask it for its stack and end it. */
-async function visit(start) {
+/** Start a session, wait until it stands in a frame, ask it for its stack, look round and end it. */
+async function visit(start, look = async () => {}) {
   const stopped = once(vscode.debug.onDidChangeActiveStackItem, (item) => item?.frameId !== undefined);
   assert.ok(await start());
   const { session } = await stopped;
   const { stackFrames } = await session.customRequest("stackTrace", { threadId: 1, startFrame: 0, levels: 20 });
-  const ended = once(vscode.debug.onDidTerminateDebugSession);
-  await vscode.debug.stopDebugging(session);
-  await ended;
+  try {
+    await look(session);
+  } finally {
+    const ended = once(vscode.debug.onDidTerminateDebugSession);
+    await vscode.debug.stopDebugging(session);
+    await ended;
+  }
   return { configuration: session.configuration, stackFrames };
 }
 
+/** Ask until there is an answer that will do: the language server takes its time to start. */
+async function eventually(what, ask, wanted = (found) => found?.length > 0) {
+  for (const end = Date.now() + PATIENCE; Date.now() < end;) {
+    const found = await ask();
+    if (wanted(found)) return found;
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+  throw new Error(`${what}: nothing but ${JSON.stringify(await ask())}`);
+}
+
+const lineOf = (document, text) => document.getText().split("\n").findIndex((line) => line.includes(text));
+
 const launch = { type: "tdb", request: "launch", name: "test", program: folder.uri.fsPath };
 
+const measured = [];
+
 const tests = {
+  async "sleeps until a file of its own is opened, and wakes in no time"() {
+    const extension = vscode.extensions.getExtension("bmodel.tdb-dap");
+    writeFileSync(at("notes.txt"), "of no concern");
+    await vscode.workspace.openTextDocument(at("notes.txt"));
+    assert.equal(extension.isActive, false);
+    const begun = performance.now();
+    await extension.activate();
+    measured.push(`activated in ${(performance.now() - begun).toFixed(0)} ms`);
+  },
+
   async "knows its files by their names"() {
     const languageOf = async (name) => (await vscode.workspace.openTextDocument(at(name))).languageId;
     assert.equal(await languageOf("final.mlir"), "mlir");
@@ -64,14 +92,7 @@ const tests = {
 
   async "asks the language server about final.mlir, without a session"() {
     const { uri } = await vscode.workspace.openTextDocument(at("final.mlir"));
-    const ask = async (command, ...more) => {
-      for (let tries = 0; tries < 150; tries++) {
-        const found = await vscode.commands.executeCommand(command, uri, ...more);
-        if (found?.length > 0) return found;
-        await new Promise((resolve) => setTimeout(resolve, 200));
-      }
-      throw new Error(`${command}: nothing`);
-    };
+    const ask = (command, ...more) => eventually(command, () => vscode.commands.executeCommand(command, uri, ...more));
     const symbols = await ask("vscode.executeDocumentSymbolProvider");
     assert.ok(symbols.some(({ name }) => name.includes("subfunc_0")), symbols.map(({ name }) => name).join());
     const lines = readFileSync(at("final.mlir"), "utf8").split("\n");
@@ -82,6 +103,48 @@ const tests = {
     assert.match(hover.contents.map(({ value }) => value).join(), /1x16x32x32xf32/);
     const [definition] = await ask("vscode.executeDefinitionProvider", place);
     assert.match(lines[(definition.range ?? definition.targetRange).start.line], new RegExp(`^ *${operand} = `));
+  },
+
+  async "shows a race of the model as a problem, with nothing run, and once when a session finds it, too"() {
+    cpSync(join(__dirname, "../../data/findings/act_misc_bm1684_f32"), at("race"), { recursive: true });
+    const { uri } = await vscode.workspace.openTextDocument(at("race/final.mlir"));
+    const problems = () => vscode.languages.getDiagnostics(uri).filter(({ code }) => code === "hazard");
+    const found = await eventually("problems", problems);
+    assert.match(found[0].message, /nothing orders them/);
+    await visit(() => vscode.debug.startDebugging(folder,
+      { ...launch, program: at("race"), sanitizers: ["hazard"], stopOnEntry: true }), async (session) => {
+      await eventually("findings", async () => (await session.customRequest("tdb/findings")).findings);
+      await new Promise((resolve) => setTimeout(resolve, 1000)); // the session's findings are shown 0.2 s after the stop
+    });
+    assert.deepEqual(problems().map(({ message }) => message).sort(), found.map(({ message }) => message).sort());
+  },
+
+  async "puts the verdicts of a session above the ops, and leads from the disassembly to them"() {
+    const mlir = await vscode.workspace.openTextDocument(at("final.mlir"));
+    const breakpoint = new vscode.SourceBreakpoint(new vscode.Location(mlir.uri, new vscode.Position(lineOf(mlir, '"tpu.Pool2D"'), 0)));
+    vscode.debug.addBreakpoints([breakpoint]);
+    const compared = { ...launch, stopOnEntry: false, inputs: "input.npz", reference: "ref.npz" };
+    const look = async (session) => {
+      await session.customRequest("tdb/results");
+      const lenses = () => vscode.commands.executeCommand("vscode.executeCodeLensProvider", mlir.uri);
+      const convolution = lineOf(mlir, '"tpu.Conv2D"');
+      const above = (found) => found.find(({ range }) => range.start.line === convolution)?.command.title ?? "";
+      assert.match(above(await eventually("verdicts", lenses, (found) => above(found).startsWith("✓"))), /as expected · 2 commands/);
+
+      const { sources } = await session.customRequest("loadedSources", {});
+      const { name, sourceReference } = sources.find((source) => source.name.endsWith(".tdbasm"));
+      const asm = await vscode.workspace.openTextDocument(vscode.debug.asDebugSourceUri({ path: name, sourceReference }, session));
+      const pooling = lineOf(asm, "pord.maxpooling");
+      const definition = async (text) => {
+        const place = new vscode.Position(pooling, asm.lineAt(pooling).text.indexOf(text) + 1);
+        const ask = () => vscode.commands.executeCommand("vscode.executeDefinitionProvider", asm.uri, place);
+        const [found] = await eventually("the definition", ask);
+        return found.range?.start.line ?? found.targetRange.start.line;
+      };
+      assert.equal(await definition("pord.maxpooling"), lineOf(mlir, '"tpu.Pool2D"'));
+      assert.equal(await definition("%R1 "), pooling - 1, "who wrote what is pooled");
+    };
+    await visit(() => vscode.debug.startDebugging(folder, compared), look).finally(() => vscode.debug.removeBreakpoints([breakpoint]));
   },
 
   async "debugs the model of the file that its command is given"() {
@@ -161,6 +224,8 @@ exports.run = async () => {
   for (const [name, body] of Object.entries(tests)) {
     const error = await body().then(() => undefined, (error) => String(error.stack ?? error));
     results.push({ name, error });
+    writeFileSync(at("progress.json"), JSON.stringify(results, null, 1));
   }
+  results[0].name += `, ${measured.join(", ")}`;
   writeFileSync(at("results.json"), JSON.stringify(results));
 };

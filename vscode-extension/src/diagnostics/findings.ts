@@ -33,3 +33,16 @@ export function mayBringFindings(message: unknown): boolean {
   const { type, event, command } = message as { type?: string; event?: string; command?: string };
   return (type === "event" && event === "stopped") || (type === "response" && command === "evaluate");
 }
+
+/** A problem of a line, as far as two of them may be the same. */
+interface LineProblem {
+  readonly message: string;
+  readonly range: { readonly start: { readonly line: number } };
+}
+
+/** The problems of both, those that are in both once. */
+export function merged<P extends LineProblem>(server: readonly P[], session: readonly P[]): P[] {
+  const key = ({ message, range }: P) => `${String(range.start.line)} ${message}`;
+  const known = new Set(server.map(key));
+  return [...server, ...session.filter((problem) => !known.has(key(problem)))];
+}

@@ -1,19 +1,16 @@
 import * as vscode from "vscode";
 import { DEBUG_TYPE } from "../names";
 import { byFile, mayBringFindings, type CommandPlace, type Finding } from "./findings";
+import type { Problems } from "./problems";
 
 /** Waits this long for further messages: the Variables pane asks many things at once. */
 const QUIET_MILLISECONDS = 200;
 
 /** Shows what sanitizers find as problems of final.mlir, until the next session begins. */
-export function registerDiagnostics(): vscode.Disposable[] {
-  const problems = vscode.languages.createDiagnosticCollection(DEBUG_TYPE);
+export function registerDiagnostics(problems: Problems): vscode.Disposable[] {
   return [
-    new vscode.Disposable(() => {
-      problems.dispose();
-    }),
     vscode.debug.onDidStartDebugSession((session) => {
-      if (session.type === DEBUG_TYPE) problems.clear();
+      if (session.type === DEBUG_TYPE) problems.sessionSays(new Map());
     }),
     vscode.debug.registerDebugAdapterTrackerFactory(DEBUG_TYPE, {
       createDebugAdapterTracker: (session) => tracker(session, problems),
@@ -21,7 +18,7 @@ export function registerDiagnostics(): vscode.Disposable[] {
   ];
 }
 
-function tracker(session: vscode.DebugSession, problems: vscode.DiagnosticCollection): vscode.DebugAdapterTracker {
+function tracker(session: vscode.DebugSession, problems: Problems): vscode.DebugAdapterTracker {
   let timer: NodeJS.Timeout | undefined;
   return {
     onDidSendMessage: (message: unknown) => {
@@ -35,21 +32,18 @@ function tracker(session: vscode.DebugSession, problems: vscode.DiagnosticCollec
   };
 }
 
-async function show(session: vscode.DebugSession, problems: vscode.DiagnosticCollection): Promise<void> {
+async function show(session: vscode.DebugSession, problems: Problems): Promise<void> {
   let findings: readonly Finding[];
   try {
     ({ findings } = (await session.customRequest("tdb/findings")) as { findings: readonly Finding[] });
   } catch {
     return; // the session is over, or its adapter is older than this extension
   }
-  problems.clear();
-  for (const [path, found] of byFile(findings)) {
+  const found = [...byFile(findings)].map(([path, all]): [string, vscode.Diagnostic[]] => {
     const uri = vscode.Uri.file(path);
-    problems.set(
-      uri,
-      found.map((finding) => diagnostic(uri, finding)),
-    );
-  }
+    return [uri.toString(), all.map((finding) => diagnostic(uri, finding))];
+  });
+  problems.sessionSays(new Map(found));
 }
 
 function diagnostic(uri: vscode.Uri, finding: Finding): vscode.Diagnostic {

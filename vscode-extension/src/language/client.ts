@@ -4,10 +4,14 @@ import * as vscode from "vscode";
 import { CloseAction, ErrorAction, LanguageClient, RevealOutputChannelOn, type TextDocumentFilter } from "vscode-languageclient/node";
 import { languageServer, type ServerCommand } from "../adapter/find";
 import { searchAdapter } from "../adapter/locate";
+import type { Problems } from "../diagnostics/problems";
 import { SETTINGS } from "../names";
 
+/** What models consist of, and what is said of them: reports of `tdb-dap check` and `tdb-dap sanitize`. */
+const WATCHED = "**/{check.json,sanitize.json,compilation.bmodel,final.mlir,tensor_location.json}";
+
 /** Undefined where there is no server, after the user has been told once. */
-export async function startClient(uri: vscode.Uri, files: TextDocumentFilter): Promise<LanguageClient | undefined> {
+export async function startClient(uri: vscode.Uri, texts: TextDocumentFilter[], problems: Problems): Promise<LanguageClient | undefined> {
   const { found } = await searchAdapter(vscode.workspace.getWorkspaceFolder(uri)?.uri);
   const command = found && languageServer(found);
   // Without an adapter F5 says what to do; a file that is only read is no reason to.
@@ -18,7 +22,16 @@ export async function startClient(uri: vscode.Uri, files: TextDocumentFilter): P
     "TDB Language Server",
     () => Promise.resolve(server.process),
     {
-      documentSelector: [files],
+      documentSelector: texts,
+      synchronize: { fileEvents: vscode.workspace.createFileSystemWatcher(WATCHED) },
+      middleware: {
+        handleDiagnostics: (file, found) => { problems.serverSays(file, found); },
+        didOpen: async (document, next) => {
+          const program = programOf(document.uri);
+          if (program !== undefined) await client.sendNotification("tdb/program", { uri: document.uri.toString(), program });
+          await next(document);
+        },
+      },
       revealOutputChannelOn: RevealOutputChannelOn.Never,
       initializationFailedHandler: () => false,
       errorHandler: {
@@ -34,6 +47,14 @@ export async function startClient(uri: vscode.Uri, files: TextDocumentFilter): P
     void complain((await server.lastWord()) ?? (error instanceof Error ? error.message : String(error)));
     return undefined;
   }
+}
+
+/** The model that a text belongs to which only a session has. */
+function programOf(uri: vscode.Uri): string | undefined {
+  const session = vscode.debug.activeDebugSession;
+  if (uri.scheme !== "debug" || session === undefined || !uri.query.includes(session.id)) return undefined;
+  const { program } = session.configuration as { program?: unknown };
+  return typeof program === "string" ? program : undefined;
 }
 
 /** Whatever goes wrong is said once and by us; the details are in the output channel. */

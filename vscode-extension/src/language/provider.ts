@@ -1,29 +1,51 @@
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
-import { LANGUAGES, SETTINGS } from "../names";
+import type { Problems } from "../diagnostics/problems";
+import { DEBUG_TYPE, LANGUAGES, SETTINGS } from "../names";
+import { resultsIn, verdictsOf, type ResultsOfFile } from "./verdicts";
 
-/** The compiler's last word, which compiled models come with; other .mlir files have other servers. */
-const FILES = { language: LANGUAGES.mlir, scheme: "file", pattern: "**/*final.mlir" };
+/** The compiler's last word, which compiled models come with (other .mlir files have other servers), and disassembly. */
+const TEXTS = [
+  { language: LANGUAGES.mlir, scheme: "file", pattern: "**/*final.mlir" },
+  { language: LANGUAGES.asm, scheme: "file" },
+  { language: LANGUAGES.asm, scheme: "debug" },
+];
 
-/** Start the language server when the first final.mlir is opened. */
-export function registerLanguageClient(): vscode.Disposable[] {
+/** Start the language server when the first of its texts is opened. */
+export function registerLanguageClient(problems: Problems): vscode.Disposable[] {
   let client: Promise<LanguageClient | undefined> | undefined;
   const look = (document: vscode.TextDocument) => {
-    if (client === undefined && vscode.languages.match(FILES, document) > 0 && isWanted(document.uri)) client = start(document.uri);
+    if (client === undefined && vscode.languages.match(TEXTS, document) > 0 && isWanted(document.uri)) client = start(document.uri, problems);
   };
   const lookAtAll = () => { vscode.workspace.textDocuments.forEach(look); };
+  const judge = (results: ResultsOfFile) => {
+    if (results.path === null) return;
+    const uri = vscode.Uri.file(results.path).toString();
+    void client?.then((running) => running?.sendNotification("tdb/verdicts", { uri, verdicts: verdictsOf(results) }));
+  };
   lookAtAll();
   return [
     vscode.workspace.onDidOpenTextDocument(look),
     vscode.workspace.onDidGrantWorkspaceTrust(lookAtAll),
+    vscode.debug.registerDebugAdapterTrackerFactory(DEBUG_TYPE, { createDebugAdapterTracker: () => tracker(judge) }),
     new vscode.Disposable(() => void client?.then((running) => running?.stop())),
   ];
 }
 
+/** Whoever asks the adapter for the results, the verdicts go above the ops, too. */
+function tracker(judge: (results: ResultsOfFile) => void): vscode.DebugAdapterTracker {
+  return {
+    onDidSendMessage: (message: unknown) => {
+      const results = resultsIn(message);
+      if (results !== undefined) judge(results);
+    },
+  };
+}
+
 /** The client is loaded when it is needed: it is most of the extension, and debugging does without. */
-async function start(uri: vscode.Uri): Promise<LanguageClient | undefined> {
+async function start(uri: vscode.Uri, problems: Problems): Promise<LanguageClient | undefined> {
   const { startClient } = await import("./client.js");
-  return startClient(uri, FILES);
+  return startClient(uri, TEXTS, problems);
 }
 
 /** A workspace may name the interpreter: merely to open a file must not start what nobody trusts. */

@@ -1,0 +1,31 @@
+import * as vscode from "vscode";
+import { DEBUG_TYPE } from "../names";
+import { merged } from "./findings";
+
+/** The problems of the Problems pane: what the language server has found, and what a session adds to it. */
+export class Problems implements vscode.Disposable {
+  private readonly shown = vscode.languages.createDiagnosticCollection(DEBUG_TYPE);
+  private readonly ofServer = new Map<string, readonly vscode.Diagnostic[]>();
+  private ofSession = new Map<string, readonly vscode.Diagnostic[]>();
+
+  dispose(): void {
+    this.shown.dispose();
+  }
+
+  /** What the server says of a file now. */
+  serverSays(uri: vscode.Uri, found: readonly vscode.Diagnostic[]): void {
+    this.ofServer.set(uri.toString(), found);
+    this.show(uri.toString());
+  }
+
+  /** All that the session has found, by URI. */
+  sessionSays(found: Map<string, readonly vscode.Diagnostic[]>): void {
+    const concerned = new Set([...this.ofSession.keys(), ...found.keys()]);
+    this.ofSession = found;
+    for (const uri of concerned) this.show(uri);
+  }
+
+  private show(uri: string): void {
+    this.shown.set(vscode.Uri.parse(uri), merged(this.ofServer.get(uri) ?? [], this.ofSession.get(uri) ?? []));
+  }
+}

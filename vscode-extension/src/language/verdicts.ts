@@ -1,0 +1,30 @@
+import { leading, numbersOf, opsOf, type Results, type Verdict } from "../views/compare/results";
+
+/** What the language server is told of an op with `tdb/verdicts`. */
+export interface OpVerdict {
+  readonly line: number;
+  readonly verdict: Verdict;
+  readonly text: string;
+}
+
+/** An answer of the adapter to `tdb/results`, with the file that it is about. */
+export interface ResultsOfFile extends Results {
+  readonly path: string | null;
+}
+
+/** The results if a message from the adapter brings some. */
+export function resultsIn(message: unknown): ResultsOfFile | undefined {
+  const { type, command, success, body } = message as { type?: string; command?: string; success?: boolean; body?: ResultsOfFile };
+  return type === "response" && command === "tdb/results" && success === true ? body : undefined;
+}
+
+/** By op; the outputs of the net belong to none. Of a wrong one, what differs and whose fault it is. */
+export function verdictsOf(results: Results): OpVerdict[] {
+  return opsOf(results)
+    .filter(({ line }) => line > 0)
+    .map((op) => {
+      const row = op.verdict === "fail" ? leading(op) : undefined;
+      const told = row === undefined ? [] : [numbersOf(row), row.blame?.text ?? ""].filter(Boolean);
+      return { line: op.line, verdict: op.verdict, text: row === undefined ? "" : `${row.name}: ${told.join("; ")}` };
+    });
+}

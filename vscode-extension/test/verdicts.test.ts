@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { merged } from "../src/diagnostics/findings";
+import { resultsIn, verdictsOf } from "../src/language/verdicts";
+import type { Row, Verdict } from "../src/views/compare/results";
+
+const row = (line: number, verdict: Verdict, more: Partial<Row> = {}): Row => ({
+  line,
+  opcode: "tpu.Conv2D",
+  name: `t${String(line)}`,
+  role: "result",
+  index: 0,
+  dtype: "f32",
+  first: line,
+  verdict,
+  note: "",
+  complaints: [],
+  numbers: { cosine: 0.5, max_abs: 3 },
+  blame: null,
+  ...more,
+});
+
+describe("verdicts for the language server", () => {
+  it("are one for each op, with what is wrong", () => {
+    const wrong = row(5, "fail", { blame: { text: "the op's own" } });
+    const rows = [row(4, "pass"), row(5, "pass", { role: "operand" }), wrong, row(0, "fail", { role: "output" })];
+    assert.deepEqual(verdictsOf({ rows, first: wrong }), [
+      { line: 4, verdict: "pass", text: "" },
+      { line: 5, verdict: "fail", text: "t5: cosine 0.5000, largest difference 3.00; the op's own" },
+    ]);
+  });
+  it("come from whichever answer brings results", () => {
+    const body = { rows: [], first: null, path: "/a/final.mlir" };
+    assert.equal(resultsIn({ type: "response", command: "tdb/results", success: true, body }), body);
+    assert.equal(resultsIn({ type: "response", command: "tdb/results", success: false }), undefined);
+    assert.equal(resultsIn({ type: "event", event: "stopped" }), undefined);
+  });
+});
+
+describe("problems of the server and of the session", () => {
+  it("that are the same are shown once", () => {
+    const problem = (line: number, message: string) => ({ message, range: { start: { line } } });
+    const found = merged([problem(3, "race"), problem(4, "race")], [problem(3, "race"), problem(3, "NaN")]);
+    assert.deepEqual(found.map(({ message, range }) => [range.start.line, message]), [[3, "race"], [4, "race"], [3, "NaN"]]);
+  });
+});
