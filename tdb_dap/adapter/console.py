@@ -131,7 +131,7 @@ def _help(session: Session, rest: str, frame: Frame | None) -> str:
     for known in verbs():
         usage = known.usage if len(known.usage) <= _USAGE else f"{known.usage}\n{'':{_USAGE}}"
         lines.append(f"{usage:{_USAGE}}  {known.help}")
-    lines.append('Anything else is an expression: %16, in[0], max(abs(out[0] - ref[0])), #loc("x"), R0:f32[64]')
+    lines.append('Anything else is an expression: %16, in[0], max(abs(in[0] - ref(in[0]))), #loc("x"), R0:f32[64]')
     return "\n".join(lines)
 
 

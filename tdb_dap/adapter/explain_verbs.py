@@ -20,7 +20,7 @@ _COMMAND = re.compile(r"[BDCS]\d+(@core\d+)?")
 @verb(
     "explain",
     usage="[LINE | LOCATION | B12]",
-    help="an op through all levels of compilation, a command in words; without more the command that runs next",
+    help="an op through all levels of compilation, a command in words; without more the command in focus",
 )
 def _explain(session: Session, rest: str, frame: Frame | None) -> str:
     from tdb_dap.explain.command import explain_command
@@ -28,8 +28,8 @@ def _explain(session: Session, rest: str, frame: Frame | None) -> str:
 
     program = session.debugger.program
     if not rest:
-        ordinal = min(session.debugger.ordinal, len(program.commands) - 1)
-        return "\n".join(explain_command(program, ordinal))
+        focus = frame.focus if frame is not None else session.debugger.last_stop.focus
+        return "\n".join(explain_command(program, min(focus, len(program.commands) - 1)))
     if _COMMAND.fullmatch(rest):
         place = resolve(program, rest)
         if not place.spans:

@@ -1,8 +1,8 @@
 """The expression language of watches, conditions, log messages and the console.
 
 Python's syntax for arithmetic, comparison, slices and calls of listed NumPy functions, plus the names of the debugger:
-``%173``, ``in[0]``, ``out[0]``, ``ref[0]``, ``#loc("x")``, ``R0:f16[1,64,8,8]``. There are no attributes, no
-statements and no other names, and sizes are bounded, so text from any source can be evaluated.
+``%173``, ``in[0]``, ``out[0]``, ``ref[0]``, ``ref(in[0])``, ``#loc("x")``, ``R0:f16[1,64,8,8]``. There are no
+attributes, no statements and no other names, and sizes are bounded, so text from any source can be evaluated.
 """
 
 from __future__ import annotations
@@ -52,6 +52,10 @@ class Names(Protocol):
 
     def at(self, address: str) -> Value:
         """The operand or result of the current command that the listing prints under this address."""
+        ...
+
+    def expected(self, value: Value) -> Value:
+        """What the reference says of a tensor that has a name."""
         ...
 
 
@@ -337,7 +341,16 @@ class _Evaluator(ast.NodeVisitor):
     def visit_List(self, node: ast.List) -> Any:
         return np.asarray([self.number(element) for element in node.elts])
 
+    def _expected(self, node: ast.Call) -> Value:
+        """``ref(%16)``."""
+        found = self.visit(node.args[0]) if len(node.args) == 1 and not node.keywords else None
+        if not isinstance(found, Value):
+            raise BadExpression("ref(...) takes one tensor, such as ref(in[0]) or ref(%16); an index goes behind it")
+        return self._names.expected(found)
+
     def visit_Call(self, node: ast.Call) -> Any:
+        if isinstance(node.func, ast.Name) and node.func.id == "ref":
+            return self._expected(node)
         if not isinstance(node.func, ast.Name) or node.func.id not in FUNCTIONS:
             named = repr(node.func.id) if isinstance(node.func, ast.Name) else "that"
             raise BadExpression(f"{named} is not a function here; there are {' '.join(sorted(FUNCTIONS))}")

@@ -130,6 +130,11 @@ class Scope:
                 return value
         raise BadExpression(f"{name} is not an operand here; to read memory add a type: {name}:f32[1,64,8,8]")
 
+    def expected(self, value: Value) -> Value:
+        if value.named is None:
+            raise BadExpression(f"{value.title} has no name that a reference could know; write ref(%16) or ref(in[0])")
+        return Value(f"ref {value.named.name}", self._expected(value.named))
+
     def _op_operands(self) -> list[Value]:
         """Operands under their names in final.mlir. The compiler's record has an empty entry for an absent one."""
         record, op = self.record, self._op

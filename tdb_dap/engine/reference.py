@@ -65,14 +65,20 @@ class Reference:
         return next((self._arrays[name] for name in names if name in self._arrays), None)
 
     def expected(self, value: NamedValue) -> Array | None:
-        """What a value should hold, float32, or None if the reference does not know it or cannot be laid over it."""
+        """What a value should hold, float32, or None if the reference does not know it or cannot be laid over it.
+
+        In the shape of the value's view (the compiler's records count five axes, memory four), so that the two can be
+        subtracted and an index means the same in both; where their sizes differ, in the shape of the record.
+        """
         whole = self.whole(value.name)
         if whole is None or value.rearranged:
             return None
         try:
-            return value.expected(whole).astype(np.float32, copy=False)
+            found = value.expected(whole).astype(np.float32, copy=False)
         except (ValueError, IndexError):
             return None
+        fits = value.view is not None and value.view.size == found.size
+        return found.reshape(value.view.shape) if fits and value.view is not None else found
 
     def compare(self, machine: Machine, value: NamedValue) -> Comparison | None:
         """Compare what a value holds now; None if the reference does not know it or it cannot be read."""

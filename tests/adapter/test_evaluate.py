@@ -27,7 +27,10 @@ def test_names_mean_what_the_frame_shows(pooling: Stop):
 
 def test_arithmetic_with_the_reference(pooling: Stop):
     assert float(pooling.evaluate('max(abs(in[0] - #loc("relu4_Relu")))')) == 0
-    assert pooling.evaluate("shape(ref[0])") == "si64[5] [1, 16, 1, 16, 16]"
+    assert pooling.evaluate("shape(ref[0])") == "si64[4] [1, 16, 16, 16]"
+    assert float(pooling.evaluate("max(abs(in[0] - ref(in[0])))")) < 1e-5
+    assert pooling.evaluate("shape(ref(%16) - %16)") == "si64[4] [1, 16, 32, 32]"
+    assert "ref(in[0])" in pooling.client.refusal("evaluate", expression="ref(R0:f32[3])", frameId=pooling.top.id)
     assert pooling.evaluate("min(ref[0]) >= 0 and 7 %3 == 1") == "True"
 
 

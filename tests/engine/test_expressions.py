@@ -37,6 +37,9 @@ class Names:
     def at(self, address: str) -> Value:
         return Value(address, A.view)
 
+    def expected(self, value: Value) -> Value:
+        return Value(f"ref {value.title}", lambda: value.array + 1)
+
 
 def result(text: str) -> object:
     return evaluate(text, Names()).array.tolist()
@@ -53,6 +56,7 @@ def result(text: str) -> object:
         ("in [1][0][0]", 1.0),
         ("out[-1][0, 0]", 1.0),
         ("ref[0][0, :2]", [0.0, 1.0]),
+        ("ref(in[0])[2, 3] - ref (%5)[0, 0]", 11.0),
         ('#loc("x")[1, 1]', 5.0),
         ('#loc("conv1 [2]")[1, 1]', 5.0),
         ("#loc(3) + #loc4", 7),
@@ -102,6 +106,9 @@ def test_a_bare_name_keeps_its_place():
         ("(y := 3)", "cannot use"),
         ("sum(x, out=x)", "keywords are axis, keepdims"),
         ("max", "max is a function"),
+        ("ref(x[0])", "an index goes behind it"),
+        ("ref(x, x)", "takes one tensor"),
+        ("ref(3)", "takes one tensor"),
         ("x + x[:2]", "cannot be broadcast"),
         ("x[99]", "out of bounds"),
         ("1 / 0", "division by zero"),
