@@ -8,7 +8,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: examples demo test test-all lint format generate check-generated extension clients benchmark fuzz-sim faults timing mutate setup clean
+.PHONY: docs examples demo test test-all lint format generate check-generated extension clients benchmark fuzz-sim faults timing mutate setup clean
 
 demo: $(VENV)/.runtime
 	@$(BIN)/tdb-dap demo
@@ -50,6 +50,14 @@ generate: $(VENV)/.dev
 
 check-generated: $(VENV)/.dev
 	for script in $(GENERATORS); do $(BIN)/python $$script --check || exit 1; done
+
+# The site of docs/, build/site/index.html; warnings and dead links are errors.
+docs: $(VENV)/.docs
+	NO_MKDOCS_2_WARNING=1 DISABLE_MKDOCS_2_WARNING=true PYTHONPATH=. $(BIN)/python -m mkdocs build --strict
+
+$(VENV)/.docs: $(VENV)/.dev
+	$(PIP) install -e '.[docs]'
+	@touch $@
 
 extension:
 	cd vscode-extension && npm ci --no-fund --no-audit && npm run build && npm run package

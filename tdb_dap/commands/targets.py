@@ -57,14 +57,13 @@ def _forms(chip: Chip) -> None:
     """Mnemonic, register, family, what the views rest on, and whether the form is simulated."""
     from tdb_dap.targets.evidence import evidence
     from tdb_dap.targets.families import FAMILIES
-    from tdb_dap.targets.semantics import SEMANTICS
+    from tdb_dap.targets.self_check import is_simulated
 
     print(f"{'engine':6} {'mnemonic':34} {'register':24} {'sub':>3} {'family':18} {'views from':10} simulated")
     for i in sorted(chip.instruction_set.instructions, key=lambda i: (i.engine, i.kind, i.sub, i.register)):
         family = FAMILIES.get(i.register)
         name = family.name if family else "-"
-        simulated = bool(chip.rules) and ((name, i.sub) in SEMANTICS or name in ("system", "registers"))
         print(
             f"{i.engine:6} {i.mnemonic:34} {i.register:24} {i.sub:>3} {name:18} {evidence(chip.name, i).value:10} "
-            f"{'yes' if simulated else 'no'}"
+            f"{'yes' if is_simulated(chip, i) else 'no'}"
         )

@@ -34,14 +34,21 @@ def check(chip: Chip) -> Report:
     problems = [problem for instruction in _registers(instructions) for problem in _layout(instruction)]
     problems += _repeated(instructions)
     described = [i for i in instructions if i.register in FAMILIES and FAMILIES[i.register].results]
-    known = [i for i in described if (FAMILIES[i.register].name, i.sub) in SEMANTICS]
     return Report(
         tuple(problems),
         tuple(sorted({i.register for i in instructions if i.register not in FAMILIES})),
         len(described),
-        len(known) if chip.rules is not None else 0,
+        sum(is_simulated(chip, instruction) for instruction in described),
         Counter(evidence(chip.name, instruction) for instruction in described),
     )
+
+
+def is_simulated(chip: Chip, instruction: Instruction) -> bool:
+    """Whether a form is executed: it has a semantic function, or concerns order and registers only."""
+    family = FAMILIES.get(instruction.register)
+    if family is None or chip.rules is None:
+        return False
+    return (family.name, instruction.sub) in SEMANTICS or family.name in ("system", "registers")
 
 
 def _registers(instructions: list[Instruction]) -> list[Instruction]:

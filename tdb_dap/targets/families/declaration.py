@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from inspect import cleandoc
 from typing import Any, TypeVar
 
 import numpy as np
@@ -179,18 +180,24 @@ AttributeValue = str | tuple[str, ...] | Callable[[Fields], Any]
 class Family:
     """A declared family; ``operands`` and ``results`` are (role, row) in order of declaration.
 
-    ``vendor_text``: what the vendor's listing prints for all its commands, where it knows no operands. ``evidence``:
-    ``models`` if compiled models show its commands, ``fields`` if the views are read from the names of the fields only.
+    ``text``: what its commands do: a sentence, and what there is to know besides. ``vendor_text``: what the vendor's
+    listing prints for all its commands, where it knows no operands. ``evidence``: ``models`` if compiled models show
+    its commands, ``fields`` if the views are read from the names of the fields only.
     """
 
     name: str
-    summary: str
+    text: str
     operands: tuple[tuple[str, Row], ...]
     results: tuple[tuple[str, Row], ...]
     attributes: Mapping[str, AttributeValue] | Callable[[Fields], Mapping[str, Any]]
     vendor_attributes: Callable[[Fields], Mapping[str, Any]] | None = None
     vendor_text: str = ""
     evidence: str = "models"
+
+    @property
+    def summary(self) -> str:
+        """What its commands do, in one sentence."""
+        return self.text.split("\n")[0]
 
     @cached_property
     def hidden(self) -> frozenset[str]:
@@ -308,7 +315,7 @@ def family(name: str, registers: tuple[str, ...], evidence: str = "models") -> C
         rows = [(role, row) for role, row in vars(cls).items() if isinstance(row, Row)]
         made = Family(
             name,
-            (cls.__doc__ or "").strip().split("\n")[0],
+            cleandoc(cls.__doc__ or ""),
             tuple((role, row) for role, row in rows if not row.is_result),
             tuple((role, row) for role, row in rows if row.is_result),
             _plain(vars(cls).get("attributes", {})),

@@ -1,0 +1,36 @@
+"""The command line, from its own help."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+
+from scripts.documentation.markdown import table
+from tdb_dap.cli import COMMANDS
+
+WIDTH = 100
+
+
+def page() -> str:
+    """Every subcommand with its help."""
+    parts = [
+        "# Command line",
+        "`tdb-dap COMMAND --help` says the same. Exit codes: 0 if all is well, 1 if something was found (a tensor that "
+        "differs, an error of a sanitizer, a failed line), 2 if it could not be done, with one line on the standard "
+        "error that says what, where, and what to do.",
+        table(("command", "what it does"), [(f"[`{name}`](#{name})", line) for name, line in COMMANDS.items()]),
+    ]
+    for name in COMMANDS:
+        parts.append(f"## {name}\n\n```text\n{help_of(name)}\n```")
+    return "\n\n".join(parts) + "\n"
+
+
+def help_of(name: str) -> str:
+    """What ``--help`` of a subcommand prints."""
+    parser = argparse.ArgumentParser(
+        prog=f"tdb-dap {name}",
+        description=COMMANDS[name][0].upper() + COMMANDS[name][1:] + ".",
+        formatter_class=lambda prog: argparse.HelpFormatter(prog, width=WIDTH),
+    )
+    importlib.import_module(f"tdb_dap.commands.{name}").arguments(parser)
+    return parser.format_help().rstrip()

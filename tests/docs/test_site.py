@@ -1,0 +1,65 @@
+"""What the site is made of, without the tool that builds it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from scripts.documentation import command_line, debugging, instruction_sets
+from scripts.documentation.site import COPIED, DOCS, ROOT, DeadLink, page_of, relinked
+from tdb_dap.cli import COMMANDS
+from tdb_dap.targets.registry import chips
+
+PAGES = [path.relative_to(DOCS).as_posix() for path in sorted(DOCS.glob("*.md"))]
+COPIES = [name for source, name in COPIED.items() if (ROOT / source).exists()]
+
+
+def text_of(page: str) -> str:
+    sources = {name: source for source, name in COPIED.items()}
+    return (ROOT / sources[page] if page in sources else DOCS / page).read_text("utf-8")
+
+
+@pytest.mark.parametrize("page", [*PAGES, *COPIES])
+def test_no_link_is_dead(page: str):
+    assert relinked(text_of(page), page)
+
+
+def test_links_between_files_become_links_of_the_site():
+    assert relinked("[x](check.md#a)", "index.md") == "[x](check.md#a)"
+    assert relinked("[x](../examples/toy-chip/README.md)", "index.md") == "[x](examples/toy-chip.md)"
+    assert relinked("[x](docs/check.md)", "index.zh.md") == "[x](check.md)"
+    assert relinked("![x](vscode-extension/images/graph.png)", "index.zh.md") == "![x](images/graph.png)"
+    assert relinked("[x](../Makefile)", "index.md") == "x (`Makefile`)"
+    with pytest.raises(DeadLink, match=r"there is no docs/nowhere\.md"):
+        relinked("[x](nowhere.md)", "index.md")
+    with pytest.raises(DeadLink, match="leads out of the project"):
+        relinked("[x](../../etc/passwd)", "index.md")
+
+
+def test_every_page_is_in_the_navigation():
+    navigation = (ROOT / "mkdocs.yml").read_text("utf-8")
+    assert [page for page in (*PAGES, *COPIES) if f" {page}" not in navigation] == []
+
+
+def test_the_reference_holds_every_command_and_verb():
+    page = command_line.page()
+    assert all(f"\n## {name}\n" in page for name in COMMANDS)
+    assert "--blame" in page
+    console = debugging.console_page()
+    assert "`rc/reverse-continue`" in console
+    assert "`argwhere`" in console
+    assert "| `historyLimit` |" in debugging.configuration_page()
+
+
+def test_every_chip_has_a_page_with_all_its_instructions():
+    pages = dict(instruction_sets.pages())
+    for name, chip in chips().items():
+        page = pages[f"{name.lower()}.md"]
+        assert [i.mnemonic for i in chip.instruction_set.instructions if f"`{i.mnemonic}`" not in page] == []
+    assert "condition(left, right) ? third : 0." in pages["bm1684x.md"]
+
+
+def test_a_file_that_is_not_on_the_site_has_no_page():
+    assert page_of(ROOT / "Makefile") is None
+    assert page_of(Path(ROOT, "docs", "check.md")) == "check.md"
