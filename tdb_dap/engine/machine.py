@@ -55,6 +55,8 @@ class Machine:
         self.memory = self.backend.open(program)
         self.divergence: str | None = None
         self._static_tables = static_tables
+        if not self.backend.reversible:
+            history_limit = 0
         room = history_limit // _CHECKPOINTS
         self._history = History(history_limit - room)
         self._snapshots = Snapshots(self.memory, program.ddr_regions())
@@ -105,6 +107,7 @@ class Machine:
 
     def _start(self) -> None:
         self.memory.reset(self.program.ddr_regions())
+        self.backend.restarted()
         self._begin(0)
         self._initialise()
 
