@@ -79,7 +79,7 @@ MODELS ?= tests/data
 # The examples installed into an environment of their own, with nothing of this directory on the path
 examples: $(VENV)/.dev
 	rm -rf build/examples && $(PYTHON) -m venv build/examples
-	build/examples/bin/python -m pip --disable-pip-version-check --quiet install . ./examples/toy-chip ./examples/nan-log pytest
+	build/examples/bin/python -m pip --disable-pip-version-check --quiet install . ./examples/toy-chip ./examples/nan-log ./examples/board pytest
 	cd build/examples && bin/python -m pytest -q -c /dev/null --rootdir ../../examples ../../examples
 
 timing: $(VENV)/.dev
