@@ -12,7 +12,7 @@ from os import PathLike
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tdb_dap.engine.debugger import Debugger
+    from tdb_dap.interactive import InteractiveDebugger
 
 __version__ = "0.1.0"
 
@@ -28,8 +28,8 @@ def open(
     net: str | None = None,
     stage: int = 0,
     backend_token: str | None = None,
-) -> Debugger:
-    """Open a compiled model for debugging.
+) -> InteractiveDebugger:
+    """Open a compiled model for debugging; ``with tdb_dap.open(...) as dbg:`` closes it again.
 
     ``context``: the compiler's context directory or a bmodel; ``inputs``: npz by input name, or raw ``.dat`` (default:
     the context's ``input_ref_data.dat``, else zeros); ``reference``: npz files to compare with; ``static_tables``:
@@ -42,6 +42,7 @@ def open(
     Observers that installed packages bring take part (``tdb_dap.plugins``). Raises BadInput with one line that says
     what, where and what to do.
     """
+    from tdb_dap.interactive import InteractiveDebugger
     from tdb_dap.opening import open_debugger
     from tdb_dap.plugins import add_observers
 
@@ -56,6 +57,8 @@ def open(
         net=net,
         stage=stage,
         backend_token=backend_token,
+        make=InteractiveDebugger,
     )
+    assert isinstance(debugger, InteractiveDebugger)
     add_observers(debugger)
     return debugger

@@ -43,8 +43,12 @@ def open_debugger(
     stage: int = 0,
     fast: bool = False,
     backend_token: str | None = None,
+    make: Callable[[Program, Machine, Reference | None], Debugger] = Debugger,
 ) -> Debugger:
-    """See ``tdb_dap.open``. ``fast``: results are not exact, for speed; whoever shows them must say so."""
+    """See ``tdb_dap.open``. ``fast``: results are not exact, for speed; whoever shows them must say so.
+
+    ``make``: the kind of debugger.
+    """
     if fast and backend != "numpy":
         raise BadInput(f"a fast run has no backend {backend!r}: only numpy can leave exactness")
     if static_tables not in ("firmware", "tdb"):
@@ -70,7 +74,7 @@ def open_debugger(
         expected = [_reference_data(path, data, backend, cmodel_path, backend_token) for path in paths]
         compared = Reference(paths, expected, tolerance)
         compared.check_names(_names(program))
-    return Debugger(program, machine, compared)
+    return make(program, machine, compared)
 
 
 def _reference_data(

@@ -19,6 +19,7 @@ from tdb_dap.engine.layouts import contiguous
 from tdb_dap.engine.listing import Listing
 from tdb_dap.engine.memory import Region
 from tdb_dap.engine.mlir import MlirFile
+from tdb_dap.engine.ops import Ops
 from tdb_dap.engine.order import interleave, merge
 from tdb_dap.engine.origin_files import Origins
 from tdb_dap.engine.source_map import SourceMap
@@ -87,6 +88,14 @@ class Program:
         self.core_count = max(1, int(columns.core.max(initial=0)) + 1)
         self.source = self._map_sources(columns)
 
+    def __repr__(self) -> str:
+        return f"<Program {self.net.name}: {self.chip}, {len(self.commands):,} commands>"
+
+    def _repr_html_(self) -> str:
+        from tdb_dap.engine.program_html import program_html
+
+        return program_html(self)
+
     def sibling(self, net: str, stage: int) -> Program:
         """Another net or stage of the same file."""
         return Program(self.context, self._target_for, net, stage, self.bmodel)
@@ -112,6 +121,11 @@ class Program:
         )
         sections = [(f"subnet {subnet.id} {subnet.run_mode}:", subnet.start, subnet.stop) for subnet in self.subnets]
         return Listing(self.net.name, heading, sections, lambda ordinal: self.commands[ordinal].asm)
+
+    @cached_property
+    def ops(self) -> Ops:
+        """The ops that have commands, in the order in which they begin; empty without ``tensor_location.json``."""
+        return Ops(self)
 
     @cached_property
     def origins(self) -> Origins:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from tdb_dap.engine import html
+
 if TYPE_CHECKING:
     from tdb_dap.engine.breakpoints import Breakpoint
 
@@ -48,3 +50,15 @@ class Stop:
     text: str = ""
     breakpoints: tuple[Breakpoint, ...] = ()
     finding: Finding | None = None
+
+    def _repr_html_(self) -> str:
+        return html.fields(
+            {
+                "stopped": self.description or self.reason,
+                "ordinal": self.ordinal,
+                "core": self.core,
+                "breakpoints": tuple(breakpoint.text for breakpoint in self.breakpoints),
+                "why": self.text,
+                "details": "\n".join(self.finding.details) if self.finding else "",
+            }
+        )
