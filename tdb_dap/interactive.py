@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tdb_dap.engine import html
 from tdb_dap.engine.debugger import Debugger
+from tdb_dap.engine.ops import Op
 from tdb_dap.engine.stepping import Unit
 from tdb_dap.engine.stops import Stop
 from tdb_dap.engine.tables import Table
@@ -46,6 +47,13 @@ class InteractiveDebugger(Debugger):
             if (self.ordinal, stop.focus) == before:
                 return
 
+    @property
+    def op(self) -> Op | None:
+        """The op that the last stop is about; None at the end, and for commands that belong to no op."""
+        focus = self.last_stop.focus
+        lines = self.program.commands[focus].mlir_lines if focus < len(self.program.commands) else ()
+        return next((op for op in self.program.ops if op.line in lines), None)
+
     def check(self) -> CheckTable:
         """Every operand and result of what has been executed so far, compared with the reference.
 
@@ -80,20 +88,15 @@ class InteractiveDebugger(Debugger):
 
     def _repr_html_(self) -> str:
         focus = self.last_stop.focus
-        about: dict[str, Any] = {
+        at_command = focus < len(self.program.commands)
+        about = {
             "program": f"{self.program.net.name}, {self.program.chip}",
             "backend": self.machine.backend.name,
             "executed": f"{self.ordinal:,} of {len(self.program.commands):,} commands",
+            "command": self.program.commands[focus].asm if at_command else None,
+            "op": f"{self.op.opcode} {self.op.name}, line {self.op.line}" if self.op else None,
         }
-        if focus < len(self.program.commands):
-            command = self.program.commands[focus]
-            about["command"] = command.asm
-            lines = command.mlir_lines
-            about["op"] = next((f"{op.opcode} {op.name}, line {op.line}" for op in self._ops_at(lines)), None)
         return html.block(html.fields(about), self.last_stop._repr_html_())
-
-    def _ops_at(self, lines: tuple[int, ...]) -> Iterator[Any]:
-        return (op for op in self.program.ops if op.line in lines)
 
 
 class CheckTable(Table):

@@ -68,7 +68,8 @@ def test_with_closes_what_runs_elsewhere(toy: Toy) -> None:
 
     dbg = tdb_dap.open(toy.directory)
     dbg.machine.backend.close = lambda: closed.append(True)  # type: ignore[method-assign]
-    pytest.raises(ZeroDivisionError, fails)
+    with pytest.raises(ZeroDivisionError):
+        fails()
     assert closed == [True]
     assert dbg.memory.neuron().size  # what has been computed can still be looked at
 

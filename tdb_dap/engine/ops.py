@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from tdb_dap.engine.program import Program
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Op:
     """An op that has commands. ``records``: its instances, one for each slice and core that it is cut into."""
 
-    program: Program = field(repr=False)
+    program: Program
     line: int
     opcode: str
-    records: tuple[OpRecord, ...] = field(repr=False)
+    records: tuple[OpRecord, ...]
 
     @property
     def name(self) -> str:
@@ -73,6 +73,9 @@ class Op:
             "first": self.first,
             "last": self.last,
         }
+
+    def __repr__(self) -> str:
+        return f"<Op {self.opcode} {self.name}, line {self.line}, commands {self.first} to {self.last}>"
 
     def _repr_html_(self) -> str:
         commands = Table(command_row(command) for command in self.commands)

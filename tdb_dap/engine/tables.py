@@ -30,7 +30,7 @@ class Table(list[dict[str, Any]]):
     def where(self, **wanted: Any) -> Table:
         """The rows that have these values."""
         rows = (row for row in self if all(row.get(name) == value for name, value in wanted.items()))
-        return type(self)(rows, self.heading)
+        return type(self)(rows)
 
     def style(self, row: dict[str, Any]) -> html.Style:
         """How a row looks."""

@@ -99,6 +99,7 @@ class Value:
 
     @cached_property
     def array(self) -> Array:
+        """The stored numbers."""
         return np.asarray(self.load())
 
     @cached_property
@@ -127,6 +128,7 @@ class Value:
 
     @property
     def dtype_name(self) -> str:
+        """Number format: f32, bf16, si8."""
         if self.view is not None:
             return self.view.dtype.name
         kind = {"f": "f", "i": "si", "u": "ui", "b": "bool"}.get(self.array.dtype.kind, self.array.dtype.name)

@@ -184,6 +184,22 @@ def test_a_session_in_an_editor_survives_the_other_side(client: DapClient, toy: 
     client.disconnect()
 
 
+def test_reload_connects_again(client: DapClient, toy: Toy) -> None:
+    first = Server()
+    client.launch(toy.directory, backend=first.name, **toy.data)
+    client.expect_stopped("entry")
+    first.kill()
+    client.next()
+    client.expect_stopped("exception")
+    second = Server("--listen", first.address)  # the last of two options counts
+    client.console("reload")
+    client.expect_stopped("entry")
+    client.resume()
+    client.expect_end(0)
+    client.disconnect()
+    assert second.close().count("the connection was closed") == 1
+
+
 def test_the_log_of_a_session_holds_no_token(client: DapClient, toy: Toy, tmp_path: Path) -> None:
     message = client.failed_launch(program=str(toy.directory), backend="remote:127.0.0.1:1", backendToken="s3cret")
     assert message.startswith("remote:127.0.0.1:1: no backend can be reached there: ")
