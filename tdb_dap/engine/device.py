@@ -37,11 +37,15 @@ class Content:
 
 @dataclass(frozen=True)
 class Layout:
-    """What a device gets to know of a program. ``ddr``: the parts of DDR that it uses, by address."""
+    """What a device gets to know of a program.
+
+    ``ddr``: the parts of DDR that it uses, by address; ``size``: bytes of all its memories.
+    """
 
     chip: str
     cores: int
     ddr: tuple[Extent, ...]
+    size: int
 
 
 @dataclass(frozen=True)
@@ -121,7 +125,7 @@ class Attached:
         memory = Memory(program.target.geometry, program.core_count, program.ddr_regions(to_write=True))
         self._pages = DevicePages(memory)
         ddr = (Extent(Space.GLOBAL, 0, region.start, region.data.size) for region in memory.regions(Space.GLOBAL))
-        self._device.open(Layout(program.chip, program.core_count, tuple(ddr)))
+        self._device.open(Layout(program.chip, program.core_count, tuple(ddr), self._pages.size))
         return memory
 
     def execute(self, command: Executable, memory: Memory) -> Outcome:

@@ -89,6 +89,11 @@ class DevicePages:
             (space, core): [_Pages(region) for region in memory.regions(space, core)] for space, core in spaces
         }
 
+    @property
+    def size(self) -> int:
+        """Bytes of all memories."""
+        return sum(pages.region.data.size for regions in self._regions.values() for pages in regions)
+
     def forget(self) -> None:
         """Nobody knows what the device holds."""
         for pages in (p for regions in self._regions.values() for p in regions):

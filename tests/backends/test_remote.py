@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -269,6 +270,7 @@ def test_a_pause_does_not_wait_for_a_long_command_elsewhere(expected: list[bytes
     debugger = opened(patient)
     debugger.step(20)
     patient.process.send_signal(signal.SIGSTOP)
+    os.waitpid(patient.process.pid, os.WUNTRACED)  # until it has stopped
     threading.Timer(0.3, debugger.pause).start()
     started = time.monotonic()
     stop = debugger.run()

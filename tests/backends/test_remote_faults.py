@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import socket
 import struct
+import threading
+import time
 from collections.abc import Iterator
 
 import msgspec
@@ -17,6 +19,7 @@ from tdb_dap.engine.machine import Machine
 from tdb_dap.errors import BadInput
 from tdb_dap.opening import open_program
 from tdb_dap.targets.backends.remote import handshake
+from tdb_dap.targets.backends.remote import server as server_module
 from tdb_dap.targets.backends.remote.channel import LONGEST, Broken, Channel
 from tdb_dap.targets.backends.remote.client import RemoteDevice
 from tdb_dap.targets.backends.remote.handshake import enter
@@ -204,6 +207,27 @@ def test_an_answer_of_absurd_size_is_not_read() -> None:
     assert f"at most {LONGEST:,} are taken" in lost(lambda _, raw: raw.sendall(b"\xff\xff\xff\xff"))
 
 
+def test_answers_without_an_end_are_not_collected() -> None:
+    def flood(channel: Channel, _: socket.socket) -> None:
+        while True:
+            channel.send(Changed([Filled("R", 0, 0, bytes(4 << 20))], more=True), 5)
+
+    assert "it sends more than the " in lost(flood)
+
+
+def test_who_greets_byte_by_byte_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_module, "_ADMISSION", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        here = socket.create_connection(listening.getsockname())
+        there, _ = listening.accept()
+    with here:
+        client = server_module._Client(Channel(there), server_module.Offer("numpy", None))
+        threading.Thread(target=lambda: [(here.sendall(b"\x00"), time.sleep(0.1)) for _ in range(3)]).start()
+        started = time.monotonic()
+        assert client.serve().startswith("not admitted: ")
+        assert time.monotonic() - started < 5
+
+
 # The server's part
 
 
@@ -263,6 +287,8 @@ def test_more_memory_than_is_given_is_refused_with_the_figures(server: Server) -
         (Execute("tiu", 0, b"", []), "0 bytes for the engine 'tiu' are no command of BM1684X"),
         (Execute("tiu", 0, bytes(7), []), "are no command of BM1684X"),
         (Execute("tiu", 7, bytes(128), []), "there is no core 7"),
+        (Execute("cdma", 0, bytes(128), []), "128 bytes for the engine 'cdma' are no command of BM1684X"),
+        (Execute("tiu", 0, bytes(128), [b"\xff"]), "1 bytes for the engine 'tiu' are no command"),
         (Execute("warp", 0, bytes(128), []), "for the engine 'warp' are no command"),
         (Open("BM9999", 1, []), "which is not supported yet"),
         (Open("BM1684X", 1, [Part("L", 0, 0, 8)]), "a region that is not of DDR"),

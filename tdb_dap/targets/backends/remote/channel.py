@@ -34,7 +34,7 @@ class Broken(Exception):
 
 
 class Channel:
-    """Sends and receives messages; Broken where that cannot be done. Not to be used by two threads at once."""
+    """Sends and receives messages; Broken where that cannot be done. One thread at a time sends, one receives."""
 
     def __init__(self, connected: socket.socket) -> None:
         self._socket = connected

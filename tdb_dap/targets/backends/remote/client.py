@@ -50,6 +50,7 @@ class RemoteDevice:
         self._silence = silence
         self._channel: Channel | None = None
         self._owed = False
+        self._most = 0
 
     @property
     def sent(self) -> int:
@@ -60,6 +61,7 @@ class RemoteDevice:
         return self._channel.received if self._channel else 0
 
     def open(self, layout: Layout) -> None:
+        self._most = layout.size
         try:
             connected = socket.create_connection(self._address, min(self._silence, 10.0))
         except OSError as error:
@@ -114,6 +116,8 @@ class RemoteDevice:
                 found += contents_of(answer.contents)
             except ValueError as error:
                 raise self._lost(str(error)) from None
+            if sum(content.data.size for content in found) > self._most:
+                raise self._lost(f"it sends more than the {self._most:,} bytes of memory that there are")
             if not answer.more:
                 return found, answer.divergence
             answer = self._next()

@@ -50,7 +50,7 @@ class Received:
 
 
 def _kind(chip: Chip, engine: str, descriptor: bytes) -> int:
-    kind = chip.kind_of(engine, descriptor) if engine in ("tiu", "dma") else None
+    kind = chip.kind_of(engine, descriptor)
     if kind is None or len(descriptor) != chip.kind_size(kind):
         raise NotSimulated(f"{len(descriptor)} bytes for the engine {engine[:16]!r} are no command of {chip.name}")
     return kind

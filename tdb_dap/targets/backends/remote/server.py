@@ -34,6 +34,9 @@ from tdb_dap.targets.backends.remote.messages import (
 SIGN_OF_LIFE = 3.0
 """Seconds between two while a command is carried out."""
 
+_ADMISSION = 20.0
+"""Seconds for the whole greeting: whoever sends it byte by byte takes nobody's place for long."""
+
 _SILENCE = 60.0
 """Seconds that a client may take to read what it asked for."""
 
@@ -86,8 +89,11 @@ class _Client:
 
     def serve(self) -> str:
         """Answer until the client has gone; how it ended."""
+        patience = threading.Timer(_ADMISSION, self._channel.close)
+        patience.start()
         try:
             admit(self._channel, self._offer.token)
+            patience.cancel()
             threading.Thread(target=self._show_life, daemon=True).start()
             while True:
                 self._answer(self._channel.receive(requests, None))
@@ -96,6 +102,7 @@ class _Client:
         except Broken as trouble:
             return str(trouble)
         finally:
+            patience.cancel()
             self._over.set()
             if self._memories is not None:
                 self._memories.close()
@@ -104,8 +111,8 @@ class _Client:
         self._busy.set()
         try:
             answers: list[Answer] = list(self._answers(request))
-        except (TdbError, ValueError, MemoryError) as trouble:
-            answers = [Refused(_kind(trouble), str(trouble) or "there is not so much memory")]
+        except Exception as trouble:  # whatever a client sends, the server lives and the client hears of it
+            answers = [_refused(trouble)]
         self._busy.clear()
         for answer in answers:
             self._send(answer)
@@ -152,9 +159,8 @@ def _in_turn(batches: list[list[Filled]], divergence: str | None) -> Iterator[Ch
     yield Changed(batches[-1], more=False, divergence=divergence)
 
 
-def _kind(trouble: Exception) -> str:
-    if isinstance(trouble, NotSimulated):
-        return "not simulated"
-    if isinstance(trouble, BadAccess):
-        return "bad access"
-    return "lost" if isinstance(trouble, BackendFailed) else "bad input"
+def _refused(trouble: Exception) -> Refused:
+    kinds = {NotSimulated: "not simulated", BadAccess: "bad access", BackendFailed: "lost"}
+    kind = next((kind for error, kind in kinds.items() if isinstance(trouble, error)), "bad input")
+    is_told = isinstance(trouble, TdbError | ValueError)
+    return Refused(kind, str(trouble) if is_told else f"{type(trouble).__name__}: {trouble}")
