@@ -131,15 +131,14 @@ class Attached:
     def execute(self, command: Executable, memory: Memory) -> Outcome:
         description = _description(command)
         self._bring(memory, None if description is None else _needed(description, memory.cores))
+        executed = False
         try:
             effect = self._device.execute(command)
-            changed = effect.changed
-            if changed is None:
-                changed = self._read_back(description)
-        except (NotSimulated, BadAccess):
-            raise
-        except BaseException:  # lost, or given up by the user: nobody knows what the device holds now
-            self._pages.forget()
+            executed = True
+            changed = self._read_back(description) if effect.changed is None else effect.changed
+        except BaseException as trouble:
+            if executed or not isinstance(trouble, NotSimulated | BadAccess):
+                self._pages.forget()  # given up by the user, or not to be read back: nobody knows what it holds now
             raise
         return Outcome(tuple(self._take(memory, changed)), effect.divergence)
 

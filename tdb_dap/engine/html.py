@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from html import escape
 from typing import Any
 
 Style = Mapping[str, str]
@@ -14,6 +13,8 @@ _CELL: Style = {"padding": "2px 8px", "text-align": "left", "white-space": "pre"
 
 def element(tag: str, content: str | Iterable[str], style: Style | None = None) -> str:
     """``content``: one string is text and is escaped; several are elements that are HTML already."""
+    from html import escape  # takes a millisecond, and only notebooks need it
+
     inner = escape(content) if isinstance(content, str) else "".join(content)
     told = "; ".join(f"{name}: {value}" for name, value in (style or {}).items())
     return f"<{tag}{f' style={chr(34)}{escape(told)}{chr(34)}' if told else ''}>{inner}</{tag}>"

@@ -101,15 +101,17 @@ class Machine:
         return tuple(self._edits)
 
     def reset(self) -> None:
-        """Back to the start as if nothing had been executed or edited."""
-        self._start()
-        self._forget_edits(-1)
+        """Back to the start as if nothing had been executed or edited; so it is, too, after BackendFailed."""
+        try:
+            self._start()
+        finally:
+            self._forget_edits(-1)
 
     def _start(self) -> None:
         self.memory.reset(self.program.ddr_regions())
-        self.backend.restarted()
         self._begin(0)
         self._initialise()
+        self.backend.restarted()
 
     def _begin(self, ordinal: int) -> None:
         """The memories are those of a moment whose past cannot be undone."""

@@ -167,6 +167,22 @@ def test_a_server_that_dies_stops_the_run_and_the_session_goes_on(expected: list
     assert all_memories(debugger) == expected
 
 
+@pytest.mark.parametrize("limit", [0, 1 << 30])
+def test_a_server_that_dies_does_not_keep_anybody_from_the_start(limit: int, expected: list[bytes]) -> None:
+    mortal = Server()
+    debugger = opened(mortal, history_limit=limit)
+    start = all_memories(debugger)
+    debugger.step(10)
+    debugger.machine.write(debugger.program.inputs[0].view, debugger.read(debugger.program.inputs[0].view) * 0)
+    mortal.kill()
+    stop = debugger.restart()
+    assert "is lost" in stop.text
+    assert (stop.ordinal, debugger.machine.edits) == (0, ())
+    assert all_memories(debugger) == start
+    assert debugger.run().reason == "end"
+    assert all_memories(debugger) == expected
+
+
 def test_a_session_in_an_editor_survives_the_other_side(client: DapClient, toy: Toy) -> None:
     mortal = Server(token="s3cret")
     client.launch(toy.directory, backend=mortal.name, backendToken="s3cret", **toy.data)
