@@ -34,6 +34,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     serving.add_argument(
         "--memory", metavar="GIB", type=int, default=16, help="most memory that one client gets (default: %(default)s)"
     )
+    serving.add_argument(
+        "--clients", metavar="N", type=int, default=8, help="most clients at a time (default: %(default)s)"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -67,6 +70,8 @@ def _serve(arguments: argparse.Namespace) -> int:
         from tdb_dap.targets.backends.discovery import require_platform
 
         require_platform()
+    if arguments.memory < 1 or arguments.clients < 1:
+        raise BadInput("--memory and --clients: give numbers from 1 on")
     host, port = guarded_address(arguments.listen, token)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
@@ -75,7 +80,7 @@ def _serve(arguments: argparse.Namespace) -> int:
         raise BadInput(f"--listen {arguments.listen}: {error.strerror or error}") from None
     with listening:
         print(f"listening on {host}:{listening.getsockname()[1]}", flush=True)
-        offer = Offer(arguments.backend, token, arguments.cmodel_path, arguments.memory << 30)
+        offer = Offer(arguments.backend, token, arguments.cmodel_path, arguments.memory << 30, arguments.clients)
         serve(listening, offer, lambda text: print(f"tdb-dap: {text}", file=sys.stderr, flush=True))
     return 0
 

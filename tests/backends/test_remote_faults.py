@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import struct
@@ -305,6 +306,22 @@ def test_requests_that_make_no_sense_are_refused_and_the_next_one_is_answered(
     assert why in answer.why
     assert isinstance(ask(channel, Open("BM1684X", 1, [])), Opened)
     channel.close()
+
+
+def test_one_client_too_many_is_told() -> None:
+    small = Server("--clients", "1")
+    first = entered(small)
+    with pytest.raises(BadInput, match=r"cannot be used: there are 1 clients already \(--clients\)"):
+        tdb_dap.open(SAMPLE, backend=small.name)
+    first.close()
+    for _ in range(50):
+        with contextlib.suppress(BadInput):
+            tdb_dap.open(SAMPLE, backend=small.name).close()
+            break
+        time.sleep(0.1)
+    else:
+        pytest.fail("the place of the client that has left is not given to another")
+    small.close()
 
 
 def test_a_request_before_a_program_is_open(server: Server) -> None:

@@ -52,6 +52,8 @@ def admit(channel: Channel, token: str | None) -> None:
 def enter(channel: Channel, token: str | None) -> None:
     """The client's part; NotAdmitted says what to do."""
     hello = _next(channel)
+    if isinstance(hello, Refused):
+        raise NotAdmitted(hello.why)
     if not isinstance(hello, Hello):
         raise NotAdmitted("what listens there is no tdb-dap backend")
     if hello.version != VERSION:

@@ -62,8 +62,10 @@ def serve(listening: socket.socket, offer: Offer, say: Callable[[str], None]) ->
             return
         who = f"{address[0]}:{address[1]}"
         if not room.acquire(blocking=False):
-            say(f"{who}: refused, there are {offer.clients} clients already")
-            connected.close()
+            why = f"there are {offer.clients} clients already (--clients)"
+            say(f"{who}: refused, {why}")
+            with contextlib.suppress(Broken), connected:
+                Channel(connected).send(Refused("busy", why), 1)
             continue
 
         def client(connected: socket.socket = connected, who: str = who) -> None:
