@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,13 +20,15 @@ from tdb_dap.engine.layouts import contiguous
 from tdb_dap.engine.listing import Listing
 from tdb_dap.engine.memory import Region
 from tdb_dap.engine.mlir import MlirFile
-from tdb_dap.engine.ops import Ops
 from tdb_dap.engine.order import interleave, merge
 from tdb_dap.engine.origin_files import Origins
 from tdb_dap.engine.source_map import SourceMap
 from tdb_dap.engine.target import Message, Target
 from tdb_dap.engine.tensors import Tensor
 from tdb_dap.engine.views import memref_text
+
+if TYPE_CHECKING:
+    from tdb_dap.engine.ops import Ops
 
 _COLUMNS = ("engine", "core", "subnet", "kind", "offset", "id", "dependency", "listed")
 
@@ -125,6 +128,8 @@ class Program:
     @cached_property
     def ops(self) -> Ops:
         """The ops that have commands, in the order in which they begin; empty without ``tensor_location.json``."""
+        from tdb_dap.engine.ops import Ops
+
         return Ops(self)
 
     @cached_property

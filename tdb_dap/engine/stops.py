@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from tdb_dap.engine import html
-
 if TYPE_CHECKING:
     from tdb_dap.engine.breakpoints import Breakpoint
 
@@ -52,6 +50,8 @@ class Stop:
     finding: Finding | None = None
 
     def _repr_html_(self) -> str:
+        from tdb_dap.engine import html
+
         return html.fields(
             {
                 "stopped": self.description or self.reason,

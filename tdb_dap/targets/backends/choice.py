@@ -10,7 +10,6 @@ from tdb_dap.engine.backend import Backend, InProcess
 from tdb_dap.engine.program import Program
 from tdb_dap.engine.target import Target
 from tdb_dap.errors import BadInput, TdbError
-from tdb_dap.listening import address
 from tdb_dap.plugins import plugins
 from tdb_dap.targets.chip import Chip
 from tdb_dap.targets.registry import target_for
@@ -66,6 +65,7 @@ def in_lockstep(target: Target, vendor: VendorBackend) -> Backend:
 
 def _elsewhere(name: str, token: str | None) -> Backend:
     from tdb_dap.engine.device import Attached
+    from tdb_dap.listening import address
     from tdb_dap.targets.backends.remote.client import RemoteDevice
     from tdb_dap.targets.backends.remote.handshake import TOKEN_VARIABLE
 
