@@ -8,7 +8,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: docs examples demo test test-all lint format generate check-generated extension clients benchmark fuzz-sim faults timing mutate setup clean
+.PHONY: docs examples notebooks demo test test-all lint format generate check-generated extension clients benchmark fuzz-sim faults timing mutate setup clean
 
 demo: $(VENV)/.runtime
 	@$(BIN)/tdb-dap demo
@@ -43,7 +43,7 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format .
 
 # Code made from schemas; check-generated fails if a file in the tree is not what its generator writes.
-GENERATORS := scripts/generate_bmodel_reader.py scripts/generate_protocol.py scripts/generate_extension_schema.py scripts/generate_capabilities.py
+GENERATORS := scripts/generate_bmodel_reader.py scripts/generate_protocol.py scripts/generate_extension_schema.py scripts/generate_capabilities.py scripts/generate_python_reference.py
 
 generate: $(VENV)/.dev
 	for script in $(GENERATORS); do $(BIN)/python $$script || exit 1; done
@@ -87,8 +87,12 @@ MODELS ?= tests/data
 # The examples installed into an environment of their own, with nothing of this directory on the path
 examples: $(VENV)/.dev
 	rm -rf build/examples && $(PYTHON) -m venv build/examples
-	build/examples/bin/python -m pip --disable-pip-version-check --quiet install . ./examples/toy-chip ./examples/nan-log pytest
+	build/examples/bin/python -m pip --disable-pip-version-check --quiet install . ./examples/toy-chip ./examples/nan-log ./examples/board pytest
 	cd build/examples && bin/python -m pytest -q -c /dev/null --rootdir ../../examples ../../examples
+
+# Execute the example notebooks and keep what they show
+notebooks: $(VENV)/.dev
+	$(BIN)/python -m scripts.execute_notebooks
 
 timing: $(VENV)/.dev
 	$(BIN)/python -m scripts.compare_timing $(MODELS) --write docs/profile.md

@@ -12,7 +12,7 @@ from os import PathLike
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tdb_dap.engine.debugger import Debugger
+    from tdb_dap.interactive import InteractiveDebugger
 
 __version__ = "0.1.0"
 
@@ -27,23 +27,38 @@ def open(
     cmodel_path: str | PathLike[str] | None = None,
     net: str | None = None,
     stage: int = 0,
-) -> Debugger:
-    """Open a compiled model for debugging.
+    backend_token: str | None = None,
+) -> InteractiveDebugger:
+    """Open a compiled model for debugging; ``with tdb_dap.open(...) as dbg:`` closes it again.
 
     ``context``: the compiler's context directory or a bmodel; ``inputs``: npz by input name, or raw ``.dat`` (default:
     the context's ``input_ref_data.dat``, else zeros); ``reference``: npz files to compare with; ``static_tables``:
     ``firmware`` fills the static memory as the chip's firmware does, ``tdb`` as the vendor debugger does;
-    ``progress``: told what is being done; ``backend``: ``numpy``, ``cmodel`` (the vendor's simulator) or ``lockstep``
-    (both, compared); ``cmodel_path``: the directory of the vendor's libraries, default: where ``tdb-dap backends``
-    finds them; ``net``, ``stage``: which net (default: the first) and which of its stages of a file that holds several.
+    ``progress``: told what is being done; ``backend``: ``numpy``, ``cmodel`` (the vendor's simulator), ``lockstep``
+    (both, compared), ``remote:HOST:PORT`` (what ``tdb-dap backends serve`` offers there; ``backend_token``: the word
+    that it was started with) or what an installed package brings; ``cmodel_path``: the directory of the vendor's
+    libraries, default: where ``tdb-dap backends`` finds them; ``net``, ``stage``: which net (default: the first) and
+    which of its stages of a file that holds several.
     Observers that installed packages bring take part (``tdb_dap.plugins``). Raises BadInput with one line that says
     what, where and what to do.
     """
+    from tdb_dap.interactive import InteractiveDebugger
     from tdb_dap.opening import open_debugger
     from tdb_dap.plugins import add_observers
 
     debugger = open_debugger(
-        context, inputs, reference, backend, static_tables, progress, cmodel_path=cmodel_path, net=net, stage=stage
+        context,
+        inputs,
+        reference,
+        backend,
+        static_tables,
+        progress,
+        cmodel_path=cmodel_path,
+        net=net,
+        stage=stage,
+        backend_token=backend_token,
+        make=InteractiveDebugger,
     )
+    assert isinstance(debugger, InteractiveDebugger)
     add_observers(debugger)
     return debugger

@@ -42,8 +42,13 @@ def open_debugger(
     net: str | None = None,
     stage: int = 0,
     fast: bool = False,
+    backend_token: str | None = None,
+    make: Callable[[Program, Machine, Reference | None], Debugger] = Debugger,
 ) -> Debugger:
-    """See ``tdb_dap.open``. ``fast``: results are not exact, for speed; whoever shows them must say so."""
+    """See ``tdb_dap.open``. ``fast``: results are not exact, for speed; whoever shows them must say so.
+
+    ``make``: the kind of debugger.
+    """
     if fast and backend != "numpy":
         raise BadInput(f"a fast run has no backend {backend!r}: only numpy can leave exactness")
     if static_tables not in ("firmware", "tdb"):
@@ -51,7 +56,8 @@ def open_debugger(
     say = progress or (lambda text: None)
     say("reading the model")
     program = open_program(context, net, stage, fast)
-    executing = make_backend(backend, program, Path(cmodel_path) if cmodel_path is not None else None)
+    library = Path(cmodel_path) if cmodel_path is not None else None
+    executing = make_backend(backend, program, library, backend_token)
     machine = Machine(program, static_tables, history_limit, executing)
     _ask_the_vendor(program, machine)
     data = Path(inputs) if inputs is not None else program.context.inputs
@@ -65,18 +71,21 @@ def open_debugger(
     compared: Reference | None = None
     if paths:
         say("reading the reference")
-        compared = Reference(paths, [_reference_data(path, data, backend, cmodel_path) for path in paths], tolerance)
+        expected = [_reference_data(path, data, backend, cmodel_path, backend_token) for path in paths]
+        compared = Reference(paths, expected, tolerance)
         compared.check_names(_names(program))
-    return Debugger(program, machine, compared)
+    return make(program, machine, compared)
 
 
-def _reference_data(path: Path, inputs: Path | None, backend: str, cmodel_path: File | None) -> dict[str, Array]:
+def _reference_data(
+    path: Path, inputs: Path | None, backend: str, cmodel_path: File | None, token: str | None
+) -> dict[str, Array]:
     """Tensors by name, of an npz file or of another compiled model that is run on the same inputs."""
     if path.suffix == ".npz" or not (path.is_dir() or ".bmodel" in path.suffixes):
         return read_npz(path)
     from tdb_dap.engine.compare.recording import record
 
-    other = open_debugger(path, inputs, backend=backend, history_limit=0, cmodel_path=cmodel_path)
+    other = open_debugger(path, inputs, backend=backend, history_limit=0, cmodel_path=cmodel_path, backend_token=token)
     try:
         return record(other)
     finally:

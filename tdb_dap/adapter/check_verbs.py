@@ -42,14 +42,10 @@ def _check(session: Session, rest: str, frame: Frame | None) -> str:
 
 
 def compared_rows(session: Session) -> list[Row]:
-    """Every operand and result up to now, compared with the reference; the way up to here is gone once more."""
-    from tdb_dap.check.rows import row_of
-    from tdb_dap.engine.compare.walk import Walk
+    """Every operand and result up to now, compared with the reference."""
+    from tdb_dap.check.so_far import compared_so_far
 
-    debugger = session.debugger
-    rows: list[Row] = []
-    walk = Walk("cascade", lambda checked: rows.append(row_of(checked)), (0, debugger.ordinal))
-    debugger.retell(walk)
+    rows = compared_so_far(session.debugger)
     session.check_withdrawn()
     return rows
 

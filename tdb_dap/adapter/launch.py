@@ -52,9 +52,14 @@ class Configuration(BaseModel):
     )
     backend: str = Field(
         "numpy",
-        description="Who executes: numpy (the built-in simulator), cmodel (the vendor's library), lockstep (both), or "
-        "a backend that an installed package brings.",
-        examples=["numpy", "cmodel", "lockstep"],
+        description="Who executes: numpy (the built-in simulator), cmodel (the vendor's library), lockstep (both), "
+        "remote:HOST:PORT (what `tdb-dap backends serve` offers there), or a backend that an installed package brings.",
+        examples=["numpy", "cmodel", "lockstep", "remote:127.0.0.1:4712"],
+    )
+    backendToken: str | None = Field(
+        None,
+        description="The word that a backend elsewhere was started with. Default: TDB_DAP_BACKEND_TOKEN of the "
+        "environment.",
     )
     cmodelPath: str | None = Field(
         None, description="The directory of the vendor's libraries. Default: where `tdb-dap backends` finds them."
@@ -204,7 +209,7 @@ def load_again(session: Session, changes: Mapping[str, Any]) -> None:
 
 def _files(configuration: Configuration) -> tuple[object, ...]:
     of = configuration
-    return of.program, of.net, of.stage, of.inputs, of.reference, of.backend, of.cmodelPath
+    return of.program, of.net, of.stage, of.inputs, of.reference, of.backend, of.backendToken, of.cmodelPath
 
 
 def _validated(session: Session, model: type[Configuration], arguments: Mapping[str, Any]) -> Configuration:
@@ -275,6 +280,7 @@ def _open(session: Session, configuration: Configuration) -> Debugger:
             cmodel_path=configuration.cmodelPath,
             net=configuration.net,
             stage=configuration.stage,
+            backend_token=configuration.backendToken,
         )
     finally:
         if progress:

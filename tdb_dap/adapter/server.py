@@ -86,15 +86,6 @@ def _nothing() -> None:
     """A session on a port that does not come to an end keeps its thread; others are not concerned."""
 
 
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach an address."""
-    try:
-        found = {entry[4][0] for entry in socket.getaddrinfo(host, None)}
-    except OSError:
-        return False
-    return all(str(address) == "::1" or str(address).startswith("127.") for address in found)
-
-
 def _serve(stream: ByteStream, token: str | None, log: TextIO | None, abandon: Callable[[], None]) -> None:
     from tdb_dap.adapter.session import Session
     from tdb_dap.adapter.wire import Connection
@@ -114,7 +105,8 @@ def _open_log(path: Path | None) -> TextIO | None:
 def _write_log(log: TextIO, way: str, message: Message) -> None:
     """One JSON line per message; a token is not written."""
     arguments = message.get("arguments")
-    if isinstance(arguments, dict) and "token" in arguments:
-        message = {**message, "arguments": {**arguments, "token": "***"}}
+    if isinstance(arguments, dict):
+        hidden = {name: "***" for name in ("token", "backendToken") if name in arguments}
+        message = {**message, "arguments": {**arguments, **hidden}}
     log.write(json.dumps({"dir": way, "time": time.time(), "message": message}) + "\n")
     log.flush()

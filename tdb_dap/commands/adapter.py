@@ -22,17 +22,13 @@ def run(arguments: argparse.Namespace) -> int:
     streams = None if arguments.listen else StandardStreams()  # before anything can print
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # looking for plugins costs as much as starting
 
-    from tdb_dap.adapter.server import is_loopback, listen, serve_standard_streams
+    from tdb_dap.adapter.server import listen, serve_standard_streams
+    from tdb_dap.listening import guarded_address
 
     try:
         if streams is not None:
             return serve_standard_streams(streams, arguments.log)
-        host, _, port = arguments.listen.rpartition(":")
-        host = host.strip("[]") or "127.0.0.1"
-        if not port.isdigit() or int(port) > 65535:
-            raise BadInput(f"--listen {arguments.listen}: write HOST:PORT, for instance 127.0.0.1:4711")
-        if arguments.token is None and not is_loopback(host):
-            raise BadInput(f"--listen {arguments.listen}: others could connect; give a --token, or listen on 127.0.0.1")
-        return listen(host, int(port), arguments.token, arguments.log)
+        host, port = guarded_address(arguments.listen, arguments.token)
+        return listen(host, port, arguments.token, arguments.log)
     except OSError as error:
         raise BadInput(f"{arguments.listen or arguments.log}: {error.strerror or error}") from None

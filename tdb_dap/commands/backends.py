@@ -1,4 +1,4 @@
-"""``tdb-dap backends``: who can execute commands here, and getting the vendor's simulators."""
+"""``tdb-dap backends``: who can execute commands here, getting the vendor's simulators, and lending them to others."""
 
 from __future__ import annotations
 
@@ -6,18 +6,37 @@ import argparse
 import sys
 from pathlib import Path
 
+from tdb_dap.errors import BadInput
+
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument(
         "action",
         nargs="?",
-        choices=("list", "fetch"),
+        choices=("list", "fetch", "serve"),
         default="list",
         help="list: what is there (default); fetch: download the wheel of the vendor's compiler (about 312 MB) and "
-        "keep its simulators in a cache directory",
+        "keep its simulators in a cache directory; serve: let debuggers on other machines execute here",
     )
     parser.add_argument("--cmodel-path", metavar="DIR", type=Path, help="look for the vendor's libraries here")
+    serving = parser.add_argument_group("serve")
+    serving.add_argument("--backend", choices=("numpy", "cmodel", "lockstep"), default="numpy", help="who executes")
+    serving.add_argument(
+        "--listen", metavar="HOST:PORT", default="127.0.0.1:4712", help="where (default: %(default)s); port 0: any"
+    )
+    serving.add_argument(
+        "--token",
+        help="word that a client has to know; needed to listen beyond this machine. Lists of processes show it: "
+        "--token-file or TDB_DAP_BACKEND_TOKEN of the environment hides it",
+    )
+    serving.add_argument("--token-file", metavar="FILE", type=Path, help="a file that holds the word")
+    serving.add_argument(
+        "--memory", metavar="GIB", type=int, default=16, help="most memory that one client gets (default: %(default)s)"
+    )
+    serving.add_argument(
+        "--clients", metavar="N", type=int, default=8, help="most clients at a time (default: %(default)s)"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -28,7 +47,41 @@ def run(arguments: argparse.Namespace) -> int:
         for path in fetch(lambda text: print(f"tdb-dap: {text}", file=sys.stderr, flush=True)):
             print(path)
         return 0
+    if arguments.action == "serve":
+        return _serve(arguments)
     _list(arguments.cmodel_path)
+    return 0
+
+
+def _serve(arguments: argparse.Namespace) -> int:
+    """Lend a backend until interrupted."""
+    import os
+    import socket
+
+    from tdb_dap.commands.options import read_token
+    from tdb_dap.listening import guarded_address
+    from tdb_dap.targets.backends.remote.handshake import TOKEN_VARIABLE
+    from tdb_dap.targets.backends.remote.server import Offer, serve
+
+    token = arguments.token or os.environ.get(TOKEN_VARIABLE) or None
+    if arguments.token_file is not None:
+        token = read_token(arguments.token_file)
+    if arguments.backend != "numpy":
+        from tdb_dap.targets.backends.discovery import require_platform
+
+        require_platform()
+    if arguments.memory < 1 or arguments.clients < 1:
+        raise BadInput("--memory and --clients: give numbers from 1 on")
+    host, port = guarded_address(arguments.listen, token)
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        listening = socket.create_server((host, port), family=family)
+    except OSError as error:
+        raise BadInput(f"--listen {arguments.listen}: {error.strerror or error}") from None
+    with listening:
+        print(f"listening on {host}:{listening.getsockname()[1]}", flush=True)
+        offer = Offer(arguments.backend, token, arguments.cmodel_path, arguments.memory << 30, arguments.clients)
+        serve(listening, offer, lambda text: print(f"tdb-dap: {text}", file=sys.stderr, flush=True))
     return 0
 
 
@@ -43,6 +96,7 @@ def _list(given: Path | None) -> None:
     print(f"          sums of products: {kernel.describe()}")
     print(f"cmodel    {BACKENDS['cmodel']}")
     print(f"lockstep  {BACKENDS['lockstep']}")
+    print("remote:HOST:PORT  any of these on another machine: tdb-dap backends serve")
     print("The vendor's simulators:")
     missing = False
     for chip in supported():

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
+from typing import Any
+
+from tdb_dap.errors import BadInput
 
 
 def context_argument(parser: argparse.ArgumentParser) -> None:
@@ -13,13 +17,44 @@ def context_argument(parser: argparse.ArgumentParser) -> None:
     )
 
 
+class _TokenFile(argparse.Action):
+    """Hands a token to everything that is started from here, and to no list of processes: by the environment."""
+
+    def __call__(self, parser: argparse.ArgumentParser, namespace: Any, values: Any, option: str | None = None) -> None:
+        from tdb_dap.targets.backends.remote.handshake import TOKEN_VARIABLE
+
+        try:
+            os.environ[TOKEN_VARIABLE] = read_token(values)
+        except BadInput as error:
+            raise argparse.ArgumentError(self, str(error)) from None
+
+
+def read_token(path: Path) -> str:
+    """The word in a file; BadInput if there is none."""
+    try:
+        token = path.read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"{path}: the token cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    if not token:
+        raise BadInput(f"{path}: holds no token")
+    return token
+
+
 def backend_options(parser: argparse.ArgumentParser) -> None:
     """Who executes."""
     parser.add_argument(
         "--backend",
         default="numpy",
         metavar="NAME",
-        help="who executes: numpy (built in, default), cmodel (the vendor's simulator), lockstep (both, compared)",
+        help="who executes: numpy (built in, default), cmodel (the vendor's simulator), lockstep (both, compared), "
+        "remote:HOST:PORT (what tdb-dap backends serve offers there)",
+    )
+    parser.add_argument(
+        "--backend-token-file",
+        metavar="FILE",
+        type=Path,
+        action=_TokenFile,
+        help="the word that a backend elsewhere was started with (default: TDB_DAP_BACKEND_TOKEN of the environment)",
     )
     parser.add_argument(
         "--cmodel-path", metavar="DIR", type=Path, help="where the vendor's libraries are; see tdb-dap backends"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from tdb_dap.engine.history import Change, OverwrittenView
-from tdb_dap.engine.memory import Memory
+from tdb_dap.engine.memory import Memory, Region
 from tdb_dap.engine.target import Description, Target
 from tdb_dap.engine.views import View
 
@@ -65,6 +66,14 @@ class Backend(Protocol):
         """Whether it executes twice and reports divergences."""
         ...
 
+    @property
+    def reversible(self) -> bool:
+        """Whether the memories can be brought into an earlier state at any moment.
+
+        If not, nothing is kept for going back: every way back begins at the start, and clients are told.
+        """
+        ...
+
     def open(self, program: Program) -> Memory:
         """Get ready for a program; its memories as they are before the first command, without tables and inputs."""
         ...
@@ -81,6 +90,10 @@ class Backend(Protocol):
         """The memories have been changed by somebody else: edits, time travel, a restart."""
         ...
 
+    def restarted(self) -> None:
+        """The memories are those before the first command again; what belongs to none of them is to be, too."""
+        ...
+
     def close(self) -> None:
         """End what runs elsewhere; the memories stay readable. May be called twice."""
         ...
@@ -91,12 +104,17 @@ class InProcess:
 
     name = "numpy"
     compares = False
+    reversible = True
 
     def __init__(self, target: Target) -> None:
         self._target = target
 
     def open(self, program: Program) -> Memory:
-        return Memory(program.target.geometry, program.core_count, program.ddr_regions(to_write=True))
+        return self.open_memories(program.core_count, program.ddr_regions(to_write=True))
+
+    def open_memories(self, cores: int, ddr: Iterable[Region]) -> Memory:
+        """Memories for so many cores, with these regions of DDR."""
+        return Memory(self._target.geometry, cores, ddr)
 
     def execute(self, command: Executable, memory: Memory) -> Outcome:
         description = command.description
@@ -108,6 +126,9 @@ class InProcess:
 
     def edited(self) -> None:
         """The memories are the only ones there are."""
+
+    def restarted(self) -> None:
+        """The memories are all there is."""
 
     def close(self) -> None:
         """There is nothing to end."""

@@ -173,6 +173,7 @@ class Breakpoints:
             self._at.setdefault(ordinal, []).append(breakpoint)
 
     def clear(self) -> None:
+        """Forget all of them."""
         self._all.clear()
         self._at.clear()
 

@@ -131,6 +131,7 @@ class Command:
 
     @property
     def operands(self) -> tuple[Operand, ...]:
+        """What it reads: views of memory, and constants."""
         return self.description.operands
 
     @property
@@ -139,6 +140,7 @@ class Command:
 
     @property
     def results(self) -> tuple[Operand, ...]:
+        """What it writes."""
         return self.description.results
 
     @property
@@ -147,6 +149,7 @@ class Command:
 
     @property
     def attributes(self) -> Mapping[str, Any]:
+        """What else the listing says of it, by name."""
         return self.description.attributes
 
     @cached_property

@@ -174,7 +174,10 @@ class Debugger:
 
     def restart(self) -> Stop:
         """Back to the start, with all edits undone."""
-        self.machine.reset()
+        try:
+            self.machine.reset()
+        except BackendFailed as error:
+            return self._cannot(error)
         return self._finish(self._stop("entry"))
 
     def close(self) -> None:

@@ -55,6 +55,8 @@ class Machine:
         self.memory = self.backend.open(program)
         self.divergence: str | None = None
         self._static_tables = static_tables
+        if not self.backend.reversible:
+            history_limit = 0
         room = history_limit // _CHECKPOINTS
         self._history = History(history_limit - room)
         self._snapshots = Snapshots(self.memory, program.ddr_regions())
@@ -99,14 +101,17 @@ class Machine:
         return tuple(self._edits)
 
     def reset(self) -> None:
-        """Back to the start as if nothing had been executed or edited."""
-        self._start()
-        self._forget_edits(-1)
+        """Back to the start as if nothing had been executed or edited; so it is, too, after BackendFailed."""
+        try:
+            self._start()
+        finally:
+            self._forget_edits(-1)
 
     def _start(self) -> None:
         self.memory.reset(self.program.ddr_regions())
         self._begin(0)
         self._initialise()
+        self.backend.restarted()
 
     def _begin(self, ordinal: int) -> None:
         """The memories are those of a moment whose past cannot be undone."""

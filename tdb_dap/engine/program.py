@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,9 @@ from tdb_dap.engine.source_map import SourceMap
 from tdb_dap.engine.target import Message, Target
 from tdb_dap.engine.tensors import Tensor
 from tdb_dap.engine.views import memref_text
+
+if TYPE_CHECKING:
+    from tdb_dap.engine.ops import Ops
 
 _COLUMNS = ("engine", "core", "subnet", "kind", "offset", "id", "dependency", "listed")
 
@@ -87,6 +91,14 @@ class Program:
         self.core_count = max(1, int(columns.core.max(initial=0)) + 1)
         self.source = self._map_sources(columns)
 
+    def __repr__(self) -> str:
+        return f"<Program {self.net.name}: {self.chip}, {len(self.commands):,} commands>"
+
+    def _repr_html_(self) -> str:
+        from tdb_dap.engine.program_html import program_html
+
+        return program_html(self)
+
     def sibling(self, net: str, stage: int) -> Program:
         """Another net or stage of the same file."""
         return Program(self.context, self._target_for, net, stage, self.bmodel)
@@ -112,6 +124,13 @@ class Program:
         )
         sections = [(f"subnet {subnet.id} {subnet.run_mode}:", subnet.start, subnet.stop) for subnet in self.subnets]
         return Listing(self.net.name, heading, sections, lambda ordinal: self.commands[ordinal].asm)
+
+    @cached_property
+    def ops(self) -> Ops:
+        """The ops that have commands, in the order in which they begin; empty without ``tensor_location.json``."""
+        from tdb_dap.engine.ops import Ops
+
+        return Ops(self)
 
     @cached_property
     def origins(self) -> Origins:

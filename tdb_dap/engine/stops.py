@@ -48,3 +48,17 @@ class Stop:
     text: str = ""
     breakpoints: tuple[Breakpoint, ...] = ()
     finding: Finding | None = None
+
+    def _repr_html_(self) -> str:
+        from tdb_dap.engine import html
+
+        return html.fields(
+            {
+                "stopped": self.description or self.reason,
+                "ordinal": self.ordinal,
+                "core": self.core,
+                "breakpoints": tuple(breakpoint.text for breakpoint in self.breakpoints),
+                "why": self.text,
+                "details": "\n".join(self.finding.details) if self.finding else "",
+            }
+        )

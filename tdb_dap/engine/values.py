@@ -82,7 +82,7 @@ def bits_text(array: Array, dtype: DType | None) -> str:
     return f"0x{int(words[0]):0{2 * array.dtype.itemsize}x}"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Value:
     """Something with a number or tensor in it.
 
@@ -99,6 +99,7 @@ class Value:
 
     @cached_property
     def array(self) -> Array:
+        """The stored numbers."""
         return np.asarray(self.load())
 
     @cached_property
@@ -127,10 +128,19 @@ class Value:
 
     @property
     def dtype_name(self) -> str:
+        """Number format: f32, bf16, si8."""
         if self.view is not None:
             return self.view.dtype.name
         kind = {"f": "f", "i": "si", "u": "ui", "b": "bool"}.get(self.array.dtype.kind, self.array.dtype.name)
         return kind if kind == "bool" else f"{kind}{8 * self.array.dtype.itemsize}"
+
+    def __repr__(self) -> str:
+        return f"{self.title} = {self.text()}"
+
+    def _repr_html_(self) -> str:
+        from tdb_dap.engine.value_html import value_html
+
+        return value_html(self)
 
     def text(self) -> str:
         """``f32[1,16,30,30] min -3.1 max 4 mean 0.12``; small ones with their numbers, scalars just the number."""

@@ -198,6 +198,8 @@ class InstructionSet:
 
     def kind_of(self, engine: str, descriptor: bytes) -> int | None:
         """Index of the instruction that the head of a descriptor selects; None if it selects none."""
+        if engine not in self._lookups:
+            return None
         lookup, by_type = self._lookups[engine]
         head = int.from_bytes(descriptor[:8], "little")
         return lookup.table.get(head & lookup.mask, by_type.table.get(head & by_type.mask))

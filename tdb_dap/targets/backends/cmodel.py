@@ -27,6 +27,7 @@ class VendorBackend:
 
     name = "cmodel"
     compares = False
+    reversible = True
 
     def __init__(
         self, chip: Chip, library: Path, timeout: float | None = None, child: Sequence[str] | None = None
@@ -107,6 +108,9 @@ class VendorBackend:
     def edited(self) -> None:
         self._stale = True
 
+    def restarted(self) -> None:
+        self._stale = True
+
     def close(self) -> None:
         if hasattr(self, "_process"):
             self._process.close()
@@ -122,6 +126,7 @@ class Lockstep:
 
     name = "lockstep"
     compares = True
+    reversible = True
 
     def __init__(self, own: InProcess, vendor: VendorBackend) -> None:
         self._own = own
@@ -150,6 +155,9 @@ class Lockstep:
 
     def edited(self) -> None:
         self._vendor.edited()
+
+    def restarted(self) -> None:
+        self._vendor.restarted()
 
     def close(self) -> None:
         self._vendor.close()

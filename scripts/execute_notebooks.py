@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""Execute the notebooks of examples/notebook and keep what they show.
+
+python -m scripts.execute_notebooks            write the outputs into the files
+python -m scripts.execute_notebooks --check    only tell whether they are what the files hold (exit 1 if not)
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbclient import NotebookClient
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDER = ROOT / "examples" / "notebook"
+
+
+def notebooks() -> list[Path]:
+    """The files."""
+    return sorted(FOLDER.glob("*.ipynb"))
+
+
+def executed(path: Path) -> Any:
+    """The notebook with fresh outputs, and with nothing in it that depends on the machine or the hour."""
+    notebook: Any = nbformat.read(path, as_version=4)
+    NotebookClient(notebook, timeout=120, kernel_name="python3", record_timing=False).execute(cwd=str(ROOT))
+    notebook.metadata = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+    for number, cell in enumerate(notebook.cells, 1):
+        cell.id = f"cell-{number}"
+    return notebook
+
+
+def differences(path: Path) -> Iterator[str]:
+    """Where a notebook shows something else than its file holds."""
+    kept: Any = nbformat.read(path, as_version=4)
+    fresh = executed(path)
+    for number, (old, new) in enumerate(zip(kept.cells, fresh.cells, strict=True), 1):
+        if old != new:
+            yield f"{path.relative_to(ROOT)}: cell {number} shows something else; run make notebooks"
+
+
+def main() -> int:
+    """Write or compare."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true")
+    if parser.parse_args().check:
+        found = [text for path in notebooks() for text in differences(path)]
+        print("\n".join(found))
+        return int(bool(found))
+    for path in notebooks():
+        nbformat.write(executed(path), path)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

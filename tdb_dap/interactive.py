@@ -1,0 +1,148 @@
+"""The debugger as Python code and notebooks use it: what ``tdb_dap.open`` gives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from tdb_dap.engine import html
+from tdb_dap.engine.debugger import Debugger
+from tdb_dap.engine.ops import Op
+from tdb_dap.engine.stepping import Unit
+from tdb_dap.engine.stops import Stop
+from tdb_dap.engine.tables import Table
+from tdb_dap.errors import BadInput
+
+if TYPE_CHECKING:
+    from tdb_dap.check.schema import Row
+    from tdb_dap.profile.schema import OpTime
+
+_COLOURS = {"pass": "rgba(60, 180, 75, 0.15)", "fail": "rgba(255, 80, 60, 0.3)", "unknown": "rgba(200, 200, 0, 0.15)"}
+
+
+class InteractiveDebugger(Debugger):
+    """A debugger that closes itself behind a ``with``, and whose answers are tables.
+
+    It has all that ``Debugger`` has; everything that it returns shows itself in a notebook.
+    """
+
+    def __enter__(self) -> InteractiveDebugger:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def walk(self, unit: Unit = "op") -> Iterator[Stop]:
+        """Step through the rest of the program: a stop for each op (``unit="command"``: command), up to the end.
+
+        It also ends in front of a command that cannot be executed. Breakpoints and findings are stops on the way.
+        """
+        while not self.at_end:
+            before = self.ordinal, self.last_stop.focus
+            stop = self.step(1, unit)
+            yield stop
+            if (self.ordinal, stop.focus) == before:
+                return
+
+    @property
+    def op(self) -> Op | None:
+        """The op that the last stop is about; None at the end, and for commands that belong to no op."""
+        focus = self.last_stop.focus
+        lines = self.program.commands[focus].mlir_lines if focus < len(self.program.commands) else ()
+        return next((op for op in self.program.ops if op.line in lines), None)
+
+    def check(self) -> CheckTable:
+        """Every operand and result of what has been executed so far, compared with the reference.
+
+        A row for each; columns: line, op, tensor, role, dtype, verdict (pass, fail, unknown, excepted), cosine,
+        euclidean, max_abs, max_ulp, bad (how many elements), size, first_bad (its index), first and last (ordinals),
+        note. The way up to this moment is gone once more. BadInput where there is no reference.
+        """
+        from tdb_dap.check.so_far import compared_so_far
+
+        if self.reference is None:
+            raise BadInput('nothing to compare with; open the model with reference="..._tpu_outputs.npz"')
+        rows = [_check_row(row) for row in compared_so_far(self)]
+        counts = {verdict: sum(row["verdict"] == verdict for row in rows) for verdict in ("pass", "fail", "unknown")}
+        heading = f"{len(rows):,} tensors so far: " + ", ".join(f"{count} {name}" for name, count in counts.items())
+        return CheckTable(rows, heading)
+
+    def profile(self) -> Table:
+        """Where the time of the whole program goes, as far as it is known: a row for each op, the longest first.
+
+        Columns: line, op, name, commands, tiu and dma (cycles), share (of all), operations, read and written (bytes).
+        """
+        from tdb_dap.profile.profiling import Profile
+        from tdb_dap.profile.report import report_of
+
+        report = report_of(Profile(self.program))
+        time = "" if report.milliseconds is None else f", {report.milliseconds:.4g} ms"
+        ops = sorted(report.ops, key=lambda op: -op.share)
+        return Table((_time_row(op) for op in ops), f"{report.chip}: {report.cycles:,.0f} cycles{time}")
+
+    def __repr__(self) -> str:
+        return f"<Debugger of {self.program.net.name}: {self.ordinal:,} of {len(self.program.commands):,} commands>"
+
+    def _repr_html_(self) -> str:
+        focus = self.last_stop.focus
+        at_command = focus < len(self.program.commands)
+        about = {
+            "program": f"{self.program.net.name}, {self.program.chip}",
+            "backend": self.machine.backend.name,
+            "executed": f"{self.ordinal:,} of {len(self.program.commands):,} commands",
+            "command": self.program.commands[focus].asm if at_command else None,
+            "op": f"{self.op.opcode} {self.op.name}, line {self.op.line}" if self.op else None,
+        }
+        return html.block(html.fields(about), self.last_stop._repr_html_())
+
+
+class CheckTable(Table):
+    """What a comparison has found. ``failures``: the rows that differ."""
+
+    @property
+    def failures(self) -> Table:
+        return self.where(verdict="fail")
+
+    def style(self, row: dict[str, Any]) -> html.Style:
+        colour = _COLOURS.get(row["verdict"])
+        return {"background": colour} if colour else {}
+
+
+def _check_row(row: Row) -> dict[str, Any]:
+    found = row.numbers
+    return {
+        "line": row.line,
+        "op": row.opcode,
+        "tensor": row.name,
+        "role": row.role,
+        "dtype": row.dtype,
+        "verdict": row.verdict,
+        "cosine": found.cosine if found else None,
+        "euclidean": found.euclidean if found else None,
+        "max_abs": found.max_abs if found else None,
+        "max_ulp": found.max_ulp if found else None,
+        "bad": found.bad_count if found else None,
+        "size": found.size if found else None,
+        "first_bad": found.first_bad if found else None,
+        "first": row.first,
+        "last": row.last,
+        "note": row.note,
+    }
+
+
+def _time_row(op: OpTime) -> dict[str, Any]:
+    return {
+        "line": op.line,
+        "op": op.opcode,
+        "name": op.name,
+        "commands": op.commands,
+        "tiu": op.tiu,
+        "dma": op.dma,
+        "share": op.share,
+        "operations": op.operations,
+        "read": op.read,
+        "written": op.written,
+    }

@@ -1,0 +1,53 @@
+"""What docs/python.md and the example notebooks show is what happens."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from scripts import execute_notebooks, generate_python_reference
+from tests.conftest import Toy
+
+PAGE = Path(__file__).parent.parent / "docs" / "python.md"
+
+
+def test_the_code_of_the_page_runs(toy: Toy, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("pandas")
+    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
+    assert len(blocks) >= 5
+    names: dict[str, object] = {}
+    files = {'"CONTEXT"': toy.directory, '"input.npz"': toy.inputs, '"ref.npz"': toy.reference}
+    for block in blocks:
+        code = block
+        for word, path in files.items():
+            code = code.replace(word, repr(str(path)))
+        exec(compile(code, str(PAGE), "exec"), names)
+    said = capsys.readouterr().out
+    assert "tpu.Softmax softmax16_Softmax" in said
+    assert "f32[1,10" in said
+    assert names["cycles"] == 3003
+
+
+def test_the_reference_is_that_of_the_code() -> None:
+    text = PAGE.read_text("utf-8")
+    assert generate_python_reference.page(text) == text
+    assert "`walk(unit: Unit = 'op') -> Iterator[Stop]`" in " ".join(text.split())
+
+
+@pytest.mark.parametrize("path", execute_notebooks.notebooks(), ids=lambda path: path.stem)
+def test_a_notebook_shows_what_its_file_holds(path: Path) -> None:
+    pytest.importorskip("ipykernel")
+    assert list(execute_notebooks.differences(path)) == []
+
+
+def test_a_notebook_that_shows_something_else_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("ipykernel")
+    [path, *_] = execute_notebooks.notebooks()
+    changed = tmp_path / path.name
+    changed.write_text(path.read_text("utf-8").replace("maxpool5_MaxPool", "maxpool6_MaxPool"))
+    monkeypatch.setattr(execute_notebooks, "ROOT", tmp_path)
+    found = list(execute_notebooks.differences(changed))
+    assert found
+    assert all("shows something else; run make notebooks" in text for text in found)
