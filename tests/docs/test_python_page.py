@@ -10,7 +10,7 @@ import pytest
 from scripts import execute_notebooks, generate_python_reference
 from tests.conftest import Toy
 
-PAGE = Path(__file__).parent.parent / "docs" / "python.md"
+PAGE = Path(__file__).parent.parent.parent / "docs" / "python.md"
 
 
 def test_the_code_of_the_page_runs(toy: Toy, capsys: pytest.CaptureFixture[str]) -> None:
