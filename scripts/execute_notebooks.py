@@ -8,13 +8,16 @@ python -m scripts.execute_notebooks --check    only tell whether they are what t
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import nbformat
 from nbclient import NotebookClient
+from traitlets.config import Config
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "examples" / "notebook"
@@ -28,11 +31,29 @@ def notebooks() -> list[Path]:
 def executed(path: Path) -> Any:
     """The notebook with fresh outputs, and with nothing in it that depends on the machine or the hour."""
     notebook: Any = nbformat.read(path, as_version=4)
-    NotebookClient(notebook, timeout=120, kernel_name="python3", record_timing=False).execute(cwd=str(ROOT))
+    with tempfile.TemporaryDirectory(prefix="tdb-") as directory:
+        client = NotebookClient(
+            notebook,
+            timeout=120,
+            kernel_name="python3",
+            record_timing=False,
+            extra_arguments=["--HistoryManager.enabled=False"],
+            config=_own_channels(directory),
+        )
+        client.execute(cwd=str(ROOT))
     notebook.metadata = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
     for number, cell in enumerate(notebook.cells, 1):
         cell.id = f"cell-{number}"
     return notebook
+
+
+def _own_channels(directory: str) -> Config:
+    """Kernels that start at the same time could choose the same TCP ports; sockets in a directory are not shared."""
+    config = Config()
+    if os.name == "posix":
+        config.KernelManager.transport = "ipc"
+        config.KernelManager.ip = os.path.join(directory, "kernel")
+    return config
 
 
 def differences(path: Path) -> Iterator[str]:
