@@ -111,15 +111,7 @@ describe("F5 in final.mlir, without a launch.json", () => {
 
   step("watches the operand, and Reverse stops at the op that wrote it", async () => {
     const tensor = workbench.rows("variables").filter({ hasText: typeText(operand) }).first();
-    const entry = workbench.page.locator(".monaco-menu .action-label", { hasText: "Break on Value Change" });
-    // The pane shows the rows of the last stop until those of this one have arrived: ask again.
-    await eventually("the entry of the menu", async () => {
-      await tensor.click({ button: "right" });
-      if (await eventually("it", () => entry.isVisible(), 1500).catch(() => false)) return true;
-      await workbench.key("Escape");
-      return false;
-    });
-    await entry.click();
+    await workbench.choose(tensor, "Break on Value Change");
     await eventually("the data breakpoint", async () => (await workbench.texts("breakpoints")).length >= 2);
     await workbench.press("Reverse");
     await workbench.stoppedAt(lines.conv);
