@@ -1,40 +1,13 @@
 // The tensor view in the real VS Code: opened from the Variables view, its numbers, its pixels, its life through steps.
-//
-// Environment: CODE_SERVER (where it is installed), VSIX, EXPECTED (output of sample.py), SHOTS, TRANSCRIPTS.
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { after, afterEach, before, describe, it } from "node:test";
-import { CodeServer } from "./server.mjs";
-import { eventually, Workbench } from "./workbench.mjs";
+import { describe } from "node:test";
+import { expected, openSample } from "./sample.mjs";
+import { eventually } from "./workbench.mjs";
 
-const { CODE_SERVER, VSIX, EXPECTED, SHOTS, TRANSCRIPTS } = process.env;
-const { directory, lines, operand, result } = JSON.parse(readFileSync(EXPECTED, "utf8"));
+const { lines, operand, result } = expected;
+const { workbench, step } = await openSample("tensor", { width: 1600, height: 1000 });
 const close = (shown, value) => Math.abs(Number(shown) - value) <= 1e-4 * Math.abs(value) + 1e-6;
-
-let server, workbench, state, view;
-
-before(async () => {
-  state = mkdtempSync(join(tmpdir(), "tdb-code-server-"));
-  server = await CodeServer.start({ home: CODE_SERVER, state, vsix: [VSIX], settings: { "tdb.adapter.logDirectory": TRANSCRIPTS } });
-  workbench = await Workbench.open({ url: server.url, folder: directory, shots: SHOTS, width: 1600, height: 1000 });
-});
-
-after(async () => {
-  await workbench?.close();
-  server?.stop();
-  rmSync(state, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
-});
-
-let failed = false;
-afterEach(async ({ name, passed }) => {
-  if (passed) return;
-  failed = true;
-  await workbench?.shot(`failed-tensor-${name.replace(/\W+/g, "-")}`);
-});
-
-const step = (name, body) => it(name, (context) => (failed ? context.skip("an earlier step failed") : body(context)));
+let view;
 
 /** The text of a cell of the table, once it is a number. */
 const cell = (row, column) => eventually(`the number at ${row}, ${column}`, async () => {

@@ -1,40 +1,12 @@
 // The views of a model in the real VS Code: opened from where a user finds them, followed through a step and back.
-//
-// Environment: CODE_SERVER (where it is installed), VSIX, EXPECTED (output of sample.py), SHOTS, TRANSCRIPTS.
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { after, afterEach, before, describe, it } from "node:test";
-import { CodeServer } from "./server.mjs";
-import { eventually, Workbench } from "./workbench.mjs";
+import { describe } from "node:test";
+import { expected, openSample, typeText } from "./sample.mjs";
+import { eventually } from "./workbench.mjs";
 
-const { CODE_SERVER, VSIX, EXPECTED, SHOTS, TRANSCRIPTS } = process.env;
-const { directory, lines, operand, result } = JSON.parse(readFileSync(EXPECTED, "utf8"));
-const typeText = ({ dtype, shape }) => `${dtype}[${shape.join(",")}]`;
-
-let server, workbench, state, view;
-
-before(async () => {
-  state = mkdtempSync(join(tmpdir(), "tdb-code-server-"));
-  server = await CodeServer.start({ home: CODE_SERVER, state, vsix: [VSIX], settings: { "tdb.adapter.logDirectory": TRANSCRIPTS } });
-  workbench = await Workbench.open({ url: server.url, folder: directory, shots: SHOTS, width: 1600, height: 1000 });
-});
-
-after(async () => {
-  await workbench?.close();
-  server?.stop();
-  rmSync(state, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
-});
-
-let failed = false;
-afterEach(async ({ name, passed }) => {
-  if (passed) return;
-  failed = true;
-  await workbench?.shot(`failed-views-${name.replace(/\W+/g, "-")}`);
-});
-
-const step = (name, body) => it(name, (context) => (failed ? context.skip("an earlier step failed") : body(context)));
+const { lines, operand, result } = expected;
+const { workbench, step } = await openSample("views", { width: 1600, height: 1000 });
+let view;
 
 /** Press a button in the title of a view in the side bar. */
 async function titleAction(pane, action) {

@@ -1,7 +1,10 @@
 import * as vscode from "vscode";
+import { textOf } from "../errors";
+import { answer } from "../webview/answer";
+import type { Answer, Ask } from "../webview/messages";
+import { page } from "../webview/page";
 import { csv, decode, npy } from "./files";
 import type { Description, FromView, Numbers, Subject, ToView } from "./messages";
-import { page } from "../page";
 
 /** Elements that are fetched at once for a file. */
 const CHUNK = 1 << 20;
@@ -24,7 +27,7 @@ export class TensorPanel {
       localResourceRoots: [vscode.Uri.joinPath(root, "dist")],
     });
     const { webview } = this.panel;
-    webview.onDidReceiveMessage((message: FromView) => void this.receive(message));
+    webview.onDidReceiveMessage((message: FromView | Ask) => void this.receive(message));
     webview.html = page(webview, root, "tensor", "Tensor");
     this.panel.onDidDispose(() => {
       this.over = true;
@@ -41,25 +44,20 @@ export class TensorPanel {
     this.send({ type: "ended" });
   }
 
-  private send(message: ToView): void {
+  private send(message: ToView | Answer): void {
     if (!this.over) void this.panel.webview.postMessage(message);
   }
 
-  private async receive(message: FromView): Promise<void> {
+  private async receive(message: FromView | Ask): Promise<void> {
     switch (message.type) {
       case "ready":
         this.send({ type: "show", subject: this.subject });
         break;
-      case "request":
-        try {
-          const body: unknown = await this.session.customRequest(`tdb/${message.command}`, message.arguments);
-          this.send({ type: "answer", id: message.id, body });
-        } catch (error) {
-          this.send({ type: "answer", id: message.id, error: text(error) });
-        }
+      case "ask":
+        this.send(await answer(this.session, message));
         break;
       case "save":
-        await this.save(message).catch((error: unknown) => vscode.window.showErrorMessage(`TDB: ${text(error)}`));
+        await this.save(message).catch((error: unknown) => vscode.window.showErrorMessage(`TDB: ${textOf(error)}`));
     }
   }
 
@@ -93,11 +91,7 @@ export class TensorPanel {
     });
   }
 
-  private async ask<Answer>(command: string, which: object): Promise<Answer> {
-    return (await this.session.customRequest(command, which)) as Answer;
+  private async ask<Body>(command: string, which: object): Promise<Body> {
+    return (await this.session.customRequest(command, which)) as Body;
   }
-}
-
-export function text(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,6 +1,6 @@
 /** Beside the chart: the memory at this moment from its first byte on, and the tensor that was chosen. */
 import { button, html } from "../shared/dom";
-import { openLine, travel } from "../shared/host";
+import { openLine, travel } from "../shared/session";
 import { bytes, count, hex, type } from "../shared/text";
 import type { OpInstance, Resident, Stretch } from "./model";
 

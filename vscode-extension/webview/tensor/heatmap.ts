@@ -1,5 +1,5 @@
 import type { Source } from "../../src/tensor/messages";
-import { make } from "../dom";
+import { html } from "../shared/dom";
 import { paint, palette, short, type Range } from "./colours";
 import { SIDE, type Plane, type Tiles } from "./tiles";
 
@@ -41,8 +41,8 @@ export class HeatMap {
   readonly canvas: HTMLCanvasElement;
 
   constructor(readonly of: Source, private readonly stage: Stage) {
-    this.canvas = make("canvas", { tabindex: 0, role: "img", id: `map-${of}`, "aria-describedby": "cursor" });
-    this.element = make("figure", { class: "map" }, make("figcaption", {}, of), this.canvas);
+    this.canvas = html("canvas", { tabindex: 0, role: "img", id: `map-${of}`, "aria-describedby": "cursor" });
+    this.element = html("figure", { class: "map" }, html("figcaption", {}, of), this.canvas);
     this.canvas.addEventListener("keydown", (event) => { this.key(event); });
     this.canvas.addEventListener("wheel", (event) => { this.wheel(event); }, { passive: false });
     this.canvas.addEventListener("pointerdown", (event) => { this.press(event); });

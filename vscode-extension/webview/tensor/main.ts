@@ -1,13 +1,15 @@
 /** The tensor view: heat maps, table, statistics and the element at the cursor. */
-import type { Description, Element, Format, Source, Statistics, Subject, ToView } from "../../src/tensor/messages";
-import { button, make } from "../dom";
-import { ask, listen, tell } from "../host";
+import "../shared/theme.css";
+import "./tensor.css";
+import { textOf } from "../../src/errors";
+import type { Description, Element, Format, FromView, Source, Statistics, Subject, ToView } from "../../src/tensor/messages";
+import { button, html } from "../shared/dom";
+import { ask, listen, tell } from "../shared/host";
 import { short, type Range } from "./colours";
 import { HeatMap, type Cell, type Stage } from "./heatmap";
 import { cursorRows, drawHistogram, largestList, largestTitle, statisticsRows } from "./summary";
 import { Table } from "./table";
 import { Tiles, type Plane } from "./tiles";
-import "./tensor.css";
 
 /** Elements up to which statistics are made unasked: they look at all of them. */
 const UNASKED = 1 << 24;
@@ -29,23 +31,23 @@ class TensorView implements Stage {
   private maps: HeatMap[] = [];
   private readonly table = new Table(this);
 
-  private readonly title = make("h1");
-  private readonly about = make("p", { id: "about" });
-  private readonly axes = make("div", { class: "bar", role: "group", "aria-label": "Axes" });
-  private readonly pictures = make("div", { class: "maps" });
-  private readonly status = make("p", { id: "status", role: "status" });
-  private readonly element = make("dl", { id: "cursor", "aria-live": "polite", "aria-label": "Element at the cursor" });
-  private readonly summary = make("dl", { id: "statistics", "aria-label": "Statistics" });
-  private readonly histogram = make("canvas", { width: 240, height: 72, role: "img", class: "histogram" });
-  private readonly ends = make("p", { class: "ends" });
-  private readonly largest = make("ol");
-  private readonly largestHead = make("h2");
-  private readonly of = make("select", { "aria-label": "Numbers in the table, the statistics and the list" });
-  private readonly pin = make("input", { type: "checkbox", id: "pin" });
-  private readonly pinLabel = make("label", { for: "pin" });
-  private readonly follow = make("input", { type: "checkbox", id: "follow" });
-  private readonly low = make("input", { type: "number", step: "any", "aria-label": "Colours from" });
-  private readonly high = make("input", { type: "number", step: "any", "aria-label": "Colours to" });
+  private readonly title = html("h1");
+  private readonly about = html("p", { id: "about" });
+  private readonly axes = html("div", { class: "bar", role: "group", "aria-label": "Axes" });
+  private readonly pictures = html("div", { class: "maps" });
+  private readonly status = html("p", { id: "status", role: "status" });
+  private readonly element = html("dl", { id: "cursor", "aria-live": "polite", "aria-label": "Element at the cursor" });
+  private readonly summary = html("dl", { id: "statistics", "aria-label": "Statistics" });
+  private readonly histogram = html("canvas", { width: 240, height: 72, role: "img", class: "histogram" });
+  private readonly ends = html("p", { class: "ends" });
+  private readonly largest = html("ol");
+  private readonly largestHead = html("h2");
+  private readonly of = html("select", { "aria-label": "Numbers in the table, the statistics and the list" });
+  private readonly pin = html("input", { type: "checkbox", id: "pin" });
+  private readonly pinLabel = html("label", { for: "pin" });
+  private readonly follow = html("input", { type: "checkbox", id: "follow" });
+  private readonly low = html("input", { type: "number", step: "any", "aria-label": "Colours from" });
+  private readonly high = html("input", { type: "number", step: "any", "aria-label": "Colours to" });
 
   constructor(subject: Subject) {
     this.subject = this.named = subject;
@@ -123,7 +125,7 @@ class TensorView implements Stage {
   /** Look again: the program has stopped elsewhere, or the view has another subject. */
   async renew(): Promise<void> {
     try {
-      const description = await ask<Description>("tensor", this.subject);
+      const description = await ask<Description>("tdb/tensor", this.subject);
       const before = this.description;
       this.description = description;
       if (before?.shape.join() !== description.shape.join()) this.reshape(description.shape);
@@ -165,7 +167,7 @@ class TensorView implements Stage {
 
   private describe({ title, dtype, shape, type, layout, scale, zeroPoint, pending, ordinal, commands }: Description): void {
     this.title.textContent = `${title} `;
-    this.title.append(make("code", {}, `${dtype}[${shape.join(",")}]`));
+    this.title.append(html("code", {}, `${dtype}[${shape.join(",")}]`));
     const quantised = scale !== 1 || zeroPoint !== 0 ? `scale ${String(scale)}, zero point ${String(zeroPoint)}` : "";
     const time = `at ordinal ${ordinal.toLocaleString("en")} of ${commands.toLocaleString("en")}`;
     this.about.textContent = [time, pending ? "not yet computed" : "", layout, type, quantised].filter(Boolean).join(" · ");
@@ -194,14 +196,14 @@ class TensorView implements Stage {
 
   private placeAxes(shape: readonly number[]): void {
     const picker = (label: string, now: number | null, choose: (axis: number) => void) => {
-      const select = make("select", {}, ...shape.map((extent, axis) => make("option", { value: axis, selected: axis === now }, `${String(axis)} (${String(extent)})`)));
+      const select = html("select", {}, ...shape.map((extent, axis) => html("option", { value: axis, selected: axis === now }, `${String(axis)} (${String(extent)})`)));
       select.addEventListener("change", () => {
         choose(Number(select.value));
         this.rearrange();
         this.placeAxes(shape);
         this.askElement();
       });
-      return make("label", {}, `${label} `, select);
+      return html("label", {}, `${label} `, select);
     };
     const parts: Node[] = [];
     if (shape.length > 1) {
@@ -212,7 +214,7 @@ class TensorView implements Stage {
     }
     shape.forEach((extent, axis) => {
       if (axis === this.rowAxis || axis === this.columnAxis || extent === 1) return;
-      const input = make("input", { type: "number", min: 0, max: extent - 1, value: this.index[axis] ?? 0, "data-axis": axis });
+      const input = html("input", { type: "number", min: 0, max: extent - 1, value: this.index[axis] ?? 0, "data-axis": axis });
       input.addEventListener("input", () => {
         if (!input.validity.valid || input.value === "") return;
         this.index[axis] = input.valueAsNumber;
@@ -220,7 +222,7 @@ class TensorView implements Stage {
         this.redraw();
         this.askElement();
       });
-      parts.push(make("label", {}, `Axis ${String(axis)} `, input, ` of ${String(extent)}`));
+      parts.push(html("label", {}, `Axis ${String(axis)} `, input, ` of ${String(extent)}`));
     });
     this.axes.replaceChildren(...parts);
   }
@@ -230,7 +232,7 @@ class TensorView implements Stage {
     this.maps = sources.map((of) => new HeatMap(of, this));
     this.pictures.replaceChildren(...this.maps.map((map) => map.element));
     const before = this.of.value;
-    this.of.replaceChildren(...sources.map((of) => make("option", { value: of, selected: of === before }, of)));
+    this.of.replaceChildren(...sources.map((of) => html("option", { value: of, selected: of === before }, of)));
     this.table.of = this.source;
     this.camera.scale = 0;
   }
@@ -261,7 +263,7 @@ class TensorView implements Stage {
     const { description, cursor } = this;
     if (description === undefined) return;
     const index = this.indexAt(cursor);
-    const element = await ask<Element>("tensorElement", { ...this.subject, index }).catch(() => undefined);
+    const element = await ask<Element>("tdb/tensorElement", { ...this.subject, index }).catch(() => undefined);
     if (element !== undefined) this.element.replaceChildren(...cursorRows(index, element, description.dtype));
   }
 
@@ -271,18 +273,18 @@ class TensorView implements Stage {
     const size = description.shape.reduce((product, extent) => product * extent, 1);
     if (size > UNASKED && !forced) {
       this.found.clear();
-      const now = button("Compute", `Look at all ${size.toLocaleString("en")} elements`, () => void this.summarise(true));
-      this.summary.replaceChildren(make("dt", {}, now));
+      const now = button("Compute", () => void this.summarise(true), { title: `Look at all ${size.toLocaleString("en")} elements` });
+      this.summary.replaceChildren(html("dt", {}, now));
       return;
     }
     const wanted: Source[] = description.hasReference ? ["actual", "error"] : ["actual"];
     if (!wanted.includes(this.source)) wanted.push(this.source);
-    for (const of of wanted) this.found.set(of, await ask<Statistics>("tensorStatistics", { ...this.subject, of }));
+    for (const of of wanted) this.found.set(of, await ask<Statistics>("tdb/tensorStatistics", { ...this.subject, of }));
     const found = this.found.get(this.source);
     if (found === undefined) return;
     this.summary.replaceChildren(...statisticsRows(found, size));
     drawHistogram(this.histogram, found);
-    this.ends.replaceChildren(make("span", {}, short(found.minimum)), make("span", {}, short(found.maximum)));
+    this.ends.replaceChildren(html("span", {}, short(found.minimum)), html("span", {}, short(found.maximum)));
     this.largestHead.textContent = largestTitle(this.source);
     this.largest.replaceChildren(...largestList(found, (index) => { this.goTo(index); }));
     const { low, high } = this.range("actual");
@@ -292,42 +294,40 @@ class TensorView implements Stage {
   }
 
   private complain(error: unknown): void {
-    this.status.textContent = error instanceof Error ? error.message : String(error);
+    this.status.textContent = textOf(error);
   }
 
   private save(format: Format): void {
     const map = this.maps.find(({ of }) => of === this.source);
     const picture = format === "png" ? map?.canvas.toDataURL("image/png").split(",")[1] : undefined;
-    tell({ type: "save", format, subject: this.subject, of: this.source, picture });
+    tell({ type: "save", format, subject: this.subject, of: this.source, picture } satisfies FromView);
   }
 
   private lay(): void {
-    const tools = make("div", { class: "bar", role: "toolbar", "aria-label": "View" },
-      make("span", {}, this.pin, this.pinLabel),
-      make("span", { title: "After each stop show what the expression means there, instead of the same memory" }, this.follow, make("label", { for: "follow" }, "Follow the op")),
-      button("−", "Zoom out (-)", () => { this.maps[0]?.zoom(0.5); }),
-      button("+", "Zoom in (+)", () => { this.maps[0]?.zoom(2); }),
-      button("Fit", "Show all (0)", () => { this.maps[0]?.whole(); }),
-      make("label", {}, "Colours ", this.low, " to ", this.high),
-      make("label", {}, "Numbers ", this.of),
-      ...(["npy", "csv", "png"] as const).map((format) => button(format, `Save as ${format}`, () => { this.save(format); })),
+    const tools = html("div", { class: "bar", role: "toolbar", "aria-label": "View" },
+      html("span", {}, this.pin, this.pinLabel),
+      html("span", { title: "After each stop show what the expression means there, instead of the same memory" }, this.follow, html("label", { for: "follow" }, "Follow the op")),
+      button("−", () => { this.maps[0]?.zoom(0.5); }, { title: "Zoom out (-)", "aria-label": "Zoom out" }),
+      button("+", () => { this.maps[0]?.zoom(2); }, { title: "Zoom in (+)", "aria-label": "Zoom in" }),
+      button("Fit", () => { this.maps[0]?.whole(); }, { title: "Show all (0)" }),
+      html("label", {}, "Colours ", this.low, " to ", this.high),
+      html("label", {}, "Numbers ", this.of),
+      ...(["npy", "csv", "png"] as const).map((format) => button(format, () => { this.save(format); }, { title: `Save as ${format}` })),
     );
     this.pinLabel.textContent = "Pin to this moment";
-    const beside = make("aside", {},
-      make("section", {}, make("h2", {}, "Element"), this.element),
-      make("section", {}, make("h2", {}, "Statistics"), this.summary, this.histogram, this.ends),
-      make("section", {}, this.largestHead, this.largest),
+    const beside = html("aside", {},
+      html("section", {}, html("h2", {}, "Element"), this.element),
+      html("section", {}, html("h2", {}, "Statistics"), this.summary, this.histogram, this.ends),
+      html("section", {}, this.largestHead, this.largest),
     );
-    const main = make("main", {}, this.pictures, this.status, make("div", { class: "table" }, this.table.element));
-    document.body.replaceChildren(make("header", {}, this.title, this.about, this.axes, tools), make("div", { class: "body" }, main, beside));
+    const main = html("main", {}, this.pictures, this.status, html("div", { class: "table" }, this.table.element));
+    document.body.replaceChildren(html("header", {}, this.title, this.about, this.axes, tools), html("div", { class: "body" }, main, beside));
   }
 }
 
 let view: TensorView | undefined;
-listen((heard) => {
-  const message = heard as ToView;
+listen((message: ToView) => {
   if (message.type === "show") view = new TensorView(message.subject);
   if (message.type === "ended") view?.ended();
   else void view?.renew();
 });
-tell({ type: "ready" });

@@ -1,10 +1,10 @@
 import type { Element, Source, Statistics } from "../../src/tensor/messages";
-import { make } from "../dom";
+import { button, html } from "../shared/dom";
 import { short } from "./colours";
 
 /** Name and value, one below the other. */
 function rows(of: Record<string, string | undefined>): Node[] {
-  return Object.entries(of).flatMap(([name, value]) => (value === undefined ? [] : [make("dt", {}, name), make("dd", {}, value)]));
+  return Object.entries(of).flatMap(([name, value]) => (value === undefined ? [] : [html("dt", {}, name), html("dd", {}, value)]));
 }
 
 /** What stands at the cursor: the number, its bits, and what it should be. */
@@ -60,9 +60,8 @@ export function drawHistogram(canvas: HTMLCanvasElement, found: Statistics): voi
 /** Buttons that lead to the elements of largest magnitude. */
 export function largestList(found: Statistics, go: (index: readonly number[]) => void): Node[] {
   return found.largest.map(({ index, value }) => {
-    const link = make("button", { type: "button", class: "link" }, `[${index.join(", ")}]`);
-    link.addEventListener("click", () => { go(index); });
-    return make("li", {}, link, ` ${value}`);
+    const link = button(`[${index.join(", ")}]`, () => { go(index); }, { class: "link" });
+    return html("li", {}, link, ` ${value}`);
   });
 }
 

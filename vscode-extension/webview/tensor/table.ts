@@ -1,5 +1,5 @@
 import type { Source } from "../../src/tensor/messages";
-import { make } from "../dom";
+import { html } from "../shared/dom";
 import type { Cell, Stage } from "./heatmap";
 
 const ROWS = 12;
@@ -7,7 +7,7 @@ const COLUMNS = 8;
 
 /** The numbers around the cursor, as a table that the keyboard moves in. */
 export class Table {
-  readonly element = make("table", { role: "grid", "aria-label": "Numbers around the cursor", tabindex: 0 });
+  readonly element = html("table", { role: "grid", "aria-label": "Numbers around the cursor", tabindex: 0 });
   of: Source = "actual";
 
   constructor(private readonly stage: Stage) {
@@ -19,11 +19,11 @@ export class Table {
     const top = start(this.stage.cursor.row, ROWS, rows);
     const left = start(this.stage.cursor.column, COLUMNS, columns);
     const across = range(left, Math.min(left + COLUMNS, columns));
-    const head = make("tr", {}, make("td"), ...across.map((column) => make("th", { scope: "col" }, String(column))));
+    const head = html("tr", {}, html("td"), ...across.map((column) => html("th", { scope: "col" }, String(column))));
     const body = range(top, Math.min(top + ROWS, rows)).map((row) =>
-      make("tr", {}, make("th", { scope: "row" }, String(row)), ...across.map((column) => this.cell({ row, column }))),
+      html("tr", {}, html("th", { scope: "row" }, String(row)), ...across.map((column) => this.cell({ row, column }))),
     );
-    this.element.replaceChildren(make("thead", {}, head), make("tbody", {}, ...body));
+    this.element.replaceChildren(html("thead", {}, head), html("tbody", {}, ...body));
   }
 
   private cell(at: Cell): HTMLElement {
@@ -31,7 +31,7 @@ export class Table {
     const number = tiles.number(this.of, at.row, at.column);
     const strange = number !== undefined && !Number.isFinite(number);
     const here = at.row === cursor.row && at.column === cursor.column;
-    const element = make(
+    const element = html(
       "td",
       { class: strange ? "strange" : undefined, "aria-selected": here ? "true" : undefined, "data-at": `${String(at.row)},${String(at.column)}` },
       number === undefined ? "…" : exact(number),

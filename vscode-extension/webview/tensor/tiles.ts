@@ -1,5 +1,5 @@
 import type { Numbers, Source, Subject } from "../../src/tensor/messages";
-import { ask } from "../host";
+import { ask } from "../shared/host";
 import type { Range } from "./colours";
 
 /** Cells of a tile along each side. */
@@ -112,7 +112,7 @@ export class Tiles {
     const side = SIDE * step;
     const span = (at: number, extent: number) => [at * side, Math.min((at + 1) * side, extent)];
     try {
-      const answer = await ask<Numbers>("tensorTile", {
+      const answer = await ask<Numbers>("tdb/tensorTile", {
         ...this.subject(), of, rowAxis, columnAxis, index, step, rows: span(row, rows), columns: span(column, columns),
       });
       if (generation !== this.generation) return;
