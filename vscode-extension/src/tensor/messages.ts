@@ -55,7 +55,7 @@ export interface Element {
   readonly error?: string;
 }
 
-export type Format = "npy" | "csv" | "png";
+export type Format = "npy" | "npz" | "csv" | "png";
 
 export type FromView =
   | { readonly type: "ready" }

@@ -3,11 +3,8 @@ import { textOf } from "../errors";
 import { answer } from "../webview/answer";
 import type { Answer, Ask } from "../webview/messages";
 import { page } from "../webview/page";
-import { csv, decode, npy } from "./files";
-import type { Description, FromView, Numbers, Subject, ToView } from "./messages";
-
-/** Elements that are fetched at once for a file. */
-const CHUNK = 1 << 20;
+import type { Description, FromView, Subject, ToView } from "./messages";
+import { fileOf } from "./save";
 
 /** One tensor in an editor tab. It asks the adapter of its session for what it draws. */
 export class TensorPanel {
@@ -69,26 +66,8 @@ export class TensorPanel {
       ...(folder && { defaultUri: vscode.Uri.joinPath(folder, name) }),
     });
     if (target === undefined) return;
-    const content = format === "png" ? Buffer.from(picture ?? "", "base64") : await this.file(format, { ...subject, of });
+    const content = format === "png" ? Buffer.from(picture ?? "", "base64") : await fileOf(format, subject, of, (request, which) => this.ask(request, which));
     await vscode.workspace.fs.writeFile(target, content);
-  }
-
-  private async file(format: "npy" | "csv", which: object): Promise<Uint8Array> {
-    const { shape } = await this.ask<Description>("tdb/tensor", which);
-    const size = shape.reduce((product, extent) => product * extent, 1);
-    return vscode.window.withProgress({ location: vscode.ProgressLocation.Notification, title: "Saving the tensor" }, async (progress) => {
-      const chunks: Buffer[] = [];
-      let numbers: Numbers["format"] = "f32";
-      for (let start = 0; start < size; start += CHUNK) {
-        const count = Math.min(CHUNK, size - start);
-        const part = await this.ask<Numbers>("tdb/tensorData", { ...which, start, count });
-        numbers = part.format;
-        chunks.push(Buffer.from(part.data, "base64"));
-        progress.report({ increment: (100 * count) / size });
-      }
-      const data = Buffer.concat(chunks);
-      return format === "npy" ? npy(shape, numbers, data) : Buffer.from(csv(shape, decode(numbers, data)));
-    });
   }
 
   private async ask<Body>(command: string, which: object): Promise<Body> {
