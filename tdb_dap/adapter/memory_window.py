@@ -79,7 +79,10 @@ def set_memory(session: Session, arguments: SetMemoryArguments) -> Mapping[str, 
     debugger = session.debugger
     dtype = _dtype(arguments.dtype)
     space, core, start = _place(session, arguments)
-    numbers = debugger.evaluate(arguments.value, debugger.scope(None, "command")).array
+    try:
+        numbers = debugger.evaluate(arguments.value, debugger.scope(None, "command")).array
+    except BadExpression as error:
+        raise BadExpression(f"{error}; write one number, such as -1.5, 0x1f, nan or in[0][0,0,0,0]") from None
     if numbers.size != 1:
         raise BadExpression(f"{arguments.value} is {numbers.size:,} numbers; one is written at a time")
     word = _encoded(dtype, numbers.reshape(1), arguments.value)

@@ -87,6 +87,7 @@ def test_what_cannot_be_read_or_written_is_said(pooling: Stop):
         ({"dtype": "f16", "value": "1e6"}, "f16 does not reach as far as 1e6; write inf for infinity"),
         ({"dtype": "f32", "value": "in[0]"}, "in[0] is 16,384 numbers; one is written at a time"),
         ({"dtype": "f32", "value": "one"}, "one"),
+        ({"dtype": "f32", "value": "3f800000"}, "cannot understand '3f800000'; write one number, such as -1.5, 0x1f"),
         ({"dtype": "si4", "value": "1"}, "si4 is not a type of numbers of whole bytes; there are f32"),
         (
             {"dtype": "f32", "value": "1", "address": "L99999999"},

@@ -30,8 +30,8 @@ async function stepBack(line = lines.pool) {
   await workbench.stoppedAt(line);
 }
 
-async function inBothThemes(name) {
-  for (const [theme, ground] of [["Default Light Modern", "light"], ["Default Dark Modern", "dark"]]) {
+async function inAllThemes(name) {
+  for (const [theme, ground] of [["Dark High Contrast", "contrast"], ["Default Light Modern", "light"], ["Default Dark Modern", "dark"]]) {
     await workbench.theme(theme);
     await workbench.shot(`${name}-${ground}`);
   }
@@ -77,13 +77,72 @@ describe("chip memory", () => {
   });
 
   step("shows the other memories, too", async () => {
-    await view.locator("select").selectOption({ label: "DDR, activations" });
+    await view.getByLabel("Memory", { exact: true }).selectOption({ label: "DDR, activations" });
     await view.locator('.resident[data-name^="softmax"]').waitFor();
-    await view.locator("select").selectOption({ label: "local memory of a lane" });
+    await view.getByLabel("Memory", { exact: true }).selectOption({ label: "local memory of a lane" });
     await view.locator(`.resident[data-name="${operand.name}"] rect`).click();
   });
 
-  step("looks well in light and dark", () => inBothThemes("memory"));
+  step("looks well in light, dark and high contrast", () => inAllThemes("memory"));
+
+  step("shows the bytes of a tensor as numbers, and edits them", async () => {
+    const number = (byte) => view.locator(`.grid td[data-part="number"][data-byte="${byte}"]`);
+    const word = (byte) => view.locator(`.grid td[data-part="word"][data-byte="${byte}"]`);
+    const is = (cell, text) => eventually(`${text} in ${cell}`, async () => (await cell.textContent()) === text);
+    await view.locator(".details button", { hasText: "Bytes" }).click();
+    await eventually("the first number", async () => Math.abs(Number(await number(0).textContent()) - operand.first[0]) < 1e-4);
+    assert.equal(await view.locator(".grid th").first().textContent(), "R1");
+    const before = await number(4).textContent();
+    await number(4).click();
+    await view.locator(".bytes .status", { hasText: `byte 16,388 of local memory · ${before} · ${operand.name}` }).waitFor();
+    await number(4).dblclick();
+    await workbench.page.keyboard.type("-2.5");
+    await workbench.key("Enter");
+    await is(number(4), "-2.5");
+    assert.equal(await word(4).textContent(), "c0200000");
+    assert.match(await word(4).getAttribute("class"), /changed/);
+    for (let i = 0; i < 2; i++) await workbench.key("ArrowLeft"); // over the number before it to its word
+    await workbench.key("Enter");
+    await workbench.page.keyboard.type("3f800000");
+    await workbench.key("Enter");
+    await is(number(4), "1.0");
+    await number(4).dblclick();
+    await workbench.page.keyboard.type("nonsense");
+    await workbench.key("Enter");
+    await view.locator(".bytes .trouble", { hasText: "nonsense" }).waitFor();
+    await workbench.key("Escape");
+    await is(number(4), "1.0");
+    await inAllThemes("bytes");
+    await workbench.evaluate("info edits");
+    await workbench.console("4 bytes from R1.4 overwritten").waitFor();
+    await workbench.evaluate("undo 2");
+    await is(number(4), before);
+    await workbench.command("View: Hide Panel");
+  });
+
+  step("reads every memory by its address, and follows a step and the step back", async () => {
+    const address = view.locator('.bytes input[type="text"]');
+    const numbers = async () => (await view.locator(".grid td.number").allTextContents()).join(" ");
+    for (const [place, region] of [["S0", "S static memory"], ["L64", "L L2"], ["G0", "G weights"]]) {
+      await address.fill(place);
+      await address.press("Enter");
+      await eventually(region, async () => (await view.locator(".bytes select").first().evaluate((select) => select.selectedOptions[0].text)) === region);
+    }
+    await address.fill("R99.1.1");
+    await address.press("Enter");
+    await view.locator(".bytes .trouble", { hasText: "is not an address" }).waitFor();
+    await view.locator(".tabs button", { hasText: "Tensors" }).click();
+    await view.locator(`.present button`, { hasText: result.name }).click();
+    await view.locator(".details button", { hasText: "Bytes" }).click();
+    const before = await eventually("what lies there", numbers);
+    await stepOver();
+    await eventually("the result", async () => Math.abs(Number((await numbers()).split(" ")[0]) - result.first[0]) < 1e-4);
+    assert.ok((await view.locator(".grid td.changed").count()) > 0);
+    await stepBack();
+    await eventually("what lay there before", async () => (await numbers()) === before);
+    await view.locator(".tabs button", { hasText: "Tensors" }).click();
+    await view.locator(`.resident[data-name="${operand.name}"] rect`).click();
+  });
 
   step("goes to the line of the writer", async () => {
     await view.locator(".writer button").first().click();
@@ -121,7 +180,7 @@ describe("the compare panel", () => {
     await titleAction("Compare", "Show Only What Differs");
     await hasNot(/as expected/);
     await has(/first to differ/);
-    await inBothThemes("compare");
+    await inAllThemes("compare");
     await titleAction("Compare", "Go to the First Op That Differs");
     await titleAction("Compare", "Show All Ops");
     await has(/as expected/);
@@ -163,7 +222,7 @@ describe("the graph", () => {
     await view.locator("select").selectOption("time");
     await eventually("another colour", async () => (await fill(lines.conv)) !== plain);
     assert.notEqual(await fill(lines.conv), await fill(lines.pool));
-    await inBothThemes("graph");
+    await inAllThemes("graph");
     await stepOver();
     await view.locator("select").selectOption("verdict");
     await eventually("green", async () => (await fill(lines.conv)) === "#c9ecc3");
@@ -226,5 +285,5 @@ describe("the timeline", () => {
     await view.locator(".about button", { hasText: "travel" }).waitFor();
   });
 
-  step("looks well in light and dark", () => inBothThemes("timeline"));
+  step("looks well in light, dark and high contrast", () => inAllThemes("timeline"));
 });
