@@ -112,7 +112,6 @@ describe("chip memory", () => {
     await view.locator(".bytes .trouble", { hasText: "nonsense" }).waitFor();
     await workbench.key("Escape");
     await is(number(4), "1.0");
-    await inAllThemes("bytes");
     await workbench.evaluate("info edits");
     await workbench.console("4 bytes from R1.4 overwritten").waitFor();
     for (const left of ["-2.5", before]) {
@@ -209,6 +208,7 @@ describe("the graph", () => {
     view = await workbench.webview(".node", "MaxPool");
     await eventually("the convolution", async () => (await current()).includes(lines.conv));
     assert.ok((await view.locator(".node").count()) > 10);
+    assert.deepEqual(await view.locator(".frame").evaluateAll((all) => all.map(({ dataset }) => dataset.title)), ["subfunc_0", "layer group, line 16"]);
     assert.match(await view.locator(`.node[data-line="${lines.pool}"] .type`).textContent(), /^f32\[1,16,16,16\]$/);
   });
 

@@ -36,7 +36,7 @@ export interface Placed {
 export function place({ nodes, edges }: OpGraph): Placed {
   const isFramed = nodes.length <= FRAMED;
   const graph = new Graph({ compound: isFramed });
-  graph.setGraph({ nodesep: 18, ranksep: 30, marginx: 12, marginy: 12, ranker: nodes.length > LARGE ? "tight-tree" : "network-simplex" });
+  graph.setGraph({ nodesep: 18, ranksep: 30, marginx: 12, marginy: 20, ranker: nodes.length > LARGE ? "tight-tree" : "network-simplex" });
   graph.setDefaultEdgeLabel(() => ({}));
   const frames = framesOf(nodes);
   for (const node of nodes) graph.setNode(node.id, { ...NODE });

@@ -170,7 +170,7 @@ export class Picture {
 function frame({ kind, title, left, top, width, height }: Frame): SVGElement {
   return svg("g", { class: `frame ${kind}`, "data-title": title },
     svg("rect", { x: left, y: top, width, height, rx: 6 }),
-    svg("text", { x: left + 8, y: top + 13 }, title),
+    svg("text", { x: left + 8, y: top - 4 }, title),
   );
 }
 
