@@ -81,14 +81,13 @@ class Mosaic:
     def read(self, parts: Parts, rows: slice, columns: slice) -> Array:
         """Some rows and columns of the whole, shape (rows, columns); zeros behind the last channel."""
         high = parts.shape[self.rows]
-        return np.concatenate(
-            [
-                self._line(
-                    parts, line, slice(max(rows.start - line * high, 0), min(rows.stop - line * high, high)), columns
-                )
-                for line in range(rows.start // high, -(-rows.stop // high))
-            ]
-        )
+        lines = [
+            self._line(
+                parts, line, slice(max(rows.start - line * high, 0), min(rows.stop - line * high, high)), columns
+            )
+            for line in range(rows.start // high, -(-rows.stop // high))
+        ]
+        return lines[0] if len(lines) == 1 else np.concatenate(lines)
 
     def _line(self, parts: Parts, line: int, rows: slice, columns: slice) -> Array:
         """Columns of line number ``line`` of slices; ``rows``: of each slice."""
@@ -102,9 +101,9 @@ class Mosaic:
         index[self.rows], index[self.channels], index[self.columns] = rows, slice(*channels), taken
         axes = sorted((self.rows, self.channels, self.columns))
         found = parts.read(tuple(index)).transpose([axes.index(a) for a in (self.rows, self.channels, self.columns)])
-        whole: Array = np.zeros((found.shape[0], last - first, found.shape[2]), found.dtype)
-        whole[:, : found.shape[1]] = found
-        beside = whole.reshape(found.shape[0], -1)
+        if missing := last - first - found.shape[1]:
+            found = np.pad(found, ((0, 0), (0, missing), (0, 0)))
+        beside = found.reshape(found.shape[0], -1)
         return beside if last - first == 1 else beside[:, left : left + columns.stop - columns.start]
 
 

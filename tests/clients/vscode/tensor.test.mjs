@@ -72,6 +72,7 @@ describe("the tensor view", () => {
     await view.locator("#map-actual").click({ position: { x: ((at[1] + 0.5) * width) / 128, y: ((at[0] + 0.5) * width) / 128 } });
     assert.equal(await cell(...at), number);
     await eventually("its place", async () => (await view.locator("#cursor").textContent()).includes("[0, 6, 11, 5]"));
+    await workbench.command("View: Hide Panel");
     await workbench.shot("tensor-mosaic");
     await view.locator("#order").selectOption("HWC");
     await eventually("32 channels", async () => (await view.locator("#across").getAttribute("max")) === "32");
@@ -161,6 +162,9 @@ describe("the tensor view", () => {
     await workbench.press("Step Back");
     await workbench.stoppedAt(lines.pool);
     assert.ok(close(await cell(0, 0), result.first[0]), "pinned to the moment behind the pooling");
+    await view.locator("#moment").fill("0");
+    await view.locator("#moment").press("Enter");
+    await eventually("the moment before everything", async () => (await ordinal()) === 0 && Number(await cell(0, 0)) === 0);
     await view.locator("#pin").uncheck();
     await eventually("what was there before", async () => (await cell(0, 0)) === before);
     assert.equal(await ordinal(), then);

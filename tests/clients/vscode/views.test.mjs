@@ -106,6 +106,7 @@ describe("chip memory", () => {
     await workbench.page.keyboard.type("3f800000");
     await workbench.key("Enter");
     await is(number(4), "1.0");
+    await inAllThemes("bytes");
     await number(4).dblclick();
     await workbench.page.keyboard.type("nonsense");
     await workbench.key("Enter");

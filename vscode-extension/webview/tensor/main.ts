@@ -48,6 +48,7 @@ class TensorView implements Stage {
   private readonly bits = html("input", { type: "checkbox", id: "bits", change: () => { this.tabulate(); } });
   private readonly pin = html("input", { type: "checkbox", id: "pin", change: () => { this.choose(); } });
   private readonly pinLabel = html("label", { for: "pin" }, "Pin to this moment");
+  private readonly moment = html("input", { type: "number", id: "moment", min: 0, hidden: true, "aria-label": "Ordinal", change: () => { this.choose(); } });
   private readonly follow = html("input", { type: "checkbox", id: "follow", change: () => { this.choose(); } });
 
   constructor(subject: Subject) {
@@ -143,8 +144,10 @@ class TensorView implements Stage {
   /** Pinned to a moment, at each stop the tensor of that stop's op, or the same memory. */
   private choose(): void {
     const { expression, level } = this.named;
-    const moment = this.description?.ordinal;
-    if (this.pin.checked && moment !== undefined) this.subject = { ...this.subject, ordinal: moment };
+    this.moment.hidden = !this.pin.checked;
+    if (!this.pin.checked) this.moment.value = "";
+    else if (this.moment.value === "") this.moment.value = String(this.description?.ordinal ?? 0);
+    if (this.pin.checked) this.subject = { ...this.subject, ordinal: this.moment.valueAsNumber };
     else this.subject = this.follow.checked && level !== undefined ? { expression, level } : this.named;
     this.follow.disabled = this.pin.checked;
     void this.renew();
@@ -156,7 +159,8 @@ class TensorView implements Stage {
     const quantised = scale !== 1 || zeroPoint !== 0 ? `scale ${String(scale)}, zero point ${String(zeroPoint)}` : "";
     const time = `at ordinal ${ordinal.toLocaleString("en")} of ${commands.toLocaleString("en")}`;
     this.about.textContent = [time, pending ? "not yet computed" : "", layout, type, quantised].filter(Boolean).join(" · ");
-    this.pinLabel.textContent = this.pin.checked ? `Pinned to ordinal ${String(ordinal)}` : "Pin to this moment";
+    this.pinLabel.textContent = this.pin.checked ? "Pinned to ordinal" : "Pin to this moment";
+    this.moment.max = String(commands);
     this.status.textContent = "";
     this.table.digits = Number(/\d+/.exec(dtype)?.[0] ?? 32) / 4;
     document.body.dataset.ordinal = String(ordinal);
@@ -225,7 +229,7 @@ class TensorView implements Stage {
   private lay(): void {
     const label = (input: HTMLInputElement, text: string, title: string) => html("span", { title }, input, html("label", { for: input.id }, text));
     const tools = html("div", { class: "bar", role: "toolbar", "aria-label": "View" },
-      html("span", { title: "Go on showing what was there now, wherever the program stops" }, this.pin, this.pinLabel),
+      html("span", { title: "Go on showing what was there now, wherever the program stops" }, this.pin, this.pinLabel, " ", this.moment),
       label(this.follow, "Follow the op", "After each stop show what the expression means there, instead of the same memory"),
       html("span", { class: "group" },
         button("−", () => { this.maps[0]?.zoom(0.5); }, { title: "Zoom out (-)", "aria-label": "Zoom out" }),
