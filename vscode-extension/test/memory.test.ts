@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { extent, liesAt, placeOf, stretches, use, type Memory, type Resident } from "../webview/memory/model";
 
 const resident = (name: string, start: number, stop: number, born: number, died: number): Resident =>
-  ({ name, start, stop, born, died, line: 1, opcode: "tpu.Load", shape: [], dtype: "f32", readers: [] });
+  ({ name, start, stop, born, died, line: 1, opcode: "tpu.Load", shape: [], dtype: "f32", readers: [], lanes: [[0, 3]] });
 const memory = (size: number, ...residents: Resident[]): Memory => ({ title: "local memory", space: "R", core: 0, size, residents });
 
 describe("a memory at one moment", () => {

@@ -76,6 +76,19 @@ describe("chip memory", () => {
     assert.ok((await rows()).some((text) => text.endsWith(`${result.name} written next`)));
   });
 
+  step("shows the lanes that the tensors take now", async () => {
+    await view.getByLabel("Horizontal axis").selectOption("lanes");
+    const rectangle = view.locator(`.resident[data-name="${operand.name}"] rect`);
+    const [one, all] = [await rectangle.boundingBox(), await view.locator(".rule").first().boundingBox()];
+    assert.ok(Math.abs(one.width - (all.width * operand.shape[1]) / 64) < 2, `${one.width} of ${all.width}`);
+    await workbench.shot("memory-lanes");
+    await stepOver();
+    await eventually("it has gone", async () => (await rectangle.count()) === 0);
+    await stepBack();
+    await rectangle.waitFor();
+    await view.getByLabel("Horizontal axis").selectOption("commands");
+  });
+
   step("shows the other memories, too", async () => {
     await view.getByLabel("Memory", { exact: true }).selectOption({ label: "DDR, activations" });
     await view.locator('.resident[data-name^="softmax"]').waitFor();

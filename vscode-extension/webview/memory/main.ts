@@ -7,11 +7,13 @@ import { ask } from "../shared/host";
 import { follow } from "../shared/session";
 import { bytes, count } from "../shared/text";
 import { Bytes } from "./bytes";
-import { Chart } from "./chart";
+import { Chart, type Over } from "./chart";
 import { presentTable, story } from "./details";
 import { liesAt, placeOf, stretches, use, type Memory, type MemoryMap, type Resident } from "./model";
 
 const chooser = html("select", { "aria-label": "Memory", change: () => { choose(); } });
+const over = html("select", { "aria-label": "Horizontal axis", change: () => { choose(); } },
+  html("option", { value: "commands" }, "over commands"), html("option", { value: "lanes" }, "over lanes, now"));
 const status = html("span", { class: "status", role: "status" });
 const present = html("section", { class: "present" });
 const details = html("section", { class: "details", "aria-live": "polite" });
@@ -28,8 +30,9 @@ document.body.append(
     "div",
     { class: "bar", role: "toolbar", "aria-label": "Chip memory" },
     chooser,
-    button("+", () => { chart.zoom(1 / 1.5); }, { title: "Zoom in on commands (wheel)", "aria-label": "Zoom in on commands" }),
-    button("−", () => { chart.zoom(1.5); }, { title: "Zoom out of commands (wheel)", "aria-label": "Zoom out of commands" }),
+    over,
+    button("+", () => { chart.zoom(1 / 1.5); }, { title: "Zoom in sideways (wheel)", "aria-label": "Zoom in sideways" }),
+    button("−", () => { chart.zoom(1.5); }, { title: "Zoom out sideways (wheel)", "aria-label": "Zoom out sideways" }),
     button("↕+", () => { chart.zoomBytes(1 / 1.5); }, { title: "Zoom in on bytes (shift and wheel)", "aria-label": "Zoom in on bytes" }),
     button("↕−", () => { chart.zoomBytes(1.5); }, { title: "Zoom out of bytes (shift and wheel)", "aria-label": "Zoom out of bytes" }),
     button("All", () => { chart.fit(); }, { title: "Show everything" }),
@@ -90,7 +93,9 @@ function choose(): void {
     status.textContent = "No op of this model names what it keeps in memory.";
     return;
   }
-  chart.show(memory, map.commands, map.bankBytes, now);
+  over.disabled = memory.space !== "R";
+  if (over.disabled) over.value = "commands";
+  chart.show(memory, over.value as Over, over.value === "lanes" ? map.lanes : map.commands, map.bankBytes, now);
   tell();
 }
 

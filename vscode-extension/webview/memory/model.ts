@@ -18,6 +18,8 @@ export interface Resident {
   readonly shape: readonly number[];
   readonly dtype: string;
   readonly readers: readonly OpInstance[];
+  /** In local memory, as [first, last + 1) of adjacent ones. */
+  readonly lanes: readonly (readonly [number, number])[];
 }
 
 export interface Memory {
