@@ -14,8 +14,11 @@ from typing import TYPE_CHECKING
 from tdb_dap.errors import BadExpression
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tdb_dap.adapter.session import Session
     from tdb_dap.engine.geometry import Space
+    from tdb_dap.engine.memory import Memory, Region
     from tdb_dap.engine.views import View
 
 INSTRUCTION_STEP = 16
@@ -52,6 +55,16 @@ def instruction_ordinal(session: Session, reference: str, offset: int = 0) -> in
 def memory_reference(space: Space, core: int, offset: int) -> str:
     """Reference of a byte in a memory space."""
     return hex(_LETTERS.index(space.value) << _SPACE | core << _CORE | offset)
+
+
+def every_region(memory: Memory) -> Iterator[tuple[str, Space, int, Region]]:
+    """What there is of each memory: (title, space, core, region). DDR and L2 are those of all cores."""
+    from tdb_dap.engine.geometry import Space
+
+    for space in (Space.GLOBAL, Space.L2, Space.LOCAL, Space.STATIC):
+        for core in range(memory.cores if space in (Space.LOCAL, Space.STATIC) else 1):
+            for region in memory.regions(space, core):
+                yield region.title + (f" of core {core}" if memory.cores > 1 else ""), space, core, region
 
 
 def view_reference(view: View) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from tdb_dap.adapter.addresses import memory_reference
+from tdb_dap.adapter.addresses import every_region, memory_reference
 from tdb_dap.adapter.handles import Frame, Node
 from tdb_dap.adapter.nodes import comparison, layout, leaf, mapping, remembered, tensor
 from tdb_dap.engine.geometry import Space
@@ -209,16 +209,13 @@ def _weights(session: Session) -> list[Node]:
 
 def memory_nodes(session: Session) -> list[Node]:
     """The memories that exist, each with a reference to its first byte."""
-    memory = session.debugger.memory
     nodes: list[Node] = []
-    for space in (Space.GLOBAL, Space.L2, Space.LOCAL, Space.STATIC):
-        for core in range(memory.cores if space in (Space.LOCAL, Space.STATIC) else 1):
-            for region in memory.regions(space, core):
-                node = mapping(
-                    f"{space.value} {region.title}" + (f" of core {core}" if memory.cores > 1 else ""),
-                    f"{region.data.size:,} bytes from {space.value}{region.start}",
-                    {"start": hex(region.start), "size": region.data.size},
-                )
-                node.memory_reference = memory_reference(space, core, region.start)
-                nodes.append(node)
+    for title, space, core, region in every_region(session.debugger.memory):
+        node = mapping(
+            f"{space.value} {title}",
+            f"{region.data.size:,} bytes from {space.value}{region.start}",
+            {"start": hex(region.start), "size": region.data.size},
+        )
+        node.memory_reference = memory_reference(space, core, region.start)
+        nodes.append(node)
     return nodes

@@ -10,6 +10,7 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Literal
 
+from tdb_dap.adapter.addresses import every_region, memory_reference
 from tdb_dap.adapter.protocol.types import ProtocolModel
 from tdb_dap.adapter.registry import request
 from tdb_dap.adapter.sources import mlir_source
@@ -130,7 +131,20 @@ def memory_map(session: Session, arguments: MemoryMapArguments) -> dict[str, Any
             }
         )
     layout = {"lanes": geometry.lanes, "laneBytes": geometry.lane_bytes, "bankBytes": geometry.bank_bytes}
-    return {"ordinal": ordinal, "commands": len(program.commands), **layout, "memories": memories}
+    regions = [
+        {
+            "title": title,
+            "space": space.value,
+            "core": core,
+            "start": region.start,
+            "stop": region.stop,
+            "reference": memory_reference(space, core, region.start),
+        }
+        for title, space, core, region in every_region(session.debugger.memory)
+        if region.data.size
+    ]
+    moments = {"ordinal": ordinal, "commands": len(program.commands)}
+    return {**moments, **layout, "memories": memories, "regions": regions}
 
 
 @request("tdb/explain", while_running="answer")

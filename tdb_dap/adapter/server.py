@@ -33,6 +33,7 @@ AREAS = (
     "breakpoint_verbs",
     "explain_verbs",
     "look_verbs",
+    "memory_window",
     "model_requests",
     "completions",
     "evaluate",

@@ -14,7 +14,8 @@ import numpy as np
 from tdb_dap.adapter.addresses import view_reference
 from tdb_dap.adapter.protocol.types import ProtocolModel
 from tdb_dap.adapter.registry import request
-from tdb_dap.engine.tensor_parts import Parts, Slice, actual, error, stored, tile
+from tdb_dap.engine.tensor_parts import Parts, actual, bits, error, stored
+from tdb_dap.engine.tensor_planes import Mosaic, Slice, tile
 from tdb_dap.engine.tensor_summary import summarise
 from tdb_dap.engine.values import Value, bits_text, number_text
 from tdb_dap.engine.views import View
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 _LARGEST_ANSWER = 1 << 22
 """Elements in one answer."""
 
-Source = Literal["stored", "actual", "reference", "error"]
+Source = Literal["bits", "stored", "actual", "reference", "error"]
 
 
 class TensorArguments(ProtocolModel):
@@ -49,16 +50,21 @@ class TensorArguments(ProtocolModel):
 
 
 class PartArguments(TensorArguments):
-    """And which of its numbers: as they are stored, what these stand for, the reference, or the difference."""
+    """And which of its numbers: the words in memory, what these hold, what that stands for, reference, difference."""
 
     of: Source = "actual"
 
 
 class TileArguments(PartArguments):
-    """A rectangle of a slice: ``rows`` and ``columns`` are [start, stop) of the axes ``rowAxis`` and ``columnAxis``."""
+    """A rectangle of a slice: ``rows`` and ``columns`` are [start, stop) of the axes ``rowAxis`` and ``columnAxis``.
+
+    With a ``channelAxis`` of all slices along it, ``across`` of them side by side.
+    """
 
     rowAxis: int | None = None
     columnAxis: int | None = None
+    channelAxis: int | None = None
+    across: int = 1
     index: list[int]
     rows: tuple[int, int]
     columns: tuple[int, int]
@@ -112,9 +118,9 @@ def describe(session: Session, arguments: TensorArguments) -> Mapping[str, Any]:
 
 @request("tdb/tensorTile")
 def read_tile(session: Session, arguments: TileArguments) -> Mapping[str, Any]:
-    """A rectangle of a 2-D slice, one number for each block of ``step`` x ``step`` elements."""
+    """A rectangle of a 2-D slice, or of many side by side, one number for each ``step`` x ``step`` elements."""
     parts = _parts(session, arguments)
-    chosen = Slice(arguments.rowAxis, arguments.columnAxis, tuple(arguments.index))
+    chosen = _plane(arguments)
     chosen.check(parts.shape)
     if arguments.step < 1:
         raise BadExpression(f"step must be at least 1, not {arguments.step}")
@@ -126,6 +132,15 @@ def read_tile(session: Session, arguments: TileArguments) -> Mapping[str, Any]:
     )
     _bound(-(-(rows.stop - rows.start) // arguments.step) * -(-(columns.stop - columns.start) // arguments.step))
     return _numbers(tile(parts, chosen, rows, columns, arguments.step))
+
+
+def _plane(arguments: TileArguments) -> Slice | Mosaic:
+    rows, columns, index = arguments.rowAxis, arguments.columnAxis, tuple(arguments.index)
+    if arguments.channelAxis is None:
+        return Slice(rows, columns, index)
+    if rows is None or columns is None:
+        raise BadExpression("channels side by side need a rowAxis and a columnAxis")
+    return Mosaic(rows, columns, arguments.channelAxis, arguments.across, index)
 
 
 @request("tdb/tensorData")
@@ -226,6 +241,8 @@ def _parts(session: Session, arguments: PartArguments) -> Parts:
     found = _stored(session, arguments, value)
     if arguments.of == "stored":
         return found
+    if arguments.of == "bits":
+        return bits(found, value)
     found = actual(found, value)
     if arguments.of == "actual":
         return found
@@ -258,6 +275,10 @@ def _bound(count: int) -> None:
 
 def _numbers(numbers: Array) -> dict[str, Any]:
     """Numbers as text: float32, or float64 for integers that float32 does not hold."""
+    if numbers.dtype.kind == "u" and numbers.dtype.itemsize > 4:
+        raise BadExpression(
+            f"words of {8 * numbers.dtype.itemsize} bits do not fit into the answer; ask for an element"
+        )
     wide = (numbers.dtype.kind != "f" and numbers.dtype.itemsize > 2) or numbers.dtype == np.float64
     data = np.ascontiguousarray(numbers, "<f8" if wide else "<f4")
     return {

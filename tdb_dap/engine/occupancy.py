@@ -29,7 +29,8 @@ class Resident:
     """A tensor in memory. ``start``, ``stop``: bytes in its space, in local memory bytes of a lane (half-open);
 
     ``born``, ``died``: ordinals of the command that began to write it and of the one that read it last; ``line``: of
-    final.mlir, the op that made it; ``opcode``: of that op; ``readers``: in the order in which they read.
+    final.mlir, the op that made it; ``opcode``: of that op; ``readers``: in the order in which they read; ``lanes``:
+    in local memory those it takes part of, as [first, last + 1) of adjacent ones.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Resident:
     shape: tuple[int, ...] = ()
     dtype: str = ""
     readers: tuple[OpInstance, ...] = ()
+    lanes: tuple[tuple[int, int], ...] = ()
 
     @property
     def size(self) -> int:
@@ -114,7 +116,21 @@ def _closed(entry: _Open, before: int | None) -> Resident:
         shape=tuple(view.shape),
         dtype=str(view.dtype),
         readers=tuple(dict.fromkeys(entry.readers)),
+        lanes=_lanes(view),
     )
+
+
+def _lanes(view: View) -> tuple[tuple[int, int], ...]:
+    if view.space is not Space.LOCAL:
+        return ()
+    lane_bytes = view.geometry.lane_bytes
+    runs: list[tuple[int, int]] = []
+    for start, stop in view.byte_ranges():
+        first, last = start // lane_bytes, (stop - 1) // lane_bytes + 1
+        if runs and first <= runs[-1][1]:
+            first = runs.pop()[0]
+        runs.append((first, last))
+    return tuple(runs)
 
 
 def _touching(alive: dict[tuple[Space, int], list[_Open]], value: NamedValue) -> list[_Open]:

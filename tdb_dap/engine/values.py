@@ -74,12 +74,17 @@ def bits_text(array: Array, dtype: DType | None) -> str:
     """The words that numbers are stored as, in hexadecimal, nested like the shape; ``dtype``: None for NumPy's own."""
     if array.ndim:
         return "[" + ", ".join(bits_text(part, dtype) for part in array) + "]"
-    if dtype is not None:
-        return f"0x{int(dtype.bits_of(np.reshape(array, (1,)))[0]):0{dtype.bits // 4}x}"
-    if array.dtype.kind not in "fiu":
+    if dtype is None and array.dtype.kind not in "fiu":
         return number_text(array[()])
-    words = np.reshape(array, (1,)).view(f"u{array.dtype.itemsize}")
-    return f"0x{int(words[0]):0{2 * array.dtype.itemsize}x}"
+    digits = (dtype.bits if dtype is not None else 8 * array.dtype.itemsize) // 4
+    return f"0x{int(words_of(np.reshape(array, (1,)), dtype)[0]):0{digits}x}"
+
+
+def words_of(numbers: Array, dtype: DType | None) -> Array:
+    """The words that numbers are stored as, unsigned; ``dtype``: None for NumPy's own."""
+    if dtype is not None:
+        return dtype.bits_of(numbers)
+    return np.ascontiguousarray(numbers).view(f"u{numbers.dtype.itemsize}")
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -54,6 +54,9 @@ def test_the_memory_map_tells_who_wrote_a_tensor_and_who_reads_it(pooling: Stop,
     assert (operand["shape"], operand["dtype"]) == ([1, 16, 32, 32], "f32")
     pool = {"ordinal": pooling.ordinal, "line": toy.line_of('"tpu.Pool2D"'), "opcode": "tpu.Pool2D"}
     assert operand["readers"] == [pool]
+    assert operand["lanes"] == [[0, 16]], "one for each of its 16 channels"
+    elsewhere = next(memory for memory in body["memories"] if memory["space"] == "G")
+    assert elsewhere["residents"][0]["lanes"] == []
 
 
 def test_the_present_moment(pooling: Stop, toy: Toy):

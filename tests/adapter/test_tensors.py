@@ -64,6 +64,26 @@ def test_tiles_of_any_two_axes(pooling: Stop, relu: Numbers):
     assert np.allclose(row, relu[0, 3, 5:6], atol=1e-5)
 
 
+def test_channels_side_by_side(pooling: Stop, relu: Numbers):
+    client, operand = pooling.client, {"expression": "in[0]", "frameId": pooling.frame("op").id}
+    mosaic = {"channelAxis": 1, "across": 4, "rows": [0, 128], "columns": [0, 128]}
+    found = tile(client, **operand, **mosaic)
+    expected = relu[0].reshape(4, 4, 32, 32).transpose(0, 2, 1, 3).reshape(128, 128)
+    assert np.allclose(found, expected, atol=1e-5)
+    part = tile(client, **operand, **{**mosaic, "rows": [30, 40], "columns": [60, 70]})
+    assert np.array_equal(part, found[30:40, 60:70])
+    assert not tile(client, **operand, **mosaic, of="error")[0, 0]
+
+
+def test_numbers_as_the_words_in_memory(pooling: Stop):
+    client, operand = pooling.client, {"expression": "in[0]", "frameId": pooling.frame("op").id}
+    client.console("set in[0][0,3,2,1] = nan")
+    words = tile(client, **operand, of="bits")
+    assert np.array_equal(words.astype(np.uint32), tile(client, **operand).view(np.uint32))
+    element = client.request("tdb/tensorElement", **operand, index=[0, 3, 2, 1])
+    assert int(element["bits"], 0) == words[2, 1]
+
+
 def test_from_afar_a_block_shows_its_largest_magnitude_and_nan_before_all(pooling: Stop):
     client = pooling.client
     client.console("set in[0][0,3,9,17] = -1000")
@@ -175,6 +195,8 @@ def test_what_makes_no_sense_is_said(pooling: Stop):
         ({"index": [0]}, "needs 4 numbers"),
         ({"rows": [0, 33]}, "0 to 33 is not a part of 0 to 32"),
         ({"step": 0}, "at least 1"),
+        ({"channelAxis": 2}, "besides rows and columns"),
+        ({"channelAxis": 1, "rowAxis": None}, "need a rowAxis"),
         ({"ordinal": 1 << 30}, "not in this program"),
         ({"expression": "in[7]"}, "in"),
     ]

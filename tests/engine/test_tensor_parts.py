@@ -7,7 +7,7 @@ import pytest
 
 import tdb_dap
 from tdb_dap.engine.dtypes import SI8
-from tdb_dap.engine.tensor_parts import Parts, Slice, error, stored, tile
+from tdb_dap.engine.tensor_parts import Parts, error, stored
 from tdb_dap.engine.tensor_summary import summarise
 from tdb_dap.engine.values import Value
 from tdb_dap.engine.views import View
@@ -43,24 +43,6 @@ def test_elements_in_order_from_anywhere():
     parts, _ = of(numbers)
     for start, count in ((0, 1), ((1 << 20) - 3, 7), (3 * (1 << 20), 5)):
         assert parts.flat(start, count).tolist() == list(range(start, start + count))
-
-
-def test_an_overview_reads_in_bands_and_shows_each_block_by_its_largest_magnitude():
-    numbers = RANDOM.standard_normal((3000, 4000)).astype(np.float32)
-    numbers[1234, 2345] = -50
-    parts, sizes = of(numbers)
-    far = tile(parts, Slice(0, 1, (0, 0)), slice(0, 3000), slice(0, 4000), 64)
-    assert far.shape == (47, 63)
-    assert far[1234 // 64, 2345 // 64] == -50
-    for row, column in ((0, 0), (46, 62), (46, 3), (7, 62)):
-        block = numbers[row * 64 : row * 64 + 64, column * 64 : column * 64 + 64].reshape(-1)
-        assert far[row, column] == block[np.abs(block).argmax()]
-    assert max(sizes) <= 1 << 20
-
-
-def test_the_least_integer_has_the_largest_magnitude():
-    parts, _ = of(np.array([[-128, 127], [0, 1]], np.int8))
-    assert tile(parts, Slice(0, 1, (0, 0)), slice(0, 2), slice(0, 2), 2).tolist() == [[-128]]
 
 
 def test_a_tensor_in_ddr_is_not_copied(toy: Toy):

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { execFileSync } from "node:child_process";
 import { csv, decode, npy } from "../src/tensor/files";
+import { zip } from "../src/tensor/zip";
 
 describe("a tensor as a file", () => {
   const data = new Uint8Array(new Float32Array([1, -2.5, NaN, Infinity, 0, 6]).buffer);
@@ -15,6 +17,14 @@ describe("a tensor as a file", () => {
     assert.deepEqual(file.subarray(length), Buffer.from(data));
     assert.match(Buffer.from(npy([6], "f64", data)).toString("latin1"), /'<f8'.*\(6,\)/);
     assert.match(Buffer.from(npy([], "f32", data.subarray(0, 4))).toString("latin1"), /'shape': \(\)/);
+  });
+
+  it("npz: an archive whose files have their checksums", () => {
+    const archive = zip([{ name: "actual.npy", content: npy([6], "f32", data) }, { name: "error.npy", content: npy([6], "f32", data) }]);
+    const read = "import sys, io, json, zipfile; z = zipfile.ZipFile(io.BytesIO(sys.stdin.buffer.read())); print(json.dumps([z.testzip(), [[i.filename, i.file_size] for i in z.infolist()]]))";
+    const [broken, files] = JSON.parse(execFileSync("python3", ["-c", read], { input: archive }).toString()) as [string | null, [string, number][]];
+    assert.equal(broken, null);
+    assert.deepEqual(files, [["actual.npy", 152], ["error.npy", 152]]);
   });
 
   it("csv: a line for each row, an empty one between matrices", () => {

@@ -22,6 +22,31 @@ describe("the graph", () => {
     assert.ok(width > 2 * NODE.width && height > 3 * NODE.height);
   });
 
+  it("has a frame around each subnet, and in it around each layer group, with their nodes and no others", () => {
+    const inGroup = (line: number, group: number | null, subnet = "subfunc_0") => ({ ...node(line), group, subnet });
+    const nodes = [inGroup(1, null), inGroup(3, 2), inGroup(4, 2), inGroup(5, null), inGroup(7, null, "subfunc_1")];
+    const edges = [[1, 3], [3, 4], [4, 5], [1, 5], [5, 7]].map(([tail, head]) => ({ tail: `L${String(tail)}`, head: `L${String(head)}`, value: "%" }));
+    const placed = place({ nodes, edges });
+    const within = (title: string) => {
+      const { left, top, width, height } = placed.frames.find((frame) => frame.title === title) ?? assert.fail(title);
+      const inside = ({ x, y }: { x: number; y: number }) =>
+        left <= x - NODE.width / 2 && x + NODE.width / 2 <= left + width && top <= y - NODE.height / 2 && y + NODE.height / 2 <= top + height;
+      return nodes.filter(({ id }) => inside(placed.nodes.get(id) ?? assert.fail(id))).map(({ line }) => line);
+    };
+    assert.deepEqual(placed.frames.map(({ kind }) => kind), ["subnet", "subnet", "group"]);
+    assert.deepEqual([within("subfunc_0"), within("subfunc_1"), within("layer group, line 2")], [[1, 3, 4, 5], [7], [3, 4]]);
+  });
+
+  it("has, where it is large, frames around what lies together", () => {
+    const nodes = Array.from({ length: 600 }, (_, i) => ({ ...node(i), group: i < 300 ? 0 : null }));
+    const edges = nodes.slice(1).map((_, i) => ({ tail: `L${String(i)}`, head: `L${String(i + 1)}`, value: "%" }));
+    const [subnet, group] = place({ nodes, edges }).frames;
+    assert.deepEqual([subnet?.kind, group?.kind], ["subnet", "group"]);
+    assert.ok(Math.abs((subnet?.height ?? 0) - 2 * (group?.height ?? 0)) < 200);
+    const mixed = nodes.map((one, i) => ({ ...one, group: i % 2 ? 1 : null }));
+    assert.deepEqual(place({ nodes: mixed, edges }).frames.map(({ kind }) => kind), ["subnet"]);
+  });
+
   it("is painted by verdict: red what differs, grey what has not run", () => {
     const row = (line: number, verdict: Row["verdict"]): Row =>
       ({ line, opcode: "tpu.Conv2D", name: "x", role: "result", index: 0, dtype: "f32", first: line, verdict, note: "", complaints: [], numbers: null, blame: null });

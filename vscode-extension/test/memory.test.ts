@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { extent, stretches, use, type Memory, type Resident } from "../webview/memory/model";
+import { extent, liesAt, placeOf, stretches, use, type Memory, type Resident } from "../webview/memory/model";
 
 const resident = (name: string, start: number, stop: number, born: number, died: number): Resident =>
-  ({ name, start, stop, born, died, line: 1, opcode: "tpu.Load", shape: [], dtype: "f32", readers: [] });
+  ({ name, start, stop, born, died, line: 1, opcode: "tpu.Load", shape: [], dtype: "f32", readers: [], lanes: [[0, 3]] });
 const memory = (size: number, ...residents: Resident[]): Memory => ({ title: "local memory", space: "R", core: 0, size, residents });
 
 describe("a memory at one moment", () => {
@@ -23,5 +23,16 @@ describe("a memory at one moment", () => {
 
   it("without a limit reaches as far as the program uses it", () => {
     assert.deepEqual(extent(memory(0, resident("a", 4096, 8192, 0, 1), resident("b", 16384, 20480, 0, 1))), [4096, 20480]);
+  });
+
+  it("knows where a tensor begins, and what lies at a byte of any lane", () => {
+    const tensor = resident("a", 10, 20, 0, 5);
+    const region = { title: "local memory of core 1", space: "R", core: 1, start: 0, stop: 6400, reference: "0x3100000000000" };
+    const memories = [{ ...memory(100, tensor), core: 1 }];
+    assert.deepEqual(placeOf({ ...memory(100), core: 1 }, tensor, [{ ...region, core: 0 }, region]), { address: region.reference, offset: 10 });
+    assert.equal(placeOf(memory(100), tensor, [region]), undefined);
+    const map = { ordinal: 0, commands: 9, lanes: 64, laneBytes: 100, bankBytes: 50, memories, regions: [region] };
+    const names = (ordinal: number, core: number, byte: number) => liesAt(map, ordinal, "R", core, byte).map(({ name }) => name);
+    assert.deepEqual([names(2, 1, 319), names(2, 1, 320), names(6, 1, 319), names(2, 0, 319)], [["a"], [], [], []]);
   });
 });

@@ -1,47 +1,11 @@
 // A user's session in the real VS Code, with the mouse and the keyboard.
-//
-// Environment: CODE_SERVER (where it is installed), VSIX, EXPECTED (output of sample.py), SHOTS, TRANSCRIPTS.
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { after, afterEach, before, describe, it } from "node:test";
-import { CodeServer } from "./server.mjs";
-import { eventually, Workbench } from "./workbench.mjs";
+import { describe } from "node:test";
+import { expected, openSample, typeText } from "./sample.mjs";
+import { eventually } from "./workbench.mjs";
 
-const { CODE_SERVER, VSIX, EXPECTED, SHOTS, TRANSCRIPTS } = process.env;
-const expected = JSON.parse(readFileSync(EXPECTED, "utf8"));
 const { lines, values, operand } = expected;
-const typeText = ({ dtype, shape }) => `${dtype}[${shape.join(",")}]`;
-
-let server, workbench, state;
-
-before(async () => {
-  state = mkdtempSync(join(tmpdir(), "tdb-code-server-"));
-  server = await CodeServer.start({
-    home: CODE_SERVER,
-    state,
-    vsix: [VSIX],
-    settings: { "tdb.adapter.logDirectory": TRANSCRIPTS },
-  });
-  workbench = await Workbench.open({ url: server.url, folder: expected.directory, shots: SHOTS });
-});
-
-after(async () => {
-  await workbench?.close();
-  server?.stop();
-  rmSync(state, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
-});
-
-let failed = false;
-afterEach(async ({ name, passed }) => {
-  if (passed) return;
-  failed = true;
-  await workbench?.shot(`failed-${name.replace(/\W+/g, "-")}`);
-});
-
-/** A step of a session: pointless once an earlier one has failed. */
-const step = (name, body) => it(name, (context) => (failed ? context.skip("an earlier step failed") : body(context)));
+const { workbench, step } = await openSample("session");
 
 describe("F5 in final.mlir, without a launch.json", () => {
   step("stops at the breakpoint that was clicked into the gutter", async () => {
@@ -111,15 +75,7 @@ describe("F5 in final.mlir, without a launch.json", () => {
 
   step("watches the operand, and Reverse stops at the op that wrote it", async () => {
     const tensor = workbench.rows("variables").filter({ hasText: typeText(operand) }).first();
-    const entry = workbench.page.locator(".monaco-menu .action-label", { hasText: "Break on Value Change" });
-    // The pane shows the rows of the last stop until those of this one have arrived: ask again.
-    await eventually("the entry of the menu", async () => {
-      await tensor.click({ button: "right" });
-      if (await eventually("it", () => entry.isVisible(), 1500).catch(() => false)) return true;
-      await workbench.key("Escape");
-      return false;
-    });
-    await entry.click();
+    await workbench.choose(tensor, "Break on Value Change");
     await eventually("the data breakpoint", async () => (await workbench.texts("breakpoints")).length >= 2);
     await workbench.press("Reverse");
     await workbench.stoppedAt(lines.conv);

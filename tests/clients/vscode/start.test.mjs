@@ -1,39 +1,11 @@
 // Ways into a session and through its time, in the real VS Code: the editor of a .bmodel, the sample, the time slider.
-//
-// Environment: CODE_SERVER (where it is installed), VSIX, EXPECTED (output of sample.py), SHOTS, TRANSCRIPTS.
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { after, afterEach, before, describe, it } from "node:test";
-import { CodeServer } from "./server.mjs";
-import { eventually, Workbench } from "./workbench.mjs";
+import { describe } from "node:test";
+import { expected, openSample } from "./sample.mjs";
+import { eventually } from "./workbench.mjs";
 
-const { CODE_SERVER, VSIX, EXPECTED, SHOTS, TRANSCRIPTS } = process.env;
-const { directory, lines } = JSON.parse(readFileSync(EXPECTED, "utf8"));
-
-let server, workbench, state;
-
-before(async () => {
-  state = mkdtempSync(join(tmpdir(), "tdb-code-server-"));
-  server = await CodeServer.start({ home: CODE_SERVER, state, vsix: [VSIX], settings: { "tdb.adapter.logDirectory": TRANSCRIPTS } });
-  workbench = await Workbench.open({ url: server.url, folder: directory, shots: SHOTS, width: 1400, height: 900 });
-});
-
-after(async () => {
-  await workbench?.close();
-  server?.stop();
-  rmSync(state, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
-});
-
-let failed = false;
-afterEach(async ({ name, passed }) => {
-  if (passed) return;
-  failed = true;
-  await workbench?.shot(`failed-start-${name.replace(/\W+/g, "-")}`);
-});
-
-const step = (name, body) => it(name, (context) => (failed ? context.skip("an earlier step failed") : body(context)));
+const { lines } = expected;
+const { workbench, step } = await openSample("start", { width: 1400, height: 900 });
 /** Commands executed and how many there are, as the status bar has it. */
 const time = () => eventually("the time in the status bar", async () => {
   const texts = await workbench.page.locator(".statusbar-item").allInnerTexts();

@@ -1,40 +1,15 @@
 // The tensor view in the real VS Code: opened from the Variables view, its numbers, its pixels, its life through steps.
-//
-// Environment: CODE_SERVER (where it is installed), VSIX, EXPECTED (output of sample.py), SHOTS, TRANSCRIPTS.
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { after, afterEach, before, describe, it } from "node:test";
-import { CodeServer } from "./server.mjs";
-import { eventually, Workbench } from "./workbench.mjs";
+import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { describe } from "node:test";
+import { expected, openSample } from "./sample.mjs";
+import { eventually } from "./workbench.mjs";
 
-const { CODE_SERVER, VSIX, EXPECTED, SHOTS, TRANSCRIPTS } = process.env;
-const { directory, lines, operand, result } = JSON.parse(readFileSync(EXPECTED, "utf8"));
+const { lines, operand, result } = expected;
+const { workbench, step } = await openSample("tensor", { width: 1600, height: 1000 });
 const close = (shown, value) => Math.abs(Number(shown) - value) <= 1e-4 * Math.abs(value) + 1e-6;
-
-let server, workbench, state, view;
-
-before(async () => {
-  state = mkdtempSync(join(tmpdir(), "tdb-code-server-"));
-  server = await CodeServer.start({ home: CODE_SERVER, state, vsix: [VSIX], settings: { "tdb.adapter.logDirectory": TRANSCRIPTS } });
-  workbench = await Workbench.open({ url: server.url, folder: directory, shots: SHOTS, width: 1600, height: 1000 });
-});
-
-after(async () => {
-  await workbench?.close();
-  server?.stop();
-  rmSync(state, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
-});
-
-let failed = false;
-afterEach(async ({ name, passed }) => {
-  if (passed) return;
-  failed = true;
-  await workbench?.shot(`failed-tensor-${name.replace(/\W+/g, "-")}`);
-});
-
-const step = (name, body) => it(name, (context) => (failed ? context.skip("an earlier step failed") : body(context)));
+let view;
 
 /** The text of a cell of the table, once it is a number. */
 const cell = (row, column) => eventually(`the number at ${row}, ${column}`, async () => {
@@ -43,10 +18,11 @@ const cell = (row, column) => eventually(`the number at ${row}, ${column}`, asyn
 });
 const ordinal = () => view.locator("body").getAttribute("data-ordinal").then(Number);
 /** The colour of a heat map at a cell of the plane, which must be in sight. */
-const pixel = (map, row, column) => view.locator(`#map-${map}`).evaluate((canvas, [row, column]) => {
-  const size = Math.min(canvas.width, canvas.height) / 32;
+const pixel = (map, row, column, rows = 32) => view.locator(`#map-${map}`).evaluate((canvas, [row, column, rows]) => {
+  const size = Math.min(canvas.width, canvas.height) / rows;
   return [...canvas.getContext("2d").getImageData((column + 0.5) * size, (row + 0.5) * size, 1, 1).data];
-}, [row, column]);
+}, [row, column, rows]);
+const drawn = () => eventually("all tiles", async () => (await view.locator("body").getAttribute("data-complete")) === "true");
 
 describe("the tensor view", () => {
   step("opens from the menu of a tensor in the Variables view", async () => {
@@ -68,7 +44,7 @@ describe("the tensor view", () => {
   });
 
   step("paints actual, reference and error side by side", async () => {
-    await eventually("all tiles", async () => (await view.locator("body").getAttribute("data-complete")) === "true");
+    await drawn();
     const [one, two, off] = await Promise.all(["actual", "reference", "error"].map((map) => pixel(map, 20, 20)));
     assert.deepEqual(one, two);
     assert.equal(one[3], 255);
@@ -83,11 +59,92 @@ describe("the tensor view", () => {
     await eventually("the first number", async () => (await cell(0, 0)) === before);
   });
 
+  step("shows all channels side by side, and three as a colour picture", async () => {
+    await view.locator('input[data-axis="1"]').fill("6");
+    await eventually("the slice", async () => (await view.locator("#cursor").textContent()).includes("[0, 6, "));
+    const [number, colour] = [await cell(11, 5), await drawn().then(() => pixel("actual", 11, 5))];
+    await view.locator("#arrangement").selectOption("mosaic");
+    // Channel 6 is the third in the second line of four.
+    const at = [32 + 11, 64 + 5];
+    await drawn();
+    await eventually("the same colour", async () => (await pixel("actual", ...at, 128)).join() === colour.join());
+    const width = await view.locator("#map-actual").evaluate((canvas) => canvas.clientWidth);
+    await view.locator("#map-actual").click({ position: { x: ((at[1] + 0.5) * width) / 128, y: ((at[0] + 0.5) * width) / 128 } });
+    assert.equal(await cell(...at), number);
+    await eventually("its place", async () => (await view.locator("#cursor").textContent()).includes("[0, 6, 11, 5]"));
+    await workbench.command("View: Hide Panel");
+    await workbench.shot("tensor-mosaic");
+    await view.locator("#order").selectOption("HWC");
+    await eventually("32 channels", async () => (await view.locator("#across").getAttribute("max")) === "32");
+    await view.locator("#order").selectOption("CHW");
+    await view.locator("#arrangement").selectOption("rgb");
+    await drawn();
+    const parts = await eventually("a colour", async () => {
+      const found = await pixel("actual", 11, 5);
+      return found[3] === 255 && found;
+    });
+    // Channels 6 to 8, from 0 to the greatest number: each part is its number's share.
+    await view.locator("#arrangement").selectOption("slice");
+    const most = Number(/max(-?[\d.]+)/.exec(await view.locator("#statistics").textContent())[1]);
+    for (const channel of [6, 7, 8]) {
+      await view.locator('input[data-axis="1"]').fill(String(channel));
+      await eventually("the channel", async () => (await view.locator("#cursor").textContent()).includes(`[0, ${channel}, `));
+      assert.ok(Math.abs(parts[channel - 6] - (255 * Number(await cell(11, 5))) / most) <= 1, `${channel}: ${parts}`);
+    }
+    await view.locator('input[data-axis="1"]').fill("0");
+  });
+
+  step("marks what is out of a range, and shows numbers as bits", async () => {
+    await view.locator("#range").selectOption("unit");
+    await eventually("the mark", async () => (await pixel("actual", 0, 2)).join() === "0,220,255,255"); // 1.966
+    assert.equal(await view.locator('td[data-at="0,2"]').getAttribute("class"), "outside");
+    assert.match(await view.locator("figcaption").first().textContent(), /0 to 1$/);
+    await view.locator("#range").selectOption("all");
+    await view.locator("#bits").check();
+    const word = Buffer.alloc(4);
+    word.writeFloatBE(operand.first[0]);
+    await eventually("the word", async () => Math.abs(parseInt(await cell(0, 0), 16) - word.readUInt32BE()) < 8);
+    await view.locator("#bits").uncheck();
+    await view.locator("#palette").selectOption("grey");
+    await eventually("grey", async () => new Set((await pixel("actual", 9, 3)).slice(0, 3)).size === 1);
+    await view.locator("#palette").selectOption("viridis");
+  });
+
+  step("has one cursor in all pictures, tells all three numbers, and leads to the worst elements", async () => {
+    await view.locator("#map-reference").hover({ position: { x: 40, y: 40 } });
+    await eventually("three numbers", async () => /^\[.*\]: actual .* · reference .* · error /.test(await view.locator("#status").textContent()));
+    const worst = view.locator("#worst button").first();
+    const place = await worst.textContent();
+    await worst.click();
+    await eventually("the worst", async () => (await view.locator("#cursor").textContent()).includes(place));
+    await view.locator("#map-error").press("Control+Home");
+    await view.locator('input[data-axis="1"]').fill("0");
+  });
+
+  step("saves actual, reference and error in one npz", async () => {
+    await view.getByRole("button", { name: "npz" }).click();
+    const input = workbench.page.locator(".quick-input-widget input").first();
+    const file = await eventually("a name for it", async () => (await input.inputValue().catch(() => "")).match(/.*relu4_Relu\.npz$/)?.[0]);
+    await workbench.page.locator(".quick-input-widget .monaco-button", { hasText: "OK" }).click();
+    await eventually("the file", () => existsSync(file));
+    const read = "import sys, json, numpy; z = numpy.load(sys.argv[1]); print(json.dumps([{k: z[k].shape for k in z}, float(abs(z['actual'] - z['reference'] - z['error']).max()), z['actual'].ravel()[:4].tolist()]))";
+    const written = await eventually("its content", () => {
+      try {
+        return JSON.parse(execFileSync(process.env.PYTHON, ["-c", read, file], { stdio: "pipe" }));
+      } catch {
+        return undefined; // not all of it is there
+      }
+    });
+    assert.deepEqual(written[0], { actual: operand.shape, reference: operand.shape, error: operand.shape });
+    assert.equal(written[1], 0);
+    written[2].forEach((number, i) => assert.ok(close(number, operand.first[i])));
+  });
+
   step("marks what is not a number, and lists it first", async () => {
     await workbench.evaluate("set in[0][0,0,3,2] = nan");
     await eventually("NaN", async () => (await cell(3, 2)) === "NaN");
     await eventually("its colour", async () => (await pixel("actual", 3, 2)).join() === "255,0,255,255");
-    await eventually("its place in the list", async () => (await view.locator("ol li").first().textContent()).includes("[0, 0, 3, 2]"));
+    await eventually("its place in the list", async () => (await view.locator("#largest li").first().textContent()).includes("[0, 0, 3, 2]"));
     await workbench.evaluate("undo");
     await eventually("the number again", async () => (await cell(3, 2)) !== "NaN");
   });
@@ -105,9 +162,11 @@ describe("the tensor view", () => {
     await workbench.press("Step Back");
     await workbench.stoppedAt(lines.pool);
     assert.ok(close(await cell(0, 0), result.first[0]), "pinned to the moment behind the pooling");
+    await view.locator("#moment").fill("0");
+    await view.locator("#moment").press("Enter");
+    await eventually("the moment before everything", async () => (await ordinal()) === 0 && Number(await cell(0, 0)) === 0);
     await view.locator("#pin").uncheck();
-    await eventually("what was there before", async () => (await cell(0, 0)) === before);
-    assert.equal(await ordinal(), then);
+    await eventually("what was there before", async () => (await ordinal()) === then && (await cell(0, 0)) === before);
   });
 
   step("shows the operand of each op in turn, if it is told to follow", async () => {

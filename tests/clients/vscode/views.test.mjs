@@ -1,40 +1,12 @@
 // The views of a model in the real VS Code: opened from where a user finds them, followed through a step and back.
-//
-// Environment: CODE_SERVER (where it is installed), VSIX, EXPECTED (output of sample.py), SHOTS, TRANSCRIPTS.
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { after, afterEach, before, describe, it } from "node:test";
-import { CodeServer } from "./server.mjs";
-import { eventually, Workbench } from "./workbench.mjs";
+import { describe } from "node:test";
+import { expected, openSample, typeText } from "./sample.mjs";
+import { eventually } from "./workbench.mjs";
 
-const { CODE_SERVER, VSIX, EXPECTED, SHOTS, TRANSCRIPTS } = process.env;
-const { directory, lines, operand, result } = JSON.parse(readFileSync(EXPECTED, "utf8"));
-const typeText = ({ dtype, shape }) => `${dtype}[${shape.join(",")}]`;
-
-let server, workbench, state, view;
-
-before(async () => {
-  state = mkdtempSync(join(tmpdir(), "tdb-code-server-"));
-  server = await CodeServer.start({ home: CODE_SERVER, state, vsix: [VSIX], settings: { "tdb.adapter.logDirectory": TRANSCRIPTS } });
-  workbench = await Workbench.open({ url: server.url, folder: directory, shots: SHOTS, width: 1600, height: 1000 });
-});
-
-after(async () => {
-  await workbench?.close();
-  server?.stop();
-  rmSync(state, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
-});
-
-let failed = false;
-afterEach(async ({ name, passed }) => {
-  if (passed) return;
-  failed = true;
-  await workbench?.shot(`failed-views-${name.replace(/\W+/g, "-")}`);
-});
-
-const step = (name, body) => it(name, (context) => (failed ? context.skip("an earlier step failed") : body(context)));
+const { lines, operand, result } = expected;
+const { workbench, step } = await openSample("views", { width: 1600, height: 1000 });
+let view;
 
 /** Press a button in the title of a view in the side bar. */
 async function titleAction(pane, action) {
@@ -58,8 +30,8 @@ async function stepBack(line = lines.pool) {
   await workbench.stoppedAt(line);
 }
 
-async function inBothThemes(name) {
-  for (const [theme, ground] of [["Default Light Modern", "light"], ["Default Dark Modern", "dark"]]) {
+async function inAllThemes(name) {
+  for (const [theme, ground] of [["Dark High Contrast", "contrast"], ["Default Light Modern", "light"], ["Default Dark Modern", "dark"]]) {
     await workbench.theme(theme);
     await workbench.shot(`${name}-${ground}`);
   }
@@ -104,14 +76,89 @@ describe("chip memory", () => {
     assert.ok((await rows()).some((text) => text.endsWith(`${result.name} written next`)));
   });
 
+  step("shows the lanes that the tensors take now", async () => {
+    await view.getByLabel("Horizontal axis").selectOption("lanes");
+    const rectangle = view.locator(`.resident[data-name="${operand.name}"] rect`);
+    const [one, all] = [await rectangle.boundingBox(), await view.locator(".rule").first().boundingBox()];
+    assert.ok(Math.abs(one.width - (all.width * operand.shape[1]) / 64) < 2, `${one.width} of ${all.width}`);
+    await workbench.shot("memory-lanes");
+    await stepOver();
+    await eventually("it has gone", async () => (await rectangle.count()) === 0);
+    await stepBack();
+    await rectangle.waitFor();
+    await view.getByLabel("Horizontal axis").selectOption("commands");
+  });
+
   step("shows the other memories, too", async () => {
-    await view.locator("select").selectOption({ label: "DDR, activations" });
+    await view.getByLabel("Memory", { exact: true }).selectOption({ label: "DDR, activations" });
     await view.locator('.resident[data-name^="softmax"]').waitFor();
-    await view.locator("select").selectOption({ label: "local memory of a lane" });
+    await view.getByLabel("Memory", { exact: true }).selectOption({ label: "local memory of a lane" });
     await view.locator(`.resident[data-name="${operand.name}"] rect`).click();
   });
 
-  step("looks well in light and dark", () => inBothThemes("memory"));
+  step("looks well in light, dark and high contrast", () => inAllThemes("memory"));
+
+  step("shows the bytes of a tensor as numbers, and edits them", async () => {
+    const number = (byte) => view.locator(`.grid td[data-part="number"][data-byte="${byte}"]`);
+    const word = (byte) => view.locator(`.grid td[data-part="word"][data-byte="${byte}"]`);
+    const is = (cell, text) => eventually(`${text} in ${cell}`, async () => (await cell.textContent()) === text);
+    await view.locator(".details button", { hasText: "Bytes" }).click();
+    await eventually("the first number", async () => Math.abs(Number(await number(0).textContent()) - operand.first[0]) < 1e-4);
+    assert.equal(await view.locator(".grid th").first().textContent(), "R1");
+    const before = await number(4).textContent();
+    await number(4).click();
+    await view.locator(".bytes .status", { hasText: `byte 16,388 of local memory · ${before} · ${operand.name}` }).waitFor();
+    await number(4).dblclick();
+    await workbench.page.keyboard.type("-2.5");
+    await workbench.key("Enter");
+    await is(number(4), "-2.5");
+    assert.equal(await word(4).textContent(), "c0200000");
+    assert.match(await word(4).getAttribute("class"), /changed/);
+    for (let i = 0; i < 2; i++) await workbench.key("ArrowLeft"); // over the number before it to its word
+    await workbench.key("Enter");
+    await workbench.page.keyboard.type("3f800000");
+    await workbench.key("Enter");
+    await is(number(4), "1.0");
+    await inAllThemes("bytes");
+    await number(4).dblclick();
+    await workbench.page.keyboard.type("nonsense");
+    await workbench.key("Enter");
+    await view.locator(".bytes .trouble", { hasText: "nonsense" }).waitFor();
+    await workbench.key("Escape");
+    await is(number(4), "1.0");
+    await workbench.evaluate("info edits");
+    await workbench.console("4 bytes from R1.4 overwritten").waitFor();
+    for (const left of ["-2.5", before]) {
+      await workbench.evaluate("undo");
+      await is(number(4), left);
+    }
+    await workbench.command("View: Hide Panel");
+  });
+
+  step("reads every memory by its address, and follows a step and the step back", async () => {
+    const address = view.locator('.bytes input[type="text"]');
+    const numbers = async () => (await view.locator(".grid td.number").allTextContents()).join(" ");
+    for (const [place, region] of [["S0", "S static memory"], ["L64", "L L2"], ["G0", "G weights"]]) {
+      await address.fill(place);
+      await address.press("Enter");
+      await eventually(region, async () => (await view.locator(".bytes select").first().evaluate((select) => select.selectedOptions[0].text)) === region);
+    }
+    await address.fill("R99.1.1");
+    await address.press("Enter");
+    await view.locator(".bytes .trouble", { hasText: "is not an address" }).waitFor();
+    await view.locator(".tabs button", { hasText: "Tensors" }).click();
+    await view.locator(`.present button`, { hasText: result.name }).click();
+    await view.locator(".details button", { hasText: "Bytes" }).click();
+    await eventually("its place", async () => (await view.locator(".grid th").first().textContent()) === "R0.4096");
+    const before = await numbers();
+    await stepOver();
+    await eventually("the result", async () => Math.abs(Number((await numbers()).split(" ")[0]) - result.first[0]) < 1e-4);
+    assert.ok((await view.locator(".grid td.changed").count()) > 0);
+    await stepBack();
+    await eventually("what lay there before", async () => (await numbers()) === before);
+    await view.locator(".tabs button", { hasText: "Tensors" }).click();
+    await view.locator(`.resident[data-name="${operand.name}"] rect`).click();
+  });
 
   step("goes to the line of the writer", async () => {
     await view.locator(".writer button").first().click();
@@ -149,7 +196,7 @@ describe("the compare panel", () => {
     await titleAction("Compare", "Show Only What Differs");
     await hasNot(/as expected/);
     await has(/first to differ/);
-    await inBothThemes("compare");
+    await inAllThemes("compare");
     await titleAction("Compare", "Go to the First Op That Differs");
     await titleAction("Compare", "Show All Ops");
     await has(/as expected/);
@@ -175,6 +222,7 @@ describe("the graph", () => {
     view = await workbench.webview(".node", "MaxPool");
     await eventually("the convolution", async () => (await current()).includes(lines.conv));
     assert.ok((await view.locator(".node").count()) > 10);
+    assert.deepEqual(await view.locator(".frame").evaluateAll((all) => all.map(({ dataset }) => dataset.title)), ["subfunc_0", "layer group, line 16"]);
     assert.match(await view.locator(`.node[data-line="${lines.pool}"] .type`).textContent(), /^f32\[1,16,16,16\]$/);
   });
 
@@ -191,7 +239,7 @@ describe("the graph", () => {
     await view.locator("select").selectOption("time");
     await eventually("another colour", async () => (await fill(lines.conv)) !== plain);
     assert.notEqual(await fill(lines.conv), await fill(lines.pool));
-    await inBothThemes("graph");
+    await inAllThemes("graph");
     await stepOver();
     await view.locator("select").selectOption("verdict");
     await eventually("green", async () => (await fill(lines.conv)) === "#c9ecc3");
@@ -254,5 +302,5 @@ describe("the timeline", () => {
     await view.locator(".about button", { hasText: "travel" }).waitFor();
   });
 
-  step("looks well in light and dark", () => inBothThemes("timeline"));
+  step("looks well in light, dark and high contrast", () => inAllThemes("timeline"));
 });

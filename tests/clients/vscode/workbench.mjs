@@ -156,8 +156,37 @@ export class Workbench {
       .evaluateAll((all) => all.map((e) => e.getAttribute("aria-label")).filter(Boolean));
   }
 
-  press(button) {
-    return this.page.locator(`.action-label[aria-label^="${button}"]`).first().click();
+  /** Click a button of a toolbar. */
+  async press(button) {
+    await this.closeMenu();
+    await this.page.locator(`.action-label[aria-label^="${button}"]`).first().click();
+  }
+
+  /** Close the context menu if one is open: while it is, nothing else takes clicks. */
+  async closeMenu() {
+    const menu = this.page.locator(".context-view-block, .context-view .monaco-menu");
+    await eventually("the menu to close", async () => {
+      if ((await menu.count()) === 0) return true;
+      await this.key("Escape");
+      return false;
+    });
+  }
+
+  /** Choose an entry of the context menu of a row; when this is done, the menu is gone. */
+  async choose(row, label) {
+    const entry = this.page.locator(".context-view .monaco-menu .action-label", { hasText: label });
+    // The pane shows the rows of the last stop until those of this one have arrived: ask again.
+    await eventually(`${label} in the menu`, async () => {
+      await this.closeMenu();
+      await row.click({ button: "right" });
+      return eventually("it", () => entry.isVisible(), 1500).catch(() => false);
+    });
+    // A menu that has only just opened does not take clicks yet.
+    await eventually("the menu to take the click", async () => {
+      await entry.click({ timeout: 1000 }).catch(() => undefined);
+      return eventually("it", async () => !(await entry.isVisible()), 1000).catch(() => false);
+    });
+    await this.closeMenu();
   }
 
   /** Wait until no session is left: the toolbar is gone with the last one. */
@@ -181,20 +210,8 @@ export class Workbench {
   }
 
   /** Open the tensor view from the menu of a row of the Variables view. */
-  async viewTensor(name) {
-    const entry = this.page.locator(".monaco-menu .action-label", { hasText: "View Tensor" });
-    const row = this.rows("variables").filter({ hasText: name }).first();
-    await eventually("the entry of the menu", async () => {
-      await row.click({ button: "right" });
-      if (await eventually("it", () => entry.isVisible(), 1500).catch(() => false)) return true;
-      await this.key("Escape");
-      return false;
-    });
-    // A menu that has only just opened does not take clicks yet.
-    await eventually("the menu to close", async () => {
-      await entry.click({ timeout: 1000 }).catch(() => undefined);
-      return eventually("it", async () => !(await entry.isVisible()), 1000).catch(() => false);
-    });
+  viewTensor(name) {
+    return this.choose(this.rows("variables").filter({ hasText: name }).first(), "View Tensor");
   }
 
   /** The page of a view of the extension's that holds an element like this, and the text. */

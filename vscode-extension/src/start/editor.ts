@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 import { informer } from "../adapter/find";
 import { searchAdapter, whatToDo } from "../adapter/locate";
 import { COMMANDS, VIEWS } from "../names";
-import { page } from "../page";
+import { page } from "../webview/page";
 
 const PATIENCE = 60_000;
 

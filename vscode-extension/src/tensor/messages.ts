@@ -1,4 +1,4 @@
-/** What the tensor view and the extension say to each other. Requests are those of docs/requests.md. */
+/** What the tensor view and the extension say to each other, besides the requests of docs/requests.md. */
 
 /** Which tensor, at which moment; part of every request. */
 export interface Subject {
@@ -55,15 +55,13 @@ export interface Element {
   readonly error?: string;
 }
 
-export type Format = "npy" | "csv" | "png";
+export type Format = "npy" | "npz" | "csv" | "png";
 
 export type FromView =
   | { readonly type: "ready" }
-  | { readonly type: "request"; readonly id: number; readonly command: string; readonly arguments: object }
-  | { readonly type: "save"; readonly format: Format; readonly subject: Subject; readonly of: Source; readonly picture?: string };
+  | { readonly type: "save"; readonly format: Format; readonly subject: Subject; readonly of: Source; readonly picture?: string | undefined };
 
 export type ToView =
   | { readonly type: "show"; readonly subject: Subject }
-  | { readonly type: "answer"; readonly id: number; readonly body?: unknown; readonly error?: string }
   | { readonly type: "stopped" }
   | { readonly type: "ended" };

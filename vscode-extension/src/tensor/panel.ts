@@ -1,10 +1,10 @@
 import * as vscode from "vscode";
-import { csv, decode, npy } from "./files";
-import type { Description, FromView, Numbers, Subject, ToView } from "./messages";
-import { page } from "../page";
-
-/** Elements that are fetched at once for a file. */
-const CHUNK = 1 << 20;
+import { textOf } from "../errors";
+import { answer } from "../webview/answer";
+import type { Answer, Ask } from "../webview/messages";
+import { page } from "../webview/page";
+import type { Description, FromView, Subject, ToView } from "./messages";
+import { fileOf } from "./save";
 
 /** One tensor in an editor tab. It asks the adapter of its session for what it draws. */
 export class TensorPanel {
@@ -24,7 +24,7 @@ export class TensorPanel {
       localResourceRoots: [vscode.Uri.joinPath(root, "dist")],
     });
     const { webview } = this.panel;
-    webview.onDidReceiveMessage((message: FromView) => void this.receive(message));
+    webview.onDidReceiveMessage((message: FromView | Ask) => void this.receive(message));
     webview.html = page(webview, root, "tensor", "Tensor");
     this.panel.onDidDispose(() => {
       this.over = true;
@@ -41,25 +41,20 @@ export class TensorPanel {
     this.send({ type: "ended" });
   }
 
-  private send(message: ToView): void {
+  private send(message: ToView | Answer): void {
     if (!this.over) void this.panel.webview.postMessage(message);
   }
 
-  private async receive(message: FromView): Promise<void> {
+  private async receive(message: FromView | Ask): Promise<void> {
     switch (message.type) {
       case "ready":
         this.send({ type: "show", subject: this.subject });
         break;
-      case "request":
-        try {
-          const body: unknown = await this.session.customRequest(`tdb/${message.command}`, message.arguments);
-          this.send({ type: "answer", id: message.id, body });
-        } catch (error) {
-          this.send({ type: "answer", id: message.id, error: text(error) });
-        }
+      case "ask":
+        this.send(await answer(this.session, message));
         break;
       case "save":
-        await this.save(message).catch((error: unknown) => vscode.window.showErrorMessage(`TDB: ${text(error)}`));
+        await this.save(message).catch((error: unknown) => vscode.window.showErrorMessage(`TDB: ${textOf(error)}`));
     }
   }
 
@@ -71,33 +66,11 @@ export class TensorPanel {
       ...(folder && { defaultUri: vscode.Uri.joinPath(folder, name) }),
     });
     if (target === undefined) return;
-    const content = format === "png" ? Buffer.from(picture ?? "", "base64") : await this.file(format, { ...subject, of });
+    const content = format === "png" ? Buffer.from(picture ?? "", "base64") : await fileOf(format, subject, of, (request, which) => this.ask(request, which));
     await vscode.workspace.fs.writeFile(target, content);
   }
 
-  private async file(format: "npy" | "csv", which: object): Promise<Uint8Array> {
-    const { shape } = await this.ask<Description>("tdb/tensor", which);
-    const size = shape.reduce((product, extent) => product * extent, 1);
-    return vscode.window.withProgress({ location: vscode.ProgressLocation.Notification, title: "Saving the tensor" }, async (progress) => {
-      const chunks: Buffer[] = [];
-      let numbers: Numbers["format"] = "f32";
-      for (let start = 0; start < size; start += CHUNK) {
-        const count = Math.min(CHUNK, size - start);
-        const part = await this.ask<Numbers>("tdb/tensorData", { ...which, start, count });
-        numbers = part.format;
-        chunks.push(Buffer.from(part.data, "base64"));
-        progress.report({ increment: (100 * count) / size });
-      }
-      const data = Buffer.concat(chunks);
-      return format === "npy" ? npy(shape, numbers, data) : Buffer.from(csv(shape, decode(numbers, data)));
-    });
+  private async ask<Body>(command: string, which: object): Promise<Body> {
+    return (await this.session.customRequest(command, which)) as Body;
   }
-
-  private async ask<Answer>(command: string, which: object): Promise<Answer> {
-    return (await this.session.customRequest(command, which)) as Answer;
-  }
-}
-
-export function text(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,7 +1,8 @@
 import * as vscode from "vscode";
+import { textOf } from "../errors";
 import { expressionAt } from "../hover/provider";
 import { COMMANDS, DEBUG_TYPE } from "../names";
-import { text, TensorPanel } from "./panel";
+import { TensorPanel } from "./panel";
 import type { Description, Subject } from "./messages";
 
 /** What VS Code gives a command in the menu of a variable; a watch has only the variable's `name`. */
@@ -55,7 +56,7 @@ async function viewTensor(root: vscode.Uri, from: unknown): Promise<void> {
     const { focus, level } = description;
     panels.add(new TensorPanel(root, session, { expression, focus, level }, description, (panel) => panels.delete(panel)));
   } catch (error) {
-    void vscode.window.showErrorMessage(`TDB: ${expression}: ${text(error)}`);
+    void vscode.window.showErrorMessage(`TDB: ${expression}: ${textOf(error)}`);
   }
 }
 

@@ -1,6 +1,7 @@
 import * as vscode from "vscode";
 import { DEBUG_TYPE, VIEWS } from "../names";
-import { page } from "../page";
+import { textOf } from "../errors";
+import { page } from "../webview/page";
 import type { FromTime, Moment, ToTime } from "./messages";
 
 /** The status bar's item, and the slider in the debug side bar: where the session in front stands in time. */
@@ -84,7 +85,7 @@ class Slider implements vscode.WebviewViewProvider {
     try {
       await session.customRequest("tdb/travel", { ordinal: message.ordinal });
     } catch (error) {
-      void vscode.window.showErrorMessage(`TDB: ${error instanceof Error ? error.message : String(error)}`);
+      void vscode.window.showErrorMessage(`TDB: ${textOf(error)}`);
       this.send(this.moment);
     }
   }

@@ -1,40 +1,109 @@
 /** Where the nodes and edges of the graph are drawn. */
 import { Graph, layout } from "@dagrejs/dagre";
-import type { OpGraph } from "./model";
+import type { OpGraph, OpNode } from "./model";
 
 export const NODE = { width: 168, height: 44 } as const;
 /** From this size on a quicker way of ranking, which leaves edges a little longer. */
 const LARGE = 1000;
+/** Up to this size nodes are laid out frame by frame; beyond, that takes minutes. */
+const FRAMED = 500;
+const PADDING = 16;
 
 export interface Point {
   readonly x: number;
   readonly y: number;
 }
 
+/** A frame around nodes: a subnet, or in it a layer group; the frames around others come before those in them. */
+export interface Frame {
+  readonly kind: "subnet" | "group";
+  readonly title: string;
+  readonly left: number;
+  readonly top: number;
+  readonly width: number;
+  readonly height: number;
+}
+
 export interface Placed {
   readonly width: number;
   readonly height: number;
+  readonly frames: readonly Frame[];
   /** Middle of each node, by id. */
   readonly nodes: ReadonlyMap<string, Point>;
   readonly edges: readonly { readonly tail: string; readonly head: string; readonly points: readonly Point[] }[];
 }
 
 export function place({ nodes, edges }: OpGraph): Placed {
-  const graph = new Graph();
-  graph.setGraph({ nodesep: 18, ranksep: 30, marginx: 12, marginy: 12, ranker: nodes.length > LARGE ? "tight-tree" : "network-simplex" });
+  const isFramed = nodes.length <= FRAMED;
+  const graph = new Graph({ compound: isFramed });
+  graph.setGraph({ nodesep: 18, ranksep: 30, marginx: 12, marginy: 20, ranker: nodes.length > LARGE ? "tight-tree" : "network-simplex" });
   graph.setDefaultEdgeLabel(() => ({}));
-  for (const { id } of nodes) graph.setNode(id, { ...NODE });
+  const frames = framesOf(nodes);
+  for (const node of nodes) graph.setNode(node.id, { ...NODE });
+  if (isFramed) {
+    for (const { id, parent } of frames) {
+      graph.setNode(id, {});
+      if (parent !== undefined) graph.setParent(id, parent);
+    }
+    for (const node of nodes) graph.setParent(node.id, node.group === null ? subnetId(node) : groupId(node));
+  }
   for (const { tail, head } of edges) graph.setEdge(tail, head);
   layout(graph);
   const { width = 0, height = 0 } = graph.graph() as { width?: number; height?: number };
-  const middle = (id: string): [string, Point] => {
-    const { x = 0, y = 0 } = graph.node(id) as { x?: number; y?: number };
-    return [id, { x, y }];
+  const box = (id: string) => {
+    const { x = 0, y = 0, width = 0, height = 0 } = graph.node(id) as Partial<Point & Frame>;
+    return { x, y, width, height };
   };
+  const middles = new Map<string, Point>(nodes.map(({ id }) => [id, box(id)]));
   return {
     width,
     height,
-    nodes: new Map(nodes.map(({ id }) => middle(id))),
+    frames: isFramed
+      ? frames.map(({ id, kind, title }) => {
+        const { x, y, width, height } = box(id);
+        return { kind, title, left: x - width / 2, top: y - height / 2, width, height };
+      })
+      : frames.flatMap((frame) => around(frame, nodes, middles)),
+    nodes: middles,
     edges: graph.edges().map((edge: { v: string; w: string }) => ({ tail: edge.v, head: edge.w, points: (graph.edge(edge) as { points?: Point[] }).points ?? [] })),
   };
+}
+
+interface Wanted {
+  readonly id: string;
+  readonly kind: Frame["kind"];
+  readonly title: string;
+  readonly parent?: string;
+}
+
+/** A frame around nodes that lie wherever they lie; none where others lie between them. */
+function around({ id, kind, title }: Wanted, nodes: readonly OpNode[], middles: ReadonlyMap<string, Point>): Frame[] {
+  const isOurs = (node: OpNode) => (kind === "subnet" ? subnetId(node) : groupId(node)) === id;
+  const at = (node: OpNode) => middles.get(node.id) ?? { x: 0, y: 0 };
+  const ours = nodes.filter(isOurs).map(at);
+  const [xs, ys] = [ours.map(({ x }) => x), ours.map(({ y }) => y)];
+  const left = Math.min(...xs) - NODE.width / 2 - PADDING;
+  const top = Math.min(...ys) - NODE.height / 2 - PADDING;
+  const right = Math.max(...xs) + NODE.width / 2 + PADDING;
+  const bottom = Math.max(...ys) + NODE.height / 2 + PADDING;
+  const isInside = ({ x, y }: Point) =>
+    left < x + NODE.width / 2 && x - NODE.width / 2 < right && top < y + NODE.height / 2 && y - NODE.height / 2 < bottom;
+  if (nodes.some((node) => !isOurs(node) && isInside(at(node)))) return [];
+  return [{ kind, title, left, top, width: right - left, height: bottom - top }];
+}
+
+function framesOf(nodes: readonly OpNode[]): Wanted[] {
+  const subnets = new Map(nodes.map((node) => [subnetId(node), { id: subnetId(node), kind: "subnet" as const, title: node.subnet }]));
+  const groups = new Map(nodes.filter(({ group }) => group !== null).map((node) => [
+    groupId(node), { id: groupId(node), kind: "group" as const, title: `layer group, line ${String(node.group)}`, parent: subnetId(node) },
+  ]));
+  return [...subnets.values(), ...groups.values()];
+}
+
+function subnetId({ subnet }: OpNode): string {
+  return `subnet ${subnet}`;
+}
+
+function groupId({ subnet, group }: OpNode): string {
+  return `group ${subnet} ${String(group)}`;
 }

@@ -1,9 +1,11 @@
 import "../shared/page.css";
 import "./graph.css";
+import { textOf } from "../../src/errors";
 import type { Results } from "../../src/views/compare/results";
 import type { Moment } from "../../src/views/travel";
 import { button, html, svg } from "../shared/dom";
-import { ask, follow, openLine } from "../shared/host";
+import { ask } from "../shared/host";
+import { follow, openLine } from "../shared/session";
 import { count, type } from "../shared/text";
 import { byVerdict, legend, type Colouring, type OpGraph, type OpNode, type Paint } from "./model";
 import { Picture } from "./picture";
@@ -81,7 +83,7 @@ async function colour(): Promise<void> {
   if (colouring === "verdict") {
     // Without a reference all ops are grey, and the page says why.
     const results = await ask<Results>("tdb/results").catch((error: unknown) => {
-      trouble = error instanceof Error ? error.message : String(error);
+      trouble = textOf(error);
       return { rows: [], first: null };
     });
     paint = byVerdict(results);
@@ -105,5 +107,5 @@ function tell(node: OpNode): void {
 }
 
 function failed(why: unknown): void {
-  status.textContent = why instanceof Error ? why.message : String(why);
+  status.textContent = textOf(why);
 }

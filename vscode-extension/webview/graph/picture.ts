@@ -1,7 +1,7 @@
 /** The graph as it is drawn: boxes and arrows that can be moved, zoomed, chosen, and walked along with the arrow keys. */
 import { html, svg } from "../shared/dom";
 import { type } from "../shared/text";
-import { NODE, place, type Placed, type Point } from "./layout";
+import { NODE, place, type Frame, type Placed, type Point } from "./layout";
 import type { OpGraph, OpNode, Paint } from "./model";
 
 const LETTERS = 24;
@@ -45,7 +45,7 @@ export class Picture {
     const edges = this.placed.edges.map(({ tail, head, points }) =>
       svg("path", { class: "edge", d: path(points), "marker-end": "url(#arrow)", "data-tail": tail, "data-head": head }),
     );
-    this.world.replaceChildren(...edges, ...graph.nodes.map((node) => this.box(node)));
+    this.world.replaceChildren(...this.placed.frames.map(frame), ...edges, ...graph.nodes.map((node) => this.box(node)));
     this.fit();
     if (this.scale < ZOOM.readable) this.zoom(ZOOM.readable / this.scale); // then a part of it; `mark` chooses which
   }
@@ -165,6 +165,13 @@ export class Picture {
       this.move();
     });
   }
+}
+
+function frame({ kind, title, left, top, width, height }: Frame): SVGElement {
+  return svg("g", { class: `frame ${kind}`, "data-title": title },
+    svg("rect", { x: left, y: top, width, height, rx: 6 }),
+    svg("text", { x: left + 8, y: top - 4 }, title),
+  );
 }
 
 /** A smooth line through points: curves between the middles of its pieces. */

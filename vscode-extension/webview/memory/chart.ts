@@ -1,4 +1,4 @@
-/** The chart: commands from left to right, bytes from the bottom up, a rectangle for each tensor. */
+/** The chart: commands or lanes from left to right, bytes from the bottom up, rectangles for each tensor. */
 import { html, svg } from "../shared/dom";
 import { bytes, count, hex, type } from "../shared/text";
 import { Span, ticks } from "../shared/ticks";
@@ -11,6 +11,9 @@ const LEAST_PIXELS = 3;
 const TEXT_PIXELS = 6.5;
 const LINE_PIXELS = 13;
 
+/** What lies on the horizontal axis: all moments of a lane, or all lanes of this moment. */
+export type Over = "commands" | "lanes";
+
 export class Chart {
   readonly element = html("div", { class: "chart" });
   private readonly picture = svg("svg", { role: "application", tabindex: 0 });
@@ -18,6 +21,7 @@ export class Chart {
   private rows = new Span(0, 1, 1);
   private memory: Memory | undefined;
   private bank = 0;
+  private over: Over = "commands";
   private now = 0;
   private selected: Resident | undefined;
 
@@ -40,10 +44,12 @@ export class Chart {
     this.drag();
   }
 
-  show(memory: Memory, commands: number, bank: number, now: number): void {
+  /** `length`: how many commands or lanes there are. */
+  show(memory: Memory, over: Over, length: number, bank: number, now: number): void {
     this.memory = memory;
+    this.over = over;
     this.bank = memory.space === "R" ? bank : 0;
-    this.columns = new Span(0, commands, 4);
+    this.columns = new Span(0, length, 4);
     this.rows = new Span(...extent(memory), 64);
     this.selected = undefined;
     this.move(now);
@@ -51,18 +57,18 @@ export class Chart {
 
   move(now: number): void {
     this.now = now;
-    this.columns.reveal(now, now + 1);
+    if (this.over === "commands") this.columns.reveal(now, now + 1);
     this.draw();
   }
 
   mark(resident: Resident): void {
     this.selected = resident;
-    this.columns.reveal(resident.born, resident.died + 1);
+    if (this.over === "commands") this.columns.reveal(resident.born, resident.died + 1);
     this.draw();
   }
 
   zoom(factor: number): void {
-    this.columns.zoom(factor, this.now);
+    this.columns.zoom(factor, this.over === "commands" ? this.now : (this.columns.from + this.columns.to) / 2);
     this.draw();
   }
 
@@ -140,7 +146,7 @@ export class Chart {
     const bottom = MARGIN.top + this.height;
     picture.setAttribute("width", String(right + MARGIN.right));
     picture.setAttribute("height", String(bottom + MARGIN.bottom));
-    picture.setAttribute("aria-label", `${memory.title}: bytes over commands. Arrow keys go through the tensors, plus and minus zoom, Home shows all.`);
+    picture.setAttribute("aria-label", `${memory.title}: bytes over ${this.over}. Arrow keys go through the tensors, plus and minus zoom, Home shows all.`);
     picture.replaceChildren(
       svg("clipPath", { id: "inside" }, svg("rect", { x: MARGIN.left, y: MARGIN.top, width: this.width, height: this.height })),
       ...this.byteAxis(right),
@@ -152,17 +158,27 @@ export class Chart {
 
   private visible({ residents }: Memory): Resident[] {
     const { columns, rows } = this;
-    return residents.filter(({ start, stop, born, died }) => born < columns.to && died + 1 > columns.from && start < rows.to && stop > rows.from);
+    return residents.filter((resident) =>
+      resident.start < rows.to && resident.stop > rows.from && this.spans(resident).some(([from, to]) => from < columns.to && to > columns.from));
+  }
+
+  /** Where a tensor is on the horizontal axis. */
+  private spans(resident: Resident): readonly (readonly [number, number])[] {
+    if (this.over === "commands") return [[resident.born, resident.died + 1]];
+    return this.isAlive(resident) ? resident.lanes : [];
+  }
+
+  private isAlive({ born, died }: Resident): boolean {
+    return born <= this.now && this.now <= died;
   }
 
   private rectangle(resident: Resident): SVGElement {
     const { name, start, stop, born, died } = resident;
-    const left = this.x(born);
-    const width = Math.max(this.x(died + 1) - left, LEAST_PIXELS);
+    const spans = this.spans(resident).map(([from, to]) => ({ left: this.x(from), width: Math.max(this.x(to) - this.x(from), LEAST_PIXELS) }));
+    const { left, width } = spans[0] ?? { left: 0, width: 0 };
     const height = Math.max(this.y(start) - this.y(stop), LEAST_PIXELS);
     const top = this.y(start) - height;
-    const alive = born <= this.now && this.now <= died;
-    const classes = ["resident", `colour${String(colourOf(name, COLOURS))}`, alive && "alive", born === this.now && "coming", resident === this.selected && "selected"];
+    const classes = ["resident", `colour${String(colourOf(name, COLOURS))}`, this.isAlive(resident) && "alive", born === this.now && "coming", resident === this.selected && "selected"];
     const visibleLeft = Math.max(left, MARGIN.left);
     const room = Math.min(left + width, MARGIN.left + this.width) - visibleLeft;
     const letters = Math.floor((room - 6) / TEXT_PIXELS);
@@ -173,7 +189,7 @@ export class Chart {
       "g",
       { class: classes.filter(Boolean).join(" "), "data-name": name, click: () => { this.select(resident); } },
       svg("title", {}, tip),
-      svg("rect", { x: left, y: top, width, height }),
+      ...spans.map((span) => svg("rect", { x: span.left, y: top, width: span.width, height })),
       label,
     );
   }
@@ -205,12 +221,12 @@ export class Chart {
     const marks = ticks(this.columns.from, this.columns.to, this.width / 90, 1).map((command) =>
       svg("text", { class: "faint", x: this.x(command), y: bottom + 13, "text-anchor": "middle" }, count(command)),
     );
-    return [...marks, svg("text", { class: "faint", x: MARGIN.left + this.width / 2, y: bottom + 28, "text-anchor": "middle" }, "commands executed")];
+    return [...marks, svg("text", { class: "faint", x: MARGIN.left + this.width / 2, y: bottom + 28, "text-anchor": "middle" }, this.over === "commands" ? "commands executed" : "lanes")];
   }
 
   private present(bottom: number): SVGElement[] {
     const x = this.x(this.now);
-    if (x < MARGIN.left - 1 || x > MARGIN.left + this.width + 1) return [];
+    if (this.over === "lanes" || x < MARGIN.left - 1 || x > MARGIN.left + this.width + 1) return [];
     return [svg("line", { class: "now", "data-ordinal": this.now, x1: x, x2: x, y1: MARGIN.top, y2: bottom })];
   }
 }

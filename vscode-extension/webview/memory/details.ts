@@ -1,6 +1,6 @@
 /** Beside the chart: the memory at this moment from its first byte on, and the tensor that was chosen. */
 import { button, html } from "../shared/dom";
-import { openLine, travel } from "../shared/host";
+import { openLine, travel } from "../shared/session";
 import { bytes, count, hex, type } from "../shared/text";
 import type { OpInstance, Resident, Stretch } from "./model";
 
@@ -26,8 +26,8 @@ function row(what: HTMLElement, start: number, stop: number, kind: string): HTML
   return html("tr", { class: kind }, html("td", { class: "number" }, hex(start)), html("td", { class: "number" }, bytes(stop - start)), html("td", {}, what));
 }
 
-/** `words`: what `tdb/explain` says about the command that writes it. */
-export function story(resident: Resident, bank: number, words: readonly string[]): HTMLElement[] {
+/** `words`: what `tdb/explain` says about the command that writes it; `look`: shows its bytes. */
+export function story(resident: Resident, bank: number, words: readonly string[], look: () => void): HTMLElement[] {
   const { start, stop, born, died } = resident;
   const first = Math.floor(start / (bank || 1));
   const last = Math.floor((stop - 1) / (bank || 1));
@@ -36,6 +36,7 @@ export function story(resident: Resident, bank: number, words: readonly string[]
     html("h2", {}, resident.name),
     html("div", {}, type(resident.dtype, resident.shape)),
     html("div", {}, `${hex(start)} to ${hex(stop)}: ${bytes(stop - start)}${bank ? " of each lane" : ""}${banks}`),
+    html("div", {}, button("Bytes", look, { class: "link", title: "What is in this memory now, to look at and to edit" })),
     html("div", {}, `alive during commands ${count(born)} to ${count(died)}`),
     html("div", { class: "writer" }, "written by ", ...op({ ordinal: born, line: resident.line, opcode: resident.opcode })),
     ...(resident.readers.length === 0 ? [html("div", {}, "read by no op")] : []),

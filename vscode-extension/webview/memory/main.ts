@@ -1,18 +1,27 @@
 import "../shared/page.css";
 import "./memory.css";
+import { textOf } from "../../src/errors";
 import type { Moment } from "../../src/views/travel";
 import { button, html } from "../shared/dom";
-import { ask, follow } from "../shared/host";
+import { ask } from "../shared/host";
+import { follow } from "../shared/session";
 import { bytes, count } from "../shared/text";
-import { Chart } from "./chart";
+import { Bytes } from "./bytes";
+import { Chart, type Over } from "./chart";
 import { presentTable, story } from "./details";
-import { stretches, use, type Memory, type MemoryMap, type Resident } from "./model";
+import { liesAt, placeOf, stretches, use, type Memory, type MemoryMap, type Resident } from "./model";
 
 const chooser = html("select", { "aria-label": "Memory", change: () => { choose(); } });
+const over = html("select", { "aria-label": "Horizontal axis", change: () => { choose(); } },
+  html("option", { value: "commands" }, "over commands"), html("option", { value: "lanes" }, "over lanes, now"));
 const status = html("span", { class: "status", role: "status" });
 const present = html("section", { class: "present" });
 const details = html("section", { class: "details", "aria-live": "polite" });
 const chart = new Chart((resident) => void select(resident));
+const bytesView = new Bytes((space, core, byte) => (map ? liesAt(map, now, space, core, byte).map(({ name }) => name).join(", ") || "free" : ""));
+const tensors = html("section", { class: "tensors", role: "tabpanel", "aria-label": "Tensors" }, present, details);
+const panels = new Map<string, HTMLElement>([["Tensors", tensors], ["Bytes", bytesView.element]]);
+const tabs = html("div", { class: "tabs", role: "tablist" }, ...[...panels.keys()].map((name) => button(name, () => { turnTo(name); }, { role: "tab", "data-tab": name })));
 let map: MemoryMap | undefined;
 let now = 0;
 
@@ -21,8 +30,9 @@ document.body.append(
     "div",
     { class: "bar", role: "toolbar", "aria-label": "Chip memory" },
     chooser,
-    button("+", () => { chart.zoom(1 / 1.5); }, { title: "Zoom in on commands (wheel)", "aria-label": "Zoom in on commands" }),
-    button("−", () => { chart.zoom(1.5); }, { title: "Zoom out of commands (wheel)", "aria-label": "Zoom out of commands" }),
+    over,
+    button("+", () => { chart.zoom(1 / 1.5); }, { title: "Zoom in sideways (wheel)", "aria-label": "Zoom in sideways" }),
+    button("−", () => { chart.zoom(1.5); }, { title: "Zoom out sideways (wheel)", "aria-label": "Zoom out sideways" }),
     button("↕+", () => { chart.zoomBytes(1 / 1.5); }, { title: "Zoom in on bytes (shift and wheel)", "aria-label": "Zoom in on bytes" }),
     button("↕−", () => { chart.zoomBytes(1.5); }, { title: "Zoom out of bytes (shift and wheel)", "aria-label": "Zoom out of bytes" }),
     button("All", () => { chart.fit(); }, { title: "Show everything" }),
@@ -30,8 +40,10 @@ document.body.append(
     status,
   ),
   chart.element,
-  html("div", { class: "below" }, present, details),
+  tabs,
+  html("div", { class: "below" }, ...panels.values()),
 );
+turnTo("Tensors");
 
 follow({
   load: async () => {
@@ -41,12 +53,15 @@ follow({
     const order = map.memories.map((memory, index) => ({ memory, index })).sort((one, other) => rank(one.memory) - rank(other.memory));
     const chosen = chooser.selectedOptions[0]?.text;
     chooser.replaceChildren(...order.map(({ memory, index }) => html("option", { value: index, selected: memory.title === chosen }, memory.title)));
+    bytesView.offer(map.regions);
     choose();
+    await bytesView.refresh();
   },
   stopped: async () => {
     now = (await ask<Moment>("tdb/moment")).ordinal;
     chart.move(now);
     tell();
+    await bytesView.refresh();
   },
   ended: () => {
     status.textContent = map === undefined ? "Debug a model to see its memory." : "The session has ended.";
@@ -55,6 +70,13 @@ follow({
     status.textContent = why;
   },
 });
+
+/** Show one of the panels below the chart. */
+function turnTo(name: string): void {
+  for (const [other, panel] of panels) panel.hidden = other !== name;
+  for (const tab of tabs.querySelectorAll("button")) tab.setAttribute("aria-selected", String(tab.dataset.tab === name));
+  void bytesView.refresh();
+}
 
 function rank({ space }: Memory): number {
   return ["R", "L", "G"].indexOf(space);
@@ -71,7 +93,9 @@ function choose(): void {
     status.textContent = "No op of this model names what it keeps in memory.";
     return;
   }
-  chart.show(memory, map.commands, map.bankBytes, now);
+  over.disabled = memory.space !== "R";
+  if (over.disabled) over.value = "commands";
+  chart.show(memory, over.value as Over, over.value === "lanes" ? map.lanes : map.commands, map.bankBytes, now);
   tell();
 }
 
@@ -86,9 +110,17 @@ function tell(): void {
 }
 
 async function select(resident: Resident): Promise<void> {
+  const memory = memoryShown();
+  if (map === undefined || memory === undefined) return;
   chart.mark(resident);
-  const bank = memoryShown()?.space === "R" ? (map?.bankBytes ?? 0) : 0;
-  details.replaceChildren(...story(resident, bank, []));
-  const { lines } = await ask<{ lines: string[] }>("tdb/explain", { ordinal: resident.born }).catch((error: unknown) => ({ lines: [String(error)] }));
-  details.replaceChildren(...story(resident, bank, lines));
+  const bank = memory.space === "R" ? map.bankBytes : 0;
+  const place = placeOf(memory, resident, map.regions);
+  const look = () => {
+    turnTo("Bytes");
+    if (place !== undefined) bytesView.go(place, resident.dtype);
+  };
+  if (place !== undefined && !bytesView.element.hidden) bytesView.go(place, resident.dtype);
+  details.replaceChildren(...story(resident, bank, [], look));
+  const { lines } = await ask<{ lines: string[] }>("tdb/explain", { ordinal: resident.born }).catch((error: unknown) => ({ lines: [textOf(error)] }));
+  details.replaceChildren(...story(resident, bank, lines, look));
 }

@@ -18,6 +18,8 @@ export interface Resident {
   readonly shape: readonly number[];
   readonly dtype: string;
   readonly readers: readonly OpInstance[];
+  /** In local memory, as [first, last + 1) of adjacent ones. */
+  readonly lanes: readonly (readonly [number, number])[];
 }
 
 export interface Memory {
@@ -29,6 +31,16 @@ export interface Memory {
   readonly residents: readonly Resident[];
 }
 
+/** A stretch of a memory that exists; `reference`: of its first byte. */
+export interface Region {
+  readonly title: string;
+  readonly space: string;
+  readonly core: number;
+  readonly start: number;
+  readonly stop: number;
+  readonly reference: string;
+}
+
 export interface MemoryMap {
   readonly ordinal: number;
   readonly commands: number;
@@ -36,6 +48,7 @@ export interface MemoryMap {
   readonly laneBytes: number;
   readonly bankBytes: number;
   readonly memories: readonly Memory[];
+  readonly regions: readonly Region[];
 }
 
 /** A stretch of memory at one moment, with what lies there; nothing if it is free. */
@@ -54,6 +67,19 @@ export function extent(memory: Memory): [number, number] {
 
 export function aliveAt(memory: Memory, ordinal: number): Resident[] {
   return memory.residents.filter(({ born, died }) => born <= ordinal && ordinal <= died);
+}
+
+/** The region that a tensor begins in, and how many bytes behind its first. */
+export function placeOf({ space, core }: Memory, { start }: Resident, regions: readonly Region[]): { address: string; offset: number } | undefined {
+  const found = regions.find((region) => region.space === space && region.core === core && region.start <= start && start < region.stop);
+  return found && { address: found.reference, offset: start - found.start };
+}
+
+/** The tensors at a byte of a space now; in local memory the bytes of all lanes are alike. */
+export function liesAt({ memories, laneBytes }: MemoryMap, ordinal: number, space: string, core: number, byte: number): Resident[] {
+  const at = space === "R" ? byte % laneBytes : byte;
+  return memories.filter((memory) => memory.space === space && memory.core === core)
+    .flatMap((memory) => aliveAt(memory, ordinal).filter(({ start, stop }) => start <= at && at < stop));
 }
 
 /** The memory from its first byte to its last while a command runs: tensors, and the free space between them. */

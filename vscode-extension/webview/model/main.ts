@@ -1,18 +1,18 @@
 /** The summary of a compiled model. */
-import { button, make } from "../dom";
-import { listen, tell } from "../host";
+import "../shared/theme.css";
 import "./model.css";
+import { button, html } from "../shared/dom";
+import { listen, tell } from "../shared/host";
 
-const debug = button("Start Debugging", "Debug this model", () => { tell({ type: "debug" }); });
-const status = make("p", { role: "status" }, "Reading the model …");
+const debug = button("Start Debugging", () => { tell({ type: "debug" }); }, { class: "primary", title: "Debug this model", "aria-label": "Debug this model" });
+const status = html("p", { role: "status" }, "Reading the model …");
 
 function show(text: string): void {
   const rows = text.trim().split("\n").map((line) => /^(\S+(?: \S+)*?) {2,}(.*)$|^(\S+ \d+) +(.*)$/.exec(line) ?? [line, "", line]);
   const cells = rows.map(([line = "", name, value, other, rest]) =>
-    make("tr", {}, make("th", { scope: "row" }, name ?? other ?? ""), make("td", {}, value ?? rest ?? line)));
-  document.body.replaceChildren(make("h1", {}, "Compiled model"), debug, make("table", {}, make("tbody", {}, ...cells)));
+    html("tr", {}, html("th", { scope: "row" }, name ?? other ?? ""), html("td", {}, value ?? rest ?? line)));
+  document.body.replaceChildren(html("h1", {}, "Compiled model"), debug, html("table", {}, html("tbody", {}, ...cells)));
 }
 
 document.body.replaceChildren(status);
-listen((message) => { show((message as unknown as { readonly text: string }).text); });
-tell({ type: "ready" });
+listen(({ text }: { readonly text: string }) => { show(text); });

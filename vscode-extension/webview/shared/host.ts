@@ -1,47 +1,39 @@
-/** The page's end of the line to the extension. */
-import type { FromPage, ToPage } from "../../src/views/messages";
+/** The page's end of the line to the extension, which passes questions on to the debug adapter. */
+import type { Answer, Ask } from "../../src/webview/messages";
 
-declare function acquireVsCodeApi(): { postMessage(message: FromPage): void };
+declare function acquireVsCodeApi(): { postMessage(message: object): void };
 
 const host = acquireVsCodeApi();
-const waiting = new Map<number, { resolve: (body: unknown) => void; reject: (error: Error) => void }>();
+const waiting = new Map<number, (answer: Answer) => void>();
 let asked = 0;
 
-/** What the adapter answers to one of the requests of docs/requests.md. */
+/** What the adapter answers to one of the requests of docs/requests.md; rejects with what it says against it. */
 export function ask<Body>(request: string, rest: object = {}): Promise<Body> {
   const id = ++asked;
-  host.postMessage({ type: "ask", id, request, arguments: rest });
+  tell({ type: "ask", id, request, arguments: rest } satisfies Ask);
   return new Promise((resolve, reject) => {
-    waiting.set(id, { resolve: resolve as (body: unknown) => void, reject });
+    waiting.set(id, ({ body, error }) => {
+      if (error === undefined) resolve(body as Body);
+      else reject(new Error(error));
+    });
   });
 }
 
-export function openLine(line: number): void {
-  host.postMessage({ type: "open", line });
+export function tell(message: object): void {
+  host.postMessage(message);
 }
 
-export function travel(ordinal: number): void {
-  host.postMessage({ type: "travel", ordinal });
-}
-
-/** `load` runs for each session, `stopped` after each stop; `ended` when there is no session (any more). */
-export function follow(on: { load: () => Promise<void>; stopped: () => Promise<void>; ended: () => void; failed: (why: string) => void }): void {
-  const tell = (error: unknown) => {
-    on.failed(error instanceof Error ? error.message : String(error));
-  };
-  window.addEventListener("message", ({ data }: MessageEvent<ToPage>) => {
-    if (data.type === "answer") {
-      const found = waiting.get(data.id);
+/** Hear what the extension says of itself. Then tell it that the page is ready, so that nothing is missed. */
+export function listen(hear: (message: never) => void): void {
+  window.addEventListener("message", ({ data }: MessageEvent<Answer | { readonly type: unknown }>) => {
+    if (isAnswer(data)) {
+      waiting.get(data.id)?.(data);
       waiting.delete(data.id);
-      if (data.error === undefined) found?.resolve(data.body);
-      else found?.reject(new Error(data.error));
-    } else if (data.type === "stopped") {
-      on.stopped().catch(tell);
-    } else if (data.name === undefined) {
-      on.ended();
-    } else {
-      on.load().catch(tell);
-    }
+    } else hear(data as never);
   });
-  host.postMessage({ type: "ready" });
+  tell({ type: "ready" });
+}
+
+function isAnswer(message: Answer | { readonly type: unknown }): message is Answer {
+  return message.type === "answer";
 }

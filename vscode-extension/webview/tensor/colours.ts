@@ -5,43 +5,72 @@ export interface Range {
   readonly high: number;
 }
 
-type Colour = readonly [number, number, number];
+export type Colour = readonly [number, number, number];
 
 /** Viridis in nine steps, of matplotlib (CC0): even to the eye, also in grey and to the colour-blind. */
 const EVEN: readonly Colour[] = [
   [68, 1, 84], [71, 44, 122], [59, 81, 139], [44, 113, 142], [33, 144, 141], [39, 173, 129], [92, 200, 99], [170, 220, 50], [253, 231, 37],
 ];
+const GREY: readonly Colour[] = [[0, 0, 0], [255, 255, 255]];
 /** Red-blue of ColorBrewer, white where there is no error. */
-const SIGNED: readonly Colour[] = [
+export const SIGNED: readonly Colour[] = [
   [5, 48, 97], [67, 147, 195], [209, 229, 240], [247, 247, 247], [253, 219, 199], [214, 96, 77], [103, 0, 31],
 ];
 export const NAN: Colour = [255, 0, 255];
 export const INFINITE: Colour = [255, 140, 0];
 export const OUTSIDE: Colour = [0, 220, 255];
 
-export function palette(signed: boolean): readonly Colour[] {
-  return signed ? SIGNED : EVEN;
-}
+export const PALETTES = { viridis: EVEN, grey: GREY, "red-blue": SIGNED } as const;
+export type PaletteName = keyof typeof PALETTES;
+
+/** The colours that say what a number is rather than how large. */
+export const MARKS: readonly (readonly [string, Colour])[] = [["NaN", NAN], ["Inf", INFINITE], ["out of range", OUTSIDE]];
 
 /** Pixels of numbers, RGBA. `mark`: finite numbers outside of the range have a colour of their own, else the nearest. */
-export function paint(numbers: ArrayLike<number>, { low, high }: Range, colours: readonly Colour[], mark: boolean): Uint8ClampedArray<ArrayBuffer> {
-  const pixels = new Uint8ClampedArray(4 * numbers.length);
+export function paint(numbers: ArrayLike<number>, range: Range, colours: readonly Colour[], mark: boolean): Uint8ClampedArray<ArrayBuffer> {
   const ramp = shades(colours);
-  const scale = high > low ? 255 / (high - low) : 0;
-  for (let i = 0; i < numbers.length; i++) {
+  const place = placing(range);
+  return pixels(numbers.length, (i) => {
     const number = numbers[i] ?? NaN;
-    let colour: Colour | undefined;
-    if (Number.isNaN(number)) colour = NAN;
-    else if (!Number.isFinite(number)) colour = INFINITE;
-    else if (mark && (number < low || number > high)) colour = OUTSIDE;
-    else colour = ramp[scale === 0 ? 128 : Math.max(0, Math.min(255, Math.round((number - low) * scale)))];
-    const [red, green, blue] = colour ?? NAN;
-    pixels[4 * i] = red;
-    pixels[4 * i + 1] = green;
-    pixels[4 * i + 2] = blue;
-    pixels[4 * i + 3] = 255;
+    return strange(number, range, mark) ?? ramp[place(number)] ?? NAN;
+  });
+}
+
+/** Pixels of three channels, RGBA: black at the lower end of the range, white at the upper one. */
+export function paintColour(channels: readonly [ArrayLike<number>, ArrayLike<number>, ArrayLike<number>], range: Range, mark: boolean): Uint8ClampedArray<ArrayBuffer> {
+  const place = placing(range);
+  return pixels(channels[0].length, (i) => {
+    const [red, green, blue] = [channels[0][i] ?? NaN, channels[1][i] ?? NaN, channels[2][i] ?? NaN];
+    for (const number of [red, green, blue]) {
+      const marked = strange(number, range, mark);
+      if (marked !== undefined) return marked;
+    }
+    return [place(red), place(green), place(blue)];
+  });
+}
+
+function pixels(count: number, colour: (i: number) => Colour): Uint8ClampedArray<ArrayBuffer> {
+  const painted = new Uint8ClampedArray(4 * count);
+  for (let i = 0; i < count; i++) {
+    const [red, green, blue] = colour(i);
+    painted[4 * i] = red;
+    painted[4 * i + 1] = green;
+    painted[4 * i + 2] = blue;
+    painted[4 * i + 3] = 255;
   }
-  return pixels;
+  return painted;
+}
+
+function strange(number: number, { low, high }: Range, mark: boolean): Colour | undefined {
+  if (Number.isNaN(number)) return NAN;
+  if (!Number.isFinite(number)) return INFINITE;
+  return mark && (number < low || number > high) ? OUTSIDE : undefined;
+}
+
+/** From a number to one of 256 places in the range; the middle where the range is a single number. */
+function placing({ low, high }: Range): (number: number) => number {
+  const scale = high > low ? 255 / (high - low) : 0;
+  return (number) => (scale === 0 ? 128 : Math.max(0, Math.min(255, Math.round((number - low) * scale))));
 }
 
 /** 256 colours, straight between the given ones. */
@@ -60,5 +89,6 @@ export function short(number: number | null | undefined): string {
   if (number === null || number === undefined) return "none";
   if (Number.isNaN(number)) return "NaN";
   if (!Number.isFinite(number)) return number > 0 ? "Inf" : "-Inf";
-  return Number.isInteger(number) && Math.abs(number) < 1e7 ? String(number) : String(Number(number.toPrecision(5)));
+  if (Number.isInteger(number) && Math.abs(number) < 1e7) return String(number);
+  return Math.abs(number) < 1e-3 ? number.toExponential(2) : String(Number(number.toPrecision(5)));
 }

@@ -1,12 +1,15 @@
 import type { Source } from "../../src/tensor/messages";
-import { make } from "../dom";
-import { paint, palette, short, type Range } from "./colours";
-import { SIDE, type Plane, type Tiles } from "./tiles";
+import { html } from "../shared/dom";
+import { paint, paintColour, short, type Colour, type Range } from "./colours";
+import type { Cell, Layout } from "./layout";
+import { SIDE, type Tile, type Tiles } from "./tiles";
 
 /** Pixels of a cell from which on there is a line between cells, and room for a number in each. */
 const LINES = 12;
 const NUMBERS = 52;
 const LARGEST = 96;
+/** Pixels of a channel's slice from which on its number is written into it. */
+const NAMED = 34;
 
 /** What all heat maps of a view share, so that they show the same part. */
 export interface Camera {
@@ -17,43 +20,40 @@ export interface Camera {
   scale: number;
 }
 
-export interface Cell {
-  row: number;
-  column: number;
-}
-
 export interface Stage {
   readonly camera: Camera;
   readonly cursor: Cell;
   readonly tiles: Tiles;
-  plane(): Plane;
+  readonly layout: Layout;
   range(of: Source): Range;
-  /** Whether numbers outside of the range are marked: where the user has chosen it. */
+  /** Whether numbers outside of the range are marked. */
   marks(of: Source): boolean;
+  colours(of: Source): readonly Colour[];
   moveTo(cell: Cell): void;
   redraw(): void;
-  hover(cell: Cell | undefined, of: Source): void;
+  hover(cell: Cell | undefined): void;
 }
 
 /** One picture of the plane: of the actual numbers, the reference or the error. */
 export class HeatMap {
   readonly element: HTMLElement;
   readonly canvas: HTMLCanvasElement;
+  private readonly ends = html("span", { class: "ends" });
 
   constructor(readonly of: Source, private readonly stage: Stage) {
-    this.canvas = make("canvas", { tabindex: 0, role: "img", id: `map-${of}`, "aria-describedby": "cursor" });
-    this.element = make("figure", { class: "map" }, make("figcaption", {}, of), this.canvas);
+    this.canvas = html("canvas", { tabindex: 0, role: "img", id: `map-${of}`, "aria-describedby": "cursor" });
+    this.element = html("figure", { class: "map" }, html("figcaption", {}, html("span", {}, of), this.ends), this.canvas);
     this.canvas.addEventListener("keydown", (event) => { this.key(event); });
     this.canvas.addEventListener("wheel", (event) => { this.wheel(event); }, { passive: false });
     this.canvas.addEventListener("pointerdown", (event) => { this.press(event); });
-    this.canvas.addEventListener("pointermove", (event) => { this.stage.hover(this.cellAt(event), this.of); });
-    this.canvas.addEventListener("pointerleave", () => { this.stage.hover(undefined, this.of); });
+    this.canvas.addEventListener("pointermove", (event) => { this.stage.hover(this.cellAt(event)); });
+    this.canvas.addEventListener("pointerleave", () => { this.stage.hover(undefined); });
     new ResizeObserver(() => { this.stage.redraw(); }).observe(this.canvas);
   }
 
   /** The scale at which all of the plane is in sight. */
   fit(): number {
-    const { rows, columns } = this.stage.plane();
+    const { rows, columns } = this.stage.layout.plane;
     return Math.min(LARGEST, this.canvas.clientWidth / columns, this.canvas.clientHeight / rows) || 1;
   }
 
@@ -71,43 +71,86 @@ export class HeatMap {
     context.imageSmoothingEnabled = false;
     this.drawTiles(context);
     if (stage.camera.scale >= LINES) this.drawLines(context);
-    if (stage.camera.scale >= NUMBERS) this.drawNumbers(context);
+    if (stage.camera.scale >= NUMBERS && !stage.layout.isColour) this.drawNumbers(context);
+    if (stage.layout.arrangement === "mosaic") this.drawChannels(context);
     this.drawCursor(context);
     const { low, high } = stage.range(this.of);
-    const { rows, columns } = stage.plane();
+    const { rows, columns } = stage.layout.plane;
+    this.ends.textContent = low === -high ? `± ${short(high)}` : `${short(low)} to ${short(high)}`;
     canvas.setAttribute("aria-label", `${this.of}: heat map, ${String(rows)} rows, ${String(columns)} columns, colours from ${short(low)} to ${short(high)}`);
   }
 
   private drawTiles(context: CanvasRenderingContext2D): void {
-    const { camera, tiles } = this.stage;
-    const { rows, columns } = this.stage.plane();
+    const { camera } = this.stage;
+    const { rows, columns } = this.stage.layout.plane;
     const step = camera.scale >= 1 ? 1 : 2 ** Math.ceil(-Math.log2(camera.scale));
     const side = SIDE * step;
     const seen = this.seen();
     for (let row = Math.floor(seen.top / side); row * side < Math.min(rows, seen.bottom); row++) {
       for (let column = Math.floor(seen.left / side); column * side < Math.min(columns, seen.right); column++) {
-        const tile = tiles.get(this.of, step, row, column);
-        if (tile === undefined) continue;
+        const picture = this.picture(this.pieces(step, row, column));
+        if (picture === undefined) continue;
         const x = (column * side - camera.left) * camera.scale;
         const y = (row * side - camera.top) * camera.scale;
         const wide = Math.min(side, columns - column * side) * camera.scale;
         const high = Math.min(side, rows - row * side) * camera.scale;
-        context.drawImage(this.picture(tile), x, y, wide, high);
+        context.drawImage(picture, x, y, wide, high);
       }
     }
   }
 
-  private picture(tile: NonNullable<ReturnType<Tiles["get"]>>): OffscreenCanvas {
+  /** The tile at a place, or in colour those of red, green and blue; what is not known yet is missing. */
+  private pieces(step: number, row: number, column: number): Tile[] {
+    const { layout, tiles } = this.stage;
+    return layout.slices.map((index) => tiles.get(this.of, step, row, column, index)).filter((tile) => tile !== undefined);
+  }
+
+  /** Painted once for each range: with the first tile it is kept. Undefined while a colour is missing. */
+  private picture(pieces: readonly Tile[]): OffscreenCanvas | undefined {
+    const { layout } = this.stage;
+    const [first, second, third] = pieces;
+    if (first === undefined || pieces.length < layout.slices.length) return undefined;
     const range = this.stage.range(this.of);
     const marks = this.stage.marks(this.of);
-    const key = `${String(range.low)} ${String(range.high)} ${String(marks)}`;
-    if (tile.picture?.key !== key) {
-      const canvas = new OffscreenCanvas(tile.columns, tile.rows);
-      const pixels = paint(tile.numbers, range, palette(this.of === "error"), marks);
-      canvas.getContext("2d")?.putImageData(new ImageData(pixels, tile.columns, tile.rows), 0, 0);
-      tile.picture = { key, canvas };
+    const colours = this.stage.colours(this.of);
+    const key = [range.low, range.high, marks, colours.join(), ...pieces.map(({ serial }) => serial)].join(" ");
+    if (first.picture?.key !== key) {
+      const canvas = new OffscreenCanvas(first.columns, first.rows);
+      const pixels = second && third
+        ? paintColour([first.numbers, second.numbers, third.numbers], range, marks)
+        : paint(first.numbers, range, colours, marks);
+      canvas.getContext("2d")?.putImageData(new ImageData(pixels, first.columns, first.rows), 0, 0);
+      first.picture = { key, canvas };
     }
-    return tile.picture.canvas;
+    return first.picture.canvas;
+  }
+
+  /** Lines between the channels of a mosaic, their numbers, and nothing behind the last one. */
+  private drawChannels(context: CanvasRenderingContext2D): void {
+    const { camera, layout } = this.stage;
+    const { rows, columns } = layout.pane;
+    const [high, wide] = [rows * camera.scale, columns * camera.scale];
+    const seen = this.seen();
+    Object.assign(context, { font: "11px monospace", textAlign: "left", textBaseline: "top" });
+    for (let line = Math.floor(seen.top / rows); line * rows < seen.bottom; line++) {
+      for (let place = Math.floor(seen.left / columns); place * columns < seen.right; place++) {
+        const x = (place * columns - camera.left) * camera.scale;
+        const y = (line * rows - camera.top) * camera.scale;
+        const channel = line * layout.across + place;
+        if (channel >= layout.channels) {
+          context.clearRect(x, y, wide + 1, high + 1);
+          continue;
+        }
+        Object.assign(context, { strokeStyle: "rgba(128, 128, 128, 0.9)", lineWidth: 1 });
+        if (Math.min(wide, high) >= 4) context.strokeRect(Math.round(x) + 0.5, Math.round(y) + 0.5, wide, high);
+        if (Math.min(wide, high) < NAMED) continue;
+        const name = String(channel);
+        context.fillStyle = "rgba(0, 0, 0, 0.6)";
+        context.fillRect(x + 1, y + 1, context.measureText(name).width + 4, 14);
+        context.fillStyle = "white";
+        context.fillText(name, x + 3, y + 3);
+      }
+    }
   }
 
   private drawLines(context: CanvasRenderingContext2D): void {
@@ -162,7 +205,7 @@ export class HeatMap {
   /** The part of the plane that is in sight, in rows and columns. */
   private seen(): { top: number; left: number; bottom: number; right: number } {
     const { top, left, scale } = this.stage.camera;
-    const { rows, columns } = this.stage.plane();
+    const { rows, columns } = this.stage.layout.plane;
     return {
       top: Math.max(0, top),
       left: Math.max(0, left),
@@ -173,7 +216,7 @@ export class HeatMap {
 
   private cellAt(event: MouseEvent): Cell | undefined {
     const { camera } = this.stage;
-    const { rows, columns } = this.stage.plane();
+    const { rows, columns } = this.stage.layout.plane;
     const row = Math.floor(camera.top + event.offsetY / camera.scale);
     const column = Math.floor(camera.left + event.offsetX / camera.scale);
     return row >= 0 && column >= 0 && row < rows && column < columns ? { row, column } : undefined;
@@ -238,7 +281,7 @@ export class HeatMap {
 
   private key(event: KeyboardEvent): void {
     const { row, column } = this.stage.cursor;
-    const { rows, columns } = this.stage.plane();
+    const { rows, columns } = this.stage.layout.plane;
     const page = Math.max(1, Math.floor(this.canvas.clientHeight / this.stage.camera.scale));
     const moves: Record<string, Cell> = {
       ArrowUp: { row: row - 1, column },

@@ -1,105 +1,94 @@
-/** The tensor view: heat maps, table, statistics and the element at the cursor. */
-import type { Description, Element, Format, Source, Statistics, Subject, ToView } from "../../src/tensor/messages";
-import { button, make } from "../dom";
-import { ask, listen, tell } from "../host";
-import { short, type Range } from "./colours";
-import { HeatMap, type Cell, type Stage } from "./heatmap";
-import { cursorRows, drawHistogram, largestList, largestTitle, statisticsRows } from "./summary";
-import { Table } from "./table";
-import { Tiles, type Plane } from "./tiles";
+/** The tensor view: pictures, table, statistics and the element at the cursor. */
+import "../shared/theme.css";
 import "./tensor.css";
+import { textOf } from "../../src/errors";
+import type { Description, Format, FromView, Source, Subject, ToView } from "../../src/tensor/messages";
+import { button, html, svg } from "../shared/dom";
+import { ask, listen, tell } from "../shared/host";
+import { Axes } from "./axes";
+import { Beside } from "./beside";
+import { MARKS, short, SIGNED, type Colour, type Range } from "./colours";
+import { HeatMap, type Stage } from "./heatmap";
+import { Layout, type Cell } from "./layout";
+import { Scale, symmetric } from "./scale";
+import { Table } from "./table";
+import { Tiles } from "./tiles";
 
-/** Elements up to which statistics are made unasked: they look at all of them. */
-const UNASKED = 1 << 24;
+const FORMATS: readonly (readonly [Format, string])[] = [
+  ["npy", "Save the chosen numbers as npy"],
+  ["npz", "Save actual, reference and error as npz"],
+  ["csv", "Save the chosen numbers as csv"],
+  ["png", "Save the picture of the chosen numbers as png"],
+];
 
 class TensorView implements Stage {
   readonly camera = { top: 0, left: 0, scale: 0 };
-  readonly cursor: Cell = { row: 0, column: 0 };
-  readonly tiles = new Tiles(() => this.subject, () => this.plane(), () => { this.redraw(); }, (error) => { this.complain(error); });
+  cursor: Cell = { row: 0, column: 0 };
+  layout = new Layout([]);
+  readonly tiles = new Tiles(() => this.subject, () => this.layout.plane, () => { this.redraw(); }, (error) => { this.complain(error); });
   private subject: Subject;
   private readonly named: Subject;
   private description: Description | undefined;
-  private rowAxis: number | null = null;
-  private columnAxis: number | null = null;
-  private index: number[] = [];
-  private readonly found = new Map<Source, Statistics>();
-  private chosen: Range | undefined;
   private drawing = false;
-  private asking: number | undefined;
   private maps: HeatMap[] = [];
   private readonly table = new Table(this);
+  private readonly beside = new Beside(
+    () => { this.scale.suggest(this.span("actual")); this.redraw(); },
+    (index) => { this.goTo(index); },
+    (error) => { this.complain(error); },
+  );
+  private readonly axes = new Axes(() => this.layout, () => { this.rearrange(); }, () => { this.redraw(); this.point(); });
+  private readonly scale = new Scale(() => { this.redraw(); });
 
-  private readonly title = make("h1");
-  private readonly about = make("p", { id: "about" });
-  private readonly axes = make("div", { class: "bar", role: "group", "aria-label": "Axes" });
-  private readonly pictures = make("div", { class: "maps" });
-  private readonly status = make("p", { id: "status", role: "status" });
-  private readonly element = make("dl", { id: "cursor", "aria-live": "polite", "aria-label": "Element at the cursor" });
-  private readonly summary = make("dl", { id: "statistics", "aria-label": "Statistics" });
-  private readonly histogram = make("canvas", { width: 240, height: 72, role: "img", class: "histogram" });
-  private readonly ends = make("p", { class: "ends" });
-  private readonly largest = make("ol");
-  private readonly largestHead = make("h2");
-  private readonly of = make("select", { "aria-label": "Numbers in the table, the statistics and the list" });
-  private readonly pin = make("input", { type: "checkbox", id: "pin" });
-  private readonly pinLabel = make("label", { for: "pin" });
-  private readonly follow = make("input", { type: "checkbox", id: "follow" });
-  private readonly low = make("input", { type: "number", step: "any", "aria-label": "Colours from" });
-  private readonly high = make("input", { type: "number", step: "any", "aria-label": "Colours to" });
+  private readonly title = html("h1");
+  private readonly about = html("p", { id: "about" });
+  private readonly pictures = html("div", { class: "maps" });
+  private readonly status = html("p", { id: "status", role: "status" });
+  private readonly of = html("select", { id: "of", "aria-label": "Numbers in the table, the statistics and the files", change: () => { this.tabulate(); this.summarise(); } });
+  private readonly bits = html("input", { type: "checkbox", id: "bits", change: () => { this.tabulate(); } });
+  private readonly pin = html("input", { type: "checkbox", id: "pin", change: () => { this.choose(); } });
+  private readonly pinLabel = html("label", { for: "pin" }, "Pin to this moment");
+  private readonly moment = html("input", { type: "number", id: "moment", min: 0, hidden: true, "aria-label": "Ordinal", change: () => { this.choose(); } });
+  private readonly follow = html("input", { type: "checkbox", id: "follow", change: () => { this.choose(); } });
 
   constructor(subject: Subject) {
     this.subject = this.named = subject;
-    this.of.addEventListener("change", () => {
-      this.table.of = this.source;
-      this.redraw();
-      void this.summarise();
-    });
-    this.pin.addEventListener("change", () => { this.choose(); });
-    this.follow.addEventListener("change", () => { this.choose(); });
-    for (const input of [this.low, this.high]) input.addEventListener("change", () => { this.chooseRange(); });
     this.lay();
   }
 
   // Stage
 
-  plane(): Plane {
-    const shape = this.description?.shape ?? [];
-    const extent = (axis: number | null) => (axis === null ? 1 : (shape[axis] ?? 1));
-    return { rowAxis: this.rowAxis, columnAxis: this.columnAxis, index: this.index, rows: extent(this.rowAxis), columns: extent(this.columnAxis) };
-  }
-
   range(of: Source): Range {
-    if (of === "error") {
-      const { low, high } = this.span("error");
-      const most = Math.max(Math.abs(low), Math.abs(high)) || 1;
-      return { low: -most, high: most };
-    }
-    return this.chosen ?? this.span("actual");
+    return of === "error" ? symmetric(this.span("error")) : this.scale.range(this.span("actual"));
   }
 
   /** From the least to the greatest of all elements; while that is not known, of those seen. */
   private span(of: Source): Range {
-    const found = this.found.get(of);
-    if (found === undefined) return this.tiles.extent(of) ?? { low: 0, high: 1 };
-    return { low: found.minimum ?? 0, high: found.maximum ?? 1 };
+    return this.beside.extent(of) ?? this.tiles.extent(of) ?? { low: 0, high: 1 };
   }
 
   marks(of: Source): boolean {
-    return of !== "error" && this.chosen !== undefined;
+    return of !== "error" && this.scale.marks;
+  }
+
+  colours(of: Source): readonly Colour[] {
+    return of === "error" ? SIGNED : this.scale.colours;
   }
 
   moveTo({ row, column }: Cell): void {
-    const { rows, columns } = this.plane();
-    this.cursor.row = Math.max(0, Math.min(rows - 1, row));
-    this.cursor.column = Math.max(0, Math.min(columns - 1, column));
+    const { rows, columns } = this.layout.plane;
+    const to = { row: Math.max(0, Math.min(rows - 1, row)), column: Math.max(0, Math.min(columns - 1, column)) };
+    if (this.layout.indexAt(to) === undefined) return; // behind the last channel
+    this.cursor = to;
     this.maps[0]?.reveal(this.cursor);
     this.redraw();
-    this.askElement();
+    this.point();
   }
 
   redraw(): void {
     if (this.drawing) return;
     this.drawing = true;
+    document.body.dataset.complete = "false";
     requestAnimationFrame(() => {
       this.drawing = false;
       if (this.description === undefined) return;
@@ -113,9 +102,14 @@ class TensorView implements Stage {
     });
   }
 
-  hover(cell: Cell | undefined, of: Source): void {
-    const number = cell && this.tiles.number(of, cell.row, cell.column);
-    this.status.textContent = cell === undefined || number === undefined ? "" : `${of} [${this.indexAt(cell).join(", ")}] = ${short(number)}`;
+  /** The cell under the pointer, of all pictures at once. */
+  hover(cell: Cell | undefined): void {
+    const index = cell && this.layout.indexAt(cell);
+    const numbers = this.maps.flatMap(({ of }) => {
+      const number = cell && this.tiles.number(of, cell.row, cell.column);
+      return number === undefined ? [] : [`${of} ${short(number)}`];
+    });
+    this.status.textContent = index === undefined || numbers.length === 0 ? "" : `[${index.join(", ")}]: ${numbers.join(" · ")}`;
   }
 
   // The tensor
@@ -123,7 +117,7 @@ class TensorView implements Stage {
   /** Look again: the program has stopped elsewhere, or the view has another subject. */
   async renew(): Promise<void> {
     try {
-      const description = await ask<Description>("tensor", this.subject);
+      const description = await ask<Description>("tdb/tensor", this.subject);
       const before = this.description;
       this.description = description;
       if (before?.shape.join() !== description.shape.join()) this.reshape(description.shape);
@@ -131,8 +125,8 @@ class TensorView implements Stage {
       this.describe(description);
       if (before?.hasReference !== description.hasReference) this.placeMaps(description.hasReference);
       this.redraw();
-      this.askElement();
-      await this.summarise();
+      this.point();
+      await this.beside.summarise(this.subject, description, this.source);
     } catch (error) {
       this.complain(error);
     }
@@ -150,79 +144,42 @@ class TensorView implements Stage {
   /** Pinned to a moment, at each stop the tensor of that stop's op, or the same memory. */
   private choose(): void {
     const { expression, level } = this.named;
-    const moment = this.description?.ordinal;
-    if (this.pin.checked && moment !== undefined) this.subject = { ...this.subject, ordinal: moment };
+    this.moment.hidden = !this.pin.checked;
+    if (!this.pin.checked) this.moment.value = "";
+    else if (this.moment.value === "") this.moment.value = String(this.description?.ordinal ?? 0);
+    if (this.pin.checked) this.subject = { ...this.subject, ordinal: this.moment.valueAsNumber };
     else this.subject = this.follow.checked && level !== undefined ? { expression, level } : this.named;
     this.follow.disabled = this.pin.checked;
     void this.renew();
   }
 
-  private chooseRange(): void {
-    const [low, high] = [this.low.valueAsNumber, this.high.valueAsNumber];
-    this.chosen = Number.isNaN(low) || Number.isNaN(high) || low >= high ? undefined : { low, high };
-    this.redraw();
-  }
-
   private describe({ title, dtype, shape, type, layout, scale, zeroPoint, pending, ordinal, commands }: Description): void {
     this.title.textContent = `${title} `;
-    this.title.append(make("code", {}, `${dtype}[${shape.join(",")}]`));
+    this.title.append(html("code", {}, `${dtype}[${shape.join(",")}]`));
     const quantised = scale !== 1 || zeroPoint !== 0 ? `scale ${String(scale)}, zero point ${String(zeroPoint)}` : "";
     const time = `at ordinal ${ordinal.toLocaleString("en")} of ${commands.toLocaleString("en")}`;
     this.about.textContent = [time, pending ? "not yet computed" : "", layout, type, quantised].filter(Boolean).join(" · ");
-    this.pinLabel.textContent = this.pin.checked ? `Pinned to ordinal ${String(ordinal)}` : "Pin to this moment";
+    this.pinLabel.textContent = this.pin.checked ? "Pinned to ordinal" : "Pin to this moment";
+    this.moment.max = String(commands);
     this.status.textContent = "";
+    this.table.digits = Number(/\d+/.exec(dtype)?.[0] ?? 32) / 4;
     document.body.dataset.ordinal = String(ordinal);
   }
 
   private reshape(shape: readonly number[]): void {
-    const long = shape.flatMap((extent, axis) => (extent > 1 ? [axis] : []));
-    this.columnAxis = long.at(-1) ?? (shape.length > 0 ? shape.length - 1 : null);
-    this.rowAxis = long.at(-2) ?? (shape.length > 1 ? (this.columnAxis === 0 ? 1 : (this.columnAxis ?? 1) - 1) : null);
-    this.index = shape.map(() => 0);
-    this.found.clear();
+    this.layout = new Layout(shape);
+    this.beside.forget();
     this.rearrange();
-    this.placeAxes(shape);
+    this.axes.place();
   }
 
   /** Other rows and columns are shown than before. */
   private rearrange(): void {
     this.tiles.clear();
-    Object.assign(this.cursor, { row: 0, column: 0 });
+    this.cursor = { row: 0, column: 0 };
     Object.assign(this.camera, { top: 0, left: 0, scale: 0 });
     this.redraw();
-  }
-
-  private placeAxes(shape: readonly number[]): void {
-    const picker = (label: string, now: number | null, choose: (axis: number) => void) => {
-      const select = make("select", {}, ...shape.map((extent, axis) => make("option", { value: axis, selected: axis === now }, `${String(axis)} (${String(extent)})`)));
-      select.addEventListener("change", () => {
-        choose(Number(select.value));
-        this.rearrange();
-        this.placeAxes(shape);
-        this.askElement();
-      });
-      return make("label", {}, `${label} `, select);
-    };
-    const parts: Node[] = [];
-    if (shape.length > 1) {
-      parts.push(
-        picker("Rows: axis", this.rowAxis, (axis) => { [this.rowAxis, this.columnAxis] = [axis, axis === this.columnAxis ? this.rowAxis : this.columnAxis]; }),
-        picker("Columns: axis", this.columnAxis, (axis) => { [this.columnAxis, this.rowAxis] = [axis, axis === this.rowAxis ? this.columnAxis : this.rowAxis]; }),
-      );
-    }
-    shape.forEach((extent, axis) => {
-      if (axis === this.rowAxis || axis === this.columnAxis || extent === 1) return;
-      const input = make("input", { type: "number", min: 0, max: extent - 1, value: this.index[axis] ?? 0, "data-axis": axis });
-      input.addEventListener("input", () => {
-        if (!input.validity.valid || input.value === "") return;
-        this.index[axis] = input.valueAsNumber;
-        this.tiles.clear();
-        this.redraw();
-        this.askElement();
-      });
-      parts.push(make("label", {}, `Axis ${String(axis)} `, input, ` of ${String(extent)}`));
-    });
-    this.axes.replaceChildren(...parts);
+    this.point();
   }
 
   private placeMaps(hasReference: boolean): void {
@@ -230,104 +187,71 @@ class TensorView implements Stage {
     this.maps = sources.map((of) => new HeatMap(of, this));
     this.pictures.replaceChildren(...this.maps.map((map) => map.element));
     const before = this.of.value;
-    this.of.replaceChildren(...sources.map((of) => make("option", { value: of, selected: of === before }, of)));
-    this.table.of = this.source;
+    this.of.replaceChildren(...sources.map((of) => html("option", { value: of, selected: of === before }, of)));
+    this.tabulate();
     this.camera.scale = 0;
-  }
-
-  private indexAt({ row, column }: Cell): number[] {
-    return this.index.map((at, axis) => (axis === this.rowAxis ? row : axis === this.columnAxis ? column : at));
   }
 
   /** Go to an element wherever it is. */
   private goTo(index: readonly number[]): void {
-    if (index.some((at, axis) => axis !== this.rowAxis && axis !== this.columnAxis && at !== this.index[axis])) {
-      this.index = [...index];
-      this.tiles.clear();
-      this.placeAxes(this.description?.shape ?? []);
-    }
-    const on = (axis: number | null) => (axis === null ? 0 : (index[axis] ?? 0));
-    this.moveTo({ row: on(this.rowAxis), column: on(this.columnAxis) });
+    const cell = this.layout.show(index);
+    this.axes.place();
+    this.moveTo(cell);
   }
 
-  // What is said beside the pictures
+  // What is said around the pictures
 
-  private askElement(): void {
-    window.clearTimeout(this.asking);
-    this.asking = window.setTimeout(() => void this.showElement(), 30);
+  private point(): void {
+    if (this.description !== undefined) this.beside.point(this.subject, this.layout.indexAt(this.cursor), this.description.dtype);
   }
 
-  private async showElement(): Promise<void> {
-    const { description, cursor } = this;
-    if (description === undefined) return;
-    const index = this.indexAt(cursor);
-    const element = await ask<Element>("tensorElement", { ...this.subject, index }).catch(() => undefined);
-    if (element !== undefined) this.element.replaceChildren(...cursorRows(index, element, description.dtype));
-  }
-
-  private async summarise(forced = false): Promise<void> {
-    const { description } = this;
-    if (description === undefined) return;
-    const size = description.shape.reduce((product, extent) => product * extent, 1);
-    if (size > UNASKED && !forced) {
-      this.found.clear();
-      const now = button("Compute", `Look at all ${size.toLocaleString("en")} elements`, () => void this.summarise(true));
-      this.summary.replaceChildren(make("dt", {}, now));
-      return;
-    }
-    const wanted: Source[] = description.hasReference ? ["actual", "error"] : ["actual"];
-    if (!wanted.includes(this.source)) wanted.push(this.source);
-    for (const of of wanted) this.found.set(of, await ask<Statistics>("tensorStatistics", { ...this.subject, of }));
-    const found = this.found.get(this.source);
-    if (found === undefined) return;
-    this.summary.replaceChildren(...statisticsRows(found, size));
-    drawHistogram(this.histogram, found);
-    this.ends.replaceChildren(make("span", {}, short(found.minimum)), make("span", {}, short(found.maximum)));
-    this.largestHead.textContent = largestTitle(this.source);
-    this.largest.replaceChildren(...largestList(found, (index) => { this.goTo(index); }));
-    const { low, high } = this.range("actual");
-    this.low.placeholder = short(low);
-    this.high.placeholder = short(high);
+  private tabulate(): void {
+    this.table.of = this.bits.checked ? "bits" : this.source;
     this.redraw();
   }
 
+  private summarise(): void {
+    if (this.description !== undefined) {
+      this.beside.summarise(this.subject, this.description, this.source).catch((error: unknown) => { this.complain(error); });
+    }
+  }
+
   private complain(error: unknown): void {
-    this.status.textContent = error instanceof Error ? error.message : String(error);
+    this.status.textContent = textOf(error);
   }
 
   private save(format: Format): void {
     const map = this.maps.find(({ of }) => of === this.source);
     const picture = format === "png" ? map?.canvas.toDataURL("image/png").split(",")[1] : undefined;
-    tell({ type: "save", format, subject: this.subject, of: this.source, picture });
+    tell({ type: "save", format, subject: this.subject, of: this.source, picture } satisfies FromView);
   }
 
   private lay(): void {
-    const tools = make("div", { class: "bar", role: "toolbar", "aria-label": "View" },
-      make("span", {}, this.pin, this.pinLabel),
-      make("span", { title: "After each stop show what the expression means there, instead of the same memory" }, this.follow, make("label", { for: "follow" }, "Follow the op")),
-      button("−", "Zoom out (-)", () => { this.maps[0]?.zoom(0.5); }),
-      button("+", "Zoom in (+)", () => { this.maps[0]?.zoom(2); }),
-      button("Fit", "Show all (0)", () => { this.maps[0]?.whole(); }),
-      make("label", {}, "Colours ", this.low, " to ", this.high),
-      make("label", {}, "Numbers ", this.of),
-      ...(["npy", "csv", "png"] as const).map((format) => button(format, `Save as ${format}`, () => { this.save(format); })),
+    const label = (input: HTMLInputElement, text: string, title: string) => html("span", { title }, input, html("label", { for: input.id }, text));
+    const tools = html("div", { class: "bar", role: "toolbar", "aria-label": "View" },
+      html("span", { title: "Go on showing what was there now, wherever the program stops" }, this.pin, this.pinLabel, " ", this.moment),
+      label(this.follow, "Follow the op", "After each stop show what the expression means there, instead of the same memory"),
+      html("span", { class: "group" },
+        button("−", () => { this.maps[0]?.zoom(0.5); }, { title: "Zoom out (-)", "aria-label": "Zoom out" }),
+        button("+", () => { this.maps[0]?.zoom(2); }, { title: "Zoom in (+)", "aria-label": "Zoom in" }),
+        button("Fit", () => { this.maps[0]?.whole(); }, { title: "Show all (0)" })),
+      this.scale.element,
     );
-    this.pinLabel.textContent = "Pin to this moment";
-    const beside = make("aside", {},
-      make("section", {}, make("h2", {}, "Element"), this.element),
-      make("section", {}, make("h2", {}, "Statistics"), this.summary, this.histogram, this.ends),
-      make("section", {}, this.largestHead, this.largest),
+    const numbers = html("div", { class: "bar", role: "toolbar", "aria-label": "Numbers" },
+      html("label", {}, "Numbers ", this.of),
+      label(this.bits, "Bits", "The words in memory, in the table"),
+      html("span", { class: "group" }, html("span", {}, "Save "), ...FORMATS.map(([format, title]) => button(format, () => { this.save(format); }, { title }))),
     );
-    const main = make("main", {}, this.pictures, this.status, make("div", { class: "table" }, this.table.element));
-    document.body.replaceChildren(make("header", {}, this.title, this.about, this.axes, tools), make("div", { class: "body" }, main, beside));
+    const key = html("div", { class: "bar key", "aria-label": "Colours of their own" }, ...MARKS.map(([name, colour]) =>
+      html("span", {}, svg("svg", { width: 10, height: 10, "aria-hidden": "true" }, svg("rect", { width: 10, height: 10, fill: `rgb(${colour.join()})` })), ` ${name}`)));
+    const main = html("main", {}, this.pictures, key, this.status, numbers, html("div", { class: "table" }, this.table.element));
+    document.body.replaceChildren(html("header", {}, this.title, this.about, this.axes.element, tools), html("div", { class: "body" }, main, this.beside.element));
   }
 }
 
 let view: TensorView | undefined;
-listen((heard) => {
-  const message = heard as ToView;
+listen((message: ToView) => {
   if (message.type === "show") view = new TensorView(message.subject);
   if (message.type === "ended") view?.ended();
   else void view?.renew();
 });
-tell({ type: "ready" });

@@ -1,10 +1,10 @@
-import type { Element, Source, Statistics } from "../../src/tensor/messages";
-import { make } from "../dom";
+import type { Element, Statistics } from "../../src/tensor/messages";
+import { button, html } from "../shared/dom";
 import { short } from "./colours";
 
 /** Name and value, one below the other. */
 function rows(of: Record<string, string | undefined>): Node[] {
-  return Object.entries(of).flatMap(([name, value]) => (value === undefined ? [] : [make("dt", {}, name), make("dd", {}, value)]));
+  return Object.entries(of).flatMap(([name, value]) => (value === undefined ? [] : [html("dt", {}, name), html("dd", {}, value)]));
 }
 
 /** What stands at the cursor: the number, its bits, and what it should be. */
@@ -28,7 +28,8 @@ function grouped(binary: string, dtype: string): string {
   return `${binary.slice(0, 1)} ${binary.slice(1, 1 + exponent)} ${binary.slice(1 + exponent)}`;
 }
 
-export function statisticsRows(found: Statistics, size: number): Node[] {
+/** `saturated`: stored integers at the ends of their range, where that is known. */
+export function statisticsRows(found: Statistics, size: number, saturated?: number): Node[] {
   const share = (count: number) => (count === 0 ? "0" : `${count.toLocaleString("en")} (${((100 * count) / size).toPrecision(3)} %)`);
   return rows({
     min: short(found.minimum),
@@ -38,6 +39,7 @@ export function statisticsRows(found: Statistics, size: number): Node[] {
     NaN: share(found.nan),
     Inf: share(found.inf),
     zeros: share(found.zeros),
+    saturated: saturated === undefined ? undefined : share(saturated),
   });
 }
 
@@ -60,12 +62,7 @@ export function drawHistogram(canvas: HTMLCanvasElement, found: Statistics): voi
 /** Buttons that lead to the elements of largest magnitude. */
 export function largestList(found: Statistics, go: (index: readonly number[]) => void): Node[] {
   return found.largest.map(({ index, value }) => {
-    const link = make("button", { type: "button", class: "link" }, `[${index.join(", ")}]`);
-    link.addEventListener("click", () => { go(index); });
-    return make("li", {}, link, ` ${value}`);
+    const link = button(`[${index.join(", ")}]`, () => { go(index); }, { class: "link" });
+    return html("li", {}, link, ` ${value}`);
   });
-}
-
-export function largestTitle(of: Source): string {
-  return of === "error" ? "Worst elements" : "Largest magnitudes";
 }

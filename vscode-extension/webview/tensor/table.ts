@@ -1,43 +1,58 @@
-import type { Source } from "../../src/tensor/messages";
-import { make } from "../dom";
-import type { Cell, Stage } from "./heatmap";
+import { html } from "../shared/dom";
+import type { Stage } from "./heatmap";
+import type { Cell } from "./layout";
+import type { Kind } from "./tiles";
 
 const ROWS = 12;
 const COLUMNS = 8;
 
 /** The numbers around the cursor, as a table that the keyboard moves in. */
 export class Table {
-  readonly element = make("table", { role: "grid", "aria-label": "Numbers around the cursor", tabindex: 0 });
-  of: Source = "actual";
+  readonly element = html("table", { role: "grid", "aria-label": "Numbers around the cursor", tabindex: 0 });
+  of: Kind = "actual";
+  /** Of a stored number: that many hexadecimal digits. */
+  digits = 8;
 
   constructor(private readonly stage: Stage) {
     this.element.addEventListener("keydown", (event) => { this.key(event); });
   }
 
   draw(): void {
-    const { rows, columns } = this.stage.plane();
+    const { rows, columns } = this.stage.layout.plane;
     const top = start(this.stage.cursor.row, ROWS, rows);
     const left = start(this.stage.cursor.column, COLUMNS, columns);
     const across = range(left, Math.min(left + COLUMNS, columns));
-    const head = make("tr", {}, make("td"), ...across.map((column) => make("th", { scope: "col" }, String(column))));
+    // Behind each other in a mosaic lie several slices: what is told is where in its slice a number is.
+    const { pane } = this.stage.layout;
+    const head = html("tr", {}, html("td"), ...across.map((column) => html("th", { scope: "col" }, String(column % pane.columns))));
     const body = range(top, Math.min(top + ROWS, rows)).map((row) =>
-      make("tr", {}, make("th", { scope: "row" }, String(row)), ...across.map((column) => this.cell({ row, column }))),
+      html("tr", {}, html("th", { scope: "row" }, String(row % pane.rows)), ...across.map((column) => this.cell({ row, column }))),
     );
-    this.element.replaceChildren(make("thead", {}, head), make("tbody", {}, ...body));
+    this.element.replaceChildren(html("thead", {}, head), html("tbody", {}, ...body));
   }
 
   private cell(at: Cell): HTMLElement {
-    const { cursor, tiles } = this.stage;
-    const number = tiles.number(this.of, at.row, at.column);
-    const strange = number !== undefined && !Number.isFinite(number);
+    const { cursor, layout } = this.stage;
     const here = at.row === cursor.row && at.column === cursor.column;
-    const element = make(
-      "td",
-      { class: strange ? "strange" : undefined, "aria-selected": here ? "true" : undefined, "data-at": `${String(at.row)},${String(at.column)}` },
-      number === undefined ? "…" : exact(number),
-    );
+    const number = layout.indexAt(at) && this.stage.tiles.number(this.of, at.row, at.column);
+    const attributes = { class: this.mark(number), "aria-selected": here ? "true" : undefined, "data-at": `${String(at.row)},${String(at.column)}` };
+    const element = html("td", attributes, this.text(at, number));
     element.addEventListener("click", () => { this.stage.moveTo(at); });
     return element;
+  }
+
+  private text(at: Cell, number: number | undefined): string {
+    if (this.stage.layout.indexAt(at) === undefined) return "";
+    if (number === undefined) return "…";
+    return this.of === "bits" ? `0x${number.toString(16).padStart(this.digits, "0")}` : exact(number);
+  }
+
+  /** What is remarkable of a number: that it is none, or out of the range of the colours. */
+  private mark(number: number | undefined): string | undefined {
+    if (number === undefined || this.of === "bits") return undefined;
+    if (!Number.isFinite(number)) return "strange";
+    const { low, high } = this.stage.range(this.of);
+    return this.stage.marks(this.of) && (number < low || number > high) ? "outside" : undefined;
   }
 
   private key(event: KeyboardEvent): void {

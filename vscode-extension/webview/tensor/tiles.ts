@@ -1,34 +1,32 @@
 import type { Numbers, Source, Subject } from "../../src/tensor/messages";
-import { ask } from "../host";
+import { ask } from "../shared/host";
 import type { Range } from "./colours";
+import type { Plane } from "./layout";
 
 /** Cells of a tile along each side. */
 export const SIDE = 256;
 const AT_ONCE = 4;
 const MOST = 400;
 
-/** Which two axes are shown, and where on the others. */
-export interface Plane {
-  readonly rowAxis: number | null;
-  readonly columnAxis: number | null;
-  readonly index: readonly number[];
-  readonly rows: number;
-  readonly columns: number;
-}
-
 export interface Tile {
   readonly rows: number;
   readonly columns: number;
   readonly numbers: Float32Array | Float64Array;
+  /** Tells it from every other tile. */
+  readonly serial: number;
   /** Its picture in some colours, kept by the heat map. */
   picture?: { readonly key: string; readonly canvas: OffscreenCanvas };
 }
 
+/** What can be fetched: also the words in memory, for the table. */
+export type Kind = Source | "bits";
+
 interface Wanted {
-  readonly of: Source;
+  readonly of: Kind;
   readonly step: number;
   readonly row: number;
   readonly column: number;
+  readonly index: readonly number[];
 }
 
 /** The parts of a plane that have been looked at, fetched as they come into sight. */
@@ -37,9 +35,10 @@ export class Tiles {
   /** What was shown before the last stop: still drawn until the new numbers are there. */
   private old = new Map<string, Tile>();
   private wanted = new Map<string, Wanted>();
-  private readonly extents = new Map<Source, Range>();
+  private readonly extents = new Map<Kind, Range>();
   private readonly asked = new Set<string>();
   private generation = 0;
+  private serial = 0;
 
   constructor(
     private readonly subject: () => Subject,
@@ -69,7 +68,7 @@ export class Tiles {
   }
 
   /** The least and the greatest finite number seen so far. */
-  extent(of: Source): Range | undefined {
+  extent(of: Kind): Range | undefined {
     return this.extents.get(of);
   }
 
@@ -82,17 +81,21 @@ export class Tiles {
     this.wanted.clear();
   }
 
-  /** The tile, or what is known of it; it is fetched if that is not the present one. Row and column count tiles. */
-  get(of: Source, step: number, row: number, column: number): Tile | undefined {
-    const key = `${of} ${String(step)} ${String(row)} ${String(column)}`;
+  /**
+   * The tile, or what is known of it; it is fetched if that is not the present one. Row and column count tiles.
+   *
+   * `index`: of another slice than that of the plane.
+   */
+  get(of: Kind, step: number, row: number, column: number, index = this.plane().index): Tile | undefined {
+    const key = `${of} ${String(step)} ${String(row)} ${String(column)} ${index.join()}`;
     const tile = this.known.get(key);
     if (tile !== undefined) return tile;
-    if (!this.asked.has(key)) this.wanted.set(key, { of, step, row, column });
+    if (!this.asked.has(key)) this.wanted.set(key, { of, step, row, column, index: [...index] });
     return this.old.get(key);
   }
 
   /** One number at full resolution, if it is known. */
-  number(of: Source, row: number, column: number): number | undefined {
+  number(of: Kind, row: number, column: number): number | undefined {
     const tile = this.get(of, 1, Math.floor(row / SIDE), Math.floor(column / SIDE));
     return tile?.numbers[(row % SIDE) * tile.columns + (column % SIDE)];
   }
@@ -107,13 +110,13 @@ export class Tiles {
     }
   }
 
-  private async load(key: string, { of, step, row, column }: Wanted, generation: number): Promise<void> {
-    const { rowAxis, columnAxis, index, rows, columns } = this.plane();
+  private async load(key: string, { of, step, row, column, index }: Wanted, generation: number): Promise<void> {
+    const { rowAxis, columnAxis, channelAxis, across, rows, columns } = this.plane();
     const side = SIDE * step;
     const span = (at: number, extent: number) => [at * side, Math.min((at + 1) * side, extent)];
     try {
-      const answer = await ask<Numbers>("tensorTile", {
-        ...this.subject(), of, rowAxis, columnAxis, index, step, rows: span(row, rows), columns: span(column, columns),
+      const answer = await ask<Numbers>("tdb/tensorTile", {
+        ...this.subject(), of, rowAxis, columnAxis, channelAxis, across, index, step, rows: span(row, rows), columns: span(column, columns),
       });
       if (generation !== this.generation) return;
       this.asked.delete(key);
@@ -122,7 +125,7 @@ export class Tiles {
       if (oldest !== undefined) this.known.delete(oldest);
       const [height = 1, width = 1] = answer.shape;
       const numbers = decode(answer);
-      this.known.set(key, { rows: height, columns: width, numbers });
+      this.known.set(key, { rows: height, columns: width, numbers, serial: ++this.serial });
       this.widen(of, numbers);
     } catch (error) {
       if (generation !== this.generation) return;
@@ -133,7 +136,7 @@ export class Tiles {
     this.arrived();
   }
 
-  private widen(of: Source, numbers: Iterable<number>): void {
+  private widen(of: Kind, numbers: Iterable<number>): void {
     let { low, high } = this.extents.get(of) ?? { low: Infinity, high: -Infinity };
     for (const number of numbers) {
       if (!Number.isFinite(number)) continue;

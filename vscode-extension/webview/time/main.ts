@@ -1,13 +1,14 @@
 /** The time slider: shows what comes next at each moment, and travels to where it is let go. */
-import type { Moment, ToTime } from "../../src/time/messages";
-import { make } from "../dom";
-import { listen, tell } from "../host";
+import "../shared/theme.css";
 import "./time.css";
+import type { FromTime, Moment, ToTime } from "../../src/time/messages";
+import { html } from "../shared/dom";
+import { listen, tell } from "../shared/host";
 
-const slider = make("input", { type: "range", min: 0, max: 0, value: 0, "aria-label": "Commands executed" });
-const number = make("output", { id: "ordinal" });
-const about = make("p", { id: "moment" });
-const nothing = make("p", {}, "While a model is debugged, its moments are here to travel to.");
+const slider = html("input", { type: "range", min: 0, max: 0, value: 0, "aria-label": "Commands executed" });
+const number = html("output", { id: "ordinal" });
+const about = html("p", { id: "moment" });
+const nothing = html("p", {}, "While a model is debugged, its moments are here to travel to.");
 
 /** Whether the slider has been moved and the journey has not begun. */
 let looking = false;
@@ -18,13 +19,13 @@ let going: number | undefined;
 slider.addEventListener("input", () => {
   looking = true;
   number.textContent = `${slider.value} of ${slider.max}`;
-  tell({ type: "look", ordinal: slider.valueAsNumber });
+  tell({ type: "look", ordinal: slider.valueAsNumber } satisfies FromTime);
 });
 slider.addEventListener("change", () => {
   window.clearTimeout(going);
   going = window.setTimeout(() => {
     looking = false;
-    tell({ type: "travel", ordinal: slider.valueAsNumber });
+    tell({ type: "travel", ordinal: slider.valueAsNumber } satisfies FromTime);
   }, PAUSE);
 });
 
@@ -41,9 +42,8 @@ function show(moment: Moment | undefined): void {
   slider.valueAsNumber = at;
   number.textContent = `${String(at)} of ${String(commands)}`;
   const place = op === undefined ? "" : `${op} ${location ?? ""}, line ${String(line ?? "")}`;
-  about.replaceChildren(make("strong", {}, command === undefined ? "At the end" : place), make("code", {}, command ?? ""));
+  about.replaceChildren(html("strong", {}, command === undefined ? "At the end" : place), html("code", {}, command ?? ""));
   slider.setAttribute("aria-valuetext", `${number.textContent} ${place}`);
 }
 
-listen((message) => { show((message as ToTime).moment); });
-tell({ type: "ready" });
+listen(({ moment }: ToTime) => { show(moment); });

@@ -1,4 +1,5 @@
 import * as vscode from "vscode";
+import { textOf } from "../../errors";
 import { COMPARE_CONTEXT, COMPARE_VIEW, VIEW_COMMANDS } from "../names";
 import type { Sessions } from "../sessions";
 import { moment, openLine, travel } from "../travel";
@@ -89,7 +90,7 @@ class ComparePanel {
     } catch (error) {
       if (asked !== this.asked) return;
       this.tree.show(undefined, undefined);
-      this.view.message = error instanceof Error ? error.message : String(error);
+      this.view.message = textOf(error);
     }
     await vscode.commands.executeCommand("setContext", COMPARE_CONTEXT.culprit, this.tree.culprit !== undefined);
   }

@@ -1,0 +1,79 @@
+/** Which number has which colour: the range, its ends, and the palette. */
+import { html } from "../shared/dom";
+import { PALETTES, short, type Colour, type PaletteName, type Range } from "./colours";
+
+/** Ranges that do not follow from the numbers; those that do have no ends here. */
+const RANGES: readonly { readonly name: string; readonly text: string; readonly range?: Range }[] = [
+  { name: "all", text: "least to greatest" },
+  { name: "symmetric", text: "alike around 0" },
+  { name: "unit", text: "0 to 1", range: { low: 0, high: 1 } },
+  { name: "signed", text: "-1 to 1", range: { low: -1, high: 1 } },
+  { name: "byte", text: "0 to 255", range: { low: 0, high: 255 } },
+  { name: "chosen", text: "from … to …" },
+];
+
+export class Scale {
+  readonly element = html("span", { class: "bar", role: "group", "aria-label": "Colours" });
+  private readonly kind: HTMLSelectElement;
+  private readonly low: HTMLInputElement;
+  private readonly high: HTMLInputElement;
+  private readonly palette: HTMLSelectElement;
+
+  constructor(changed: () => void) {
+    const end = (label: string) => html("input", { type: "number", step: "any", "aria-label": label, change: () => { this.choose(); changed(); } });
+    [this.low, this.high] = [end("Colours from"), end("Colours to")];
+    this.kind = html("select", { id: "range", "aria-label": "Range of the colours", change: () => { this.preset(); changed(); } },
+      ...RANGES.map(({ name, text }) => html("option", { value: name }, text)));
+    this.palette = html("select", { id: "palette", "aria-label": "Palette", change: changed },
+      ...Object.keys(PALETTES).map((name) => html("option", { value: name }, name)));
+    this.element.append(html("label", {}, "Colours ", this.kind), this.low, " to ", this.high, this.palette);
+  }
+
+  /** The range of the colours, of numbers that go from `low` to `high`. */
+  range({ low, high }: Range): Range {
+    if (this.kind.value === "symmetric") return symmetric({ low, high });
+    if (this.kind.value === "all" || !(this.low.valueAsNumber < this.high.valueAsNumber)) return { low, high };
+    return { low: this.low.valueAsNumber, high: this.high.valueAsNumber };
+  }
+
+  /** Whether numbers outside of the range are marked: where it was chosen, not where all are within. */
+  get marks(): boolean {
+    return this.kind.value !== "all" && this.kind.value !== "symmetric" && this.low.valueAsNumber < this.high.valueAsNumber;
+  }
+
+  get colours(): readonly Colour[] {
+    return PALETTES[this.palette.value as PaletteName];
+  }
+
+  /** Changes whenever the same number may have another colour. */
+  key(found: Range): string {
+    const { low, high } = this.range(found);
+    return `${String(low)} ${String(high)} ${String(this.marks)} ${this.palette.value}`;
+  }
+
+  /** Tell what range there is while none is chosen. */
+  suggest(found: Range): void {
+    const { low, high } = this.range(found);
+    this.low.placeholder = short(low);
+    this.high.placeholder = short(high);
+  }
+
+  private preset(): void {
+    const range = RANGES.find(({ name }) => name === this.kind.value)?.range;
+    const ends = (input: HTMLInputElement, preset: number | undefined) => {
+      if (preset !== undefined) return String(preset);
+      return this.kind.value === "chosen" ? input.value || input.placeholder : "";
+    };
+    this.low.value = ends(this.low, range?.low);
+    this.high.value = ends(this.high, range?.high);
+  }
+
+  private choose(): void {
+    this.kind.value = this.low.value === "" && this.high.value === "" ? "all" : "chosen";
+  }
+}
+
+export function symmetric({ low, high }: Range): Range {
+  const most = Math.max(Math.abs(low), Math.abs(high)) || 1;
+  return { low: -most, high: most };
+}
