@@ -4,6 +4,7 @@ import { registerCommands } from "./commands";
 import { registerConfigurations } from "./configuration/provider";
 import { Problems } from "./diagnostics/problems";
 import { registerDiagnostics } from "./diagnostics/provider";
+import { registerNumbers } from "./hover/numbers";
 import { registerHovers } from "./hover/provider";
 import { registerLanguageClient } from "./language/provider";
 import { registerStart } from "./start/commands";
@@ -20,6 +21,7 @@ export function activate(context: vscode.ExtensionContext): void {
     ...registerConfigurations(),
     ...registerCommands(),
     ...registerHovers(),
+    ...registerNumbers(),
     ...registerTensorViews(context),
     ...registerTime(context),
     ...registerStart(context),

@@ -131,6 +131,16 @@ const tests = {
       const above = (found) => found.find(({ range }) => range.start.line === convolution)?.command.title ?? "";
       assert.match(above(await eventually("verdicts", lenses, (found) => above(found).startsWith("✓"))), /as expected · 2 commands/);
 
+      const place = new vscode.Position(convolution + 1, mlir.lineAt(convolution + 1).text.indexOf("(%16") + 2);
+      const hovers = await vscode.commands.executeCommand("vscode.executeHoverProvider", mlir.uri, place);
+      const said = hovers.flatMap(({ contents }) => contents.map(({ value }) => value)).join("\n");
+      assert.match(said, /\*\*tpu.Conv2D\*\* `relu4_Relu`/, "what it is");
+      assert.match(said, /min 0 max 3\.936/, "what it holds");
+      const [, link] = /\(command:(tdb\.viewTensor\?[^ ]*) /.exec(said);
+      await vscode.commands.executeCommand("tdb.viewTensor", ...JSON.parse(decodeURIComponent(link.split("?")[1])));
+      const tabs = () => vscode.window.tabGroups.all.flatMap((group) => group.tabs.map(({ label }) => label));
+      await eventually("the tensor view", tabs, (labels) => labels.some((label) => label.includes("relu4_Relu")));
+
       const { sources } = await session.customRequest("loadedSources", {});
       const { name, sourceReference } = sources.find((source) => source.name.endsWith(".tdbasm"));
       const asm = await vscode.workspace.openTextDocument(vscode.debug.asDebugSourceUri({ path: name, sourceReference }, session));

@@ -5,6 +5,7 @@ import { CloseAction, ErrorAction, LanguageClient, RevealOutputChannelOn, type T
 import { languageServer, type ServerCommand } from "../adapter/find";
 import { searchAdapter } from "../adapter/locate";
 import type { Problems } from "../diagnostics/problems";
+import { textOf } from "../errors";
 import { SETTINGS } from "../names";
 
 /** What models consist of, and what is said of them: reports of `tdb-dap check` and `tdb-dap sanitize`. */
@@ -44,7 +45,7 @@ export async function startClient(uri: vscode.Uri, texts: TextDocumentFilter[], 
     await client.start();
     return client;
   } catch (error) {
-    void complain((await server.lastWord()) ?? (error instanceof Error ? error.message : String(error)));
+    void complain((await server.lastWord()) ?? textOf(error));
     return undefined;
   }
 }

@@ -1,0 +1,34 @@
+import * as vscode from "vscode";
+import { COMMANDS, DEBUG_TYPE, LANGUAGES } from "../names";
+import { expressionAt } from "./provider";
+
+/**
+ * What a tensor holds now, in the editor's own hover, with the way to its picture.
+ *
+ * While a session has stopped, VS Code shows the debugger's hover, which takes no links; with Alt it shows this one.
+ */
+export function registerNumbers(): vscode.Disposable[] {
+  return Object.values(LANGUAGES).map((language) => vscode.languages.registerHoverProvider(language, { provideHover }));
+}
+
+async function provideHover(document: vscode.TextDocument, position: vscode.Position): Promise<vscode.Hover | undefined> {
+  const frame = vscode.debug.activeStackItem;
+  if (!(frame instanceof vscode.DebugStackFrame) || frame.session.type !== DEBUG_TYPE) return undefined;
+  const found = expressionAt(document, position);
+  if (found === undefined) return undefined;
+  const { expression, start, end } = found;
+  try {
+    const asked = { expression, frameId: frame.frameId, context: "hover" };
+    const { result, type } = (await frame.session.customRequest("evaluate", asked)) as { result: string; type?: string };
+    const text = new vscode.MarkdownString();
+    text.appendCodeblock(result, "");
+    if (type !== undefined) {
+      const argument = encodeURIComponent(JSON.stringify([expression]));
+      text.appendMarkdown(`[View Tensor](command:${COMMANDS.viewTensor}?${argument} "As pictures and table")`);
+      text.isTrusted = { enabledCommands: [COMMANDS.viewTensor] };
+    }
+    return new vscode.Hover(text, new vscode.Range(position.line, start, position.line, end));
+  } catch {
+    return undefined; // nothing of the kind where the program stands
+  }
+}
