@@ -8,7 +8,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: docs examples notebooks demo test test-all lint format generate check-generated extension clients benchmark fuzz-sim faults timing mutate setup clean
+.PHONY: docs examples newcomer notebooks demo test test-all lint format generate check-generated extension clients benchmark fuzz-sim faults timing mutate setup clean
 
 demo: $(VENV)/.runtime
 	@$(BIN)/tdb-dap demo
@@ -89,6 +89,10 @@ examples: $(VENV)/.dev
 	rm -rf build/examples && $(PYTHON) -m venv build/examples
 	build/examples/bin/python -m pip --disable-pip-version-check --quiet install . ./examples/toy-chip ./examples/nan-log ./examples/board pytest
 	cd build/examples && bin/python -m pytest -q -c /dev/null --rootdir ../../examples ../../examples
+
+# The tutorial, command by command, in a copy of the project with a new environment and an empty home
+newcomer:
+	$(PYTHON) tests/docs/transcripts.py docs/tutorial.md
 
 # Execute the example notebooks and keep what they show
 notebooks: $(VENV)/.dev

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -22,17 +21,7 @@ def test_every_command_of_the_tutorial_prints_what_it_says(tmp_path: Path):
     scripts = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = 0
     for step in steps(TUTORIAL):
-        ran = subprocess.run(
-            step.command,
-            shell=True,
-            cwd=tmp_path,
-            env={**os.environ, "PATH": scripts, "XDG_STATE_HOME": str(tmp_path / "state")},
-            input="\n".join(step.typed),
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        ran = step.run(tmp_path, {**os.environ, "PATH": scripts, "XDG_STATE_HOME": str(tmp_path / "state")})
         step.check(ran.stdout + ran.stderr)
         done += 1
     assert done >= 8
