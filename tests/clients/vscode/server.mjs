@@ -20,6 +20,8 @@ const SETTINGS = {
   "extensions.ignoreRecommendations": true,
   "git.enabled": false,
   "chat.commandCenter.enabled": false,
+  "chat.disableAIFeatures": true,
+  "workbench.secondarySideBar.defaultVisibility": "hidden",
   "window.menuBarVisibility": "classic",
   "debug.toolBarLocation": "docked",
   "debug.openDebug": "openOnSessionStart",

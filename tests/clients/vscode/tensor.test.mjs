@@ -186,7 +186,7 @@ describe("the tensor view", () => {
     await workbench.page.locator(".tab", { hasText: operand.name }).click();
     await workbench.command("View: Hide Panel");
     view = await workbench.webview("#map-actual", operand.name);
-    const themes = [["Default Dark Modern", "dark"], ["Default Light Modern", "light"], ["Dark High Contrast", "contrast"]];
+    const themes = [["Dark Modern", "dark"], ["Light Modern", "light"], ["Dark High Contrast", "contrast"]];
     for (const [theme, name] of themes) {
       await workbench.theme(theme);
       await workbench.shot(`tensor-${name}`);

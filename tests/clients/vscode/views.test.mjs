@@ -31,7 +31,7 @@ async function stepBack(line = lines.pool) {
 }
 
 async function inAllThemes(name) {
-  for (const [theme, ground] of [["Dark High Contrast", "contrast"], ["Default Light Modern", "light"], ["Default Dark Modern", "dark"]]) {
+  for (const [theme, ground] of [["Dark High Contrast", "contrast"], ["Light Modern", "light"], ["Dark Modern", "dark"]]) {
     await workbench.theme(theme);
     await workbench.shot(`${name}-${ground}`);
   }

@@ -231,7 +231,7 @@ export class Workbench {
     if ((await header.getAttribute("aria-expanded")) !== String(open)) await header.click();
   }
 
-  /** Choose a colour theme by its name. */
+  /** Choose a colour theme by its name, or a part of it: the names of the built-in ones have changed. */
   async theme(name) {
     await this.command("Preferences: Color Theme");
     await this.page.locator(".quick-input-widget input").first().fill(name);
