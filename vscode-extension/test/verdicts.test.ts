@@ -23,7 +23,7 @@ const row = (line: number, verdict: Verdict, more: Partial<Row> = {}): Row => ({
 describe("verdicts for the language server", () => {
   it("are one for each op, with what is wrong", () => {
     const wrong = row(5, "fail", { blame: { text: "the op's own" } });
-    const rows = [row(4, "pass"), row(5, "pass", { role: "operand" }), wrong, row(0, "fail", { role: "output" })];
+    const rows = [row(4, "pass"), row(5, "fail", { role: "operand", name: "of another op" }), row(6, "fail", { role: "operand" }), wrong, row(0, "fail", { role: "output" })];
     assert.deepEqual(verdictsOf({ rows, first: wrong }), [
       { line: 4, verdict: "pass", text: "" },
       { line: 5, verdict: "fail", text: "t5: cosine 0.5000, largest difference 3.00; the op's own" },

@@ -18,9 +18,9 @@ export function resultsIn(message: unknown): ResultsOfFile | undefined {
   return type === "response" && command === "tdb/results" && success === true ? body : undefined;
 }
 
-/** By op; the outputs of the net belong to none. Of a wrong one, what differs and whose fault it is. */
-export function verdictsOf(results: Results): OpVerdict[] {
-  return opsOf(results)
+/** By op, of its results; the outputs of the net belong to none. Of a wrong one, what differs and whose fault it is. */
+export function verdictsOf({ rows, first }: Results): OpVerdict[] {
+  return opsOf({ rows: rows.filter(({ role }) => role !== "operand"), first })
     .filter(({ line }) => line > 0)
     .map((op) => {
       const row = op.verdict === "fail" ? leading(op) : undefined;
