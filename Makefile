@@ -43,13 +43,13 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format .
 
 # Code made from schemas; check-generated fails if a file in the tree is not what its generator writes.
-GENERATORS := scripts/generate_bmodel_reader.py scripts/generate_protocol.py scripts/generate_extension_schema.py scripts/generate_capabilities.py scripts/generate_python_reference.py
+GENERATORS := bmodel_reader protocol extension_schema capabilities python_reference release_files
 
 generate: $(VENV)/.dev
-	for script in $(GENERATORS); do $(BIN)/python $$script || exit 1; done
+	for name in $(GENERATORS); do $(BIN)/python -m scripts.generate_$$name || exit 1; done
 
 check-generated: $(VENV)/.dev
-	for script in $(GENERATORS); do $(BIN)/python $$script --check || exit 1; done
+	for name in $(GENERATORS); do $(BIN)/python -m scripts.generate_$$name --check || exit 1; done
 
 # The site of docs/, build/site/index.html; warnings and dead links are errors.
 docs: $(VENV)/.docs
