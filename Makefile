@@ -8,7 +8,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: docs examples notebooks demo test test-all lint format generate check-generated extension clients benchmark fuzz-sim faults timing mutate setup clean
+.PHONY: docs examples notebooks demo test test-all lint format generate check-generated extension clients benchmark fuzz-sim faults timing mutate release setup clean
 
 demo: $(VENV)/.runtime
 	@$(BIN)/tdb-dap demo
@@ -57,6 +57,14 @@ docs: $(VENV)/.docs
 
 $(VENV)/.docs: $(VENV)/.dev
 	$(PIP) install -e '.[docs]'
+	@touch $@
+
+# What is published, from the commit that is checked out, into dist/; TWICE=--twice builds it again and compares.
+release: $(VENV)/.release
+	$(BIN)/python -m scripts.release $(TWICE)
+
+$(VENV)/.release: $(VENV)/.dev
+	$(PIP) install -e '.[release]'
 	@touch $@
 
 extension:
