@@ -8,7 +8,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: docs examples notebooks demo test test-all lint format generate check-generated extension clients benchmark fuzz-sim faults timing mutate release setup clean
+.PHONY: docs examples notebooks demo test test-all lint format generate check-generated extension clients benchmark fuzz-sim faults timing mutate release matrix setup clean
 
 demo: $(VENV)/.runtime
 	@$(BIN)/tdb-dap demo
@@ -62,6 +62,10 @@ $(VENV)/.docs: $(VENV)/.dev
 # What is published, from the commit that is checked out, into dist/; TWICE=--twice builds it again and compares.
 release: $(VENV)/.release
 	$(BIN)/python -m scripts.release $(TWICE)
+
+# What is in dist/ in clean environments, on every Python that is there; MATRIX="-s install-3.12" narrows it.
+matrix: $(VENV)/.release
+	$(BIN)/python -m nox $(MATRIX)
 
 $(VENV)/.release: $(VENV)/.dev
 	$(PIP) install -e '.[release]'
