@@ -81,7 +81,8 @@ def install(session: nox.Session, dependencies: str) -> None:
     if any((ROOT / "dist").glob("*-abi3-*.whl")):
         session.install("--no-deps", "--reinstall-package", "tdb-dap", str(built(session, "*-abi3-*.whl")))
         session.run("python", "-c", "from tdb_dap.targets import kernel; assert kernel.is_active()")
-    session.run("python", "-m", "pytest", "-n", "2", "-p", "no:cacheprovider", *QUICK, *(KERNEL if dependencies == "newest" else ()))
+    chosen = (*QUICK, *KERNEL) if dependencies == "newest" else QUICK
+    session.run("python", "-m", "pytest", "-n", "2", "-p", "no:cacheprovider", *chosen)
 
 
 @nox.session(python=False)
