@@ -56,7 +56,7 @@ class Commit:
 
 
 def _git(*arguments: str) -> str:
-    return subprocess.run(["git", *arguments], cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
+    return subprocess.run(["git", *arguments], cwd=ROOT, check=True, capture_output=True, text=True).stdout.rstrip()
 
 
 def build(commit: Commit, scratch: Path, into: Path, environment: Mapping[str, str] | None = None) -> list[Path]:
