@@ -8,7 +8,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: docs examples newcomer notebooks demo test test-all lint format generate check-generated extension clients benchmark fuzz-sim faults timing mutate setup clean
+.PHONY: docs examples newcomer notebooks demo test test-all lint format generate check-generated extension clients benchmark fuzz-sim faults timing mutate release matrix setup clean
 
 demo: $(VENV)/.runtime
 	@$(BIN)/tdb-dap demo
@@ -43,13 +43,13 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format .
 
 # Code made from schemas; check-generated fails if a file in the tree is not what its generator writes.
-GENERATORS := scripts/generate_bmodel_reader.py scripts/generate_protocol.py scripts/generate_extension_schema.py scripts/generate_capabilities.py scripts/generate_python_reference.py
+GENERATORS := bmodel_reader protocol extension_schema capabilities python_reference release_files
 
 generate: $(VENV)/.dev
-	for script in $(GENERATORS); do $(BIN)/python $$script || exit 1; done
+	for name in $(GENERATORS); do $(BIN)/python -m scripts.generate_$$name || exit 1; done
 
 check-generated: $(VENV)/.dev
-	for script in $(GENERATORS); do $(BIN)/python $$script --check || exit 1; done
+	for name in $(GENERATORS); do $(BIN)/python -m scripts.generate_$$name --check || exit 1; done
 
 # The site of docs/, build/site/index.html; warnings and dead links are errors.
 docs: $(VENV)/.docs
@@ -57,6 +57,18 @@ docs: $(VENV)/.docs
 
 $(VENV)/.docs: $(VENV)/.dev
 	$(PIP) install -e '.[docs]'
+	@touch $@
+
+# What is published, from the commit that is checked out, into dist/; TWICE=--twice builds it again and compares.
+release: $(VENV)/.release
+	$(BIN)/python -m scripts.release $(TWICE)
+
+# What is in dist/ in clean environments, on every Python that is there; MATRIX="-s install-3.12" narrows it.
+matrix: $(VENV)/.release
+	$(BIN)/python -m nox $(MATRIX)
+
+$(VENV)/.release: $(VENV)/.dev
+	$(PIP) install -e '.[release]'
 	@touch $@
 
 extension:

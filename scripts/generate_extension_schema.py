@@ -1,16 +1,14 @@
-#!/usr/bin/env python3
 """Write the launch and attach attributes of the VS Code extension from the adapter's own models.
 
-    generate_extension_schema.py            rewrite vscode-extension/package.json
-    generate_extension_schema.py --check    only tell whether it is up to date (exit 1 if not)
+    python -m scripts.generate_extension_schema            rewrite vscode-extension/package.json
+    python -m scripts.generate_extension_schema --check    exit 1 if it is out of date
 
-One declaration, `tdb_dap/adapter/launch.py`, decides what a configuration may contain, how an error in it reads, and
-what the editor offers while it is typed.
+One declaration, `tdb_dap/adapter/configuration.py`, decides what a configuration may contain, how an error in it reads,
+and what the editor offers while it is typed.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections.abc import Mapping
@@ -19,9 +17,10 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from tdb_dap.adapter.launch import AttachArguments, LaunchArguments
+from scripts.generated import ROOT, write_or_check
+from tdb_dap.adapter.configuration import AttachArguments, LaunchArguments
 
-PACKAGE = Path(__file__).resolve().parent.parent / "vscode-extension" / "package.json"
+PACKAGE = ROOT / "vscode-extension" / "package.json"
 
 # VS Code describes these itself for every debugger.
 OWNED_BY_THE_EDITOR = {"type", "request", "name", "noDebug"}
@@ -75,28 +74,16 @@ def without_nulls(schema: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in schema.items() if key != "default" or value is not None}
 
 
-def main() -> int:
-    """Rewrite the manifest, or with --check compare it with what would be written."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if the manifest is out of date")
-    check = parser.parse_args().check
-
-    old = PACKAGE.read_text(encoding="utf-8")
-    manifest = json.loads(old)
+def texts() -> dict[Path, str]:
+    """The manifest with the attributes as they should be."""
+    manifest = json.loads(PACKAGE.read_text("utf-8"))
     [debugger] = manifest["contributes"]["debuggers"]
     debugger["configurationAttributes"] = {
         "launch": attributes(LaunchArguments),
         "attach": attributes(AttachArguments),
     }
-    new = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
-    if new == old:
-        return 0
-    if check:
-        print(f"{PACKAGE}: out of date with tdb_dap/adapter/launch.py; run {Path(__file__).name}", file=sys.stderr)
-        return 1
-    PACKAGE.write_text(new, encoding="utf-8")
-    return 0
+    return {PACKAGE: json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"}
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write_or_check(__doc__, texts))

@@ -1,8 +1,7 @@
-#!/usr/bin/env python3
 """Write tdb_dap/adapter/protocol/types.py from the protocol's JSON schema beside it.
 
-    python scripts/generate_protocol.py            write the module
-    python scripts/generate_protocol.py --check    exit 1 if the module is not what the schema gives
+    python -m scripts.generate_protocol            write the module
+    python -m scripts.generate_protocol --check    exit 1 if the module is not what the schema gives
 
 The types that the package imports from it become pydantic models, with the types they are made of; the rest would only
 make the adapter start more slowly. So: import a type by the name it has in the schema (bodies: StackTraceResponseBody,
@@ -11,7 +10,6 @@ StoppedEventBody), then run this.
 
 from __future__ import annotations
 
-import argparse
 import ast
 import json
 import keyword
@@ -20,7 +18,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-PACKAGE = Path(__file__).resolve().parent.parent / "tdb_dap"
+from scripts.generated import ROOT, write_or_check
+
+PACKAGE = ROOT / "tdb_dap"
 PROTOCOL = PACKAGE / "adapter" / "protocol"
 SCHEMA = PROTOCOL / "dap-1.71.json"
 MODULE = PROTOCOL / "types.py"
@@ -153,19 +153,10 @@ def module_text(schema: dict[str, Any]) -> str:
     return HEADER + "\n\n" + "\n\n\n".join(text for name, text in found.items() if name in needed) + "\n"
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true", help="only compare")
-    arguments = parser.parse_args()
-    text = module_text(json.loads(SCHEMA.read_text("utf-8")))
-    if arguments.check:
-        if not MODULE.exists() or MODULE.read_text("utf-8") != text:
-            print(f"{MODULE.name} is stale: run scripts/generate_protocol.py", file=sys.stderr)
-            return 1
-        return 0
-    MODULE.write_text(text, "utf-8")
-    return 0
+def generated() -> dict[Path, str]:
+    """The module, as it should be."""
+    return {MODULE: module_text(json.loads(SCHEMA.read_text("utf-8")))}
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write_or_check(__doc__, generated))

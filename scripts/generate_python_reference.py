@@ -1,13 +1,11 @@
-#!/usr/bin/env python3
 """Write the reference of docs/python.md from signatures and docstrings.
 
-generate_python_reference.py            rewrite it
-generate_python_reference.py --check    only tell whether it is up to date (exit 1 if not)
+python -m scripts.generate_python_reference            rewrite it
+python -m scripts.generate_python_reference --check    exit 1 if it is out of date
 """
 
 from __future__ import annotations
 
-import argparse
 import inspect
 import re
 import sys
@@ -18,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import tdb_dap
+from scripts.generated import ROOT, write_or_check
 from tdb_dap.engine.breakpoints import Breakpoints
 from tdb_dap.engine.commands import Command
 from tdb_dap.engine.memory import Memory
@@ -28,7 +27,6 @@ from tdb_dap.engine.tables import Table
 from tdb_dap.engine.values import Statistics, Value
 from tdb_dap.interactive import InteractiveDebugger
 
-ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "python.md"
 BEGIN = "<!-- written by scripts/generate_python_reference.py from the docstrings; overwritten -->"
 END = "<!-- end of the reference -->"
@@ -110,20 +108,10 @@ def page(text: str) -> str:
     return "\n\n".join([before + BEGIN, *reference(), END + rest.partition(END)[2]])
 
 
-def main() -> int:
-    """Write or compare."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true")
-    old = PAGE.read_text("utf-8")
-    new = page(old)
-    if parser.parse_args().check:
-        if old == new:
-            return 0
-        print(f"{PAGE.relative_to(ROOT)} is out of date: run {Path(__file__).name}")
-        return 1
-    PAGE.write_text(new, "utf-8")
-    return 0
+def texts() -> dict[Path, str]:
+    """The page, as it should be."""
+    return {PAGE: page(PAGE.read_text("utf-8"))}
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write_or_check(__doc__, texts))

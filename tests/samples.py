@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy as np
 
+import tdb_dap
+
 DATA = Path(__file__).parent / "data"
-SAMPLE = Path(__file__).parent.parent / "tdb_dap" / "sample"
+SAMPLE = Path(tdb_dap.__file__).parent / "sample"
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     "info",
     "list",
     "l",
-    usage="asm [K | FROM TO] | mlir | loc | reg | buf | mem | b | watch | display | edits | progress",
+    usage="asm [K | FROM TO] | mlir | loc | reg | buf | mem | b | watch | display | edits | progress | version",
     help="where we are, from every side",
     takes="topic",
     only_looks=True,

@@ -32,7 +32,7 @@ from tdb_dap.adapter.wire import Connection, Malformed, Message
 from tdb_dap.errors import TdbError
 
 if TYPE_CHECKING:
-    from tdb_dap.adapter.launch import Configuration
+    from tdb_dap.adapter.configuration import Configuration
     from tdb_dap.engine.breakpoints import Breakpoint
     from tdb_dap.engine.debugger import Debugger
     from tdb_dap.engine.log_messages import Message as LogMessage

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import io
+import platform
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tdb_dap import __version__
 from tdb_dap.adapter.console import Verb, add_verb, execute, find_verb, verb
 from tdb_dap.adapter.contents import names_at
 from tdb_dap.adapter.look_verbs import TOPICS
@@ -87,7 +89,14 @@ def _status(session: Session, rest: str, frame: Frame | None) -> str:
     )
 
 
+def _versions(session: Session, rest: str, frame: Frame | None) -> str:
+    import numpy as np
+
+    return f"tdb-dap {__version__}, Python {platform.python_version()}, NumPy {np.__version__}, {platform.platform()}"
+
+
 TOPICS["progress"] = _status
+TOPICS["version"] = _versions
 TOPICS["display"] = lambda session, rest, frame: _display(session, "", frame)
 
 

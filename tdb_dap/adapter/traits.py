@@ -18,7 +18,6 @@ class Traits:
     first_column: int = 1
     uses_uris: bool = False
     variable_type: bool = False
-    variable_paging: bool = False
     memory_references: bool = False
     progress: bool = False
     invalidated: bool = False
@@ -33,7 +32,6 @@ class Traits:
             first_column=0 if said.columnsStartAt1 is False else 1,
             uses_uris=said.pathFormat == "uri",
             variable_type=bool(said.supportsVariableType),
-            variable_paging=bool(said.supportsVariablePaging),
             memory_references=bool(said.supportsMemoryReferences),
             progress=bool(said.supportsProgressReporting),
             invalidated=bool(said.supportsInvalidatedEvent),

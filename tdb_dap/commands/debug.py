@@ -9,22 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from tdb_dap.client import Client
-from tdb_dap.commands.options import backend_options, model_arguments
+from tdb_dap.commands.options import input_options, model_arguments
 from tdb_dap.errors import BadInput
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     model_arguments(parser)
-    parser.add_argument("--inputs", metavar="X", type=Path, help=".npz by input name, or raw .dat (default: zeros)")
-    parser.add_argument(
-        "--reference",
-        metavar="R",
-        nargs="+",
-        type=Path,
-        help="expected data: .npz by tensor name, or another CONTEXT that is run on the same inputs",
-    )
-    backend_options(parser)
+    input_options(parser)
     parser.add_argument("--allow-python", action="store_true", help="let the verb py evaluate Python")
     parser.add_argument("-c", dest="commands", metavar="CMD", action="append", default=[], help="run a console command")
     parser.add_argument("-x", dest="script", metavar="FILE", type=Path, help="run the console commands of a file")

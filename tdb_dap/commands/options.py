@@ -70,8 +70,8 @@ def model_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def data_options(parser: argparse.ArgumentParser) -> None:
-    """What goes in, and who computes."""
+def input_options(parser: argparse.ArgumentParser) -> None:
+    """What goes in, what should come out, and who computes."""
     parser.add_argument("--inputs", metavar="X", type=Path, help=".npz by input name, or raw .dat (default: zeros)")
     parser.add_argument(
         "--reference",
@@ -82,6 +82,11 @@ def data_options(parser: argparse.ArgumentParser) -> None:
         help="expected data: .npz by tensor name, or another CONTEXT that is run on the same inputs",
     )
     backend_options(parser)
+
+
+def data_options(parser: argparse.ArgumentParser) -> None:
+    """What goes in, who computes, and how it is started."""
+    input_options(parser)
     parser.add_argument(
         "--static-tables",
         default="firmware",

@@ -13,7 +13,7 @@ from tdb_dap.engine.views import View
 from tdb_dap.errors import BadExpression
 
 if TYPE_CHECKING:
-    from tdb_dap.engine.expressions import Names
+    from tdb_dap.engine.expression_names import Names
     from tdb_dap.engine.machine import Machine
 
 

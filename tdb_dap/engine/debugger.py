@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-import math
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from tdb_dap.engine.assignment import Part, assign, part_named
 from tdb_dap.engine.breakpoints import Breakpoint, Breakpoints
-from tdb_dap.engine.dtypes import Array
-from tdb_dap.engine.expressions import evaluate
 from tdb_dap.engine.filters import FILTERS
+from tdb_dap.engine.inspection import Inspection
 from tdb_dap.engine.interruption import Interrupted, asking
 from tdb_dap.engine.judge import Judge
 from tdb_dap.engine.log_messages import Message
-from tdb_dap.engine.names import Level, Scope
 from tdb_dap.engine.observers import Announcer, Observer
-from tdb_dap.engine.places import Place
 from tdb_dap.engine.stepping import Stepper, Unit
 from tdb_dap.engine.stops import BACKEND_FAILED, Finding, Reason, Stop
-from tdb_dap.engine.values import Value
-from tdb_dap.engine.views import Constant, View
 from tdb_dap.errors import BackendFailed, BadExpression, NotSimulated
 
 if TYPE_CHECKING:
     from tdb_dap.engine.machine import Machine
-    from tdb_dap.engine.memory import Memory
     from tdb_dap.engine.program import Program
     from tdb_dap.engine.reference import Reference
 
@@ -35,7 +27,7 @@ NOT_SIMULATED = "not simulated"
 """Name of the finding at a command that the backend cannot execute."""
 
 
-class Debugger:
+class Debugger(Inspection):
     """One program on one machine, with breakpoints and observers.
 
     ``observers``: called while running, in order. ``print``: receives what log points say; ``say``: what the user
@@ -45,9 +37,7 @@ class Debugger:
     """
 
     def __init__(self, program: Program, machine: Machine, reference: Reference | None = None) -> None:
-        self.program = program
-        self.machine = machine
-        self.reference = reference
+        super().__init__(program, machine, reference)
         self.breakpoints = Breakpoints(program)
         self.observers: list[Observer] = []
         self.print: Callable[[Message, Breakpoint], None] = lambda message, _: print(message.text)
@@ -67,16 +57,6 @@ class Debugger:
         machine.say = lambda text: self.say(text)
         if reference is not None:
             machine.sources.append(reference)
-
-    @property
-    def ordinal(self) -> int:
-        """Number of commands executed so far."""
-        return self.machine.ordinal
-
-    @property
-    def memory(self) -> Memory:
-        """The machine's memories, live."""
-        return self.machine.memory
 
     @property
     def at_end(self) -> bool:
@@ -200,46 +180,6 @@ class Debugger:
         self.observers = [o for o in self.observers if o not in self._checks] + checks
         self._checks = checks
         self._found.clear()
-
-    # Looking
-
-    def scope(self, focus: int | None = None, level: Level = "command") -> Scope:
-        """The names visible at a command (default: the one the last stop is about)."""
-        return Scope(self, self.last_stop.focus if focus is None else focus, level)
-
-    def evaluate(self, expression: str, scope: Scope | None = None) -> Value:
-        """Value of an expression; BadExpression says what is wrong with it."""
-        return evaluate(expression, scope or self.scope())
-
-    def read(self, what: View | Constant | str) -> Array:
-        """Numbers of a view or expression in their logical shape; bf16 widened to float32."""
-        if isinstance(what, str):
-            return self.evaluate(what).array
-        return self.machine.read(what)
-
-    def write(self, what: View | str, value: Any) -> None:
-        """Overwrite the tensor, slice or element that a view or expression names; ``value`` is broadcast to it."""
-        part = part_named(what, self.scope()) if isinstance(what, str) else Part(f"%{what.name}", what)
-        assign(self.machine, part, value)
-
-    def outputs(self, raw: bool = False) -> dict[str, Array]:
-        """The net's outputs by name; integers as (stored - zero point) * scale unless ``raw``.
-
-        An output whose size depends on the data has the shape that the run gave it.
-        """
-        found: dict[str, Array] = {}
-        for tensor in self.program.outputs:
-            bits = self.memory.read(tensor.view)
-            shape = self.machine.shapes.get(tensor.name)
-            if shape is not None:
-                bits = bits.reshape(-1)[: math.prod(shape)].reshape(shape)
-            found[tensor.name] = tensor.dtype.widen(bits) if raw else tensor.raise_(bits)
-        return found
-
-    def who_wrote(self, what: View | str) -> int | None:
-        """Ordinal of the last executed command that wrote any byte of a place, or None."""
-        place = part_named(what, self.scope()).place if isinstance(what, str) else Place.of(what)
-        return self.machine.last_writer(place)
 
     # Forwards
 

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import ast
 import operator
-import re
-from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-from tdb_dap.engine.addresses import ADDRESS
 from tdb_dap.engine.expression_functions import FUNCTIONS, KEYWORDS, Budget, require_bounded, work_of
+from tdb_dap.engine.expression_names import NameList, Names, shortened, translated
 from tdb_dap.engine.values import Value
 from tdb_dap.errors import BadExpression, TdbError
 
@@ -27,51 +26,6 @@ MOST_NODES = 500
 """Operations and operands of one expression."""
 
 
-class Names(Protocol):
-    """Where the debugger's own names are looked up. Each raises BadExpression for what does not exist."""
-
-    def value(self, name: str) -> Value:
-        """An MLIR value, ``%173``."""
-        ...
-
-    def values(self, kind: str) -> Sequence[Value]:
-        """``in``, ``out`` or ``ref`` of the current frame."""
-        ...
-
-    def location(self, name: str) -> Value:
-        """The tensor with this location name."""
-        ...
-
-    def alias(self, number: int) -> Value:
-        """The tensor whose location is ``#loc<number>``."""
-        ...
-
-    def memory(self, address: str, core: int | None, dtype: str, shape: tuple[int, ...]) -> Value:
-        """Memory read as a tensor."""
-        ...
-
-    def at(self, address: str) -> Value:
-        """The operand or result of the current command that the listing prints under this address."""
-        ...
-
-    def expected(self, value: Value) -> Value:
-        """What the reference says of a tensor that has a name."""
-        ...
-
-
-_TOKEN = re.compile(
-    rf"""
-      (?P<string>"[^"]*"|'[^']*')
-    | (?P<location>\#loc\(\s*(?:"(?P<name>[^"]*)"|'(?P<name2>[^']*)')\s*\)) | \#loc\(?\s*(?P<alias>\d+)\s*\)?
-    | (?P<cast>%?{ADDRESS}(?:@core(?P<core>\d+))?:(?P<dtype>[a-z]\w*)\[(?P<dims>[\d,\s]+)\])
-    | (?P<value>%(?![RGSL]\d)\w+(?:\#\d+)?)
-    | (?P<address>%?{ADDRESS}(?![\w:]))
-    | (?P<list>\b(?:in|out|ref)(?=\s*\[))
-    | (?P<word>[A-Za-z_]\w*) | (?P<number>(?:\d[\w.]*|\.\d\w*)(?:(?<=[eE])[+-]\d+)?)
-    | (?P<space>\s+) | (?P<other>.)
-    """,
-    re.VERBOSE | re.DOTALL,
-)
 _OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -114,14 +68,14 @@ def evaluate(text: str, names: Names) -> Value:
     except TdbError:
         raise
     except MemoryError:
-        raise BadExpression(f"{_short(text)}: the result is too large") from None
+        raise BadExpression(f"{shortened(text)}: the result is too large") from None
     except Exception as error:  # NumPy raises nearly everything; to the user all of it is a wrong expression
         message = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise BadExpression(f"{_short(text)}: {message}") from None
+        raise BadExpression(f"{shortened(text)}: {message}") from None
     if isinstance(result, Value):
         return result
-    if isinstance(result, _List):
-        raise BadExpression(f"{_short(text)}: choose one, for instance {_short(text)}[0]")
+    if isinstance(result, NameList):
+        raise BadExpression(f"{shortened(text)}: choose one, for instance {shortened(text)}[0]")
     return Value(text.strip(), lambda: np.asarray(result))
 
 
@@ -132,10 +86,10 @@ def evaluate_place(text: str, names: Names) -> tuple[Value, tuple[Any, ...]]:
     """
     tree, own = _parsed(text, names)
     found, index = _Evaluator(own, names).place(tree.body)
-    if isinstance(found, _List):
-        raise BadExpression(f"{_short(text)}: choose one, for instance {_short(text)}[0]")
+    if isinstance(found, NameList):
+        raise BadExpression(f"{shortened(text)}: choose one, for instance {shortened(text)}[0]")
     if not isinstance(found, Value):
-        raise BadExpression(f"{_short(text)} is not a place in memory")
+        raise BadExpression(f"{shortened(text)} is not a place in memory")
     return found, index
 
 
@@ -148,94 +102,14 @@ def _parsed(text: str, names: Names | None) -> tuple[ast.Expression, dict[str, C
     """Syntax tree of a text within the bounds, and what its identifiers of the debugger's own stand for."""
     if len(text) > LONGEST:
         raise BadExpression(f"the expression is longer than {LONGEST} characters")
-    source, own = _translate(text, names)
+    source, own = translated(text, names)
     try:
         tree = ast.parse(source.strip(), mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise BadExpression(f"cannot understand {_short(text)!r}") from None
+        raise BadExpression(f"cannot understand {shortened(text)!r}") from None
     if sum(1 for _ in ast.walk(tree)) > MOST_NODES:
         raise BadExpression(f"the expression has more than {MOST_NODES} parts")
     return tree, own
-
-
-def _short(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= 60 else text[:57] + "..."
-
-
-def _translate(text: str, names: Names | None) -> tuple[str, dict[str, Callable[[], Any]]]:
-    """Python source in which the debugger's names are identifiers, and what these stand for."""
-    own: dict[str, Callable[[], Any]] = {}
-    parts: list[str] = []
-    after_operand = False
-    position = 0
-    while position < len(text):
-        match = _TOKEN.match(text, position)
-        if match is None:
-            raise BadExpression(f"cannot understand {_short(text)!r}")
-        kind = match.lastgroup or ""
-        meaning = None if after_operand else _meaning(match, names)
-        if meaning is not None:
-            name = f"__{len(own)}"
-            own[name] = meaning
-            parts.append(name)
-            position = match.end()
-            after_operand = True
-            continue
-        token = match[0]
-        if token[0] in "%#" and len(token) > 1:  # a modulo, since an operand came before it
-            token, kind = token[0], "other"
-        parts.append(token)
-        position += len(token)
-        if kind != "space":
-            after_operand = kind in ("word", "number", "string", "address") or token in (")", "]")
-            after_operand = after_operand and token not in ("and", "or", "not", "if", "else", "in", "is")
-    return "".join(parts), own
-
-
-def _meaning(match: re.Match[str], names: Names | None) -> Callable[[], Any] | None:
-    """What a token of the debugger's own stands for; None for tokens of Python. Without names it means nothing yet."""
-    if names is None:
-        own = ("location", "alias", "cast", "value", "address", "list")
-        return _nothing if any(match[kind] for kind in own) else None
-    if match["location"]:
-        name = match["name"] if match["name"] is not None else match["name2"]
-        return lambda: names.location(name)
-    if match["alias"]:
-        return lambda: names.alias(int(match["alias"]))
-    if match["cast"]:
-        address = match["cast"].split(":", 1)[0].split("@")[0]
-        shape = tuple(int(d) for d in match["dims"].replace(" ", "").strip(",").split(",") if d)
-        core = int(match["core"]) if match["core"] else None
-        return lambda: names.memory(address, core, match["dtype"], shape)
-    if match["value"]:
-        return lambda: names.value(match["value"])
-    if match["address"]:
-        return lambda: names.at(match["address"])
-    if match["list"]:
-        return lambda: _List(match["list"], names)
-    return None
-
-
-def _nothing() -> None:
-    """What a name stands for while only the syntax is looked at."""
-
-
-class _List:
-    """``in``, ``out`` or ``ref`` before it is indexed."""
-
-    def __init__(self, kind: str, names: Names) -> None:
-        self._kind = kind
-        self._names = names
-
-    def __getitem__(self, index: object) -> Value:
-        values = self._names.values(self._kind)
-        if not isinstance(index, int) or isinstance(index, bool):
-            raise BadExpression(f"{self._kind}[...] takes one number")
-        if not -len(values) <= index < len(values):
-            have = f"there are {len(values)}, from 0" if values else "there are none"
-            raise BadExpression(f"{self._kind}[{index}] does not exist here: {have}")
-        return values[index]
 
 
 class _Evaluator(ast.NodeVisitor):
@@ -255,7 +129,7 @@ class _Evaluator(ast.NodeVisitor):
     def number(self, node: ast.AST) -> Any:
         """The operand as a number or array."""
         result = self.visit(node)
-        if isinstance(result, _List):
+        if isinstance(result, NameList):
             raise BadExpression("in, out and ref are lists; choose one, for instance in[0]")
         return result.array if isinstance(result, Value) else result
 
@@ -316,7 +190,7 @@ class _Evaluator(ast.NodeVisitor):
     def visit_Subscript(self, node: ast.Subscript) -> Any:
         whole = self.visit(node.value)
         index = self.visit(node.slice)
-        if isinstance(whole, _List):
+        if isinstance(whole, NameList):
             return whole[index]
         array = np.asarray(whole.array if isinstance(whole, Value) else whole)
         if isinstance(index, Value | np.ndarray):
@@ -330,7 +204,7 @@ class _Evaluator(ast.NodeVisitor):
         whole, steps = self.place(node.value)
         index = self.visit(node.slice)
         index = index.array if isinstance(index, Value) else index
-        return (whole[index], ()) if isinstance(whole, _List) else (whole, (*steps, index))
+        return (whole[index], ()) if isinstance(whole, NameList) else (whole, (*steps, index))
 
     def visit_Slice(self, node: ast.Slice) -> slice:
         return slice(*(None if part is None else self.number(part) for part in (node.lower, node.upper, node.step)))
@@ -338,7 +212,7 @@ class _Evaluator(ast.NodeVisitor):
     def visit_Tuple(self, node: ast.Tuple) -> tuple[Any, ...]:
         return tuple(self.number(element) for element in node.elts)
 
-    def visit_List(self, node: ast.List) -> Any:
+    def visitNameList(self, node: ast.List) -> Any:
         return np.asarray([self.number(element) for element in node.elts])
 
     def _expected(self, node: ast.Call) -> Value:

@@ -8,19 +8,20 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from tdb_dap.engine.accesses import views_of
 from tdb_dap.engine.backend import Backend, InProcess, Outcome
 from tdb_dap.engine.checkpoints import Checkpoints, Snapshots
 from tdb_dap.engine.commands import Command
 from tdb_dap.engine.dtypes import Array
+from tdb_dap.engine.edited_accesses import EditedAccesses
 from tdb_dap.engine.edits import CommandEdit, Edit, Edits, MemoryEdit, Skip
+from tdb_dap.engine.execution import compute_subnet, execute
 from tdb_dap.engine.geometry import Space
 from tdb_dap.engine.history import DEFAULT_LIMIT, Change, History, OverwrittenBytes, OverwrittenView
 from tdb_dap.engine.places import Place
 from tdb_dap.engine.program import Program
-from tdb_dap.engine.subnets import Source, known_elsewhere, on_the_host
+from tdb_dap.engine.subnets import Source
 from tdb_dap.engine.views import Operand, View
-from tdb_dap.errors import BackendFailed, BadAccess, EndOfProgram, NotSimulated
+from tdb_dap.errors import EndOfProgram
 
 _CHECKPOINTS = 4
 """One part in so many of the history's room is for checkpoints."""
@@ -62,6 +63,7 @@ class Machine:
         self._snapshots = Snapshots(self.memory, program.ddr_regions())
         self.checkpoints = Checkpoints(self._snapshots, room)
         self._edits = Edits()
+        self._accesses = EditedAccesses(program, self._edits, self.command_at)
         self._excursions = 0
         self._latest: Outcome | None = None
         self.edited: Callable[[int], None] = lambda moment: None
@@ -159,30 +161,9 @@ class Machine:
             self.backend.edited()
 
     def _carry_out(self, command: Command) -> Outcome:
-        if not command.has_descriptor:
-            return Outcome(self._subnet(command))
-        if command.is_system:
-            return Outcome()
-        try:
-            return self.backend.execute(command, self.memory)
-        except (NotSimulated, BadAccess, BackendFailed) as trouble:
-            if isinstance(trouble, NotSimulated) and trouble.ordinal is not None:
-                raise
-            text = f"command {self.ordinal} ({command.token} {command.name}): {trouble}"
-            if isinstance(trouble, BackendFailed):
-                raise BackendFailed(text) from None
-            raise NotSimulated(text, self.ordinal) from None
-
-    def _subnet(self, command: Command) -> tuple[Change, ...]:
-        """Carry out a subnet that is not made of commands; the old words of what it overwrites."""
-        info = command.subnet_info
-        try:
-            if command.engine == "cpu":
-                outcome = on_the_host(info, command.name, self.program.bmodel, self.memory)
-            else:
-                outcome = known_elsewhere(info, command.name, self.memory, self.sources)
-        except (NotSimulated, BadAccess) as trouble:
-            raise NotSimulated(f"command {self.ordinal}: {trouble}", self.ordinal) from None
+        if command.has_descriptor:
+            return execute(command, self.backend, self.memory)
+        outcome = compute_subnet(command, self.program.bmodel, self.memory, self.sources)
         changes = tuple(OverwrittenView(view, self.memory.read(view)) for view, _ in outcome.writes)
         for view, words in outcome.writes:
             self.memory.write(view, words)
@@ -190,7 +171,7 @@ class Machine:
         self.shapes.update(outcome.shapes)
         if outcome.note:
             self.say(outcome.note)
-        return changes
+        return Outcome(changes)
 
     def step_back(self) -> None:
         """Undo the last command; at the start nothing happens."""
@@ -355,11 +336,7 @@ class Machine:
         ``before``: of those with a smaller ordinal than this.
         """
         place = Place.of(what) if isinstance(what, View) else what
-        before = self.ordinal if before is None else before
-        changed = self.changed_commands
-        found = self.program.accesses.last_writer(place, before, lambda o: o in changed or self._edits.skips(o))
-        ours = [o for o in changed if o < before and not self._edits.skips(o) and self._touches(o, place, True)]
-        return max([o for o in (found, *ours) if o is not None], default=None)
+        return self._accesses.last_writer(place, self.ordinal if before is None else before)
 
     @property
     def changed_commands(self) -> frozenset[int]:
@@ -368,12 +345,4 @@ class Machine:
 
     def touching(self, place: Place, reads: bool, writes: bool, start: int = 0) -> list[int]:
         """Ordinals from ``start`` on, ascending, of the commands that read or write a byte of ``place``."""
-        changed = self.changed_commands
-        found = [o for o in self.program.accesses.touching(place, reads, writes, start) if o not in changed]
-        for ordinal in changed:
-            if ordinal >= start and any(self._touches(ordinal, place, w) for w in (False,) * reads + (True,) * writes):
-                found.append(ordinal)
-        return sorted(o for o in found if not self._edits.skips(o))
-
-    def _touches(self, ordinal: int, place: Place, writes: bool) -> bool:
-        return any(Place.of(view).overlaps(place) for view in views_of(self.command_at(ordinal), writes))
+        return self._accesses.touching(place, reads, writes, start)

@@ -18,7 +18,7 @@ from tdb_dap.errors import BadExpression
 
 if TYPE_CHECKING:
     from tdb_dap.engine.commands import Command
-    from tdb_dap.engine.debugger import Debugger
+    from tdb_dap.engine.inspection import Inspection
     from tdb_dap.engine.mlir import MlirOp
     from tdb_dap.engine.source_map import NamedValue, OpRecord
     from tdb_dap.engine.tensors import Tensor
@@ -31,7 +31,7 @@ Level = Literal["command", "op"]
 class Scope:
     """The names visible from command ``focus``, seen as a hardware command or as its op."""
 
-    debugger: Debugger
+    debugger: Inspection
     focus: int
     level: Level = "command"
 

@@ -3,34 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tdb_dap.engine.access_rows import AccessRows
 from tdb_dap.engine.accesses import Accesses
-from tdb_dap.engine.bmodel import Bmodel, CommandGroup, RunMode, Span, SubnetInfo, TensorInfo, select
-from tdb_dap.engine.commands import ENGINES, Columns, Command, Commands
+from tdb_dap.engine.bmodel import Bmodel, RunMode, TensorInfo, select
+from tdb_dap.engine.commands import Columns, Command, Commands
 from tdb_dap.engine.context import Context
 from tdb_dap.engine.cpu_operations import CPU_OPERATIONS
 from tdb_dap.engine.layouts import contiguous
 from tdb_dap.engine.listing import Listing
 from tdb_dap.engine.memory import Region
 from tdb_dap.engine.mlir import MlirFile
-from tdb_dap.engine.order import interleave, merge
 from tdb_dap.engine.origin_files import Origins
 from tdb_dap.engine.source_map import SourceMap
+from tdb_dap.engine.streams import Streams
 from tdb_dap.engine.target import Message, Target
 from tdb_dap.engine.tensors import Tensor
 from tdb_dap.engine.views import memref_text
 
 if TYPE_CHECKING:
     from tdb_dap.engine.ops import Ops
-
-_COLUMNS = ("engine", "core", "subnet", "kind", "offset", "id", "dependency", "listed")
 
 
 @dataclass(frozen=True)
@@ -72,7 +69,8 @@ class Program:
         geometry = self.target.geometry
         self.inputs = tuple(Tensor.of(info, geometry) for info in self.stage.inputs)
         self.outputs = tuple(Tensor.of(info, geometry) for info in self.stage.outputs)
-        columns, bounds = self._decode()
+        self._streams = Streams(self.bmodel, self.stage, self.target, str(context.bmodel))
+        columns, bounds = self._streams.decode()
         self.commands = Commands(
             columns, self.target, self.bmodel.payload, self.stage.subnets, self._stand_in, self._lines_of
         )
@@ -171,105 +169,9 @@ class Program:
             _cover(regions, locate(tensor.address)[1], tensor)
         return [region for region in regions if region.data.size]
 
-    def _decode(self) -> tuple[Columns, list[tuple[int, int]]]:
-        parts: list[Columns] = []
-        bounds: list[tuple[int, int]] = []
-        count = 0
-        for index, info in enumerate(self.stage.subnets):
-            made = self._decode_subnet(index, info)
-            parts.append(made)
-            bounds.append((count, count + made.kind.size))
-            count += made.kind.size
-        return _joined(parts), bounds
-
-    def _decode_subnet(self, index: int, info: SubnetInfo) -> Columns:
-        if info.run_mode is not RunMode.TPU_STATIC:
-            engine = {RunMode.CPU: "cpu"}.get(info.run_mode, "dynamic")
-            return _stand_in_columns(ENGINES.index(engine), index, max(1, len(info.cpu_operations)))
-        cores = [
-            self._decode_core(index, core, groups, f"{self.context.bmodel}: subnet {info.id}, core {core}")
-            for core, groups in enumerate(info.groups)
-        ]
-        return _joined(
-            [
-                cores[0] if len(cores) == 1 else self._interleave(cores),
-                *(
-                    self._decode_chip_to_chip(
-                        index, core, span, f"{self.context.bmodel}: subnet {info.id}, core {core}"
-                    )
-                    for core, spans in enumerate(info.chip_to_chip)
-                    for span in spans
-                ),
-            ]
-        )
-
-    def _decode_chip_to_chip(self, subnet: int, core: int, span: Span, what: str) -> Columns:
-        """Moves between chips, listed behind the subnet's own commands: when they run depends on the other chip."""
-        data = self.bmodel.bytes_of(span, "the CDMA stream")
-        stream = self.target.decode_stream("cdma", data, None, f"{what}, CDMA stream")
-        made = _stand_in_columns(ENGINES.index("cdma"), subnet, stream.offsets.size)
-        return replace(
-            made,
-            core=np.full(stream.offsets.size, core, np.int16),
-            kind=stream.kinds,
-            offset=stream.offsets + span.start,
-            id=stream.ids,
-        )
-
-    def _decode_core(self, subnet: int, core: int, groups: tuple[CommandGroup, ...], what: str) -> Columns:
-        """The groups of one core, one after another."""
-        whole = _joined([])
-        for group in groups:
-            whole = _joined([whole, self._decode_group(subnet, core, group, what).continuing(whole)])
-        return whole
-
-    def _interleave(self, cores: list[Columns]) -> Columns:
-        """The cores' commands in one order: see ``order.interleave``."""
-        messages = [[self._message(columns, i) for i in range(columns.kind.size)] for columns in cores]
-        chosen = interleave(messages, str(self.context.bmodel))
-        whole = _joined(cores)
-        starts = np.cumsum([0, *(columns.kind.size for columns in cores[:-1])])
-        order = np.array([starts[core] + index for core, index in chosen], np.int64)
-        return Columns(**{name: getattr(whole, name)[order] for name in _COLUMNS})
-
-    def _message(self, columns: Columns, index: int) -> Message | None:
-        kind = int(columns.kind[index])
-        if not self.target.is_system(kind):
-            return None
-        start = int(columns.offset[index])
-        descriptor = self.bmodel.payload[start : start + self.target.kind_size(kind)].tobytes()
-        return self.target.message(kind, descriptor)
-
     def message_of(self, ordinal: int) -> Message | None:
         """The message that a command sends to other cores or waits for; None if it does neither."""
-        return self._message(self.commands.columns, ordinal) if self.commands[ordinal].has_descriptor else None
-
-    def _decode_group(self, subnet: int, core: int, group: CommandGroup, what: str) -> Columns:
-        tiu, dma = (
-            self.target.decode_stream(engine, self.bmodel.bytes_of(span, f"the {engine.upper()} stream"), count, where)
-            for engine, span, count, where in (
-                ("tiu", group.tiu, group.tiu_count, f"{what}, TIU stream"),
-                ("dma", group.dma, group.dma_count, f"{what}, DMA stream"),
-            )
-        )
-        is_dma, chosen = merge(tiu, dma, what)
-
-        def pick(of_tiu: NDArray[np.int64], of_dma: NDArray[np.int64]) -> NDArray[np.int64]:
-            values = np.empty(chosen.size, np.int64)
-            values[is_dma] = of_dma[chosen[is_dma]]
-            values[~is_dma] = of_tiu[chosen[~is_dma]]
-            return values
-
-        return Columns(
-            engine=np.where(is_dma, ENGINES.index("dma"), ENGINES.index("tiu")).astype(np.int8),
-            core=np.full(chosen.size, core, np.int16),
-            subnet=np.full(chosen.size, subnet, np.int32),
-            kind=pick(tiu.kinds.astype(np.int64), dma.kinds.astype(np.int64)).astype(np.int32),
-            offset=pick(tiu.offsets + group.tiu.start, dma.offsets + group.dma.start),
-            id=pick(tiu.ids, dma.ids),
-            dependency=pick(tiu.dependencies, dma.dependencies),
-            listed=pick(tiu.listed, dma.listed),
-        )
+        return self._streams.message(self.commands.columns, ordinal) if self.commands[ordinal].has_descriptor else None
 
     def _stand_in(self, command: Command) -> tuple[str, str]:
         """Name and text of a subnet that is not made of commands."""
@@ -297,24 +199,3 @@ def _cover(regions: list[Region], start: int, tensor: TensorInfo) -> None:
     stop = start + tensor.size
     if not any(region.start <= start and stop <= region.stop for region in regions):
         regions.append(Region(start, np.zeros(tensor.size, np.uint8), f"tensor {tensor.name}"))
-
-
-def _stand_in_columns(engine: int, subnet: int, count: int) -> Columns:
-    zeros = np.zeros(count, np.int64)
-    return Columns(
-        engine=np.full(count, engine, np.int8),
-        core=np.zeros(count, np.int16),
-        subnet=np.full(count, subnet, np.int32),
-        kind=np.full(count, -1, np.int32),
-        offset=zeros,
-        id=zeros,
-        dependency=zeros,
-        listed=zeros,
-    )
-
-
-def _joined(parts: list[Columns]) -> Columns:
-    if len(parts) == 1:
-        return parts[0]
-    empty = _stand_in_columns(0, 0, 0)
-    return Columns(**{name: np.concatenate([getattr(part, name) for part in [empty, *parts]]) for name in _COLUMNS})

@@ -1,0 +1,1 @@
+"""What differs between chips, as data: encodings, families, semantics, timing; and the backends that execute."""

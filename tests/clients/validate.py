@@ -26,7 +26,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-SCHEMA = Path(__file__).resolve().parents[2] / "tdb_dap" / "adapter" / "protocol" / "dap-1.71.json"
+import tdb_dap
+
+SCHEMA = Path(tdb_dap.__file__).parent / "adapter" / "protocol" / "dap-1.71.json"
 
 Message = dict[str, Any]
 Schema = dict[str, Any]

@@ -29,12 +29,6 @@ class Value:
         """Decoded numbers; 16-bit floats widened to float32."""
         return self.dtype.widen(self.bits)
 
-    @property
-    def scalar(self) -> int | float:
-        """The number of a constant."""
-        number: int | float = self.numbers.reshape(-1)[0].item()
-        return number
-
 
 class Operation:
     """One command as a semantic function sees it: operands by role, the result formats, fields and chip rules."""

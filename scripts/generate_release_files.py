@@ -1,0 +1,43 @@
+"""Write what the extension repeats of the project: the version, the changes, the license.
+
+    python -m scripts.generate_release_files            rewrite them
+    python -m scripts.generate_release_files --check    exit 1 if one is out of date
+
+A release changes one line, ``__version__`` in tdb_dap/__init__.py, and gives CHANGELOG.md a heading of that name.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from scripts.generated import ROOT, write_or_check
+from tdb_dap import __version__
+
+EXTENSION = ROOT / "vscode-extension"
+COPIED = ("CHANGELOG.md", "LICENSE")
+
+
+def with_version(path: Path) -> str:
+    """The text of a manifest of npm, or of its lock file, with the version of the project."""
+    manifest: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    manifest["version"] = __version__
+    if "packages" in manifest:
+        manifest["packages"][""]["version"] = __version__
+    return json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
+
+
+def texts() -> dict[Path, str]:
+    """Every file, with its text."""
+    newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
+    if newest is None or newest[1] != __version__:
+        sys.exit(f"CHANGELOG.md: the first heading must be of {__version__} (tdb_dap/__init__.py)")
+    made = {EXTENSION / name: with_version(EXTENSION / name) for name in ("package.json", "package-lock.json")}
+    return made | {EXTENSION / name: (ROOT / name).read_text("utf-8") for name in COPIED}
+
+
+if __name__ == "__main__":
+    sys.exit(write_or_check(__doc__, texts))

@@ -1,0 +1,1 @@
+"""Builds what is published from a commit: sources, wheels, extension and checksums, each time the same bytes."""

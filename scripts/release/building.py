@@ -1,0 +1,131 @@
+"""The steps of a build, each from a clean copy of one commit."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from scripts.generated import ROOT
+from scripts.release.archives import contents, normalise
+
+CHECKSUMS = "SHA256SUMS"
+
+LIBRARIES = (".so", ".pyd")
+
+MADE_FOR_SOURCES = ("PKG-INFO", "setup.cfg", "tdb_dap.egg-info/")
+"""What a source distribution has beyond the files of the commit."""
+
+
+class BadRelease(Exception):
+    """A release that must not be published; the message says why, and what to do."""
+
+
+@dataclass(frozen=True)
+class Commit:
+    """What is built. ``epoch``: seconds since 1970, the time of every file in what is built."""
+
+    name: str
+    epoch: int
+    files: frozenset[str]
+
+    @classmethod
+    def head(cls) -> Commit:
+        """The commit that is checked out; BadRelease if something is not committed."""
+        if not (ROOT / ".git").exists():
+            raise BadRelease(f"{ROOT} is no git checkout: a release is made of a commit")
+        if changed := _git("status", "--porcelain").splitlines():
+            raise BadRelease(f"not committed: {', '.join(line[3:] for line in changed)}; commit or remove it first")
+        name, epoch = _git("log", "-1", "--format=%H %ct").split()
+        return cls(name, int(epoch), frozenset(_git("ls-files").splitlines()))
+
+    def copy(self, into: Path) -> Path:
+        """The files of the commit, alone."""
+        packed = subprocess.run(["git", "archive", self.name], cwd=ROOT, check=True, capture_output=True).stdout
+        with tarfile.open(fileobj=io.BytesIO(packed)) as tar:
+            tar.extractall(into, filter="data")
+        return into
+
+
+def _git(*arguments: str) -> str:
+    return subprocess.run(["git", *arguments], cwd=ROOT, check=True, capture_output=True, text=True).stdout.rstrip()
+
+
+def build(commit: Commit, scratch: Path, into: Path, environment: Mapping[str, str] | None = None) -> list[Path]:
+    """Build everything into ``into``, which is emptied first, and return the files; ``environment``: more variables."""
+    given = {**os.environ, "SOURCE_DATE_EPOCH": str(commit.epoch), **(environment or {})}
+    shutil.rmtree(into, ignore_errors=True)
+    into.mkdir(parents=True)
+    tree = commit.copy(scratch / "tree")
+    sources = _sources(tree, into, given)
+    unpacked = scratch / "unpacked"
+    for kernel in ("1", "0"):  # from the source distribution, which is complete only if this works
+        with tarfile.open(sources) as tar:
+            tar.extractall(unpacked / kernel, filter="data")
+        [folder] = (unpacked / kernel).iterdir()
+        _wheel(folder, into, {**given, "TDB_DAP_KERNEL": kernel})
+    _extension(tree / "vscode-extension", into, given)
+    built = sorted(into.iterdir())
+    for path in built:
+        normalise(path, commit.epoch)
+    _examine(commit, built)
+    lines = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in built]
+    (into / CHECKSUMS).write_text("".join(lines), "utf-8")
+    return [*built, into / CHECKSUMS]
+
+
+def _run(command: list[str], folder: Path, environment: Mapping[str, str]) -> None:
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    if done.returncode:
+        raise BadRelease(f"{' '.join(command)} in {folder}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
+
+
+def _sources(tree: Path, into: Path, environment: Mapping[str, str]) -> Path:
+    _run([sys.executable, "-m", "build", "--no-isolation", "--sdist", "-o", str(into), "."], tree, environment)
+    [sources] = into.glob("*.tar.gz")
+    return sources
+
+
+def _wheel(folder: Path, into: Path, environment: Mapping[str, str]) -> None:
+    """A wheel; on Linux one that says which C library it needs, as registries demand."""
+    made = folder / "dist"
+    _run([sys.executable, "-m", "build", "--no-isolation", "--wheel", "-o", str(made), "."], folder, environment)
+    [wheel] = made.iterdir()
+    if not wheel.name.endswith("-none-any.whl") and not any(name.endswith(LIBRARIES) for name in contents(wheel)):
+        raise BadRelease("the C kernel was not built: a compiler is needed, such as gcc")
+    if "-linux_" in wheel.name:
+        tools = {**environment, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"}
+        _run([sys.executable, "-m", "auditwheel", "repair", "-w", str(into), str(wheel)], folder, tools)
+    else:
+        shutil.copy(wheel, into)
+
+
+def _extension(folder: Path, into: Path, environment: Mapping[str, str]) -> None:
+    for command in ("ci --no-fund --no-audit", "run build", "run package"):
+        _run(["npm", *command.split()], folder, environment)
+    manifest = json.loads((folder / "package.json").read_text("utf-8"))
+    [package] = folder.glob("*.vsix")
+    shutil.copy(package, into / f"{manifest['name']}-{manifest['version']}.vsix")
+
+
+def _examine(commit: Commit, built: list[Path]) -> None:
+    """BadRelease if the source distribution is not what is committed, or a registry would refuse a description."""
+    [sources] = [path for path in built if path.name.endswith(".tar.gz")]
+    packed = {name.split("/", 1)[1] for name in contents(sources)}
+    lacking = commit.files - packed
+    extra = {name for name in packed - commit.files if not name.startswith(MADE_FOR_SOURCES)}
+    if lacking or extra:
+        raise BadRelease(
+            f"{sources.name}: MANIFEST.in leaves out {sorted(lacking)[:5]} and takes in {sorted(extra)[:5]}, "
+            f"{len(lacking)} and {len(extra)} files"
+        )
+    registry = [str(path) for path in built if path.suffix in (".gz", ".whl")]
+    _run([sys.executable, "-m", "twine", "check", "--strict", *registry], sources.parent, os.environ)

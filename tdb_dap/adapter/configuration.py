@@ -1,0 +1,146 @@
+"""The launch configuration: what it may contain, and how an error in it reads.
+
+From these models follow the validation, the attributes of the editor's launch.json, and their documentation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from tdb_dap.errors import BadExpression, BadInput
+
+
+class Tolerance(BaseModel):
+    """When a tensor counts as equal to the reference."""
+
+    model_config = ConfigDict(defer_build=True, extra="forbid")
+
+    cosine: float | None = Field(None, ge=0, le=1, description="Least cosine similarity.")
+    euclidean: float | None = Field(None, ge=0, le=1, description="Least euclidean similarity.")
+    maxAbs: float | None = Field(None, ge=0, description="Largest absolute difference of an element.")
+    ulp: int | None = Field(None, ge=0, description="Largest difference of an element in units in the last place.")
+
+
+class Configuration(BaseModel):
+    """What a launch and an attach configuration have in common."""
+
+    model_config = ConfigDict(defer_build=True, extra="allow", populate_by_name=True)
+
+    program: str = Field(
+        min_length=1,
+        description="The context directory that the compiler left behind (compilation.bmodel, final.mlir, "
+        "tensor_location.json), or a .bmodel file.",
+    )
+    inputs: str | None = Field(
+        None,
+        description="Input data: an .npz by input name, or raw bytes as the device gets them. Default: "
+        "input_ref_data.dat of the context directory, else zeros.",
+    )
+    reference: str | list[str] | None = Field(
+        None,
+        description="Expected data: one or several .npz by tensor name, or another context directory, which is run on "
+        "the same inputs. Switches comparing on.",
+    )
+    backend: str = Field(
+        "numpy",
+        description="Who executes: numpy (the built-in simulator), cmodel (the vendor's library), lockstep (both), "
+        "remote:HOST:PORT (what `tdb-dap backends serve` offers there), or a backend that an installed package brings.",
+        examples=["numpy", "cmodel", "lockstep", "remote:127.0.0.1:4712"],
+    )
+    backendToken: str | None = Field(
+        None,
+        description="The word that a backend elsewhere was started with. Default: TDB_DAP_BACKEND_TOKEN of the "
+        "environment.",
+    )
+    cmodelPath: str | None = Field(
+        None, description="The directory of the vendor's libraries. Default: where `tdb-dap backends` finds them."
+    )
+    net: str | None = Field(None, description="Which net of a file with several. Default: the first.")
+    stage: int = Field(0, ge=0, description="Which stage of a net that was compiled for several input shapes.")
+    stopOnEntry: bool = Field(True, description="Stop before the first command.")
+    stopOnExit: bool = Field(False, description="Stop behind the last command, to look at the outputs.")
+    tolerance: Tolerance | None = Field(None, description="When a tensor counts as equal to the reference.")
+    historyLimit: int | None = Field(
+        None, ge=0, description="Bytes of memory to spend on going back in time without running again."
+    )
+    threads: Literal["core", "engine"] = Field("core", description="What is shown as a thread.")
+    sanitizers: list[str] = Field(
+        default_factory=list,
+        description="Sanitizers that look along: all, bounds, uninitialized, hazard, decode, unused, nan, inf, "
+        'denormal, saturate; with a condition behind a colon ("saturate: 5%", "hazard: conv1*" leaves out that place).',
+    )
+    except_: list[str] = Field(
+        default_factory=list, alias="except", description="Names of tensors that are not compared."
+    )
+    commands: list[str] = Field(default_factory=list, description="Console commands to run after loading.")
+    allowPython: bool = Field(False, description="Let the console command `py` evaluate Python.")
+
+
+class LaunchArguments(Configuration):
+    """A configuration with `"request": "launch"`: the adapter is started for it."""
+
+    noDebug: bool = Field(False, description="Run without breakpoints.")
+
+
+class AttachArguments(Configuration):
+    """A configuration with `"request": "attach"`: the adapter listens already (tdb-dap adapter --listen)."""
+
+    host: str = Field("127.0.0.1", description="Where the adapter listens.")
+    port: int | None = Field(None, ge=1, le=65535, description="The port it listens on.")
+    token: str | None = Field(None, description="The word it was started with, if any.")
+
+
+_EDITOR_KEYS = frozenset(
+    """type name request preLaunchTask postDebugTask internalConsoleOptions debugServer presentation restart noDebug
+    serverReadyAction suppressMultipleSessionWarning console cwd env windows linux osx adapterID order group hidden
+    debugAdapter""".split()  # noqa: SIM905
+)
+"""Keys of a launch configuration that belong to the editor."""
+
+
+def files_of(configuration: Configuration) -> tuple[object, ...]:
+    """What a program is loaded from: where two configurations are equal in this, nothing is to be loaded again."""
+    of = configuration
+    return of.program, of.net, of.stage, of.inputs, of.reference, of.backend, of.backendToken, of.cmodelPath
+
+
+Model = TypeVar("Model", bound=Configuration)
+
+
+def validated(model: type[Model], arguments: Mapping[str, Any], warn: Callable[[str], None]) -> Model:
+    """The configuration; BadInput names every field that is wrong. ``warn``: told of keys that have no effect."""
+    given = {key: value for key, value in arguments.items() if value is not None}
+    try:
+        configuration = model.model_validate(given)
+    except ValidationError as error:
+        raise BadInput(f"launch configuration: {_problems(error)}") from None
+    try:
+        from tdb_dap.engine.sanitizers import chosen
+
+        chosen(configuration.sanitizers)
+    except BadExpression as error:
+        raise BadInput(f"launch configuration: sanitizers: {error}") from None
+    if configuration.threads != "core":
+        raise BadInput('launch configuration: threads: "engine" is not available yet in this version; use "core"')
+    from difflib import get_close_matches
+
+    known = [field.alias or name for name, field in model.model_fields.items()]
+    for key in configuration.model_extra or {}:
+        if key not in _EDITOR_KEYS and not key.startswith("_"):
+            near = get_close_matches(key, known, 1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            warn(f"launch configuration: {key!r} is not known and has no effect{hint}")
+    return configuration
+
+
+def _problems(error: ValidationError) -> str:
+    parts: list[str] = []
+    for problem in error.errors():
+        field = ".".join(str(part) for part in problem["loc"] if part not in ("str", "list[str]"))
+        text = "is missing" if problem["type"] == "missing" else problem["msg"].lower()
+        if f"{field}: {text}" not in parts:
+            parts.append(f"{field}: {text}")
+    return "; ".join(parts)

@@ -1,0 +1,80 @@
+"""Looking at a program at one moment, and overwriting what it holds: names, expressions, outputs, writers."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from tdb_dap.engine.assignment import Part, assign, part_named
+from tdb_dap.engine.dtypes import Array
+from tdb_dap.engine.expressions import evaluate
+from tdb_dap.engine.names import Level, Scope
+from tdb_dap.engine.places import Place
+from tdb_dap.engine.stops import Stop
+from tdb_dap.engine.values import Value
+from tdb_dap.engine.views import Constant, View
+
+if TYPE_CHECKING:
+    from tdb_dap.engine.machine import Machine
+    from tdb_dap.engine.memory import Memory
+    from tdb_dap.engine.program import Program
+    from tdb_dap.engine.reference import Reference
+
+
+class Inspection:
+    """A program on a machine, as it is now. ``last_stop``: whose command is looked at if none is named."""
+
+    last_stop: Stop
+
+    def __init__(self, program: Program, machine: Machine, reference: Reference | None) -> None:
+        self.program = program
+        self.machine = machine
+        self.reference = reference
+
+    @property
+    def ordinal(self) -> int:
+        """Number of commands executed so far."""
+        return self.machine.ordinal
+
+    @property
+    def memory(self) -> Memory:
+        """The machine's memories, live."""
+        return self.machine.memory
+
+    def scope(self, focus: int | None = None, level: Level = "command") -> Scope:
+        """The names visible at a command (default: the one the last stop is about)."""
+        return Scope(self, self.last_stop.focus if focus is None else focus, level)
+
+    def evaluate(self, expression: str, scope: Scope | None = None) -> Value:
+        """Value of an expression; BadExpression says what is wrong with it."""
+        return evaluate(expression, scope or self.scope())
+
+    def read(self, what: View | Constant | str) -> Array:
+        """Numbers of a view or expression in their logical shape; bf16 widened to float32."""
+        if isinstance(what, str):
+            return self.evaluate(what).array
+        return self.machine.read(what)
+
+    def write(self, what: View | str, value: Any) -> None:
+        """Overwrite the tensor, slice or element that a view or expression names; ``value`` is broadcast to it."""
+        part = part_named(what, self.scope()) if isinstance(what, str) else Part(f"%{what.name}", what)
+        assign(self.machine, part, value)
+
+    def outputs(self, raw: bool = False) -> dict[str, Array]:
+        """The net's outputs by name; integers as (stored - zero point) * scale unless ``raw``.
+
+        An output whose size depends on the data has the shape that the run gave it.
+        """
+        found: dict[str, Array] = {}
+        for tensor in self.program.outputs:
+            bits = self.memory.read(tensor.view)
+            shape = self.machine.shapes.get(tensor.name)
+            if shape is not None:
+                bits = bits.reshape(-1)[: math.prod(shape)].reshape(shape)
+            found[tensor.name] = tensor.dtype.widen(bits) if raw else tensor.raise_(bits)
+        return found
+
+    def who_wrote(self, what: View | str) -> int | None:
+        """Ordinal of the last executed command that wrote any byte of a place, or None."""
+        place = part_named(what, self.scope()).place if isinstance(what, str) else Place.of(what)
+        return self.machine.last_writer(place)

@@ -1,0 +1,50 @@
+"""One line tells the version; everything that shows one agrees with it."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+from tests.conftest import Toy
+from tests.dap_client import DapClient
+
+ROOT = Path(__file__).resolve().parents[2]
+VERSION = re.findall(r'^__version__ = "(.+)"$', (ROOT / "tdb_dap" / "__init__.py").read_text(), re.MULTILINE)
+
+
+def test_a_single_line_is_the_source():
+    assert len(VERSION) == 1
+    assert "\nversion = " not in (ROOT / "pyproject.toml").read_text().partition("[project.scripts]")[0]
+
+
+def test_the_command_tells_it():
+    told = subprocess.run([sys.executable, "-m", "tdb_dap", "--version"], capture_output=True, text=True, check=True)
+    assert told.stdout == f"tdb-dap {VERSION[0]}\n"
+
+
+def test_the_adapter_tells_it(client: DapClient, toy: Toy):
+    client.launch(toy.directory)
+    client.expect_stopped("entry")
+    assert client.console("info version").startswith(f"tdb-dap {VERSION[0]}, Python 3.")
+    client.disconnect()
+
+
+def test_the_installed_package_has_it():
+    assert version("tdb-dap") == VERSION[0]
+
+
+def test_the_newest_changes_are_of_it():
+    assert re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)[:1] == VERSION
+
+
+def test_the_extension_has_version_changes_and_license_of_the_project():
+    extension = ROOT / "vscode-extension"
+    assert json.loads((extension / "package.json").read_text("utf-8"))["version"] == VERSION[0]
+    lock = json.loads((extension / "package-lock.json").read_text("utf-8"))
+    assert [lock["version"], lock["packages"][""]["version"]] == VERSION * 2
+    for name in ("CHANGELOG.md", "LICENSE"):
+        assert (extension / name).read_bytes() == (ROOT / name).read_bytes()
