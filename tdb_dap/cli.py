@@ -64,6 +64,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except TdbError as error:
         print(f"tdb-dap: error: {error}", file=sys.stderr)
         return TROUBLE
+    except MemoryError:
+        print("tdb-dap: error: there is not enough memory for this", file=sys.stderr)
+        return TROUBLE
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 0

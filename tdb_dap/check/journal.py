@@ -20,8 +20,8 @@ from pydantic import TypeAdapter, ValidationError
 from tdb_dap import __version__
 from tdb_dap.check.results import Looked, Walked
 from tdb_dap.check.schema import Row
+from tdb_dap.engine.array_files import read_npz
 from tdb_dap.engine.checkpoints import Snapshot, Snapshots
-from tdb_dap.engine.inputs import read_npz
 from tdb_dap.errors import BadInput
 
 if TYPE_CHECKING:

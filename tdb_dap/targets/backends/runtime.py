@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
+from tdb_dap.engine.array_files import read_npz
 from tdb_dap.engine.dtypes import Array
-from tdb_dap.engine.inputs import read_npz
 from tdb_dap.engine.program import Program
 from tdb_dap.engine.tensors import Tensor
 from tdb_dap.errors import BadInput
