@@ -14,7 +14,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Literal, get_args
 
 from tdb_dap.engine import places
-from tdb_dap.engine.addresses import ADDRESS, parse_address
+from tdb_dap.engine.addresses import ADDRESS, parse_address, whole_number
 from tdb_dap.engine.views import View
 from tdb_dap.errors import BadExpression, NotSimulated
 
@@ -152,7 +152,7 @@ def _command_id(program: Program, match: re.Match[str]) -> Place:
 def _address(program: Program, match: re.Match[str]) -> Place:
     text = match.string[: match.start("access")].split("+")[0]
     space, start = parse_address(text, program.target.geometry)
-    stop = start + max(1, int(match["size"] or "1", 0))
+    stop = start + max(1, whole_number(match["size"] or "1"))
     access = match["access"] or "rw"
 
     def touches(command: Command) -> bool:

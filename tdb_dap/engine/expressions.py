@@ -10,7 +10,8 @@ from __future__ import annotations
 import ast
 import operator
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 import numpy as np
@@ -25,6 +26,10 @@ LONGEST = 4000
 
 MOST_NODES = 500
 """Operations and operands of one expression."""
+
+
+_LONGEST_REASON = 300
+"""Characters of what NumPy has to say."""
 
 
 class Names(Protocol):
@@ -108,21 +113,28 @@ _CONSTANTS: dict[str, Any] = {
 def evaluate(text: str, names: Names) -> Value:
     """Value of ``text``; BadExpression, one line, for whatever is wrong with it."""
     tree, own = _parsed(text, names)
-    try:
-        with np.errstate(all="ignore"):
-            result = _Evaluator(own, names).visit(tree.body)
-    except TdbError:
-        raise
-    except MemoryError:
-        raise BadExpression(f"{_short(text)}: the result is too large") from None
-    except Exception as error:  # NumPy raises nearly everything; to the user all of it is a wrong expression
-        message = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise BadExpression(f"{_short(text)}: {message}") from None
+    with _refusing(text):
+        result = _Evaluator(own, names).visit(tree.body)
     if isinstance(result, Value):
         return result
     if isinstance(result, _List):
         raise BadExpression(f"{_short(text)}: choose one, for instance {_short(text)}[0]")
     return Value(text.strip(), lambda: np.asarray(result))
+
+
+@contextmanager
+def _refusing(text: str) -> Iterator[None]:
+    """NumPy raises nearly everything; to the user all of it is a wrong expression."""
+    try:
+        with np.errstate(all="ignore"):
+            yield
+    except TdbError:
+        raise
+    except MemoryError:
+        raise BadExpression(f"{_short(text)}: the result is too large") from None
+    except Exception as error:
+        message = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise BadExpression(f"{_short(text)}: {message[:_LONGEST_REASON]}") from None
 
 
 def evaluate_place(text: str, names: Names) -> tuple[Value, tuple[Any, ...]]:
@@ -131,7 +143,8 @@ def evaluate_place(text: str, names: Names) -> tuple[Value, tuple[Any, ...]]:
     BadExpression if it computes something instead.
     """
     tree, own = _parsed(text, names)
-    found, index = _Evaluator(own, names).place(tree.body)
+    with _refusing(text):
+        found, index = _Evaluator(own, names).place(tree.body)
     if isinstance(found, _List):
         raise BadExpression(f"{_short(text)}: choose one, for instance {_short(text)}[0]")
     if not isinstance(found, Value):

@@ -36,7 +36,7 @@ class LocationRecord(msgspec.Struct, gc=False):
         """The entries of ``operands``, ``results`` or ``buffers``; BadInput if that is not a list."""
         try:
             entries: list[Any] = msgspec.json.decode(getattr(self, key), type=list[Any])
-        except (msgspec.MsgspecError, RecursionError) as error:
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise BadInput(
                 f"tensor_location.json: the {key} of {self.opcode} at line {self.line} are damaged ({error}); "
                 f"{_COMPILE_AGAIN}"

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tdb_dap.engine.addresses import whole_number
 from tdb_dap.engine.geometry import Geometry, Space
 from tdb_dap.engine.layouts import Segment
 from tdb_dap.engine.nibbles import as_bytes
@@ -118,7 +119,9 @@ def parse(text: str) -> Place:
     body, _, core = text.strip().partition("@core")
     runs: list[tuple[int, int]] = []
     for part in body[1:].split(","):
-        start, size, count, step = (int(n, 0) for n in re.findall(_NUMBER, part if "*" in part else part + "*1/0"))
+        start, size, count, step = (
+            whole_number(n) for n in re.findall(_NUMBER, part if "*" in part else part + "*1/0")
+        )
         if count > _MOST_RUNS or size <= 0:
             raise BadExpression(f"{text!r}: {part} is not a number of bytes that can be watched")
         runs += [(start + i * step, start + i * step + size) for i in range(count)]

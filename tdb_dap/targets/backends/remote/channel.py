@@ -77,7 +77,7 @@ class Channel:
         self.received += _LENGTH.size + length
         try:
             return decoder.decode(data)
-        except (msgspec.DecodeError, RecursionError) as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise Broken(f"what came is no message: {error}") from None
 
     def _bytes(self, count: int, silence: float | None, waiting: Callable[[], None] = lambda: None) -> bytes:
