@@ -89,9 +89,10 @@ def main() -> None:
     corpus.mkdir(exist_ok=True)
     for number, seed in enumerate(target.seeds()):
         (corpus / str(number)).write_bytes(seed)
-    dictionary = "".join('"{}"\n'.format(word.replace('"', '\\"')) for word in target.words)
-    words.write_text(dictionary)
-    arguments = [sys.argv[0], f"-dict={words}", f"-max_len={target.longest}", *options, str(corpus)]
+    words.write_text("".join('"{}"\n'.format(word.replace('"', '\\"')) for word in target.words))
+    if target.words:
+        options.append(f"-dict={words}")
+    arguments = [sys.argv[0], f"-max_len={target.longest}", *options, str(corpus)]
     tempfile.tempdir = str(folder)
     os.environ["TMPDIR"] = str(folder)
     sandbox.confine(folder)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from tdb_dap.commands.options import data_options, model_arguments
 from tdb_dap.engine.observers import Observer
+from tdb_dap.engine.printable import direct
 from tdb_dap.engine.stops import BACKEND_FAILED
 from tdb_dap.errors import BadInput, TdbError
 
@@ -118,4 +119,4 @@ class _Bar:
             return
         self._next = time.monotonic() + 0.1
         end = "\r\033[K" if done == self._total else ""
-        print(f"\r{done:,} of {self._total:,} commands{end}", end="", file=sys.stderr, flush=True)
+        print(f"\r{done:,} of {self._total:,} commands{end}", end="", file=direct(sys.stderr), flush=True)
