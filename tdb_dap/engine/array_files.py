@@ -1,4 +1,4 @@
-"""Reading NumPy's files. What they say of themselves is checked before memory is taken; nothing in them is executed."""
+"""NumPy's files. What they say of themselves is checked before memory is taken; nothing in them is executed."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import math
 import tokenize
 import zipfile
 import zlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import IO
 
@@ -16,6 +17,7 @@ from numpy.lib import format as npy
 from tdb_dap.engine import limits
 from tdb_dap.engine.dtypes import Array
 from tdb_dap.engine.files import read_file, size_of
+from tdb_dap.engine.printable import visible
 from tdb_dap.errors import BadInput
 
 _SUFFIX = ".npy"
@@ -54,6 +56,18 @@ def read_npy(path: Path) -> Array:
         return _array(io.BytesIO(data), len(data))
     except _TROUBLE as error:
         raise _unusable(path, "an npy file", error) from None
+
+
+def write_npz(path: Path, arrays: Mapping[str, Array], packed: bool = False) -> None:
+    """Arrays by any name (``numpy.savez`` takes ``file`` for its own); BadInput if it cannot be written."""
+    kind = zipfile.ZIP_DEFLATED if packed else zipfile.ZIP_STORED
+    try:
+        with zipfile.ZipFile(path, "w", kind) as archive:
+            for name, array in arrays.items():
+                with archive.open(f"{visible(name)}{_SUFFIX}", "w", force_zip64=True) as member:
+                    npy.write_array(member, np.asarray(array), allow_pickle=False)
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be written: {error.strerror or error}") from None
 
 
 def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Array:

@@ -115,11 +115,12 @@ def evaluate(text: str, names: Names) -> Value:
     tree, own = _parsed(text, names)
     with _refusing(text):
         result = _Evaluator(own, names).visit(tree.body)
-    if isinstance(result, Value):
-        return result
-    if isinstance(result, _List):
-        raise BadExpression(f"{_short(text)}: choose one, for instance {_short(text)}[0]")
-    return Value(text.strip(), lambda: np.asarray(result))
+        if isinstance(result, Value):
+            return result
+        if isinstance(result, _List):
+            raise BadExpression(f"{_short(text)}: choose one, for instance {_short(text)}[0]")
+        array = np.asarray(result)
+    return Value(text.strip(), lambda: array)
 
 
 @contextmanager
