@@ -1,11 +1,12 @@
 """Whether an adapter stays as small as it is: many sessions one after another, and many steps in one session.
 
-    python benchmarks/soak.py [--sessions 200] [--steps 10000]
+    python benchmarks/soak.py [--sessions 200] [--steps 10000] [--write]
 
 One adapter listens; each session opens the bundled sample with inputs and reference, stops at a breakpoint, looks at
 stack and variables, steps on and back, and ends. Then one session steps forwards and backwards. Printed: resident
 memory of the adapter after a tenth of it and at the end, open files, threads; exit code 1 if it has grown by more than
 10 MB or left anything open. Last the adapter is killed in the middle of a run: no child and no file may stay behind.
+``--write`` puts the figures into docs/hardening.md.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ ROOT = Path(__file__).parent.parent
 SAMPLE = ROOT / "tdb_dap" / "sample"
 sys.path.insert(0, str(ROOT))
 
+from scripts import figures  # noqa: E402
 from tdb_dap.client import Client  # noqa: E402
 
 _GROWTH = 10.0
@@ -40,6 +42,14 @@ class Adapter:
         while not (match := re.search(r":(\d+)", self.process.stdout.readline())):
             pass
         self.port = int(match[1])
+
+    def at_rest(self) -> tuple[float, int, int]:
+        """Megabytes, files and threads when the last session has been given back: the least within two seconds."""
+        seen = []
+        for _ in range(20):
+            time.sleep(0.1)
+            seen.append((self.megabytes(), self.files(), self.threads()))
+        return min(size for size, _, _ in seen), min(files for _, files, _ in seen), min(t for _, _, t in seen)
 
     def megabytes(self) -> float:
         return int(re.search(r"VmRSS:\s+(\d+)", self._status())[1]) / 1024  # type: ignore[index]
@@ -89,8 +99,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--sessions", type=int, default=200)
     parser.add_argument("--steps", type=int, default=10_000)
+    parser.add_argument("--write", action="store_true", help="write the figures into docs/hardening.md")
     arguments = parser.parse_args()
     failed = False
+    said: list[str] = []
     with tempfile.TemporaryDirectory() as folder:
         scratch = Path(folder)
         adapter = Adapter(scratch)
@@ -99,14 +111,15 @@ def main() -> int:
             assert callable(once)
             for _ in range(count // 10):
                 once()
-            before = adapter.megabytes(), adapter.files(), adapter.threads()
+            before = adapter.at_rest()
             for _ in range(count - count // 10):
                 once()
-            after = adapter.megabytes(), adapter.files(), adapter.threads()
-            print(
+            after = adapter.at_rest()
+            said.append(
                 f"{count:,} {what}: {before[0]:.1f} MB after a tenth, {after[0]:.1f} MB at the end; "
                 f"files {before[1]} and {after[1]}, threads {before[2]} and {after[2]}"
             )
+            print(said[-1], flush=True)
             return after[0] - before[0] > _GROWTH or after[1] > before[1] or after[2] > before[2]
 
         failed |= watch("sessions", arguments.sessions, lambda: session(adapter.port))
@@ -129,8 +142,11 @@ def main() -> int:
             ["pgrep", "-P", str(adapter.process.pid)], capture_output=True, text=True
         ).stdout.split()
         left = sorted(path.name for path in scratch.rglob("*"))
-        print(f"killed in the middle of a run: {len(children)} child(ren) left, {len(left)} file(s) left")
+        said.append(f"killed in the middle of a run: {len(children)} child(ren) left, {len(left)} file(s) left")
+        print(said[-1])
         failed |= bool(children or left)
+    if arguments.write:
+        figures.write("soak", "make soak", [f"- {line}" for line in said])
     return int(failed)
 
 
