@@ -50,6 +50,14 @@ BROKE = {
     "an index that does not fit, where a place is wanted": ("expression", b"max(abs(in[0] - ref[0]))"),
     "a list of lists of different lengths": ("expression", b"%16,16"),
     "a format that is a billion wide": ("log message", b"{R0:f32[4]:>1077777777777777777777}"),
+    "a field of a message with a line end in its name": (
+        "remote client",
+        b"\x00\x00\x00\x13\x83\xa4type\xa4Done\xa4co\nt\xc0\xa1x\xc0",
+    ),
+    "bytes to be written that are not ASCII": (
+        "session",
+        '{"command": "writeMemory", "arguments": {"memoryReference": "R0", "data": "äöü"}}'.encode(),
+    ),
     "a header of brackets": ("npy", b"\x93NUMPY\x01\x00\x28\x23" + b"(" * 9000),
 }
 
