@@ -120,7 +120,7 @@ coverage: $(VENV)/.dev
 	$(BIN)/python -m scripts.measure_coverage
 
 mutation: $(VENV)/.dev
-	$(BIN)/python -m scripts.mutation
+	$(BIN)/python -m scripts.mutation --write
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info vscode-extension/node_modules vscode-extension/dist

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fuzz.target import target
+from fuzz.target import for_a_moment, target
 from tdb_dap.check.schema import Report
 from tdb_dap.commands.info import describe
 from tdb_dap.engine.array_files import read_npy, read_npz
@@ -137,8 +137,9 @@ def execution(data: bytes) -> None:
     """The first commands of such a model, executed and undone."""
     program = open_program(written("x.bmodel", edited(data, in_streams)))
     machine = Machine(program)
-    while machine.ordinal < min(12, len(program.commands)):
-        machine.step()
+    with for_a_moment():
+        while machine.ordinal < min(12, len(program.commands)):
+            machine.step()
     machine.travel(0)
 
 

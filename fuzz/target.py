@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
+from tdb_dap.engine.interruption import Interrupted, asking
 from tdb_dap.errors import TdbError
 
 LONGEST_ERROR = 1000
@@ -53,6 +56,17 @@ def attempt(target: Target, data: bytes) -> None:
         assert text, "an error without a word"
         assert "\n" not in text, f"an error of several lines: {text!r}"
         assert len(text) <= LONGEST_ERROR, f"an error of {len(text):,} characters: {text[:200]!r}"
+
+
+@contextmanager
+def for_a_moment(seconds: float = 2.0) -> Iterator[None]:
+    """Commands that are executed inside are given up after that: a single one may be made to take hours.
+
+    That they can be given up, as by a user who pauses the run, is what is asked of them.
+    """
+    end = time.monotonic() + seconds
+    with suppress(Interrupted), asking(lambda: time.monotonic() > end):
+        yield
 
 
 def lines(data: bytes) -> list[str]:

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterable
 from typing import Any
 
-from fuzz.target import lines, target
+from fuzz.target import for_a_moment, lines, target
 from fuzz.words import BREAKPOINTS, EXPRESSIONS
 from tdb_dap.adapter.protocol.types import *  # noqa: F403  the handlers look their types up by name
 from tdb_dap.adapter.registry import HANDLERS
@@ -237,9 +237,10 @@ def remote_server(data: bytes) -> None:
         assert str(error)
     wire = channel(data)
     client = _Client(wire, Offer("numpy", None, memory=256 << 20))
-    while True:
-        for _ in client._answers(wire.receive(remote.requests, None)):
-            pass
+    with for_a_moment():
+        while True:
+            for _ in client._answers(wire.receive(remote.requests, None)):
+                pass
 
 
 def server_says() -> Iterable[bytes]:

@@ -52,7 +52,17 @@ BREAKPOINTS = (
         "core 0",
         "subnet 1",
     ),
-    *("r1_*", "loc r1_Relu", "watch in[0][0,3] : change", "sCONV", "*", "[a-z]*", "W R0:f32[4]"),
+    *(
+        "data:R0x40+4:write",
+        "data:G0x1000+64*8/0x400@core0",
+        "r1_*",
+        "loc r1_Relu",
+        "watch in[0][0,3] : change",
+        "sCONV",
+        "*",
+        "[a-z]*",
+        "W R0:f32[4]",
+    ),
 )
 
 

@@ -26,6 +26,9 @@ Runs = NDArray[np.int64]
 """Half-open byte ranges [start, stop), shape (n, 2), sorted, disjoint and not touching."""
 
 _MOST_RUNS = 1 << 18
+_MOST_BYTES = 1 << 48
+"""Of an address; beyond what any chip has."""
+
 _NUMBER = r"0x[0-9a-fA-F]+|\d+"
 _PART = rf"(?:{_NUMBER})\+(?:{_NUMBER})(?:\*(?:{_NUMBER})/(?:{_NUMBER}))?"
 PLACE = rf"[RGSL]{_PART}(?:,{_PART})*(?:@core\d+)?"
@@ -122,7 +125,7 @@ def parse(text: str) -> Place:
         start, size, count, step = (
             whole_number(n) for n in re.findall(_NUMBER, part if "*" in part else part + "*1/0")
         )
-        if count > _MOST_RUNS or size <= 0:
+        if count > _MOST_RUNS or size <= 0 or start + size + count * step > _MOST_BYTES:
             raise BadExpression(f"{text!r}: {part} is not a number of bytes that can be watched")
         runs += [(start + i * step, start + i * step + size) for i in range(count)]
     return Place(Space(body[0]), int(core or 0), merged(np.array(runs, np.int64).reshape(-1, 2)))
