@@ -3,9 +3,10 @@
     python benchmarks/soak.py [--sessions 200] [--steps 10000] [--write]
 
 One adapter listens; each session opens the bundled sample with inputs and reference, stops at a breakpoint, looks at
-stack and variables, steps on and back, and ends. Then one session steps forwards and backwards. Printed: resident
-memory of the adapter after a tenth of it and at the end, open files, threads; exit code 1 if it has grown by more than
-10 MB or left anything open. Last the adapter is killed in the middle of a run: no child and no file may stay behind.
+stack and variables, steps on and back, and ends. Then one session steps forwards and backwards. Printed: the least that
+is resident of the adapter, open and running in the second and in the last tenth (from one moment to the next a session
+that has just ended may still be there); exit code 1 if it has grown by more than 10 MB or left anything open. Last the
+adapter is killed in the middle of a run: no child and no file may stay behind.
 ``--write`` puts the figures into docs/hardening.md.
 """
 
@@ -19,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -42,14 +44,6 @@ class Adapter:
         while not (match := re.search(r":(\d+)", self.process.stdout.readline())):
             pass
         self.port = int(match[1])
-
-    def at_rest(self) -> tuple[float, int, int]:
-        """Megabytes, files and threads when the last session has been given back: the least within two seconds."""
-        seen = []
-        for _ in range(20):
-            time.sleep(0.1)
-            seen.append((self.megabytes(), self.files(), self.threads()))
-        return min(size for size, _, _ in seen), min(files for _, files, _ in seen), min(t for _, _, t in seen)
 
     def megabytes(self) -> float:
         return int(re.search(r"VmRSS:\s+(\d+)", self._status())[1]) / 1024  # type: ignore[index]
@@ -107,16 +101,22 @@ def main() -> int:
         scratch = Path(folder)
         adapter = Adapter(scratch)
 
-        def watch(what: str, count: int, once: object) -> bool:
-            assert callable(once)
-            for _ in range(count // 10):
+        def stretch(count: int, once: Callable[[], None]) -> tuple[float, int, int]:
+            """So many times; the least megabytes, files and threads that were seen in between."""
+            seen = []
+            for _ in range(count):
                 once()
-            before = adapter.at_rest()
-            for _ in range(count - count // 10):
-                once()
-            after = adapter.at_rest()
+                seen.append((adapter.megabytes(), adapter.files(), adapter.threads()))
+            return min(m for m, _, _ in seen), min(f for _, f, _ in seen), min(t for _, _, t in seen)
+
+        def watch(what: str, count: int, once: Callable[[], None]) -> bool:
+            tenth = count // 10
+            stretch(tenth, once)
+            before = stretch(tenth, once)
+            stretch(count - 3 * tenth, once)
+            after = stretch(tenth, once)
             said.append(
-                f"{count:,} {what}: {before[0]:.1f} MB after a tenth, {after[0]:.1f} MB at the end; "
+                f"{count:,} {what}: {before[0]:.1f} MB in the second tenth, {after[0]:.1f} MB in the last; "
                 f"files {before[1]} and {after[1]}, threads {before[2]} and {after[2]}"
             )
             print(said[-1], flush=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from tdb_dap.engine.geometry import Geometry, Space
+from tdb_dap.engine.printable import quoted
 from tdb_dap.errors import BadExpression
 
 _NUMBER = r"0x[0-9a-fA-F]+|\d+"
@@ -30,7 +31,9 @@ def parse_address(text: str, geometry: Geometry) -> tuple[Space, int]:
     """
     match = _PARTS.fullmatch(text.strip())
     if match is None:
-        raise BadExpression(f"{text!r} is not an address; write R<bank>.<byte>, G<offset>, L<offset> or S<offset>")
+        raise BadExpression(
+            f"{quoted(text)} is not an address; write R<bank>.<byte>, G<offset>, L<offset> or S<offset>"
+        )
     space = Space(match["space"])
     first, rest = whole_number(match["first"]), whole_number(match["rest"] or "0")
     if space is not Space.LOCAL:

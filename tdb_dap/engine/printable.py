@@ -11,6 +11,8 @@ _UNSEEN = re.compile(
 )
 """Control characters but tab and line feed, what turns the direction of writing, and what has no width."""
 
+_LONGEST_QUOTED = 80
+
 _MARKDOWN = re.compile(r"[\\|`<]|\](?=\()")
 """What would end a cell, begin code or an element, or make a link or a picture."""
 
@@ -18,6 +20,11 @@ _MARKDOWN = re.compile(r"[\\|`<]|\](?=\()")
 def visible(text: str) -> str:
     """The same with characters that are obeyed and not shown as escapes: ``\\x1b``, ``\\u202e``."""
     return _UNSEEN.sub(lambda match: ascii(match[0])[1:-1], text)
+
+
+def quoted(text: str) -> str:
+    """What somebody has typed, as it is told back: in quotes, in one line, and no more than its beginning."""
+    return repr(text if len(text) <= _LONGEST_QUOTED else f"{text[: _LONGEST_QUOTED - 3]}...")
 
 
 def table_row(*texts: str) -> str:
