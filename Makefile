@@ -8,7 +8,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: docs examples newcomer notebooks demo test test-all lint format generate check-generated extension clients benchmark fuzz-sim faults timing mutate release matrix setup clean
+.PHONY: docs examples newcomer notebooks demo test test-all lint format generate check-generated extension clients benchmark fuzz fuzz-sim soak coverage mutation faults timing mutate release matrix setup clean
 
 demo: $(VENV)/.runtime
 	@$(BIN)/tdb-dap demo
@@ -121,6 +121,22 @@ MUTATE ?= --write docs/sanitizers.md
 
 mutate: $(VENV)/.dev
 	$(BIN)/python -m scripts.mutate_models $(MUTATE)
+
+# Every parser under a coverage-guided fuzzer; rewrites a table of docs/hardening.md, as do the next three.
+# FUZZ_TARGETS="--seconds 600 session" chooses.
+FUZZ_TARGETS ?= --write
+
+fuzz: $(VENV)/.dev
+	$(BIN)/python -m fuzz $(FUZZ_TARGETS)
+
+soak: $(VENV)/.dev
+	$(BIN)/python benchmarks/soak.py --write
+
+coverage: $(VENV)/.dev
+	$(BIN)/python -m scripts.measure_coverage
+
+mutation: $(VENV)/.dev
+	$(BIN)/python -m scripts.mutation --write
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info vscode-extension/node_modules vscode-extension/dist

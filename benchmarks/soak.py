@@ -1,11 +1,13 @@
 """Whether an adapter stays as small as it is: many sessions one after another, and many steps in one session.
 
-    python benchmarks/soak.py [--sessions 200] [--steps 10000]
+    python benchmarks/soak.py [--sessions 200] [--steps 10000] [--write]
 
 One adapter listens; each session opens the bundled sample with inputs and reference, stops at a breakpoint, looks at
-stack and variables, steps on and back, and ends. Then one session steps forwards and backwards. Printed: resident
-memory of the adapter after a tenth of it and at the end, open files, threads; exit code 1 if it has grown by more than
-10 MB or left anything open. Last the adapter is killed in the middle of a run: no child and no file may stay behind.
+stack and variables, steps on and back, and ends. Then one session steps forwards and backwards. Printed: the least that
+is resident of the adapter, open and running in the second and in the last tenth (from one moment to the next a session
+that has just ended may still be there); exit code 1 if it has grown by more than 10 MB or left anything open. Last the
+adapter is killed in the middle of a run: no child and no file may stay behind.
+``--write`` puts the figures into docs/hardening.md.
 """
 
 from __future__ import annotations
@@ -18,12 +20,14 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 SAMPLE = ROOT / "tdb_dap" / "sample"
 sys.path.insert(0, str(ROOT))
 
+from scripts import figures  # noqa: E402
 from tdb_dap.client import Client  # noqa: E402
 
 _GROWTH = 10.0
@@ -89,24 +93,33 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--sessions", type=int, default=200)
     parser.add_argument("--steps", type=int, default=10_000)
+    parser.add_argument("--write", action="store_true", help="write the figures into docs/hardening.md")
     arguments = parser.parse_args()
     failed = False
+    said: list[str] = []
     with tempfile.TemporaryDirectory() as folder:
         scratch = Path(folder)
         adapter = Adapter(scratch)
 
-        def watch(what: str, count: int, once: object) -> bool:
-            assert callable(once)
-            for _ in range(count // 10):
+        def stretch(count: int, once: Callable[[], None]) -> tuple[float, int, int]:
+            """So many times; the least megabytes, files and threads that were seen in between."""
+            seen = []
+            for _ in range(count):
                 once()
-            before = adapter.megabytes(), adapter.files(), adapter.threads()
-            for _ in range(count - count // 10):
-                once()
-            after = adapter.megabytes(), adapter.files(), adapter.threads()
-            print(
-                f"{count:,} {what}: {before[0]:.1f} MB after a tenth, {after[0]:.1f} MB at the end; "
+                seen.append((adapter.megabytes(), adapter.files(), adapter.threads()))
+            return min(m for m, _, _ in seen), min(f for _, f, _ in seen), min(t for _, _, t in seen)
+
+        def watch(what: str, count: int, once: Callable[[], None]) -> bool:
+            tenth = count // 10
+            stretch(tenth, once)
+            before = stretch(tenth, once)
+            stretch(count - 3 * tenth, once)
+            after = stretch(tenth, once)
+            said.append(
+                f"{count:,} {what}: {before[0]:.1f} MB in the second tenth, {after[0]:.1f} MB in the last; "
                 f"files {before[1]} and {after[1]}, threads {before[2]} and {after[2]}"
             )
+            print(said[-1], flush=True)
             return after[0] - before[0] > _GROWTH or after[1] > before[1] or after[2] > before[2]
 
         failed |= watch("sessions", arguments.sessions, lambda: session(adapter.port))
@@ -129,8 +142,11 @@ def main() -> int:
             ["pgrep", "-P", str(adapter.process.pid)], capture_output=True, text=True
         ).stdout.split()
         left = sorted(path.name for path in scratch.rglob("*"))
-        print(f"killed in the middle of a run: {len(children)} child(ren) left, {len(left)} file(s) left")
+        said.append(f"killed in the middle of a run: {len(children)} child(ren) left, {len(left)} file(s) left")
+        print(said[-1])
         failed |= bool(children or left)
+    if arguments.write:
+        figures.write("soak", "make soak", [f"- {line}" for line in said])
     return int(failed)
 
 

@@ -6,10 +6,12 @@ import argparse
 import importlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import NoReturn
 
 from tdb_dap import __version__
+from tdb_dap.engine.printable import Shown, visible
 from tdb_dap.errors import TdbError
 
 COMMANDS = {
@@ -34,6 +36,9 @@ COMMANDS = {
 }
 """Name -> one line of help; the module of the same name has ``arguments(parser)`` and ``run(arguments)``."""
 
+_OWN_TERMINAL = ("adapter", "debug", "demo", "lsp")
+"""Those that speak a protocol, or draw."""
+
 TROUBLE = 2
 """Exit code for everything that the user can put right."""
 
@@ -44,6 +49,18 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         print(f"tdb-dap: error: {message}; see {self.prog} --help", file=sys.stderr)
         sys.exit(TROUBLE)
+
+
+@contextmanager
+def _shown(is_text: bool) -> Iterator[None]:
+    """Inside, names of a model that are printed do nothing to the terminal."""
+    streams = sys.stdout, sys.stderr
+    if is_text:
+        sys.stdout, sys.stderr = Shown(sys.stdout), Shown(sys.stderr)
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = streams
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -60,9 +77,13 @@ def main(argv: Sequence[str] | None = None) -> int:
             modules[name].arguments(sub)
     arguments = parser.parse_args(given)
     try:
-        return int(modules[arguments.subcommand].run(arguments))
+        with _shown(arguments.subcommand not in _OWN_TERMINAL):
+            return int(modules[arguments.subcommand].run(arguments))
     except TdbError as error:
-        print(f"tdb-dap: error: {error}", file=sys.stderr)
+        print(f"tdb-dap: error: {visible(str(error))}", file=sys.stderr)
+        return TROUBLE
+    except MemoryError:
+        print("tdb-dap: error: there is not enough memory for this", file=sys.stderr)
         return TROUBLE
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

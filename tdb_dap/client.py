@@ -6,7 +6,6 @@ import contextlib
 import queue
 import socket
 import subprocess
-import sys
 import threading
 from collections import deque
 from collections.abc import Sequence
@@ -15,8 +14,9 @@ from typing import IO, Any
 from tdb_dap.adapter.streams import SocketStream
 from tdb_dap.adapter.wire import ByteStream, Connection, LogHook, Malformed, Message
 from tdb_dap.errors import TdbError
+from tdb_dap.starting import command
 
-ADAPTER = (sys.executable, "-m", "tdb_dap.adapter")
+ADAPTER = command("tdb_dap.adapter")
 """The command that starts our adapter."""
 
 

@@ -6,11 +6,12 @@ from collections.abc import Callable, Sequence
 from os import PathLike
 from pathlib import Path
 
+from tdb_dap.engine.array_files import read_npz
 from tdb_dap.engine.context import Context
 from tdb_dap.engine.debugger import Debugger
 from tdb_dap.engine.dtypes import Array
 from tdb_dap.engine.history import DEFAULT_LIMIT
-from tdb_dap.engine.inputs import load_inputs, read_npz
+from tdb_dap.engine.inputs import load_inputs
 from tdb_dap.engine.machine import Machine
 from tdb_dap.engine.named_value import layer_names
 from tdb_dap.engine.program import Program

@@ -11,5 +11,18 @@ export default typescript.config(
     // node:test returns promises that it tracks itself.
     rules: { "@typescript-eslint/no-floating-promises": ["error", { allowForKnownSafeCalls: [{ from: "package", package: "node:test", name: ["test", "describe", "it"] }] }] },
   },
+  {
+    // Names in a model may hold anything: webviews show them as text.
+    files: ["webview/**/*.ts"],
+    rules: {
+      "no-restricted-properties": [
+        "error",
+        ...["innerHTML", "outerHTML", "insertAdjacentHTML", "write", "srcdoc"].map((property) => ({
+          property,
+          message: "Names in a model may hold markup; make elements and set textContent.",
+        })),
+      ],
+    },
+  },
   { files: ["*.mjs"], languageOptions: { globals: { process: "readonly" } } },
 );

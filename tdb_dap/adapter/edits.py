@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 from typing import TYPE_CHECKING
 
 from tdb_dap.adapter.addresses import memory_reference, parse_memory_reference
@@ -104,7 +103,7 @@ def write_memory(session: Session, arguments: WriteMemoryArguments) -> WriteMemo
     start = base + (arguments.offset or 0)
     try:
         data = base64.b64decode(arguments.data, validate=True)
-    except binascii.Error:
+    except ValueError:
         raise BadExpression("the data is not base64") from None
     if arguments.allowPartial:
         regions = session.debugger.memory.regions(space, core)

@@ -11,7 +11,7 @@ from tdb_dap.adapter.progress import Progress
 from tdb_dap.adapter.protocol.types import BreakpointEventBody
 from tdb_dap.adapter.registry import DEFERRED, Body, request
 from tdb_dap.adapter.stopping import end, thread_id
-from tdb_dap.errors import BadInput, TdbError
+from tdb_dap.errors import TdbError
 
 if TYPE_CHECKING:
     from tdb_dap.adapter.session import Session
@@ -27,11 +27,7 @@ def launch(session: Session, arguments: Mapping[str, Any]) -> Body:
 @request("attach")
 def attach(session: Session, arguments: Mapping[str, Any]) -> Body:
     """As launch, to an adapter that listens on a port."""
-    import hmac
-
-    if session.token is not None and not hmac.compare_digest(str(arguments.get("token", "")), session.token):
-        session.after(session.over.set)
-        raise BadInput("the token is missing or wrong; give the one that the adapter was started with")
+    session.admit(arguments.get("token"))
     return _launch(session, AttachArguments, arguments)
 
 

@@ -28,6 +28,8 @@ def error_message(error: Exception, loud: bool) -> Message:
         text = short = "cancelled"
     elif isinstance(error, ValidationError):
         text = short = _validation_text(error)
+    elif isinstance(error, MemoryError):
+        text = short = "there is not enough memory for this"
     elif isinstance(error, TdbError):
         text = short = str(error)
     else:

@@ -28,8 +28,8 @@ from tdb_dap.adapter.registry import DEFERRED, HANDLERS, Body
 from tdb_dap.adapter.sanitizing import Sanitizing
 from tdb_dap.adapter.sources import mlir_source
 from tdb_dap.adapter.traits import Traits
-from tdb_dap.adapter.wire import Connection, Malformed, Message
-from tdb_dap.errors import TdbError
+from tdb_dap.adapter.wire import LARGEST_FROM_STRANGERS, LARGEST_MESSAGE, Connection, Malformed, Message
+from tdb_dap.errors import BadInput, TdbError
 
 if TYPE_CHECKING:
     from tdb_dap.adapter.configuration import Configuration
@@ -40,6 +40,10 @@ if TYPE_CHECKING:
 
 _PATIENCE = 2.0
 """Seconds that a busy session is given to answer ``disconnect`` before the connection is closed over its head."""
+
+
+_FOR_STRANGERS = ("initialize", "attach", "disconnect")
+"""What is answered to a client that has not given the token."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +65,9 @@ class Session:
     def __init__(self, connection: Connection, token: str | None, abandon: Callable[[], None]) -> None:
         self.traits = Traits()
         self.token = token
+        self.admitted = token is None
+        if not self.admitted:
+            connection.largest = LARGEST_FROM_STRANGERS
         self.handles = Handles()
         self.breakpoints = BreakpointTable()
         self.exceptions = ExceptionFilters()
@@ -99,6 +106,21 @@ class Session:
     @property
     def has_program(self) -> bool:
         return self._debugger is not None
+
+    def admit(self, token: object) -> None:
+        """Let a client in that knows the token; BadInput, and the session is over, for one that does not."""
+        if self.token is not None and not self._is_token(token):
+            self.after(self.over.set)
+            raise BadInput("the token is missing or wrong; give the one that the adapter was started with")
+        self.admitted = True
+        self._connection.largest = LARGEST_MESSAGE
+
+    def _is_token(self, given: object) -> bool:
+        import hmac  # takes milliseconds, and only sessions with a token need it
+
+        if self.token is None or not isinstance(given, str):
+            return False
+        return hmac.compare_digest(given.encode("utf-8", "surrogatepass"), self.token.encode())
 
     def load(self, debugger: Debugger) -> None:
         """Take over a loaded program."""
@@ -251,6 +273,8 @@ class Session:
         handler = HANDLERS.get(request.command)
         if handler is None:
             raise TdbError(f"the request {request.command!r:.80} is not supported")
+        if not self.admitted and request.command not in _FOR_STRANGERS:
+            raise BadInput(f"{request.command}: attach with the token that the adapter was started with")
         if request.seq in self.cancelled:
             self.cancelled.discard(request.seq)
             raise Cancelled("cancelled")

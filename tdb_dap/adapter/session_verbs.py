@@ -105,7 +105,7 @@ TOPICS["display"] = lambda session, rest, frame: _display(session, "", frame)
 
 @verb("dump", usage="FILE.npz [EXPRESSION ...]", help="write tensors; without expressions those of this op")
 def _dump(session: Session, rest: str, frame: Frame | None) -> str:
-    import numpy as np
+    from tdb_dap.engine.array_files import write_npz
 
     words = rest.split()
     if not words or not words[0].endswith(".npz"):
@@ -120,11 +120,7 @@ def _dump(session: Session, rest: str, frame: Frame | None) -> str:
                 if not value.pending:
                     arrays[f"{kind}[{index}] {value.title}"] = value.array
     path = Path(words[0]).expanduser()
-    try:
-        with path.open("wb") as file:
-            np.savez_compressed(file, **arrays)
-    except OSError as error:
-        raise BadExpression(f"{path}: cannot be written: {error.strerror or error}") from None
+    write_npz(path, arrays, packed=True)
     return f"{len(arrays)} tensors written to {path}"
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tdb_dap.adapter.protocol.types import InitializeRequestArguments
 from tdb_dap.adapter.styling import styled
+from tdb_dap.engine.printable import visible
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,7 @@ class Traits:
 
     def text_out(self, text: str) -> str:
         """A value or a line of the console, with colours if the client shows them."""
+        text = visible(text)
         return styled(text) if self.ansi else text
 
     def line_out(self, line: int) -> int:

@@ -19,7 +19,11 @@ LogHook = Callable[[str, Message], None]
 LARGEST_MESSAGE = 64 << 20
 """Bytes; no request of the protocol comes near, so a longer one is a broken peer and is not waited for."""
 
+LARGEST_FROM_STRANGERS = 64 << 10
+"""Bytes of a message from a client that has yet to give the token."""
+
 _LARGEST_HEADER = 8 << 10
+_BROWSER = re.compile(rb"[A-Z]+ [^\r\n]* HTTP/")
 _HEADER_END = re.compile(rb"\r?\n\r?\n")
 _LENGTH = re.compile(rb"content-length:[ \t]*(\d{1,18})[ \t]*\r?\n", re.IGNORECASE)
 
@@ -46,7 +50,10 @@ class Malformed:
 
 
 class Connection:
-    """One peer. ``receive`` belongs to one reader thread; ``send`` may be called from any thread."""
+    """One peer. ``receive`` belongs to one reader thread; ``send`` may be called from any thread.
+
+    ``largest``: bytes of a message that are taken.
+    """
 
     def __init__(self, stream: ByteStream, log: LogHook | None = None) -> None:
         self._stream = stream
@@ -55,6 +62,8 @@ class Connection:
         self._write_lock = threading.Lock()
         self._seq = 0
         self._in_sync = True
+        self._is_first = True
+        self.largest = LARGEST_MESSAGE
 
     def send(self, message: Message) -> None:
         """Number the message and write it; a peer that has gone away is not an error."""
@@ -115,13 +124,19 @@ class Connection:
             if not self._fill():
                 return None
         header = bytes(self._buffer[: end.end()])
+        if self._is_first and _BROWSER.match(header):
+            # Any web page can have a browser post to a port of this machine; it must not be taken for a client.
+            self._buffer.clear()
+            self._stream.close()
+            return None
+        self._is_first = False
         length = _LENGTH.search(header)
         if length is None:
             del self._buffer[: end.end()]
             return self._lost("a message header has no usable Content-Length")
-        if int(length[1]) > LARGEST_MESSAGE:
+        if int(length[1]) > self.largest:
             del self._buffer[: end.end()]
-            return self._lost(f"a message of {int(length[1]):,} bytes; the limit is {LARGEST_MESSAGE:,}")
+            return self._lost(f"a message of {int(length[1]):,} bytes; the limit is {self.largest:,}")
         del self._buffer[: end.end()]
         return int(length[1])
 

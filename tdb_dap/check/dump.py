@@ -6,10 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from tdb_dap.check.results import Looked
-from tdb_dap.errors import BadInput
+from tdb_dap.engine.array_files import write_npz
 
 
 def write(path: Path, found: Iterable[Looked]) -> int:
@@ -20,9 +18,5 @@ def write(path: Path, found: Iterable[Looked]) -> int:
         if looked.actual is not None and looked.expected is not None:
             stem = f"{row.name}@{row.line}.{row.role}{row.index}"
             arrays[f"{stem}.actual"], arrays[f"{stem}.expected"] = looked.actual, looked.expected
-    try:
-        with path.open("wb") as file:
-            np.savez(file, **arrays)
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be written: {error.strerror or error}") from None
+    write_npz(path, arrays)
     return len(arrays) // 2

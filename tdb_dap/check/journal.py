@@ -20,8 +20,8 @@ from pydantic import TypeAdapter, ValidationError
 from tdb_dap import __version__
 from tdb_dap.check.results import Looked, Walked
 from tdb_dap.check.schema import Row
+from tdb_dap.engine.array_files import read_npz, write_npz
 from tdb_dap.engine.checkpoints import Snapshot, Snapshots
-from tdb_dap.engine.inputs import read_npz
 from tdb_dap.errors import BadInput
 
 if TYPE_CHECKING:
@@ -108,8 +108,7 @@ class Journal:
         """Whole or not at all."""
         unfinished = self._directory / f"{name}.part"
         try:
-            with unfinished.open("wb") as file:
-                np.savez(file, **arrays)  # type: ignore[arg-type]
+            write_npz(unfinished, arrays)
             os.replace(unfinished, self._directory / name)
         except OSError as error:
             raise BadInput(f"--resume {self._directory}: cannot be written: {error.strerror or error}") from None

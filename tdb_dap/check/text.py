@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from tdb_dap.check.schema import ORIGINS, LayerRow, Report, Row
+from tdb_dap.engine.printable import table_row
 
 COLUMNS = ("line", "op", "tensor", "verdict", "cosine", "euclidean", "max difference", "ULP", "bad", "blame")
 
@@ -97,5 +98,4 @@ def markdown(report: Report) -> str:
 
 
 def _grid(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    body = (" | ".join(text.replace("|", "\\|") for text in row) for row in rows)
-    return [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|", *(f"| {line} |" for line in body)]
+    return [table_row(*columns), "|---" * len(columns) + "|", *(table_row(*row) for row in rows)]

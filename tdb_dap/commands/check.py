@@ -198,6 +198,7 @@ def _write(path: Path, report: Report, context: Path) -> None:
     from tdb_dap.check.html import html
     from tdb_dap.check.text import markdown
     from tdb_dap.engine.context import Context
+    from tdb_dap.engine.files import read_file
 
     if path.suffix == ".json":
         text = report.model_dump_json(indent=1)
@@ -205,5 +206,5 @@ def _write(path: Path, report: Report, context: Path) -> None:
         text = markdown(report)
     else:
         mlir = Context.find(context).mlir
-        text = html(report, mlir.read_text("utf-8") if mlir is not None and mlir.suffix == ".mlir" else "")
+        text = html(report, read_file(mlir).decode("utf-8", "replace") if mlir is not None else "")
     reports.write(path, text)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tdb_dap.commands.options import model_arguments
+from tdb_dap.engine.array_files import read_npy, read_npz
 from tdb_dap.errors import BadInput
 
 if TYPE_CHECKING:
@@ -75,16 +76,15 @@ def _numbers(text: str, name: str) -> Array:
         return np.array(float(text))
     except ValueError:
         pass
-    try:
-        found = np.load(text)
-    except (OSError, ValueError) as error:
-        raise BadInput(f"{text}: neither a number nor a file of numbers: {error}") from None
-    if isinstance(found, np.ndarray):
-        return found
-    if name not in found.files:
-        raise BadInput(f"{text}: holds no array {name!r}; it has {', '.join(found.files[:8])}")
-    array: Array = found[name]
-    return array
+    path = Path(text)
+    if path.suffix not in (".npy", ".npz") or not path.is_file():
+        raise BadInput(f"{text}: neither a number nor a file of numbers (.npy, .npz)")
+    if path.suffix == ".npy":
+        return read_npy(path)
+    found = read_npz(path)
+    if name not in found:
+        raise BadInput(f"{text}: holds no array {name!r}; it has {', '.join(list(found)[:8])}")
+    return found[name]
 
 
 def _behind(program: Program, text: str) -> int:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 import time
 
+from tdb_dap.engine.printable import direct
+
 
 class Bar:
     """How far the run is, of ``total`` commands if that is known; ``quiet``: not even on a terminal."""
@@ -18,9 +20,9 @@ class Bar:
         """So many commands are done."""
         if self._shown and time.monotonic() >= self._next:
             self._next = time.monotonic() + 0.1
-            print(f"\r{done:,}{self._of} commands compared", end="", file=sys.stderr, flush=True)
+            print(f"\r{done:,}{self._of} commands compared", end="", file=direct(sys.stderr), flush=True)
 
     def clear(self) -> None:
         """Take the line away."""
         if self._shown:
-            print("\r\033[K", end="", file=sys.stderr, flush=True)
+            print("\r\033[K", end="", file=direct(sys.stderr), flush=True)

@@ -6,17 +6,17 @@ import argparse
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 from tdb_dap.commands.options import data_options, model_arguments
 from tdb_dap.engine.observers import Observer
+from tdb_dap.engine.printable import direct
 from tdb_dap.engine.stops import BACKEND_FAILED
-from tdb_dap.errors import BadInput, TdbError
+from tdb_dap.errors import TdbError
 
 if TYPE_CHECKING:
     from tdb_dap.engine.commands import Command
     from tdb_dap.engine.debugger import Debugger
-    from tdb_dap.engine.dtypes import Array
 
 
 NOT_EXACT = "not exact (--fast)"
@@ -40,6 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Execute every command, write the outputs and print a line for each."""
     import numpy as np
 
+    from tdb_dap.engine.array_files import write_npz
     from tdb_dap.engine.history import DEFAULT_LIMIT
     from tdb_dap.engine.values import Value
     from tdb_dap.opening import open_debugger
@@ -73,22 +74,12 @@ def run(arguments: argparse.Namespace) -> int:
         raise TdbError(stop.text)
     outputs = debugger.outputs(raw=arguments.raw)
     if arguments.outputs is not None:
-        _write(arguments.outputs, {**outputs, **({"__note__": np.array(NOT_EXACT)} if arguments.fast else {})})
+        write_npz(arguments.outputs, {**outputs, **({"__note__": np.array(NOT_EXACT)} if arguments.fast else {})})
     for name, array in outputs.items():
         print(f"{name} {Value(name, array.view).text()}" + (f" {NOT_EXACT}" if arguments.fast else ""))
     if debugger.machine.backend.compares:
         print(f"lockstep: {divergences.count:,} of {debugger.ordinal:,} commands diverge")
     return 1 if divergences.count else 0
-
-
-def _write(path: Path, outputs: dict[str, Array]) -> None:
-    import numpy as np
-
-    try:
-        with path.open("wb") as file:
-            np.savez(file, **cast("dict[str, Any]", outputs))
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be written: {error.strerror or error}") from None
 
 
 class _Divergences(Observer):
@@ -118,4 +109,4 @@ class _Bar:
             return
         self._next = time.monotonic() + 0.1
         end = "\r\033[K" if done == self._total else ""
-        print(f"\r{done:,} of {self._total:,} commands{end}", end="", file=sys.stderr, flush=True)
+        print(f"\r{done:,} of {self._total:,} commands{end}", end="", file=direct(sys.stderr), flush=True)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from tdb_dap.check.text import cells
 from tdb_dap.diff.schema import DiffReport, LayerOf, Side
+from tdb_dap.engine.printable import table_row
 
 _SHOWN = 12
 """Layers and tensors that the console lists in full."""
@@ -70,24 +71,20 @@ def markdown(report: DiffReport) -> str:
     if report.only_a or report.only_b:
         out += ["## Layers that only one has", "", "| in | layer | op | line |", "|---|---|---|---|"]
         for letter, layers in (("A", report.only_a), ("B", report.only_b)):
-            out += [_row(letter, layer.name, layer.opcode, str(layer.line)) for layer in layers]
+            out += [table_row(letter, layer.name, layer.opcode, str(layer.line)) for layer in layers]
         out.append("")
     if report.instructions:
         out += ["## Instructions", "", "| instruction | A | B |", "|---|---|---|"]
-        out += [*(_row(change.what, change.a, change.b) for change in report.instructions), ""]
+        out += [*(table_row(change.what, change.a, change.b) for change in report.instructions), ""]
     if report.layers:
         out += ["## Layers compiled differently", "", "| layer | lines | what | A | B |", "|---|---|---|---|---|"]
         for layer in report.layers:
             place = f"{layer.line_a}, {layer.line_b}"
-            out += [_row(layer.name, place, change.what, change.a, change.b) for change in layer.changes]
+            out += [table_row(layer.name, place, change.what, change.a, change.b) for change in layer.changes]
         out.append("")
     if report.values:
         titles = ("line of B", "op", "tensor", "verdict", "cosine", "euclidean", "max difference", "ULP", "bad")
-        out += ["## Values of B against those of A", "", _row(*titles), "|---" * len(titles) + "|"]
-        out += [_row(*cells(row)[: len(titles)]) for row in report.values if row.role != "operand"]
+        out += ["## Values of B against those of A", "", table_row(*titles), "|---" * len(titles) + "|"]
+        out += [table_row(*cells(row)[: len(titles)]) for row in report.values if row.role != "operand"]
         out.append("")
     return "\n".join(out)
-
-
-def _row(*texts: str) -> str:
-    return f"| {' | '.join(text.replace('|', chr(92) + '|') for text in texts)} |"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from tdb_dap.engine.geometry import Geometry, Space
+from tdb_dap.engine.printable import quoted
 from tdb_dap.errors import BadExpression
 
 _NUMBER = r"0x[0-9a-fA-F]+|\d+"
@@ -12,6 +13,14 @@ ADDRESS = rf"[RGSL](?:{_NUMBER})(?:\.(?:{_NUMBER}))?(?:\.L\d+)?"
 """Pattern of an address text, without groups."""
 
 _PARTS = re.compile(rf"%?(?P<space>[RGSL])(?P<first>{_NUMBER})(?:\.(?P<rest>{_NUMBER}))?(?:\.L(?P<lane>\d+))?")
+
+
+def whole_number(text: str) -> int:
+    """A number in decimal, leading zeros or not, or behind 0x in hexadecimal digits; BadExpression for monsters."""
+    try:
+        return int(text, 16) if text[:2] == "0x" else int(text)
+    except ValueError:
+        raise BadExpression(f"{text[:40]!r} is not a number that can be used") from None
 
 
 def parse_address(text: str, geometry: Geometry) -> tuple[Space, int]:
@@ -22,9 +31,11 @@ def parse_address(text: str, geometry: Geometry) -> tuple[Space, int]:
     """
     match = _PARTS.fullmatch(text.strip())
     if match is None:
-        raise BadExpression(f"{text!r} is not an address; write R<bank>.<byte>, G<offset>, L<offset> or S<offset>")
+        raise BadExpression(
+            f"{quoted(text)} is not an address; write R<bank>.<byte>, G<offset>, L<offset> or S<offset>"
+        )
     space = Space(match["space"])
-    first, rest = int(match["first"], 0), int(match["rest"] or "0", 0)
+    first, rest = whole_number(match["first"]), whole_number(match["rest"] or "0")
     if space is not Space.LOCAL:
         if match["rest"] or match["lane"]:
             raise BadExpression(f"{text!r}: only local memory (R) has banks and lanes")
@@ -35,7 +46,7 @@ def parse_address(text: str, geometry: Geometry) -> tuple[Space, int]:
         raise BadExpression(f"{text!r}: this chip has banks R0 to R{banks - 1}")
     if rest >= geometry.bank_bytes:
         raise BadExpression(f"{text!r}: a bank has {geometry.bank_bytes:,} bytes")
-    lane = int(match["lane"] or 0)
+    lane = whole_number(match["lane"] or "0")
     if lane >= geometry.lanes or lane * geometry.lane_bytes + offset >= geometry.local_bytes:
         raise BadExpression(
             f"{text!r} is outside of local memory ({geometry.lanes} lanes of {geometry.lane_bytes:,} bytes)"

@@ -14,7 +14,8 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Literal, get_args
 
 from tdb_dap.engine import places
-from tdb_dap.engine.addresses import ADDRESS, parse_address
+from tdb_dap.engine.addresses import ADDRESS, parse_address, whole_number
+from tdb_dap.engine.printable import quoted
 from tdb_dap.engine.views import View
 from tdb_dap.errors import BadExpression, NotSimulated
 
@@ -91,7 +92,9 @@ def resolve(program: Program, text: str) -> Place:
             if place.spans or place.message:
                 return place
             return Place((), place.line, f"{text}: no command of this program matches ({known.title})")
-    raise BadExpression(f"{text!r} is not a breakpoint; write one of " + ", ".join(known.example for known in FORMS))
+    raise BadExpression(
+        f"{quoted(text)} is not a breakpoint; write one of " + ", ".join(known.example for known in FORMS)
+    )
 
 
 def _one_of(spans: tuple[Span, ...], asked: str, what: str, present: Iterable[str]) -> Place:
@@ -152,7 +155,7 @@ def _command_id(program: Program, match: re.Match[str]) -> Place:
 def _address(program: Program, match: re.Match[str]) -> Place:
     text = match.string[: match.start("access")].split("+")[0]
     space, start = parse_address(text, program.target.geometry)
-    stop = start + max(1, int(match["size"] or "1", 0))
+    stop = start + max(1, whole_number(match["size"] or "1"))
     access = match["access"] or "rw"
 
     def touches(command: Command) -> bool:

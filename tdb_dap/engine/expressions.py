@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,9 @@ LONGEST = 4000
 
 MOST_NODES = 500
 """Operations and operands of one expression."""
+
+_LONGEST_REASON = 300
+"""Characters of what NumPy has to say."""
 
 
 _OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
@@ -62,21 +66,29 @@ _CONSTANTS: dict[str, Any] = {
 def evaluate(text: str, names: Names) -> Value:
     """Value of ``text``; BadExpression, one line, for whatever is wrong with it."""
     tree, own = _parsed(text, names)
+    with _refusing(text):
+        result = _Evaluator(own, names).visit(tree.body)
+        if isinstance(result, Value):
+            return result
+        if isinstance(result, NameList):
+            raise BadExpression(f"{shortened(text)}: choose one, for instance {shortened(text)}[0]")
+        array = np.asarray(result)
+    return Value(text.strip(), lambda: array)
+
+
+@contextmanager
+def _refusing(text: str) -> Iterator[None]:
+    """NumPy raises nearly everything; to the user all of it is a wrong expression."""
     try:
         with np.errstate(all="ignore"):
-            result = _Evaluator(own, names).visit(tree.body)
+            yield
     except TdbError:
         raise
     except MemoryError:
         raise BadExpression(f"{shortened(text)}: the result is too large") from None
-    except Exception as error:  # NumPy raises nearly everything; to the user all of it is a wrong expression
+    except Exception as error:
         message = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise BadExpression(f"{shortened(text)}: {message}") from None
-    if isinstance(result, Value):
-        return result
-    if isinstance(result, NameList):
-        raise BadExpression(f"{shortened(text)}: choose one, for instance {shortened(text)}[0]")
-    return Value(text.strip(), lambda: np.asarray(result))
+        raise BadExpression(f"{shortened(text)}: {message[:_LONGEST_REASON]}") from None
 
 
 def evaluate_place(text: str, names: Names) -> tuple[Value, tuple[Any, ...]]:
@@ -85,7 +97,8 @@ def evaluate_place(text: str, names: Names) -> tuple[Value, tuple[Any, ...]]:
     BadExpression if it computes something instead.
     """
     tree, own = _parsed(text, names)
-    found, index = _Evaluator(own, names).place(tree.body)
+    with _refusing(text):
+        found, index = _Evaluator(own, names).place(tree.body)
     if isinstance(found, NameList):
         raise BadExpression(f"{shortened(text)}: choose one, for instance {shortened(text)}[0]")
     if not isinstance(found, Value):

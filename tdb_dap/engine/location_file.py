@@ -6,13 +6,13 @@ each record are decoded at once; what describes its operands, results and buffer
 
 from __future__ import annotations
 
-import lzma
 import mmap
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from tdb_dap.engine.files import read_file, size_of
 from tdb_dap.errors import BadInput
 
 _COMPILE_AGAIN = "compile the model again with --debug"
@@ -36,7 +36,7 @@ class LocationRecord(msgspec.Struct, gc=False):
         """The entries of ``operands``, ``results`` or ``buffers``; BadInput if that is not a list."""
         try:
             entries: list[Any] = msgspec.json.decode(getattr(self, key), type=list[Any])
-        except (msgspec.MsgspecError, RecursionError) as error:
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise BadInput(
                 f"tensor_location.json: the {key} of {self.opcode} at line {self.line} are damaged ({error}); "
                 f"{_COMPILE_AGAIN}"
@@ -49,20 +49,17 @@ _DECODER = msgspec.json.Decoder(list[LocationRecord])
 
 def read_records(path: Path) -> list[LocationRecord]:
     """All records of a file, unpacking ``.xz``; BadInput names the file, the record and what is wrong with it."""
+    if path.suffix == ".xz" or size_of(path) == 0:
+        return _decoded(read_file(path), path)
     try:
-        if path.suffix == ".xz":
-            with lzma.open(path) as packed:
-                return _decoded(packed.read(), path)
         with path.open("rb") as file:
-            if path.stat().st_size == 0:
-                return _decoded(b"", path)
             # Mapped, not read: the records refer to the file's own pages.
             return _decoded(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), path)
-    except (OSError, lzma.LZMAError) as error:
+    except OSError as error:
         raise BadInput(f"{path}: cannot be read: {error}") from None
 
 
-def _decoded(data: bytes | mmap.mmap, path: Path) -> list[LocationRecord]:
+def _decoded(data: bytes | bytearray | mmap.mmap, path: Path) -> list[LocationRecord]:
     try:
         return _DECODER.decode(data)
     except msgspec.ValidationError as error:

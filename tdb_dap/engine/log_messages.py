@@ -13,7 +13,7 @@ from tdb_dap.engine.values import Value
 from tdb_dap.errors import BadExpression, TdbError
 
 _BRACES = re.compile(r"\{((?:[^{}\"']|\"[^\"]*\"|'[^']*')+)\}")
-_FORMAT = re.compile(r"(?:.?[<>=^])?[-+ ]?#?0?\d*[,_]?(?:\.\d+)?[bcdeEfFgGnoxX%]?")
+_FORMAT = re.compile(r"(?:.?[<>=^])?[-+ ]?#?0?\d{0,3}[,_]?(?:\.\d{1,3})?[bcdeEfFgGnoxX%]?")
 _MOST_ELEMENTS = 1000
 """NumPy shortens longer arrays."""
 

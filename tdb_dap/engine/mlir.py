@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import lzma
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,8 +16,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from tdb_dap.engine.files import read_file
 from tdb_dap.engine.mlir_attributes import closing, parse_attributes
-from tdb_dap.errors import BadInput
 
 _OPERATION = re.compile(
     r'\s*(?:(%[^=]*?) = )?(?:"([^"]+)"\(|(func\.func|module|return|call|func\.call|func\.return)\b)'
@@ -111,15 +110,9 @@ class MlirFile:
     @classmethod
     def read(cls, path: Path) -> MlirFile:
         """Read a file, unpacking ``.xz``; BadInput if it cannot be read."""
-        try:
-            if path.suffix == ".xz":
-                with lzma.open(path, "rt", encoding="utf-8", errors="replace") as packed:
-                    return cls(packed.read(), path)
-            data = path.read_bytes()
-            text = io.TextIOWrapper(io.BytesIO(data), "utf-8", errors="replace").read()
-            return cls(text, path, hashlib.sha256(data).hexdigest())
-        except (OSError, lzma.LZMAError) as error:
-            raise BadInput(f"{path}: cannot be read: {error}") from None
+        data = read_file(path)
+        text = io.TextIOWrapper(io.BytesIO(data), "utf-8", errors="replace").read()
+        return cls(text, path, "" if path.suffix == ".xz" else hashlib.sha256(data).hexdigest())
 
     def _scan(self) -> None:
         """One pass: a stack of open regions gives function, group and the closing line of each operation."""

@@ -15,6 +15,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tdb_dap.engine import limits
+from tdb_dap.engine.files import read_file
 from tdb_dap.engine.mlir import MlirFile
 from tdb_dap.engine.named_value import layer_names
 from tdb_dap.errors import BadInput
@@ -81,7 +83,7 @@ class Origins:
             self.stages = tuple(_stages(path))
             for stage in self.stages:
                 _ = stage.mlir
-        except (OSError, ValueError, TypeError, AttributeError, BadInput) as error:
+        except (OSError, ValueError, TypeError, AttributeError, RecursionError, OverflowError, BadInput) as error:
             self.stages = ()
             self.trouble = f"{path}: the layers of the original model are not known: {error}"
 
@@ -150,7 +152,7 @@ def _stages(path: Path) -> Iterator[Stage]:
     """What the file names and what is there. OSError, ValueError or TypeError if it cannot be understood."""
     if not path.exists():
         return
-    files: Any = json.loads(path.read_text("utf-8")).get("files", {})
+    files: Any = json.loads(read_file(path, limits.REPORT)).get("files", {})
     for key, title in _STAGES.items():
         entry: Any = files.get(key, {})
         name = entry.get("path")

@@ -15,9 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tdb_dap.engine.addresses import whole_number
 from tdb_dap.engine.geometry import Geometry, Space
 from tdb_dap.engine.layouts import Segment
 from tdb_dap.engine.nibbles import as_bytes
+from tdb_dap.engine.printable import quoted
 from tdb_dap.engine.views import Layout, View
 from tdb_dap.errors import BadExpression
 
@@ -25,6 +27,9 @@ Runs = NDArray[np.int64]
 """Half-open byte ranges [start, stop), shape (n, 2), sorted, disjoint and not touching."""
 
 _MOST_RUNS = 1 << 18
+_MOST_BYTES = 1 << 48
+"""Of an address; beyond what any chip has."""
+
 _NUMBER = r"0x[0-9a-fA-F]+|\d+"
 _PART = rf"(?:{_NUMBER})\+(?:{_NUMBER})(?:\*(?:{_NUMBER})/(?:{_NUMBER}))?"
 PLACE = rf"[RGSL]{_PART}(?:,{_PART})*(?:@core\d+)?"
@@ -114,13 +119,15 @@ class Place:
 def parse(text: str) -> Place:
     """The place that a text of ``Place.text`` names; BadExpression if it names none."""
     if re.fullmatch(PLACE, text.strip()) is None:
-        raise BadExpression(f"{text!r} is not a place; write R0x4000+64 or R0x4000+64*8/0x40000")
+        raise BadExpression(f"{quoted(text)} is not a place; write R0x4000+64 or R0x4000+64*8/0x40000")
     body, _, core = text.strip().partition("@core")
     runs: list[tuple[int, int]] = []
     for part in body[1:].split(","):
-        start, size, count, step = (int(n, 0) for n in re.findall(_NUMBER, part if "*" in part else part + "*1/0"))
-        if count > _MOST_RUNS or size <= 0:
-            raise BadExpression(f"{text!r}: {part} is not a number of bytes that can be watched")
+        start, size, count, step = (
+            whole_number(n) for n in re.findall(_NUMBER, part if "*" in part else part + "*1/0")
+        )
+        if count > _MOST_RUNS or size <= 0 or start + size + count * step > _MOST_BYTES:
+            raise BadExpression(f"{quoted(text)}: {part[:40]} is not a number of bytes that can be watched")
         runs += [(start + i * step, start + i * step + size) for i in range(count)]
     return Place(Space(body[0]), int(core or 0), merged(np.array(runs, np.int64).reshape(-1, 2)))
 

@@ -8,7 +8,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from tdb_dap.engine import limits
 from tdb_dap.engine.access_rows import AccessRows
 from tdb_dap.engine.accesses import Accesses
 from tdb_dap.engine.bmodel import Bmodel, RunMode, TensorInfo, select
@@ -25,6 +27,7 @@ from tdb_dap.engine.streams import Streams
 from tdb_dap.engine.target import Message, Target
 from tdb_dap.engine.tensors import Tensor
 from tdb_dap.engine.views import memref_text
+from tdb_dap.errors import BadInput
 
 if TYPE_CHECKING:
     from tdb_dap.engine.ops import Ops
@@ -164,10 +167,25 @@ class Program:
             (stage.io_address, stage.io_size, "inputs and outputs"),
         ):
             if size:
-                regions.append(Region(locate(address)[1], np.zeros(size, np.uint8), title))
+                regions.append(Region(locate(address)[1], self._memory_for(size, title), title))
         for tensor in (*stage.inputs, *stage.outputs):
-            _cover(regions, locate(tensor.address)[1], tensor)
+            start = locate(tensor.address)[1]
+            if not any(region.start <= start and start + tensor.size <= region.stop for region in regions):
+                title = f"tensor {tensor.name}"
+                regions.append(Region(start, self._memory_for(tensor.size, title), title))
         return [region for region in regions if region.data.size]
+
+    def _memory_for(self, size: int, what: str) -> NDArray[np.uint8]:
+        """Zeros; BadInput where the model asks for more than a board or this machine has."""
+        try:
+            if size <= limits.DEVICE_MEMORY:
+                return np.zeros(size, np.uint8)
+        except MemoryError:
+            pass
+        raise BadInput(
+            f"{self.context.bmodel}: {what}: {size:,} bytes of DDR, more than this machine can give "
+            f"(limit: {limits.readable(limits.DEVICE_MEMORY)}); is the file damaged?"
+        )
 
     def message_of(self, ordinal: int) -> Message | None:
         """The message that a command sends to other cores or waits for; None if it does neither."""
@@ -192,10 +210,3 @@ class Program:
         geometry = self.target.geometry
         name = geometry.name(*geometry.locate(tensor.address))
         return f"%{name}: {memref_text(tensor.shape, tensor.dtype, contiguous(tensor.shape))}"
-
-
-def _cover(regions: list[Region], start: int, tensor: TensorInfo) -> None:
-    """Give a border tensor memory of its own where no region holds it."""
-    stop = start + tensor.size
-    if not any(region.start <= start and stop <= region.stop for region in regions):
-        regions.append(Region(start, np.zeros(tensor.size, np.uint8), f"tensor {tensor.name}"))

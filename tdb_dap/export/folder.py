@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from tdb_dap import __version__
+from tdb_dap.engine.array_files import write_npz
 from tdb_dap.engine.dtypes import Array
 from tdb_dap.engine.observers import Observer
+from tdb_dap.engine.printable import visible
 from tdb_dap.engine.views import View
 from tdb_dap.errors import BadInput
 from tdb_dap.export import bundle, script
@@ -60,13 +60,13 @@ def export(debugger: Debugger, target: Chip, records: Sequence[OpRecord], folder
         f"test_{name}.py": _TEST.format(name=name),
         "checksums.json": json.dumps(script.checks(steps, program), indent=1),
         "commands.json": json.dumps([_described(step) for step in steps], indent=1),
-        "README.md": _README.format(heading=heading, name=name, count=len(steps)),
+        "README.md": _README.format(heading=visible(heading), name=name, count=len(steps)),
     }
     for path, text in files.items():
         (folder / path).write_text(text, "utf-8")
-    np.savez_compressed(folder / "memory.npz", **script.restored_arrays(steps, program))  # type: ignore[arg-type]
-    np.savez_compressed(folder / "inputs.npz", **values.inputs)  # type: ignore[arg-type]
-    np.savez_compressed(folder / "expected.npz", **values.expected)  # type: ignore[arg-type]
+    write_npz(folder / "memory.npz", script.restored_arrays(steps, program), packed=True)
+    write_npz(folder / "inputs.npz", values.inputs, packed=True)
+    write_npz(folder / "expected.npz", values.expected, packed=True)
     return len(steps)
 
 

@@ -13,12 +13,17 @@ if TYPE_CHECKING:
     from tdb_dap.engine.named_value import NamedValue
     from tdb_dap.engine.program import Program
 
+_LONGEST = 80
+"""Characters of a name: it becomes that of a file as well."""
+
 _RESERVED = {"chip", "np", "main", "Chip", "Constant", "Instruction", "Layout", "Path", "GEOMETRY", "RULES", "DDR"}
 
 
 def identifier(text: str) -> str:
     """A Python name that resembles ``text``."""
-    name = re.sub(r"\W+", "_", text).strip("_") or "tensor"
+    name = re.sub(r"\W+", "_", text).strip("_")[:_LONGEST] or "tensor"
+    if not f"_{name}".isidentifier():  # a letter or digit to a pattern, but not to Python
+        name = re.sub(r"\W+", "_", name, flags=re.ASCII)
     if name[0].isdigit() or keyword.iskeyword(name) or name in _RESERVED:
         name = f"t_{name}"
     return name

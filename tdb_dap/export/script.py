@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tdb_dap.engine.geometry import Space
+from tdb_dap.engine.printable import visible
 from tdb_dap.engine.views import Constant, View
 from tdb_dap.export.bundle import renamed
 from tdb_dap.export.names import TensorNames, identifier
@@ -125,7 +126,8 @@ class _Writer:
     def head(self, title: str) -> Iterator[str]:
         """Everything above ``main``: to be asked for after the body, which uses number formats."""
         functions = sorted({(step.function.__module__, step.function.__name__) for _, step in self._entries()})
-        yield f'"""{title}\n\nEvery step below is one command of the chip, with its text above it. Edit and run.\n"""'
+        about = visible(title).replace("\\", "\\\\").replace('"', '\\"')  # it may hold what ends a docstring
+        yield f'"""{about}\n\nEvery step below is one command of the chip, with its text above it. Edit and run.\n"""'
         yield ""
         yield "from pathlib import Path"
         yield ""
@@ -154,7 +156,7 @@ class _Writer:
             lines = step.command.mlir_lines
             if lines != line and lines:
                 yield ""
-                yield f"    # --- {self._op(lines[0])}"
+                yield f"    # --- {visible(self._op(lines[0]))}"
             line = lines
             yield from self._step(step)
 
@@ -167,7 +169,7 @@ class _Writer:
         command, bound = step.command, step.bound
         name = step_id(command, self._program)
         yield ""
-        yield from textwrap.wrap(command.asm, _WIDTH, initial_indent="    # ", subsequent_indent="    #     ")
+        yield from textwrap.wrap(visible(command.asm), _WIDTH, initial_indent="    # ", subsequent_indent="    #     ")
         if step.restored:
             sizes = Counter[str]()
             for found in step.restored:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from tdb_dap.engine import limits
+from tdb_dap.engine.files import read_file
 from tdb_dap.errors import BadInput
 
 if TYPE_CHECKING:
@@ -38,22 +40,26 @@ def by_dtype(node: OpNode) -> tuple[str, str]:
 def by_verdict(path: Path) -> Colouring:
     """Green where a check has passed, red where it has failed. ``path``: the JSON report of ``tdb-dap check``."""
     try:
-        report = json.loads(path.read_text("utf-8"))
-        rows = [(int(row["line"]), str(row["verdict"]), row.get("blame")) for row in report["rows"]]
-    except (OSError, ValueError, TypeError, KeyError) as error:
+        report = json.loads(read_file(path, limits.REPORT))
+        rows = [(int(row["line"]), str(row["verdict"]), _text_of(row.get("blame"))) for row in report["rows"]]
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError) as error:
         raise BadInput(f"{path}: not a report of tdb-dap check --report FILE.json: {error}") from None
     verdicts: dict[int, set[str]] = {}
     blames: dict[int, str] = {}
     for line, verdict, blame in rows:
         verdicts.setdefault(line, set()).add(verdict)
         if blame:
-            blames.setdefault(line, str(blame.get("text", "")))
+            blames.setdefault(line, blame)
 
     def colour(node: OpNode) -> tuple[str, str]:
         found = next((verdict for verdict in _WORST if verdict in verdicts.get(node.line, ())), "unknown")
         return _VERDICTS[found], blames.get(node.line, found if node.line in verdicts else "")
 
     return colour
+
+
+def _text_of(blame: Any) -> str:
+    return str(blame.get("text", "")) if blame else ""
 
 
 def by_time(program: Program, graph: OpGraph) -> Colouring:

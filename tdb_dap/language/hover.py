@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from tdb_dap.engine.printable import code
 from tdb_dap.language.tokens import Token, token_at
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def _about(document: MlirDocument, token: Token, line: int) -> Iterator[str]:
             yield from _op(document, op)
     elif token.kind in ("location", "alias"):
         names = (token.text,) if token.kind == "location" else mlir.resolve(token.text)
-        yield "location " + (", ".join(f"`{name}`" for name in names) or "unknown")
+        yield "location " + (", ".join(code(name) for name in names) or "unknown")
         if document.program is not None:
             for name in names:
                 yield from _named(document.program, name)
@@ -48,11 +49,11 @@ def _about(document: MlirDocument, token: Token, line: int) -> Iterator[str]:
 
 
 def _result(document: MlirDocument, producer: MlirOp, value: str) -> Iterator[str]:
-    yield f"`{value}` = **{producer.name}** `{producer.location}`, line {producer.line}"
+    yield f"{code(value)} = **{producer.name}** {code(producer.location)}, line {producer.line}"
     index = int(value.partition("#")[2] or 0)
     types = result_types(producer)
     if index < len(types):
-        yield f"`{types[index]}`"
+        yield code(types[index])
     if document.program is not None:
         names = producer.locations[index : index + 1] or producer.locations[:1]
         for name in names:
@@ -84,11 +85,11 @@ def _split(text: str) -> list[str]:
 
 
 def _op(document: MlirDocument, op: MlirOp) -> Iterator[str]:
-    yield f"**{op.name}** `{op.location}`"
+    yield f"**{op.name}** {code(op.location)}"
     program = document.program
     if program is None:
         if document.trouble:
-            yield document.trouble
+            yield code(document.trouble)
         return
     records = [record for record in program.source.records_at(op.line) if record.ordinals]
     if not records:
@@ -102,7 +103,8 @@ def _op(document: MlirDocument, op: MlirOp) -> Iterator[str]:
         yield f"and {len(records) - _INSTANCES:,} instances more"
     layer = program.origins.layer_of(op)
     if layer is not None:
-        yield f"layer `{layer.name}`, {layer.opcode}" + (f"; ONNX {', '.join(layer.nodes)}" if layer.nodes else "")
+        nodes = f"; ONNX {', '.join(map(code, layer.nodes))}" if layer.nodes else ""
+        yield f"layer {code(layer.name)}, {layer.opcode}{nodes}"
 
 
 def _named(program: Program, name: str) -> Iterator[str]:
@@ -112,8 +114,8 @@ def _named(program: Program, name: str) -> Iterator[str]:
             found: NamedValue | None = next((value for value in values if value.name == name), None)
             if found is not None:
                 place = f"at `{found.view.name}`, " if found.view is not None else ""
-                part = f", slice `{found.slice_text}`" if found.slices is not None else ""
-                yield f"`{found.memory_type}` {place}{found.layout}{part}"
+                part = f", slice {code(found.slice_text)}" if found.slices is not None else ""
+                yield f"{code(found.memory_type)} {place}{code(found.layout)}{part}"
                 return
 
 

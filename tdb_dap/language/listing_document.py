@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from tdb_dap.engine.listing import Listing
 from tdb_dap.engine.places import Place
+from tdb_dap.engine.printable import code, code_block
 from tdb_dap.engine.program import Program
 from tdb_dap.engine.views import View
 from tdb_dap.errors import NotSimulated
@@ -58,7 +59,7 @@ class ListingDocument(Document):
             from tdb_dap.explain.command import explain_command
 
             target = ordinal if token.kind != "value" else _waited_for(program, ordinal, token.text)
-            lines = ["```", *explain_command(program, target), "```"] if target is not None else []
+            lines = [code_block(list(explain_command(program, target)))] if target is not None else []
         return ("\n".join(lines), token) if lines else None
 
     def definitions(self, line: int, column: int) -> list[Spot]:
@@ -209,7 +210,7 @@ def _about(program: Program, ordinal: int, view: View | None) -> list[str]:
         if value.view is not None and value.view.address == view.address and value.view.space is view.space
     }
     if names:
-        lines.append("tensor " + ", ".join(f"`{name}`" for name in sorted(names)))
+        lines.append("tensor " + ", ".join(map(code, sorted(names))))
     if not is_result:
         writer = program.accesses.last_writer(Place.of(view), ordinal, lambda _: False)
         lines.append(f"written by `{program.commands[writer].asm}`" if writer is not None else "there from the start")

@@ -11,6 +11,8 @@ from pydantic import BaseModel, ValidationError
 
 from tdb_dap.check.schema import Report
 from tdb_dap.check.schema import Row as CheckedRow
+from tdb_dap.engine import limits
+from tdb_dap.engine.files import read_file
 from tdb_dap.errors import TdbError
 from tdb_dap.sanitize.schema import SanitizerFinding, SanitizerReport
 
@@ -96,6 +98,6 @@ def _report(program: Program, name: str, schema: type[BaseModel]) -> BaseModel |
     try:
         if path.stat().st_mtime_ns < bmodel.stat().st_mtime_ns:
             return None
-        return schema.model_validate_json(path.read_bytes())
-    except (OSError, ValidationError):
+        return schema.model_validate_json(read_file(path, limits.REPORT))
+    except (OSError, TdbError, ValidationError):
         return None

@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tdb_dap.engine import limits
+from tdb_dap.engine.files import read_file
 from tdb_dap.errors import BadInput
 
 if TYPE_CHECKING:
@@ -65,6 +67,6 @@ def _files(folder: Path, embedded: str) -> Iterator[tuple[int, str]]:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text("utf-8", "replace")
-    except OSError:
+        return read_file(path, limits.REPORT).decode("utf-8", "replace")
+    except BadInput:
         return ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tdb_dap.engine.printable import table_row
 from tdb_dap.profile.schema import MemoryUse, OpTime, ProfileReport
 
 COLUMNS = ("line", "op", "result", "commands", "TIU cycles", "DMA cycles", "share", "TOPS", "GB/s")
@@ -94,9 +95,8 @@ def markdown(report: ProfileReport) -> str:
     with_host = any(op.host is not None for op in report.ops)
     columns = (*COLUMNS, "host ms") if with_host else COLUMNS
     found = [f"# Profile of {report.model}", "", *(f"- {line}" for line in _heading(report)), ""]
-    found += [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
-    rows = ((text.replace("|", "\\|") for text in cells(op, with_host)) for op in report.ops)
-    found += [f"| {' | '.join(row)} |" for row in rows]
+    found += [table_row(*columns), "|---" * len(columns) + "|"]
+    found += [table_row(*cells(op, with_host)) for op in report.ops]
     found += ["", "## Memory", ""]
     for memory in report.memories:
         found += [f"- {line.strip()}" for line in _memory(memory)]

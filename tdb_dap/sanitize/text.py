@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from tdb_dap.engine.printable import table_row
 from tdb_dap.sanitize.schema import CommandPlace, SanitizerFinding, SanitizerReport
 
 
@@ -49,7 +50,7 @@ def markdown(report: SanitizerReport) -> str:
     if report.stopped:
         made += ["", f"The run did not reach the end: {report.stopped}"]
     if report.findings:
-        made += ["", _row("sanitizer", "severity", "line", "op", "ordinal", "what"), "|---" * 6 + "|"]
+        made += ["", table_row("sanitizer", "severity", "line", "op", "ordinal", "what"), "|---" * 6 + "|"]
         made += [_cells(finding) for finding in report.findings]
     return "\n".join(made) + "\n"
 
@@ -57,8 +58,4 @@ def markdown(report: SanitizerReport) -> str:
 def _cells(finding: SanitizerFinding) -> str:
     at = finding.command
     line = str(at.line or "")
-    return _row(finding.sanitizer, finding.severity, line, at.op, str(at.ordinal), finding.text)
-
-
-def _row(*texts: str) -> str:
-    return "| " + " | ".join(text.replace("|", "\\|") for text in texts) + " |"
+    return table_row(finding.sanitizer, finding.severity, line, at.op, str(at.ordinal), finding.text)

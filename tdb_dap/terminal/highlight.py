@@ -7,6 +7,8 @@ from rich.style import Style
 from rich.text import Text
 from rich.theme import Theme
 
+from tdb_dap.engine.printable import visible
+
 _STYLES = {
     "token": "bold cyan",
     "mnemonic": "bold yellow",
@@ -55,7 +57,7 @@ class _Answer(RegexHighlighter):
 
 
 def _with(highlighter: RegexHighlighter, text: str) -> Text:
-    styled = Text(text)
+    styled = Text(visible(text))
     highlighter.highlight(styled)
     return styled
 

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from tdb_dap.engine.printable import visible
 from tdb_dap.terminal import highlight
 
 _WIDTH_OF_A_PIPE = 120
@@ -30,7 +31,7 @@ class View:
     def text(self, text: str | Text, style: str = "") -> None:
         """Text of any length; the terminal wraps it."""
         self._clear_progress()
-        self._console.print(text, style=style, soft_wrap=True)
+        self._console.print(visible(text) if isinstance(text, str) else text, style=style, soft_wrap=True)
 
     def row(self, text: Text) -> None:
         """One line, cut at the edge of a terminal."""
@@ -57,7 +58,7 @@ class View:
             self.row(highlight.listing(line))
         width = max((len(name) for name, _ in values), default=0)
         for name, value in values:
-            self.row(Text.assemble((f"   {name:{width}}  ", "green"), highlight.answer(value)))
+            self.row(Text.assemble((f"   {visible(name):{width}}  ", "green"), highlight.answer(value)))
 
     def tensor(self, title: str, rows: Sequence[Sequence[str]], more_rows: bool, more_columns: bool) -> None:
         """A small table of numbers; ``more_...``: there are more than are shown."""
@@ -74,7 +75,7 @@ class View:
     def progress(self, text: str) -> None:
         """How far a run is, in a line that what comes next overwrites; only on a terminal."""
         if self.is_terminal:
-            self._console.file.write(f"\r\033[K{text}")
+            self._console.file.write(f"\r\033[K{visible(text)}")
             self._console.file.flush()
             self._progress = True
 

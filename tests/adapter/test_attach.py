@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import re
+import socket
 import subprocess
 import sys
 import time
@@ -111,6 +114,50 @@ def test_a_token_is_asked_for_and_never_logged(toy: Toy, tmp_path):
         adapter.kill()
         adapter.wait()
     assert "sesame" not in log.read_text()
+
+
+def test_without_the_token_nothing_is_answered(toy: Toy):
+    """Neither launch, which asks for none, nor any other request; and large messages are not even read."""
+    adapter, port = listening("--token", "open sésame")
+    try:
+        for command in ("launch", "evaluate", "restart", "threads"):
+            client = Client.connect("127.0.0.1", port, timeout=30)
+            client.initialize()
+            with pytest.raises(RequestFailed, match=f"{command}: attach with the token"):
+                client.request(command, program=str(toy.directory), expression="1", context="repl")
+            client.close()
+        for wrong in ("ö", "\ud800", ["open sésame"]):
+            client = Client.connect("127.0.0.1", port, timeout=30)
+            with pytest.raises(RequestFailed, match="token is missing or wrong"):
+                attached_or_refused(client, toy, token=wrong)
+            client.close()
+        client = Client.connect("127.0.0.1", port, timeout=30)
+        client.initialize()
+        client.send("attach", program="x" * (65 << 10))
+        assert "the limit is 65,536" in client.event("output")["body"]["output"]
+        client.close()
+        client = Client.connect("127.0.0.1", port, timeout=30)
+        assert attached(client, toy, token="open sésame") == "entry"
+        client.close()
+    finally:
+        adapter.kill()
+        adapter.wait()
+
+
+def test_a_browser_is_no_client(port: int, toy: Toy):
+    """A page may have it post anything to a port of this machine, without being asked."""
+    body = json.dumps({"seq": 1, "type": "request", "command": "initialize", "arguments": {"adapterID": "x"}})
+    page = f"Content-Length: {len(body)}\r\n\r\n{body}"
+    for text in (body, page):
+        with socket.create_connection(("127.0.0.1", port)) as browser:
+            request = f"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(text)}\r\n\r\n{text}"
+            browser.sendall(request.encode())
+            browser.settimeout(30)
+            with contextlib.suppress(ConnectionResetError):
+                assert browser.recv(100) == b""
+    client = Client.connect("127.0.0.1", port, timeout=30)
+    assert attached(client, toy) == "entry"
+    client.close()
 
 
 def attached_or_refused(client: Client, toy: Toy, **more: object) -> None:

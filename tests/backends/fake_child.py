@@ -15,24 +15,25 @@ import sys
 import time
 from multiprocessing.connection import Connection
 
-from tdb_dap.targets.backends.messages import Changed, Done, Execute, Refresh, Refused, Take
+from tdb_dap.targets.backends.messages import Changed, Done, Execute, Refresh, Refused, Setup, Take, asked, send
 
 
 def main(behaviour: str, moment: int, connection: Connection) -> None:
-    setup = connection.recv()
+    setup = asked(connection)
+    assert isinstance(setup, Setup)
     if behaviour == "refuse":
-        connection.send(Refused("undefined symbol: cmodel_init"))
+        send(connection, Refused("undefined symbol: cmodel_init"))
         return
     block = mmap.mmap(*setup.block)
-    connection.send(Done())
+    send(connection, Done())
     count = 0
     while True:
-        message = connection.recv()
+        message = asked(connection)
         if isinstance(message, Take):
             block[setup.areas[0].offset + 5] = 0xAB
-            connection.send(Done())
+            send(connection, Done())
         if isinstance(message, Refresh):
-            connection.send(Done())
+            send(connection, Done())
         if not isinstance(message, Execute):
             continue
         count += 1
@@ -41,7 +42,7 @@ def main(behaviour: str, moment: int, connection: Connection) -> None:
             os.abort()
         if count == moment and behaviour == "hang":
             time.sleep(60)
-        connection.send(Changed(((0, 0, 64),) if count == moment and behaviour == "wrong" else ()))
+        send(connection, Changed(((0, 0, 64),) if count == moment and behaviour == "wrong" else ()))
 
 
 if __name__ == "__main__":

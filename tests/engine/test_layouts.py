@@ -227,3 +227,15 @@ def test_numbers_of_four_bits_lie_two_in_a_byte_the_first_in_the_low_half() -> N
 )
 def test_floats_of_eight_bits_round_to_the_nearest(dtype, number: float, word: int) -> None:
     assert dtype.encode(np.array([number], np.float32)).tolist() == [word]
+
+
+def test_rows_that_all_lanes_share_lie_behind_each_other() -> None:
+    """One row after another, each at the next border of the execution units; elements side by side."""
+    for dtype, row in ((F32, 32), (F16, 32), (SI8, 64)):
+        assert strides_of(GEOMETRY, Layout.SHARED_ROWS, 0, (1, 1, 3, 20), dtype)[:3] == (
+            0,
+            0,
+            align(20, 64 // dtype.itemsize),
+        )
+        assert align(20, 64 // dtype.itemsize) == row
+        assert strides_of(GEOMETRY, Layout.SHARED_ROWS, 0, (1, 1, 3, 20), dtype)[3] == 1

@@ -155,3 +155,20 @@ def test_moves_between_chips_are_listed_and_refused(tmp_path) -> None:
     assert [command.engine for command in debugger.program.commands] == ["cdma", "cdma"]
     assert "C1: cdma.send(source = %G1.0x0 f32[1,2,3,4])" in debugger.program.commands[0].asm
     assert "command 0 (C1 cdma.send): cdma.send is not simulated yet" in debugger.run().text
+
+
+@pytest.mark.parametrize("name", sorted(chips()))
+def test_system_commands_are_known_whatever_stands_in_place_of_the_short_bit(name: str) -> None:
+    """They have no short form: the bit belongs to other data."""
+    chip = chips()[name]
+    for instruction in chip.instruction_set.instructions:
+        if "SYS" not in instruction.register.upper() or instruction.engine != "tiu":
+            continue
+        fields = {"tsk_typ": instruction.kind, "tsk_eu_typ": instruction.sub}
+        descriptor = bytearray(instruction.encode(bytes(instruction.size), **fields))
+        found = set()
+        for _ in range(2):
+            descriptor[0] ^= 1
+            kind = chip.kind_of("tiu", bytes(descriptor))
+            found.add(None if kind is None else chip.instruction_set.instructions[kind].mnemonic)
+        assert found == {instruction.mnemonic}

@@ -6,7 +6,6 @@ cost no memory until a page of them is touched. A ``.xz`` file has to be unpacke
 
 from __future__ import annotations
 
-import lzma
 import mmap
 import shutil
 import struct
@@ -15,14 +14,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from tdb_dap.engine import limits
 from tdb_dap.engine.bmodel.metadata import Metadata, Span, read_metadata
+from tdb_dap.engine.files import read_file, size_of
 from tdb_dap.errors import BadInput
 
 MAGIC = 0xFF55AAEE
 HEADER = struct.Struct("<IIIQ")
 HEADER_BYTES = 64
-# An .xz bmodel larger than this when unpacked is refused: it would not fit the memory of most machines.
-UNPACKED_LIMIT = 8 << 30
 
 
 class Bmodel:
@@ -55,8 +54,7 @@ class Bmodel:
     def copy_to(self, path: Path) -> None:
         """Write the file as it is on disk, unpacked."""
         if self.path.suffix == ".xz":
-            with lzma.open(self.path) as packed, path.open("wb") as plain:
-                shutil.copyfileobj(packed, plain)
+            path.write_bytes(read_file(self.path, limits.UNPACKED))
         else:
             shutil.copyfile(self.path, path)
 
@@ -82,20 +80,12 @@ class Bmodel:
 
 
 def _open(path: Path) -> NDArray[np.uint8]:
+    if path.suffix == ".xz":
+        return np.frombuffer(read_file(path, limits.UNPACKED), np.uint8)
+    if size_of(path) == 0:
+        return np.zeros(0, np.uint8)
     try:
-        if path.suffix == ".xz":
-            with lzma.open(path) as packed:
-                data = bytearray(packed.read(UNPACKED_LIMIT))
-                if packed.read(1):
-                    raise BadInput(
-                        f"{path}: unpacks to more than {UNPACKED_LIMIT >> 30} GiB; unpack it to a file first"
-                    )
-            return np.frombuffer(data, np.uint8)
         with path.open("rb") as file:
-            if path.stat().st_size == 0:
-                return np.zeros(0, np.uint8)
             return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY), np.uint8)
-    except lzma.LZMAError as error:
-        raise BadInput(f"{path}: damaged .xz file ({error}); copy it again") from None
     except OSError as error:
         raise BadInput(f"{path}: cannot be read: {error.strerror or error}") from None

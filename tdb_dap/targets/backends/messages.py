@@ -1,8 +1,11 @@
-"""What the debugger and the process that holds the vendor's library say to each other. Plain data, no dependencies."""
+"""What the debugger and the process that holds the vendor's library say to each other. Nothing in it is executed."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from multiprocessing.connection import Connection
+
+import msgspec
+from msgspec import Struct
 
 ENGINE_NUMBERS = {"tiu": 0, "dma": 1}
 """The library's numbers for the engines."""
@@ -11,8 +14,7 @@ LINE = 64
 """Bytes: changes are reported in whole lines, counted from the start of an area."""
 
 
-@dataclass(frozen=True)
-class Area:
+class Area(Struct, frozen=True):
     """A piece of memory that both sides hold: ``size`` bytes at ``offset`` of the shared block.
 
     ``kind``: ``ddr``, ``l2``, ``local`` or ``static``; ``core``: whose; ``start``: where it lies in the library's own
@@ -26,8 +28,7 @@ class Area:
     start: int = 0
 
 
-@dataclass(frozen=True)
-class Setup:
+class Setup(Struct, tag=True, frozen=True):
     """First message: which library, and how it is to be set up.
 
     ``bases``: per core, tag -> value of its base register. ``block``: file descriptor and size of the shared block.
@@ -42,40 +43,63 @@ class Setup:
     block: tuple[int, int]
 
 
-@dataclass(frozen=True)
-class Execute:
+class Execute(Struct, tag=True, frozen=True):
     """Execute ``descriptors`` in order, each (engine, bytes), on ``core``; answered with ``Changed``."""
 
     core: int
     descriptors: tuple[tuple[str, bytes], ...]
 
 
-@dataclass(frozen=True)
-class Refresh:
+class Refresh(Struct, tag=True, frozen=True):
     """Bring the library's memories up to the shared block; answered with ``Done``."""
 
 
-@dataclass(frozen=True)
-class Take:
+class Take(Struct, tag=True, frozen=True):
     """Copy ranges from the library's memories to the shared block; answered with ``Done``."""
 
     ranges: tuple[tuple[int, int, int], ...]
 
 
-@dataclass(frozen=True)
-class Changed:
+class Changed(Struct, tag=True, frozen=True):
     """Where the library's memories differ from the shared block: (index of the area, start, stop) in bytes."""
 
     ranges: tuple[tuple[int, int, int], ...]
 
 
-@dataclass(frozen=True)
-class Done:
+class Done(Struct, tag=True, frozen=True):
     """It is done."""
 
 
-@dataclass(frozen=True)
-class Refused:
+class Refused(Struct, tag=True, frozen=True):
     """It cannot be done; the process lives on."""
 
     why: str
+
+
+Question = Setup | Execute | Refresh | Take
+Answer = Changed | Done | Refused
+
+_MOST = 256 << 20
+"""Bytes of one message."""
+
+_encode = msgspec.msgpack.Encoder().encode
+_questions = msgspec.msgpack.Decoder(Question)
+_answers = msgspec.msgpack.Decoder(Answer)
+
+
+def send(connection: Connection, message: Question | Answer) -> None:
+    """OSError if nobody is there."""
+    connection.send_bytes(_encode(message))
+
+
+def asked(connection: Connection) -> Question:
+    """The next question; EOFError if the debugger is gone."""
+    return _questions.decode(connection.recv_bytes(_MOST))
+
+
+def answered(connection: Connection) -> Answer:
+    """The next answer; EOFError if the process is gone, OSError if what it says is nothing."""
+    try:
+        return _answers.decode(connection.recv_bytes(_MOST))
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise OSError(f"no message: {error}") from None

@@ -55,7 +55,9 @@ def execute(name: str, bound: Bound, memory: Words, rules: Rules) -> None:
             bits if bits.shape == view.shape else np.broadcast_to(bits, view.shape)
             for view, bits in zip(results, parts, strict=True)
         ]
-    except (ValueError, IndexError) as trouble:
+    except KeyError as missing:
+        raise NotSimulated(f"{name}: its operands and results do not fit together: it has no {missing}") from None
+    except (ValueError, IndexError, ArithmeticError, MemoryError) as trouble:
         raise NotSimulated(f"{name}: its operands and results do not fit together: {trouble}") from None
     for view, bits in zip(results, stored, strict=True):
         memory.write(view, bits)

@@ -19,7 +19,19 @@ from typing import Any
 
 import tdb_dap
 from tdb_dap.errors import BackendFailed, BadInput
-from tdb_dap.targets.backends.messages import Changed, Done, Execute, Refresh, Refused, Setup, Take
+from tdb_dap.starting import command
+from tdb_dap.targets.backends.messages import (
+    Answer,
+    Changed,
+    Execute,
+    Question,
+    Refresh,
+    Refused,
+    Setup,
+    Take,
+    answered,
+    send,
+)
 
 _KEPT_LINES = 40
 """Lines of the library's output that are kept to be shown when it dies."""
@@ -27,7 +39,7 @@ _KEPT_LINES = 40
 _COMPLAINT = re.compile(r"assert|error|abort|fault|fail", re.IGNORECASE)
 _STACK_FRAME = re.compile(r"\[0x[0-9a-f]+\]$")
 
-_CHILD = (sys.executable, "-m", "tdb_dap.targets.backends.child")
+_CHILD = command("tdb_dap.targets.backends.child")
 
 
 class ChildProcess:
@@ -80,14 +92,13 @@ class ChildProcess:
         """End the process."""
         self._finish()
 
-    def _ask(self, message: Setup | Execute | Refresh | Take) -> Changed | Done | Refused:
+    def _ask(self, message: Question) -> Answer:
         try:
-            self._connection.send(message)
+            send(self._connection, message)
             if self._timeout is not None and not self._connection.poll(self._timeout):
                 self.close()
                 raise BackendFailed(f"the vendor's simulator did not finish within {self._timeout:g} seconds")
-            answer: Changed | Done | Refused = self._connection.recv()
-            return answer
+            return answered(self._connection)
         except (EOFError, OSError):
             raise BackendFailed(self._last_words()) from None
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
+from tdb_dap.engine.array_files import read_npz, write_npz
 from tdb_dap.engine.dtypes import Array
-from tdb_dap.engine.inputs import read_npz
 from tdb_dap.engine.program import Program
 from tdb_dap.engine.tensors import Tensor
 from tdb_dap.errors import BadInput
@@ -66,7 +66,7 @@ class VendorRuntime:
             model, inputs, outputs = folder / "model.bmodel", folder / "inputs.npz", folder / "outputs.npz"
             self._program.bmodel.copy_to(model)
             self._put_kernel_into(model)
-            np.savez(inputs, **given)  # type: ignore[arg-type]  # a mapping of arrays
+            write_npz(inputs, given)
             command = [str(self._executable), "--input", str(inputs), "--model", str(model), "--output", str(outputs)]
             self.trouble = self._execute(command, folder)
             if not self.trouble and outputs.exists():

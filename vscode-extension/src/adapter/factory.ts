@@ -1,4 +1,5 @@
 import { mkdirSync } from "node:fs";
+import { homedir } from "node:os";
 import { join } from "node:path";
 import * as vscode from "vscode";
 import { DEBUG_TYPE, SETTINGS } from "../names";
@@ -21,7 +22,9 @@ async function createDebugAdapterDescriptor(session: vscode.DebugSession): Promi
   // Seldom seen: the configuration provider has looked before and told the user with a button to press.
   if (search.found === undefined) throw new Error(whatToDo(search));
   const { executable, args, fixed } = search.found;
-  return new vscode.DebugAdapterExecutable(executable, [...args, ...(fixed ? [] : transcript(session, scope))]);
+  // Not in the workspace: Python looks for modules in its working directory.
+  const options = { cwd: homedir() };
+  return new vscode.DebugAdapterExecutable(executable, [...args, ...(fixed ? [] : transcript(session, scope))], options);
 }
 
 /** Arguments that make the adapter write down its messages, if the user wants that. */

@@ -13,6 +13,7 @@ import numpy as np
 
 from tdb_dap.engine.device import Content
 from tdb_dap.engine.geometry import Space
+from tdb_dap.engine.printable import visible
 from tdb_dap.targets.backends.remote.messages import Filled, Message, encode
 
 LONGEST = 64 << 20
@@ -24,6 +25,7 @@ CHUNK = 16 << 20
 
 _LENGTH = struct.Struct(">I")
 _TICK = 0.05
+_LONGEST_REASON = 200
 _OVERHEAD = 32
 
 T = TypeVar("T")
@@ -77,8 +79,9 @@ class Channel:
         self.received += _LENGTH.size + length
         try:
             return decoder.decode(data)
-        except (msgspec.DecodeError, RecursionError) as error:
-            raise Broken(f"what came is no message: {error}") from None
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            why = " ".join(visible(str(error)).split())  # it may quote what came
+            raise Broken(f"what came is no message: {why[:_LONGEST_REASON]}") from None
 
     def _bytes(self, count: int, silence: float | None, waiting: Callable[[], None] = lambda: None) -> bytes:
         """So many bytes; memory for them is taken as they come."""

@@ -1,0 +1,74 @@
+"""What is fuzzed, and the rule."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+
+from tdb_dap.engine.interruption import Interrupted, asking
+from tdb_dap.errors import TdbError
+
+LONGEST_ERROR = 1000
+"""Characters of an error; names in it are cut."""
+
+TARGETS: dict[str, Target] = {}
+
+
+@dataclass(frozen=True)
+class Target:
+    """``run`` gets any bytes. ``seeds``: inputs to begin with; ``errors``: what it may raise besides TdbError.
+
+    ``words``: what is put in while mutating; ``longest``: bytes of an input.
+    """
+
+    name: str
+    run: Callable[[bytes], None]
+    seeds: Callable[[], Iterable[bytes]]
+    errors: tuple[type[Exception], ...]
+    words: tuple[str, ...]
+    longest: int
+
+
+def target(
+    name: str,
+    seeds: Callable[[], Iterable[bytes]],
+    errors: tuple[type[Exception], ...] = (),
+    words: Iterable[str] = (),
+    longest: int = 4096,
+) -> Callable[[Callable[[bytes], None]], Callable[[bytes], None]]:
+    """Declare a target."""
+
+    def declare(run: Callable[[bytes], None]) -> Callable[[bytes], None]:
+        TARGETS[name] = Target(name, run, seeds, errors, tuple(words), longest)
+        return run
+
+    return declare
+
+
+def attempt(target: Target, data: bytes) -> None:
+    """One execution; whatever it raises is against the rule."""
+    try:
+        target.run(data)
+    except (TdbError, *target.errors) as error:
+        text = str(error)
+        assert text, "an error without a word"
+        assert "\n" not in text, f"an error of several lines: {text!r}"
+        assert len(text) <= LONGEST_ERROR, f"an error of {len(text):,} characters: {text[:200]!r}"
+
+
+@contextmanager
+def for_a_moment(seconds: float = 2.0) -> Iterator[None]:
+    """Commands that are executed inside are given up after that: a single one may be made to take hours.
+
+    That they can be given up, as by a user who pauses the run, is what is asked of them.
+    """
+    end = time.monotonic() + seconds
+    with suppress(Interrupted), asking(lambda: time.monotonic() > end):
+        yield
+
+
+def lines(data: bytes) -> list[str]:
+    """The input as text."""
+    return data.decode("utf-8", "replace").split("\n")

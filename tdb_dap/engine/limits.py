@@ -1,0 +1,44 @@
+"""How much is taken from files that somebody else has made, in one place; SECURITY.md says what each is for.
+
+A limit is far above what compilers and users make, and is named in the error. What a file may unpack to grows with the
+file itself: a few kilobytes never fill the memory.
+"""
+
+from __future__ import annotations
+
+UNPACKED = 16 << 30
+"""Bytes that one .xz or .npz file may unpack to, whatever its size."""
+
+UNPACKED_FREELY = 256 << 20
+"""Bytes that even the smallest may unpack to."""
+
+UNPACKED_RATIO = 200
+"""Beyond that: so many bytes for one of the file. Weights and tensors pack to a half or a third."""
+
+UNPACKING_MEMORY = 256 << 20
+"""Bytes of working memory that an .xz file may ask for; the strongest setting of xz takes 65 MiB."""
+
+ARRAYS = 1 << 20
+"""Arrays in one .npz file."""
+
+TEXT = 4 << 30
+"""Bytes of a final.mlir or a tensor_location.json."""
+
+REPORT = 256 << 20
+"""Bytes of a report or list of files in JSON."""
+
+DEVICE_MEMORY = 256 << 30
+"""Bytes of DDR that a model may ask for, as boards have at most. Pages that nobody touches take no memory."""
+
+DESCRIPTION_RATIO = 16
+"""Bytes that reading the description of a model may visit, for one of its own: parts may be named more than once."""
+
+
+def unpacked(packed: int) -> int:
+    """Bytes that a file of so many may unpack to."""
+    return min(UNPACKED, max(UNPACKED_FREELY, UNPACKED_RATIO * packed))
+
+
+def readable(size: int) -> str:
+    """``256 MiB``, ``3 GiB``."""
+    return f"{size >> 30:,} GiB" if size >= 1 << 30 else f"{size >> 20:,} MiB"

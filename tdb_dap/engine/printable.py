@@ -1,0 +1,72 @@
+"""Text as it may be shown: names in a model are anything, and terminals and Markdown obey some of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TextIO
+
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
+)
+"""Control characters but tab and line feed, what turns the direction of writing, and what has no width."""
+
+_LONGEST_QUOTED = 80
+
+_MARKDOWN = re.compile(r"[\\|`<]|\](?=\()")
+"""What would end a cell, begin code or an element, or make a link or a picture."""
+
+
+def visible(text: str) -> str:
+    """The same with characters that are obeyed and not shown as escapes: ``\\x1b``, ``\\u202e``."""
+    return _UNSEEN.sub(lambda match: ascii(match[0])[1:-1], text)
+
+
+def quoted(text: str) -> str:
+    """What somebody has typed, as it is told back: in quotes, in one line, and no more than its beginning."""
+    return repr(text if len(text) <= _LONGEST_QUOTED else f"{text[: _LONGEST_QUOTED - 3]}...")
+
+
+def table_row(*texts: str) -> str:
+    """A row of a table in Markdown."""
+    cells = (_MARKDOWN.sub(r"\\\g<0>", visible(text).replace("\n", " ")) for text in texts)
+    return f"| {' | '.join(cells)} |"
+
+
+def code(text: str) -> str:
+    """Text in a line of Markdown that is shown as it is."""
+    text = visible(text).replace("\n", " ")
+    fence = _fence(text, 1)
+    room = " " if text.startswith("`") or text.endswith("`") else ""
+    return f"{fence}{room}{text}{room}{fence}"
+
+
+def code_block(lines: Sequence[str]) -> str:
+    """Lines of Markdown that are shown as they are."""
+    text = visible("\n".join(lines))
+    fence = _fence(text, 3)
+    return f"{fence}\n{text}\n{fence}"
+
+
+def _fence(text: str, least: int) -> str:
+    return "`" * max(least, 1 + max(map(len, re.findall("`+", text)), default=0))
+
+
+class Shown:
+    """A text stream on which everything is ``visible``. ``direct``: the stream itself, for lines that are drawn."""
+
+    def __init__(self, direct: TextIO) -> None:
+        self.direct = direct
+
+    def write(self, text: str) -> int:
+        """As that of the stream."""
+        self.direct.write(visible(text))
+        return len(text)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.direct, name)
+
+
+def direct(stream: TextIO) -> TextIO:
+    """The stream behind a ``Shown``, or the stream."""
+    return getattr(stream, "direct", stream)

@@ -1,0 +1,86 @@
+"""Sets of bytes of a memory, against sets of numbers."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tdb_dap.engine.geometry import Space
+from tdb_dap.engine.places import Place, merged, parse, place_name
+from tdb_dap.errors import BadExpression
+from tdb_dap.targets.bm1684x import BM1684X
+
+RANGES = st.lists(st.tuples(st.integers(0, 60), st.integers(1, 9)), max_size=6)
+
+
+def place(ranges: list[tuple[int, int]], space: Space = Space.LOCAL, core: int = 0) -> Place:
+    return Place(space, core, merged(np.array([(a, a + n) for a, n in ranges], np.int64).reshape(-1, 2)))
+
+
+def numbers(of: Place | None) -> set[int]:
+    return {byte for start, stop in (of.runs.tolist() if of is not None else ()) for byte in range(start, stop)}
+
+
+@given(RANGES)
+def test_merged_ranges_are_the_same_bytes_sorted_and_apart(ranges: list[tuple[int, int]]):
+    found = place(ranges)
+    assert numbers(found) == {byte for start, size in ranges for byte in range(start, start + size)}
+    assert found.size == len(numbers(found))
+    runs = found.runs.tolist()
+    assert all(before[1] < after[0] for before, after in pairwise(runs))
+    if runs:
+        assert found.start == min(numbers(found))
+
+
+@given(RANGES, RANGES)
+def test_what_two_places_share(one: list[tuple[int, int]], two: list[tuple[int, int]]):
+    a, b = place(one), place(two)
+    assert a.overlaps(b) == bool(numbers(a) & numbers(b))
+    assert numbers(a.intersection(b)) == numbers(a) & numbers(b)
+    assert numbers(a.without(b)) == numbers(a) - numbers(b)
+    assert not a.overlaps(place(two, core=1))
+    assert not a.overlaps(place(two, space=Space.GLOBAL))
+
+
+@given(RANGES.filter(bool), st.integers(0, 3))
+def test_the_text_of_a_place_names_it(ranges: list[tuple[int, int]], core: int):
+    written = place(ranges, core=core)
+    found = parse(written.text)
+    assert (found.space, found.core, numbers(found)) == (Space.LOCAL, core, numbers(written))
+
+
+def test_equal_distances_are_one_part():
+    rows = place([(64 * i, 4) for i in range(8)])
+    assert rows.text == "R0x0+4*8/0x40"
+    assert place([(0, 4), (64, 4), (100, 4)]).text == "R0x0+4*2/0x40,0x64+4"
+    assert place([(0, 4), (64, 8)], core=2).text == "R0x0+4,0x40+8@core2"
+
+
+def test_the_name_of_a_place():
+    assert place_name(Place.range(Space.GLOBAL, 3, 64, 8), BM1684X.geometry).startswith("G64")
+    assert Place.range(Space.GLOBAL, 3, 64, 8).core == 0
+    assert Place.range(Space.LOCAL, 3, 64, 8).core == 3
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "R",
+        "R0",
+        "Q0+4",
+        "R0+0",
+        "R0x10+4*99999999/4",
+        "R0+99999999999999999999",
+        "R0xffffffffffffffff+4",
+        "R0+4@core",
+    ],
+)
+def test_what_is_no_place_is_one_line(text: str):
+    with pytest.raises(BadExpression) as refusal:
+        parse(text)
+    assert "\n" not in str(refusal.value)

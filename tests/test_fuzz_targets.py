@@ -1,0 +1,77 @@
+"""The targets of the fuzzer, and what broke them once."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fuzz.one import load
+from fuzz.target import TARGETS, attempt
+
+load()
+
+
+def run(name: str, scratch: Path, *options: str) -> str:
+    """A target in a process of its own, confined to a directory."""
+    command = [sys.executable, "-m", "fuzz.one", name, str(scratch), *options]
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=550)
+    assert done.returncode == 0, f"{name}: {done.stderr[-3000:]}"
+    return done.stderr
+
+
+def test_seeds_and_some_random_changes(tmp_path: Path):
+    run("all", tmp_path, "--plain", "10", "1")
+
+
+@pytest.mark.fuzz
+@pytest.mark.skipif(importlib.util.find_spec("atheris") is None, reason="Atheris is not installed")
+@pytest.mark.parametrize("name", TARGETS)
+def test_two_thousand_inputs(name: str, tmp_path: Path):
+    (tmp_path / "corpus").mkdir()
+    limits = ("-timeout=20", "-rss_limit_mb=2048", "-max_total_time=40", "-print_final_stats=1")
+    said = run(name, tmp_path, "-runs=2000", "-seed=1", *limits, str(tmp_path / "corpus"))
+    assert int(re.findall(r"number_of_executed_units: (\d+)", said)[-1]) > 100
+
+
+BROKE = {
+    "records whose text is not UTF-8": (
+        "locations",
+        b'[{"file-line": 3, "opcode": "x", "subnet_id": 0, "core_id": 0, "tiu_dma_id(before)": [0, 0], '
+        b'"tiu_dma_id(after)": [0, 0], "operands": ["\xde"], "results": []}]',
+    ),
+    "a message whose text is not UTF-8": ("remote client", b"\x00\x00\x00\x0d\x82\xa4type\xa4\xa5one\xa1x"),
+    "a number that begins with a nought": ("address", b"R08044"),
+    "a number of five thousand digits": ("address", b"R" + b"9" * 5000),
+    "an index that does not fit, where a place is wanted": ("expression", b"max(abs(in[0] - ref[0]))"),
+    "a list of lists of different lengths": ("expression", b"%16,16"),
+    "a format that is a billion wide": ("log message", b"{R0:f32[4]:>1077777777777777777777}"),
+    "a field of a message with a line end in its name": (
+        "remote client",
+        b"\x00\x00\x00\x13\x83\xa4type\xa4Done\xa4co\nt\xc0\xa1x\xc0",
+    ),
+    "bytes to be written that are not ASCII": (
+        "session",
+        '{"command": "writeMemory", "arguments": {"memoryReference": "R0", "data": "äöü"}}'.encode(),
+    ),
+    "a breakpoint of a thousand control characters": ("breakpoint", b"R8" + bytes(500)),
+    "a header of brackets": ("npy", b"\x93NUMPY\x01\x00\x28\x23" + b"(" * 9000),
+}
+
+
+@pytest.mark.parametrize(("name", "data"), BROKE.values(), ids=BROKE)
+def test_what_broke_a_target_once(name: str, data: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    attempt(TARGETS[name], data)
+
+
+@pytest.mark.parametrize("event", ["open('/tmp/escaped', 'w')", "__import__('os').system('true')"])
+def test_the_sandbox_holds(event: str, tmp_path: Path):
+    code = f"from fuzz.sandbox import confine; from pathlib import Path; confine(Path({str(tmp_path)!r})); {event}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert re.search("PermissionError|Escaped", done.stderr)
