@@ -17,7 +17,8 @@ export default typescript.config(
     rules: {
       "no-restricted-properties": [
         "error",
-        ...["innerHTML", "outerHTML", "insertAdjacentHTML", "write", "srcdoc"].map((property) => ({
+        ...["innerHTML", "outerHTML", "insertAdjacentHTML", "srcdoc", "write"].map((property) => ({
+          ...(property === "write" && { object: "document" }),
           property,
           message: "Names in a model may hold markup; make elements and set textContent.",
         })),
