@@ -18,7 +18,7 @@ import random
 import signal
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.util import spec_from_loader
 from pathlib import Path
@@ -88,7 +88,7 @@ def mutants(module: str) -> Iterator[Mutant]:
         if "Variable" in name:  # these want to be told of variables
             continue
         operator, number = get_operator(name)(), 0
-        while (changed := mutate_code(code, operator, number)) is not None:
+        while (changed := _changed(mutate_code, code, operator, number)) is not None:
             number += 1
             try:
                 meaning = _meaning(changed)
@@ -97,6 +97,14 @@ def mutants(module: str) -> Iterator[Mutant]:
             if meaning not in seen:
                 seen.add(meaning)
                 yield _described(module, code, changed)
+
+
+def _changed(mutate: Callable[..., str | None], code: str, operator: object, number: int) -> str | None:
+    """None at the end, and for the operators that do not understand some of the code."""
+    try:
+        return mutate(code, operator, number)
+    except AttributeError:
+        return None
 
 
 def _meaning(code: str) -> str:

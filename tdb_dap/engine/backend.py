@@ -10,6 +10,7 @@ from tdb_dap.engine.history import Change, OverwrittenView
 from tdb_dap.engine.memory import Memory, Region
 from tdb_dap.engine.target import Description, Target
 from tdb_dap.engine.views import View
+from tdb_dap.errors import NotSimulated
 
 if TYPE_CHECKING:
     from tdb_dap.engine.program import Program
@@ -118,10 +119,13 @@ class InProcess:
 
     def execute(self, command: Executable, memory: Memory) -> Outcome:
         description = command.description
-        changes = tuple(
-            OverwrittenView(view, memory.read(view)) for view in description.results if isinstance(view, View)
-        )
-        self._target.execute(description, memory)
+        try:
+            changes = tuple(
+                OverwrittenView(view, memory.read(view)) for view in description.results if isinstance(view, View)
+            )
+            self._target.execute(description, memory)
+        except MemoryError:
+            raise NotSimulated(f"{description.name}: its operands are larger than the memory of this machine") from None
         return Outcome(changes)
 
     def edited(self) -> None:

@@ -30,6 +30,9 @@ REPORT = 256 << 20
 DEVICE_MEMORY = 256 << 30
 """Bytes of DDR that a model may ask for, as boards have at most. Pages that nobody touches take no memory."""
 
+REPEATED = 256 << 20
+"""Bytes that an operand may be made of which are the same ones of the memory again and again (strides of 0)."""
+
 DESCRIPTION_RATIO = 16
 """Bytes that reading the description of a model may visit, for one of its own: parts may be named more than once."""
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tdb_dap.engine import nibbles
+from tdb_dap.engine import limits, nibbles
 from tdb_dap.engine.dtypes import Array
 from tdb_dap.engine.geometry import Geometry, Space
 from tdb_dap.engine.layouts import template
@@ -135,6 +135,12 @@ class Memory:
         itemsize = view.dtype.itemsize
         found: list[tuple[tuple[slice, ...], Array]] = []
         segments, shift = template(view)
+        size = view.size * itemsize
+        if size > limits.REPEATED and size > 2 * sum(segment.length + itemsize for segment in segments):
+            raise BadAccess(
+                f"%{view.name}: {size:,} bytes that repeat fewer of the memory; "
+                f"more than {limits.readable(limits.REPEATED)}"
+            )
         for segment in segments:
             if segment.length < 0:
                 continue

@@ -239,3 +239,12 @@ def test_rows_that_all_lanes_share_lie_behind_each_other() -> None:
         )
         assert align(20, 64 // dtype.itemsize) == row
         assert strides_of(GEOMETRY, Layout.SHARED_ROWS, 0, (1, 1, 3, 20), dtype)[3] == 1
+
+
+def test_an_operand_that_repeats_a_few_bytes_a_billion_times_is_refused() -> None:
+    """A command of a damaged model may say so; it must not fill the memory of this machine."""
+    memory = Memory(GEOMETRY, 1, [])
+    repeated = view((1, 1, 30_000, 30_000), F32, Layout.STRIDE, strides=(0, 0, 0, 0))
+    with pytest.raises(BadAccess, match="bytes that repeat fewer of the memory; more than 256 MiB"):
+        memory.read(repeated)
+    assert memory.read(view((1, 1, 300, 300), F32, Layout.STRIDE, strides=(0, 0, 0, 0))).shape == (1, 1, 300, 300)
