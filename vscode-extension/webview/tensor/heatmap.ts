@@ -8,6 +8,8 @@ import { SIDE, type Tile, type Tiles } from "./tiles";
 const LINES = 12;
 const NUMBERS = 52;
 const LARGEST = 96;
+/** Marks when something is painted first, for the benchmark. */
+const FIRST = "first picture";
 /** Pixels of a channel's slice from which on its number is written into it. */
 const NAMED = 34;
 
@@ -95,6 +97,7 @@ export class HeatMap {
         const wide = Math.min(side, columns - column * side) * camera.scale;
         const high = Math.min(side, rows - row * side) * camera.scale;
         context.drawImage(picture, x, y, wide, high);
+        if (performance.getEntriesByName(FIRST).length === 0) performance.mark(FIRST);
       }
     }
   }
