@@ -7,7 +7,7 @@ from contextlib import suppress
 from functools import cache
 
 from fuzz.target import lines, target
-from tdb_dap.adapter.launch import AttachArguments, LaunchArguments
+from tdb_dap.adapter.configuration import AttachArguments, LaunchArguments
 from tdb_dap.engine.addresses import parse_address
 from tdb_dap.engine.breakpoint_forms import resolve
 from tdb_dap.engine.debugger import Debugger
@@ -159,7 +159,7 @@ def configuration(data: bytes) -> None:
 
     from pydantic import ValidationError
 
-    from tdb_dap.adapter.launch import _problems
+    from tdb_dap.adapter.configuration import _problems
     from tdb_dap.engine.sanitizers import chosen
 
     try:

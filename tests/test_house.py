@@ -13,14 +13,15 @@ LARGEST = 500
 
 GENERATED = {"tdb_dap/adapter/protocol/types.py", "tdb_dap/engine/bmodel/bmodel_generated.py"}
 
-# What each part may import of the others; a part that is not here may import all but the ways in.
+# What each part may import of the others, whole or one module; a part that is not here may import all but the ways in.
 ALLOWED = {
     "engine": {"errors"},
     "errors": set(),
-    "targets": {"engine", "errors", "listening", "plugins"},
+    "targets": {"engine", "errors", "listening", "plugins", "starting"},
     "plugins": {"engine"},
     "listening": {"errors"},
-    "terminal": {"client", "errors"},
+    "starting": set(),
+    "terminal": {"client", "engine.printable", "errors"},
 }
 WAYS_IN = {"adapter", "commands", "language", "terminal", "client", "cli"}
 """Parts that others start from: protocols and command lines. Nothing below them knows them."""
@@ -53,7 +54,8 @@ def test_imports_lead_one_way():
         allowed = ALLOWED.get(part)
         for name in imports(path):
             other = name.split(".")[1]
-            refused = other not in allowed if allowed is not None else other in WAYS_IN - ON_TOP.get(part, set())
+            known = {other, ".".join(name.split(".")[1:3])}
+            refused = not known & allowed if allowed is not None else other in WAYS_IN - ON_TOP.get(part, set())
             if other != part and refused:
                 wrong.append(f"{path.relative_to(ROOT)} imports {name}")
     assert wrong == []

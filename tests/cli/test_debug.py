@@ -186,8 +186,7 @@ def test_control_c_pauses_a_run_and_does_not_end_the_session(terminal: Terminal)
     slow = "sum(exp(sin(exp(sin(exp(sin(R0:f32[1,64,256,128]))))))) < 0"
     for number in range(1, 7):
         terminal.typed(f"b tpu.* if {slow}", f"breakpoint {number}: ")
-    terminal.typed("c")
-    time.sleep(0.5)
+    terminal.typed("c", "Ctrl-C pauses")  # said while it runs
     os.kill(terminal.child.pid, signal.SIGINT)
     terminal.wait_for("pause: ")
     terminal.typed("p 40 + 2", "42")
