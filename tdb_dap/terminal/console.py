@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Mapping, Sequence
+import signal
+import threading
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tdb_dap.client import Client, RequestFailed
@@ -85,20 +87,8 @@ class Console:
 
     def _wait(self) -> None:
         """Wait for the next stop; an interrupt from the keyboard pauses the run."""
-        while True:
-            try:
-                message = self._client.event("stopped", "terminated", "output", *_PROGRESS)
-            except KeyboardInterrupt:
-                self._client.send("pause", threadId=self._thread)
-                continue
-            body = message.get("body") or {}
-            if message["event"] == "output":
-                self._view.text(body["output"].rstrip("\n"))
-            elif message["event"] in _PROGRESS:
-                share = f" ({body['percentage']} %)" if "percentage" in body else ""
-                self._view.progress(f"{body.get('message', '')}{share}   Ctrl-C pauses")
-            else:
-                break
+        with self._pausing():
+            message, body = self._stop()
         self.over = message["event"] == "terminated"
         if not self.over:
             self._thread = body["threadId"]
@@ -106,6 +96,31 @@ class Console:
                 self._show(body)
             self._client.request("threads")
             self._say()
+
+    @contextlib.contextmanager
+    def _pausing(self) -> Iterator[None]:
+        """Not an exception, which would end the session wherever it came between two messages."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = signal.signal(signal.SIGINT, lambda *_: self._client.send("pause", threadId=self._thread))
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    def _stop(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The event that ends the run, and its body; what comes before it is shown."""
+        while True:
+            message = self._client.event("stopped", "terminated", "output", *_PROGRESS)
+            body = message.get("body") or {}
+            if message["event"] == "output":
+                self._view.text(body["output"].rstrip("\n"))
+            elif message["event"] in _PROGRESS:
+                share = f" ({body['percentage']} %)" if "percentage" in body else ""
+                self._view.progress(f"{body.get('message', '')}{share}   Ctrl-C pauses")
+            else:
+                return message, body
 
     def _say(self) -> None:
         """What the adapter has said in the meantime: displays, remarks."""

@@ -125,13 +125,7 @@ class Terminal:
 
     def __init__(self, words: list[str], **environment: str) -> None:
         self.child = pexpect.spawn(
-            sys.executable,
-            words,
-            env={**os.environ, **environment},
-            dimensions=(40, 100),
-            encoding="utf-8",
-            # Tests that run in the background of a shell inherit that Ctrl-C is ignored; a terminal's programs do not.
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+            sys.executable, words, env={**os.environ, **environment}, dimensions=(40, 100), encoding="utf-8"
         )
         self.raw = ""
 
