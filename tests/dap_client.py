@@ -45,7 +45,11 @@ class Variable:
         return self.client.variables(self.raw["variablesReference"], **page)
 
     def child(self, name: str) -> Variable:
-        return next(child for child in self.children() if child.name == name)
+        """The child of this name; a lazy one is evaluated, as by a click of the user."""
+        found = next(child for child in self.children() if child.name == name)
+        if (found.raw.get("presentationHint") or {}).get("lazy"):
+            [found] = found.children()
+        return found
 
 
 @dataclass(frozen=True)

@@ -79,10 +79,20 @@ class Configuration(BaseModel):
     allowPython: bool = Field(False, description="Let the console command `py` evaluate Python.")
 
 
+    @property
+    def without_debugging(self) -> bool:
+        """Whether the program only runs, and nobody looks at it where it cannot go on."""
+        return False
+
+
 class LaunchArguments(Configuration):
     """A configuration with `"request": "launch"`: the adapter is started for it."""
 
     noDebug: bool = Field(False, description="Run without breakpoints.")
+
+    @property
+    def without_debugging(self) -> bool:
+        return self.noDebug
 
 
 class AttachArguments(Configuration):

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from tdb_dap.adapter.addresses import every_region, memory_reference
 from tdb_dap.adapter.handles import Frame, Node
 from tdb_dap.adapter.nodes import comparison, layout, leaf, mapping, remembered, tensor
-from tdb_dap.engine.geometry import Space
 from tdb_dap.engine.names import Scope
 from tdb_dap.engine.values import NOT_COMPUTED, Value
 from tdb_dap.errors import BadExpression, NotSimulated
@@ -17,9 +16,7 @@ from tdb_dap.errors import BadExpression, NotSimulated
 if TYPE_CHECKING:
     from tdb_dap.adapter.session import Session
     from tdb_dap.engine.commands import Command
-    from tdb_dap.engine.dtypes import Array
     from tdb_dap.engine.tensors import Tensor
-    from tdb_dap.engine.views import View
 
 Children = Callable[[], list[Node]]
 
@@ -30,18 +27,18 @@ def contents(session: Session, frame: Frame) -> dict[str, Children]:
 
 
 def names_at(session: Session, frame: Frame | None) -> Scope:
-    """The names that expressions see in a frame; without one, those of the last stop's command."""
+    """The names that expressions see in a frame; without one, those of the stop's first frame."""
     if frame is None:
-        return session.debugger.scope(level="command")
-    return session.debugger.scope(frame.focus, "command" if frame.level == "command" else "op")
+        return session.debugger.scope(level="command" if session.by_instruction else "op")
+    return session.debugger.scope(frame.focus, "command" if frame.level == "command" else "op", frame.line)
 
 
 def _command(session: Session, frame: Frame) -> dict[str, Children]:
     names = names_at(session, frame)
     command = session.debugger.machine.command_at(frame.focus)
     return {
-        "Operands": lambda: _guarded(lambda: _tensors(session, names.operands(), "in")),
-        "Results": lambda: _guarded(lambda: _tensors(session, names.results(), "out")),
+        "Operands": lambda: _guarded(lambda: _tensors(session, names.operands(), "in", names.moment)),
+        "Results": lambda: _guarded(lambda: _tensors(session, names.results(), "out", names.moment)),
         "Attributes": lambda: _guarded(lambda: [_attribute(key, item) for key, item in command.attributes.items()]),
         "Registers": lambda: _registers(session, frame.focus),
         "Sync": lambda: _sync(session, command),
@@ -84,8 +81,8 @@ def _guarded(children: Children) -> list[Node]:
 def _op(session: Session, frame: Frame) -> dict[str, Children]:
     names = names_at(session, frame)
     found: dict[str, Children] = {
-        "Operands": lambda: _tensors(session, names.operands(), "in"),
-        "Results": lambda: _tensors(session, names.results(), "out"),
+        "Operands": lambda: _tensors(session, names.operands(), "in", names.moment),
+        "Results": lambda: _tensors(session, names.results(), "out", names.moment),
         "Attributes": lambda: _op_attributes(session, names),
         "Layout": lambda: _op_layout(names),
     }
@@ -95,16 +92,16 @@ def _op(session: Session, frame: Frame) -> dict[str, Children]:
 
 
 def _outer(session: Session, frame: Frame) -> dict[str, Children]:
-    program = session.debugger.program
+    program, names, own = session.debugger.program, names_at(session, frame), ""
     inputs, outputs = program.inputs, program.outputs
     if frame.level in ("subnet", "group"):
         number = program.commands[frame.focus].subnet
         subnet = next(s for s in program.subnets if s.id == number)
-        inputs, outputs = subnet.inputs, subnet.outputs
+        inputs, outputs, own = subnet.inputs, subnet.outputs, f"@{frame.focus}"
     return {
-        "Inputs": lambda: _borders(session, inputs),
-        "Outputs": lambda: _borders(session, outputs, pending=not session.debugger.at_end),
-        "Weights": lambda: _weights(session),
+        "Inputs": lambda: _borders(session, names, "input", inputs, own),
+        "Outputs": lambda: _borders(session, names, "output", outputs, own),
+        "Weights": lambda: _weights(session, names),
         "Memory": lambda: memory_nodes(session),
     }
 
@@ -124,8 +121,8 @@ def _text(item: Any) -> str:
     return item if isinstance(item, str) else str(item)
 
 
-def _tensors(session: Session, values: list[Value], kind: str) -> list[Node]:
-    return [tensor(session, value.title, value, f"{kind}[{i}]") for i, value in enumerate(values)]
+def _tensors(session: Session, values: list[Value], kind: str, moment: str) -> list[Node]:
+    return [tensor(session, value.title, value, f"{kind}[{i}]{moment}") for i, value in enumerate(values)]
 
 
 def _sync(session: Session, command: Command) -> list[Node]:
@@ -180,31 +177,18 @@ def _op_compare(session: Session, names: Scope) -> list[Node]:
     return nodes
 
 
-def _borders(session: Session, tensors: tuple[Tensor, ...], pending: bool = False) -> list[Node]:
-    nodes: list[Node] = []
-    for border in tensors:
-        value = Value(border.name, _reader(session, border.view), border.view, pending=pending)
-        nodes.append(tensor(session, border.name, value, f'#loc("{border.name}")'))
-    return nodes
+def _borders(session: Session, names: Scope, kind: str, tensors: tuple[Tensor, ...], own: str) -> list[Node]:
+    """Inputs or outputs; ``own``: what their names need to be those of a subnet."""
+    return [
+        tensor(session, border.name, names.border(kind, border.name), f'{kind}("{border.name}"){own}')
+        for border in tensors
+    ]
 
 
-def _reader(session: Session, view: View) -> Callable[[], Array]:
-    return lambda: session.debugger.machine.read(view)
-
-
-def _weights(session: Session) -> list[Node]:
+def _weights(session: Session, names: Scope) -> list[Node]:
     """Weights by name, as the ops that load them see them."""
-    program = session.debugger.program
-    mlir = program.source.mlir
-    ops = mlir.ops.values() if mlir else ()
-    wanted = {name for op in ops if op.name == "top.Weight" for name in op.locations}
-    found: dict[str, Node] = {}
-    for record in program.source.records:
-        for named in record.operands:
-            if named.name in wanted and named.name not in found and named.view and named.view.space is Space.GLOBAL:
-                value = Value(named.name, _reader(session, named.view), named.view)
-                found[named.name] = tensor(session, named.name, value, f'#loc("{named.name}")')
-    return list(found.values())
+    found = session.debugger.program.source.weights
+    return [tensor(session, name, names.border("weight", name), f'weight("{name}")') for name in found]
 
 
 def memory_nodes(session: Session) -> list[Node]:

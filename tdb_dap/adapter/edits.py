@@ -16,6 +16,7 @@ from tdb_dap.adapter.protocol.types import (
 )
 from tdb_dap.adapter.registry import request
 from tdb_dap.adapter.variables import describe
+from tdb_dap.engine.values import STANDS_FOR
 from tdb_dap.errors import BadExpression
 
 if TYPE_CHECKING:
@@ -52,8 +53,21 @@ def set_part(session: Session, part: Part, text: str, frame: Frame | None) -> No
     from tdb_dap.engine.assignment import assign
 
     debugger = session.debugger
-    assign(debugger.machine, part, debugger.evaluate(text, names_at(session, frame)).array)
+    assign(debugger.machine, part, debugger.evaluate(stored_of(text), names_at(session, frame)).array)
     announce(session, part.place)
+
+
+def stored_of(text: str) -> str:
+    """The stored number of what is shown as ``200 → 6.08``; clients offer the whole text to be edited."""
+    return text.partition(STANDS_FOR)[0]
+
+
+def _require_stored(shown: str, given: str) -> None:
+    """BadExpression if the user has edited what stands behind the arrow only: it follows from the stored number."""
+    stored, _, real = shown.partition(STANDS_FOR)
+    _, arrow, wanted = given.partition(STANDS_FOR)
+    if arrow and wanted.strip() != real.strip():
+        raise BadExpression(f"give the stored number alone, in place of {stored.strip()}; the real one follows from it")
 
 
 @request("setVariable", capability="supportsSetVariable")
@@ -64,6 +78,7 @@ def set_variable(session: Session, arguments: SetVariableArguments) -> SetVariab
         child.assign(arguments.value)
         announce(session)
     elif (part := child.own_part) is not None:
+        _require_stored(child.value, arguments.value)
         set_part(session, part, arguments.value, None)
     else:
         raise BadExpression(f"{arguments.name} cannot be set: {child.why_fixed}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tdb_dap.adapter.protocol.types import EvaluateArguments, EvaluateResponseBody, ValueFormat
@@ -12,6 +13,7 @@ from tdb_dap.adapter.variables import describe
 if TYPE_CHECKING:
     from tdb_dap.adapter.handles import Frame
     from tdb_dap.adapter.session import Session
+    from tdb_dap.engine.names import Scope
 
 _MOST_COPIED = 1 << 16
 """Elements of a tensor that are copied as text."""
@@ -21,6 +23,7 @@ _MOST_COPIED = 1 << 16
 def evaluate(session: Session, arguments: EvaluateArguments) -> EvaluateResponseBody:
     """Value of an expression in a frame; in the console a verb, or else an expression."""
     from tdb_dap.adapter.console import execute, expression_of_console, is_verb, opened_by
+    from tdb_dap.adapter.contents import names_at
 
     frame = session.handles.frame(arguments.frameId) if arguments.frameId else None
     text = arguments.expression.strip()
@@ -34,29 +37,43 @@ def evaluate(session: Session, arguments: EvaluateArguments) -> EvaluateResponse
         return EvaluateResponseBody(result=answer, variablesReference=0)
     if arguments.context == "clipboard":
         return EvaluateResponseBody(result=_copied(session, text, frame), variablesReference=0)
-    return show(session, text, frame, _pointed_at(session, arguments), arguments.format)
+    names = _pointed_at(session, arguments, frame)
+    return _shown(session, text, names or names_at(session, frame), arguments.format)
 
 
-def _pointed_at(session: Session, arguments: EvaluateArguments) -> int | None:
-    """The command on the line of the listing that the mouse is over; an address there means that command's tensor."""
+def _pointed_at(session: Session, arguments: EvaluateArguments, frame: Frame | None) -> Scope | None:
+    """The names on the line that the mouse is over; None if that is not known.
+
+    In the listing an address means that command's tensor; in final.mlir a value id means that of the line's region.
+    """
+    from tdb_dap.adapter.contents import names_at
+
     if arguments.context != "hover" or arguments.source is None or arguments.line is None:
         return None
-    if kind_of(session, arguments.source) != "asm":
-        return None
-    return session.debugger.program.listing.ordinal_at(session.traits.line_in(arguments.line))
+    kind, line = kind_of(session, arguments.source), session.traits.line_in(arguments.line)
+    if kind == "asm":
+        ordinal = session.debugger.program.listing.ordinal_at(line)
+        return session.debugger.scope(ordinal, "command") if ordinal is not None else None
+    return replace(names_at(session, frame), line=line) if kind == "mlir" else None
 
 
-def show(
-    session: Session, text: str, frame: Frame | None, ordinal: int | None = None, format: ValueFormat | None = None
-) -> EvaluateResponseBody:
-    """An expression's value, to be opened like a variable; names are those at command ``ordinal`` if it is given."""
+def show(session: Session, text: str, frame: Frame | None, format: ValueFormat | None = None) -> EvaluateResponseBody:
+    """An expression's value as a frame sees it, to be opened like a variable."""
     from tdb_dap.adapter.contents import names_at
-    from tdb_dap.adapter.nodes import tensor
 
-    names = names_at(session, frame) if ordinal is None else session.debugger.scope(ordinal, "command")
+    return _shown(session, text, names_at(session, frame), format)
+
+
+def _shown(session: Session, text: str, names: Scope, format: ValueFormat | None) -> EvaluateResponseBody:
+    from tdb_dap.adapter.nodes import tensor
+    from tdb_dap.engine.expressions import pinned
+
     value = session.debugger.evaluate(text, names)
     value.array  # noqa: B018  errors in reading belong to this request
-    shown = describe(session, tensor(session, value.title, value, text), format)
+    name = pinned(text, names.moment, names.command.core if names.command else 0)
+    if value.view is None:  # computed: an index has to follow all of it
+        name = f"({name})"
+    shown = describe(session, tensor(session, value.title, value, name), format)
     return EvaluateResponseBody.model_validate({**shown, "result": shown["value"]})
 
 

@@ -20,11 +20,15 @@ Level = Literal["command", "op", "group", "subnet", "main", "location", "origin"
 
 @dataclass(frozen=True)
 class Frame:
-    """One level of the call stack of one core. ``focus``: ordinal of the command it is about."""
+    """One level of the call stack of one core. ``focus``: ordinal of the command it is about.
+
+    ``line``: of final.mlir, where its value ids are looked up; None: at the line of the command's op.
+    """
 
     level: Level
     core: int
     focus: int
+    line: int | None = None
 
 
 @dataclass(slots=True)
@@ -34,7 +38,8 @@ class Node:
     ``raw``: the value as its bits, in hexadecimal. ``named``: children with names; ``indexed``: ``indexed(start,
     count)`` gives children by number, of ``indexed_count``. Both are called when the client opens the node. ``part``:
     where its numbers lie, or ``element``: of which part it is which element; ``assign``: gives it another value where
-    that is more than overwriting memory; ``why_fixed``: why it has none.
+    that is more than overwriting memory; ``why_fixed``: why it has none. ``is_lazy``: the value costs something; it is
+    the only child, made when the user asks.
     """
 
     name: str
@@ -52,6 +57,7 @@ class Node:
     element: tuple[Part, int] | None = None
     assign: Callable[[str], None] | None = None
     why_fixed: str = "it is not a place in memory"
+    is_lazy: bool = False
 
     @property
     def own_part(self) -> Part | None:
@@ -73,6 +79,8 @@ class Handles:
     _logged: deque[int] = field(default_factory=deque[int])
     values: dict[object, Value] = field(default_factory=dict["object", "Value"])
     """What has been read from memory since the last stop, so that nothing is read or summarised twice."""
+    elsewhere: dict[object, Value] = field(default_factory=dict["object", "Value"])
+    """Tensors of the tensor view, now or at other moments, by what was asked for; gone when memory is changed."""
 
     def clear(self) -> None:
         """Forget everything: the program moves on."""
@@ -81,6 +89,7 @@ class Handles:
         self._logged.clear()
         self._locations.clear()
         self.values.clear()
+        self.elsewhere.clear()
 
     def add_frame(self, frame: Frame) -> int:
         self._frames[self._number()] = frame
@@ -119,9 +128,9 @@ class Handles:
 
     def forget_values(self) -> None:
         """Memory has been changed: what was read is read again."""
-        for value in self.values.values():
+        for value in self.values.values():  # kept: open variables hold them, and are to be forgotten next time, too
             value.forget()
-        self.values.clear()
+        self.elsewhere.clear()
 
     def add_location(self, part: Part) -> int:
         """A number for the place where a value was given."""

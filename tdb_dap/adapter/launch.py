@@ -34,6 +34,7 @@ def attach(session: Session, arguments: Mapping[str, Any]) -> Body:
 def _launch(session: Session, model: type[Configuration], arguments: Mapping[str, Any]) -> Body:
     if session.has_program:
         raise TdbError("a program is loaded already; disconnect first")
+    session.ended = False
     try:
         configuration = _validated(session, model, arguments)
         debugger = _open(session, configuration)
@@ -52,7 +53,7 @@ def _launch(session: Session, model: type[Configuration], arguments: Mapping[str
 
 def begin(session: Session) -> None:
     """Configuration is done: answer the launch that waits for it, and start."""
-    if session.waiting is not None:
+    if session.waiting is not None and session.has_program:
         request, session.waiting = session.waiting, None
         session.respond(request)
         start(session, session.debugger)
@@ -69,7 +70,7 @@ def start(session: Session, debugger: Debugger) -> None:
     _run_commands(session, configuration.commands)
     if not session.has_program:
         return
-    no_debug = isinstance(configuration, LaunchArguments) and configuration.noDebug
+    no_debug = configuration.without_debugging
     if no_debug:
         debugger.breakpoints.clear()
         debugger.set_filters({})

@@ -25,6 +25,7 @@ from tdb_dap.errors import BadInput
 def initialize(session: Session, arguments: InitializeRequestArguments) -> dict[str, Any]:
     """Learn what the client can do; the answer is the set of what this adapter can do."""
     session.traits = Traits.of(arguments)
+    session.configured = session.has_program and session.configured  # a client that starts over configures again
     session.after(lambda: threading.Thread(target=_warm_up, daemon=True).start())
     return capabilities()
 

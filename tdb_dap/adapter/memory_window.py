@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tdb_dap.adapter.session import Session
-    from tdb_dap.engine.dtypes import Array, DType
+    from tdb_dap.engine.dtypes import DType
     from tdb_dap.engine.geometry import Space
 
 _LARGEST_WINDOW = 1 << 16
@@ -74,18 +74,19 @@ def read_window(session: Session, arguments: WindowArguments) -> Mapping[str, An
 @request("tdb/setMemory")
 def set_memory(session: Session, arguments: SetMemoryArguments) -> Mapping[str, Any]:
     """Overwrite the number of a type at an address. It is an edit like others: listed, and undone."""
+    from tdb_dap.adapter.contents import names_at
     from tdb_dap.engine.places import Place
 
     debugger = session.debugger
     dtype = _dtype(arguments.dtype)
     space, core, start = _place(session, arguments)
     try:
-        numbers = debugger.evaluate(arguments.value, debugger.scope(None, "command")).array
+        numbers = debugger.evaluate(arguments.value, names_at(session, None)).array
     except BadExpression as error:
         raise BadExpression(f"{error}; write one number, such as -1.5, 0x1f, nan or in[0][0,0,0,0]") from None
     if numbers.size != 1:
         raise BadExpression(f"{arguments.value} is {numbers.size:,} numbers; one is written at a time")
-    word = _encoded(dtype, numbers.reshape(1), arguments.value)
+    word = dtype.words_for(numbers.reshape(1))
     debugger.machine.write_bytes(space, core, start, word.tobytes())
     announce(session, Place.range(space, core, start, dtype.itemsize))
     return {"number": number_text(dtype.decode(word)[0])}
@@ -102,19 +103,3 @@ def _dtype(name: str) -> DType:
         whole = ", ".join(known.name for known in BY_NAME.values() if known.per_byte == 1)
         raise BadExpression(f"{name} is not a type of numbers of whole bytes; there are {whole}")
     return dtype
-
-
-def _encoded(dtype: DType, number: Array, text: str) -> Array:
-    """The word of one number; BadExpression where the type does not hold it."""
-    if dtype.is_float:
-        word = dtype.encode(number.astype(np.float32))
-        if np.isfinite(number[0]) and not np.isfinite(dtype.decode(word)[0]):
-            raise BadExpression(f"{dtype} does not reach as far as {text}; write inf for infinity")
-        return word
-    if (
-        not np.isfinite(number[0])
-        or number[0] != np.floor(number[0])
-        or not dtype.minimum <= number[0] <= dtype.maximum
-    ):
-        raise BadExpression(f"{dtype} holds whole numbers from {dtype.minimum:,} to {dtype.maximum:,}, not {text}")
-    return dtype.encode(number)

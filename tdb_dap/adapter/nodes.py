@@ -11,7 +11,7 @@ import numpy as np
 from tdb_dap.adapter.addresses import view_reference
 from tdb_dap.adapter.handles import Node
 from tdb_dap.engine.assignment import Part
-from tdb_dap.engine.values import SMALL, Statistics, Value, array_text, bits_text, number_text
+from tdb_dap.engine.values import SMALL, Statistics, Value, bits_text, number_text, shown_array, shown_number
 from tdb_dap.engine.views import Constant, View
 from tdb_dap.errors import TdbError
 
@@ -47,7 +47,8 @@ def tensor(session: Session, name: str, value: Value, evaluate_name: str | None 
     except TdbError as error:
         return Node(name, f"<{error}>")
     part = Part(evaluate_name or name, view) if view else None
-    node = _array(name, lambda: value.array, text, evaluate_name, part)
+    named = value.named if value.is_quantised else None
+    node = _array(name, lambda: value.array, text, evaluate_name, part, named)
     node.raw = value.hex_text
     node.type = value.view.memref if value.view is not None else None
     node.memory_reference = view_reference(view) if view else None
@@ -78,15 +79,21 @@ def _then(value: Value) -> Node:
 def remembered(session: Session, value: Value) -> Value:
     """The same value if it has been read since the last stop, so that it is neither read nor summarised again."""
     if isinstance(value.view, View):
-        key = (value.view, value.named.name if value.named else "", value.pending)
+        named = (value.named.name, value.named.type_text) if value.named else None
+        key = (value.view, named, value.pending)
         return session.handles.values.setdefault(key, value)
     return value
 
 
 def _array(
-    name: str, load: Callable[[], Array], text: str, evaluate_name: str | None, part: Part | None = None
+    name: str,
+    load: Callable[[], Array],
+    text: str,
+    evaluate_name: str | None,
+    part: Part | None = None,
+    named: NamedValue | None = None,
 ) -> Node:
-    """``load``: the numbers as they are now. ``part``: where they lie in memory."""
+    """``load``: the numbers as they are now; ``part``: where they lie in memory; ``named``: what they stand for."""
     node = Node(name, text, evaluate_name=evaluate_name, part=part)
     if load().ndim:
 
@@ -94,8 +101,8 @@ def _array(
             numbers = load()
             stop = min(start + count, len(numbers))
             if numbers.ndim == 1:
-                return _numbers(numbers[start:stop], start, evaluate_name, part)
-            return [_part(partial(_item, load, i), i, evaluate_name, part) for i in range(start, stop)]
+                return _numbers(numbers[start:stop], start, evaluate_name, part, named)
+            return [_part(partial(_item, load, i), i, evaluate_name, part, named) for i in range(start, stop)]
 
         node.indexed, node.indexed_count = children, len(load())
     return node
@@ -105,14 +112,16 @@ def _item(load: Callable[[], Array], index: int) -> Array:
     return np.asarray(load()[index])
 
 
-def _numbers(numbers: Array, start: int, parent: str | None, whole: Part | None) -> list[Node]:
+def _numbers(
+    numbers: Array, start: int, parent: str | None, whole: Part | None, named: NamedValue | None
+) -> list[Node]:
     """Single numbers; there may be thousands of them."""
     dtype = whole.view.dtype if whole else None
     prefix = parent or ""
     return [
         Node(
             f"[{index}]",
-            number_text(number),
+            shown_number(number, named),
             partial(bits_text, number, dtype),
             None,
             f"{prefix}[{index}]" if prefix else None,
@@ -122,17 +131,19 @@ def _numbers(numbers: Array, start: int, parent: str | None, whole: Part | None)
     ]
 
 
-def _part(load: Callable[[], Array], index: int, parent: str | None, whole: Part | None) -> Node:
+def _part(
+    load: Callable[[], Array], index: int, parent: str | None, whole: Part | None, named: NamedValue | None
+) -> Node:
     evaluate_name = f"{parent}[{index}]" if parent else None
     inner = Part(f"{whole.title}[{index}]", whole.view, (*whole.index, index)) if whole else None
     part = load()
     dtype = whole.view.dtype if whole else None
     is_small = part.ndim == 1 and part.size <= SMALL
     if is_small:
-        text = array_text(part)
+        text = shown_array(part, named)
     else:
-        text = f"[{','.join(map(str, part.shape))}]" + (f" {Statistics.of(part).text}" if part.size else "")
-    node = _array(f"[{index}]", load, text, evaluate_name, inner)
+        text = f"[{','.join(map(str, part.shape))}]" + (f" {Statistics.of(part).shown(named)}" if part.size else "")
+    node = _array(f"[{index}]", load, text, evaluate_name, inner, named)
     if is_small:
         node.raw = partial(bits_text, part, dtype)
     return node
@@ -167,7 +178,7 @@ def _statistics_node(value: Value) -> Node:
         "NaN": statistics.nan,
         "Inf": statistics.inf,
     }
-    return mapping("stats", statistics.text, rows)
+    return mapping("stats", statistics.shown(value.named if value.is_quantised else None), rows)
 
 
 def _layout_node(value: Value) -> Node:

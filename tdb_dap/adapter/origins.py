@@ -51,7 +51,14 @@ def writer_text(session: Session, origin: Origin | None) -> str:
 
 
 def written_by(session: Session, part: Part, before: int | None = None) -> Node:
-    """The last writer of a part of memory; below it what that command read, and who wrote that."""
+    """The last writer of a part of memory; below it what that command read, and who wrote that.
+
+    Lazy: to find it, what all commands access has to be known, and that takes seconds for a large program.
+    """
+    return Node("written by", named=lambda: [_written_by(session, part, before)], is_lazy=True)
+
+
+def _written_by(session: Session, part: Part, before: int | None) -> Node:
     from tdb_dap.engine.origins import origin_of
 
     origin = origin_of(session.debugger.machine, part.place, before)

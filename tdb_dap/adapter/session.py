@@ -72,7 +72,7 @@ class Session:
         self.breakpoints = BreakpointTable()
         self.exceptions = ExceptionFilters()
         self.sanitizing = Sanitizing()
-        self.configuration: Configuration
+        self._configuration: Configuration | None = None
         self.waiting: Request | None = None
         self.configured = False
         self.running = False
@@ -102,6 +102,17 @@ class Session:
         if self._debugger is None:
             raise NoProgram("no program is loaded")
         return self._debugger
+
+    @property
+    def configuration(self) -> Configuration:
+        """The launch configuration; NoProgram before the first launch."""
+        if self._configuration is None:
+            raise NoProgram("no program is loaded")
+        return self._configuration
+
+    @configuration.setter
+    def configuration(self, configuration: Configuration) -> None:
+        self._configuration = configuration
 
     @property
     def has_program(self) -> bool:
@@ -302,7 +313,6 @@ class Session:
         debugger.forget_pause()
         self.handles.clear()
         self.running = True
-        started = debugger.ordinal
         self._progress = Progress(self, "Running", len(debugger.program.commands)) if self.traits.progress else None
         try:
             stop = go(debugger)
@@ -314,10 +324,10 @@ class Session:
             if self._progress:
                 self._progress.end()
                 self._progress = None
-        if any(b.text.startswith("asm:") for b in stop.breakpoints):
-            self.by_instruction = True
+        if stop.reason == "breakpoint":
+            self.by_instruction = stop.level == "command"
         if not self._quiet:
-            report(self, stop, started, stay)
+            report(self, stop, stay)
 
     def give_up(self) -> None:
         """Give up the work that shows a progress bar; called on the reader thread as well."""

@@ -66,11 +66,7 @@ def _shown(session: Session, text: str, frame: Frame | None) -> str:
     first = text.split()[0]
     if (found := find_verb(first)) is not None and found.only_looks:
         return "\n" + execute(session, text, frame)
-    if frame is not None:
-        names = names_at(session, frame)
-    else:
-        names = session.debugger.scope(level="command" if session.by_instruction else "op")
-    return session.debugger.evaluate(text, names).text()
+    return session.debugger.evaluate(text, names_at(session, frame)).text()
 
 
 # Where the session is

@@ -107,7 +107,7 @@ def _frames(session: Session, core: int) -> Iterator[StackFrame]:
     module = module_id(program.commands[focus].subnet) if focus < len(program.commands) else "model"
 
     def frame(level: Level, name: str, source: Source | None = None, line: int = 0) -> StackFrame:
-        id = session.handles.add_frame(Frame(level, core, focus))
+        id = session.handles.add_frame(Frame(level, core, focus, _names_line(program, level, line)))
         located = source is not None and line > 0
         return StackFrame(
             id=id,
@@ -151,6 +151,13 @@ def _frames(session: Session, core: int) -> Iterator[StackFrame]:
                 )
     else:
         yield frame("main", "main (finished)", *_behind_the_end(session))
+
+
+def _names_line(program: Program, level: Level, line: int) -> int | None:
+    """Where a frame's value ids are looked up: in the body of its function; in a group as its op sees them."""
+    if level not in ("subnet", "main") or not line or program.source.mlir is None:
+        return None
+    return line + 1 if program.source.mlir.op_at(line) is None else line  # the head of a function is outside of it
 
 
 def _origins(program: Program, record: OpRecord) -> Iterator[tuple[Stage, MlirOp]]:

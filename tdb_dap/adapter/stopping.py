@@ -6,7 +6,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from tdb_dap.adapter.protocol.types import StoppedEventBody
-from tdb_dap.engine.stops import BACKEND_FAILED
+from tdb_dap.engine.stops import BACKEND_FAILED, NOT_SIMULATED
+from tdb_dap.errors import TdbError
 
 if TYPE_CHECKING:
     from tdb_dap.adapter.session import Session
@@ -31,18 +32,18 @@ def core_of(thread: int) -> int:
     return thread - 1
 
 
-def report(session: Session, stop: Stop, started: int, stay: bool) -> None:
-    """Send what follows from a stop.
+def report(session: Session, stop: Stop, stay: bool) -> None:
+    """Send what follows from a stop. ``stay``: at the end of the program, stop there once more.
 
-    ``started``: the ordinal at which the run began; ``stay``: at the end of the program, stop there once more.
+    At a command that cannot be executed the program stops and stays: memory, edits and the way back are all there.
     """
     if stop.finding:
         session.sanitizing.note(stop.finding)
     if stop.finding and stop.finding.filter == BACKEND_FAILED:
         session.output(stop.finding.text, "important")
-    if stop.finding and stop.finding.filter in ("not simulated", "internal error"):
+    if stop.finding and stop.finding.filter in (NOT_SIMULATED, "internal error"):
         session.output(stop.finding.text, "important")
-        if stop.ordinal == started:  # it does not get any further
+        if session.configuration.without_debugging:
             end(session, 1)
             return
     if stop.reason == "end" and not stay:
@@ -89,6 +90,9 @@ def end(session: Session, exit_code: int) -> None:
         return
     session.ended = True
     session.unload()
+    if session.waiting is not None:
+        waiting, session.waiting = session.waiting, None
+        session.respond(waiting, error=TdbError("the program was ended before its configuration was done"))
     session.event("exited", {"exitCode": exit_code})
     session.event("terminated")
 

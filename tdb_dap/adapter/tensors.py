@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
     from tdb_dap.adapter.session import Session
     from tdb_dap.engine.dtypes import Array
-    from tdb_dap.engine.names import Level, Scope
+    from tdb_dap.engine.names import Scope
+    from tdb_dap.engine.stops import Level
 
 _LARGEST_ANSWER = 1 << 22
 """Elements in one answer."""
@@ -210,14 +211,14 @@ def _value(session: Session, arguments: TensorArguments) -> Value:
     """The tensor; that of another moment is copied when it is first asked for, and kept until the program moves on."""
     names = _names(session, arguments)
     moment = None if arguments.ordinal == session.debugger.ordinal else arguments.ordinal
-    key = ("tensor", arguments.expression, names.focus, names.level, moment)
-    if key not in session.handles.values:
+    key = (arguments.expression, names.focus, names.level, names.line, moment)
+    if key not in session.handles.elsewhere:
         make = session.debugger.evaluate
         value = (
             make(arguments.expression, names) if moment is None else _at(session, arguments.expression, names, moment)
         )
-        session.handles.values[key] = value
-    return session.handles.values[key]
+        session.handles.elsewhere[key] = value
+    return session.handles.elsewhere[key]
 
 
 def _at(session: Session, expression: str, names: Scope, moment: int) -> Value:

@@ -87,4 +87,6 @@ def describe(session: Session, node: Node, format: ValueFormat | None = None) ->
         shown["valueLocationReference"] = session.handles.add_location(node.part)
     if node.hint:
         shown["presentationHint"] = {"kind": node.hint}
+    if node.is_lazy:
+        shown["presentationHint"] = {"lazy": True}
     return shown

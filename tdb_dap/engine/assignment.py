@@ -49,7 +49,7 @@ def assign(machine: Machine, part: Part, numbers: Any) -> None:
         last = part.index[-1] if part.index else ...
         shape = np.shape(inside[last])
         wanted = np.broadcast_to(np.asarray(numbers), shape)
-        inside[last] = part.view.dtype.encode(np.atleast_1d(wanted)).reshape(shape)
+        inside[last] = part.view.dtype.words_for(np.atleast_1d(wanted)).reshape(shape)
     except (IndexError, TypeError):
         raise BadExpression(
             f"{part.title}: %{part.view.name} of shape {list(part.view.shape)} has no such part"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Literal, get_args
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 from tdb_dap.engine import places
 from tdb_dap.engine.addresses import ADDRESS, parse_address, whole_number
 from tdb_dap.engine.printable import quoted
+from tdb_dap.engine.stops import Level
 from tdb_dap.engine.views import View
 from tdb_dap.errors import BadExpression, NotSimulated
 
@@ -43,14 +44,16 @@ class Watched:
 class Place:
     """The commands a text names.
 
-    ``line``: where the breakpoint came to lie; ``message``: what the user should know; ``watched``: stop behind each
-    command, because of what it did to memory.
+    ``line``: where the breakpoint came to lie; ``message``: what the user should know; ``watched``: stop after each
+    command, because of what it did to memory; ``level``: whether the text names hardware commands or ops, so whose
+    operand ``in[0]`` is in conditions and messages and at the stop.
     """
 
     spans: tuple[Span, ...]
     line: int | None = None
     message: str = ""
     watched: Watched | None = None
+    level: Level = "op"
 
 
 Resolver = Callable[["Program", "re.Match[str]"], Place]
@@ -64,6 +67,7 @@ class Form:
     example: str
     pattern: re.Pattern[str]
     resolve: Resolver
+    level: Level
 
 
 _MOST_NAMED = 12
@@ -73,11 +77,11 @@ FORMS: list[Form] = []
 """Every form, in the order in which they are tried."""
 
 
-def form(title: str, pattern: str, example: str) -> Callable[[Resolver], Resolver]:
-    """Declare a form; ``pattern`` must match the whole text."""
+def form(title: str, pattern: str, example: str, level: Level = "op") -> Callable[[Resolver], Resolver]:
+    """Declare a form; ``pattern`` must match the whole text. ``level``: what it names, commands or ops."""
 
     def declare(resolve: Resolver) -> Resolver:
-        FORMS.append(Form(title, example, re.compile(pattern), resolve))
+        FORMS.append(Form(title, example, re.compile(pattern), resolve, level))
         return resolve
 
     return declare
@@ -88,10 +92,10 @@ def resolve(program: Program, text: str) -> Place:
     text = text.strip()
     for known in FORMS:
         if match := known.pattern.fullmatch(text):
-            place = known.resolve(program, match)
+            place = replace(known.resolve(program, match), level=known.level)
             if place.spans or place.message:
                 return place
-            return Place((), place.line, f"{text}: no command of this program matches ({known.title})")
+            return replace(place, message=f"{text}: no command of this program matches ({known.title})")
     raise BadExpression(
         f"{quoted(text)} is not a breakpoint; write one of " + ", ".join(known.example for known in FORMS)
     )
@@ -128,7 +132,7 @@ def _mlir_line(program: Program, match: re.Match[str]) -> Place:
     return Place(spans_of_records(program.source.records_at(line)), line, moved)
 
 
-@form("line of the listing", r"(?:asm|:):(\d+)", "asm:168")
+@form("line of the listing", r"(?:asm|:):(\d+)", "asm:168", "command")
 def _listing_line(program: Program, match: re.Match[str]) -> Place:
     asked = int(match[1])
     line = program.listing.next_line_with_command(asked)
@@ -139,7 +143,7 @@ def _listing_line(program: Program, match: re.Match[str]) -> Place:
     return Place(((ordinal, ordinal),), line, moved)
 
 
-@form("command id", r"(?P<engine>[BTD])(?P<id>\d+)(?:(?:@core|C)(?P<core>\d+))?", "B23@core1")
+@form("command id", r"(?P<engine>[BTD])(?P<id>\d+)(?:(?:@core|C)(?P<core>\d+))?", "B23@core1", "command")
 def _command_id(program: Program, match: re.Match[str]) -> Place:
     engine = "dma" if match["engine"] == "D" else "tiu"
     number, core = int(match["id"]), match["core"]
@@ -151,7 +155,7 @@ def _command_id(program: Program, match: re.Match[str]) -> Place:
     )
 
 
-@form("address", rf"{ADDRESS}(?:\+(?P<size>0x[0-9a-fA-F]+|\d+))?(?P<access>[rw]{{0,2}})", "R4.64+4096")
+@form("address", rf"{ADDRESS}(?:\+(?P<size>0x[0-9a-fA-F]+|\d+))?(?P<access>[rw]{{0,2}})", "R4.64+4096", "command")
 def _address(program: Program, match: re.Match[str]) -> Place:
     text = match.string[: match.start("access")].split("+")[0]
     space, start = parse_address(text, program.target.geometry)
@@ -247,7 +251,7 @@ def _op_name(program: Program, match: re.Match[str]) -> Place:
     return _one_of(spans, match[0], "op", (r.opcode for r in program.source.records))
 
 
-@form("instruction", r"[a-z*?][\w*?\[\].&]*", "arith.*")
+@form("instruction", r"[a-z*?][\w*?\[\].&]*", "arith.*", "command")
 def _mnemonic(program: Program, match: re.Match[str]) -> Place:
     spans = spans_of_commands(program, lambda c: fnmatchcase(c.name, match[0]))
     return _one_of(spans, match[0], "instruction", (c.name for c in program.commands))

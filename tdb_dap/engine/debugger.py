@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tdb_dap.engine.breakpoints import Breakpoint, Breakpoints
@@ -15,16 +16,13 @@ from tdb_dap.engine.judge import Judge
 from tdb_dap.engine.log_messages import Message
 from tdb_dap.engine.observers import Announcer, Observer
 from tdb_dap.engine.stepping import Stepper, Unit
-from tdb_dap.engine.stops import BACKEND_FAILED, Finding, Reason, Stop
+from tdb_dap.engine.stops import BACKEND_FAILED, NOT_SIMULATED, Finding, Level, Reason, Stop
 from tdb_dap.errors import BackendFailed, BadExpression, NotSimulated
 
 if TYPE_CHECKING:
     from tdb_dap.engine.machine import Machine
     from tdb_dap.engine.program import Program
     from tdb_dap.engine.reference import Reference
-
-NOT_SIMULATED = "not simulated"
-"""Name of the finding at a command that the backend cannot execute."""
 
 
 class Debugger(Inspection):
@@ -120,6 +118,8 @@ class Debugger(Inspection):
             stop = self._step_forwards(unit, core) if count > 0 else self._step_backwards(unit, core)
             if stop.reason != "step":
                 break
+        if unit == "command" and stop.reason == "step":
+            self.last_stop = stop = replace(stop, level="command")
         return stop
 
     def travel(self, ordinal: int) -> Stop:
@@ -130,7 +130,7 @@ class Debugger(Inspection):
             self._go(ordinal)
         except (NotSimulated, BackendFailed) as error:
             return self._cannot(error)
-        return self._finish(self._stop("goto" if self.ordinal == ordinal else "pause"))
+        return self._finish(self._stop("goto" if self.ordinal == ordinal else "pause", level="command"))
 
     def _go(self, ordinal: int) -> None:
         """There, or as far as a pause allows."""
@@ -224,7 +224,8 @@ class Debugger(Inspection):
         if finding is not None and self._counts(finding.focus):
             return self._stop("exception", focus=finding.focus, finding=finding, breakpoints=hit)
         if hit:
-            return self._stop("breakpoint", focus=hit[0].stops[self.ordinal], breakpoints=hit)
+            focus, level = hit[0].stops[self.ordinal], hit[0].place.level
+            return self._stop("breakpoint", focus=focus, breakpoints=hit, level=level)
         return None
 
     def _counts(self, focus: int) -> bool:
@@ -325,6 +326,7 @@ class Debugger(Inspection):
         focus: int | None = None,
         finding: Finding | None = None,
         breakpoints: tuple[Breakpoint, ...] = (),
+        level: Level = "op",
     ) -> Stop:
         focus = self.ordinal if focus is None else focus
         commands = self.program.commands
@@ -337,6 +339,7 @@ class Debugger(Inspection):
             text=finding.text if finding else "",
             breakpoints=breakpoints,
             finding=finding,
+            level=level,
         )
 
     def _finish(self, stop: Stop) -> Stop:

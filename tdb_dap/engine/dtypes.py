@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tdb_dap.engine.float8 import FLOAT8
+from tdb_dap.errors import BadExpression
 
 Array = NDArray[Any]
 
@@ -63,6 +64,14 @@ class DType:
     def maximum(self) -> int:
         return (1 << (self.bits - (1 if self.kind == "i" else 0))) - 1
 
+    @property
+    def largest(self) -> float:
+        """The largest finite number of a float format; of an integer its maximum."""
+        if not self.is_float:
+            return self.maximum
+        numbers = self.decode(np.arange(1 << min(self.bits, 16), dtype=np.uint32).astype(_BITS[min(self.itemsize, 2)]))
+        return float(np.finfo(np.float32).max) if self.name == "f32" else float(numbers[np.isfinite(numbers)].max())
+
     def decode(self, bits: Array) -> Array:
         """Numbers behind ``bits`` (unsigned words): bf16 as float32, f16 as float16, integers by their sign."""
         if self.name == "bf16":
@@ -98,6 +107,24 @@ class DType:
             return FLOAT8[self.name].encode(np.ascontiguousarray(numbers, np.float32))
         words: Array = np.asarray(numbers).astype(np.int64) & ((1 << self.bits) - 1)
         return words.astype(self.bits_dtype)
+
+    def words_for(self, numbers: Array) -> Array:
+        """As ``encode``; BadExpression if some number is too large, or a fraction or NaN where integers are held."""
+        numbers = numbers.astype(np.float64) if numbers.dtype.kind == "O" else numbers
+        finite = np.isfinite(numbers) if numbers.dtype.kind == "f" else np.ones(numbers.shape, bool)
+        if self.is_float:
+            with np.errstate(over="ignore"):
+                words = self.encode(numbers)
+            wrong = finite & ~np.isfinite(self.decode(words)).reshape(numbers.shape)
+            holds, more = f"{self.name} reaches as far as {self.largest:.6g}", "; write inf for infinity"
+        else:
+            with np.errstate(invalid="ignore"):
+                wrong = ~finite | (numbers < self.minimum) | (numbers > self.maximum) | (numbers != np.floor(numbers))
+            holds, more = f"{self.name} holds whole numbers from {self.minimum:,} to {self.maximum:,}", ""
+            words = self.encode(np.where(wrong, 0, numbers))
+        if wrong.any():
+            raise BadExpression(f"{holds}, not {numbers[wrong].reshape(-1)[0]:g}{more}")
+        return words
 
     def __str__(self) -> str:
         return self.name

@@ -54,6 +54,18 @@ class MemoryEdit(Edit):
 
 
 @dataclass(frozen=True)
+class MovedBack(MemoryEdit):
+    """An earlier command is the next one, with the memories as they were.
+
+    ``came_from``: where it was done; ``later``: the edits made between there and ``moment``. Both are as before when
+    it is undone.
+    """
+
+    came_from: int = 0
+    later: tuple[Edit, ...] = ()
+
+
+@dataclass(frozen=True)
 class CommandEdit(Edit):
     """A command that has not been executed yet is executed with another ``descriptor``."""
 
@@ -132,6 +144,10 @@ class Edits:
         self._in_force = min(self._in_force, len(self._all))
         edit.undo(memory)
         return edit
+
+    def await_again(self, edits: Sequence[Edit]) -> None:
+        """Add edits whose moments are still to come."""
+        self._all += edits
 
     def hide(self, edits: Sequence[Edit]) -> list[Edit]:
         """Leave out edits of commands for a while; what there was before, for ``show``."""

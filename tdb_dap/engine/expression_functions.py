@@ -92,7 +92,9 @@ def _reshape(array: Array, *shape: Any) -> Array:
 
 def _real(value: Any) -> Any:
     """The numbers that a quantised value stands for: (stored - zero point) * scale."""
-    return value.real if isinstance(value, Value) else value
+    if not isinstance(value, Value):
+        return value
+    return Value(f"real({value.title})", lambda: value.real, None, None, value.pending, is_real=True)
 
 
 def _where(condition: Array, *choices: Any) -> Any:

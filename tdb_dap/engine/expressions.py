@@ -8,6 +8,7 @@ attributes, no statements and no other names, and sizes are bounded, so text fro
 from __future__ import annotations
 
 import ast
+import keyword
 import operator
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from tdb_dap.engine import expression_names
 from tdb_dap.engine.expression_functions import FUNCTIONS, KEYWORDS, Budget, require_bounded, work_of
 from tdb_dap.engine.expression_names import NameList, Names, shortened, translated
 from tdb_dap.engine.values import Value
@@ -61,6 +63,8 @@ _CONSTANTS: dict[str, Any] = {
     "inf": float("inf"),
     "pi": np.pi,
 }
+_NOT_TENSORS = frozenset({"out", "ref", "input", "output", "weight", *_CONSTANTS, *FUNCTIONS, *KEYWORDS})
+"""Words that never mean the tensor of this name."""
 
 
 def evaluate(text: str, names: Names) -> Value:
@@ -106,6 +110,21 @@ def evaluate_place(text: str, names: Names) -> tuple[Value, tuple[Any, ...]]:
     return found, index
 
 
+def pinned(text: str, moment: str, core: int) -> str:
+    """The expression as one that means the same for the whole session; as it is if it cannot be understood.
+
+    ``moment``: what its names need behind them (``Scope.moment``); ``core``: whose local memory addresses mean.
+    """
+    try:
+        return expression_names.pinned(text, moment, core, _is_tensor)
+    except BadExpression:
+        return text
+
+
+def _is_tensor(word: str) -> bool:
+    return word.isidentifier() and not keyword.iskeyword(word) and word not in _NOT_TENSORS
+
+
 def require_expression(text: str) -> None:
     """BadExpression if ``text`` can never be evaluated, whatever its names stand for."""
     _parsed(text, None)
@@ -132,6 +151,16 @@ class _Evaluator(ast.NodeVisitor):
         self._own = own
         self._names = names
         self._budget = Budget()
+        self._units: dict[bool, str] = {}
+
+    def _note(self, value: Any) -> Any:
+        """Refuse to compute with stored and with real numbers at once; BadExpression says how to write it."""
+        if isinstance(value, Value) and (value.is_real or value.is_quantised):
+            self._units.setdefault(value.is_real, value.title)
+            if len(self._units) == 2:
+                stored, real = shortened(self._units[False]), shortened(self._units[True])
+                raise BadExpression(f"{stored} holds stored numbers and {real} real ones; write real(...) of the first")
+        return value
 
     def generic_visit(self, node: ast.AST) -> Any:
         what = {"Attribute": "attributes (a.b)", "JoinedStr": "strings", "Lambda": "functions"}.get(
@@ -141,7 +170,7 @@ class _Evaluator(ast.NodeVisitor):
 
     def number(self, node: ast.AST) -> Any:
         """The operand as a number or array."""
-        result = self.visit(node)
+        result = self._note(self.visit(node))
         if isinstance(result, NameList):
             raise BadExpression("in, out and ref are lists; choose one, for instance in[0]")
         return result.array if isinstance(result, Value) else result
@@ -208,7 +237,10 @@ class _Evaluator(ast.NodeVisitor):
         array = np.asarray(whole.array if isinstance(whole, Value) else whole)
         if isinstance(index, Value | np.ndarray):
             self._budget.spend(work_of(None, index.array if isinstance(index, Value) else index))
-        return array[index.array if isinstance(index, Value) else index]
+        part = array[index.array if isinstance(index, Value) else index]
+        if isinstance(whole, Value) and (whole.is_real or whole.is_quantised):  # a part is still of the same unit
+            return Value(whole.title, lambda: part, None, whole.named, whole.pending, whole.is_real)
+        return part
 
     def place(self, node: ast.AST) -> tuple[Any, tuple[Any, ...]]:
         """What is indexed, and all indices behind it."""
@@ -225,7 +257,7 @@ class _Evaluator(ast.NodeVisitor):
     def visit_Tuple(self, node: ast.Tuple) -> tuple[Any, ...]:
         return tuple(self.number(element) for element in node.elts)
 
-    def visitNameList(self, node: ast.List) -> Any:
+    def visit_List(self, node: ast.List) -> Any:
         return np.asarray([self.number(element) for element in node.elts])
 
     def _expected(self, node: ast.Call) -> Value:
@@ -245,7 +277,7 @@ class _Evaluator(ast.NodeVisitor):
             raise BadExpression(f"{node.func.id}: keywords are {', '.join(sorted(KEYWORDS))}")
         function = FUNCTIONS[node.func.id]
         if function.takes_values:
-            return function.call(*(self.visit(argument) for argument in node.args))
+            return self._note(function.call(*(self.visit(argument) for argument in node.args)))
         arguments = [self.number(argument) for argument in node.args]
         if function.elementwise:
             require_bounded(None, *arguments)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from tdb_dap.engine.assignment import Part, assign, part_named
 from tdb_dap.engine.dtypes import Array
 from tdb_dap.engine.expressions import evaluate
-from tdb_dap.engine.names import Level, Scope
+from tdb_dap.engine.names import Scope
 from tdb_dap.engine.places import Place
-from tdb_dap.engine.stops import Stop
+from tdb_dap.engine.stops import Level, Stop
 from tdb_dap.engine.values import Value
 from tdb_dap.engine.views import Constant, View
 
@@ -41,9 +41,10 @@ class Inspection:
         """The machine's memories, live."""
         return self.machine.memory
 
-    def scope(self, focus: int | None = None, level: Level = "command") -> Scope:
-        """The names visible at a command (default: the one the last stop is about)."""
-        return Scope(self, self.last_stop.focus if focus is None else focus, level)
+    def scope(self, focus: int | None = None, level: Level | None = None, line: int | None = None) -> Scope:
+        """The names visible at a command (default: what the last stop is about), or on a line of final.mlir."""
+        stop = self.last_stop
+        return Scope(self, stop.focus if focus is None else focus, level or stop.level, line)
 
     def evaluate(self, expression: str, scope: Scope | None = None) -> Value:
         """Value of an expression; BadExpression says what is wrong with it."""

@@ -35,7 +35,7 @@ class Judge:
         return message(breakpoint.log or "", self._scope(breakpoint))
 
     def _scope(self, breakpoint: Breakpoint) -> Scope:
-        return self._debugger.scope(breakpoint.stops[self._debugger.ordinal], "op")
+        return self._debugger.scope(breakpoint.stops[self._debugger.ordinal], breakpoint.place.level)
 
     def _holds(self, breakpoint: Breakpoint) -> bool:
         if not breakpoint.is_conditional:

@@ -13,7 +13,7 @@ from tdb_dap.engine.checkpoints import Checkpoints, Snapshots
 from tdb_dap.engine.commands import Command
 from tdb_dap.engine.dtypes import Array
 from tdb_dap.engine.edited_accesses import EditedAccesses
-from tdb_dap.engine.edits import CommandEdit, Edit, Edits, MemoryEdit, Skip
+from tdb_dap.engine.edits import CommandEdit, Edit, Edits, MemoryEdit, MovedBack, Skip
 from tdb_dap.engine.execution import compute_subnet, execute
 from tdb_dap.engine.geometry import Space
 from tdb_dap.engine.history import DEFAULT_LIMIT, Change, History, OverwrittenBytes, OverwrittenView
@@ -270,7 +270,7 @@ class Machine:
             self._changed_after(here)
 
     def take_back(self) -> Edit | None:
-        """Go back to the moment of the last edit and undo it; None if there is none."""
+        """Undo the last edit, at the moment at which it was made; None if there is none."""
         if not len(self._edits):
             return None
         edit = self.edits[-1]
@@ -278,6 +278,9 @@ class Machine:
         if len(self._edits) and self.edits[-1] is edit:
             self._edits.take_back(self.memory)
             self._changed_after(edit.origin)
+            if isinstance(edit, MovedBack):
+                self._edits.await_again(edit.later)
+                self._go(edit.came_from, never)
         return edit
 
     def change_command(self, ordinal: int, descriptor: bytes, text: str) -> None:
@@ -292,12 +295,13 @@ class Machine:
             self._go(ordinal, never)
         elif ordinal < here:
             now = self._snapshots.take()
+            later = tuple(edit for edit in self.edits if edit.moment > ordinal)
             self.travel(ordinal)
             pages = list(self._snapshots.differences(now))
             before = tuple(OverwrittenBytes(space, core, start, old) for space, core, start, old, _ in pages)
             after = tuple(OverwrittenBytes(space, core, start, new) for space, core, start, _, new in pages)
             text = f"moved back from {here} to {ordinal} with the memories as they were"
-            self._edit(MemoryEdit(ordinal, text, before, after))
+            self._edit(MovedBack(ordinal, text, before, after, None, here, later))
 
     def write_words(self, view: View, words: Array, text: str, place: Place | None = None) -> None:
         """Overwrite a view with stored words of its shape; undone when time goes back before this moment.
@@ -314,8 +318,11 @@ class Machine:
         return np.array(what.value, what.dtype.numpy)
 
     def write(self, view: View, numbers: Array) -> None:
-        """Overwrite a view with numbers, broadcast to its shape; undone when time goes back before this moment."""
-        bits = view.dtype.encode(np.broadcast_to(np.asarray(numbers), view.shape))
+        """Overwrite a view with numbers, broadcast to its shape; undone when time goes back before this moment.
+
+        BadExpression for numbers that its format cannot hold.
+        """
+        bits = view.dtype.words_for(np.broadcast_to(np.asarray(numbers), view.shape))
         self.write_words(view, bits, f"%{view.name} overwritten")
 
     def read_bytes(self, space: Space, core: int, start: int, size: int) -> bytes:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import hashlib
 import io
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -37,17 +38,63 @@ class Function:
     end_line: int
 
 
+@dataclass(eq=False)
+class Region:
+    """A list of operations between braces: the body of a function, or one of the bodies of an operation.
+
+    A value id such as ``%38`` is unique in its region and those around it, but not in a function: the printer of MLIR
+    starts its numbers again after each body, so two bodies side by side use the same ids.
+
+    ``line``, ``end_line``: the lines of its braces. ``parent``: the region around it, None for a function's body.
+    ``owner``: line of the operation it belongs to, None for a function's body.
+    ``values``: operations by the ids of their results. ``inner``: the regions inside.
+    """
+
+    line: int
+    end_line: int
+    function: str
+    parent: Region | None
+    owner: int | None
+    values: dict[str, MlirOp] = field(default_factory=dict[str, "MlirOp"])
+    inner: list[Region] = field(default_factory=list["Region"])
+
+    @property
+    def outermost(self) -> Region:
+        """The body of the function around it."""
+        return self if self.parent is None else self.parent.outermost
+
+    def definitions(self, value: str) -> Iterator[MlirOp]:
+        """The operations here and in the regions inside that define a value, in the order of the text."""
+        if (op := self.values.get(value)) is not None:
+            yield op
+        for region in self.inner:
+            yield from region.definitions(value)
+
+
 @dataclass
 class MlirOp:
-    """One operation. Lines are 1-based; ``group_line`` is the line of the enclosing region operation or None."""
+    """One operation. Lines are 1-based.
+
+    ``region``: where it stands; None outside of functions. ``bodies``: its own regions, such as the body of a group.
+    """
 
     file: MlirFile
     line: int
     end_line: int
     name: str
     results: tuple[str, ...]
-    function: str
-    group_line: int | None
+    region: Region | None
+    bodies: list[Region] = field(default_factory=list["Region"])
+
+    @property
+    def function(self) -> str:
+        """Name of the function around it; empty outside of functions."""
+        return self.region.function if self.region is not None else ""
+
+    @property
+    def group_line(self) -> int | None:
+        """The line of the operation whose body it stands in; None at the level of the function."""
+        return self.region.owner if self.region is not None else None
 
     @property
     def text(self) -> str:
@@ -62,6 +109,21 @@ class MlirOp:
             return tuple(_VALUE.findall(text.partition(" : ")[0]))
         start = text.find("(", text.find(self.name))
         return tuple(_VALUE.findall(text[start : closing(text, start) + 1])) if start >= 0 else ()
+
+    def result_index(self, value: str) -> int:
+        """Which of its results ``%11#2`` is; results print as ``%11:5 = ...`` or ``%a, %b = ...``."""
+        name, _, number = value.partition("#")
+        before = 0
+        for given, count in _counted(self.text.partition(" = ")[0]):
+            if given == name:
+                return before + int(number or 0)
+            before += count
+        return 0
+
+    @property
+    def result_count(self) -> int:
+        """How many values it computes."""
+        return sum(count for _, count in _counted(self.text.partition(" = ")[0])) if self.results else 0
 
     @cached_property
     def attributes(self) -> Mapping[str, Any]:
@@ -105,6 +167,7 @@ class MlirFile:
         self.functions: list[Function] = []
         self.module = ""
         self._ops: dict[int, MlirOp] = {}
+        self._regions: list[Region] = []
         self._scan()
 
     @classmethod
@@ -115,51 +178,68 @@ class MlirFile:
         return cls(text, path, "" if path.suffix == ".xz" else hashlib.sha256(data).hexdigest())
 
     def _scan(self) -> None:
-        """One pass: a stack of open regions gives function, group and the closing line of each operation."""
-        open_regions: list[tuple[str, int, MlirOp | None]] = []
-        function, group = "", None
+        """One pass: a stack of open braces gives region, function and the closing line of each operation."""
+        open_braces: list[tuple[str, MlirOp | None, Region | None]] = []
+        region: Region | None = None
         match_operation = _OPERATION.match
         for number, line in enumerate(self.lines, 1):
             if line.startswith("#"):
                 continue
             stripped = line.lstrip()
             if stripped.startswith("}"):
-                if open_regions:
-                    kind, start, op = open_regions.pop()
-                    if kind == "function":
-                        self.functions.append(Function(function, start, number))
-                        function = ""
-                    elif op is not None:
-                        op.end_line = number
-                        group = op.group_line
-                if line.rstrip().endswith("{"):
-                    # "}, {" opens the next region of the same operation.
-                    open_regions.append(("region", number, None))
+                opener: MlirOp | None = None
+                if open_braces:
+                    kind, opener, closed = open_braces.pop()
+                    if closed is not None:
+                        closed.end_line = number
+                        region = closed.parent
+                    if kind == "function" and closed is not None:
+                        self.functions.append(Function(closed.function, closed.line, number))
+                    elif opener is not None:
+                        opener.end_line = number
+                if line.rstrip().endswith("{"):  # "}, {" opens the next region of the same operation
+                    opened = self._open(number, region, opener) if opener is not None else None
+                    open_braces.append(("region", opener, opened))
+                    region = opened or region
                 continue
             found = match_operation(line)
             opens = line.endswith("{")
             if found is None:
                 if opens:
-                    open_regions.append(("block", number, None))
+                    open_braces.append(("block", None, None))
                 continue
             results, name, keyword = found.groups()
             if keyword == "func.func":
                 named = _FUNCTION_NAME.search(line)
-                function = named.group(1) if named else ""
                 if opens:
-                    open_regions.append(("function", number, None))
+                    region = Region(number, len(self.lines) + 1, named.group(1) if named else "", None, None)
+                    self._regions.append(region)
+                    open_braces.append(("function", None, region))
                 continue
             if keyword == "module":
                 named = _MODULE_NAME.search(line)
                 self.module = named.group(1) if named else ""
                 if opens:
-                    open_regions.append(("module", number, None))
+                    open_braces.append(("module", None, None))
                 continue
-            op = MlirOp(self, number, number, name or keyword, _results(results), function, group)
+            op = MlirOp(self, number, number, name or keyword, _results(results), region)
             self._ops[number] = op
+            if region is not None:
+                for result in op.results:
+                    region.values[result] = op
             if opens:
-                open_regions.append(("operation", number, op))
-                group = number
+                opened = self._open(number, region, op)
+                open_braces.append(("operation", op, opened))
+                region = opened
+
+    def _open(self, line: int, around: Region | None, op: MlirOp) -> Region:
+        """The next body of an operation."""
+        opened = Region(line, len(self.lines) + 1, op.function, around, op.line)
+        if around is not None:
+            around.inner.append(opened)
+        op.bodies.append(opened)
+        self._regions.append(opened)
+        return opened
 
     @cached_property
     def _aliases(self) -> dict[str, str]:
@@ -189,7 +269,7 @@ class MlirFile:
 
     def prepare(self) -> None:
         """Work out in advance what looking up values and locations needs."""
-        _ = self._aliases, self._definitions
+        _ = self._aliases
 
     @property
     def text(self) -> str:
@@ -212,27 +292,44 @@ class MlirFile:
                 return function
         return None
 
+    @property
+    def bodies(self) -> Iterator[Region]:
+        """The bodies of the functions."""
+        return (region for region in self._regions if region.parent is None)
+
+    @cached_property
+    def last_line_of_main(self) -> int | None:
+        """Where ``main`` returns; None if there is no such function."""
+        main = self.function_named("main")
+        returns = [op.line for op in self._ops.values() if op.function == "main" and "return" in op.name]
+        return returns[-1] if returns else main.end_line - 1 if main is not None else None
+
     def function_named(self, name: str) -> Function | None:
         for function in self.functions:
             if function.name == name:
                 return function
         return None
 
-    def op_defining(self, value: str, line: int) -> MlirOp | None:
-        """The operation that defines ``%7`` or ``%7#0`` in the function around ``line``."""
-        function = self.function_at(line)
-        if function is None:
-            return None
-        defined = self._definitions.get(function.name, {})
-        return defined.get(value.split("#")[0])
+    def region_at(self, line: int) -> Region | None:
+        """The innermost region that a line stands in; None outside of functions. A brace's line is not inside."""
+        index = bisect_left(self._regions, line, key=lambda region: region.line) - 1
+        region = self._regions[index] if index >= 0 else None
+        while region is not None and line >= region.end_line:
+            region = region.parent
+        return region
 
-    @cached_property
-    def _definitions(self) -> dict[str, dict[str, MlirOp]]:
-        found: dict[str, dict[str, MlirOp]] = {}
-        for op in self._ops.values():
-            for result in op.results:
-                found.setdefault(op.function, {})[result] = op
-        return found
+    def op_defining(self, value: str, line: int) -> MlirOp | None:
+        """The operation that defines ``%7`` or ``%7#0`` as it is meant on a line: in its region or one around it."""
+        return self.op_visible_in(self.region_at(line), value)
+
+    def op_visible_in(self, region: Region | None, value: str) -> MlirOp | None:
+        """The operation that defines a value in a region or one around it."""
+        name = value.partition("#")[0]
+        while region is not None:
+            if (op := region.values.get(name)) is not None:
+                return op
+            region = region.parent
+        return None
 
     @cached_property
     def by_location(self) -> Mapping[str, tuple[MlirOp, ...]]:
@@ -246,4 +343,11 @@ class MlirFile:
 
 def _results(text: str | None) -> tuple[str, ...]:
     """``%11:5`` is one name for five results; ``%a, %b`` are two."""
-    return tuple(part.split(":")[0].strip() for part in text.split(",")) if text else ()
+    return tuple(name for name, _ in _counted(text)) if text else ()
+
+
+def _counted(text: str) -> Iterator[tuple[str, int]]:
+    """The names before an operation, and for how many results each stands."""
+    for part in text.split(","):
+        name, _, count = part.strip().partition(":")
+        yield name, int(count) if count.isdigit() else 1

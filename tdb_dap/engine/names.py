@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from tdb_dap.engine import dtypes
 from tdb_dap.engine.addresses import parse_address
 from tdb_dap.engine.dtypes import Array
 from tdb_dap.engine.geometry import Space
 from tdb_dap.engine.layouts import contiguous, strides_of
+from tdb_dap.engine.stops import Level
+from tdb_dap.engine.value_flow import Argument, Definition
 from tdb_dap.engine.values import Value
 from tdb_dap.engine.views import Constant, Layout, View
 from tdb_dap.errors import BadExpression
@@ -19,25 +21,27 @@ from tdb_dap.errors import BadExpression
 if TYPE_CHECKING:
     from tdb_dap.engine.commands import Command
     from tdb_dap.engine.inspection import Inspection
-    from tdb_dap.engine.mlir import MlirOp
+    from tdb_dap.engine.mlir import MlirFile, MlirOp, Region
+    from tdb_dap.engine.program import Subnet
     from tdb_dap.engine.source_map import NamedValue, OpRecord
     from tdb_dap.engine.tensors import Tensor
-
-Level = Literal["command", "op"]
-"""Whether ``in`` and ``out`` mean the operands of the hardware command or of the op in final.mlir."""
 
 
 @dataclass(frozen=True)
 class Scope:
-    """The names visible from command ``focus``, seen as a hardware command or as its op."""
+    """The names visible from command ``focus``, seen as a hardware command or as its op.
+
+    ``line``: where value ids are looked up in final.mlir; None: at the line of the op in focus.
+    """
 
     debugger: Inspection
     focus: int
     level: Level = "command"
+    line: int | None = None
 
     @property
     def command(self) -> Command | None:
-        """The command in focus; None behind the end of the program."""
+        """The command in focus; None past the end of the program."""
         commands = self.debugger.program.commands
         return self.debugger.machine.command_at(self.focus) if self.focus < len(commands) else None
 
@@ -47,42 +51,114 @@ class Scope:
         records = self.debugger.program.source.records_of(self.focus) if self.command else ()
         return records[0] if records else None
 
+    @property
+    def moment(self) -> str:
+        """What a name needs behind it to mean the same for the whole session: ``@202``, ``@op202``, ``@202:40``."""
+        if self.line is not None:
+            return f"@{self.focus}:{self.line}"
+        return f"@op{self.focus}" if self._is_op else f"@{self.focus}"
+
+    def seen_from(self, focus: int, level: Level, line: int | None) -> Scope:
+        """The names as command ``focus`` sees them, whatever has been executed."""
+        count = len(self.debugger.program.commands)
+        if not 0 <= focus <= count:
+            raise BadExpression(f"@{focus}: there is no such command; there are {count}, from 0")
+        return Scope(self.debugger, focus, level, line)
+
+    @property
+    def _is_op(self) -> bool:
+        """A command that belongs to no op is always seen as the command it is."""
+        return self.level == "op" and self.record is not None
+
     def operands(self) -> list[Value]:
         """Operands of the command or op in focus."""
-        if self.level == "op":
-            return self._op_operands()
-        return self._views("operand_roles", "operands")
+        return self._op_operands() if self._is_op else self._views("operand_roles", "operands")
 
     def results(self) -> list[Value]:
         """Results of the command or op in focus, computed or not."""
-        if self.level == "op":
-            return self._op_results()
-        return self._views("result_roles", "results")
+        return self._op_results() if self._is_op else self._views("result_roles", "results")
 
     def references(self) -> list[Value]:
         """Expected results of the op in focus."""
         found: list[Value] = []
         for named in self.record.results if self.record else ():
-            found.append(Value(f"ref {named.name}", self._expected(named)))
+            found.append(self._reference(named))
         return found
 
     def values(self, kind: str) -> Sequence[Value]:
         return {"in": self.operands, "out": self.results, "ref": self.references}[kind]()
 
     def value(self, name: str) -> Value:
-        name = name.split("#")[0]
+        """The tensor of a value id: the own operand or result of the op in focus, else as it is meant in its region."""
+        for value in self._own_values() if self._looks_at_own_op else ():
+            if value.title.partition(" ")[0] == name:
+                return value
         mlir = self.debugger.program.source.mlir
         if mlir is None:
             raise BadExpression(f"{name}: this model has no final.mlir")
-        line = self._line
-        op = mlir.op_defining(name, line) if line is not None else None
-        if op is not None:
-            for record in self._nearest(lambda r: r.line == op.line):
-                for result in record.results:
-                    if result.view is not None:
-                        return self._named(result, name, self._is_pending(record))
-            return self.location(op.location) if op.location else self._unplaced(name)
-        return self._argument(name)
+        region = mlir.region_at(self.line if self.line is not None else self._line or 0)
+        base = name.partition("#")[0]
+        op = mlir.op_visible_in(region, name)
+        if op is None and not base.startswith("%arg"):
+            op = self._only(name, list(self._elsewhere(mlir, region, base)))
+        if op is None:
+            return self._argument(name, region)
+        if op.result_count > 1 and name == base:
+            raise BadExpression(f"{name} stands for {op.result_count} values; write {name}#0 to #{op.result_count - 1}")
+        return self._result(name, op)
+
+    @property
+    def _looks_at_own_op(self) -> bool:
+        record = self.record
+        return record is not None and self.line in (None, record.line)
+
+    def _own_values(self) -> list[Value]:
+        return [*self._op_operands(), *self._op_results()]
+
+    def _elsewhere(self, mlir: MlirFile, region: Region | None, name: str) -> Iterator[MlirOp]:
+        """Definitions that are not visible from a region: inside of bodies; from ``main``, in any function."""
+        if region is not None and region.function in self._functions:
+            yield from region.outermost.definitions(name)
+        else:
+            for function in mlir.bodies:
+                yield from function.definitions(name)
+
+    @property
+    def _functions(self) -> set[str]:
+        return {subnet.function for subnet in self.debugger.program.subnets}
+
+    def _only(self, name: str, ops: Sequence[MlirOp]) -> MlirOp | None:
+        """The one definition that can be meant; BadExpression if there are several."""
+        if len(ops) > 1:
+            source = self.debugger.program.source
+            places = ", ".join(f"line {op.line}" for op in ops[:4]) + (", ..." if len(ops) > 4 else "")
+            firsts = (record.first for op in ops for record in source.records_at(op.line))
+            example = next(firsts, None)
+            pinned = "" if example is None else f", or write {name}@op{example} for what command {example} sees"
+            raise BadExpression(f"{name} stands for {len(ops)} values ({places}); select a frame of one{pinned}")
+        return ops[0] if ops else None
+
+    def _result(self, name: str, op: MlirOp) -> Value:
+        """A result of an op, in the instance nearest to the focus; of a group or call, what it passes on."""
+        flow = self.debugger.program.source.flow
+        leaves = list(flow.leaves(name, op.region)) if flow is not None else []
+        for leaf in leaves:
+            if isinstance(leaf, Argument):
+                return self._argument(leaf.name, op.region, leaf.function)
+            if (found := self._computed(name, leaf)) is not None:
+                return found
+        for leaf in (*leaves, Definition(op, op.result_index(name))):
+            if isinstance(leaf, Definition) and (locations := leaf.op.locations):
+                return self.location(locations[leaf.index if leaf.index < len(locations) else 0])
+        return self._unplaced(name)
+
+    def _computed(self, name: str, definition: Definition) -> Value | None:
+        """What an op computes, as its records have it."""
+        for record in self._nearest(lambda r: r.line == definition.op.line):
+            result = record.result(definition.index)
+            if result is not None and result.view is not None:
+                return self._named(result, name, self._is_pending(record))
+        return None
 
     def location(self, name: str) -> Value:
         for record in self._nearest(lambda r: any(v.name == name for v in (*r.results, *r.operands))):
@@ -133,7 +209,29 @@ class Scope:
     def expected(self, value: Value) -> Value:
         if value.named is None:
             raise BadExpression(f"{value.title} has no name that a reference could know; write ref(%16) or ref(in[0])")
-        return Value(f"ref {value.named.name}", self._expected(value.named))
+        return self._reference(value.named)
+
+    def border(self, kind: str, name: str) -> Value:
+        """An input or output of the net by its name, or of the subnet in focus; or a weight."""
+        program = self.debugger.program
+        if kind == "weight":
+            named = program.source.weights.get(name)
+            if named is not None:
+                return self._named(named)
+            raise BadExpression(f"there is no weight named {name!r}")
+        subnet = self._subnet
+        for part, end in ((program, len(program.commands)), *(((subnet, subnet.stop),) if subnet is not None else ())):
+            for tensor in part.inputs if kind == "input" else part.outputs:
+                if tensor.name == name:
+                    pending = kind == "output" and self.debugger.ordinal < end
+                    return Value(name, self._reader(tensor.view), tensor.view, pending=pending)
+        raise BadExpression(f"there is no {kind} named {name!r}")
+
+    @property
+    def _subnet(self) -> Subnet | None:
+        command = self.command
+        subnets = self.debugger.program.subnets
+        return next((s for s in subnets if command is not None and s.id == command.subnet), None)
 
     def _op_operands(self) -> list[Value]:
         """Operands under their names in final.mlir. The compiler's record has an empty entry for an absent one."""
@@ -160,9 +258,14 @@ class Scope:
 
     @property
     def _line(self) -> int | None:
-        """The line of final.mlir that names are looked up at: of the command in focus or the nearest before it."""
+        """The line of final.mlir that names are looked up at.
+
+        That of the command in focus or of the nearest one before it; past the end, where ``main`` returns.
+        """
         source = self.debugger.program.source
-        for ordinal in range(min(self.focus, len(self.debugger.program.commands) - 1), -1, -1):
+        if self.command is None and source.mlir is not None:
+            return source.mlir.last_line_of_main
+        for ordinal in range(self.focus, -1, -1):
             if lines := source.lines_of(ordinal):
                 return lines[0]
         return None
@@ -214,33 +317,34 @@ class Scope:
 
         return read
 
-    def _argument(self, name: str) -> Value:
-        """A value without an operation of its own: an argument of the function, or of the op's neighbours."""
-        for value in self._op_operands():
-            if value.title.split(" ")[0] == name:
-                return value
+    def _reference(self, named: NamedValue) -> Value:
+        return Value(f"ref {named.name}", self._expected(named), is_real=True)
+
+    def _argument(self, name: str, region: Region | None, function: str = "") -> Value:
+        """An argument of a function: an input of its subnet, or of the net."""
         if re.fullmatch(r"%arg\d+", name):
-            inputs = self._arguments()
+            inputs = self._arguments(function or (region.function if region is not None else ""))
             number = int(name.removeprefix("%arg"))
             if number < len(inputs):
                 return Value(f"{name} {inputs[number].name}", self._reader(inputs[number].view), inputs[number].view)
         raise BadExpression(f"{name} is not defined in this function")
 
-    def _arguments(self) -> Sequence[Tensor]:
-        """Inputs of the subnet in focus, which are the arguments of its function."""
-        program, command = self.debugger.program, self.command
-        for subnet in program.subnets:
-            if command is not None and subnet.id == command.subnet:
-                return subnet.inputs
-        return program.inputs
+    def _arguments(self, function: str) -> Sequence[Tensor]:
+        """Inputs of the subnet that a function is of, which are its arguments; else those of the net."""
+        program = self.debugger.program
+        return next((subnet.inputs for subnet in program.subnets if subnet.function == function), program.inputs)
 
     def _nearest(self, wanted: Callable[[OpRecord], bool]) -> Iterator[OpRecord]:
-        """Records that fit: the one in focus, then those before it from the last on, then later ones."""
+        """Records that fit: the one in focus, then those before it from the last on, then later ones.
+
+        Of several cores the core in focus comes first: each has local memory of its own.
+        """
         source = self.debugger.program.source
-        here = self.record
+        here, command = self.record, self.command
+        core = command.core if command is not None else 0
         if here is not None and wanted(here):
             yield here
         matching = [r for r in source.records if wanted(r) and r is not here]
         done = [r for r in matching if not r.ordinals or r.last < self.focus]
-        yield from sorted(done, key=lambda r: r.last if r.ordinals else -1, reverse=True)
-        yield from (r for r in matching if r.ordinals and r.last >= self.focus)
+        yield from sorted(done, key=lambda r: (r.core == core, r.last if r.ordinals else -1), reverse=True)
+        yield from sorted((r for r in matching if r.ordinals and r.last >= self.focus), key=lambda r: r.core != core)

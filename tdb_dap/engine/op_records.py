@@ -56,6 +56,13 @@ class OpRecord:
     def results(self) -> tuple[NamedValue, ...]:
         return self._values("results")
 
+    def result(self, index: int) -> NamedValue | None:
+        """Result ``index`` of the op; the compiler's record has an empty entry for one that nobody uses."""
+        entries = self.raw.list_of("results")
+        if not 0 <= index < len(entries) or not entries[index]:
+            return None
+        return self.results[sum(1 for entry in entries[:index] if entry)]
+
     @cached_property
     def buffers(self) -> tuple[View, ...]:
         """Scratch space of the op: bytes per lane."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -16,11 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tdb_dap.engine.commands import Columns
-from tdb_dap.engine.geometry import Geometry
+from tdb_dap.engine.geometry import Geometry, Space
 from tdb_dap.engine.location_file import read_records
 from tdb_dap.engine.mlir import MlirFile
 from tdb_dap.engine.named_value import NamedValue
 from tdb_dap.engine.op_records import OpRecord, Records, check_against, owners_of
+from tdb_dap.engine.value_flow import ValueFlow
 
 __all__ = ["NamedValue", "OpRecord", "SourceMap"]
 
@@ -59,6 +60,22 @@ class SourceMap:
         records = Records(raw, owners, geometry, _rearranged_loads(mlir))
         lines = np.array([record.line for record in raw], np.int64)
         return cls(mlir, records, owners, lines)
+
+    @cached_property
+    def flow(self) -> ValueFlow | None:
+        """Where the values of final.mlir come from; None without the file."""
+        return ValueFlow(self.mlir) if self.mlir is not None else None
+
+    @cached_property
+    def weights(self) -> Mapping[str, NamedValue]:
+        """Weights by name, as the first op that reads them from DDR sees them."""
+        ops = self.mlir.ops.values() if self.mlir is not None else ()
+        wanted = {name for op in ops if op.name == "top.Weight" for name in op.locations}
+        found: dict[str, NamedValue] = {}
+        for named in (named for record in self.records for named in record.operands if named.name in wanted):
+            if named.view is not None and named.view.space is Space.GLOBAL:
+                found.setdefault(named.name, named)
+        return found
 
     def rearranged(self, ordinals: NDArray[np.int64]) -> SourceMap:
         """The same source for a program whose command i is the command ``ordinals[i]`` of this one."""

@@ -8,8 +8,14 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from tdb_dap.engine.breakpoints import Breakpoint
 
+NOT_SIMULATED = "not simulated"
+"""Name of the finding at a command that the backend cannot execute."""
+
 BACKEND_FAILED = "backend"
 """Name of the finding where the backend is lost and the session goes on with the target's own semantics."""
+
+Level = Literal["command", "op"]
+"""Whether ``in`` and ``out`` mean the operands of the hardware command or of the op in final.mlir."""
 
 Reason = Literal["entry", "step", "breakpoint", "exception", "pause", "goto", "end"]
 
@@ -38,6 +44,7 @@ class Stop:
 
     ``ordinal``: number of commands executed. ``focus``: ordinal of the command that the stop is about: the next one,
     or the one just executed where a breakpoint or check stops after it. ``core``: core of that command.
+    ``level``: whether the stop is about that hardware command or about its op; so ``in[0]`` means an operand of it.
     """
 
     reason: Reason
@@ -48,6 +55,7 @@ class Stop:
     text: str = ""
     breakpoints: tuple[Breakpoint, ...] = ()
     finding: Finding | None = None
+    level: Level = "op"
 
     def _repr_html_(self) -> str:
         from tdb_dap.engine import html

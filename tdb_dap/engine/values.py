@@ -21,6 +21,9 @@ SMALL = 8
 
 NOT_COMPUTED = "(not yet computed)"
 
+STANDS_FOR = "→"
+"""Between a stored number and the real one that it stands for."""
+
 
 @dataclass(frozen=True)
 class Statistics:
@@ -48,9 +51,14 @@ class Statistics:
     @property
     def text(self) -> str:
         """``min -3.1 max 4 mean 0.12 NaN 2``; NaN and Inf only where there are any."""
+        return self.shown(None)
+
+    def shown(self, named: NamedValue | None) -> str:
+        """The text, with what stored numbers stand for beside them: ``min -128 → -3.4 max 127 → 3.37``."""
         parts: list[str] = []
         if self.minimum is not None and self.maximum is not None and self.mean is not None:
-            parts += [f"min {self.minimum:.5g}", f"max {self.maximum:.5g}", f"mean {self.mean:.4g}"]
+            for title, number, digits in (("min", self.minimum, 5), ("max", self.maximum, 5), ("mean", self.mean, 4)):
+                parts.append(f"{title} {number:.{digits}g}{_meant(number, named, digits)}")
         if self.nan:
             parts.append(f"NaN {self.nan}")
         if self.inf:
@@ -68,6 +76,34 @@ def array_text(array: Array) -> str:
     if array.ndim == 0:
         return number_text(array[()])
     return "[" + ", ".join(array_text(part) for part in array) + "]"
+
+
+def quantised(named: NamedValue | None) -> NamedValue | None:
+    """The record of a tensor whose stored numbers stand for others; None for one that they stand for themselves."""
+    return None if named is None or (named.scale == 1 and named.zero_point == 0) else named
+
+
+def real_numbers(stored: Array, named: NamedValue) -> Array:
+    """(stored - zero point) * scale, float32."""
+    return ((stored.astype(np.float32) - named.zero_point) * np.float32(named.scale)).astype(np.float32)
+
+
+def _meant(number: Any, named: NamedValue | None, digits: int = 6) -> str:
+    if quantised(named) is None or named is None:
+        return ""
+    return f" {STANDS_FOR} {(float(number) - named.zero_point) * named.scale:.{digits}g}"
+
+
+def shown_number(number: Any, named: NamedValue | None) -> str:
+    """A stored number, and what it stands for where that is another: ``200 → 6.08``."""
+    return number_text(number) + _meant(number, named)
+
+
+def shown_array(array: Array, named: NamedValue | None) -> str:
+    """A small array of stored numbers, and what they stand for: ``[200, 0] → [6.08, 0.0]``."""
+    if quantised(named) is None or named is None:
+        return array_text(array)
+    return f"{array_text(array)} {STANDS_FOR} [{', '.join(f'{x:.6g}' for x in real_numbers(array, named).reshape(-1))}]"
 
 
 def bits_text(array: Array, dtype: DType | None) -> str:
@@ -93,7 +129,8 @@ class Value:
 
     ``title``: how the user knows it (``%16 relu4_Relu``); ``load``: reads the stored numbers, narrow floats widened;
     ``view``: where it lies; ``named``: the compiler's record of it, which holds scale and zero point; ``pending``: what
-    computes it has not been executed, so the numbers are what happens to lie there.
+    computes it has not been executed, so the numbers are what happens to lie there. ``is_real``: the numbers are what
+    stored ones stand for, as a reference has them.
     """
 
     title: str
@@ -101,6 +138,12 @@ class Value:
     view: View | Constant | None = None
     named: NamedValue | None = None
     pending: bool = False
+    is_real: bool = False
+
+    @property
+    def is_quantised(self) -> bool:
+        """Whether the numbers stand for others: (stored - zero point) * scale."""
+        return not self.is_real and quantised(self.named) is not None
 
     @cached_property
     def array(self) -> Array:
@@ -120,11 +163,8 @@ class Value:
     @property
     def real(self) -> Array:
         """(stored - zero point) * scale where the type is quantised; else the stored numbers."""
-        if self.named is None or (self.named.scale == 1 and self.named.zero_point == 0):
-            return self.array
-        return ((self.array.astype(np.float32) - self.named.zero_point) * np.float32(self.named.scale)).astype(
-            np.float32
-        )
+        named = quantised(self.named)
+        return self.array if named is None or self.is_real else real_numbers(self.array, named)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -150,12 +190,13 @@ class Value:
     def text(self) -> str:
         """``f32[1,16,30,30] min -3.1 max 4 mean 0.12``; small ones with their numbers, scalars just the number."""
         note = f" {NOT_COMPUTED}" if self.pending else ""
+        named = self.named if self.is_quantised else None
         if not self.shape:
-            return number_text(self.array[()]) + note
+            return shown_number(self.array[()], named) + note
         head = f"{self.dtype_name}[{','.join(map(str, self.shape))}]{note}"
         if self.array.size <= SMALL:
-            return f"{head} {array_text(self.array.reshape(-1))}"
-        return f"{head} {self.statistics.text}" if self.statistics else head
+            return f"{head} {shown_array(self.array.reshape(-1), named)}"
+        return f"{head} {self.statistics.shown(named)}" if self.statistics else head
 
     def hex_text(self) -> str:
         """As ``text``, with the stored bits instead of numbers; of a large tensor those of the first elements."""

@@ -50,14 +50,14 @@ def _about(document: MlirDocument, token: Token, line: int) -> Iterator[str]:
 
 def _result(document: MlirDocument, producer: MlirOp, value: str) -> Iterator[str]:
     yield f"{code(value)} = **{producer.name}** {code(producer.location)}, line {producer.line}"
-    index = int(value.partition("#")[2] or 0)
+    index = producer.result_index(value)
     types = result_types(producer)
     if index < len(types):
         yield code(types[index])
     if document.program is not None:
         names = producer.locations[index : index + 1] or producer.locations[:1]
         for name in names:
-            yield from _named(document.program, name)
+            yield from _named(document.program, name, producer.line)
 
 
 def result_types(op: MlirOp) -> list[str]:
@@ -107,9 +107,9 @@ def _op(document: MlirDocument, op: MlirOp) -> Iterator[str]:
         yield f"layer {code(layer.name)}, {layer.opcode}{nodes}"
 
 
-def _named(program: Program, name: str) -> Iterator[str]:
-    """Where a tensor lies, by the first record that writes or reads it."""
-    for record in program.source.records:
+def _named(program: Program, name: str, line: int | None = None) -> Iterator[str]:
+    """Where a tensor lies, by the first record of an op's line that writes or reads it, else of any."""
+    for record in (*(program.source.records_at(line) if line is not None else ()), *program.source.records):
         for values in (record.results, record.operands):
             found: NamedValue | None = next((value for value in values if value.name == name), None)
             if found is not None:

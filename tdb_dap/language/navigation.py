@@ -70,15 +70,24 @@ def _in_the_file(document: MlirDocument, token: Token, line: int, column: int, w
     mlir = document.mlir
     if token.kind == "op":
         return []
-    first, last = 1, len(mlir.lines)
-    text = token.text
     if token.kind == "value":
-        function = mlir.function_at(line + 1)
-        first, last = (function.line, function.end_line) if function is not None else (first, last)
-        text = text.partition("#")[0]
-    found = list(_uses(mlir, text, first, last, is_value=token.kind == "value"))
+        found = list(_uses_of_value(mlir, token.text.partition("#")[0], line + 1))
+    else:
+        found = list(_uses(mlir, token.text, 1, len(mlir.lines), is_value=False))
     defined = set(definitions(document, line, column))
     return [spot for spot in found if with_definition or spot not in defined]
+
+
+def _uses_of_value(mlir: MlirFile, name: str, line: int) -> Iterator[Spot]:
+    """Where the value that a line means is named; the same id in another region is another value."""
+    producer = mlir.op_defining(name, line)
+    region = producer.region if producer is not None else mlir.region_at(line)
+    if producer is None and region is not None:
+        region = region.outermost  # an argument of the function
+    first, last = (region.line, region.end_line) if region is not None else (1, len(mlir.lines))
+    for spot in _uses(mlir, name, first, last, is_value=True):
+        if mlir.op_defining(name, spot.line + 1) is producer:
+            yield spot
 
 
 def _uses(mlir: MlirFile, text: str, first: int, last: int, is_value: bool) -> Iterator[Spot]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -115,7 +117,100 @@ def test_a_dynamic_model_says_so_and_ends_in_order(client: DapClient):
     client.launch(case("toy_bm1684x_f32dyn").path)
     client.expect_stopped("entry")
     assert "Subnet 0 is dynamic, its commands are made while it runs: the run will stop there" in client.printed()
-    client.resume()
+    for _ in range(2):
+        client.resume()
+        stop = client.expect_stopped("exception")
+        assert "is dynamic" in stop.text
+    assert stop.evaluate("input('x')", level="command").startswith("f32[1,3,32,32]"), "the session is all there"
+    client.request("terminate")
+    client.expect_end()
+    client.disconnect()
+
+
+def test_a_run_without_debugging_ends_where_it_cannot_go_on(client: DapClient):
+    from tests.samples import case
+
+    client.launch(case("toy_bm1684x_f32dyn").path, noDebug=True)
     client.expect_end(exit_code=1)
     assert "is dynamic" in client.printed()
+    client.disconnect()
+
+
+def test_a_second_launch_ends_like_the_first(client: DapClient, toy: Toy):
+    """Restart by launch, after the program has run to its end."""
+    client.launch(toy.directory, stop_on_entry=False, **toy.data)
+    client.expect_end()
+    for _ in range(2):
+        again = client.raw.send("launch", program=str(toy.directory), stopOnEntry=False, **toy.data)
+        client.raw.event("initialized")
+        client.raw.answer(again)
+        client.expect_end()
+    client.disconnect()
+
+
+def test_a_client_that_starts_over_can_end_again(client: DapClient, toy: Toy):
+    client.launch(toy.directory, **toy.data)
+    client.expect_stopped("entry")
+    client.request("terminate")
+    client.expect_end()
+    client.launch(toy.directory, **toy.data)
+    client.expect_stopped("entry")
+    client.request("terminate")
+    client.expect_end()
+    client.disconnect()
+
+
+def test_a_launch_that_is_ended_before_it_is_configured_is_answered(client: DapClient, toy: Toy):
+    client.raw.initialize()
+    launch = client.raw.send("launch", program=str(toy.directory), **toy.data)
+    client.raw.event("initialized")
+    client.request("terminate")
+    assert "ended before its configuration was done" in client.raw.response(launch)["message"]
+    client.expect_end()
+    client.request("configurationDone")
+    client.disconnect()
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments"),
+    [
+        ("continue", {"threadId": 1}),
+        ("restart", {}),
+        ("restart", {"arguments": {"program": "x"}}),
+        ("next", {"threadId": 1}),
+        ("stepBack", {"threadId": 1}),
+        ("reverseContinue", {"threadId": 1}),
+        ("goto", {"threadId": 1, "targetId": 1}),
+        ("evaluate", {"expression": "c", "context": "repl"}),
+        ("evaluate", {"expression": "reload", "context": "repl"}),
+        ("evaluate", {"expression": "py 1", "context": "repl"}),
+    ],
+)
+def test_before_a_launch_there_is_no_program(client: DapClient, command: str, arguments: dict[str, Any]):
+    client.raw.initialize()
+    assert client.refusal(command, **arguments) == "no program is loaded"
+    client.disconnect()
+
+
+@pytest.mark.parametrize("impossible", ["opd1_h = 255", "opd0_prec = 7", "res0_n = 65535", "opd0_str = 7"])
+def test_a_command_that_an_edit_has_made_impossible_stops_and_can_be_undone(
+    client: DapClient, toy: Toy, impossible: str
+):
+    client.launch(toy.directory, **toy.data)
+    client.expect_stopped("entry")
+    client.console("si 3")
+    client.expect_stopped("step")
+    client.console("set R15:f32[2] = 7")
+    client.console(f"whatif {impossible}")
+    for _ in range(2):
+        client.request("next", threadId=1, granularity="instruction")
+        stop = client.expect_stopped("exception")
+        assert stop.description == "Not simulated (edited run)"
+        assert stop.ordinal == 3
+    assert "7" in client.console("p R15:f32[2]")
+    assert len(client.console("info edits").split("\n")) == 2
+    client.console("undo")
+    client.expect_stopped("goto")
+    client.request("next", threadId=1, granularity="instruction")
+    assert client.expect_stopped("step").ordinal == 4
     client.disconnect()

@@ -68,9 +68,37 @@ def test_skipping_back_keeps_what_has_been_computed(client: DapClient, toy: Toy)
     stop = client.expect_stopped("goto")
     assert stop.ordinal < 5
     assert all_local(client) == there
+    client.console("si 1")
+    client.expect_stopped("step")
     client.console("undo")
+    assert client.expect_stopped("goto").ordinal == 5, "undo returns to where the skip was made"
+    assert all_local(client) == there
+    client.disconnect()
+
+
+def test_undo_of_a_skip_returns_to_where_it_was_made_with_the_edits_of_then(client: DapClient, toy: Toy):
+    client.launch(toy.directory, breakpoints={toy.mlir: [toy.line_of('"tpu.Pool2D"')]}, **toy.data)
+    client.expect_stopped("entry")
+    client.console("si 3")
+    client.expect_stopped("step")
+    client.console("set R15:f32[2] = 4711")
+    client.resume()
+    client.expect_stopped("breakpoint")
+    listing = client.request("loadedSources")["sources"][1]
+    back = client.request("gotoTargets", source=listing, line=4)["targets"][1]
+    client.request("goto", threadId=1, targetId=back["id"])
     client.expect_stopped("goto")
-    assert all_local(client) != there
+    client.console("undo")
+    assert client.expect_stopped("goto").ordinal == 5
+    assert "4711" in client.console("p R15:f32[2]")
+    assert "4711" in client.console("info edits")
+    onwards = client.request("gotoTargets", source={"path": str(toy.mlir)}, line=toy.line_of('"tpu.MatMul"'))["targets"]
+    client.request("goto", threadId=1, targetId=onwards[1]["id"])
+    assert client.expect_stopped("goto").ordinal > 5
+    client.console("si 2")
+    client.expect_stopped("step")
+    client.console("undo")
+    assert client.expect_stopped("goto").ordinal == 5
     client.disconnect()
 
 

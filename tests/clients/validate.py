@@ -191,6 +191,8 @@ class Conversation:
             self._initialized += 1
             if self._initialized > 1:
                 yield "initialized a second time"
+        elif message.get("event") == "terminated":
+            self._initialized = 0  # a client may launch again
 
     def end(self) -> Iterator[str]:
         """What is missing when the session is over; what is asked after the disconnect request needs no answer."""

@@ -200,7 +200,7 @@ def test_log_points_print_and_go_on(debugger: Debugger):
     debugger.print = lambda message, _: said.append(message.text)
     debugger.breakpoints.add("conv.normal", log="kernel {shape(in[1])}")
     assert debugger.run().reason == "end"
-    assert said == ["kernel si64[4] [1, 16, 3, 9]", "kernel si64[4] [1, 32, 16, 9]"]
+    assert said == ["kernel si64[4] [16, 3, 3, 3]", "kernel si64[4] [32, 16, 3, 3]"]
 
 
 def test_the_first_mismatch_is_found(debugger: Debugger):

@@ -18,7 +18,9 @@ async function provideHover(document: vscode.TextDocument, position: vscode.Posi
   if (found === undefined) return undefined;
   const { expression, start, end } = found;
   try {
-    const asked = { expression, frameId: frame.frameId, context: "hover" };
+    const { path } = document.uri.scheme === "file" ? { path: document.uri.fsPath } : { path: undefined };
+    const where = path === undefined ? {} : { source: { path }, line: position.line + 1, column: position.character + 1 };
+    const asked = { expression, frameId: frame.frameId, context: "hover", ...where };
     const { result, type } = (await frame.session.customRequest("evaluate", asked)) as { result: string; type?: string };
     const text = new vscode.MarkdownString();
     text.appendCodeblock(result, "");
