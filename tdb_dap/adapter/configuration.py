@@ -78,7 +78,6 @@ class Configuration(BaseModel):
     commands: list[str] = Field(default_factory=list, description="Console commands to run after loading.")
     allowPython: bool = Field(False, description="Let the console command `py` evaluate Python.")
 
-
     @property
     def without_debugging(self) -> bool:
         """Whether the program only runs, and nobody looks at it where it cannot go on."""

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tdb_dap.engine import limits
+from tdb_dap.engine.context import NOTES
 from tdb_dap.engine.files import read_file
 from tdb_dap.engine.mlir import MlirFile
 from tdb_dap.engine.named_value import layer_names
@@ -76,7 +77,7 @@ class Origins:
     """
 
     def __init__(self, context: Context) -> None:
-        path = context.directory / "ref_files.json"
+        path = context.directory / NOTES
         self.trouble = ""
         self.stages: tuple[Stage, ...] = ()
         try:

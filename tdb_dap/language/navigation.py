@@ -85,6 +85,7 @@ def _uses_of_value(mlir: MlirFile, name: str, line: int) -> Iterator[Spot]:
     if producer is None and region is not None:
         region = region.outermost  # an argument of the function
     first, last = (region.line, region.end_line) if region is not None else (1, len(mlir.lines))
+    last = min(last, len(mlir.lines))  # a damaged file may leave a region open
     for spot in _uses(mlir, name, first, last, is_value=True):
         if mlir.op_defining(name, spot.line + 1) is producer:
             yield spot

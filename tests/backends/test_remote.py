@@ -107,7 +107,7 @@ def test_edits_reach_the_other_side_and_can_be_undone(server: Server, expected: 
     def with_edit(debugger: Debugger) -> list[bytes]:
         debugger.travel(20)
         view = next(o for o in debugger.program.commands[20].operands if isinstance(o, View))
-        debugger.write(view, 3.25)
+        debugger.write(view, 3)
         debugger.run()
         return all_memories(debugger)
 

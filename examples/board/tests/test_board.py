@@ -51,7 +51,7 @@ def test_every_moment_is_what_it_was_and_edits_count(make: Callable[..., object]
         assert memories(debugger) == memories(expected), ordinal
     for one in (debugger, expected):
         one.travel(20)
-        one.write(one.program.commands[20].operands[0], 3.25)
+        one.write(one.program.commands[20].operands[0], 3)
         one.run()
     assert memories(debugger) == memories(expected)
     debugger.step(-1)

@@ -17,8 +17,11 @@ export function programOf(path: string, list: (directory: string) => readonly st
   if (isBmodel(path)) return isContextFile(path) ? dirname(path) : path;
   if (!/\.(mlir|tdbasm)$/.test(path)) return undefined;
   const directory = dirname(path);
-  const models = list(directory).filter(isBmodel);
+  const names = list(directory);
+  const models = names.filter(isBmodel);
   if (models.some(isContextFile)) return directory;
+  // Without test data the compiler leaves the bmodel beside the directory, and its name in the notes.
+  if (basename(path) === "final.mlir" && names.includes("ref_files.json")) return directory;
   const [only, ...others] = models;
   return only !== undefined && others.length === 0 ? join(directory, only) : undefined;
 }
