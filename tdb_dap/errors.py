@@ -19,6 +19,10 @@ class BadAccess(TdbError):
     """An address or view lies outside the memory it names."""
 
 
+class NotFinished(TdbError):
+    """The outputs of a program are asked for before its last command has been executed."""
+
+
 class EndOfProgram(TdbError):
     """There is no further command to execute."""
 

@@ -60,7 +60,7 @@ def open_debugger(
     library = Path(cmodel_path) if cmodel_path is not None else None
     executing = make_backend(backend, program, library, backend_token)
     machine = Machine(program, static_tables, history_limit, executing)
-    _ask_the_vendor(program, machine)
+    _ask_the_vendor(program, machine, library)
     data = Path(inputs) if inputs is not None else program.context.inputs
     if data is not None:
         say("reading the inputs")
@@ -93,13 +93,13 @@ def _reference_data(
         other.close()
 
 
-def _ask_the_vendor(program: Program, machine: Machine) -> None:
+def _ask_the_vendor(program: Program, machine: Machine, given: Path | None) -> None:
     """Let the vendor's runtime give the outputs of dynamic subnets, where there are such and it is installed."""
     if not any(subnet.run_mode == "TPU_DYNAMIC" and subnet.stop > subnet.start for subnet in program.subnets):
         return
     from tdb_dap.targets.backends import runtime
 
-    executable = runtime.find()
+    executable = runtime.find(given)
     if executable is not None:
         library = target_for(program.chip, str(program.context.bmodel)).vendor_library
         kernel = library.kernel_module if library else ""

@@ -13,12 +13,24 @@ from tdb_dap.engine.places import Place
 from tdb_dap.engine.stops import Level, Stop
 from tdb_dap.engine.values import Value
 from tdb_dap.engine.views import Constant, View
+from tdb_dap.errors import NotFinished
 
 if TYPE_CHECKING:
     from tdb_dap.engine.machine import Machine
     from tdb_dap.engine.memory import Memory
     from tdb_dap.engine.program import Program
     from tdb_dap.engine.reference import Reference
+
+
+class Outputs(dict[str, Array]):
+    """Outputs of a net that are computed, by name; asking for another one raises NotFinished."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__()
+        self._why = why
+
+    def __missing__(self, name: str) -> Array:
+        raise NotFinished(f"{name} is not computed: {self._why}; outputs(partial=True) gives what memory holds")
 
 
 class Inspection:
@@ -61,19 +73,32 @@ class Inspection:
         part = part_named(what, self.scope()) if isinstance(what, str) else Part(f"%{what.name}", what)
         assign(self.machine, part, value)
 
-    def outputs(self, raw: bool = False) -> dict[str, Array]:
+    def outputs(self, raw: bool = False, partial: bool = False) -> Outputs:
         """The net's outputs by name; integers as (stored - zero point) * scale unless ``raw``.
 
-        An output whose size depends on the data has the shape that the run gave it.
+        An output whose size depends on the data has the shape that the run gave it. One that is not computed yet is
+        left out, and asking for it raises NotFinished; with ``partial`` it is what memory happens to hold.
         """
-        found: dict[str, Array] = {}
+        found = Outputs(self._why_not_finished())
         for tensor in self.program.outputs:
+            if not partial and not self._is_computed(tensor.name):
+                continue
             bits = self.memory.read(tensor.view)
             shape = self.machine.shapes.get(tensor.name)
             if shape is not None:
                 bits = bits.reshape(-1)[: math.prod(shape)].reshape(shape)
             found[tensor.name] = tensor.dtype.widen(bits) if raw else tensor.raise_(bits)
         return found
+
+    def _is_computed(self, name: str) -> bool:
+        """Whether the subnets that an output of the net comes from have been executed to their ends."""
+        ends = [s.stop for s in self.program.subnets if any(tensor.name == name for tensor in s.outputs)]
+        return self.ordinal >= max(ends, default=len(self.program.commands))
+
+    def _why_not_finished(self) -> str:
+        finding = self.last_stop.finding
+        why = f" ({finding.text})" if finding is not None and self.last_stop.ordinal == self.ordinal else ""
+        return f"{self.ordinal:,} of {len(self.program.commands):,} commands are executed{why}"
 
     def who_wrote(self, what: View | str) -> int | None:
         """Ordinal of the last executed command that wrote any byte of a place, or None."""

@@ -6,13 +6,14 @@ import os
 import shutil
 import struct
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import tdb_dap
 from tdb_dap.engine.host import execute
-from tdb_dap.errors import NotSimulated
+from tdb_dap.errors import NotFinished, NotSimulated
 from tests.dap_client import DapClient
 from tests.samples import DATA
 
@@ -114,6 +115,78 @@ def test_where_the_vendors_runtime_fails_the_reference_decides_or_the_error_tell
     assert tdb_dap.open(MIXED, inputs=MIXED / "input.npz", reference=MIXED / "ref.npz").run().reason == "end"
     stop = tdb_dap.open(MIXED, inputs=MIXED / "input.npz").run()
     assert "model_runner: ended with code 1: no such chip" in stop.text
+
+
+RUNNER = """#!{python}
+import sys, numpy as np
+given = dict(zip(sys.argv[1::2], sys.argv[2::2]))
+assert open(given['--model'], 'rb').read() == b'net 1 alone' or '{alone}' == 'no'
+np.savez(given['--output'], gather4_Gather=np.full((4, 3), 7, np.float32))
+"""
+TOOL = """#!{python}
+import sys, pathlib
+assert sys.argv[1] == '--extract'
+for name in ('bm_net0_stage0', 'bm_net1_stage0'):
+    text = f'net {{name[6]}} alone'
+    (pathlib.Path(sys.argv[2]).parent / f'{{name}}.bmodel').write_bytes(text.encode())
+"""
+
+
+def program(path: Path, text: str, **more: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text.format(python=sys.executable, **more))
+    path.chmod(0o755)
+    return path
+
+
+@pytest.mark.parametrize("how", ["library directory", "library", "package", "TPUC_ROOT", "tools of TPUC_ROOT"])
+def test_the_vendors_runtime_is_found_with_the_vendors_libraries(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    environment = tmp_path / "venv"
+    package = environment / "lib" / "python3.10" / "site-packages" / "tpu_mlir"
+    (package / "lib").mkdir(parents=True)
+    library = package / "lib" / "libcmodel_bm1684x.so"
+    library.touch()
+    monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
+    monkeypatch.delenv("TPUC_ROOT", raising=False)
+    given = {"library directory": library.parent, "library": library, "package": package}.get(how)
+    if how == "tools of TPUC_ROOT":
+        program(package / "python" / "tools" / "model_runner.py", RUNNER, alone="no")
+    else:
+        program(environment / "bin" / "model_runner", RUNNER, alone="no")
+    if given is None:
+        monkeypatch.setenv("TPUC_ROOT", str(package))
+    debugger = tdb_dap.open(MIXED, inputs=MIXED / "input.npz", cmodel_path=given)
+    assert debugger.run().reason == "end"
+    assert debugger.outputs()["gather4_Gather"].tolist() == [[7, 7, 7]] * 4
+
+
+def test_of_several_nets_the_runtime_gets_the_one_that_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    several = MIXED.parent / "nets_one_dynamic"
+    runner = program(tmp_path / "model_runner", RUNNER, alone="yes")
+    monkeypatch.setenv("PATH", str(runner.parent), prepend=os.pathsep)
+    stop = tdb_dap.open(several, inputs=MIXED / "input.npz", net="gather_elem").run()
+    assert "model_tool: [Errno 2] No such file" in stop.text
+    program(tmp_path / "model_tool", TOOL)
+    debugger = tdb_dap.open(several, inputs=MIXED / "input.npz", net="gather_elem")
+    assert debugger.run().reason == "end"
+    assert debugger.outputs()["gather4_Gather"].tolist() == [[7, 7, 7]] * 4
+
+
+def test_outputs_that_are_not_computed_are_never_given_as_if_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    debugger = tdb_dap.open(MIXED, inputs=MIXED / "input.npz", reference=())
+    if any(source.origin.startswith("the vendor") for source in debugger.machine.sources):
+        pytest.skip("the vendor's runtime is installed here and gives them")
+    with pytest.raises(NotFinished, match=r"gather4_Gather is not computed: 0 of 2 commands are executed; outputs"):
+        debugger.outputs()["gather4_Gather"]
+    assert debugger.run().reason == "exception"
+    outputs = debugger.outputs()
+    assert set(outputs) == {"gatherelements2_GatherElements"}, "the subnet before has computed it"
+    with pytest.raises(NotFinished, match=r"gather4_Gather is not computed: .* is dynamic: its commands are made"):
+        outputs["gather4_Gather"]
+    assert set(debugger.outputs(partial=True)) == {tensor.name for tensor in debugger.program.outputs}
 
 
 @pytest.mark.vendor

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import tempfile
@@ -15,15 +16,42 @@ from tdb_dap.engine.dtypes import Array
 from tdb_dap.engine.program import Program
 from tdb_dap.engine.tensors import Tensor
 from tdb_dap.errors import BadInput
+from tdb_dap.targets.backends.discovery import places
 
 # A net of many layers takes minutes on the vendor's simulator.
 TIMEOUT = 600
 
 
-def find() -> Path | None:
-    """The program ``model_runner`` on the search path; None if it is not there."""
-    found = shutil.which("model_runner")
-    return Path(found) if found else None
+_FOLDERS = ("bin", "python/tools")
+"""Where the vendor's programs lie: those of ``bin`` know their Python, so they come first."""
+
+_ENVIRONMENT = 5
+"""How far above the package's libraries its environment is: ENV/lib/python3.10/site-packages/tpu_mlir/lib."""
+
+
+def find(given: Path | None = None) -> Path | None:
+    """The program ``model_runner``: beside the vendor's libraries, wherever these are found, else on the search path.
+
+    ``given``: as in ``--cmodel-path``. None if it is nowhere.
+    """
+    for place in places(given.parent if given is not None and given.is_file() else given):
+        found = _near(place.directory, "model_runner", "model_runner.py")
+        if found is not None:
+            return found
+    on_path = shutil.which("model_runner")
+    return Path(on_path) if on_path else None
+
+
+def _near(directory: Path, *names: str) -> Path | None:
+    """A program of the environment that a directory of the vendor's belongs to."""
+    directory = directory.absolute()
+    for folder in _FOLDERS:
+        for above in (directory, *directory.parents[:_ENVIRONMENT]):
+            for name in names:
+                path = above / folder / name
+                if path.is_file() and os.access(path, os.X_OK):
+                    return path
+    return None
 
 
 class VendorRuntime:
@@ -65,6 +93,9 @@ class VendorRuntime:
             folder = Path(scratch)
             model, inputs, outputs = folder / "model.bmodel", folder / "inputs.npz", folder / "outputs.npz"
             self._program.bmodel.copy_to(model)
+            model = self._alone(model)
+            if self.trouble:
+                return {}
             self._put_kernel_into(model)
             write_npz(inputs, given)
             command = [str(self._executable), "--input", str(inputs), "--model", str(model), "--output", str(outputs)]
@@ -76,22 +107,49 @@ class VendorRuntime:
                     self.trouble = str(error)
         return {}
 
+    def _alone(self, model: Path) -> Path:
+        """A file with this net and stage only: of several the runner takes the first."""
+        program = self._program
+        nets = program.bmodel.metadata.nets
+        if len(nets) == 1 and len(nets[0].stages) == 1:
+            return model
+        tool = self._tool
+        number = [net.name for net in nets].index(program.net.name)
+        alone = model.with_name(f"bm_net{number}_stage{program.stage_index}.bmodel")
+        self.trouble = self._execute([str(tool), "--extract", str(model)], model.parent)
+        if not self.trouble and not alone.exists():
+            self.trouble = f"{tool} --extract has not made {alone.name}"
+        return alone
+
+    @property
+    def _tool(self) -> Path:
+        beside = self._executable.with_name("model_tool")
+        return beside if beside.is_file() else _near(self._executable.parent, "model_tool") or beside
+
     def _put_kernel_into(self, model: Path) -> None:
         """Give the file the kernel module that the runtime of some chips insists on; it may have been taken out."""
-        tool = self._executable.with_name("model_tool")
+        tool = self._tool
         library = next(
             iter(self._executable.parent.parent.glob(f"lib/python3*/site-packages/*/lib/{self._kernel}")), None
         )
         if self._kernel and tool.exists() and library is not None:
             self._execute([str(tool), "--kernel_update", str(model), str(library)], model.parent)
 
+    @property
+    def _environment(self) -> dict[str, str]:
+        """The vendor's programs call each other by name."""
+        path = os.environ.get("PATH", os.defpath)
+        return {**os.environ, "PATH": f"{self._executable.parent}{os.pathsep}{path}"}
+
     def _execute(self, command: Sequence[str], folder: Path) -> str:
         """Run it; what went wrong, or the empty string."""
         try:
-            done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=TIMEOUT, check=False)
+            done = subprocess.run(
+                command, cwd=folder, capture_output=True, text=True, timeout=TIMEOUT, check=False, env=self._environment
+            )
         except (OSError, subprocess.TimeoutExpired) as error:
-            return f"{self._executable}: {error}"
+            return f"{command[0]}: {error}"
         if done.returncode == 0:
             return ""
         said = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
-        return f"{self._executable}: ended with code {done.returncode}: {said[-1][:200] if said else 'it said nothing'}"
+        return f"{command[0]}: ended with code {done.returncode}: {said[-1][:200] if said else 'it said nothing'}"
