@@ -77,6 +77,11 @@ class Configuration(BaseModel):
     )
     commands: list[str] = Field(default_factory=list, description="Console commands to run after loading.")
     allowPython: bool = Field(False, description="Let the console command `py` evaluate Python.")
+    token: str | None = Field(
+        None,
+        description="The token of an adapter that listens on a port: the one that it was started with, or that it has "
+        "printed.",
+    )
 
 
 class LaunchArguments(Configuration):
@@ -90,7 +95,6 @@ class AttachArguments(Configuration):
 
     host: str = Field("127.0.0.1", description="Where the adapter listens.")
     port: int | None = Field(None, ge=1, le=65535, description="The port it listens on.")
-    token: str | None = Field(None, description="The word it was started with, if any.")
 
 
 _EDITOR_KEYS = frozenset(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 
@@ -37,7 +38,8 @@ class SocketStream:
     """A connected TCP socket."""
 
     def __init__(self, connected: socket.socket) -> None:
-        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        with contextlib.suppress(OSError):  # some systems refuse this once the other side has gone
+            connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._socket = connected
 
     def read(self, size: int, /) -> bytes:
@@ -47,7 +49,6 @@ class SocketStream:
         self._socket.sendall(data)
 
     def close(self) -> None:
-        try:
+        with contextlib.suppress(OSError):  # not connected any more; else this wakes the thread that reads
             self._socket.shutdown(socket.SHUT_RDWR)
-        finally:
-            self._socket.close()
+        self._socket.close()
