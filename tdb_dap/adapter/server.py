@@ -79,7 +79,27 @@ def listen(listening: socket.socket, token: str, log: TextIO | None) -> None:
             gc.collect()
             _trim()
 
+    _give_back_large_blocks()
     Door().serve(listening, session)
+
+
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
+_LARGE = 4 << 20
+
+
+def _give_back_large_blocks() -> None:
+    """Have the C library take large blocks, such as a chip's memories, from the system and return them at once.
+
+    Left to itself it raises that limit with the first large block that is freed, and then keeps those of every thread
+    that there has been; ``malloc_trim`` does not reach them.
+    """
+    import ctypes
+
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError, AttributeError):  # another C library
+            library = ctypes.CDLL(None)
+            library.mallopt(_M_MMAP_THRESHOLD, _LARGE)
+            library.mallopt(_M_TRIM_THRESHOLD, _LARGE)
 
 
 def _trim() -> None:
@@ -87,9 +107,7 @@ def _trim() -> None:
     import ctypes
 
     if sys.platform == "linux":
-        with contextlib.suppress(
-            OSError, AttributeError
-        ):  # other C libraries keep nothing, or have another name for it
+        with contextlib.suppress(OSError, AttributeError):  # another C library
             ctypes.CDLL(None).malloc_trim(0)
 
 
