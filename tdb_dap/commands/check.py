@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from tdb_dap.engine.compare.walk import Mode
 
 _FORMATS = (".json", ".md", ".html")
+MOST_JOBS = 1024
+"""Processes that may be asked for; more is a slip of the fingers."""
+
 _TOLD = 3
 """How many wrong results are described in full on the console."""
 
@@ -36,7 +39,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         default="cascade",
         help="each op gets what the ops before it computed (default), or the reference's numbers",
     )
-    parser.add_argument("--jobs", metavar="N", type=int, default=1, help="processes; more than one for standalone only")
+    parser.add_argument(
+        "--jobs",
+        metavar="N",
+        type=int,
+        default=1,
+        help="processes, as far as there are processors and work for them; more than one for standalone only",
+    )
     parser.add_argument("--dask", metavar="ADDRESS", help="scheduler of a Dask cluster that runs the standalone part")
     parser.add_argument(
         "--resume", metavar="DIR", type=Path, help="keep there what is done; an interrupted check goes on from it"
@@ -98,6 +107,8 @@ def run(arguments: argparse.Namespace) -> int:
 def _refuse(arguments: argparse.Namespace) -> None:
     if arguments.jobs < 1:
         raise BadInput(f"--jobs {arguments.jobs}: give the number of processes, 1 or more")
+    if arguments.jobs > MOST_JOBS:
+        raise BadInput(f"--jobs {arguments.jobs:,}: give the number of processes, at most {MOST_JOBS:,}")
     several = [option for option, given in (("--jobs", arguments.jobs > 1), ("--dask", arguments.dask)) if given]
     if several and arguments.mode == "cascade" and not arguments.blame:
         raise BadInput(
@@ -167,11 +178,16 @@ def _check(arguments: argparse.Namespace) -> tuple[Report, Walked]:
 
 
 def _team(arguments: argparse.Namespace, job: Job, worker: Worker) -> Team:
-    from tdb_dap.check.team import Alone, Dask, Processes
+    from tdb_dap.check.team import Alone, Dask, Processes, processes
+    from tdb_dap.engine.compare.segments import stretches
 
     if arguments.dask:
         return Dask(job, arguments.dask)
-    return Alone() if arguments.jobs == 1 else Processes(job, arguments.jobs, worker)
+    if arguments.jobs == 1:
+        return Alone()
+    pieces = len(stretches(worker.debugger.program, worker.debugger.reference, arguments.jobs))
+    count = processes(arguments.jobs, pieces)
+    return Alone() if count == 1 else Processes(job, count, worker)
 
 
 def _walk(arguments: argparse.Namespace, job: Job, mode: Mode, worker: Worker, team: Team | None, bar: Bar) -> Walked:
