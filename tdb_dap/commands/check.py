@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from tdb_dap.commands import reports
 from tdb_dap.commands.options import data_options, model_arguments
 from tdb_dap.commands.progress import Bar
+from tdb_dap.engine.whole_files import refuse_unwritable, write_text
 from tdb_dap.errors import BadInput
 
 if TYPE_CHECKING:
@@ -117,6 +118,8 @@ def _refuse(arguments: argparse.Namespace) -> None:
     if len(several) > 1:
         raise BadInput("--jobs and --dask: give one of them")
     reports.refuse(arguments.report, _FORMATS)
+    if arguments.dump:
+        refuse_unwritable(arguments.dump_file)
 
 
 def _check(arguments: argparse.Namespace) -> tuple[Report, Walked]:
@@ -223,4 +226,4 @@ def _write(path: Path, report: Report, context: Path) -> None:
     else:
         mlir = Context.find(context).mlir
         text = html(report, read_file(mlir).decode("utf-8", "replace") if mlir is not None else "")
-    reports.write(path, text)
+    write_text(path, text)

@@ -9,6 +9,7 @@ from pathlib import Path
 from tdb_dap.commands import reports
 from tdb_dap.commands.options import backend_options
 from tdb_dap.commands.progress import Bar
+from tdb_dap.engine.whole_files import write_text
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -52,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     bar.clear()
     print("\n".join(lines(report, arguments.all)))
     for path in arguments.report:
-        reports.write(path, report.model_dump_json(indent=1) if path.suffix == ".json" else markdown(report))
+        write_text(path, report.model_dump_json(indent=1) if path.suffix == ".json" else markdown(report))
     if report.not_compared and not arguments.structure:
         print(f"tdb-dap: error: {arguments.b}: {report.not_compared}", file=sys.stderr)
         return 2

@@ -9,6 +9,7 @@ from pathlib import Path
 from tdb_dap.commands import reports
 from tdb_dap.commands.options import data_options, model_arguments
 from tdb_dap.commands.progress import Bar
+from tdb_dap.engine.whole_files import write_text
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -73,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
     print("\n".join(lines(report)))
     texts = {".json": lambda: report.model_dump_json(indent=1), ".md": lambda: markdown(report)}
     for path in arguments.report:
-        reports.write(path, texts.get(path.suffix, lambda: sarif(report))())
+        write_text(path, texts.get(path.suffix, lambda: sarif(report))())
     if report.stopped:
         print(f"tdb-dap: error: {report.model}: {report.stopped}; findings up to there are listed", file=sys.stderr)
         return 2
