@@ -24,8 +24,9 @@ class ReaderGone(Exception):
 class Outlet:
     """A text stream that outlives its reader.
 
-    ``direct``: the stream itself, for lines that are drawn. ``escaped``: names that are printed do nothing to a terminal. ``required``: Unwritable if it cannot be written, else that is let pass. ``ends``:
-    ReaderGone once nobody reads; else what is printed goes nowhere from then on.
+    ``direct``: the stream itself, for lines that are drawn. ``escaped``: names that are printed do nothing to a
+    terminal. ``required``: Unwritable if it cannot be written, else that is let pass. ``ends``: ReaderGone once nobody
+    reads; else what is printed goes nowhere from then on.
     """
 
     def __init__(self, direct: TextIO, *, escaped: bool, required: bool, ends: bool = False) -> None:
@@ -99,5 +100,9 @@ def outlets(*, escaped: bool, ends: bool) -> Iterator[None]:
     try:
         yield
         sys.stdout.flush()
+    except BaseException:
+        with contextlib.suppress(Unwritable, ReaderGone):
+            sys.stdout.flush()
+        raise
     finally:
         sys.stdout, sys.stderr = streams

@@ -6,9 +6,10 @@ From these models follow the validation, the attributes of the editor's launch.j
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import PydanticCustomError
 
 from tdb_dap.errors import BadExpression, BadInput
 
@@ -24,13 +25,20 @@ class Tolerance(BaseModel):
     ulp: int | None = Field(None, ge=0, description="Largest difference of an element in units in the last place.")
 
 
+def _not_empty(text: str) -> str:
+    """As ``min_length=1``, which takes no path that is not UTF-8."""
+    if not text:
+        raise PydanticCustomError("string_too_short", "String should have at least 1 character")
+    return text
+
+
 class Configuration(BaseModel):
     """What a launch and an attach configuration have in common."""
 
     model_config = ConfigDict(defer_build=True, extra="allow", populate_by_name=True)
 
-    program: str = Field(
-        min_length=1,
+    program: Annotated[str, AfterValidator(_not_empty)] = Field(
+        json_schema_extra={"minLength": 1},
         description="The context directory that the compiler left behind (compilation.bmodel, final.mlir, "
         "tensor_location.json), or a .bmodel file.",
     )

@@ -12,7 +12,7 @@ from tdb_dap.commands import reports
 from tdb_dap.commands.options import data_options, model_arguments
 from tdb_dap.commands.progress import Bar
 from tdb_dap.engine.whole_files import refuse_unwritable, write_text
-from tdb_dap.errors import BadInput
+from tdb_dap.errors import BadInput, TdbError
 
 if TYPE_CHECKING:
     from tdb_dap.check.job import Job
@@ -100,8 +100,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"{count:,} tensors written to {arguments.dump_file}", file=sys.stderr)
     if report.stopped or not (report.count("pass") or report.count("fail")):
         why = report.stopped or "not one tensor could be compared"
-        print(f"tdb-dap: error: {arguments.context}: {why}", file=sys.stderr)
-        return 2
+        raise TdbError(f"{arguments.context}: {why}")
     return 1 if report.failures else 0
 
 
