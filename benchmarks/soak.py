@@ -3,10 +3,11 @@
     python benchmarks/soak.py [--sessions 200] [--steps 10000] [--write]
 
 One adapter listens; each session opens the bundled sample with inputs and reference, stops at a breakpoint, looks at
-stack and variables, steps on and back, and ends. Then one session steps forwards and backwards. Printed: the least that
-is resident of the adapter, open and running in the second and in the last tenth (from one moment to the next a session
-that has just ended may still be there); exit code 1 if it has grown by more than 10 MB or left anything open. Last the
-adapter is killed in the middle of a run: no child and no file may stay behind.
+stack and variables, steps on and back, and ends: half of them with a disconnect, half by dropping the connection. Then
+one session steps forwards and backwards. Printed: the least that is resident of the adapter, open and running in the
+second and in the last tenth (from one moment to the next a session that has just ended may still be there), and the
+lines that it has written to stderr; exit code 1 if it has grown by more than 10 MB, left anything open, or complained.
+Last the adapter is killed in the middle of a run: no child and no file may stay behind.
 ``--write`` puts the figures into docs/hardening.md.
 """
 
@@ -39,11 +40,18 @@ class Adapter:
     def __init__(self, scratch: Path) -> None:
         command = [sys.executable, "-m", "tdb_dap", "adapter", "--listen", "127.0.0.1:0"]
         environment = {**os.environ, "TMPDIR": str(scratch)}
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+        self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 (as long as the process)
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=self._errors, text=True, env=environment
+        )
         assert self.process.stdout is not None
-        while not (match := re.search(r":(\d+)", self.process.stdout.readline())):
-            pass
-        self.port = int(match[1])
+        self.port = int(self.process.stdout.readline().rpartition(":")[2])
+        self.token = self.process.stdout.readline().split()[1]
+
+    def complaints(self) -> list[str]:
+        """The lines that it has written to stderr."""
+        self._errors.seek(0)
+        return self._errors.read().splitlines()
 
     def megabytes(self) -> float:
         return int(re.search(r"VmRSS:\s+(\d+)", self._status())[1]) / 1024  # type: ignore[index]
@@ -58,12 +66,13 @@ class Adapter:
         return Path(f"/proc/{self.process.pid}/status").read_text()
 
 
-def launched(port: int) -> Client:
+def launched(adapter: Adapter) -> Client:
     """A client stopped at a breakpoint of the sample."""
-    client = Client.connect("127.0.0.1", port)
+    client = Client.connect("127.0.0.1", adapter.port)
     client.initialize(supportsRunInTerminalRequest=False)
     attach = client.send(
         "attach",
+        token=adapter.token,
         program=str(SAMPLE),
         inputs=str(SAMPLE / "input.npz"),
         reference=str(SAMPLE / "ref.npz"),
@@ -77,16 +86,18 @@ def launched(port: int) -> Client:
     return client
 
 
-def session(port: int) -> None:
-    """What a user does, in short."""
-    client = launched(port)
+def session(adapter: Adapter, dropped: bool) -> None:
+    """What a user does, in short; ``dropped``: leaves without a word."""
+    client = launched(adapter)
     frames = client.request("stackTrace", threadId=1)["stackFrames"]
     for scope in client.request("scopes", frameId=frames[0]["id"])["scopes"]:
         client.request("variables", variablesReference=scope["variablesReference"])
     for command in ("next", "stepBack"):
         client.request(command, threadId=1)
         client.event("stopped")
-    client.request("disconnect")
+    if not dropped:
+        client.request("disconnect")
+    client.close()
 
 
 def main() -> int:
@@ -122,9 +133,15 @@ def main() -> int:
             print(said[-1], flush=True)
             return after[0] - before[0] > _GROWTH or after[1] > before[1] or after[2] > before[2]
 
-        failed |= watch("sessions", arguments.sessions, lambda: session(adapter.port))
-        client = launched(adapter.port)
         number = 0
+
+        def visit() -> None:
+            nonlocal number
+            number += 1
+            session(adapter, dropped=number % 2 == 0)
+
+        failed |= watch("sessions", arguments.sessions, visit)
+        client = launched(adapter)
 
         def step() -> None:
             nonlocal number
@@ -141,6 +158,10 @@ def main() -> int:
         children = subprocess.run(
             ["pgrep", "-P", str(adapter.process.pid)], capture_output=True, text=True
         ).stdout.split()
+        complaints = adapter.complaints()
+        said.append(f"{len(complaints)} line(s) on stderr")
+        print(said[-1], *complaints[:5], sep="\n")
+        failed |= bool(complaints)
         left = sorted(path.name for path in scratch.rglob("*"))
         said.append(f"killed in the middle of a run: {len(children)} child(ren) left, {len(left)} file(s) left")
         print(said[-1])

@@ -6,13 +6,15 @@ import argparse
 import importlib
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
 from typing import NoReturn
 
 from tdb_dap import __version__
-from tdb_dap.engine.printable import Shown, visible
-from tdb_dap.errors import TdbError
+from tdb_dap.engine.printable import visible
+from tdb_dap.errors import BadInput, TdbError
+from tdb_dap.outlets import ReaderGone, open_closed_descriptors, outlets
 
 COMMANDS = {
     "adapter": "the debug adapter that editors start",
@@ -39,33 +41,56 @@ COMMANDS = {
 _OWN_TERMINAL = ("adapter", "debug", "demo", "lsp")
 """Those that speak a protocol, or draw."""
 
+_ONLY_PRINT = ("info", "dis", "explain")
+"""Those that have nothing left to do once nobody reads."""
+
 TROUBLE = 2
 """Exit code for everything that the user can put right."""
+
+
+_LONGEST_ERROR = 300
+
+_TRACEBACKS = "TDB_DAP_TRACEBACK"
+"""The variable of the environment that lets internal errors show where they come from."""
 
 
 class _Parser(argparse.ArgumentParser):
     """Reports a wrong command line like every other error: one line."""
 
     def error(self, message: str) -> NoReturn:
-        print(f"tdb-dap: error: {message}; see {self.prog} --help", file=sys.stderr)
-        sys.exit(TROUBLE)
-
-
-@contextmanager
-def _shown(is_text: bool) -> Iterator[None]:
-    """Inside, names of a model that are printed do nothing to the terminal."""
-    streams = sys.stdout, sys.stderr
-    if is_text:
-        sys.stdout, sys.stderr = Shown(sys.stdout), Shown(sys.stderr)
-    try:
-        yield
-    finally:
-        sys.stdout, sys.stderr = streams
+        raise BadInput(f"{message}; see {self.prog} --help")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one subcommand; returns the exit code. Errors that a user can cause are one line on stderr."""
+    """Run one subcommand; returns the exit code. Errors that a user can cause are one line on stderr.
+
+    The code is that of what was found, whether or not somebody reads what is printed.
+    """
+    open_closed_descriptors()
     given = list(sys.argv[1:] if argv is None else argv)
+    chosen = next(iter(given), "")
+    problem = ""
+    try:
+        with outlets(escaped=chosen not in _OWN_TERMINAL, ends=chosen in _ONLY_PRINT):
+            return _run(given)
+    except ReaderGone:
+        return 0
+    except KeyboardInterrupt:
+        return 130
+    except TdbError as error:
+        problem = str(error)
+    except MemoryError:
+        problem = "there is not enough memory for this"
+    except Exception as error:
+        if os.environ.get(_TRACEBACKS):
+            raise
+        problem = f"internal error, please report it: {type(error).__name__}: {error} ({_place(error)})"
+    with outlets(escaped=True, ends=False):
+        print(f"tdb-dap: error: {_shortened(problem)}", file=sys.stderr, flush=True)
+    return TROUBLE
+
+
+def _run(given: Sequence[str]) -> int:
     parser = _Parser(prog="tdb-dap", description="Debug compiled Sophgo TPU models.")
     parser.add_argument("--version", action="version", version=f"tdb-dap {__version__}")
     choices = parser.add_subparsers(dest="subcommand", metavar="COMMAND", required=True)
@@ -75,18 +100,21 @@ def main(argv: Sequence[str] | None = None) -> int:
         if name in given[:1]:  # the other modules are not needed, and importing them takes time
             modules[name] = importlib.import_module(f"tdb_dap.commands.{name}")
             modules[name].arguments(sub)
-    arguments = parser.parse_args(given)
     try:
-        with _shown(arguments.subcommand not in _OWN_TERMINAL):
-            return int(modules[arguments.subcommand].run(arguments))
-    except TdbError as error:
-        print(f"tdb-dap: error: {visible(str(error))}", file=sys.stderr)
-        return TROUBLE
-    except MemoryError:
-        print("tdb-dap: error: there is not enough memory for this", file=sys.stderr)
-        return TROUBLE
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        return 0
-    except KeyboardInterrupt:
-        return 130
+        arguments = parser.parse_args(given)
+    except SystemExit as end:  # --help and --version
+        return int(end.code or 0)
+    return int(modules[arguments.subcommand].run(arguments))
+
+
+def _shortened(text: str) -> str:
+    """One line of limited length: what and where are at the beginning, what to do is at the end."""
+    line = visible(" ".join(text.split("\n")))
+    most = _LONGEST_ERROR - len("tdb-dap: error: ")
+    return line if len(line) <= most else f"{line[: most // 2]} ... {line[5 - most + most // 2 :]}"
+
+
+def _place(error: Exception) -> str:
+    """File and line at which an exception was raised."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return f"{Path(frames[-1].filename).name}:{frames[-1].lineno}; {_TRACEBACKS}=1 shows more" if frames else ""

@@ -6,9 +6,10 @@ From these models follow the validation, the attributes of the editor's launch.j
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import PydanticCustomError
 
 from tdb_dap.errors import BadExpression, BadInput
 
@@ -24,13 +25,20 @@ class Tolerance(BaseModel):
     ulp: int | None = Field(None, ge=0, description="Largest difference of an element in units in the last place.")
 
 
+def _not_empty(text: str) -> str:
+    """As ``min_length=1``, which takes no path that is not UTF-8."""
+    if not text:
+        raise PydanticCustomError("string_too_short", "String should have at least 1 character")
+    return text
+
+
 class Configuration(BaseModel):
     """What a launch and an attach configuration have in common."""
 
     model_config = ConfigDict(defer_build=True, extra="allow", populate_by_name=True)
 
-    program: str = Field(
-        min_length=1,
+    program: Annotated[str, AfterValidator(_not_empty)] = Field(
+        json_schema_extra={"minLength": 1},
         description="The context directory that the compiler left behind (compilation.bmodel, final.mlir, "
         "tensor_location.json), or a .bmodel file.",
     )
@@ -77,6 +85,11 @@ class Configuration(BaseModel):
     )
     commands: list[str] = Field(default_factory=list, description="Console commands to run after loading.")
     allowPython: bool = Field(False, description="Let the console command `py` evaluate Python.")
+    token: str | None = Field(
+        None,
+        description="The token of an adapter that listens on a port: the one that it was started with, or that it has "
+        "printed.",
+    )
 
     @property
     def without_debugging(self) -> bool:
@@ -99,7 +112,6 @@ class AttachArguments(Configuration):
 
     host: str = Field("127.0.0.1", description="Where the adapter listens.")
     port: int | None = Field(None, ge=1, le=65535, description="The port it listens on.")
-    token: str | None = Field(None, description="The word it was started with, if any.")
 
 
 _EDITOR_KEYS = frozenset(

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 @request("launch")
 def launch(session: Session, arguments: Mapping[str, Any]) -> Body:
-    """Load the program; answered when the client has set its breakpoints."""
+    """Load the program; answered when the client has set its breakpoints. Through a port it needs the token."""
+    session.admit(arguments.get("token"))
     return _launch(session, LaunchArguments, arguments)
 
 

@@ -9,15 +9,18 @@ import json
 import os
 import socket
 import sys
-import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from tdb_dap.adapter.streams import SocketStream, StandardStreams
+from tdb_dap.errors import BadInput
+from tdb_dap.listening import Door, Visitor
 
 if TYPE_CHECKING:
+    import socket
+
     from tdb_dap.adapter.wire import ByteStream, Message
 
 AREAS = (
@@ -55,35 +58,48 @@ AREAS = (
 """Modules that declare requests, and verbs of the console; `help` lists those in this order."""
 
 
-def serve_standard_streams(streams: StandardStreams, log: Path | None) -> int:
+def serve_standard_streams(streams: StandardStreams, log: TextIO | None) -> int:
     """One session with the process that started us."""
 
     def abandon() -> None:
         os._exit(0)  # the session thread is busy and the client has gone: nothing is left to be saved
 
-    _serve(streams, None, _open_log(log), abandon)
+    _serve(streams, None, log, abandon)
     return 0
 
 
-def listen(host: str, port: int, token: str | None, log: Path | None) -> int:
-    """Sessions on a port, until interrupted. Without a token only this machine can connect."""
-    log_file = _open_log(log)
-    with socket.create_server((host, port)) as server:
-        print(f"listening on {host}:{server.getsockname()[1]}", flush=True)
-        while True:
-            try:
-                connected, _ = server.accept()
-            except KeyboardInterrupt:
-                return 0
-            session = (SocketStream(connected), token, log_file)
-            threading.Thread(target=_serve_and_forget, args=session, daemon=True, name="tdb-dap session").start()
+def listen(listening: socket.socket, token: str, log: TextIO | None) -> None:
+    """Sessions on a port, until interrupted, for clients that give the token."""
+
+    def session(connected: socket.socket, visitor: Visitor) -> None:
+        """One of many: its memories, whole chips of them, are given back at once and not when Python likes."""
+        try:
+            _serve(SocketStream(connected), token, log, _nothing, visitor)
+        finally:
+            gc.collect()
+            _trim()
+
+    _give_back_large_blocks()
+    Door().serve(listening, session)
 
 
-def _serve_and_forget(stream: ByteStream, token: str | None, log: TextIO | None) -> None:
-    """One of many sessions: its memories, whole chips of them, are given back at once and not when Python likes."""
-    _serve(stream, token, log, _nothing)
-    gc.collect()
-    _trim()
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
+_LARGE = 4 << 20
+
+
+def _give_back_large_blocks() -> None:
+    """Have the C library take large blocks, such as a chip's memories, from the system and return them at once.
+
+    Left to itself it raises that limit with the first large block that is freed, and then keeps those of every thread
+    that there has been; ``malloc_trim`` does not reach them.
+    """
+    import ctypes
+
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError, AttributeError):  # another C library
+            library = ctypes.CDLL(None)
+            library.mallopt(_M_MMAP_THRESHOLD, _LARGE)
+            library.mallopt(_M_TRIM_THRESHOLD, _LARGE)
 
 
 def _trim() -> None:
@@ -91,9 +107,7 @@ def _trim() -> None:
     import ctypes
 
     if sys.platform == "linux":
-        with contextlib.suppress(
-            OSError, AttributeError
-        ):  # other C libraries keep nothing, or have another name for it
+        with contextlib.suppress(OSError, AttributeError):  # another C library
             ctypes.CDLL(None).malloc_trim(0)
 
 
@@ -101,27 +115,54 @@ def _nothing() -> None:
     """A session on a port that does not come to an end keeps its thread; others are not concerned."""
 
 
-def _serve(stream: ByteStream, token: str | None, log: TextIO | None, abandon: Callable[[], None]) -> None:
+def _serve(
+    stream: ByteStream,
+    token: str | None,
+    log: TextIO | None,
+    abandon: Callable[[], None],
+    visitor: Visitor | None = None,
+) -> None:
     from tdb_dap.adapter.session import Session
     from tdb_dap.adapter.wire import Connection
 
     for area in AREAS:
         importlib.import_module(f"tdb_dap.adapter.{area}")
     connection = Connection(stream, (lambda way, message: _write_log(log, way, message)) if log else None)
-    session = Session(connection, token, abandon)
-    session.serve()
-    connection.close()
+    session = Session(connection, token, abandon, visitor)
+    try:
+        session.serve()
+    finally:
+        connection.close()
 
 
-def _open_log(path: Path | None) -> TextIO | None:
-    return path.open("a", encoding="utf-8") if path else None
+def open_log(path: Path | None) -> TextIO | None:
+    """The file that messages are appended to; BadInput if it cannot be opened."""
+    try:
+        return path.open("a", encoding="utf-8") if path else None
+    except OSError as error:
+        raise BadInput(f"--log {path}: {error.strerror or error}") from None
 
 
 def _write_log(log: TextIO, way: str, message: Message) -> None:
-    """One JSON line per message; a token is not written."""
-    arguments = message.get("arguments")
-    if isinstance(arguments, dict):
-        hidden = {name: "***" for name in ("token", "backendToken") if name in arguments}
-        message = {**message, "arguments": {**arguments, **hidden}}
-    log.write(json.dumps({"dir": way, "time": time.time(), "message": message}) + "\n")
-    log.flush()
+    """One JSON line per message; tokens are not written. A log that cannot be written any more is closed."""
+    if log.closed:
+        return
+    if isinstance(message.get("arguments"), Mapping):
+        message = {**message, "arguments": _hidden(message["arguments"])}
+    try:
+        log.write(json.dumps({"dir": way, "time": time.time(), "message": message}) + "\n")
+        log.flush()
+    except ValueError:
+        return  # another thread has closed it
+    except OSError as error:
+        print(f"tdb-dap: error: --log: {error.strerror or error}; nothing more is logged", file=sys.stderr, flush=True)
+        with contextlib.suppress(OSError):
+            log.close()
+
+
+def _hidden(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments of a request without tokens; those of a restart hold a launch configuration, and so on."""
+    return {
+        name: "***" if name in ("token", "backendToken") else _hidden(value) if isinstance(value, Mapping) else value
+        for name, value in arguments.items()
+    }

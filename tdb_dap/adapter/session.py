@@ -28,7 +28,7 @@ from tdb_dap.adapter.registry import DEFERRED, HANDLERS, Body
 from tdb_dap.adapter.sanitizing import Sanitizing
 from tdb_dap.adapter.sources import mlir_source
 from tdb_dap.adapter.traits import Traits
-from tdb_dap.adapter.wire import LARGEST_FROM_STRANGERS, LARGEST_MESSAGE, Connection, Malformed, Message
+from tdb_dap.adapter.wire import Connection, Malformed, Message
 from tdb_dap.errors import BadInput, TdbError
 
 if TYPE_CHECKING:
@@ -37,12 +37,13 @@ if TYPE_CHECKING:
     from tdb_dap.engine.debugger import Debugger
     from tdb_dap.engine.log_messages import Message as LogMessage
     from tdb_dap.engine.stops import Stop
+    from tdb_dap.listening import Visitor
 
 _PATIENCE = 2.0
 """Seconds that a busy session is given to answer ``disconnect`` before the connection is closed over its head."""
 
 
-_FOR_STRANGERS = ("initialize", "attach", "disconnect")
+_FOR_STRANGERS = ("initialize", "attach", "launch", "disconnect")
 """What is answered to a client that has not given the token."""
 
 
@@ -58,16 +59,21 @@ class Request:
 class Session:
     """The state that handlers share.
 
-    ``token``: what ``attach`` must bring, or None. ``abandon``: called when a client has left and the session thread
-    is still busy.
+    ``token``: what ``attach`` or ``launch`` must bring, or None. ``abandon``: called when a client has left and the
+    session thread is still busy. ``visitor``: the connection, where it came through a port.
     """
 
-    def __init__(self, connection: Connection, token: str | None, abandon: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        token: str | None,
+        abandon: Callable[[], None],
+        visitor: Visitor | None = None,
+    ) -> None:
         self.traits = Traits()
         self.token = token
         self.admitted = token is None
-        if not self.admitted:
-            connection.largest = LARGEST_FROM_STRANGERS
+        connection.is_stranger = not self.admitted
         self.handles = Handles()
         self.breakpoints = BreakpointTable()
         self.exceptions = ExceptionFilters()
@@ -86,6 +92,8 @@ class Session:
         self._debugger: Debugger | None = None
         self._connection = connection
         self._abandon = abandon
+        self._visitor = visitor
+        self._taken = threading.Event()
         self._inbox: deque[Request | None] = deque()
         self._arrived = threading.Condition()
         self._attention = False
@@ -120,18 +128,27 @@ class Session:
 
     def admit(self, token: object) -> None:
         """Let a client in that knows the token; BadInput, and the session is over, for one that does not."""
-        if self.token is not None and not self._is_token(token):
+        if self.admitted:
+            return
+        if not self._is_token(token):
             self.after(self.over.set)
-            raise BadInput("the token is missing or wrong; give the one that the adapter was started with")
+            if self._visitor is not None:
+                self._visitor.mistaken()
+            raise BadInput(
+                "the token is missing or wrong; give the one that the adapter was started with, or that it has printed"
+            )
         self.admitted = True
-        self._connection.largest = LARGEST_MESSAGE
+        self._connection.is_stranger = False
+        if self._visitor is not None:
+            self._visitor.admit()
+        self._taken.set()
 
     def _is_token(self, given: object) -> bool:
         import hmac  # takes milliseconds, and only sessions with a token need it
 
         if self.token is None or not isinstance(given, str):
             return False
-        return hmac.compare_digest(given.encode("utf-8", "surrogatepass"), self.token.encode())
+        return hmac.compare_digest(given.encode("utf-8", "surrogatepass"), self.token.encode("utf-8", "surrogatepass"))
 
     def load(self, debugger: Debugger) -> None:
         """Take over a loaded program."""
@@ -208,7 +225,9 @@ class Session:
             if request is None:
                 break
             self._answer(request)
+            self._taken.set()
         self.over.set()
+        self._taken.set()
         self.unload()
 
     def _read(self) -> None:
@@ -219,9 +238,12 @@ class Session:
             request = self._request(message)
             if request is not None:
                 handler = HANDLERS.get(request.command)
-                if handler and handler.arrival:
+                if handler and handler.arrival and self._is_open_to(request):
                     handler.arrival(self, request)
+                self._taken.clear()
                 self._enqueue(request)
+                if not self.admitted and not self.over.is_set():
+                    self._taken.wait()  # a stranger's requests are taken one by one: they fill no memory
         self.leave(None)
         self._enqueue(None)
 
@@ -234,7 +256,10 @@ class Session:
     def _request(self, message: Message | Malformed) -> Request | None:
         """The request in a message; None, and a complaint to the client, if there is none."""
         if isinstance(message, Malformed):
-            self._complain(message.problem)
+            if message.foreign:
+                print(f"tdb-dap: a connection is closed: {message.problem}", file=sys.stderr, flush=True)
+            else:
+                self._complain(message.problem)
             return None
         if message.get("type") in ("response", "event"):
             return None
@@ -284,7 +309,7 @@ class Session:
         handler = HANDLERS.get(request.command)
         if handler is None:
             raise TdbError(f"the request {request.command!r:.80} is not supported")
-        if not self.admitted and request.command not in _FOR_STRANGERS:
+        if not self._is_open_to(request):
             raise BadInput(f"{request.command}: attach with the token that the adapter was started with")
         if request.seq in self.cancelled:
             self.cancelled.discard(request.seq)
@@ -292,6 +317,10 @@ class Session:
         if self.running and handler.while_running == "refuse":
             raise NotStopped("notStopped")
         return handler.call(self, request.arguments)
+
+    def _is_open_to(self, request: Request) -> bool:
+        """Whether the client may ask this: one that has yet to give the token may ask little."""
+        return self.admitted or request.command in _FOR_STRANGERS
 
     # Running
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
+import threading
 
 
 class StandardStreams:
@@ -34,20 +36,28 @@ class StandardStreams:
 
 
 class SocketStream:
-    """A connected TCP socket."""
+    """A connected TCP socket.
+
+    Its number is given back only when no thread reads or writes any more: it may be another connection's at once.
+    """
 
     def __init__(self, connected: socket.socket) -> None:
-        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        with contextlib.suppress(OSError):  # some systems refuse this once the other side has gone
+            connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._socket = connected
+        self._reading = threading.Lock()
+        self._writing = threading.Lock()
 
     def read(self, size: int, /) -> bytes:
-        return self._socket.recv(size)
+        with self._reading:
+            return self._socket.recv(size)
 
     def write(self, data: bytes, /) -> None:
-        self._socket.sendall(data)
+        with self._writing:
+            self._socket.sendall(data)
 
     def close(self) -> None:
-        try:
+        with contextlib.suppress(OSError):  # not connected any more; else this wakes the threads that wait for it
             self._socket.shutdown(socket.SHUT_RDWR)
-        finally:
+        with self._reading, self._writing:
             self._socket.close()

@@ -1,6 +1,7 @@
 """Framing: ``Content-Length: N``, an empty line, N bytes of JSON, in both directions.
 
-A peer that breaks the framing is told once and reading goes on at the next header that can be recognised.
+A peer that breaks the framing gets one complaint, and reading goes on at the next header that can be recognised. Not so
+for a stranger, who may be a browser that a web page has post to a port: its first error is the end.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ LARGEST_FROM_STRANGERS = 64 << 10
 """Bytes of a message from a client that has yet to give the token."""
 
 _LARGEST_HEADER = 8 << 10
-_BROWSER = re.compile(rb"[A-Z]+ [^\r\n]* HTTP/")
+_OPENING = b"content-"
+_HEADER = re.compile(rb"(?:content-(?:length|type):[^\r\n]*\r?\n)+\r?\n", re.IGNORECASE)
 _HEADER_END = re.compile(rb"\r?\n\r?\n")
 _LENGTH = re.compile(rb"content-length:[ \t]*(\d{1,18})[ \t]*\r?\n", re.IGNORECASE)
 
@@ -44,15 +46,20 @@ class ByteStream(Protocol):
 
 @dataclass(frozen=True)
 class Malformed:
-    """Something arrived that is not a message; ``problem`` says what, for the person who wrote the client."""
+    """Something arrived that is not a message.
+
+    ``problem``: what is wrong with it, for the person who wrote the client. ``foreign``: the peer has never spoken the
+    protocol and should get no answer.
+    """
 
     problem: str
+    foreign: bool = False
 
 
 class Connection:
     """One peer. ``receive`` belongs to one reader thread; ``send`` may be called from any thread.
 
-    ``largest``: bytes of a message that are taken.
+    ``is_stranger``: the peer has yet to give the token. Its messages are small, and nothing is read after an error.
     """
 
     def __init__(self, stream: ByteStream, log: LogHook | None = None) -> None:
@@ -62,8 +69,9 @@ class Connection:
         self._write_lock = threading.Lock()
         self._seq = 0
         self._in_sync = True
-        self._is_first = True
-        self.largest = LARGEST_MESSAGE
+        self._is_foreign = True
+        self._is_over = False
+        self.is_stranger = False
 
     def send(self, message: Message) -> None:
         """Number the message and write it; a peer that has gone away is not an error."""
@@ -83,7 +91,9 @@ class Connection:
                 return
 
     def receive(self) -> Message | Malformed | None:
-        """The next message; None at the end of the stream."""
+        """The next message; None at the end of the stream, and after the error of a stranger."""
+        if self._is_over:
+            return None
         length = self._read_header()
         if not isinstance(length, int):
             return length
@@ -95,9 +105,10 @@ class Connection:
         try:
             message: object = json.loads(body)
         except (ValueError, RecursionError) as error:
-            return Malformed(f"the body of a message is not JSON: {error}")
+            return self._malformed(f"the body of a message is not JSON: {error}")
         if not isinstance(message, dict):
-            return Malformed(f"a message must be a JSON object, not {type(message).__name__}")
+            return self._malformed(f"a message must be a JSON object, not {type(message).__name__}")
+        self._is_foreign = False
         if self._log:
             self._log("in", message)
         return message
@@ -119,30 +130,34 @@ class Connection:
         if not self._in_sync:
             return self._resynchronise()
         while not (end := _HEADER_END.search(self._buffer)):
+            if self.is_stranger and not _OPENING.startswith(bytes(self._buffer[: len(_OPENING)]).lower()):
+                return self._lost("no message begins like this")
             if len(self._buffer) > _LARGEST_HEADER:
                 return self._lost("a message header has no end")
             if not self._fill():
                 return None
+        if end.end() > _LARGEST_HEADER:
+            del self._buffer[: end.end()]
+            return self._lost("a message header is too long")
         header = bytes(self._buffer[: end.end()])
-        if self._is_first and _BROWSER.match(header):
-            # Any web page can have a browser post to a port of this machine; it must not be taken for a client.
-            self._buffer.clear()
-            self._stream.close()
-            return None
-        self._is_first = False
+        del self._buffer[: end.end()]
+        if self.is_stranger and not _HEADER.fullmatch(header):
+            return self._lost("this is no message header")
         length = _LENGTH.search(header)
         if length is None:
-            del self._buffer[: end.end()]
             return self._lost("a message header has no usable Content-Length")
-        if int(length[1]) > self.largest:
-            del self._buffer[: end.end()]
-            return self._lost(f"a message of {int(length[1]):,} bytes; the limit is {self.largest:,}")
-        del self._buffer[: end.end()]
+        largest = LARGEST_FROM_STRANGERS if self.is_stranger else LARGEST_MESSAGE
+        if int(length[1]) > largest:
+            return self._lost(f"a message of {int(length[1]):,} bytes; the limit is {largest:,}")
         return int(length[1])
 
     def _lost(self, problem: str) -> Malformed:
         self._in_sync = False
-        return Malformed(problem)
+        return self._malformed(problem)
+
+    def _malformed(self, problem: str) -> Malformed:
+        self._is_over = self.is_stranger
+        return Malformed(problem, self.is_stranger and self._is_foreign)
 
     def _resynchronise(self) -> int | Malformed | None:
         """Skip to the next header: JSON holds no raw line ends, so the pattern cannot be part of a body."""

@@ -7,7 +7,6 @@ them. Nothing in it is executed when it is read.
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -22,6 +21,7 @@ from tdb_dap.check.results import Looked, Walked
 from tdb_dap.check.schema import Row
 from tdb_dap.engine.array_files import read_npz, write_npz
 from tdb_dap.engine.checkpoints import Snapshot, Snapshots
+from tdb_dap.engine.whole_files import write_text
 from tdb_dap.errors import BadInput
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Journal:
             if not what.exists():
                 if any(directory.iterdir()):
                     raise BadInput(f"--resume {directory}: is not empty and holds no check; give another directory")
-                what.write_text(identity, "utf-8")
+                write_text(what, identity)
             elif what.read_text("utf-8", errors="replace") != identity:
                 raise BadInput(
                     f"--resume {directory}: was begun with another model, other data or other options; give the same, "
@@ -106,12 +106,7 @@ class Journal:
 
     def _write(self, name: str, arrays: Mapping[str, Array]) -> None:
         """Whole or not at all."""
-        unfinished = self._directory / f"{name}.part"
-        try:
-            write_npz(unfinished, arrays)
-            os.replace(unfinished, self._directory / name)
-        except OSError as error:
-            raise BadInput(f"--resume {self._directory}: cannot be written: {error.strerror or error}") from None
+        write_npz(self._directory / name, arrays)
 
 
 def _identity(job: Job, mode: Mode) -> dict[str, object]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
+
+from tdb_dap.reported import Reported
 
 BlameKind = Literal["at fault", "overwritten", "input", "inherits", "accumulates", "unclear"]
 
@@ -12,7 +14,7 @@ ORIGINS: tuple[BlameKind, ...] = ("at fault", "overwritten", "input")
 """The kinds of blame that an error can begin with."""
 
 
-class _Model(BaseModel):
+class _Model(Reported):
     model_config = ConfigDict(extra="forbid", ser_json_inf_nan="strings", frozen=True)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -10,6 +11,7 @@ from concurrent.futures.process import BrokenProcessPool
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
+from tdb_dap.check.leash import Leash, deaf
 from tdb_dap.check.worker import Stretch, Worker, adopt, prepare, run_elsewhere
 from tdb_dap.errors import BadInput, TdbError
 
@@ -53,6 +55,12 @@ def _shifted(progress: Progress, by: int) -> Progress:
     return lambda ordinal: progress(ordinal + by)
 
 
+def processes(wanted: int, pieces: int) -> int:
+    """How many processes to use: no more than there are pieces of work, or processors that this process may use."""
+    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(wanted, pieces, max(2, available)))
+
+
 class Processes:
     """This process and ``count`` - 1 others.
 
@@ -66,14 +74,18 @@ class Processes:
         copies = worker is not None and job.backend == "numpy" and sys.platform == "linux"
         if worker is not None and copies:
             adopt(job, worker)
+        context = multiprocessing.get_context("fork" if copies else "spawn")
+        self._leash = Leash(context)
         self._pool = ProcessPoolExecutor(
-            count - 1, mp_context=multiprocessing.get_context("fork" if copies else "spawn")
+            count - 1, mp_context=context, initializer=Leash.worker, initargs=self._leash.arguments
         )
-        self._ready: list[Future[Any]] = [self._pool.submit(prepare, job) for _ in range(count - 1)]
+        with deaf():
+            self._given: list[Future[Any]] = [self._pool.submit(prepare, job) for _ in range(count - 1)]
 
     def run(self, stretches: Sequence[Stretch], worker: Worker, progress: Progress) -> Iterator[tuple[Stretch, Walked]]:
         """Whatever the others have not begun when this process is free, it does itself."""
         futures = [(stretch, self._pool.submit(run_elsewhere, self._job, stretch)) for stretch in stretches]
+        self._given += [future for _, future in futures]
         done = 0
         elsewhere = []
         try:
@@ -92,7 +104,11 @@ class Processes:
             raise TdbError("a process of the check has ended; with --jobs 1 the whole runs in this one") from None
 
     def close(self) -> None:
+        """End the others; what they are still about, after an interrupt or an error, is left undone."""
+        if not all(future.done() for future in self._given):
+            self._leash.cut()
         self._pool.shutdown(wait=True, cancel_futures=True)
+        self._leash.cut()
 
 
 class Dask:

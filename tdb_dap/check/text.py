@@ -20,6 +20,8 @@ def headline(report: Report) -> str:
     counts = f"{compared:,} tensors compared, {len(report.failures):,} differ, {report.count('unknown'):,} not compared"
     if report.stopped:
         return f"stopped before the end: {report.stopped} ({counts})"
+    if not compared:
+        return f"nothing was compared: {counts}"
     if not failed:
         return f"pass: {counts}"
     first = report.culprit or failed[0]

@@ -5,15 +5,22 @@ from __future__ import annotations
 import argparse
 import os
 from pathlib import Path
+from typing import TextIO
 
 from tdb_dap.adapter.streams import StandardStreams
-from tdb_dap.errors import BadInput
+from tdb_dap.commands.options import given_token, token_options
+from tdb_dap.listening import ADAPTER_TOKEN
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("--listen", metavar="HOST:PORT", help="serve on a port instead of stdin and stdout; 0 = any")
-    parser.add_argument("--token", help="word that a client has to give; needed to listen beyond this machine")
+    token_options(
+        parser,
+        ADAPTER_TOKEN,
+        "token that a client on a port has to give when it attaches or launches; without one a new one is made and "
+        "printed. Needed to listen beyond this machine",
+    )
     parser.add_argument("--log", metavar="FILE", type=Path, help="append every message as a JSON line")
 
 
@@ -22,13 +29,23 @@ def run(arguments: argparse.Namespace) -> int:
     streams = None if arguments.listen else StandardStreams()  # before anything can print
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # looking for plugins costs as much as starting
 
-    from tdb_dap.adapter.server import listen, serve_standard_streams
-    from tdb_dap.listening import guarded_address
+    from tdb_dap.adapter.server import open_log, serve_standard_streams
 
-    try:
-        if streams is not None:
-            return serve_standard_streams(streams, arguments.log)
-        host, port = guarded_address(arguments.listen, arguments.token)
-        return listen(host, port, arguments.token, arguments.log)
-    except OSError as error:
-        raise BadInput(f"{arguments.listen or arguments.log}: {error.strerror or error}") from None
+    log = open_log(arguments.log)
+    return _listen(arguments, log) if streams is None else serve_standard_streams(streams, log)
+
+
+def _listen(arguments: argparse.Namespace, log: TextIO | None) -> int:
+    """Serve on a port until interrupted."""
+    from secrets import token_urlsafe
+
+    from tdb_dap.adapter.server import listen
+    from tdb_dap.listening import open_port
+
+    given = given_token(arguments, ADAPTER_TOKEN)
+    with open_port(arguments.listen, given) as listening:
+        token = given or token_urlsafe(24)
+        where = f"listening on {arguments.listen.rpartition(':')[0] or '127.0.0.1'}:{listening.getsockname()[1]}\n"
+        print(where if given else f"{where}token {token}\n", end="", flush=True)
+        listen(listening, token, log)
+    return 0

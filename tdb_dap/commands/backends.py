@@ -6,7 +6,9 @@ import argparse
 import sys
 from pathlib import Path
 
+from tdb_dap.commands.options import given_token, token_options
 from tdb_dap.errors import BadInput
+from tdb_dap.listening import BACKEND_TOKEN
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,12 +27,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     serving.add_argument(
         "--listen", metavar="HOST:PORT", default="127.0.0.1:4712", help="where (default: %(default)s); port 0: any"
     )
-    serving.add_argument(
-        "--token",
-        help="word that a client has to know; needed to listen beyond this machine. Lists of processes show it: "
-        "--token-file or TDB_DAP_BACKEND_TOKEN of the environment hides it",
-    )
-    serving.add_argument("--token-file", metavar="FILE", type=Path, help="a file that holds the word")
+    token_options(serving, BACKEND_TOKEN, "token that a client has to know; needed to listen beyond this machine")
     serving.add_argument(
         "--memory", metavar="GIB", type=int, default=16, help="most memory that one client gets (default: %(default)s)"
     )
@@ -55,30 +52,18 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _serve(arguments: argparse.Namespace) -> int:
     """Lend a backend until interrupted."""
-    import os
-    import socket
-
-    from tdb_dap.commands.options import read_token
-    from tdb_dap.listening import guarded_address
-    from tdb_dap.targets.backends.remote.handshake import TOKEN_VARIABLE
+    from tdb_dap.listening import open_port
     from tdb_dap.targets.backends.remote.server import Offer, serve
 
-    token = arguments.token or os.environ.get(TOKEN_VARIABLE) or None
-    if arguments.token_file is not None:
-        token = read_token(arguments.token_file)
+    token = given_token(arguments, BACKEND_TOKEN)
     if arguments.backend != "numpy":
         from tdb_dap.targets.backends.discovery import require_platform
 
         require_platform()
     if arguments.memory < 1 or arguments.clients < 1:
         raise BadInput("--memory and --clients: give numbers from 1 on")
-    host, port = guarded_address(arguments.listen, token)
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        listening = socket.create_server((host, port), family=family)
-    except OSError as error:
-        raise BadInput(f"--listen {arguments.listen}: {error.strerror or error}") from None
-    with listening:
+    with open_port(arguments.listen, token) as listening:
+        host = arguments.listen.rpartition(":")[0] or "127.0.0.1"
         print(f"listening on {host}:{listening.getsockname()[1]}", flush=True)
         offer = Offer(arguments.backend, token, arguments.cmodel_path, arguments.memory << 30, arguments.clients)
         serve(listening, offer, lambda text: print(f"tdb-dap: {text}", file=sys.stderr, flush=True))

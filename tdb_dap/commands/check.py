@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from tdb_dap.commands import reports
 from tdb_dap.commands.options import data_options, model_arguments
 from tdb_dap.commands.progress import Bar
-from tdb_dap.errors import BadInput
+from tdb_dap.engine.whole_files import refuse_unwritable, write_text
+from tdb_dap.errors import BadInput, TdbError
 
 if TYPE_CHECKING:
     from tdb_dap.check.job import Job
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from tdb_dap.engine.compare.walk import Mode
 
 _FORMATS = (".json", ".md", ".html")
+MOST_JOBS = 1024
+"""Processes that may be asked for; more is a slip of the fingers."""
+
 _TOLD = 3
 """How many wrong results are described in full on the console."""
 
@@ -36,7 +40,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         default="cascade",
         help="each op gets what the ops before it computed (default), or the reference's numbers",
     )
-    parser.add_argument("--jobs", metavar="N", type=int, default=1, help="processes; more than one for standalone only")
+    parser.add_argument(
+        "--jobs",
+        metavar="N",
+        type=int,
+        default=1,
+        help="processes, as far as there are processors and work for them; more than one for standalone only",
+    )
     parser.add_argument("--dask", metavar="ADDRESS", help="scheduler of a Dask cluster that runs the standalone part")
     parser.add_argument(
         "--resume", metavar="DIR", type=Path, help="keep there what is done; an interrupted check goes on from it"
@@ -90,14 +100,15 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"{count:,} tensors written to {arguments.dump_file}", file=sys.stderr)
     if report.stopped or not (report.count("pass") or report.count("fail")):
         why = report.stopped or "not one tensor could be compared"
-        print(f"tdb-dap: error: {arguments.context}: {why}", file=sys.stderr)
-        return 2
+        raise TdbError(f"{arguments.context}: {why}")
     return 1 if report.failures else 0
 
 
 def _refuse(arguments: argparse.Namespace) -> None:
     if arguments.jobs < 1:
         raise BadInput(f"--jobs {arguments.jobs}: give the number of processes, 1 or more")
+    if arguments.jobs > MOST_JOBS:
+        raise BadInput(f"--jobs {arguments.jobs:,}: give the number of processes, at most {MOST_JOBS:,}")
     several = [option for option, given in (("--jobs", arguments.jobs > 1), ("--dask", arguments.dask)) if given]
     if several and arguments.mode == "cascade" and not arguments.blame:
         raise BadInput(
@@ -106,6 +117,8 @@ def _refuse(arguments: argparse.Namespace) -> None:
     if len(several) > 1:
         raise BadInput("--jobs and --dask: give one of them")
     reports.refuse(arguments.report, _FORMATS)
+    if arguments.dump:
+        refuse_unwritable(arguments.dump_file)
 
 
 def _check(arguments: argparse.Namespace) -> tuple[Report, Walked]:
@@ -167,11 +180,16 @@ def _check(arguments: argparse.Namespace) -> tuple[Report, Walked]:
 
 
 def _team(arguments: argparse.Namespace, job: Job, worker: Worker) -> Team:
-    from tdb_dap.check.team import Alone, Dask, Processes
+    from tdb_dap.check.team import Alone, Dask, Processes, processes
+    from tdb_dap.engine.compare.segments import stretches
 
     if arguments.dask:
         return Dask(job, arguments.dask)
-    return Alone() if arguments.jobs == 1 else Processes(job, arguments.jobs, worker)
+    if arguments.jobs == 1:
+        return Alone()
+    pieces = len(stretches(worker.debugger.program, worker.debugger.reference, arguments.jobs))
+    count = processes(arguments.jobs, pieces)
+    return Alone() if count == 1 else Processes(job, count, worker)
 
 
 def _walk(arguments: argparse.Namespace, job: Job, mode: Mode, worker: Worker, team: Team | None, bar: Bar) -> Walked:
@@ -207,4 +225,4 @@ def _write(path: Path, report: Report, context: Path) -> None:
     else:
         mlir = Context.find(context).mlir
         text = html(report, read_file(mlir).decode("utf-8", "replace") if mlir is not None else "")
-    reports.write(path, text)
+    write_text(path, text)

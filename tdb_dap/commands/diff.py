@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
 from tdb_dap.commands import reports
 from tdb_dap.commands.options import backend_options
 from tdb_dap.commands.progress import Bar
+from tdb_dap.engine.whole_files import write_text
+from tdb_dap.errors import TdbError
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -52,8 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     bar.clear()
     print("\n".join(lines(report, arguments.all)))
     for path in arguments.report:
-        reports.write(path, report.model_dump_json(indent=1) if path.suffix == ".json" else markdown(report))
+        write_text(path, report.model_dump_json(indent=1) if path.suffix == ".json" else markdown(report))
     if report.not_compared and not arguments.structure:
-        print(f"tdb-dap: error: {arguments.b}: {report.not_compared}", file=sys.stderr)
-        return 2
+        raise TdbError(f"{arguments.b}: {report.not_compared}")
     return 0 if report.is_same_structure and not report.differing_values else 1

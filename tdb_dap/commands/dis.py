@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tdb_dap.commands.options import model_arguments
 from tdb_dap.commands.vendor_module import vendor_lines
-from tdb_dap.errors import BadInput
+from tdb_dap.engine.whole_files import refuse_unwritable, whole_file
 
 if TYPE_CHECKING:
     from tdb_dap.engine.commands import Command
@@ -34,16 +34,15 @@ def run(arguments: argparse.Namespace) -> int:
     """Print or write the text."""
     from tdb_dap.opening import open_program
 
+    if arguments.output is not None:
+        refuse_unwritable(arguments.output)
     lines = _FORMATS[arguments.format](open_program(arguments.context, arguments.net, arguments.stage))
     if arguments.output is None:
         for line in lines:
             print(line)
         return 0
-    try:
-        with arguments.output.open("w", encoding="utf-8") as file:
-            file.writelines(f"{line}\n" for line in lines)
-    except OSError as error:
-        raise BadInput(f"{arguments.output}: cannot be written: {error.strerror or error}") from None
+    with whole_file(arguments.output) as file:
+        file.writelines(f"{line}\n".encode("utf-8", "backslashreplace") for line in lines)
     return 0
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tdb_dap.commands import reports
 from tdb_dap.commands.options import model_arguments
+from tdb_dap.engine.whole_files import write_text
 from tdb_dap.errors import BadInput
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     if output.suffix != ".dot":
         text = svg(text) if output.suffix == ".svg" else html(svg(text), title)
-    reports.write(output, text)
+    write_text(output, text)
     print(f"{output}: {len(graph.nodes):,} ops, {len(graph.edges):,} edges")
     return 0
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tdb_dap.errors import BadInput
+from tdb_dap.listening import BACKEND_TOKEN
 
 
 def context_argument(parser: argparse.ArgumentParser) -> None:
@@ -21,12 +22,36 @@ class _TokenFile(argparse.Action):
     """Hands a token to everything that is started from here, and to no list of processes: by the environment."""
 
     def __call__(self, parser: argparse.ArgumentParser, namespace: Any, values: Any, option: str | None = None) -> None:
-        from tdb_dap.targets.backends.remote.handshake import TOKEN_VARIABLE
-
         try:
-            os.environ[TOKEN_VARIABLE] = read_token(values)
+            os.environ[BACKEND_TOKEN] = read_token(values)
         except BadInput as error:
             raise argparse.ArgumentError(self, str(error)) from None
+
+
+def token_options(parser: argparse._ActionsContainer, variable: str, help: str) -> None:
+    """The token of a server; ``help`` says what it is for, ``variable`` names the environment's."""
+    parser.add_argument(
+        "--token",
+        help=f"{help}. Lists of processes show it: --token-file or {variable} of the environment hides it",
+    )
+    parser.add_argument("--token-file", metavar="FILE", type=Path, help="a file that holds the token")
+
+
+def given_token(arguments: argparse.Namespace, variable: str) -> str | None:
+    """The token of a server, of ``token_options`` or the environment; None if none is given, BadInput if it is empty.
+
+    Empty is what an unset variable of a shell leaves: to go on as if there were a token would let everybody in.
+    """
+    if arguments.token_file is not None:
+        if arguments.token is not None:
+            raise BadInput("--token and --token-file: give one of them")
+        return read_token(arguments.token_file)
+    for origin, token in (("--token", arguments.token), (variable, os.environ.get(variable))):
+        if token is not None:
+            if not token.strip():
+                raise BadInput(f"{origin}: the token is empty; is a variable not set?")
+            return str(token)
+    return None
 
 
 def read_token(path: Path) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from tdb_dap.commands import reports
 from tdb_dap.commands.options import model_arguments
 from tdb_dap.commands.progress import Bar
+from tdb_dap.engine.whole_files import write_text
 from tdb_dap.errors import BadInput
 
 if TYPE_CHECKING:
@@ -50,9 +51,9 @@ def run(arguments: argparse.Namespace) -> int:
     report = report_of(profile, host)
     print("\n".join(lines(report, arguments.order, None if arguments.all else 30)))
     for path in outputs:
-        reports.write(path, json.dumps(trace(profile), separators=(",", ":")))
+        write_text(path, json.dumps(trace(profile), separators=(",", ":")))
     for path in arguments.report:
-        reports.write(path, report.model_dump_json(indent=1) if path.suffix == ".json" else markdown(report))
+        write_text(path, report.model_dump_json(indent=1) if path.suffix == ".json" else markdown(report))
     return 0
 
 

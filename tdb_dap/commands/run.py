@@ -12,6 +12,7 @@ from tdb_dap.commands.options import data_options, model_arguments
 from tdb_dap.engine.observers import Observer
 from tdb_dap.engine.printable import direct
 from tdb_dap.engine.stops import BACKEND_FAILED
+from tdb_dap.engine.whole_files import refuse_unwritable
 from tdb_dap.errors import TdbError
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ def run(arguments: argparse.Namespace) -> int:
     from tdb_dap.opening import open_debugger
     from tdb_dap.plugins import add_observers
 
+    if arguments.outputs is not None:
+        refuse_unwritable(arguments.outputs)
     debugger = open_debugger(
         arguments.context,
         arguments.inputs,

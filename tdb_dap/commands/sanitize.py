@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
 from tdb_dap.commands import reports
 from tdb_dap.commands.options import data_options, model_arguments
 from tdb_dap.commands.progress import Bar
+from tdb_dap.engine.whole_files import write_text
+from tdb_dap.errors import TdbError
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -73,8 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
     print("\n".join(lines(report)))
     texts = {".json": lambda: report.model_dump_json(indent=1), ".md": lambda: markdown(report)}
     for path in arguments.report:
-        reports.write(path, texts.get(path.suffix, lambda: sarif(report))())
+        write_text(path, texts.get(path.suffix, lambda: sarif(report))())
     if report.stopped:
-        print(f"tdb-dap: error: {report.model}: {report.stopped}; findings up to there are listed", file=sys.stderr)
-        return 2
+        raise TdbError(f"{report.model}: {report.stopped}; findings up to there are listed")
     return 1 if report.count("error") or (arguments.strict and report.findings) else 0

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from tdb_dap.check.schema import Row
+from tdb_dap.reported import Reported
 
 
-class _Model(BaseModel):
+class _Model(Reported):
     model_config = ConfigDict(extra="forbid", ser_json_inf_nan="strings", frozen=True)
 
 

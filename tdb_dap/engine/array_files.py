@@ -18,6 +18,7 @@ from tdb_dap.engine import limits
 from tdb_dap.engine.dtypes import Array
 from tdb_dap.engine.files import read_file, size_of
 from tdb_dap.engine.printable import visible
+from tdb_dap.engine.whole_files import whole_file
 from tdb_dap.errors import BadInput
 
 _SUFFIX = ".npy"
@@ -61,13 +62,10 @@ def read_npy(path: Path) -> Array:
 def write_npz(path: Path, arrays: Mapping[str, Array], packed: bool = False) -> None:
     """Arrays by any name (``numpy.savez`` takes ``file`` for its own); BadInput if it cannot be written."""
     kind = zipfile.ZIP_DEFLATED if packed else zipfile.ZIP_STORED
-    try:
-        with zipfile.ZipFile(path, "w", kind) as archive:
-            for name, array in arrays.items():
-                with archive.open(f"{visible(name)}{_SUFFIX}", "w", force_zip64=True) as member:
-                    npy.write_array(member, np.asarray(array), allow_pickle=False)
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be written: {error.strerror or error}") from None
+    with whole_file(path) as file, zipfile.ZipFile(file, "w", kind) as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{visible(name)}{_SUFFIX}", "w", force_zip64=True) as member:
+                npy.write_array(member, np.asarray(array), allow_pickle=False)
 
 
 def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Array:

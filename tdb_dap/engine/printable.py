@@ -52,21 +52,6 @@ def _fence(text: str, least: int) -> str:
     return "`" * max(least, 1 + max(map(len, re.findall("`+", text)), default=0))
 
 
-class Shown:
-    """A text stream on which everything is ``visible``. ``direct``: the stream itself, for lines that are drawn."""
-
-    def __init__(self, direct: TextIO) -> None:
-        self.direct = direct
-
-    def write(self, text: str) -> int:
-        """As that of the stream."""
-        self.direct.write(visible(text))
-        return len(text)
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self.direct, name)
-
-
 def direct(stream: TextIO) -> TextIO:
-    """The stream behind a ``Shown``, or the stream."""
+    """The stream itself, where it is one on which everything is ``visible``."""
     return getattr(stream, "direct", stream)

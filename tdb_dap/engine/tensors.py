@@ -41,7 +41,8 @@ class Tensor:
         """Stored words of the given numbers, as the compiler's runtime lowers inputs.
 
         Floats into 8 bits: clip(round half away(x * scale + zero point)); into wider integers: truncated; into bf16:
-        the upper half of float32; into f16: rounded. BadInput names ``where`` if shape or type do not fit.
+        the upper half of float32; into f16: rounded. BadInput names ``where`` if shape, type or a number do not fit:
+        a finite number that would be infinite, or NaN where there are integers.
         """
         if numbers.dtype.kind not in "fiub":
             raise BadInput(f"{where}: {numbers.dtype} is not a number type; {self.name} needs {self.dtype}")
@@ -51,20 +52,32 @@ class Tensor:
             )
         numbers = numbers.reshape(self.shape)
         if self.dtype.is_float:
-            return self._lower_float(numbers)
+            return self._lower_float(numbers, where)
         return self._lower_integer(numbers, where)
 
-    def _lower_float(self, numbers: Array) -> Array:
-        wide = numbers.astype(np.float32)
+    def _lower_float(self, numbers: Array, where: str) -> Array:
+        with np.errstate(over="ignore"):
+            wide = numbers.astype(np.float32)
         if self.dtype.name == "bf16":
-            return (wide.view(np.uint32) >> np.uint32(16)).astype(np.uint16)
-        return self.dtype.encode(wide)
+            words: Array = (wide.view(np.uint32) >> np.uint32(16)).astype(np.uint16)
+        else:
+            words = self.dtype.encode(wide)
+        lost = np.isfinite(numbers) & np.isinf(self.dtype.widen(words))
+        if lost.any():
+            raise BadInput(
+                f"{where}: {np.count_nonzero(lost):,} of {lost.size:,} numbers are too large for input {self.name} of "
+                f"type {self.dtype}, the first is {numbers[lost][0]:g}"
+            )
+        return words
 
     def _lower_integer(self, numbers: Array, where: str) -> Array:
         if numbers.dtype == self.dtype.numpy:
             return numbers.view(self.dtype.bits_dtype)
+        if np.isnan(numbers).any():
+            raise BadInput(f"{where}: holds NaN, which input {self.name} of type {self.dtype} cannot be")
         if numbers.dtype.kind == "f" and self.dtype.itemsize == 1:
-            scaled = numbers.astype(np.float32) * np.float32(self.scale) + np.float32(self.zero_point)
+            with np.errstate(over="ignore"):  # what is infinite is clipped
+                scaled = numbers.astype(np.float32) * np.float32(self.scale) + np.float32(self.zero_point)
             rounded = np.copysign(np.floor(np.abs(scaled) + np.float32(0.5)), scaled)
             return self.dtype.encode(np.clip(rounded, self.dtype.minimum, self.dtype.maximum))
         whole = np.trunc(numbers.astype(np.float64)) if numbers.dtype.kind == "f" else numbers

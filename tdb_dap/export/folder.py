@@ -13,6 +13,7 @@ from tdb_dap.engine.dtypes import Array
 from tdb_dap.engine.observers import Observer
 from tdb_dap.engine.printable import visible
 from tdb_dap.engine.views import View
+from tdb_dap.engine.whole_files import whole_path, write_text
 from tdb_dap.errors import BadInput
 from tdb_dap.export import bundle, script
 from tdb_dap.export.names import identifier
@@ -51,8 +52,6 @@ def export(debugger: Debugger, target: Chip, records: Sequence[OpRecord], folder
         values.expected = {tensor.name: debugger.machine.read(tensor.view) for tensor in program.outputs}
     name = identifier(title.split(",")[0]).lower()
     roots = {_RUNTIME, *(step.function.__module__ for step in steps)}
-    folder.mkdir(parents=True, exist_ok=True)
-    bundle.write(roots, folder)
     heading = f"{title}; {program.context.mlir or program.context.bmodel}, {program.chip}, by tdb-dap {__version__}."
     files = {
         f"{name}.py": script.script_text(program, steps, heading, values.kept),
@@ -62,11 +61,14 @@ def export(debugger: Debugger, target: Chip, records: Sequence[OpRecord], folder
         "commands.json": json.dumps([_described(step) for step in steps], indent=1),
         "README.md": _README.format(heading=visible(heading), name=name, count=len(steps)),
     }
-    for path, text in files.items():
-        (folder / path).write_text(text, "utf-8")
-    write_npz(folder / "memory.npz", script.restored_arrays(steps, program), packed=True)
-    write_npz(folder / "inputs.npz", values.inputs, packed=True)
-    write_npz(folder / "expected.npz", values.expected, packed=True)
+    with whole_path(folder) as unfinished:
+        unfinished.mkdir(parents=True)
+        bundle.write(roots, unfinished)
+        for path, text in files.items():
+            write_text(unfinished / path, text)
+        write_npz(unfinished / "memory.npz", script.restored_arrays(steps, program), packed=True)
+        write_npz(unfinished / "inputs.npz", values.inputs, packed=True)
+        write_npz(unfinished / "expected.npz", values.expected, packed=True)
     return len(steps)
 
 

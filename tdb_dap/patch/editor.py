@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import struct
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +18,7 @@ from tdb_dap.engine.bmodel.file import HEADER_BYTES
 from tdb_dap.engine.geometry import Space
 from tdb_dap.engine.memory import Memory
 from tdb_dap.engine.views import View
+from tdb_dap.engine.whole_files import whole_path
 from tdb_dap.errors import BadAccess, BadInput
 
 if TYPE_CHECKING:
@@ -42,18 +45,17 @@ class _Group:
 class Editor:
     """Changes a copy of a program's bmodel, a mapped file. ``notes``: what has been changed, a line each.
 
-    As a context manager it writes the copy, and removes it again if anything goes wrong.
+    As a context manager it gives the copy its name at the end, and removes it if anything goes wrong.
     """
 
     def __init__(self, program: Program, path: Path) -> None:
         self._program = program
-        self._path = path
         self.notes: list[str] = []
-        try:
-            program.bmodel.copy_to(path)
-            self._data = np.memmap(path, np.uint8, "r+")
-        except OSError as error:
-            raise BadInput(f"{path}: cannot be written: {error.strerror or error}") from None
+        with ExitStack() as stack:
+            unfinished = stack.enter_context(whole_path(path))
+            program.bmodel.copy_to(unfinished)
+            self._data = np.memmap(unfinished, np.uint8, "r+")
+            self._stack = stack.pop_all()
         start = program.bmodel.payload_start
         self._metadata = bytearray(self._data[HEADER_BYTES:start].tobytes())
         self._payload = self._data[start : start + program.bmodel.payload.size]
@@ -61,12 +63,13 @@ class Editor:
     def __enter__(self) -> Editor:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is not None:
-            self._path.unlink(missing_ok=True)
-            return
-        self._data[HEADER_BYTES : HEADER_BYTES + len(self._metadata)] = np.frombuffer(self._metadata, np.uint8)
-        self._data.flush()
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self._data[HEADER_BYTES : HEADER_BYTES + len(self._metadata)] = np.frombuffer(self._metadata, np.uint8)
+            self._data.flush()
+        self._stack.__exit__(kind, error, trace)
 
     def set_field(self, token: str, field: str, value: int) -> None:
         """Another value in a field of the command ``B12`` or ``D3@core1``; BadInput says what does not fit."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import ConfigDict
+
+from tdb_dap.reported import Reported
 
 
-class _Model(BaseModel):
+class _Model(Reported):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
+
+from tdb_dap.reported import Reported
 
 Severity = Literal["error", "warning"]
 
 
-class _Model(BaseModel):
+class _Model(Reported):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 

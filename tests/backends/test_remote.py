@@ -260,10 +260,17 @@ def test_a_token_file_that_is_none_is_one_line(tmp_path: Path) -> None:
         assert done.stderr.count("\n") == 1
 
 
-def test_nobody_listens_beyond_this_machine_without_a_token() -> None:
-    done = command_line("backends", "serve", "--listen", "0.0.0.0:0")
-    assert done.returncode == 2
-    assert done.stderr.startswith("tdb-dap: error: --listen 0.0.0.0:0: others could connect; give a --token")
+def test_nobody_listens_beyond_this_machine_without_a_token(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor with an empty one, which is what a variable that is not set leaves."""
+    serve = ("backends", "serve", "--listen", "0.0.0.0:0")
+    refused = command_line(*serve)
+    assert refused.returncode == 2
+    assert refused.stderr.startswith("tdb-dap: error: --listen 0.0.0.0:0: others could connect; give a --token")
+    empty = command_line(*serve, "--token", "")
+    monkeypatch.setenv(TOKEN_VARIABLE, "")
+    for done, origin in ((empty, "--token"), (command_line(*serve), TOKEN_VARIABLE)):
+        assert done.returncode == 2
+        assert done.stderr == f"tdb-dap: error: {origin}: the token is empty; is a variable not set?\n"
 
 
 @pytest.mark.parametrize("name", ["remote:", "remote:somewhere", "remote:host:http", "remote:host:70000"])

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
+import queue
 import socket
 import struct
 import threading
 import time
 from collections.abc import Iterator
+from functools import partial
 
 import msgspec
 import pytest
@@ -18,12 +20,13 @@ from tdb_dap.engine.debugger import Debugger
 from tdb_dap.engine.device import Attached
 from tdb_dap.engine.machine import Machine
 from tdb_dap.errors import BadInput
+from tdb_dap.listening import PENALTY, Door
 from tdb_dap.opening import open_program
 from tdb_dap.targets.backends.remote import handshake
 from tdb_dap.targets.backends.remote import server as server_module
 from tdb_dap.targets.backends.remote.channel import LONGEST, Broken, Channel
 from tdb_dap.targets.backends.remote.client import RemoteDevice
-from tdb_dap.targets.backends.remote.handshake import enter
+from tdb_dap.targets.backends.remote.handshake import NotAdmitted, enter
 from tdb_dap.targets.backends.remote.messages import (
     Changed,
     Done,
@@ -217,16 +220,20 @@ def test_answers_without_an_end_are_not_collected() -> None:
 
 
 def test_who_greets_byte_by_byte_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server_module, "_ADMISSION", 0.5)
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        here = socket.create_connection(listening.getsockname())
-        there, _ = listening.accept()
-    with here:
-        client = server_module._Client(Channel(there), server_module.Offer("numpy", None))
-        threading.Thread(target=lambda: [(here.sendall(b"\x00"), time.sleep(0.1)) for _ in range(3)]).start()
-        started = time.monotonic()
-        assert client.serve().startswith("not admitted: ")
-        assert time.monotonic() - started < 5
+    monkeypatch.setattr(server_module, "Door", partial(Door, admission=0.5))
+    said: queue.Queue[str] = queue.Queue()
+    listening = socket.create_server(("127.0.0.1", 0))
+    offer = server_module.Offer("numpy", None)
+    thread = threading.Thread(target=server_module.serve, args=(listening, offer, said.put), daemon=True)
+    thread.start()
+    with socket.create_connection(listening.getsockname()) as here, contextlib.suppress(OSError):
+        while said.empty():
+            here.sendall(b"\x00")
+            time.sleep(0.1)
+    assert ": not admitted: " in said.get(timeout=30)
+    listening.close()
+    thread.join(30)
+    assert not thread.is_alive()
 
 
 # The server's part
@@ -322,6 +329,29 @@ def test_one_client_too_many_is_told() -> None:
     else:
         pytest.fail("the place of the client that has left is not given to another")
     small.close()
+
+
+def test_strangers_take_no_place_of_a_client() -> None:
+    small = Server("--clients", "1")
+    idle = [small.connect() for _ in range(40)]
+    still_works(small)
+    for connected in idle:
+        connected.close()
+    small.close()
+
+
+def test_a_wrong_token_costs_time_here_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    paid: queue.Queue[float] = queue.Queue()
+    monkeypatch.setattr(server_module, "Door", partial(Door, pause=paid.put))
+    listening = socket.create_server(("127.0.0.1", 0))
+    offer = server_module.Offer("numpy", "s3cret")
+    threading.Thread(target=server_module.serve, args=(listening, offer, lambda _: None), daemon=True).start()
+    channel = Channel(socket.create_connection(listening.getsockname()))
+    with pytest.raises(NotAdmitted, match="the token is missing or wrong"):
+        enter(channel, "guess")
+    assert paid.get(timeout=30) == PENALTY
+    enter(Channel(socket.create_connection(listening.getsockname())), "s3cret")
+    listening.close()
 
 
 def test_a_request_before_a_program_is_open(server: Server) -> None:

@@ -11,6 +11,7 @@ import flatbuffers
 
 from tdb_dap.engine.bmodel import bmodel_generated as fb
 from tdb_dap.engine.bmodel.file import HEADER, HEADER_BYTES, MAGIC
+from tdb_dap.engine.whole_files import whole_file
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,8 @@ class Model:
         metadata = _Writer(self).metadata()
         payload = self.tiu.data + self.dma.data + self.chip_to_chip
         header = HEADER.pack(MAGIC, HEADER_BYTES, len(metadata), len(payload)).ljust(HEADER_BYTES, b"\0")
-        path.write_bytes(header + metadata + payload)
+        with whole_file(path) as file:
+            file.write(header + metadata + payload)
         return path
 
 

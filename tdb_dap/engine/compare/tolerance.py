@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 
@@ -79,6 +80,18 @@ _KEYS = {
 }
 """How a limit is called where a user writes it -> in ``Tolerance``."""
 
+_RANGES = {
+    "cosine": (-1.0, 1.0),
+    "euclidean": (-math.inf, 1.0),
+    "channel": (-math.inf, 1.0),
+    "relative": (0.0, math.inf),
+    "max_abs": (0.0, math.inf),
+    "ulp": (0.0, math.inf),
+    "sqnr": (-math.inf, math.inf),
+    "bad_share": (0.0, 1.0),
+}
+"""The least and the greatest number that a limit can be."""
+
 
 @dataclass(frozen=True)
 class Tolerances:
@@ -133,13 +146,18 @@ def _limits(text: str, whole: str) -> dict[str, float]:
     for part in parts:
         key, _, number = part.partition("=")
         try:
-            found[_KEYS[key.strip()]] = float(number)
+            name = _KEYS[key.strip()]
+            limit = float(number)
         except (KeyError, ValueError):
             raise BadInput(
                 f"tolerance {whole!r}: {part!r} is not LIMIT=NUMBER; limits are {', '.join(_KEYS)}, for example "
                 "'f16:cosine=0.98' or 'conv*:ulp=2'"
             ) from None
+        least, most = _RANGES[name]
+        if not least <= limit <= most:  # nor is NaN, to which everything would compare as within the limit
+            raise BadInput(f"tolerance {whole!r}: {part!r}: {key.strip()} is a number from {least:g} to {most:g}")
+        found[name] = limit
     return found
 
 
-assert {f.name for f in fields(Tolerance)} == set(_KEYS.values())
+assert {f.name for f in fields(Tolerance)} == set(_KEYS.values()) == set(_RANGES)

@@ -74,8 +74,9 @@ describe("DebugClient", function () {
     try {
       client = new DebugClient("", "", "tdb");
       client.defaultTimeout = PATIENCE;
-      await client.start(await portOf(adapter));
-      await client.hitBreakpoint(launch, pool);
+      const [port, token] = await addressOf(adapter);
+      await client.start(port);
+      await client.hitBreakpoint({ ...launch, token }, pool);
       await client.stop();
       client = undefined;
     } finally {
@@ -96,13 +97,13 @@ describe("DebugClient", function () {
   }
 });
 
-/** The port that an adapter says it listens on. */
-async function portOf(adapter) {
+/** The port that an adapter says it listens on, and the token that it has made. */
+async function addressOf(adapter) {
   let text = "";
   for await (const chunk of adapter.stdout) {
     text += chunk;
-    const port = /listening on .*:(\d+)\s/.exec(text)?.[1];
-    if (port !== undefined) return Number(port);
+    const found = /listening on .*:(\d+)\s+token (\S+)\s/.exec(text);
+    if (found) return [Number(found[1]), found[2]];
   }
   throw new Error(`the adapter does not listen: ${text}`);
 }

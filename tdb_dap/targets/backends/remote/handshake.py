@@ -9,12 +9,14 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
+from collections.abc import Callable
 from typing import Literal
 
+from tdb_dap.listening import BACKEND_TOKEN
 from tdb_dap.targets.backends.remote.channel import LONGEST_GREETING, Broken, Channel
 from tdb_dap.targets.backends.remote.messages import VERSION, Greeting, Hello, Proof, Refused, Welcome, greetings
 
-TOKEN_VARIABLE = "TDB_DAP_BACKEND_TOKEN"
+TOKEN_VARIABLE = BACKEND_TOKEN
 """The variable of the environment that a token is taken from."""
 
 SILENCE = 10.0
@@ -27,25 +29,35 @@ class NotAdmitted(Exception):
     """The greeting did not end well; the text says why and what to do."""
 
 
+class WrongToken(NotAdmitted):
+    """The client does not know the token."""
+
+
 def _proof(token: str | None, role: Literal["client", "server"], server: bytes, client: bytes) -> bytes:
-    return hmac.digest((token or "").encode(), role.encode() + server + client, hashlib.sha256)
+    return hmac.digest((token or "").encode("utf-8", "surrogatepass"), role.encode() + server + client, hashlib.sha256)
 
 
-def admit(channel: Channel, token: str | None) -> None:
-    """The server's part. NotAdmitted: the client has been told why, and is to be left."""
+def admit(channel: Channel, token: str | None, busy: Callable[[], str] = lambda: "") -> None:
+    """The server's part. NotAdmitted: the client knows why, and is to be left.
+
+    ``busy``: asked once the client has shown the token; why there is no room for it, or nothing.
+    """
     nonce = os.urandom(_NONCE)
     channel.send(Hello(VERSION, nonce), SILENCE)
     answer = _next(channel)
-    why = ""
+    why, kind = "", NotAdmitted
     if not isinstance(answer, Proof):
         why = "that is no greeting"
     elif answer.version != VERSION:
         why = f"version {answer.version} of the protocol is not spoken here, {VERSION} is"
     elif not hmac.compare_digest(answer.proof, _proof(token, "client", nonce, answer.nonce)):
-        why = "the token is missing or wrong"
+        why, kind = "the token is missing or wrong", WrongToken
     if why or not isinstance(answer, Proof):
         channel.send(Refused("token", why), SILENCE)
-        raise NotAdmitted(why)
+        raise kind(why)
+    if full := busy():
+        channel.send(Refused("busy", full), SILENCE)
+        raise NotAdmitted(full)
     channel.send(Welcome(_proof(token, "server", nonce, answer.nonce)), SILENCE)
 
 
@@ -65,6 +77,8 @@ def enter(channel: Channel, token: str | None) -> None:
     channel.send(Proof(VERSION, nonce, _proof(token, "client", hello.nonce, nonce)), SILENCE)
     answer = _next(channel)
     if isinstance(answer, Refused):
+        if answer.kind == "busy":
+            raise NotAdmitted(answer.why)
         raise NotAdmitted(f"{answer.why}; give the one that it was started with: {TOKEN_VARIABLE}, or `backendToken`")
     if not isinstance(answer, Welcome) or not hmac.compare_digest(
         answer.proof, _proof(token, "server", hello.nonce, nonce)

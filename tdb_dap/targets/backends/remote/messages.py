@@ -120,7 +120,7 @@ class Changed(Message, frozen=True):
 
 
 class Refused(Message, frozen=True):
-    """It cannot be done. ``kind``: ``not simulated``, ``bad access``, ``bad input`` or ``lost``."""
+    """It cannot be done. ``kind``: not simulated, bad access, bad input, lost, token or busy."""
 
     kind: str
     why: str

@@ -11,8 +11,9 @@ from pathlib import Path
 
 from tdb_dap.engine.geometry import Space
 from tdb_dap.errors import BackendFailed, BadAccess, NotSimulated, TdbError
+from tdb_dap.listening import Door, Visitor
 from tdb_dap.targets.backends.remote.channel import Broken, Channel, chunks, contents_of
-from tdb_dap.targets.backends.remote.handshake import NotAdmitted, admit
+from tdb_dap.targets.backends.remote.handshake import NotAdmitted, WrongToken, admit
 from tdb_dap.targets.backends.remote.memories import Memories
 from tdb_dap.targets.backends.remote.messages import (
     Answer,
@@ -34,9 +35,6 @@ from tdb_dap.targets.backends.remote.messages import (
 SIGN_OF_LIFE = 3.0
 """Seconds between two while a command is carried out."""
 
-_ADMISSION = 20.0
-"""Seconds for the whole greeting: whoever sends it byte by byte takes nobody's place for long."""
-
 _SILENCE = 60.0
 """Seconds that a client may take to read what it asked for."""
 
@@ -53,37 +51,31 @@ class Offer:
 
 
 def serve(listening: socket.socket, offer: Offer, say: Callable[[str], None]) -> None:
-    """Serve clients, each in a thread of its own, until interrupted. ``say``: told who comes and goes."""
+    """Serve clients, each in a thread of its own, until interrupted. ``say``: gets a line for each that leaves."""
     room = threading.BoundedSemaphore(offer.clients)
-    while True:
-        try:
-            connected, address = listening.accept()
-        except KeyboardInterrupt:
-            return
-        who = f"{address[0]}:{address[1]}"
-        if not room.acquire(blocking=False):
-            why = f"there are {offer.clients} clients already (--clients)"
-            say(f"{who}: refused, {why}")
-            with contextlib.suppress(Broken), connected:
-                Channel(connected).send(Refused("busy", why), 1)
-            continue
 
-        def client(connected: socket.socket = connected, who: str = who) -> None:
-            try:
-                say(f"{who}: {_Client(Channel(connected), offer).serve()}")
-            finally:
-                connected.close()
-                room.release()
+    def client(connected: socket.socket, visitor: Visitor) -> None:
+        host, port, *_ = connected.getpeername()
+        say(f"{host}:{port}: {_Client(Channel(connected), offer, visitor, room).serve()}")
 
-        threading.Thread(target=client, daemon=True, name=f"tdb-dap client {who}").start()
+    Door().serve(listening, client)
 
 
 class _Client:
-    """One connection."""
+    """One connection. ``room``: places of clients that know the token."""
 
-    def __init__(self, channel: Channel, offer: Offer) -> None:
+    def __init__(
+        self,
+        channel: Channel,
+        offer: Offer,
+        visitor: Visitor | None = None,
+        room: threading.BoundedSemaphore | None = None,
+    ) -> None:
         self._channel = channel
         self._offer = offer
+        self._visitor = visitor
+        self._room = room
+        self._has_place = False
         self._memories: Memories | None = None
         self._sending = threading.Lock()
         self._busy = threading.Event()
@@ -91,23 +83,30 @@ class _Client:
 
     def serve(self) -> str:
         """Answer until the client has gone; how it ended."""
-        patience = threading.Timer(_ADMISSION, self._channel.close)
-        patience.start()
         try:
-            admit(self._channel, self._offer.token)
-            patience.cancel()
+            admit(self._channel, self._offer.token, self._take_place)
+            if self._visitor is not None:
+                self._visitor.admit()
             threading.Thread(target=self._show_life, daemon=True).start()
             while True:
                 self._answer(self._channel.receive(requests, None))
         except NotAdmitted as trouble:
+            if self._visitor is not None and isinstance(trouble, WrongToken):
+                self._visitor.mistaken()
             return f"not admitted: {trouble}"
         except Broken as trouble:
             return str(trouble)
         finally:
-            patience.cancel()
             self._over.set()
             if self._memories is not None:
                 self._memories.close()
+            if self._room is not None and self._has_place:
+                self._room.release()
+
+    def _take_place(self) -> str:
+        """Take the place of a client; why not, if there is none."""
+        self._has_place = self._room is None or self._room.acquire(blocking=False)
+        return "" if self._has_place else f"there are {self._offer.clients} clients already (--clients)"
 
     def _answer(self, request: Request) -> None:
         self._busy.set()

@@ -1,0 +1,26 @@
+"""What the schemas of all reports have in common."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, field_validator
+
+
+class Reported(BaseModel):
+    """A part of a report. Its texts can be stored: a byte of a path that is no UTF-8 becomes an escape."""
+
+    model_config = ConfigDict(frozen=True)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _storable(cls, value: Any) -> Any:
+        return _storable(value)
+
+
+def _storable(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, tuple | list) and value and isinstance(value[0], str):
+        return type(value)(map(_storable, value))
+    return value

@@ -1,0 +1,226 @@
+"""Exit codes are contracts, for every verb and outcome, and whatever becomes of what it prints and writes.
+
+0: done, nothing differs; 1: something differs; 2: it could not be done, and one line on stderr says what, where and
+what to do. Whoever reads only the first lines (``| head``) gets the same code. No file is ever half written.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import get_args
+
+import numpy as np
+import pytest
+
+from tdb_dap.cli import COMMANDS
+from tdb_dap.engine.array_files import read_npz, write_npz
+from tests.cli.forks import Case, Output, Result, run
+from tests.samples import DATA, SAMPLE
+
+pytestmark = pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full and fork")
+
+_LONGEST = 300
+
+RACE = DATA / "findings" / "toy_bm1690_f16c4"
+"""A model in which a sanitizer finds an error."""
+
+
+@dataclass(frozen=True)
+class Verb:
+    """How a verb is made to succeed, to find a difference, and to fail.
+
+    ``{sample}``: a context directory; ``{data}``: inputs and the right reference; ``{spoiled}``: inputs and a reference
+    of which one tensor is another; ``{other}``: another model; ``{out}``: a place for what is written.
+    """
+
+    ok: str
+    differs: str = ""
+    cannot: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    """Command lines that write nothing but files, and fail where these cannot be written."""
+
+
+CHECK = "check {sample} --inputs {inputs} --quiet"
+
+VERBS = {
+    "adapter": Verb("adapter", cannot=("adapter --log {out}/nowhere/log", "adapter --listen nowhere")),
+    "info": Verb("info {sample}", cannot=("info {out}/nowhere", "info {inputs}", "info")),
+    "dis": Verb(
+        "dis {sample}",
+        cannot=("dis {out}/nowhere", "dis {sample} -o {out}/nowhere/listing", "dis {sample} -o {out}"),
+        writes=("dis {sample} -o {out}/listing", "dis {sample} --format json -o {out}/listing"),
+    ),
+    "run": Verb(
+        "run {sample} --inputs {inputs} --quiet",
+        cannot=(
+            "run {sample} --inputs {out}/nowhere.npz",
+            "run {sample} --inputs {large} --quiet",
+            "run {sample} --inputs {inputs} --outputs {fifo}",
+            "run {sample} --inputs {inputs} --outputs {out}",
+        ),
+        writes=("run {sample} --inputs {inputs} --quiet --outputs {out}/out.npz",),
+    ),
+    "check": Verb(
+        CHECK + " --reference {reference}",
+        CHECK + " --reference {spoiled}",
+        (
+            CHECK,
+            CHECK + " --reference {complex}",
+            CHECK + " --reference {reference} --tolerance cosine=nan",
+            CHECK + " --reference {reference} --except *",
+            CHECK + " --reference {reference} --report {out}/nowhere/r.json",
+        ),
+        (
+            CHECK + " --reference {reference} --report {out}/r.json",
+            CHECK + " --reference {spoiled} --report {out}/r.md",
+            CHECK + " --reference {spoiled} --report {out}/r.html",
+            CHECK + " --reference {spoiled} --dump all --dump-file {out}/t.npz",
+            CHECK + " --reference {reference} --resume {out}/journal",
+        ),
+    ),
+    "diff": Verb(
+        "diff {sample} {sample} --inputs {inputs} --quiet",
+        "diff {sample} {other} --structure --quiet",
+        ("diff {sample} {out}/nowhere",),
+        ("diff {sample} {sample} --structure --report {out}/d.json", "diff {sample} {sample} --report {out}/d.md"),
+    ),
+    "profile": Verb(
+        "profile {sample} --quiet",
+        cannot=("profile {out}/nowhere", "profile {sample} -o {out}/trace.txt"),
+        writes=("profile {sample} --quiet -o {out}/trace.json", "profile {sample} --quiet --report {out}/p.md"),
+    ),
+    "export": Verb(
+        "export {sample} --op 23 --inputs {inputs} -o {out}/exported",
+        cannot=("export {sample} --op 9999 -o {out}/exported", "export {sample} -o {inputs}"),
+        writes=("export {sample} --op 23 --inputs {inputs} -o {out}/exported",),
+    ),
+    "patch": Verb(
+        "patch {sample} --until 23 -o {out}/new.bmodel",
+        cannot=(
+            "patch {sample} --set B9999.x=1 -o {out}/new.bmodel",
+            "patch {sample} --until 23 -o {out}/nowhere/x.bmodel",
+        ),
+        writes=("patch {sample} --until 23 -o {out}/new.bmodel",),
+    ),
+    "explain": Verb("explain {sample} 23 B12", cannot=("explain {sample} B9999", "explain {out}/nowhere 1")),
+    "graph": Verb(
+        "graph {sample}",
+        cannot=("graph {out}/nowhere", "graph {sample} -o {out}/g.png", "graph {sample} --check {inputs}"),
+        writes=("graph {sample} -o {out}/g.dot",),
+    ),
+    "lsp": Verb("lsp"),
+    "sanitize": Verb(
+        "sanitize {sample} --inputs {inputs} --quiet",
+        "sanitize {faulty} --sanitizers hazard --quiet",
+        ("sanitize {out}/nowhere", "sanitize {sample} --sanitizers nonsense"),
+        tuple("sanitize {sample} --inputs {inputs} --quiet --report {out}/s." + end for end in ("json", "md", "sarif")),
+    ),
+    "debug": Verb(
+        "debug {sample} -c info",
+        "debug {sample} -c nonsense",
+        ("debug {out}/nowhere -c info",),
+    ),
+    "backends": Verb("backends", cannot=("backends serve --listen nowhere", "backends serve --token-file {out}/none")),
+    "targets": Verb("targets", cannot=("targets --forms BM1",)),
+    "plugins": Verb("plugins"),
+    "demo": Verb("demo", cannot=("demo --client nobody",)),
+}
+
+
+def test_every_verb_is_here():
+    assert set(VERBS) == set(COMMANDS)
+
+
+class Places:
+    """What command lines name, in a directory whose name is ``name``."""
+
+    def __init__(self, root: Path, name: str) -> None:
+        self.home = root / os.fsdecode(name.encode("latin-1"))
+        self.home.mkdir()
+        self.out = self.home / "out"
+        shutil.copytree(SAMPLE, self.home / "model")
+        arrays = read_npz(SAMPLE / "ref.npz")
+        spoiled = {name: array + (name == "maxpool5_MaxPool") for name, array in arrays.items()}
+        write_npz(self.home / "spoiled.npz", spoiled)
+        write_npz(self.home / "complex.npz", {name: array + 1j for name, array in arrays.items()})
+        large = {name: array.astype(np.float64) * 1e300 for name, array in read_npz(SAMPLE / "input.npz").items()}
+        write_npz(self.home / "large.npz", large)
+        os.mkfifo(self.home / "fifo")
+        self.names = {
+            "sample": self.home / "model",
+            "inputs": self.home / "model" / "input.npz",
+            "reference": self.home / "model" / "ref.npz",
+            "spoiled": self.home / "spoiled.npz",
+            "complex": self.home / "complex.npz",
+            "large": self.home / "large.npz",
+            "fifo": self.home / "fifo",
+            "other": DATA / "bm1684x" / "toy_bm1684x_f32opt1",
+            "faulty": RACE,
+            "out": self.out,
+        }
+
+    def case(self, line: str, output: Output = "read", file_limit: int = 0) -> Case:
+        return Case(tuple(word.format(**self.names) for word in line.split()), output, file_limit)
+
+
+def complaints(result: Result, code: int, case: Case) -> list[str]:
+    """What is wrong with a result that should have this exit code."""
+    found = [] if result.code == code else [f"exit code {result.code}, not {code}"]
+    found += [f"{word} on stderr" for word in ("Traceback", "Exception ignored", "Warning:") if word in result.stderr]
+    errors = [line for line in result.stderr.splitlines() if line.startswith("tdb-dap: error: ")]
+    if case.output != "closed" and len(errors) != (code == 2):
+        found.append(f"{len(errors)} lines of errors")
+    found += [f"an error of {len(line)} characters" for line in errors if len(line) > _LONGEST]
+    if found:
+        found.append(f"stderr: {result.stderr[-400:]}")
+    return found
+
+
+def outcomes(verb: Verb) -> list[tuple[str, int]]:
+    """Command lines and their exit codes, with everything else as it should be."""
+    lines = [(verb.ok, 0), (verb.differs, 1), *((line, 2) for line in verb.cannot)]
+    lines += [(line, int("{spoiled}" in line)) for line in verb.writes]
+    return [(line, code) for line, code in lines if line]
+
+
+def conditions(verb: Verb, line: str) -> list[Output]:
+    """What becomes of what a command line prints; one that fails or writes files prints little."""
+    return ["read"] if line in verb.writes else ["read", "closed"] if line in verb.cannot else [*get_args(Output)]
+
+
+@pytest.mark.parametrize("name", VERBS)
+def test_exit_codes_are_those_of_the_outcome(name: str, tmp_path: Path):
+    wrong = []
+    for home in ("plain", "not \xff UTF-8"):
+        if home != "plain" and sys.platform != "linux":
+            continue
+        places = Places(tmp_path, home.replace(" ", "-"))
+        wanted = [
+            (line, code, places.case(line, output))
+            for line, code in outcomes(VERBS[name])
+            for output in (conditions(VERBS[name], line) if home == "plain" else ["read"] if code < 2 else [])
+        ]
+        printed = False
+        for (line, code, case), result in zip(wanted, run([case for *_, case in wanted], places.out), strict=True):
+            printed = bool(result.stdout) if case.output == "read" else printed
+            said = complaints(result, 2 if case.output == "full" and printed else code, case)
+            said += [f"leaves {file}" for file in result.left if file.endswith(".part")]
+            wrong += [f"{home}, output {case.output}: {line}: {text}" for text in said]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("name", [name for name, verb in VERBS.items() if verb.writes])
+def test_what_cannot_be_written_whole_is_not_written(name: str, tmp_path: Path):
+    places = Places(tmp_path, "plain")
+    wrong = []
+    cases = [places.case(line, file_limit=100) for line in VERBS[name].writes]
+    for line, case, result in zip(VERBS[name].writes, cases, run(cases, places.out), strict=True):
+        said = complaints(result, 2, case)
+        if result.left not in ([], ["journal", "journal/cascade"]):
+            said.append(f"leaves {result.left}")
+        wrong += [f"{line}: {text}" for text in said]
+    assert not wrong, "\n".join(wrong)
