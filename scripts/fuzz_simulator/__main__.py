@@ -20,12 +20,14 @@ import numpy as np
 
 from scripts.fuzz_simulator.bench import Bench
 from scripts.fuzz_simulator.contents import KINDS
+from scripts.fuzz_simulator.fields import record
 from scripts.fuzz_simulator.mutation import mutate
 from scripts.fuzz_simulator.report import is_open, replace_part, table
-from scripts.fuzz_simulator.seeds import seeds_of
+from scripts.fuzz_simulator.seeds import Case, form_name, made_seeds, seeds_of
 from tdb_dap.errors import BadInput
 from tdb_dap.targets.backends.discovery import library_of
 from tdb_dap.targets.chip import Chip
+from tdb_dap.targets.families import FAMILIES
 from tdb_dap.targets.registry import chips
 
 MODELS = Path(__file__).resolve().parents[2] / "tests" / "data"
@@ -45,6 +47,7 @@ def main() -> int:
     parser.add_argument("--models", type=Path, nargs="*", default=[], help="further models to take commands from")
     parser.add_argument("--cmodel-path", type=Path, help="where the vendor's libraries are")
     parser.add_argument("--show", type=int, default=0, metavar="N", help="print N inexact cases of each operation")
+    parser.add_argument("--fields", type=Path, metavar="FILE", help="record which unused fields have no effect")
     parser.add_argument("--write", type=Path, metavar="FILE", help="put the tables into this file")
     arguments = parser.parse_args()
     failed = False
@@ -56,6 +59,10 @@ def main() -> int:
             print(f"error: {error}", file=sys.stderr)
             return 2
         seeds = seeds_of(chip, [MODELS, *arguments.models])
+        if arguments.fields is not None:
+            record(chip, bench, {**made_seeds(chip, seeds), **seeds}, arguments.fields, arguments.only)
+            bench.close()
+            continue
         rows = fuzz(chip, bench, arguments)
         bench.close()
         emitted = set(seeds)
@@ -73,7 +80,11 @@ def fuzz(chip: Chip, bench: Bench, arguments: argparse.Namespace) -> Rows:
     """Tally of verdicts per operation and kind of data."""
     rows: Rows = defaultdict(lambda: defaultdict(Counter))
     shown: Counter[str] = Counter()
-    for name, seeds in sorted(seeds_of(chip, [MODELS, *arguments.models]).items()):
+    found = seeds_of(chip, [MODELS, *arguments.models])
+    found = {**made_seeds(chip, found), **found}
+    for name, seeds in sorted(found.items()):
+        if not fnmatch(name, arguments.only) and not _may_become(seeds, arguments.only):
+            continue
         started = time.monotonic()
         for kind in KINDS:
             random = np.random.default_rng([arguments.seed, zlib.crc32(f"{chip.name} {name} {kind}".encode())])
@@ -100,6 +111,17 @@ def fuzz(chip: Chip, bench: Bench, arguments: argparse.Namespace) -> Rows:
         if arguments.show:
             print(f"{chip.name} {name}: {time.monotonic() - started:.1f} s", file=sys.stderr, flush=True)
     return {name: dict(row) for name, row in rows.items()}
+
+
+def _may_become(seeds: list[Case], wanted: str) -> bool:
+    """Whether variants of a command may be of an operation that is wanted."""
+    families = {seed.family for seed in seeds}
+    instructions = seeds[0].chip.instruction_set.instructions
+    return any(
+        fnmatch(form_name(seeds[0].chip, kind), wanted) and FAMILIES[form.register].name in families
+        for kind, form in enumerate(instructions)
+        if form.register in FAMILIES
+    )
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from tdb_dap.targets.backends.cmodel import VendorBackend
 from tdb_dap.targets.backends.divergence import Results, compare
 from tdb_dap.targets.chip import Chip
 from tdb_dap.targets.families.arithmetic import ARITHMETIC_SHIFT, LOGIC_SHIFT, ROTATE
+from tdb_dap.targets.families.gather import GATHER_1D, GATHER_2D, GATHERS, LINE_GATHER
 
 Verdict = Literal["exact", "nan", "inexact", "refused", "failed", "undefined", "skipped"]
 """exact: every byte; nan: but for sign and payload of NaNs; inexact; refused: we say that we cannot; failed: our
@@ -78,6 +79,31 @@ class Bench:
         except Exception as error:  # a fault of ours, unless the command is not one at all
             return self._unsupported(case, "failed", repr(error))
         return self._judge(case)
+
+    def vendor_result(self, case: Case, random: Random | None = None) -> tuple[tuple[int, int, int, bytes], ...] | None:
+        """What the vendor's simulator writes, (area, start, stop, bytes); None if it ends. The memories stay.
+
+        ``random``: fill the operands first.
+        """
+        if random is not None:
+            if not _is_fair(case.description):
+                return None
+            self._fill(case, random, "finite")
+        self._vendor.edited()
+        self._vendor.refresh()
+        try:
+            ranges = self._vendor.run(case)
+        except BackendFailed:
+            self._vendor.restart()
+            return None
+        before = self._vendor.overwritten(ranges)
+        self._vendor.take(ranges)
+        after = self._vendor.overwritten(ranges)
+        for change in before:
+            change.undo(self._memory)
+        return tuple(
+            (index, start, stop, new.old.tobytes()) for (index, start, stop), new in zip(ranges, after, strict=True)
+        )
 
     def _judge(self, case: Case) -> Outcome:
         ours = Results(case.description, self._memory)
@@ -150,7 +176,7 @@ class Bench:
                 one_lane = (1, 1, *view.shape[2:])
                 made = np.broadcast_to(words(random, view.dtype, one_lane, kind), view.shape)
             elif id(view) in indices:
-                made = random.integers(0, limit, view.shape).astype(view.dtype.bits_dtype)
+                made = _indices(random, case, view.shape, limit).astype(view.dtype.bits_dtype)
             else:
                 made = words(random, view.dtype, view.shape, kind)
             self._memory.write(view, made)
@@ -160,6 +186,23 @@ class Bench:
 def operand_shape(operand: Operand) -> tuple[int, ...]:
     """Shape of a tensor; a constant has none."""
     return operand.shape if isinstance(operand, View) else ()
+
+
+def _indices(random: Random, case: Case, shape: tuple[int, ...], limit: int) -> Array:
+    """Indices of what they choose from, now and then beyond it."""
+    beyond = 2 if random.random() < 0.25 else 0
+    if case.family not in ("sg", "sgl"):
+        return random.integers(0, limit if beyond else max(1, limit - 2), shape)
+    role = "data" if case.instruction.sub in (GATHER_1D, GATHER_2D, *GATHERS, LINE_GATHER) else "result"
+    description = case.description
+    views = dict(zip(description.operand_roles, description.operands, strict=True))
+    chosen = views["data"] if role == "data" else description.results[0]
+    _, _, height, width = operand_shape(chosen)
+    if case.instruction.sub == GATHER_2D:
+        return random.integers(0, height + beyond, shape) << 16 | random.integers(0, width + beyond, shape)
+    if case.family == "sgl":
+        return random.integers(0, height + beyond, shape)
+    return random.integers(0, height * width + beyond, shape)
 
 
 def _quantisation(random: Random, role: str, shape: tuple[int, ...]) -> Array:

@@ -6,13 +6,13 @@ aborting is counted as undefined.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from scripts.fuzz_simulator.contents import Random, one
 from scripts.fuzz_simulator.seeds import Case
+from scripts.fuzz_simulator.shapes import reshape
+from scripts.fuzz_simulator.variant import Variant
 from tdb_dap.engine.geometry import Space
-from tdb_dap.engine.views import View
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.families.arithmetic import ARITHMETIC_SHIFT, CAST, LOGIC_SHIFT, ROTATE
 from tdb_dap.targets.families.fields import Fields, shared_name
@@ -30,74 +30,8 @@ _SHIFTS = (LOGIC_SHIFT, ARITHMETIC_SHIFT, ROTATE)
 _SAME_WIDTH = (1, 4, 5, 7, 8, 9, 18, 19, 22, 26, 29, 30, *SELECTIONS)
 _INTEGER_ONLY = (1, 6, 7, 8, 9, 15, 16, 20, 21, 22, 23, 29, 30)
 _ROUNDING = ("arith", "quant", "pord", "conv", "mm", "mm2")
-_WITHOUT_SHAPE = ("sg", "sgl", "tsbc", "mm", "vc", "bm1684.mm", "bm1684.lut")
 BENCH_BYTES = 4 << 20
 """DDR that addresses are moved into."""
-
-
-class Variant:
-    """The fields of a case, to be changed by their shared names."""
-
-    def __init__(self, case: Case, random: Random, kind: str, ddr_start: int) -> None:
-        self.case = case
-        self.random = random
-        self.data_kind = kind
-        self.geometry = case.chip.geometry
-        self.ddr_start = ddr_start
-        self.fields = case.instruction.decode(case.descriptor)
-        self.in_memory = _in_local_memory(case)
-        self._names = {shared_name(name): name for name in self.fields}
-
-    def has(self, name: str) -> bool:
-        return name in self._names
-
-    def __getitem__(self, name: str) -> int:
-        return self.fields[self._names[name]]
-
-    def set(self, **values: int) -> None:
-        """Set the fields that this form has; the others are left out."""
-        for name, value in values.items():
-            if name in self._names:
-                self.fields[self._names[name]] = value
-
-    def pick(self, *choices: int) -> int:
-        return choices[int(self.random.integers(len(choices)))]
-
-    def between(self, low: int, high: int) -> int:
-        return int(self.random.integers(low, high + 1))
-
-    def chance(self, probability: float) -> bool:
-        return bool(self.random.random() < probability)
-
-    def place(self, area: int, lane: int = 0) -> int:
-        """Address of one of 16 areas of a lane, as TIU fields hold it."""
-        address = lane * self.geometry.lane_bytes + area * (self.geometry.lane_bytes // 16)
-        return address if self.case.engine == "dma" or self._local_is_offset else self._local_base + address
-
-    @property
-    def _local_base(self) -> int:
-        return self.geometry.device_address(Space.LOCAL, 0)
-
-    @property
-    def _local_is_offset(self) -> bool:
-        """TIU fields hold offsets, except where every form has absolute addresses."""
-        return self.case.chip.table != "bm1684"
-
-    def finished(self, kind: int) -> Case:
-        """The case with the fields as they are now."""
-        instruction = self.case.chip.instruction_set.instructions[kind]
-        descriptor = instruction.encode(self.case.descriptor, **self.fields)
-        return replace(self.case, kind=kind, descriptor=descriptor)
-
-
-def _in_local_memory(case: Case) -> set[str]:
-    """Prefixes of the operands that a command reads from local memory."""
-    bound = case.description.binding
-    return {
-        row.prefix
-        for role, row in bound.family.operands
-        if isinstance(view := bound.operands.get(role), View) and view.space is Space.LOCAL and not row.hidden
-    }
 
 
 def mutate(case: Case, random: Random, kind: str, ddr_start: int, stay: bool) -> Case:
@@ -108,8 +42,8 @@ def mutate(case: Case, random: Random, kind: str, ddr_start: int, stay: bool) ->
         _formats(v, case.chip.instruction_set.instructions[chosen].sub)
     if v.chance(0.6):
         _flags(v)
-    if v.chance(0.7):
-        _shape(v)
+    if case.made or v.chance(0.7):
+        reshape(v, case.chip.instruction_set.instructions[chosen].sub)
     _constants(v, case.chip.instruction_set.instructions[chosen].sub)
     _move_into_bench(v)
     return with_registers(v.finished(chosen), random)
@@ -145,7 +79,7 @@ def _another_operation(v: Variant) -> int:
     if case.family == "sfu" and other.sub != case.instruction.sub:
         v.set(res0_prec=v["opd0_prec"])
     if case.family == "mm2" and other.sub != case.instruction.sub:
-        _shape(v)
+        reshape(v, other.sub)
     if case.family == "arith":
         _operands(v, case.instruction.sub, other.sub, wanted[other.sub])
     return kind
@@ -250,122 +184,18 @@ def _constant_dtype(v: Variant, index: int):  # type: ignore[no-untyped-def]
         return fields.tiu_dtype(2, 1)
 
 
-# Shapes
-
-
-def _shape(v: Variant) -> None:
-    """Another shape, in places where nothing overlaps."""
-    family = v.case.family
-    if v.case.engine == "dma":
-        if v.has("src_nsize") and family.endswith("tensor"):
-            _tensor_move(v)
-        return
-    if family in _WITHOUT_SHAPE or not v.has("res0_c"):
-        return
-    if v.case.chip.table == "bm1684" and any(v[f"opd{i}_str"] == 3 for i in (0, 1)) and family != "bm1684.conv":
-        return  # strides of its own, some of which repeat elements
-    reshape = _SHAPES.get(family.removeprefix("bm1684."), _element_wise)
-    reshape(v)
-    lane = v.between(0, v.geometry.lanes - 1) if reshape is _element_wise and v.chance(0.4) else 0
-    v.set(res0_addr=v.place(11, lane))
-    if v.has("res1_addr") and family in ("cmp", "bm1684.cmp"):
-        v.set(res1_addr=v.place(13, lane))
-    for index, area in enumerate((0, 4, 6, 8)):
-        if f"opd{index}" in v.in_memory:
-            v.set(**{f"opd{index}_addr": v.place(area, lane)})
-    for prefix in ("opd0", "opd1", "opd2", "res0"):
-        if v.has(f"{prefix}_str") and v[f"{prefix}_str"] == 3 and family != "bm1684.conv":
-            v.set(**{f"{prefix}_str": 0})
-
-
-def _element_wise(v: Variant) -> None:
-    channels = v.pick(v.between(1, 12), v.between(1, v.geometry.lanes + 8))
-    h, w = v.between(1, 4), v.between(1, 20)
-    v.set(res0_n=v.between(1, 2), res0_c=channels, res0_h=h, res0_w=w)
-    if v.case.family == "bm1684.cmp":
-        step = -(-h * w // 32) * 32
-        v.set(opd0_n_str=-(-channels // v.geometry.lanes) * step, opd0_c_str=step, opd0_h_str=w, opd0_w_str=1)
-
-
-def _window(v: Variant) -> None:
-    """Kernel, strides, padding, dilation and inserted zeros, and the size of the result that follows."""
-    kernel = v.between(1, 4), v.between(1, 4)
-    stride = v.between(1, 3), v.between(1, 3)
-    size = v.between(5, 10), v.between(5, 10)
-    pads = [v.pick(0, 0, v.between(0, 2)) for _ in range(4)]
-    is_convolution = v.case.family.removeprefix("bm1684.") == "conv"
-    inserted = (v.pick(0, 0, 1), v.pick(0, 0, 1)) if v.chance(0.3) and v.case.family != "bm1684.pord" else (0, 0)
-    dilation = (v.pick(0, 0, 1), v.pick(0, 0, 1)) if is_convolution else (0, 0)
-    result = [
-        (
-            (size[i] - 1) * (inserted[i] + 1)
-            + 1
-            + pads[2 * i]
-            + pads[2 * i + 1]
-            - (kernel[i] - 1) * (dilation[i] + 1)
-            - 1
-        )
-        // stride[i]
-        + 1
-        for i in (0, 1)
-    ]
-    if min(result) < 1:
-        return
-    v.set(opd1_h=kernel[0], opd1_w=kernel[1], res_op_y_str=stride[0], res_op_x_str=stride[1])
-    v.set(opd0_h=size[0], opd0_w=size[1], res0_n=v.between(1, 2), res0_c=v.between(1, 40))
-    v.set(opd0_up_pad=pads[0], opd0_dn_pad=pads[1], opd0_lf_pad=pads[2], opd0_rt_pad=pads[3])
-    v.set(opd0_y_ins0=inserted[0], opd0_x_ins0=inserted[1], opd1_y_ins0=dilation[0], opd1_x_ins0=dilation[1])
-    v.set(res0_h=result[0], res0_w=result[1])
-    if is_convolution:
-        channels = v.between(1, 40)
-        v.set(opd0_c=channels)
-        unit = 2 if v["opd0_prec"] == 2 else 4
-        units, area = -(-channels // unit), kernel[0] * kernel[1]
-        if v.case.chip.table == "bm1684":
-            v.set(opd1_n_str=1, opd1_c_str=area * units, opd1_h_str=kernel[1] * units, opd1_w_str=units)
-
-
-def _matrix(v: Variant) -> None:
-    """Rows, inner size and columns of a product of two matrices."""
-    rows, inner, columns = v.between(1, 40), v.between(1, 60), v.between(1, 60)
-    plain = v["tsk_eu_typ"] == 4
-    v.set(res0_c=rows, res0_w=columns, opd1_c=inner if plain else columns, opd1_w=columns if plain else inner)
-
-
-_SHAPES: dict[str, Callable[[Variant], None]] = {"conv": _window, "pord": _window, "mm2": _matrix}
-
-
-def _tensor_move(v: Variant) -> None:
-    """Sizes and strides of a plain copy or a transposition."""
-    n, c, h, w = v.between(1, 3), v.between(1, 70), v.between(1, 5), v.between(1, 20)
-    v.set(src_nsize=n, src_csize=c, src_hsize=h, src_wsize=w, dst_nsize=n, dst_csize=c, dst_hsize=h, dst_wsize=w)
-    sub = v.case.instruction.sub
-    v.set(nchw_copy=int(sub == 0), chw_copy=int(sub == 0), stride_enable=0)
-
-
 # Places
 
 
 def _move_into_bench(v: Variant) -> None:
     """Addresses of DDR into the memory that there is."""
-    mask = (1 << 32) - 1
-    for side in ("src", "dst", "index", "mask"):
-        for low, high in (("l32", "h8"), ("l32", "h13"), ("h32", "l8")):
-            names = f"{side}_start_addr_{low}", f"{side}_start_addr_{high}"
-            if not (v.has(names[0]) and v.has(names[1])):
-                continue
-            space, _ = v.geometry.locate(v[names[1]] << 32 | v[names[0]])
-            if space is Space.GLOBAL:
-                quarter = BENCH_BYTES // 4
-                start = ("src", "dst", "index", "mask").index(side) * quarter
-                offset = self_aligned(start + v.between(0, quarter // 8))
-                address = v.geometry.device_address(Space.GLOBAL, v.ddr_start + offset)
-                v.set(**{names[0]: address & mask, names[1]: address >> 32})
-
-
-def self_aligned(offset: int) -> int:
-    """To a whole number of words."""
-    return offset & ~63
+    sides = ("src", "dst", "index", "mask")
+    for number, side in enumerate(sides):
+        if v.space_of(side) is Space.GLOBAL:
+            quarter = BENCH_BYTES // len(sides)
+            offset = number * quarter + v.between(0, quarter // 8)
+            offset &= ~(63 if v.chance(0.5) else 3)
+            v.set_address(side, v.geometry.device_address(Space.GLOBAL, v.ddr_start + offset))
 
 
 # Registers

@@ -51,10 +51,25 @@ def describe(program: Program) -> Iterator[str]:
         counts = program.commands.count_engines(subnet.start, subnet.stop)
         parts = ", ".join(f"{count:,} {engine.upper()}" for engine, count in sorted(counts.items()))
         yield f"subnet {subnet.id:<3} {subnet.run_mode}: {subnet.stop - subnet.start:,} commands ({parts})"
+    yield from _misplaced(program)
     records = program.source.records
     if records:
         lines = {record.line for record in records if record.ordinals}
         yield f"ops        {len(records):,} emitted from {len(lines):,} lines with commands"
+
+
+_MOST_MISPLACED = 10
+
+
+def _misplaced(program: Program) -> Iterator[str]:
+    """Addresses outside of all memories."""
+    from tdb_dap.engine.placement import misplaced
+
+    found = misplaced(program)
+    for text in found[:_MOST_MISPLACED]:
+        yield f"problem    {text}"
+    if len(found) > _MOST_MISPLACED:
+        yield f"problem    {len(found) - _MOST_MISPLACED:,} more addresses are in no known memory"
 
 
 def _nets(program: Program) -> Iterator[str]:

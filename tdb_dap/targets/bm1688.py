@@ -22,6 +22,8 @@ BM1688 = Chip(
             window(Space.LOCAL, 0, 1 << 23),
             window(Space.STATIC, 1 << 23, 1 << 24),
             window(Space.GLOBAL, 1 << 39, 1 << 40, base=0),
+            # Inputs and outputs of their own (io_alone): the model names them by place, commands by tag 0.
+            window(Space.GLOBAL, 1 << 32, 1 << 36, base=-(1 << 39)),
         ),
         tag_shift=36,
         tag_mask=7,

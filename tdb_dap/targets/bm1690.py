@@ -59,6 +59,7 @@ BM1690 = Chip(
         casts_halves=True,
         keeps_nan=True,
         symmetric_floats=True,
+        distributes=False,
     ),
     static_tables=BM1690_TABLES,
     message_engines=3,

@@ -18,7 +18,9 @@ from tdb_dap.targets.backends.library import VendorLibrary
 from tdb_dap.targets.backends.numpy_backend import execute
 from tdb_dap.targets.families import FAMILIES, Bound, system
 from tdb_dap.targets.families.declaration import message_of
+from tdb_dap.targets.families.expected import is_expected
 from tdb_dap.targets.families.fields import Fields, shared_name
+from tdb_dap.targets.field_evidence import refused_fields
 from tdb_dap.targets.instruction_set import Instruction, InstructionSet, column
 from tdb_dap.targets.semantics.rules import Rules
 from tdb_dap.targets.static_tables import Table, fill
@@ -146,15 +148,19 @@ class Chip:
         return system.register_writes(self.fields_of(kind, descriptor, 0, {}))
 
     def fields_of(self, kind: int, descriptor: bytes, core: int, registers: Mapping[int, int]) -> Fields:
-        form = self._shared_form(kind)
+        form = self.shared_form(kind)
         return Fields(form.decode(descriptor), form.sub, self.geometry, core, registers)
 
-    def _shared_form(self, kind: int) -> Instruction:
+    def shared_form(self, kind: int) -> Instruction:
         """The instruction with its fields under the names that all chips share."""
         found = self._shared_forms.get(kind)
         if found is None:
             found = self._shared_forms[kind] = self._instruction(kind).renamed(shared_name)
         return found
+
+    def named_fields(self, kind: int) -> list[tuple[str, str, int]]:
+        """Name in the table, shared name and width in bits of the fields of a form."""
+        return [(name, shared_name(name), width) for name, _, width in self._instruction(kind).fields]
 
     @cached_property
     def _shared_forms(self) -> dict[int, Instruction]:
@@ -168,7 +174,7 @@ class Chip:
             raise NotSimulated(
                 f"{instruction.mnemonic}: the instruction form {instruction.register} has no description yet"
             )
-        return family.bind(self.fields_of(kind, descriptor, core, registers))
+        return replace(family.bind(self.fields_of(kind, descriptor, core, registers)), kind=kind)
 
     def describe(self, kind: int, descriptor: bytes, core: int, registers: Mapping[int, int]) -> Description:
         bound = self.bind(kind, descriptor, core, registers)
@@ -208,4 +214,18 @@ class Chip:
     def execute(self, description: Description, memory: Words) -> None:
         if self.rules is None:
             raise NotSimulated(f"{description.name}: what {self.name} computes is not known well enough to simulate it")
+        self._refuse_what_is_not_simulated(description)
         execute(description.name, description.binding, memory, self.rules)
+
+    def _refuse_what_is_not_simulated(self, description: Description) -> None:
+        """NotSimulated if a field asks for something that neither views nor semantics look at."""
+        bound: Bound = description.binding
+        if bound.kind < 0:
+            return
+        form = self._instruction(bound.kind)
+        if form.is_unproven:
+            raise NotSimulated(f"{description.name}: its long form is not simulated; compilers emit the short one")
+        for name in refused_fields(self.table, form):
+            if not is_expected(bound.family.name, bound.fields, name):
+                value = bound.fields.number(name)
+                raise NotSimulated(f"field {name} = {value} of {description.name} is not simulated")

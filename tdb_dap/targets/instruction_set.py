@@ -30,7 +30,8 @@ _RESERVED = re.compile(r"(rsvd|opt_rsv|rese?r[ev]*d?|Reserved|reversed)_?\d*$")
 class Instruction:
     """One instruction form: what the head fields select.
 
-    ``register``: name of the register layout; ``mnemonic``: text such as ``conv.normal``; ``sub``: its sub type.
+    ``register``: name of the register layout; ``mnemonic``: text such as ``conv.normal``; ``sub``: its sub type;
+    ``has_short``: there is a shorter form of the same operation.
     """
 
     engine: str
@@ -40,11 +41,17 @@ class Instruction:
     sub: int
     bits: int
     fields: tuple[Field, ...]
+    has_short: bool = False
 
     @property
     def size(self) -> int:
         """Bytes of the descriptor."""
         return -(-self.bits // 8)
+
+    @property
+    def is_unproven(self) -> bool:
+        """A long form of a TIU that has short ones: no compiler emits them, the vendor's simulators pass over them."""
+        return self.engine == "tiu" and self.has_short
 
     @property
     def writes_registers(self) -> bool:
@@ -134,6 +141,9 @@ class InstructionSet:
         for bit, width in positions:
             mask |= ((1 << width) - 1) << bit
         table: dict[int, int] = {}
+        bits_when_short = {
+            (kind, sub): registers[register]["bits"] for short, kind, sub, register, _ in description["index"] if short
+        }
         for short, kind, sub, register, mnemonic in description["index"]:
             form = registers[register]
             name = re.sub(r"（.*", "", register).strip()
@@ -145,6 +155,7 @@ class InstructionSet:
                 sub,
                 form["bits"],
                 tuple((field, bit, width) for field, bit, width in layouts[form["layout"]]),
+                not short and bits_when_short.get((kind, sub), form["bits"]) < form["bits"],
             )
             # An engine without short forms has no such bit in its key.
             values = (short, kind, sub)[-len(positions) :]

@@ -67,13 +67,20 @@ def execute(mnemonic: str, words: dict[int, int] | None = None, **values: int) -
 
 
 SHAPE = {"res0_n": 1, "res0_c": 2, "res0_h": 1, "res0_w": 3}
-PLACES = {"opd0_addr": LOCAL, "opd1_addr": LOCAL + 256, "res0_addr": LOCAL + 512, "opd3_addr": LOCAL + 768}
+PLACES = {
+    "tsk_lane_num": (1 << 64) - 1,
+    "opd0_addr": LOCAL,
+    "opd1_addr": LOCAL + 256,
+    "res0_addr": LOCAL + 512,
+    "opd3_addr": LOCAL + 768,
+}
 FLOATS = {"opt_res0_prec": 2, "opt_opd0_prec": 2, "opt_opd1_prec": 2, "opt_opd2_prec": 2}
 MOVE = {
     "src_start_addr_l32": LOCAL,
     "dst_start_addr_l32": LOCAL + 256,
     "localmem_mask_l32": 0xFFFFFFFF,
     "localmem_mask_h32": 0xFFFFFFFF,
+    "direction": 3,
 }
 WORDS = {"opt_res0_prec": 3, "opt_opd0_prec": 3, "opt_opd1_prec": 3}
 
@@ -121,7 +128,7 @@ def test_the_amount_of_a_shift_is_a_byte() -> None:
         ("arith.mac", {}, "mac into 8 bits"),
         ("arith.max", {**WORDS, "opt_res0_prec": 0}, "the maximum or minimum of si16 as si8"),
         ("arith.mul", {**FLOATS, "short_opd1_str": 2}, "operands of storage code 2"),
-        ("mdlinear.mac", FLOATS, "a linear function per channel"),
+        ("mdlinear.mac", {**FLOATS, "tsk_opd_num": 3, "opd3_addr": 0}, "a linear function per channel"),
         ("mdscalar.max", FLOATS, "mdscalar.max is not simulated yet"),
         ("mm.mul", {"opt_res_add": 1, "opd0_n": 1, "opd0_c": 1, "opd0_w": 4, "opd1_w": 4}, "adds to the old result"),
         ("lut", {"opt_res0_prec": 2, "opd1_addr": 0, "opd1_h": 8}, "a lookup of ui8 into f32"),

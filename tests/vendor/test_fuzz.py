@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,10 +12,12 @@ import pytest
 from scripts.fuzz_simulator.bench import Bench
 from scripts.fuzz_simulator.mutation import mutate
 from scripts.fuzz_simulator.report import cell, is_open, replace_part, table
-from scripts.fuzz_simulator.seeds import Case, seeds_of
+from scripts.fuzz_simulator.seeds import Case, form_name, made_seeds, seeds_of
 from tdb_dap.targets.backends.discovery import library_of
 from tdb_dap.targets.chip import Chip
+from tdb_dap.targets.families import FAMILIES
 from tdb_dap.targets.registry import chips
+from tdb_dap.targets.self_check import is_simulated
 from tdb_dap.targets.semantics import SEMANTICS
 from tests.samples import DATA
 
@@ -30,7 +33,8 @@ def bench() -> Iterator[Bench]:
 
 def verdicts(chip: Chip, bench: Bench, name: str, count: int) -> set[str]:
     """What comes of random variants of an operation, those that are no case at all left out."""
-    seeds: list[Case] = seeds_of(chip, [DATA])[name]
+    found_in_models = seeds_of(chip, [DATA])
+    seeds: list[Case] = {**made_seeds(chip, found_in_models), **found_in_models}[name]
     random = np.random.default_rng(5)
     found = set()
     for index in range(count):
@@ -43,6 +47,62 @@ def verdicts(chip: Chip, bench: Bench, name: str, count: int) -> set[str]:
 @pytest.mark.parametrize("name", ["arith.add", "conv.normal", "dma.tensor", "sfu.taylor_4x"])
 def test_what_is_right_is_found_exact(bench: Bench, name: str) -> None:
     assert verdicts(CHIP, bench, name, 12) - {"undefined"} == {"exact"}
+
+
+@pytest.mark.vendor
+@pytest.mark.parametrize("chip", ["BM1684X", "BM1688", "BM1690"])
+def test_transpositions_of_any_shape_are_exact(chip: str) -> None:
+    target = chips()[chip]
+    bench = Bench(target, library_of(target))
+    try:
+        for name in ("tsbc.cw_ts", "tsbc.wc_ts"):
+            assert verdicts(target, bench, name, 12) - {"undefined"} == {"exact"}
+    finally:
+        bench.close()
+
+
+_CHANGING = ("tsbc.", "sg.", "sgl.", "mm.", "vc.", "dma.", "gdma.")
+_STREAMS = ("dma.decompress.non_random_access", "dma.decompress.random_access")
+
+
+@pytest.mark.parametrize("chip", ["BM1684X", "BM1688", "BM1690"])
+def test_every_extent_and_first_lane_of_a_form_that_changes_the_layout_is_drawn(chip: str) -> None:
+    target = chips()[chip]
+    found = seeds_of(target, [DATA])
+    found = {**made_seeds(target, found), **found}
+    simulated = {
+        form_name(target, kind)
+        for kind, form in enumerate(target.instruction_set.instructions)
+        if is_simulated(target, form) and FAMILIES[form.register].results
+    }
+    missing = simulated - set(found)
+    assert not {name for name in missing if name not in _STREAMS}
+    random = np.random.default_rng(0)
+    for name, seeds in found.items():
+        if not name.startswith(_CHANGING) or name in _STREAMS:
+            continue
+        drawn: dict[str, set[int]] = {}
+        for index in range(60):
+            case = mutate(seeds[index % len(seeds)], random, "finite", 0, stay=True)
+            f = target.fields_of(case.kind, case.descriptor, 0, {})
+            assert f.sub == seeds[0].instruction.sub
+            for field, value in vars(f).items():
+                if re.fullmatch(r"(src|dst|res0|opd0|opd1)_[nchw](size)?", field) and value > 0:
+                    drawn.setdefault(field, set()).add(value)
+        results = {field for field in drawn if field.startswith(("res0", "src"))}
+        single = {field for field in results if len(drawn[field]) < 2}
+        assert not single - _ALWAYS_ONE.get(name.split(" ")[0], set()), (name, drawn)
+
+
+_ALWAYS_ONE = {
+    "tsbc.s_bc": {"res0_n", "res0_h"},
+    "tsbc.s_distribute": {"res0_n", "res0_h", "res0_w"},
+    "sg.pe_s_gather_d1coor": {"res0_h"},
+    "sg.pe_s_gather_hzd": {"res0_h"},
+    # One field counts the elements.
+    "dma.general": {"src_nsize", "src_csize", "src_hsize", "src_wsize"},
+    "dma.general.broadcast": {"src_nsize", "src_csize", "src_hsize", "src_wsize"},
+}
 
 
 @pytest.mark.vendor

@@ -9,7 +9,7 @@ from tdb_dap.engine.target import Words
 from tdb_dap.engine.views import Constant, Operand, View
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.families import Bound
-from tdb_dap.targets.families.arithmetic import CAST
+from tdb_dap.targets.families.arithmetic import CAST, SUB_SATURATE
 from tdb_dap.targets.semantics import SEMANTICS
 from tdb_dap.targets.semantics.registry import Operation, Value
 from tdb_dap.targets.semantics.rules import Rules
@@ -22,7 +22,7 @@ _WITHOUT_EFFECT = frozenset({"system", "registers"})
 # moving them is a matter of bytes.
 _PROVEN: dict[DType, frozenset[tuple[str, int]]] = {
     SI4: frozenset({("arith", CAST), ("conv", 0)}),
-    UI4: frozenset({("arith", CAST)}),
+    UI4: frozenset({("arith", CAST), ("arith", SUB_SATURATE)}),
     F8E5M2: frozenset({("arith", CAST), ("arith", 0), ("mm2", 4)}),
     F8E4M3: frozenset({("arith", CAST), ("arith", 0), ("mm2", 4)}),
 }

@@ -85,13 +85,16 @@ def placement(geometry: Geometry, regions: Iterable[Region], library: VendorLibr
     if not geometry.tag_shift:
         return bases, max([end, *(region.stop for region in regions)]) + _CHUNK
     mask = (1 << geometry.tag_shift) - 1
-    extents: dict[int, int] = {}
+    extents: dict[int, tuple[int, int]] = {}
     for region in regions:
-        tag = region.start >> geometry.tag_shift & geometry.tag_mask
-        extents[tag] = max(extents.get(tag, 0), (region.start & mask) + region.data.size)
-    for tag, extent in sorted(extents.items()):
-        bases[tag] = library.ddr_start + end
-        end += -(-extent // _PAGE) * _PAGE + _PAGE
+        tag, start = region.start >> geometry.tag_shift & geometry.tag_mask, region.start & mask
+        low, high = extents.get(tag, (start, start))
+        extents[tag] = min(low, start), max(high, start + region.data.size)
+    for tag, (low, high) in sorted(extents.items()):
+        # What lies below the lowest address of a tag needs no memory.
+        skipped = min(low // _PAGE * _PAGE, library.ddr_start + end)
+        bases[tag] = library.ddr_start + end - skipped
+        end += -(-(high - skipped) // _PAGE) * _PAGE + _PAGE
     return bases, end + _CHUNK
 
 

@@ -187,4 +187,5 @@ class Convolution:
         if not f.is_fused:
             return Convolution.attributes(f)
         found = {**window_attributes(f, vendor=True), "opt_res_add": bool(f.res_add)}
-        return {**found, **as_listed(f, fused_attributes(f))}
+        # The vendor's listing shows the kernel's zero point only where the result is requantised.
+        return {**found, **as_listed(f, fused_attributes(f, zero="kzp" if f.rq else None))}

@@ -123,12 +123,13 @@ def flag(name: str) -> Callable[[Fields], bool]:
 
 @dataclass(frozen=True)
 class Bound:
-    """A family applied to one command: operands and results by role."""
+    """A family applied to one command: operands and results by role. ``kind``: its instruction form, if it has one."""
 
     family: Family
     fields: Fields
     operands: dict[str, Operand]
     results: dict[str, Operand]
+    kind: int = -1
 
     @property
     def attributes(self) -> dict[str, Any]:

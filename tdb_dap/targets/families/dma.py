@@ -10,6 +10,7 @@ from tdb_dap.engine.dtypes import DType
 from tdb_dap.engine.geometry import Space
 from tdb_dap.engine.layouts import contiguous, strides_of
 from tdb_dap.engine.views import Layout, Operand, View
+from tdb_dap.errors import Undefined
 from tdb_dap.targets.families.declaration import Row, Shape, VendorView, family, operand, result_
 from tdb_dap.targets.families.fields import Fields
 
@@ -153,12 +154,41 @@ def _destination_mask(f: Fields) -> int | None:
     return None if f.sub == BROADCAST else lane_mask(f)
 
 
+REDUCE_MUL, REDUCE_MAX, REDUCE_MIN, REDUCE_ADD = 1, 2, 3, 4
+REDUCTIONS = {REDUCE_MUL: "mul", REDUCE_MAX: "max", REDUCE_MIN: "min", REDUCE_ADD: "add"}
+
+
+def reduction(f: Fields) -> int:
+    """The operation that combines what is moved with what the destination holds; 0: it is replaced.
+
+    all_reduce_code: the operation in bits 4 to 7, whether the old value counts in bits 8 to 11; the others mean
+    nothing. Only L2 has the unit that does it: elsewhere the code means nothing.
+    """
+    code = f.all_reduce_code if f.has("all_reduce_code") else 0
+    operation = code >> 4 & 15
+    if not (operation and code >> 8 & 15) or located(f, "dst")[0] is not Space.L2:
+        return 0
+    if operation not in REDUCTIONS:
+        raise Undefined(f"the all-reduce operation {operation} is not defined")
+    return operation
+
+
+def _tensor_attributes(f: Fields) -> dict[str, Any]:
+    found = move_attributes(f)
+    operation = reduction(f)
+    if operation:
+        found["all_reduce"] = REDUCTIONS[operation]
+    elif f.has("all_reduce_code") and f.all_reduce_code:
+        found["all_reduce_code"] = hex(f.all_reduce_code)
+    return found
+
+
 @family("dma.tensor", registers=("DMA_tensor",))
 class TensorMove:
     """Copy of a tensor, element by element in n, c, h, w order; the shapes of source and destination may differ.
 
     transpose: (n,c,h,w) to (c,n,h,w); collect, distribute: to (n,w,h,c); broadcast: one channel to many; 4bank: the
-    same in four banks.
+    same in four banks. all_reduce: what arrives is added to, multiplied with, ... what the destination in L2 holds.
     """
 
     source = transfer(
@@ -169,6 +199,14 @@ class TensorMove:
         strides=lambda f: _given_strides(f, "src", _source_shape(f), _is_strided(f)),
         vendor=_as_listed("src"),
     )
+    old = side(
+        "dst",
+        _destination_shape,
+        storage=lambda f: _side_layout(f, "dst"),
+        strides=lambda f: _given_strides(f, "dst", _destination_shape(f), _is_strided(f)),
+        hidden=True,
+        when=reduction,
+    )
     destination = transfer(
         "dst",
         _destination_shape,
@@ -177,7 +215,8 @@ class TensorMove:
         lane_mask=_destination_mask,
         vendor=_as_listed("dst"),
     )
-    attributes = staticmethod(move_attributes)
+    attributes = staticmethod(_tensor_attributes)
+    vendor_attributes = staticmethod(move_attributes)
 
 
 def _side_layout(f: Fields, side: str) -> Layout:

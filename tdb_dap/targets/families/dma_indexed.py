@@ -104,10 +104,10 @@ def _whole(f: Fields) -> Shape4:
     return f.src_nsize, f.src_csize, height, width
 
 
-def _given_or_default(name: str) -> Any:
+def _default(name: str) -> Any:
+    """Dense or aligned: these commands do not look at their stride fields."""
+
     def strides(f: Fields) -> Shape4:
-        if name == "src" and f.stride_enable and f.has("src_nstride"):
-            return f.src_nstride, f.src_cstride, f.src_hstride, f.src_wstride
         space, offset = located(f, name)
         dtype = data_type(f) if name == "src" else f.dma_dtype(f.mask_data_format)
         return default_strides(f, space, offset, _whole(f), dtype)
@@ -129,8 +129,8 @@ def _index_type(f: Fields) -> DType:
 class MaskedSelect:
     """The elements of the source whose mask is not zero, one after another in n, c, h, w order."""
 
-    source = _row("src", _whole, strides=_given_or_default("src"))
-    mask = _row("mask", _whole, strides=_given_or_default("mask"), dtype=lambda f: f.dma_dtype(f.mask_data_format))
+    source = _row("src", _whole, strides=_default("src"))
+    mask = _row("mask", _whole, strides=_default("mask"), dtype=lambda f: f.dma_dtype(f.mask_data_format))
     old = _row("dst", _compacted, strides=lambda f: (1,), hidden=True)
     destination = _row("dst", _compacted, True, strides=lambda f: (1,))
 
@@ -139,7 +139,7 @@ class MaskedSelect:
 class NonZero:
     """Linear indices of the non-zero elements plus a base, one after another."""
 
-    source = _row("src", _whole, strides=_given_or_default("src"))
+    source = _row("src", _whole, strides=_default("src"))
     old = _row("dst", _compacted, strides=lambda f: (1,), hidden=True, dtype=_index_type)
     destination = _row("dst", _compacted, True, strides=lambda f: (1,), dtype=_index_type)
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from tdb_dap.engine.dtypes import SI16, DType
-from tdb_dap.engine.layouts import align
+from tdb_dap.engine.layouts import align, strides_of
 from tdb_dap.engine.views import Layout, Operand, View
 from tdb_dap.targets.families.declaration import RESULT_SHAPE, family, operand, result_
 from tdb_dap.targets.families.fields import Fields
@@ -105,6 +105,16 @@ class ScatterGather:
     attributes = staticmethod(gather_attributes)
 
 
+def _row_index_as_listed(f: Fields, view: Operand) -> Operand:
+    """The vendor's listing shows one index after another, though every channel's start at a whole unit."""
+    listed = _index_as_listed(f, view)
+    if not isinstance(listed, View):
+        return listed
+    n, c, h, w = listed.shape
+    strides = strides_of(f.geometry, Layout.COMPACT, listed.address, (n, c, h, w), listed.dtype)
+    return replace(listed, layout=Layout.COMPACT, strides=strides)
+
+
 def _line_strides(f: Fields) -> tuple[int, int, int, int]:
     row = align(f.res0_w, f.geometry.eu_bytes // _data_dtype(f).itemsize)
     return 0, 0, row, 1
@@ -125,10 +135,10 @@ class ScatterGatherLine:
     index = operand(
         "opd1",
         lambda f: (f.res0_n, f.res0_c, f.res0_h if f.sub == LINE_GATHER else f.opd0_h, 1),
-        Layout.COMPACT,
+        Layout.ALIGN_EU,
         sign=0,
         constant=False,
-        vendor=_index_as_listed,
+        vendor=_row_index_as_listed,
     )
     old = operand(
         "res0",

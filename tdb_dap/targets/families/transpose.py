@@ -44,37 +44,46 @@ def _dtype(f: Fields) -> DType:
     return f.dma_dtype(f.res0_prec)
 
 
-def _result_as_listed(f: Fields, view: Operand) -> Operand:
-    """The vendor's listing shows the aligned layout where rows are aligned one by one."""
-    if f.sub != WIDTH_TO_LANE or not isinstance(view, View):
-        return view
+def _in_layout(view: View, layout: Layout) -> View:
     n, c, h, w = view.shape
-    aligned = strides_of(f.geometry, Layout.ALIGN_EU, view.address, (n, c, h, w), view.dtype)
-    return replace(view, layout=Layout.ALIGN_EU, strides=aligned)
+    return replace(
+        view, layout=layout, strides=strides_of(view.geometry, layout, view.address, (n, c, h, w), view.dtype)
+    )
+
+
+def _result_as_listed(f: Fields, view: Operand) -> Operand:
+    """The vendor's listing shows the rows of a transposed result side by side, though cw_ts aligns each of them."""
+    return _in_layout(view, Layout.ALIGN_EU) if f.sub == LANE_TO_WIDTH and isinstance(view, View) else view
 
 
 def _as_listed(f: Fields, view: Operand) -> Operand:
-    """The vendor's listing takes the address for one of local memory where static memory is named by its offset."""
-    if not isinstance(view, View) or view.space is not Space.STATIC:
+    """The vendor's listing shows aligned rows where cw_ts reads them side by side.
+
+    It takes the address for one of local memory where static memory is named by its offset.
+    """
+    if not isinstance(view, View):
+        return view
+    if f.sub == LANE_TO_WIDTH:
+        return _in_layout(view, Layout.ALIGN_LINE)
+    if view.space is not Space.STATIC:
         return view
     if not f.geometry.static_by_offset:
         return replace(view, strides=None)
-    n, c, h, w = view.shape
-    aligned = strides_of(f.geometry, Layout.ALIGN_EU, f.opd0_addr, (n, c, h, w), view.dtype)
-    return replace(view, space=Space.LOCAL, address=f.opd0_addr, strides=aligned)
+    return _in_layout(replace(view, space=Space.LOCAL, address=f.opd0_addr), Layout.ALIGN_EU)
 
 
 @family("tsbc", registers=("sTRANS&sBC", "TRANS&BC", "sCW&sBC", "CW&BC"))
 class TransposeBroadcast:
     """cw, wc: swap channels and columns; l_copy: copy; l_bc: one lane to all; s_bc, s_distribute: static memory.
 
-    s_bc repeats one row of static memory on every lane; s_distribute gives lane i its word i.
+    cw aligns every row of its result, wc does not; both read rows that lie side by side. s_bc repeats one row of static
+    memory on every lane; s_distribute gives lane i its word i.
     """
 
     input = operand(
         "opd0",
         _source_shape,
-        lambda f: Layout.ALIGN_LINE if f.sub == LANE_TO_WIDTH else Layout.ALIGN_EU,
+        Layout.ALIGN_EU,
         dtype=_dtype,
         constant=False,
         space=_source_space,
@@ -84,7 +93,7 @@ class TransposeBroadcast:
     result = result_(
         "res0",
         _result_shape,
-        lambda f: {WIDTH_TO_LANE: Layout.ALIGN_LINE, STATIC_DISTRIBUTE: Layout.COMPACT}.get(f.sub, Layout.ALIGN_EU),
+        lambda f: {LANE_TO_WIDTH: Layout.ALIGN_LINE, STATIC_DISTRIBUTE: Layout.COMPACT}.get(f.sub, Layout.ALIGN_EU),
         dtype=_dtype,
         vendor=_result_as_listed,
     )

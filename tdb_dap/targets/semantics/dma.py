@@ -1,16 +1,60 @@
-"""What DMA moves: words, never numbers. Source: lockstep and fuzzing against the vendor's simulator."""
+"""What DMA moves: words, and numbers only where L2 reduces them. Source: lockstep and fuzzing against the vendor's
+simulator.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-from tdb_dap.engine.dtypes import Array
+from tdb_dap.engine.dtypes import F32, Array, DType
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.families import dma as op
+from tdb_dap.targets.semantics import float32
 from tdb_dap.targets.semantics.registry import Operation, semantics
+
+_NOT_A_NUMBER = 0x7FFFFFFF
+"""What a reduction makes of an undefined sum or product; 16-bit formats keep the low half's bits 0x7fff."""
+
+
+def reduces(move: Callable[[Operation], Array]) -> Callable[[Operation], Array]:
+    """A move whose words are combined with those of the destination where the command reduces."""
+
+    def moved(x: Operation) -> Array:
+        words = move(x)
+        return _reduced(x, np.broadcast_to(words, x.shape), x["old"].bits) if "old" in x else words
+
+    moved.__wrapped__ = move  # type: ignore[attr-defined]
+    return moved
+
+
+def _reduced(x: Operation, new: Array, old: Array) -> Array:
+    """Floats: one operation in float32, rounded; maximum new > old ? new : old, minimum old <= new ? old : new."""
+    operation, dtype = op.reduction(x.fields), x.dtype
+    if not dtype.is_float:
+        return _reduced_integers(operation, dtype, new, old)
+    a, b = (float32.operand(dtype.widen(words), dtype) for words in (new, old))
+    if operation in (op.REDUCE_MAX, op.REDUCE_MIN):
+        chosen = np.where(a > b, new, old) if operation == op.REDUCE_MAX else np.where(b <= a, old, new)
+        numbers = np.where(a > b, a, b) if operation == op.REDUCE_MAX else np.where(b <= a, b, a)
+        return np.where(np.isnan(numbers), chosen, dtype.encode(numbers))
+    numbers = float32.add(a, b) if operation == op.REDUCE_ADD else float32.product_in(a, b, dtype)
+    undefined = _NOT_A_NUMBER if dtype is F32 else _NOT_A_NUMBER >> 16
+    return np.where(np.isnan(numbers), np.array(undefined, dtype.bits_dtype), dtype.encode(numbers))
+
+
+def _reduced_integers(operation: int, dtype: DType, new: Array, old: Array) -> Array:
+    if operation == op.REDUCE_MUL or dtype.itemsize < 2 or dtype.per_byte > 1:
+        raise NotSimulated(f"the reduction {op.REDUCTIONS[operation]} of {dtype} is not defined")
+    bits = 8 * dtype.itemsize
+    a, b = (((words.astype(np.int64)) ^ (1 << (bits - 1))) - (1 << (bits - 1)) for words in (new, old))
+    found = {op.REDUCE_ADD: a + b, op.REDUCE_MAX: np.maximum(a, b), op.REDUCE_MIN: np.minimum(a, b)}[operation]
+    return dtype.encode(found)
 
 
 @semantics("dma.tensor", op.COPY)
+@reduces
 def copy(x: Operation) -> Array:
     """Elements in n, c, h, w order; the destination may have another shape of the same size."""
     source = x["source"]
@@ -22,18 +66,23 @@ def copy(x: Operation) -> Array:
 
 
 @semantics("dma.tensor", op.TRANSPOSE)
+@reduces
 def transpose(x: Operation) -> Array:
     """(n, c, h, w) to (c, n, h, w)."""
     return x["source"].bits.transpose(1, 0, 2, 3)
 
 
 @semantics("dma.tensor", op.COLLECT, op.DISTRIBUTE)
+@reduces
 def lanes_to_columns(x: Operation) -> Array:
     """(n, c, h, w) to (n, w, h, c)."""
+    if not x.rules.distributes:
+        raise NotSimulated("this chip's move of lanes to columns is not simulated: its simulator only copies")
     return x["source"].bits.transpose(0, 3, 2, 1)
 
 
 @semantics("dma.tensor", op.BROADCAST)
+@reduces
 def broadcast(x: Operation) -> Array:
     """One channel to many."""
     return x["source"].bits
@@ -60,6 +109,12 @@ def linear(x: Operation) -> Array:
 def swap(x: Operation) -> Array:
     """(n, c, h, w) to (n, w, h, c)."""
     return x["source"].bits if x["source"].is_constant else x["source"].bits.transpose(0, 3, 2, 1)
+
+
+@semantics("dma.reverse", 0, 1, 2, 3)
+def reverse(x: Operation) -> Array:
+    """One axis backwards: sub types w, h, c, n."""
+    return np.flip(x["source"].bits, 3 - x.fields.sub)
 
 
 def _in_range(index: Array, start: int, size: int) -> tuple[Array, Array]:
@@ -110,7 +165,9 @@ def masked_select(x: Operation) -> Array:
 @semantics("dma.nonzero", 0)
 def nonzero(x: Operation) -> Array:
     """Linear indices of the non-zero elements plus the base, one after another; what lies behind them stays."""
-    found = np.flatnonzero(x["source"].bits.reshape(-1)) + x.fields.dst_nstride
+    source = x["source"]
+    words = float32.flush(source.numbers) if x.rules.counts_numbers and source.dtype is F32 else source.bits
+    found = np.flatnonzero(words.reshape(-1)) + x.fields.dst_nstride
     result = x["old"].bits
     result[: found.size] = x.dtype.encode(found)
     return result

@@ -72,6 +72,17 @@ def scatter_per_channel(x: Operation) -> Array:
     return result.reshape(x.shape)
 
 
+@semantics("sgl", op.LINE_GATHER)
+def gather_rows(x: Operation) -> Array:
+    """result[n, c, j, :] = data[c, index[n, c, j], :]; out of range: the constant if enabled, else the last row."""
+    f = x.fields
+    index = x["index"].bits[:, :, :, 0].astype(np.int64)
+    rows = np.broadcast_to(x["data"].bits[0], (f.res0_c, f.opd0_h, f.res0_w))
+    channels = np.arange(f.res0_c)[None, :, None]
+    taken = rows[channels, np.minimum(index, f.opd0_h - 1)]
+    return np.where((index < f.opd0_h)[..., None], taken, _fill(x)) if f.opd2_const else taken
+
+
 @semantics("sgl", op.LINE_SCATTER)
 def scatter_rows(x: Operation) -> Array:
     """result[n, c, index[n, c, j], :] = data[c, j, :]; a later j wins, an index out of range is ignored."""

@@ -41,6 +41,8 @@ class Rules:
     ``overflow_to_infinity``: integers beyond the range of f16 become infinite in every round mode;
     ``normalize_zero``: the exponent of float32 and bf16 subnormals is 0; ``flushes_absolute``: absolute values of
     float32 and bf16 are flushed; ``casts_halves``: bf16 becomes f16 and back, through float32;
+    ``distributes``: the move of lanes to columns and back is known;
+    ``counts_numbers``: a float32 is zero as a number, -0 and flushed subnormals included, not by its bits;
     ``keeps_nan``: a NaN is not rectified to zero; ``symmetric_floats``: ``sym_range`` makes infinities finite.
 
     ``fast`` is no chip's: sums of products of floats are left to BLAS, which adds in an order of its own. Not exact.
@@ -58,4 +60,6 @@ class Rules:
     casts_halves: bool = False
     keeps_nan: bool = False
     symmetric_floats: bool = False
+    distributes: bool = True
+    counts_numbers: bool = False
     fast: bool = False

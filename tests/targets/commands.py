@@ -1,0 +1,46 @@
+"""Commands made from nothing, on memories made from nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tdb_dap.engine.geometry import Space
+from tdb_dap.engine.memory import Memory, Region
+from tdb_dap.engine.target import Description
+from tdb_dap.targets.chip import Chip
+from tdb_dap.targets.families.fields import shared_name
+from tdb_dap.targets.registry import chips
+
+DDR_BYTES = 1 << 16
+
+
+def form(chip: Chip, mnemonic: str, long: bool = False) -> int:
+    """Kind of the form that compilers emit for a mnemonic, or of the long one of a TIU."""
+    found = [(i.size, kind) for kind, i in enumerate(chip.instruction_set.instructions) if i.mnemonic == mnemonic]
+    tiu = chip.instruction_set.instructions[found[0][1]].engine == "tiu"
+    return (min(found) if tiu and not long else max(found))[1]
+
+
+def command(chip: Chip, mnemonic: str, long: bool = False, **values: int) -> Description:
+    """One command; fields by the names that all chips share, the others are 0."""
+    kind = form(chip, mnemonic, long)
+    names = {shared_name(name): name for name, _, _ in chip.instruction_set.instructions[kind].fields}
+    descriptor = chip.encode(kind, chip.instruction_set.blank(kind), {names[n]: v for n, v in values.items()})
+    return chip.describe(kind, descriptor, 0, {})
+
+
+def ddr_start(chip: Chip) -> int:
+    """Offset of the first byte of DDR."""
+    window = next(window for window in chip.geometry.windows if window.space is Space.GLOBAL)
+    return window.start - window.base
+
+
+def empty(chip: Chip) -> Memory:
+    """Memories of zeros with a piece of DDR."""
+    return Memory(chip.geometry, 1, [Region(ddr_start(chip), np.zeros(DDR_BYTES, np.uint8), "bench")])
+
+
+def chip_named(name: str) -> Chip:
+    chip = chips()[name]
+    assert isinstance(chip, Chip)
+    return chip

@@ -1,0 +1,77 @@
+"""Where addresses of models and commands lie, and the moves that reverse an axis or gather rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tdb_dap
+from tdb_dap.commands.info import describe
+from tdb_dap.engine.geometry import Space
+from tdb_dap.engine.memory import Region
+from tdb_dap.engine.placement import misplaced
+from tdb_dap.targets.backends.library import VendorLibrary
+from tdb_dap.targets.backends.shared import placement
+from tests.samples import case
+from tests.targets.commands import chip_named, command, ddr_start, empty
+
+
+def test_inputs_of_their_own_lie_where_commands_look_for_them() -> None:
+    geometry = chip_named("BM1688").geometry
+    by_model = geometry.locate(0x1_0000_0000)
+    by_command = geometry.locate(0x80_0000_0000 | 0x1_0000_0000)
+    assert by_model == by_command == (Space.GLOBAL, 0x81_0000_0000)
+    assert geometry.name(*by_model) == "G0.4294967296"
+    assert geometry.locate(geometry.device_address(*by_model)) == by_model
+
+
+def test_what_lies_below_a_tags_lowest_address_takes_no_memory() -> None:
+    geometry = chip_named("BM1688").geometry
+    library = VendorLibrary("any.so", ddr_start=0x1_0000_0000)
+    regions = [Region(0x81_0000_0000, np.zeros(4096, np.uint8), "inputs and outputs")]
+    _, size = placement(geometry, regions, library)
+    assert size < 1 << 30
+
+
+def test_no_address_of_a_recorded_model_is_misplaced_and_one_that_is_gets_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    program = tdb_dap.open(case("toy_bm1688_f16").path).program
+    assert misplaced(program) == []
+    assert not any(line.startswith("problem") for line in describe(program))
+    without_activations = program.ddr_regions()[:1]
+    monkeypatch.setattr(type(program), "ddr_regions", lambda self, to_write=False: without_activations)
+    found = misplaced(program)
+    assert found
+    assert all(text.startswith("command ") and "is in no part of DDR that the model has" in text for text in found)
+    assert any(line.startswith("problem    command ") for line in describe(program))
+
+
+@pytest.mark.parametrize(("name", "axis"), [("w", 3), ("h", 2), ("c", 1), ("n", 0)])
+@pytest.mark.parametrize("chip", ["BM1688", "BM1690"])
+def test_a_move_that_reverses_an_axis(chip: str, name: str, axis: int) -> None:
+    target = chip_named(chip)
+    memory = empty(target)
+    source = max(window.start for window in target.geometry.windows if window.space is Space.LOCAL)
+    destination = target.geometry.device_address(Space.GLOBAL, ddr_start(target))
+    shape = n, c, h, w = 2, 3, 4, 5
+    addresses = {}
+    high = "h8" if chip == "BM1688" else "h13"
+    for side, address in (("src", source), ("dst", destination)):
+        addresses |= {f"{side}_start_addr_l32": address & 0xFFFFFFFF, f"{side}_start_addr_{high}": address >> 32}
+    sizes = {"src_nsize": n, "src_csize": c, "src_hsize": h, "src_wsize": w}
+    sizes |= {"localmem_mask_l32": 0xFFFFFFFF, "localmem_mask_h32": 0xFFFFFFFF}
+    numbers = np.arange(n * c * h * w, dtype=np.uint32).reshape(shape)
+    described = command(target, f"dma.reverse.{name}", src_data_format=2, **addresses, **sizes)
+    memory.write(described.operands[0], numbers)  # type: ignore[arg-type]
+    target.execute(described, memory)
+    written = memory.global_(destination, numbers.nbytes).view(np.uint32).reshape(shape)
+    assert np.array_equal(written, np.flip(numbers, axis))
+
+
+@pytest.mark.parametrize("requantised", [0, 1])
+def test_the_vendors_listing_shows_a_kernels_zero_point_only_with_requantisation(requantised: int) -> None:
+    target = chip_named("BM1688")
+    described = command(target, "conv.normal", rq=requantised, opd4_const=1, opd5_const=1, opd1_h=1, opd1_w=1)
+    assert described.attributes["kzp"] == 0
+    assert ("kzp" in target.vendor_text(described, "tiu", (1, 0))) == bool(requantised)
