@@ -185,7 +185,7 @@ def _take_over(session: Session, debugger: Debugger, configuration: Configuratio
             "No inputs are given: all inputs are zero. Set `inputs` in the launch configuration.", "important"
         )
     for subnet in program.subnets:
-        if subnet.run_mode not in ("TPU_STATIC", "CPU") and subnet.stop > subnet.start:
+        if subnet.run_mode not in ("TPU_STATIC", "CPU", "SWITCH", "MERGE") and subnet.stop > subnet.start:
             origins = " or ".join(source.origin for source in debugger.machine.sources)
             what = f"its outputs will be taken from {origins}" if origins else "the run will stop there"
             session.output(f"Subnet {subnet.id} is dynamic, its commands are made while it runs: {what}.", "important")

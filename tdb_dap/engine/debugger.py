@@ -204,7 +204,7 @@ class Debugger(Inspection):
             if finding is not None:
                 self._found[self.ordinal] = finding
             stop = self._reason_to_stop(finding)
-            if self.ordinal == target and not self.at_end and (stop is None or stop.reason == "breakpoint"):
+            if target is not None and self._has_reached(target) and (stop is None or stop.reason == "breakpoint"):
                 stop = self._stop("step", breakpoints=stop.breakpoints if stop else ())
             if stop is None and self._interrupted():
                 stop = self._stop("pause")
@@ -212,6 +212,10 @@ class Debugger(Inspection):
                 return self._finish(stop)
         self.forget_pause()
         return self._finish(self._stop("end"))
+
+    def _has_reached(self, target: int) -> bool:
+        """Whether a step ends here: not among commands that are passed over, where there is nothing to see."""
+        return self.ordinal >= target and not self.at_end and not self.machine.passes_over(self.ordinal)
 
     def _execute(self) -> Finding | None:
         if self.observers:
@@ -237,6 +241,8 @@ class Debugger(Inspection):
         """Breakpoints at this moment that want to stop. ``speak``: log points do."""
         hit: list[Breakpoint] = []
         for breakpoint in self.breakpoints.at(self.ordinal):
+            if self.machine.passes_over(breakpoint.stops[self.ordinal]):
+                continue
             if not self._judge.stops(breakpoint) or not self._counts(breakpoint.stops[self.ordinal]):
                 continue
             if breakpoint.log is None:
@@ -274,6 +280,8 @@ class Debugger(Inspection):
     def _backwards(self, target: int, reason: Reason) -> Stop:
         """Go back to ``target`` or the nearest moment before now at which there is another reason to stop."""
         self._watch_again()
+        while reason == "step" and target > 0 and self.machine.passes_over(target):
+            target -= 1
         moved = self.ordinal > target
         for ordinal in self._candidates(target):
             try:

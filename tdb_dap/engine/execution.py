@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from tdb_dap.engine import subnets
 from tdb_dap.engine.backend import Backend, Outcome
-from tdb_dap.engine.bmodel import Bmodel
+from tdb_dap.engine.bmodel import Bmodel, RunMode
+from tdb_dap.engine.branches import Branches
 from tdb_dap.engine.commands import Command
 from tdb_dap.engine.memory import Memory
 from tdb_dap.errors import BackendFailed, BadAccess, NotSimulated
@@ -28,11 +29,15 @@ def execute(command: Command, backend: Backend, memory: Memory) -> Outcome:
 
 
 def compute_subnet(
-    command: Command, bmodel: Bmodel, memory: Memory, sources: Sequence[subnets.Source]
+    command: Command, bmodel: Bmodel, memory: Memory, sources: Sequence[subnets.Source], branches: Branches
 ) -> subnets.Outcome:
     """The outputs of a subnet that is not made of commands, not yet written. Raises NotSimulated."""
     info = command.subnet_info
     try:
+        if info.run_mode is RunMode.SWITCH:
+            return branches.decide(info, memory)
+        if info.run_mode is RunMode.MERGE:
+            return branches.merge(info, memory)
         if command.engine == "cpu":
             return subnets.on_the_host(info, command.name, bmodel, memory)
         return subnets.known_elsewhere(info, command.name, memory, sources)

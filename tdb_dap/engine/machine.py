@@ -9,6 +9,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from tdb_dap.engine.backend import Backend, InProcess, Outcome
+from tdb_dap.engine.branches import Branches
 from tdb_dap.engine.checkpoints import Checkpoints, Snapshots
 from tdb_dap.engine.commands import Command
 from tdb_dap.engine.dtypes import Array
@@ -63,7 +64,8 @@ class Machine:
         self._snapshots = Snapshots(self.memory, program.ddr_regions())
         self.checkpoints = Checkpoints(self._snapshots, room)
         self._edits = Edits()
-        self._accesses = EditedAccesses(program, self._edits, self.command_at)
+        self._branches = Branches(program.stage.subnets, program.subnets)
+        self._accesses = EditedAccesses(program, self._edits, self.command_at, self.passes_over)
         self._excursions = 0
         self._latest: Outcome | None = None
         self.edited: Callable[[int], None] = lambda moment: None
@@ -139,8 +141,8 @@ class Machine:
         return commands[ordinal] if changed is None else commands.changed(ordinal, changed)
 
     def passes_over(self, ordinal: int) -> bool:
-        """Whether an edit has a command left out."""
-        return len(self._edits) > 0 and self._edits.skips(ordinal)
+        """Whether a command is not executed: an edit has it left out, or it is of a branch that is not taken."""
+        return self._branches.leaves_out(ordinal) or (len(self._edits) > 0 and self._edits.skips(ordinal))
 
     def step(self) -> None:
         """Execute the next command. NotSimulated and BackendFailed leave everything as it was.
@@ -163,7 +165,7 @@ class Machine:
     def _carry_out(self, command: Command) -> Outcome:
         if command.has_descriptor:
             return execute(command, self.backend, self.memory)
-        outcome = compute_subnet(command, self.program.bmodel, self.memory, self.sources)
+        outcome = compute_subnet(command, self.program.bmodel, self.memory, self.sources, self._branches)
         changes = tuple(OverwrittenView(view, self.memory.read(view)) for view, _ in outcome.writes)
         for view, words in outcome.writes:
             self.memory.write(view, words)

@@ -64,11 +64,14 @@ class Announcer:
         return self._debugger.observers if self._given is None else self._given
 
     def execute(self) -> Finding | None:
-        """Execute the next command."""
+        """Execute the next command; there is nothing to tell of one that is passed over."""
         debugger = self._debugger
         command = debugger.program.commands[debugger.ordinal]
         source = debugger.program.source
         self.heard = []
+        if debugger.machine.passes_over(command.ordinal):
+            debugger.machine.step()
+            return None
         self._tell("before_op", source.beginning_at(command.ordinal))
         self._tell("before_command", (command,))
         debugger.machine.step()
@@ -79,7 +82,7 @@ class Announcer:
     def look_back(self) -> Finding | None:
         """What there is to find about the last command now that time has come back to the moment after it."""
         debugger = self._debugger
-        if not debugger.ordinal:
+        if not debugger.ordinal or debugger.machine.passes_over(debugger.ordinal - 1):
             return None
         command = debugger.program.commands[debugger.ordinal - 1]
         found: Finding | None = None

@@ -90,7 +90,8 @@ class SubnetInfo:
     """One subnet: ``groups[core]`` are the command groups that a core executes one after another.
 
     ``chip_to_chip``: per core the streams of the engine that moves data between chips; ``other_streams``: bytes of
-    streams by what they are for (SDMA, HAU), which are not decoded.
+    streams by what they are for (SDMA, HAU), which are not decoded. ``merged_from``: of a MERGE, for each output the
+    numbers of the inputs it may come from.
     """
 
     id: int
@@ -102,6 +103,7 @@ class SubnetInfo:
     cpu_operations: tuple[CpuOperation, ...]
     chip_to_chip: tuple[tuple[Span, ...], ...] = ()
     other_streams: Mapping[str, int] = field(default_factory=dict)
+    merged_from: tuple[tuple[int, ...], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -237,6 +239,16 @@ class _Reader:
             ),
             chip_to_chip=chip_to_chip,
             other_streams=other,
+            merged_from=self.merged_from(subnet.MergeParam()),
+        )
+
+    def merged_from(self, merge: Any) -> tuple[tuple[int, ...], ...]:
+        if merge is None:
+            return ()
+        return self.each(
+            merge.OutputFromLength(),
+            merge.OutputFrom,
+            lambda source: tuple(source.Indice(i) for i in range(self.count(source.IndiceLength()))),
         )
 
     def other_streams(self, subnet: Any) -> dict[str, int]:

@@ -1,0 +1,66 @@
+#loc = loc(unknown)
+#loc1 = loc("x")
+#loc3 = loc("r_Relu")
+#loc5 = loc("cond_Greater")
+#loc6 = loc("y_If_0")
+#loc13 = loc("y_If_0__id_4")
+module @ifm attributes {module.FLOPs = 18722 : i64, module.addr_mode = "basic", module.asymmetric = false, module.chip = "bm1684x", module.cores = 1 : i64, module.devices = 1 : i64, module.high_precision = false, module.inputs = ["x"], module.mode = "F32", module.outputs = ["z_Sigmoid"], module.platform = "ONNX", module.q_group_size = 0 : i64, module.q_symmetric = false, module.state = "TPU_ADDRESSED", module.top_run_mode = "STATIC", module.weight_file = "ifm_tpu_addressed_bm1684x_f32_weight.npz"} {
+  module @ifm attributes {module.coeff_addr = 4294967296 : i64, module.coeff_size = 20480 : i64, module.device_id = 0 : i64, module.dynamic_coeff_offset = 20480 : i64, module.neuron_addr = 4294987776 : i64, module.neuron_size = 16384 : i64, module.step = 0 : i64} {
+    func.func @main(%arg0: tensor<1x3x6x6xf32> loc(unknown)) -> tensor<1x8x6x6xf32, 4294991872 : i64> {
+      %0 = "top.Input"(%arg0) {channel_format = "nchw", do_preprocess = true, keep_aspect_ratio = false, keep_ratio_mode = "letterbox", mean = [0.000000e+00, 0.000000e+00, 0.000000e+00], pad_type = "center", pad_value = 0 : i64, pixel_format = "bgr", scale = [1.000000e+00, 1.000000e+00, 1.000000e+00], yuv_type = ""} : (tensor<1x3x6x6xf32>) -> tensor<1x3x6x6xf32, 4294987776 : i64> loc(#loc1)
+      %1:2 = call @subfunc_0(%0) : (tensor<1x3x6x6xf32, 4294987776 : i64>) -> (tensor<1x8x6x6xf32, 4294991872 : i64>, tensor<1xf32, 4295000064 : i64>) loc(#loc)
+      %2 = call @subfunc_1(%1#1, %1#0, %1#0) : (tensor<1xf32, 4295000064 : i64>, tensor<1x8x6x6xf32, 4294991872 : i64>, tensor<1x8x6x6xf32, 4294991872 : i64>) -> tensor<1x8x6x6xf32, 4294995968 : i64> loc(#loc)
+      %3 = call @subfunc_4(%2) : (tensor<1x8x6x6xf32, 4294995968 : i64>) -> tensor<1x8x6x6xf32, 4294995968 : i64> loc(#loc)
+      %4 = call @subfunc_5(%3) : (tensor<1x8x6x6xf32, 4294995968 : i64>) -> tensor<1x8x6x6xf32, 4294991872 : i64> loc(#loc)
+      return %4 : tensor<1x8x6x6xf32, 4294991872 : i64> loc(#loc)
+    } loc(#loc)
+    func.func @subfunc_0(%arg0: tensor<1x3x6x6xf32, 4294987776 : i64> loc("x")) -> (tensor<1x8x6x6xf32, 4294991872 : i64>, tensor<1xf32, 4295000064 : i64>) attributes {id = 0 : i64, mode = #tpu<run_mode TPU_STATIC>, next_index = array<i32: 1>} {
+      %0 = "top.None"() : () -> none loc(#loc)
+      %1 = "top.Weight"() {path = "tpu.Conv2D.weight"} : () -> tensor<1x8x3x9xf32, 4294967296 : i64> loc(#loc2)
+      %2 = "tpu.Conv2D"(%arg0, %1, %0) {coeff_merged = false, dilations = [1, 1], do_relu = true, dynweight_reorderd = false, group = 1 : i64, kernel_shape = [3, 3], kernel_zp = 0 : i64, pads = [1, 1, 1, 1], quant_mode = #tpu<rq_mode MultiplierShift>, relu_limit = -1.000000e+00 : f64, round_mode = #tpu<round_mode HalfUp>, strides = [1, 1], support_compress = true, use_3ic_optimize = 0 : i64, weight_is_coeff = 1 : i64, with_bias = false} : (tensor<1x3x6x6xf32, 4294987776 : i64>, tensor<1x8x3x9xf32, 4294967296 : i64>, none) -> tensor<1x8x6x6xf32, 4294991872 : i64> loc(#loc3)
+      %3 = "tpu.Reduce"(%arg0, %0, %0) {axes = [0, 1, 2, 3], is_scalar = true, keepdims = false, mode = "ReduceMean"} : (tensor<1x3x6x6xf32, 4294987776 : i64>, none, none) -> tensor<1xf32, 4294995968 : i64> loc(#loc4)
+      %4 = "tpu.CompareConst"(%3) {const_val = 0.000000e+00 : f64, inversed = false, is_scalar = true, mode = "Greater"} : (tensor<1xf32, 4294995968 : i64>) -> tensor<1xf32, 4295000064 : i64> loc(#loc5)
+      return %2, %4 : tensor<1x8x6x6xf32, 4294991872 : i64>, tensor<1xf32, 4295000064 : i64> loc(#loc)
+    } loc(#loc)
+    func.func @subfunc_1(%arg0: tensor<1xf32, 4295000064 : i64> loc("cond_Greater"), %arg1: tensor<1x8x6x6xf32, 4294991872 : i64> loc("r_Relu"), %arg2: tensor<1x8x6x6xf32, 4294991872 : i64> loc("r_Relu")) -> tensor<1x8x6x6xf32, 4294995968 : i64> attributes {id = 1 : i64, mode = #tpu<run_mode SWITCH>, next_index = array<i32: 2, 3>} {
+      %0 = "tpu.If"(%arg0) ({
+        %1 = func.call @subfunc_2(%arg1) : (tensor<1x8x6x6xf32, 4294991872 : i64>) -> tensor<1x8x6x6xf32, 4294991872 : i64> loc(#loc)
+        "tpu.Yield"(%1) : (tensor<1x8x6x6xf32, 4294991872 : i64>) -> () loc(#loc)
+      }, {
+        %1 = func.call @subfunc_3(%arg1) : (tensor<1x8x6x6xf32, 4294991872 : i64>) -> tensor<1x8x6x6xf32, 4294991872 : i64> loc(#loc)
+        "tpu.Yield"(%1) : (tensor<1x8x6x6xf32, 4294991872 : i64>) -> () loc(#loc)
+      }) : (tensor<1xf32, 4295000064 : i64>) -> tensor<1x8x6x6xf32, 4294995968 : i64> loc(#loc6)
+      return %0 : tensor<1x8x6x6xf32, 4294995968 : i64> loc(#loc)
+    } loc(#loc)
+    func.func @subfunc_2(%arg0: tensor<1x8x6x6xf32, 4294991872 : i64> loc("r_Relu")) -> tensor<1x8x6x6xf32, 4294991872 : i64> attributes {id = 2 : i64, mode = #tpu<run_mode TPU_STATIC>, next_index = array<i32: 4>} {
+      %0 = "top.Weight"() {path = "tpu.Conv2D.bias"} : () -> tensor<1x8x1x1xf32, 4294971392 : i64> loc(#loc7)
+      %1 = "top.Weight"() {path = "tpu.Conv2D.weight"} : () -> tensor<1x8x1x1xf32, 4294975488 : i64> loc(#loc8)
+      %2 = "tpu.Conv2D"(%arg0, %1, %0) {coeff_merged = false, do_relu = true, dynweight_reorderd = false, group = 8 : i64, kernel_shape = [1, 1], kernel_zp = 0 : i64, pads = [0, 0, 0, 0], quant_mode = #tpu<rq_mode MultiplierShift>, relu_limit = -1.000000e+00 : f64, round_mode = #tpu<round_mode HalfUp>, strides = [1, 1], support_compress = true, use_3ic_optimize = 0 : i64, weight_is_coeff = 1 : i64, with_bias = true} : (tensor<1x8x6x6xf32, 4294991872 : i64>, tensor<1x8x1x1xf32, 4294975488 : i64>, tensor<1x8x1x1xf32, 4294971392 : i64>) -> tensor<1x8x6x6xf32, 4294991872 : i64> loc(#loc9)
+      return %2 : tensor<1x8x6x6xf32, 4294991872 : i64> loc(#loc)
+    } loc(#loc)
+    func.func @subfunc_3(%arg0: tensor<1x8x6x6xf32, 4294991872 : i64> loc("r_Relu")) -> tensor<1x8x6x6xf32, 4294991872 : i64> attributes {id = 3 : i64, mode = #tpu<run_mode TPU_STATIC>, next_index = array<i32: 4>} {
+      %0 = "top.Weight"() {path = "tpu.Conv2D.bias"} : () -> tensor<1x8x1x1xf32, 4294979584 : i64> loc(#loc10)
+      %1 = "top.Weight"() {path = "tpu.Conv2D.weight"} : () -> tensor<1x8x1x1xf32, 4294983680 : i64> loc(#loc11)
+      %2 = "tpu.Conv2D"(%arg0, %1, %0) {coeff_merged = false, do_relu = true, dynweight_reorderd = false, group = 8 : i64, kernel_shape = [1, 1], kernel_zp = 0 : i64, pads = [0, 0, 0, 0], quant_mode = #tpu<rq_mode MultiplierShift>, relu_limit = -1.000000e+00 : f64, round_mode = #tpu<round_mode HalfUp>, strides = [1, 1], support_compress = true, use_3ic_optimize = 0 : i64, weight_is_coeff = 1 : i64, with_bias = true} : (tensor<1x8x6x6xf32, 4294991872 : i64>, tensor<1x8x1x1xf32, 4294983680 : i64>, tensor<1x8x1x1xf32, 4294979584 : i64>) -> tensor<1x8x6x6xf32, 4294991872 : i64> loc(#loc12)
+      return %2 : tensor<1x8x6x6xf32, 4294991872 : i64> loc(#loc)
+    } loc(#loc)
+    func.func @subfunc_4(%arg0: tensor<1x8x6x6xf32, 4294995968 : i64> loc("y_If_0")) -> tensor<1x8x6x6xf32, 4294995968 : i64> attributes {id = 4 : i64, mode = #tpu<run_mode MERGE>, next_index = array<i32: 5>} {
+      %0 = "tpu.Identity"(%arg0) : (tensor<1x8x6x6xf32, 4294995968 : i64>) -> tensor<1x8x6x6xf32, 4294995968 : i64> loc(#loc13)
+      return %0 : tensor<1x8x6x6xf32, 4294995968 : i64> loc(#loc)
+    } loc(#loc)
+    func.func @subfunc_5(%arg0: tensor<1x8x6x6xf32, 4294995968 : i64> loc("y_If_0__id_4")) -> tensor<1x8x6x6xf32, 4294991872 : i64> attributes {id = 5 : i64, mode = #tpu<run_mode TPU_STATIC>, next_index = array<i32: -1>} {
+      %0 = "tpu.Active"(%arg0) {bias = 0.000000e+00 : f64, log = false, mode = #tpu<active_mode SIGMOID>, scale = 1.000000e+00 : f64} : (tensor<1x8x6x6xf32, 4294995968 : i64>) -> tensor<1x8x6x6xf32, 4294991872 : i64> loc(#loc14)
+      return %0 : tensor<1x8x6x6xf32, 4294991872 : i64> loc(#loc)
+    } loc(#loc)
+  } loc(#loc)
+} loc(#loc)
+#loc2 = loc("w0")
+#loc4 = loc("m_ReduceMean")
+#loc7 = loc("yt_Relu_to_bias")
+#loc8 = loc("then_w")
+#loc9 = loc("yt_Relu")
+#loc10 = loc("ye_Relu_to_bias")
+#loc11 = loc("else_w")
+#loc12 = loc("ye_Relu")
+#loc14 = loc("z_Sigmoid")
+
