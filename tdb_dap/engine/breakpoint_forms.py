@@ -194,9 +194,12 @@ def _watched(program: Program, match: re.Match[str]) -> Place:
 @form("value id", r"%(\w+)(?:#\d+)?", "%173")
 def _value(program: Program, match: re.Match[str]) -> Place:
     value = f"%{match[1]}"
-    spans = spans_of_records(r for r in program.source.records if value in _results(program, r))
-    if spans or program.source.mlir is None:
-        return Place(spans)
+    records = [r for r in program.source.records if r.ordinals and value in _results(program, r)]
+    if records or program.source.mlir is None:
+        lines = sorted({record.line for record in records})
+        several = f"{value} stands for {len(lines)} values (lines {', '.join(map(str, lines[:4]))}" if lines[1:] else ""
+        more = ", ..." if len(lines) > 4 else ""
+        return Place(spans_of_records(records), message=f"{several}{more}); it stops at each" if several else "")
     return _used(program, value, [r for r in program.source.records if value in _operands(program, r)])
 
 

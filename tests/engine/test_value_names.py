@@ -5,17 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import pytest
 
 import tdb_dap
+from tdb_dap.adapter.origins import written_by
+from tdb_dap.engine.assignment import Part
 from tdb_dap.engine.debugger import Debugger
 from tdb_dap.engine.mlir import MlirFile
 from tdb_dap.engine.op_graph import OpGraph
 from tdb_dap.engine.op_records import OpRecord
 from tdb_dap.errors import BadExpression
 from tests.samples import Case, case, cases
+
+if TYPE_CHECKING:
+    from tdb_dap.adapter.session import Session
 
 MODELS = [found for found in cases() if found.mlir.exists()]
 TWO_BODIES = "gather_elem_bm1688_f16c2"
@@ -163,3 +170,25 @@ def test_a_condition_on_a_model_without_ops_means_the_command(tmp_path: Path):
     debugger.print = lambda message, _: said.append(message.text)
     assert debugger.run().reason == "breakpoint"
     assert said == []
+
+
+def test_a_breakpoint_on_a_name_of_several_values_says_so():
+    debugger = opened(case(TWO_BODIES))
+    placed = debugger.breakpoints.add("%10")
+    assert placed.message.startswith("%10 stands for 3 values (lines ")
+    assert placed.message.endswith("it stops at each")
+    assert len(placed.stops) == 3
+    assert "stands for" not in debugger.breakpoints.add("%1").message
+
+
+def test_to_show_a_tensor_does_not_ask_what_all_commands_access():
+    """Who wrote it is found when the user opens that row."""
+    debugger = opened(case("toy_bm1684x_f32"))
+    debugger.step(5)
+    view = debugger.evaluate("in[0]").view
+    row = written_by(cast("Session", SimpleNamespace(debugger=debugger)), Part("in[0]", view))
+    assert row.is_lazy
+    assert "accesses" not in vars(debugger.program)
+    [found] = row.named()
+    assert found.value.startswith("ordinal ")
+    assert "accesses" in vars(debugger.program)
