@@ -9,6 +9,7 @@ const disk: Record<string, string[]> = {
   "/models/packed": ["compilation.bmodel.xz", "final.mlir"],
   "/models/loose": ["yolo.bmodel", "final.mlir"],
   "/models/two": ["a.bmodel", "b.bmodel", "final.mlir"],
+  "/models/noted": ["final.mlir", "ref_files.json", "tensor_location.json", "other.mlir"],
   "/models": ["yolo_tpu.mlir"],
 };
 const list = (directory: string): string[] => disk[directory] ?? [];
@@ -22,6 +23,8 @@ describe("the program of", () => {
     ["/models/loose/final.mlir", "/models/loose/yolo.bmodel"],
     ["/models/two/a.bmodel", "/models/two/a.bmodel"],
     ["/models/two/final.mlir", undefined],
+    ["/models/noted/final.mlir", "/models/noted"],
+    ["/models/noted/other.mlir", undefined],
     ["/models/yolo_tpu.mlir", undefined],
     ["/models/yolo/tensor_location.json", undefined],
   ];
