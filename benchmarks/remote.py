@@ -10,10 +10,12 @@ of the table in docs/backends.md.
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 import time
 from pathlib import Path
+from secrets import token_urlsafe
 
 ROOT = Path(__file__).parent.parent
 SAMPLE = ROOT / "tdb_dap" / "sample"
@@ -21,6 +23,7 @@ sys.path.insert(0, str(ROOT))
 
 from tdb_dap.engine.debugger import Debugger  # noqa: E402
 from tdb_dap.engine.device import Attached  # noqa: E402
+from tdb_dap.listening import BACKEND_TOKEN  # noqa: E402
 from tdb_dap.opening import open_debugger  # noqa: E402
 from tdb_dap.targets.backends.choice import REMOTE  # noqa: E402
 from tdb_dap.targets.backends.remote.client import RemoteDevice  # noqa: E402
@@ -87,6 +90,7 @@ def main() -> int:
     command = [sys.executable, "-m", "tdb_dap", "backends", "serve", "--backend", arguments.backend]
     server = None
     address = arguments.address
+    os.environ.setdefault(BACKEND_TOKEN, token_urlsafe(24))  # both sides look here
     if address is None:
         server = subprocess.Popen(
             [*command, "--listen", "127.0.0.1:0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True

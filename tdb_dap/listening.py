@@ -49,6 +49,16 @@ def open_port(text: str, token: str | None) -> socket.socket:
         raise BadInput(f"{what}: {getattr(error, 'strerror', None) or error}") from None
 
 
+def announce(text: str, listening: socket.socket, given: str | None) -> str:
+    """Print where a port is that listens at ``text``; the token that it asks for, printed too if it is made here."""
+    from secrets import token_urlsafe
+
+    where = f"listening on {text.rpartition(':')[0] or '127.0.0.1'}:{listening.getsockname()[1]}\n"
+    token = given or token_urlsafe(24)
+    print(where if given else f"{where}token {token}\n", end="", flush=True)
+    return token
+
+
 def is_loopback(host: str) -> bool:
     """Whether only this machine can reach an address."""
     try:

@@ -37,15 +37,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _listen(arguments: argparse.Namespace, log: TextIO | None) -> int:
     """Serve on a port until interrupted."""
-    from secrets import token_urlsafe
-
     from tdb_dap.adapter.server import listen
-    from tdb_dap.listening import open_port
+    from tdb_dap.listening import announce, open_port
 
     given = given_token(arguments, ADAPTER_TOKEN)
     with open_port(arguments.listen, given) as listening:
-        token = given or token_urlsafe(24)
-        where = f"listening on {arguments.listen.rpartition(':')[0] or '127.0.0.1'}:{listening.getsockname()[1]}\n"
-        print(where if given else f"{where}token {token}\n", end="", flush=True)
-        listen(listening, token, log)
+        listen(listening, announce(arguments.listen, listening, given), log)
     return 0

@@ -27,7 +27,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     serving.add_argument(
         "--listen", metavar="HOST:PORT", default="127.0.0.1:4712", help="where (default: %(default)s); port 0: any"
     )
-    token_options(serving, BACKEND_TOKEN, "token that a client has to know; needed to listen beyond this machine")
+    token_options(
+        serving,
+        BACKEND_TOKEN,
+        "token that a client has to know; without one a new one is made and printed. Needed to listen beyond this "
+        "machine",
+    )
     serving.add_argument(
         "--memory", metavar="GIB", type=int, default=16, help="most memory that one client gets (default: %(default)s)"
     )
@@ -52,19 +57,18 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _serve(arguments: argparse.Namespace) -> int:
     """Lend a backend until interrupted."""
-    from tdb_dap.listening import open_port
+    from tdb_dap.listening import announce, open_port
     from tdb_dap.targets.backends.remote.server import Offer, serve
 
-    token = given_token(arguments, BACKEND_TOKEN)
+    given = given_token(arguments, BACKEND_TOKEN)
     if arguments.backend != "numpy":
         from tdb_dap.targets.backends.discovery import require_platform
 
         require_platform()
     if arguments.memory < 1 or arguments.clients < 1:
         raise BadInput("--memory and --clients: give numbers from 1 on")
-    with open_port(arguments.listen, token) as listening:
-        host = arguments.listen.rpartition(":")[0] or "127.0.0.1"
-        print(f"listening on {host}:{listening.getsockname()[1]}", flush=True)
+    with open_port(arguments.listen, given) as listening:
+        token = announce(arguments.listen, listening, given)
         offer = Offer(arguments.backend, token, arguments.cmodel_path, arguments.memory << 30, arguments.clients)
         serve(listening, offer, lambda text: print(f"tdb-dap: {text}", file=sys.stderr, flush=True))
     return 0

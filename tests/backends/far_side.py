@@ -16,6 +16,8 @@ from tdb_dap.targets.backends.remote.channel import Broken, Channel
 from tdb_dap.targets.backends.remote.handshake import TOKEN_VARIABLE, NotAdmitted, admit
 from tdb_dap.targets.backends.remote.messages import Open, Opened, requests
 
+os.environ.setdefault(TOKEN_VARIABLE, "of the tests")  # a server asks for a token, always; clients look here, too
+
 Script = Callable[[Channel, socket.socket], None]
 
 

@@ -18,6 +18,7 @@ from tdb_dap.engine.debugger import Debugger
 from tdb_dap.engine.device import Attached
 from tdb_dap.engine.geometry import Space
 from tdb_dap.engine.views import View
+from tdb_dap.errors import TdbError
 from tdb_dap.opening import open_debugger
 from tdb_dap.targets.backends.remote.client import RemoteDevice
 from tdb_dap.targets.backends.remote.handshake import TOKEN_VARIABLE
@@ -263,6 +264,7 @@ def test_a_token_file_that_is_none_is_one_line(tmp_path: Path) -> None:
 def test_nobody_listens_beyond_this_machine_without_a_token(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor with an empty one, which is what a variable that is not set leaves."""
     serve = ("backends", "serve", "--listen", "0.0.0.0:0")
+    monkeypatch.delenv(TOKEN_VARIABLE)
     refused = command_line(*serve)
     assert refused.returncode == 2
     assert refused.stderr.startswith("tdb-dap: error: --listen 0.0.0.0:0: others could connect; give a --token")
@@ -305,3 +307,19 @@ def test_a_pause_does_not_wait_for_a_long_command_elsewhere(expected: list[bytes
     assert debugger.machine.backend.name == patient.name
     debugger.close()
     patient.close()
+
+
+def test_without_a_token_one_is_made_and_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(TOKEN_VARIABLE)
+    running = Server()
+    try:
+        assert running.process.stdout is not None
+        word, made = running.process.stdout.readline().split()
+        assert (word, len(made) > 20) == ("token", True)
+        with pytest.raises(TdbError, match="the token is missing or wrong"):
+            tdb_dap.open(SAMPLE, backend=running.name)
+        debugger = tdb_dap.open(SAMPLE, backend=running.name, backend_token=made)
+        assert debugger.step().reason == "step"
+        debugger.close()
+    finally:
+        running.kill()

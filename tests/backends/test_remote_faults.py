@@ -26,7 +26,7 @@ from tdb_dap.targets.backends.remote import handshake
 from tdb_dap.targets.backends.remote import server as server_module
 from tdb_dap.targets.backends.remote.channel import LONGEST, Broken, Channel
 from tdb_dap.targets.backends.remote.client import RemoteDevice
-from tdb_dap.targets.backends.remote.handshake import NotAdmitted, enter
+from tdb_dap.targets.backends.remote.handshake import TOKEN_VARIABLE, NotAdmitted, enter
 from tdb_dap.targets.backends.remote.messages import (
     Changed,
     Done,
@@ -248,7 +248,7 @@ def server() -> Iterator[Server]:
 
 def entered(server: Server) -> Channel:
     channel = Channel(server.connect())
-    enter(channel, None)
+    enter(channel, os.environ[TOKEN_VARIABLE])
     return channel
 
 
@@ -265,7 +265,7 @@ def still_works(server: Server) -> None:
 def test_the_server_survives_noise(server: Server, data: bytes, greeted: bool) -> None:
     connected = server.connect()
     if greeted:
-        enter(Channel(connected), None)
+        enter(Channel(connected), os.environ[TOKEN_VARIABLE])
     connected.sendall(data)
     connected.close()
     still_works(server)

@@ -1,4 +1,5 @@
 /** The tensor view: pictures, table, statistics and the element at the cursor. */
+import { withoutMoment } from "./moment";
 import "../shared/theme.css";
 import "./tensor.css";
 import { textOf } from "../../src/errors";
@@ -148,7 +149,7 @@ class TensorView implements Stage {
     if (!this.pin.checked) this.moment.value = "";
     else if (this.moment.value === "") this.moment.value = String(this.description?.ordinal ?? 0);
     if (this.pin.checked) this.subject = { ...this.subject, ordinal: this.moment.valueAsNumber };
-    else this.subject = this.follow.checked && level !== undefined ? { expression, level } : this.named;
+    else this.subject = this.follow.checked && level !== undefined ? { expression: withoutMoment(expression), level } : this.named;
     this.follow.disabled = this.pin.checked;
     void this.renew();
   }
