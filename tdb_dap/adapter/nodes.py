@@ -171,14 +171,14 @@ def _statistics_node(value: Value) -> Node:
     statistics = value.statistics
     if statistics is None:
         return leaf("stats", "empty")
+    named = value.named if value.is_quantised else None
+    numbers = {"min": statistics.minimum, "max": statistics.maximum, "mean": statistics.mean}
     rows = {
-        "min": statistics.minimum,
-        "max": statistics.maximum,
-        "mean": statistics.mean,
+        **{name: None if number is None else shown_number(number, named) for name, number in numbers.items()},
         "NaN": statistics.nan,
         "Inf": statistics.inf,
     }
-    return mapping("stats", statistics.shown(value.named if value.is_quantised else None), rows)
+    return mapping("stats", statistics.shown(named), rows)
 
 
 def _layout_node(value: Value) -> Node:
