@@ -81,7 +81,10 @@ def is_verb(text: str) -> bool:
         from tdb_dap.adapter.session_verbs import load_plugins
 
         load_plugins()
-    return first in _VERBS and not rest.lstrip().startswith(("=", "["))
+    if first not in _VERBS:
+        return False
+    others = ("=",) if _VERBS[first].takes == "expression" else ("=", "[")  # p [1, 2] prints a list; x [0] is a tensor's
+    return not rest.lstrip().startswith(others)
 
 
 def opened_by(text: str) -> str:

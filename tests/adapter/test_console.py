@@ -152,6 +152,7 @@ def test_verbs_of_plugins_appear(new_client, toy: Toy, tmp_path: Path, monkeypat
 def test_words_that_users_of_the_vendor_s_debugger_know(pooling: Stop):
     client = pooling.client
     assert client.console("p in 0") == client.console("p in[0]")
+    assert client.console("p [1, 2, 3]") == "si64[3] [1, 2, 3]"
     assert client.console("p in").startswith("in[0] %16 relu4_Relu = f32[1,16,32,32]")
     assert "pord.maxpooling" in client.console("p next")
     assert "conv.normal" not in client.console("p pre")
