@@ -83,8 +83,8 @@ def is_verb(text: str) -> bool:
         load_plugins()
     if first not in _VERBS:
         return False
-    others = ("=",) if _VERBS[first].takes == "expression" else ("=", "[")  # p [1, 2] prints a list; x [0] is a tensor's
-    return not rest.lstrip().startswith(others)
+    prints = _VERBS[first].takes == "expression"  # p [1, 2] prints a list; x [0] is an element of x
+    return not rest.lstrip().startswith("=" if prints else ("=", "["))
 
 
 def opened_by(text: str) -> str:

@@ -159,7 +159,9 @@ class _Evaluator(ast.NodeVisitor):
             self._units.setdefault(value.is_real, value.title)
             if len(self._units) == 2:
                 stored, real = shortened(self._units[False]), shortened(self._units[True])
-                raise BadExpression(f"{stored} holds stored numbers and {real} real ones; write real(...) around the first")
+                raise BadExpression(
+                    f"{stored} holds stored numbers and {real} real ones; write real(...) around the first"
+                )
         return value
 
     def generic_visit(self, node: ast.AST) -> Any:
