@@ -58,12 +58,14 @@ def symmetric(x: Operation, words: Array) -> Array:
 @semantics("arith", op.NOT)
 def invert(x: Operation) -> Array:
     """result = ~left."""
+    x.require_integers("left")
     return ~x["left"].bits
 
 
 @semantics("arith", op.AND, op.OR, op.XOR)
 def bitwise(x: Operation) -> Array:
     """and, or, xor of the stored words."""
+    x.require_integers("left", "right")
     function = {op.AND: np.bitwise_and, op.OR: np.bitwise_or, op.XOR: np.bitwise_xor}[x.fields.sub]
     return function(x["left"].bits, x["right"].bits).astype(x.dtype.bits_dtype)
 
@@ -81,6 +83,7 @@ def absolute(x: Operation) -> Array:
 @semantics("arith", op.LEADING_ZEROS, op.LEADING_ONES)
 def count_leading(x: Operation) -> Array:
     """Number of leading zeros (ones) of the word."""
+    x.require_integers("left")
     left = x["left"]
     width = 8 * left.dtype.itemsize
     words = left.bits.astype(np.int64)
@@ -225,6 +228,7 @@ def shift_words(x: Operation) -> Array:
 
     logicShift takes left as unsigned; cshift rotates inside the width.
     """
+    x.require_integers("left", "right")
     left = x["left"]
     width = 8 * left.dtype.itemsize
     amount = x["right"].numbers.astype(np.int64)
@@ -243,6 +247,7 @@ def shift_words(x: Operation) -> Array:
 @semantics("arith", op.MUL_HIGH)
 def multiply_high(x: Operation) -> Array:
     """Upper half of the doubled product: saturate(round(a * b / 2^(width-1)))."""
+    x.require_integers("left", "right")
     left, right = x["left"], x["right"]
     if left.dtype.itemsize == 4 and right.dtype.itemsize == 4 and "u" in (left.dtype.kind, right.dtype.kind):
         raise NotSimulated("mulDHR of unsigned 32-bit numbers is not known")

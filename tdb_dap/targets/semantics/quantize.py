@@ -89,6 +89,7 @@ def dequantize_float(x: Operation) -> Array:
 @semantics("quant", op.DQ1)
 def dequantize_integer(x: Operation) -> Array:
     """saturate(shift((input - zero point) * multiplier))."""
+    x.require_integers("input")
     f = x.fields
     roles = ("input_multiplier", "input_multiplier_of_word", "input_multiplier_table", "input_multiplier_packed")
     multiplier = _first_of(x, *roles).astype(np.int64)

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from tdb_dap.engine.dtypes import Array, DType
+from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.families.fields import Fields
 from tdb_dap.targets.semantics.rules import Rules
 
@@ -57,6 +58,15 @@ class Operation:
 
     def get(self, role: str) -> Value | None:
         return self._values.get(role)
+
+    def require_integers(self, *roles: str) -> None:
+        """NotSimulated where the result or one of these operands has a format of floats: the chip leaves it undefined.
+
+        The vendor's simulator then gives what its own memory happens to hold.
+        """
+        for dtype in (self.dtype, *(self[role].dtype for role in roles)):
+            if dtype.is_float:
+                raise NotSimulated(f"an operation on the bits of integers with {dtype} numbers: undefined on the chip")
 
     @property
     def dtype(self) -> DType:
