@@ -19,7 +19,7 @@ from pydantic import ValidationError
 
 from tdb_dap.adapter.breakpoints import BreakpointTable
 from tdb_dap.adapter.exceptions import ExceptionFilters
-from tdb_dap.adapter.handles import Handles
+from tdb_dap.adapter.handles import FrameChoice, Handles
 from tdb_dap.adapter.nodes import logged
 from tdb_dap.adapter.progress import Progress
 from tdb_dap.adapter.protocol.types import ProtocolModel
@@ -76,6 +76,7 @@ class Session:
         self.admitted = token is None
         connection.is_stranger = not self.admitted
         self.handles = Handles()
+        self.frame_choice = FrameChoice()
         self.breakpoints = BreakpointTable()
         self.exceptions = ExceptionFilters()
         self.sanitizing = Sanitizing()

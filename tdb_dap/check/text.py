@@ -30,7 +30,7 @@ _REASONS = {
 
 def not_compared(report: Report) -> str:
     """How many tensors were not compared, and why: ``16 not compared (12 weights, 4 loads and stores)``."""
-    reasons = Counter(row.reason for row in report.rows if row.verdict == "unknown")
+    reasons: Counter[str] = Counter(row.reason for row in report.rows if row.verdict == "unknown")
     parts = [f"{reasons[reason]:,} {words}" for reason, words in _REASONS.items() if reasons[reason]]
     excepted = report.count("excepted")
     text = f"{reasons.total():,} not compared" + (f" ({', '.join(parts)})" if parts else "")
