@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tdb_dap.engine.bmodel import RunMode
+from tdb_dap.targets.registry import target_for
 
 if TYPE_CHECKING:
     from tdb_dap.engine.bmodel import Net, Stage
@@ -17,24 +18,27 @@ _KINDS = {RunMode.TPU_STATIC: "static", RunMode.TPU_DYNAMIC: "dynamic", RunMode.
 
 def net_lines(program: Program) -> Iterator[str]:
     """One line for each stage of each net, whichever of them the rest of ``info`` is about."""
+    ends = int(bool(target_for(program.chip, str(program.context.bmodel)).end_commands))
     for net in program.bmodel.metadata.nets:
         for number, stage in enumerate(net.stages):
-            yield f"nets       {_title(net, number)}: {_subnets(stage)}; {_sizes(stage)}"
+            yield f"nets       {_title(net, number)}: {_subnets(stage, ends)}; {_sizes(stage)}"
 
 
 def _title(net: Net, number: int) -> str:
     return net.name if len(net.stages) == 1 else f"{net.name} {number}"
 
 
-def _subnets(stage: Stage) -> str:
-    """``static (3 DMA, 4 TIU)``, each kind once, with the commands of all its subnets."""
+def _subnets(stage: Stage, ends: int) -> str:
+    """``static (3 DMA, 4 TIU)``, each kind once, with the commands of all its subnets.
+
+    ``ends``: commands of a stream that end it and are none of the model's.
+    """
     counts: dict[str, Counter[str]] = {}
     for subnet in stage.subnets:
         kind = _KINDS.get(subnet.run_mode, subnet.run_mode.name.lower())
         found = counts.setdefault(kind, Counter())
         for core in subnet.groups:
             for group in core:
-                ends = 1  # each stream has a command at its end that is none of the model's
                 found.update({"DMA": max(group.dma_count - ends, 0), "TIU": max(group.tiu_count - ends, 0)})
         found["host operations"] += len(subnet.cpu_operations)
         found["streams between chips"] += sum(map(len, subnet.chip_to_chip))

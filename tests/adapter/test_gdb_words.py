@@ -26,8 +26,9 @@ MOVES = (
     "jump 3|set var in[0] = in[0] * 2"
 )
 NAMES = (
-    "file a|load|symbol-file a|core-file|attach 1|return|signal 0|handle SIGINT|catch throw|thread 1|thread apply all bt|"
-    "inferior 1|commands 1|condition 1 x|ignore 1 2|clear|rbreak x|ptype in[0]|whatis in[0]|printf x|echo x|record|"
+    "file a|load|symbol-file a|core-file|attach 1|return|signal 0|handle SIGINT|catch throw|thread 1|"
+    "thread apply all bt|inferior 1|commands 1|condition 1 x|ignore 1 2|clear|rbreak x|ptype in[0]|"
+    "whatis in[0]|printf x|echo x|record|"
     "checkpoint|define x|document x|source x|shell ls|cd x|search x|forward-search x|edit|show version|directory|"
     "layout asm|tui enable|generate-core-file|restore x|find x|compare-sections|target remote|monitor x|unset x|tty x|"
     "p/x in[0]|display/i in[0]|info files|info sharedlibrary|info signals"
