@@ -15,6 +15,7 @@ from tdb_dap import __version__
 from tdb_dap.engine.printable import visible
 from tdb_dap.errors import BadInput, TdbError
 from tdb_dap.outlets import ReaderGone, open_closed_descriptors, outlets
+from tdb_dap.remarks import Once, heard_by
 
 COMMANDS = {
     "adapter": "the debug adapter that editors start",
@@ -100,11 +101,21 @@ def _run(given: Sequence[str]) -> int:
         if name in given[:1]:  # the other modules are not needed, and importing them takes time
             modules[name] = importlib.import_module(f"tdb_dap.commands.{name}")
             modules[name].arguments(sub)
+            sub.add_argument("--quiet", action="store_true", help="show no progress and no remarks")
     try:
         arguments = parser.parse_args(given)
     except SystemExit as end:  # --help and --version
         return int(end.code or 0)
-    return int(modules[arguments.subcommand].run(arguments))
+    with heard_by(Once(_silence if arguments.quiet else _remark)):
+        return int(modules[arguments.subcommand].run(arguments))
+
+
+def _remark(text: str) -> None:
+    print(f"tdb-dap: {text}", file=sys.stderr)
+
+
+def _silence(text: str) -> None:
+    """What ``--quiet`` makes of a remark."""
 
 
 def _shortened(text: str) -> str:

@@ -17,6 +17,7 @@ from tdb_dap.engine.named_value import layer_names
 from tdb_dap.engine.program import Program
 from tdb_dap.engine.reference import Reference, Tolerance, Tolerances
 from tdb_dap.errors import BadInput
+from tdb_dap.remarks import picked_up
 from tdb_dap.targets.backends.choice import make_backend
 from tdb_dap.targets.registry import target_for
 
@@ -61,14 +62,16 @@ def open_debugger(
     executing = make_backend(backend, program, library, backend_token)
     machine = Machine(program, static_tables, history_limit, executing)
     _ask_the_vendor(program, machine, library)
-    data = Path(inputs) if inputs is not None else program.context.inputs
+    files = [reference] if isinstance(reference, str | PathLike) else list(reference)
+    paths = [Path(file) for file in files]
+    beside = program.context
+    picked_up(inputs=beside.inputs if inputs is None else None, reference=beside.reference if not paths else None)
+    data = Path(inputs) if inputs is not None else beside.inputs
     if data is not None:
         say("reading the inputs")
         machine.load_inputs(load_inputs(data, program.inputs))
-    files = [reference] if isinstance(reference, str | PathLike) else list(reference)
-    paths = [Path(file) for file in files]
-    if not paths and program.context.reference is not None:
-        paths = [program.context.reference]
+    if not paths and beside.reference is not None:
+        paths = [beside.reference]
     compared: Reference | None = None
     if paths:
         say("reading the reference")

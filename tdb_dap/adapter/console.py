@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tdb_dap.adapter.contents import names_at
+from tdb_dap.adapter.gdb_words import translated
 from tdb_dap.errors import BadExpression
 
 if TYPE_CHECKING:
@@ -87,6 +88,11 @@ def is_verb(text: str) -> bool:
     return not rest.lstrip().startswith("=" if prints else ("=", "["))
 
 
+def spelled(text: str) -> str:
+    """A line as it is written here; words of gdb give way to verbs that plugins have called the same."""
+    return translated(text) if not is_verb(text) or text.startswith("set ") else text
+
+
 def opened_by(text: str) -> str:
     """The expression in a console line whose value the client can open; empty if there is none."""
     first, _, rest = text.partition(" ")
@@ -115,10 +121,11 @@ def expression_of_console(text: str) -> Iterator[None]:
 
 def execute(session: Session, text: str, frame: Frame | None = None) -> str:
     """Carry out one console line and return what to print; BadExpression if it is no verb."""
-    first, _, rest = text.strip().partition(" ")
+    text = spelled(text.strip())
+    first, _, rest = text.partition(" ")
     if not first:
         return ""
-    if not is_verb(text.strip()):
+    if not is_verb(text):
         with expression_of_console(text):
             return session.debugger.evaluate(text, names_at(session, frame)).text()
     return _VERBS[first].act(session, rest.strip(), frame)

@@ -22,12 +22,15 @@ _MOST_COPIED = 1 << 16
 @request("evaluate", capability=("supportsEvaluateForHovers", "supportsClipboardContext", "supportsANSIStyling"))
 def evaluate(session: Session, arguments: EvaluateArguments) -> EvaluateResponseBody:
     """Value of an expression in a frame; in the console a verb, or else an expression."""
-    from tdb_dap.adapter.console import execute, expression_of_console, is_verb, opened_by
+    from tdb_dap.adapter.console import execute, expression_of_console, is_verb, opened_by, spelled
     from tdb_dap.adapter.contents import names_at
 
     frame = session.handles.frame(arguments.frameId) if arguments.frameId else None
     text = arguments.expression.strip()
     if arguments.context == "repl":
+        if session.has_program:
+            frame = session.frame_choice.at(session.debugger.ordinal, frame)
+        text = spelled(text)
         if not is_verb(text) and text:
             with expression_of_console(text):
                 return show(session, text, frame, format=arguments.format)

@@ -68,6 +68,24 @@ class Node:
         return replace(whole, title=f"{whole.title}[{index}]", index=(*whole.index, index))
 
 
+class FrameChoice:
+    """The frame that lines of the console are about: the client's, until a verb chooses another one at this moment."""
+
+    def __init__(self) -> None:
+        self._seen: tuple[int, Frame | None] | None = None
+        self._chosen: Frame | None = None
+
+    def at(self, ordinal: int, given: Frame | None) -> Frame | None:
+        """For a line that the client sends at this moment with the frame ``given``."""
+        if (ordinal, given) != self._seen:
+            self._seen, self._chosen = (ordinal, given), None
+        return self._chosen or given
+
+    def choose(self, frame: Frame) -> None:
+        """From now on, until the program moves or the client chooses another one."""
+        self._chosen = frame
+
+
 @dataclass
 class Handles:
     """Frames and nodes by number. Numbers are not used again, so a stale one is recognised."""

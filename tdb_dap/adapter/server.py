@@ -51,6 +51,7 @@ AREAS = (
     "timeline",
     "time_verbs",
     "check_verbs",
+    "frame_verbs",
     "session_verbs",
     "sanitizing",
     "sanitize_verb",

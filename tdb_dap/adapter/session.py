@@ -19,7 +19,7 @@ from pydantic import ValidationError
 
 from tdb_dap.adapter.breakpoints import BreakpointTable
 from tdb_dap.adapter.exceptions import ExceptionFilters
-from tdb_dap.adapter.handles import Handles
+from tdb_dap.adapter.handles import FrameChoice, Handles
 from tdb_dap.adapter.nodes import logged
 from tdb_dap.adapter.progress import Progress
 from tdb_dap.adapter.protocol.types import ProtocolModel
@@ -30,6 +30,7 @@ from tdb_dap.adapter.sources import mlir_source
 from tdb_dap.adapter.traits import Traits
 from tdb_dap.adapter.wire import Connection, Malformed, Message
 from tdb_dap.errors import BadInput, TdbError
+from tdb_dap.remarks import Once, heard_by
 
 if TYPE_CHECKING:
     from tdb_dap.adapter.configuration import Configuration
@@ -75,6 +76,7 @@ class Session:
         self.admitted = token is None
         connection.is_stranger = not self.admitted
         self.handles = Handles()
+        self.frame_choice = FrameChoice()
         self.breakpoints = BreakpointTable()
         self.exceptions = ExceptionFilters()
         self.sanitizing = Sanitizing()
@@ -216,6 +218,13 @@ class Session:
         """Answer until the client has left."""
         reader = threading.Thread(target=self._read, name="tdb-dap reader", daemon=True)
         reader.start()
+        with heard_by(Once(lambda text: self.output(f"{text[0].upper()}{text[1:]}."))):
+            self._answer_all()
+        self.over.set()
+        self._taken.set()
+        self.unload()
+
+    def _answer_all(self) -> None:
         while not self.over.is_set():
             with self._arrived:
                 while not self._inbox:
@@ -226,9 +235,6 @@ class Session:
                 break
             self._answer(request)
             self._taken.set()
-        self.over.set()
-        self._taken.set()
-        self.unload()
 
     def _read(self) -> None:
         while True:

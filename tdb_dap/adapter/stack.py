@@ -49,10 +49,10 @@ def stack_trace(session: Session, arguments: StackTraceArguments) -> StackTraceR
     core = core_of(arguments.threadId)
     if not 0 <= core < session.debugger.program.core_count:
         raise TdbError(f"there is no thread {arguments.threadId}")
-    frames = [_formatted(session, frame, arguments.format) for frame in _frames(session, core)]
+    shown = [_formatted(session, frame, arguments.format) for frame in frames(session, core)]
     start = arguments.startFrame or 0
-    stop = start + arguments.levels if arguments.levels else len(frames)
-    return StackTraceResponseBody(stackFrames=frames[start:stop], totalFrames=len(frames))
+    stop = start + arguments.levels if arguments.levels else len(shown)
+    return StackTraceResponseBody(stackFrames=shown[start:stop], totalFrames=len(shown))
 
 
 def _formatted(session: Session, frame: StackFrame, wanted: StackFrameFormat | None) -> StackFrame:
@@ -96,7 +96,8 @@ def focus_of(session: Session, core: int) -> int:
     return next((o for o in range(stop.ordinal, len(commands)) if commands[o].core == core), len(commands))
 
 
-def _frames(session: Session, core: int) -> Iterator[StackFrame]:
+def frames(session: Session, core: int) -> Iterator[StackFrame]:
+    """The call stack of a core, innermost frame first."""
     program = session.debugger.program
     focus = focus_of(session, core)
     records = program.source.records_of(focus)

@@ -28,6 +28,7 @@ def row_of(checked: Checked) -> Row:
         pieces=checked.pieces,
         covered=checked.covered,
         verdict=checked.verdict,
+        reason=checked.reason,
         note=checked.note,
         complaints=result.complaints if result else (),
         numbers=_numbers(result) if result else None,

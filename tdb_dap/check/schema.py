@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import ConfigDict, Field
 
+from tdb_dap.engine.compare.finding import Reason, Role, Verdict
 from tdb_dap.reported import Reported
 
 BlameKind = Literal["at fault", "overwritten", "input", "inherits", "accumulates", "unclear"]
@@ -76,14 +77,15 @@ class Row(_Model):
     line: int
     opcode: str
     name: str
-    role: Literal["operand", "result", "output"]
+    role: Role
     index: int
     dtype: str
     first: int
     last: int
     pieces: int
     covered: float
-    verdict: Literal["pass", "fail", "unknown", "excepted"]
+    verdict: Verdict
+    reason: Reason = Field("", description="Why the verdict is unknown.")
     note: str = ""
     complaints: tuple[str, ...] = ()
     numbers: Numbers | None = None
@@ -114,7 +116,7 @@ class LayerRow(_Model):
     file: str
     line: int
     lines: tuple[int, ...]
-    verdict: Literal["pass", "fail", "unknown", "excepted"]
+    verdict: Verdict
     cosine: float | None
     euclidean: float | None
 
@@ -144,6 +146,12 @@ class Report(_Model):
     def failures(self) -> tuple[Row, ...]:
         """Tensors that are not what they should be, in the order of execution."""
         return tuple(row for row in self.rows if row.verdict == "fail")
+
+    @property
+    def is_accumulated(self) -> bool:
+        """Whether all that differs does so although no op is at fault by itself; only known where blame was asked."""
+        blames = [row.blame for row in self.failures if row.role != "operand" or row.blame is not None]
+        return bool(blames) and all(blame is not None and blame.kind == "accumulates" for blame in blames)
 
     def count(self, verdict: str) -> int:
         """How many tensors have this verdict."""

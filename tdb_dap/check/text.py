@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from tdb_dap.check.schema import ORIGINS, LayerRow, Report, Row
@@ -13,11 +14,34 @@ COLUMNS = ("line", "op", "tensor", "verdict", "cosine", "euclidean", "max differ
 LAYER_COLUMNS = ("layer", "op", "ONNX nodes", "at", "lines of final.mlir", "verdict", "cosine", "euclidean")
 
 
+ACCUMULATED = "differs by accumulated rounding; no op at fault"
+
+_REASONS = {
+    "weight": "weights",
+    "load or store": "loads and stores",
+    "no such name": "no such name in the reference",
+    "other size": "another size in the reference",
+    "rearranged": "channels spread for a convolution",
+    "unknown layout": "layout not described",
+    "": "no reason given",
+}
+"""Reason of a row -> the words after its count."""
+
+
+def not_compared(report: Report) -> str:
+    """How many tensors were not compared, and why: ``16 not compared (12 weights, 4 loads and stores)``."""
+    reasons: Counter[str] = Counter(row.reason for row in report.rows if row.verdict == "unknown")
+    parts = [f"{reasons[reason]:,} {words}" for reason, words in _REASONS.items() if reasons[reason]]
+    excepted = report.count("excepted")
+    text = f"{reasons.total():,} not compared" + (f" ({', '.join(parts)})" if parts else "")
+    return text + (f", {excepted:,} left out by --except" if excepted else "")
+
+
 def headline(report: Report) -> str:
     """What is known after the check, in one line."""
     failed = report.failures
     compared = report.count("pass") + report.count("fail")
-    counts = f"{compared:,} tensors compared, {len(report.failures):,} differ, {report.count('unknown'):,} not compared"
+    counts = f"{compared:,} tensors compared, {len(report.failures):,} differ, {not_compared(report)}"
     if report.stopped:
         return f"stopped before the end: {report.stopped} ({counts})"
     if not compared:
@@ -25,6 +49,8 @@ def headline(report: Report) -> str:
     if not failed:
         return f"pass: {counts}"
     first = report.culprit or failed[0]
+    if report.is_accumulated:
+        return f"{ACCUMULATED}: first beyond its limits is {first.name} ({first.title}); {counts}"
     what = "first at fault" if first.blame is not None and first.blame.kind in ORIGINS else "first to differ"
     return f"fail: {what} is {first.name} ({first.title}); {counts}"
 
@@ -44,7 +70,8 @@ def cells(row: Row) -> tuple[str, ...]:
         )
     place = row.name if row.role == "result" else f"{row.name} ({row.role})"
     blame = row.blame.text if row.blame is not None else ""
-    return (str(row.line or ""), row.opcode, place, row.verdict, *known, blame or row.note)
+    note = f"{row.reason}, {row.note}" if row.reason in ("weight", "load or store") else row.note
+    return (str(row.line or ""), row.opcode, place, row.verdict, *known, blame or note)
 
 
 def layer_cells(layer: LayerRow) -> tuple[str, ...]:

@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
     script = [*arguments.commands, *_lines(arguments.script)]
     client = Client.spawn(timeout=None)
     try:
-        console = Console(client, View())
+        console = Console(client, View(quiet=arguments.quiet))
         filters = ["mismatch"] if arguments.reference else []
         filters += ["divergence"] if arguments.backend == "lockstep" else []
         console.start(_configuration(arguments), filters)

@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     from tdb_dap.terminal.console import Console
     from tdb_dap.terminal.view import View
 
-    client, view = Client.spawn(), View()
+    client, view = Client.spawn(), View(quiet=arguments.quiet)
     try:
         console = Console(client, view)
         view.text("tdb-dap: a debugger for compiled TPU models", "bold")

@@ -29,7 +29,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--report", metavar="FILE", type=Path, action="append", default=[], help=".json or .md")
     parser.add_argument("--all", action="store_true", help="list everything that differs")
     backend_options(parser)
-    parser.add_argument("--quiet", action="store_true", help="show no progress")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -32,7 +32,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Build, draw, write. 0: done."""
     from tdb_dap.engine.op_graph import OpGraph
-    from tdb_dap.graph.dot import dot_text, html, svg
+    from tdb_dap.graph.dot import dot_text
+    from tdb_dap.graph.page import html
+    from tdb_dap.graph.svg import svg
     from tdb_dap.opening import open_program
 
     output: Path | None = arguments.output
@@ -43,13 +45,15 @@ def run(arguments: argparse.Namespace) -> int:
         raise BadInput(f"{arguments.context}: there is no final.mlir, and without it no graph")
     graph = OpGraph.of(program.source.mlir, arguments.weights)
     title = f"{program.net.name}, {program.chip}"
-    text = dot_text(graph, title, _colouring(arguments, program, graph))
+    colouring = _colouring(arguments, program, graph)
     if output is None:
-        sys.stdout.write(text)
+        sys.stdout.write(dot_text(graph, title, colouring))
         return 0
-    if output.suffix != ".dot":
-        text = svg(text) if output.suffix == ".svg" else html(svg(text), title)
-    write_text(output, text)
+    if output.suffix == ".dot":
+        write_text(output, dot_text(graph, title, colouring))
+    else:
+        picture = svg(graph, title, colouring)
+        write_text(output, picture if output.suffix == ".svg" else html(picture, title))
     print(f"{output}: {len(graph.nodes):,} ops, {len(graph.edges):,} edges")
     return 0
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tdb_dap.commands.net_lines import net_lines
 from tdb_dap.commands.options import model_arguments
 from tdb_dap.engine.bmodel import input_shapes
 
@@ -36,6 +37,7 @@ def describe(program: Program) -> Iterator[str]:
     yield f"chip       {program.chip}, {program.core_count} core(s)"
     yield f"compiler   {program.bmodel.metadata.version}"
     yield from _nets(program)
+    yield from net_lines(program)
     yield f"source     {_file(context.mlir)}"
     yield f"locations  {_file(context.locations)}"
     for stage in program.origins.stages:

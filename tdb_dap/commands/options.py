@@ -118,4 +118,3 @@ def data_options(parser: argparse.ArgumentParser) -> None:
         choices=("firmware", "tdb"),
         help="fill the static memory as the chip's firmware does, or as the vendor debugger does",
     )
-    parser.add_argument("--quiet", action="store_true", help="show no progress")

@@ -29,7 +29,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--inputs", metavar="X", type=Path, help="simulate with these, and show what this machine takes"
     )
-    parser.add_argument("--quiet", action="store_true", help="show no progress")
 
 
 def run(arguments: argparse.Namespace) -> int:

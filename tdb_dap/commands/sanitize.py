@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 
 from tdb_dap.commands import reports
 from tdb_dap.commands.options import data_options, model_arguments
 from tdb_dap.commands.progress import Bar
 from tdb_dap.engine.whole_files import write_text
-from tdb_dap.errors import TdbError
+from tdb_dap.errors import BadInput, TdbError
+
+_MISMATCH = "mismatch"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,7 +24,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         nargs="+",
         default=["all"],
-        help='all (that is bounds uninitialized hazard decode unused nan), inf, denormal, saturate, or "saturate: 5%%"',
+        help="all (that is bounds uninitialized hazard decode unused nan), inf, denormal, saturate, or "
+        '"saturate: 5%%"; mismatch: compare with the reference, as --reference does',
     )
     parser.add_argument(
         "--except",
@@ -49,7 +53,10 @@ def run(arguments: argparse.Namespace) -> int:
     from tdb_dap.sanitize.text import lines, markdown
 
     reports.refuse(arguments.report, (".json", ".md", ".sarif"))
-    wanted = chosen(arguments.sanitizers)
+    compared, others = _split(arguments.sanitizers)
+    if arguments.reference:
+        compared.append("")
+    wanted = chosen(others)
     observers = made(wanted, arguments.suppressed)
     debugger = open_debugger(
         arguments.context,
@@ -62,9 +69,11 @@ def run(arguments: argparse.Namespace) -> int:
         net=arguments.net,
         stage=arguments.stage,
     )
-    if debugger.reference is not None:
-        wanted["mismatch"] = ", ".join((BIRTH, *arguments.suppressed))
-        observers["mismatch"] = FILTERS["mismatch"].make(wanted["mismatch"])
+    if compared:
+        if debugger.reference is None:
+            raise BadInput(f"{arguments.context}: mismatch: nothing to compare with; give --reference R.npz")
+        wanted[_MISMATCH] = ", ".join(filter(None, (BIRTH, *compared, *arguments.suppressed)))
+        observers[_MISMATCH] = FILTERS[_MISMATCH].make(wanted[_MISMATCH])
     bar = Bar(len(debugger.program.commands), arguments.quiet)
     try:
         report = report_of(debugger.program, wanted, survey(debugger, observers, bar.update))
@@ -78,3 +87,16 @@ def run(arguments: argparse.Namespace) -> int:
     if report.stopped:
         raise TdbError(f"{report.model}: {report.stopped}; findings up to there are listed")
     return 1 if report.count("error") or (arguments.strict and report.findings) else 0
+
+
+def _split(entries: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The conditions of ``mismatch``, which needs a reference, and the entries for the other sanitizers."""
+    compared: list[str] = []
+    others: list[str] = []
+    for entry in entries:
+        name, _, condition = (part.strip() for part in entry.partition(":"))
+        if name == _MISMATCH:
+            compared.append(condition)
+        else:
+            others.append(entry)
+    return compared, others

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from tdb_dap.engine import limits
 from tdb_dap.engine.files import read_file
 from tdb_dap.errors import BadInput
+from tdb_dap.remarks import picked_up
 
 if TYPE_CHECKING:
     from tdb_dap.engine.program import Program
@@ -58,6 +59,7 @@ def _files(folder: Path, embedded: str) -> Iterator[tuple[int, str]]:
         first = place / "compiler_profile_0.txt"
         if not first.is_file() or dict(_entries(_text(first), 0)) != dict(_entries(embedded, 0)):
             continue
+        picked_up(cycle_counts=place / "compiler_profile_*.txt")
         for path in sorted(place.glob("compiler_profile_*.txt")):
             core = path.stem.rsplit("_", 1)[1]
             if core.isdigit() and int(core) > 0:

@@ -49,6 +49,9 @@ class Console:
             self._client.answer(launch)
         except RequestFailed as refused:
             raise BadInput(str(refused.response["message"])) from None
+        for body in self._client.events("output"):
+            show = self._view.remark if body.get("category") == "console" else self._view.text
+            show(body["output"].rstrip("\n"))
         self._wait()
 
     def do(self, text: str) -> bool:

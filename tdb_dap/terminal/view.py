@@ -16,9 +16,13 @@ _WIDTH_OF_A_PIPE = 120
 
 
 class View:
-    """Draws on ``stream`` (default: standard output). ``columns``: numbers that fit side by side."""
+    """Draws on ``stream`` (default: standard output). ``columns``: numbers that fit side by side.
 
-    def __init__(self, stream: TextIO | None = None) -> None:
+    ``quiet``: without progress and without remarks of the adapter.
+    """
+
+    def __init__(self, stream: TextIO | None = None, quiet: bool = False) -> None:
+        self._is_quiet = quiet
         self._console = Console(file=stream, theme=highlight.THEME, highlight=False, emoji=False, markup=False)
         self.is_terminal = self._console.is_terminal
         if not self.is_terminal:
@@ -32,6 +36,11 @@ class View:
         """Text of any length; the terminal wraps it."""
         self._clear_progress()
         self._console.print(visible(text) if isinstance(text, str) else text, style=style, soft_wrap=True)
+
+    def remark(self, text: str) -> None:
+        """What the adapter says when it loads a model."""
+        if not self._is_quiet:
+            self.text(text)
 
     def row(self, text: Text) -> None:
         """One line, cut at the edge of a terminal."""
@@ -74,7 +83,7 @@ class View:
 
     def progress(self, text: str) -> None:
         """How far a run is, in a line that what comes next overwrites; only on a terminal."""
-        if self.is_terminal:
+        if self.is_terminal and not self._is_quiet:
             self._console.file.write(f"\r\033[K{visible(text)}")
             self._console.file.flush()
             self._progress = True

@@ -33,7 +33,7 @@ def check(toy: Toy, reference: Path, *options: object):
 def test_a_right_model_passes(toy: Toy):
     done = check(toy, toy.reference)
     assert done.returncode == 0, done.stderr
-    assert done.stdout == "pass: 16 tensors compared, 0 differ, 16 not compared\n"
+    assert done.stdout == "pass: 16 tensors compared, 0 differ, 16 not compared (14 weights, 2 loads and stores)\n"
     assert done.stderr == ""
 
 
@@ -44,7 +44,25 @@ def test_the_op_at_fault_is_named_and_the_rest_inherits(toy: Toy, spoiled: Path)
     assert f"tpu.Conv2D at line {line} is at fault" in done.stdout
     assert "channel 3 euclidean" in done.stdout
     assert "64 of 2,048 elements differ, the first at [0, 3, 0, 0]" in done.stdout
-    assert done.stdout.splitlines()[-1].startswith("fail: first at fault is conv8_Conv")
+    first, *_, last = done.stdout.splitlines()
+    assert first == last
+    assert first.startswith("fail: first at fault is conv8_Conv")
+
+
+def test_rounding_that_adds_up_is_said_first_and_need_not_fail_a_build(toy: Toy, spoiled: Path):
+    """Within its limits from the reference's operands and beyond them from computed ones: 4.8e-7 and 1.9e-6."""
+    tight = ("--tolerance", "mul10*:maxAbs=1e-6")
+    sentence = "differs by accumulated rounding; no op at fault: first beyond its limits is mul10_Mul (tpu.Active at "
+    done = check(toy, toy.reference, "--blame", *tight)
+    assert done.returncode == 1
+    assert done.stdout.startswith(sentence)
+    for options, code in (((), 1), (("--fail-on", "any"), 1), (("--fail-on", "op"), 0)):
+        assert check(toy, toy.reference, *tight, *options).returncode == code, options
+    done = check(toy, toy.reference, *tight, "--fail-on", "op")
+    assert done.stdout.startswith(sentence)  # op includes --blame
+    assert check(toy, spoiled, *tight, "--fail-on", "op").returncode == 1
+    assert check(toy, toy.reference, *tight, "--fail-on", "op", "--mode", "standalone").returncode == 0
+    assert check(toy, spoiled, "--fail-on", "op", "--mode", "standalone").returncode == 1
 
 
 def test_the_reports_say_the_same(toy: Toy, spoiled: Path, tmp_path: Path):

@@ -92,7 +92,12 @@ def test_an_edit_spreads_in_a_cascade_and_stays_where_it_is_standalone():
 def test_what_cannot_be_compared_says_why(tmp_path: Path):
     of = case("toy_bm1684x_f32")
     reference = spoiled(of, tmp_path / "other.npz", "conv8_Conv", lambda x: x[:, :4])
-    notes = {entry.name: entry.note for entry in walked(opened(of, reference)) if entry.verdict == "unknown"}
+    unknown = [entry for entry in walked(opened(of, reference)) if entry.verdict == "unknown"]
+    reasons = {entry.name: entry.reason for entry in unknown}
+    assert (reasons["w1"], reasons["load_w1"], reasons["load_0"]) == ("weight", "weight", "load or store")
+    assert reasons["conv8_Conv"] == "other size"
+    assert "" not in reasons.values()
+    notes = {entry.name: entry.note for entry in unknown}
     assert notes["w1"] == "not in the reference"
     assert notes["conv8_Conv"].startswith("the reference has shape [1, 4, ")
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-import shutil
+from itertools import combinations
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
 from tdb_dap.cli import main
 from tdb_dap.engine.op_graph import OpGraph
+from tdb_dap.graph.layout import NODE_HEIGHT, NODE_WIDTH, layout
 from tdb_dap.opening import open_program
 from tests.samples import case
 
@@ -56,7 +58,6 @@ def test_quantised_types_show_what_is_stored():
     assert node.dtype in ("i8", "u8")
 
 
-@pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
 @pytest.mark.parametrize("color", ["dtype", "time"])
 def test_the_picture_has_every_op_and_says_why_it_has_its_colour(color: str, tmp_path: Path):
     page = tmp_path / "graph.html"
@@ -82,13 +83,38 @@ def test_the_colours_of_a_check(tmp_path: Path):
     assert "is at fault" in lines["L23"]
 
 
-def test_without_graphviz_it_says_what_to_do(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-):
+@pytest.mark.parametrize("weights", [False, True])
+@pytest.mark.parametrize("name", ["toy_bm1684x_f32", "nonzero_bm1684x_f32", "lstm_bm1684x_f32"])
+def test_every_op_lies_below_what_it_reads_and_none_on_another(name: str, weights: bool):
+    graph = graph_of(name, weights)
+    placed = layout(graph)
+    assert set(placed.nodes) == {node.id for node in graph.nodes}
+    for edge in graph.edges:
+        assert placed.nodes[edge.tail][1] + NODE_HEIGHT < placed.nodes[edge.head][1]
+    for (x1, y1), (x2, y2) in combinations(placed.nodes.values(), 2):
+        assert y1 != y2 or abs(x1 - x2) > NODE_WIDTH - 1
+    for x, y in placed.nodes.values():
+        assert NODE_WIDTH / 2 <= x <= placed.width - NODE_WIDTH / 2
+        assert NODE_HEIGHT / 2 <= y <= placed.height - NODE_HEIGHT / 2
+
+
+def test_a_layer_group_is_framed_with_its_ops_alone():
+    graph = graph_of(TOY.name)
+    placed = layout(graph)
+    [frame] = [frame for frame in placed.frames if frame.is_group]
+    left, top, width, height = frame.box
+    inside = {id for id, (x, y) in placed.nodes.items() if left < x < left + width and top < y < top + height}
+    assert inside == {node.id for node in graph.nodes if node.group is not None}
+
+
+def test_pictures_need_no_other_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert main(["graph", str(TOY.path), "-o", str(tmp_path / "graph.svg")]) == 2
-    assert "drawing needs Graphviz" in capsys.readouterr().err
-    assert main(["graph", str(TOY.path), "-o", str(tmp_path / "graph.dot")]) == 0
+    for end in ("svg", "html", "dot"):
+        assert main(["graph", str(TOY.path), "-o", str(tmp_path / f"graph.{end}")]) == 0
+    picture = ElementTree.fromstring((tmp_path / "graph.svg").read_text("utf-8"))
+    assert picture.tag == "{http://www.w3.org/2000/svg}svg"
+    nodes = [part for part in picture.iter() if part.get("class") == "node"]
+    assert len(nodes) == len(graph_of(TOY.name).nodes)
 
 
 def test_a_file_that_is_no_report_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

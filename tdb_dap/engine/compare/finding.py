@@ -9,6 +9,8 @@ from tdb_dap.engine.compare.comparison import Comparison
 
 Role = Literal["operand", "result", "output"]
 Verdict = Literal["pass", "fail", "unknown", "excepted"]
+Reason = Literal["", "weight", "load or store", "no such name", "other size", "rearranged", "unknown layout"]
+"""Why there is no verdict; empty if there is one."""
 
 
 @dataclass(frozen=True)
@@ -17,8 +19,8 @@ class Checked:
 
     ``line``: of the op in final.mlir, 0 for what no op is known of; ``role``, ``index``: which of its tensors;
     ``first``, ``last``: ordinals of the first command and of the last one of the op's instances that hold it;
-    ``pieces``: how many slices it was put together from; ``covered``: share of the reference that they fill; ``note``:
-    why there is no verdict.
+    ``pieces``: how many slices it was put together from; ``covered``: share of the reference that they fill;
+    ``reason``, ``note``: why there is no verdict, in general and for this tensor.
     """
 
     line: int
@@ -30,6 +32,7 @@ class Checked:
     first: int
     last: int
     verdict: Verdict
+    reason: Reason = ""
     note: str = ""
     pieces: int = 1
     covered: float = 1.0

@@ -15,11 +15,11 @@ import numpy as np
 
 from tdb_dap.engine.compare.assembly import Assembly
 from tdb_dap.engine.compare.comparison import Comparison, compare
-from tdb_dap.engine.compare.finding import Checked, Role, Verdict
+from tdb_dap.engine.compare.finding import Checked, Reason, Role, Verdict
 from tdb_dap.engine.compare.segments import put
 from tdb_dap.engine.dtypes import Array
 from tdb_dap.engine.geometry import Space
-from tdb_dap.engine.named_value import NamedValue
+from tdb_dap.engine.named_value import NamedValue, layer_names
 from tdb_dap.engine.observers import Observer
 from tdb_dap.engine.reference import numbers_of
 
@@ -105,7 +105,7 @@ class Walk(Observer):
             if reference.tolerances.excepts(tensor.name):
                 self._found(made("excepted"))
             elif actual.size != expected.size:
-                self._found(made("unknown", _misfit(expected, actual.shape)))
+                self._found(made("unknown", "other size", _misfit(expected, actual.shape)))
             else:
                 tolerance = reference.tolerances.of(tensor.name, dtype.name)
                 wanted = expected.astype(np.float32)
@@ -149,7 +149,7 @@ class Walk(Observer):
         if reference is not None and (reference.tolerances.excepts(name) or name in debugger.excepted):
             return made("excepted")
         if assembly is None or reference is None:
-            return made("unknown", _reason(debugger, value))
+            return made("unknown", *_reason(debugger, value))
         tolerance = reference.tolerances.of(name, dtype.name if dtype else None)
         result = compare(name, assembly.actual, assembly.expected, tolerance, dtype, abs(value.scale))
         return made(_verdict(result), pieces=assembly.pieces, covered=assembly.covered, comparison=result)
@@ -236,14 +236,24 @@ def _misfit(expected: Array, shape: tuple[int, ...]) -> str:
     return f"the reference has shape {list(expected.shape)}, the model {list(shape)}"
 
 
-def _reason(debugger: Debugger, value: NamedValue) -> str:
-    """Why a tensor could not be compared."""
+def _reason(debugger: Debugger, value: NamedValue) -> tuple[Reason, str]:
+    """Why a tensor could not be compared, in general and for this one."""
     reference = debugger.reference
     whole = reference.whole(value.name) if reference is not None else None
     if whole is None:
-        return "not in the reference"
+        return _kind(debugger, value), "not in the reference"
     if value.rearranged:
-        return "stored with its channels spread for the convolution behind it"
+        return "rearranged", "stored with its channels spread for the convolution after it"
     if value.view is None:
-        return f"layout {value.layout} is not described"
-    return _misfit(whole, value.reshape or value.shape)
+        return "unknown layout", f"layout {value.layout} is not described"
+    return "other size", _misfit(whole, value.reshape or value.shape)
+
+
+def _kind(debugger: Debugger, value: NamedValue) -> Reason:
+    """What a tensor is that the reference has no name for: it holds what ops compute, not what is moved to them."""
+    mlir = debugger.program.source.mlir
+    known = mlir.by_location if mlir is not None else {}
+    made_by = {op.name for name in layer_names(value.name) for op in known.get(name, ())}
+    if "top.Weight" in made_by:
+        return "weight"
+    return "load or store" if made_by and made_by <= {"tpu.Load", "tpu.Store"} else "no such name"

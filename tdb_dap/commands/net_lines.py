@@ -1,0 +1,66 @@
+"""Lines of ``tdb-dap info`` about every net and stage of a file: its kinds of subnets, commands and sizes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tdb_dap.engine.bmodel import RunMode
+from tdb_dap.targets.registry import target_for
+
+if TYPE_CHECKING:
+    from tdb_dap.engine.bmodel import Net, Stage
+    from tdb_dap.engine.program import Program
+
+_KINDS = {RunMode.TPU_STATIC: "static", RunMode.TPU_DYNAMIC: "dynamic", RunMode.CPU: "cpu"}
+
+
+def net_lines(program: Program) -> Iterator[str]:
+    """One line for each stage of each net, whichever of them the rest of ``info`` is about."""
+    ends = int(bool(target_for(program.chip, str(program.context.bmodel)).end_commands))
+    for net in program.bmodel.metadata.nets:
+        for number, stage in enumerate(net.stages):
+            yield f"nets       {_title(net, number)}: {_subnets(stage, ends)}; {_sizes(stage)}"
+
+
+def _title(net: Net, number: int) -> str:
+    return net.name if len(net.stages) == 1 else f"{net.name} {number}"
+
+
+def _subnets(stage: Stage, ends: int) -> str:
+    """``static (3 DMA, 4 TIU)``, each kind once, with the commands of all its subnets.
+
+    ``ends``: commands of a stream that end it and are none of the model's.
+    """
+    counts: dict[str, Counter[str]] = {}
+    for subnet in stage.subnets:
+        kind = _KINDS.get(subnet.run_mode, subnet.run_mode.name.lower())
+        found = counts.setdefault(kind, Counter())
+        for core in subnet.groups:
+            for group in core:
+                found.update({"DMA": max(group.dma_count - ends, 0), "TIU": max(group.tiu_count - ends, 0)})
+        found["host operations"] += len(subnet.cpu_operations)
+        found["streams between chips"] += sum(map(len, subnet.chip_to_chip))
+        found["subnets"] += 1
+    return ", ".join(f"{kind} ({_listed(found)})" for kind, found in counts.items()) or "no subnets"
+
+
+def _listed(found: Counter[str]) -> str:
+    subnets = found.pop("subnets")
+    words = [f"{count:,} {what}" for what, count in sorted(found.items()) if count]
+    return ", ".join([*([f"{subnets} subnets"] if subnets > 1 else []), *words]) or "commands are made at run time"
+
+
+def _sizes(stage: Stage) -> str:
+    streams = sum(
+        span.size
+        for subnet in stage.subnets
+        for core in subnet.groups
+        for group in core
+        for span in (group.tiu, group.dma)
+    )
+    sizes = {"commands": streams, "weights": stage.weights.size, "activations": stage.activations_size}
+    if stage.io_size:
+        sizes["inputs and outputs"] = stage.io_size
+    return ", ".join(f"{what} {size:,} bytes" for what, size in sizes.items())

@@ -1,0 +1,123 @@
+"""Files that are used although nobody named them are named, once, by every verb; ``--quiet`` is taken by every verb."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tdb_dap.cli import COMMANDS
+from tdb_dap.engine.array_files import read_npz, write_npz
+from tdb_dap.engine.context import Context
+from tests.cli.test_cli import tdb_dap
+from tests.dap_client import DapClient
+from tests.samples import SAMPLE
+
+RUN = {
+    "run": "run {model}",
+    "check": "check {model}",
+    "check --blame": "check {model} --blame --mode cascade --jobs 2",
+    "check --profile tdb": "check {model} --profile tdb",
+    "sanitize": "sanitize {model}",
+    "export": "export {model} --op 23 -o {out}/exported",
+    "debug": "debug {model} -c c",
+    "diff": "diff {model} {model}",
+    "profile --inputs": "profile {model} --inputs {model}/input_ref_data.dat",
+}
+"""Command lines that run a model. Those that do not run it use no data."""
+
+_USING = re.compile(r"^(?:tdb-dap: using|Using) (.*), found beside the model\.?$", re.M)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sample as the compiler leaves it: inputs and a reference beside it, one tensor of it another one."""
+    folder = tmp_path_factory.mktemp("compiled") / "model"
+    shutil.copytree(SAMPLE, folder)
+    arrays = read_npz(folder / "ref.npz")
+    (folder / "ref.npz").unlink()
+    write_npz(folder / "toy_tpu_outputs.npz", {**arrays, "conv8_Conv": 1 - 2 * arrays["conv8_Conv"]})
+    inputs = read_npz(folder / "input.npz")
+    (folder / "input.npz").unlink()
+    (folder / "input_ref_data.dat").write_bytes(b"".join(np.ascontiguousarray(a).tobytes() for a in inputs.values()))
+    return folder
+
+
+@pytest.mark.parametrize("line", RUN)
+def test_a_verb_names_the_files_it_found_itself_once_and_not_if_quiet(line: str, model: Path, tmp_path: Path):
+    words = [word.format(model=model, out=tmp_path) for word in RUN[line].split()]
+    done = tdb_dap(*words)
+    found = _USING.findall(done.stderr + done.stdout)
+    inputs, reference = f"inputs {model / 'input_ref_data.dat'}", f"reference {model / 'toy_tpu_outputs.npz'}"
+    wanted = {"diff": [inputs, reference], "profile --inputs": [reference]}.get(line, [f"{inputs} and {reference}"])
+    assert found == wanted, done.stderr
+    for word in words:
+        if Path(word).is_dir() and tmp_path in Path(word).parents:
+            shutil.rmtree(word)
+    quiet = tdb_dap(*words, "--quiet")
+    assert quiet.returncode == done.returncode
+    assert not _USING.search(quiet.stderr + quiet.stdout)
+
+
+def test_what_is_named_is_not_said_to_be_found(model: Path):
+    data = ["--inputs", model / "input_ref_data.dat", "--reference", model / "toy_tpu_outputs.npz"]
+    for verb in ("run", "check", "sanitize"):
+        assert "found beside" not in tdb_dap(verb, model, *data).stderr
+
+
+def test_every_file_of_data_that_a_context_finds_is_one_that_is_named(model: Path):
+    found = Context.find(model)
+    data = {path for path in vars(found).values() if path not in (found.directory, found.bmodel, None)}
+    assert data - {found.mlir, found.locations} == {found.inputs, found.reference}
+    assert None not in (found.inputs, found.reference)
+
+
+def test_cycle_counts_of_other_cores_are_named(tmp_path: Path):
+    from tdb_dap.profile.compiler_table import _files
+    from tdb_dap.remarks import Once, heard_by
+
+    entry = "Conv2D_39|CONV|s:19764|b:18|g:10|e:41715|t:21952\n"
+    for core in range(3):
+        (tmp_path / f"compiler_profile_{core}.txt").write_text(entry)
+    said: list[str] = []
+    with heard_by(Once(said.append)):
+        for _ in range(2):
+            assert [core for core, _ in _files(tmp_path, entry)] == [1, 2]
+    assert said == [f"using cycle counts {tmp_path / 'compiler_profile_*.txt'}, found beside the model"]
+
+
+def test_a_session_says_it_in_the_console_once(client: DapClient, model: Path):
+    client.launch(model)
+    client.expect_stopped("entry")
+    client.console("reload")
+    client.expect_stopped("entry")
+    said = [line for line in client.printed().splitlines() if "beside the model" in line]
+    expected = f"Using inputs {model / 'input_ref_data.dat'} and reference {model / 'toy_tpu_outputs.npz'}"
+    assert said == [f"{expected}, found beside the model."]
+
+
+def test_a_reference_that_was_found_is_compared_with_only_if_asked(model: Path):
+    done = tdb_dap("sanitize", model)
+    assert (done.returncode, "mismatch" in done.stdout) == (0, False), done.stdout
+    for asked in (["--sanitizers", "all", "mismatch"], ["--reference", model / "toy_tpu_outputs.npz"]):
+        done = tdb_dap("sanitize", model, *asked)
+        assert done.returncode == 1
+        assert "error: conv8_Conv (tpu.Conv2D at line 24): fail" in done.stdout
+    assert tdb_dap("sanitize", model, "--sanitizers", "mismatch: conv8*").returncode == 0
+
+
+def test_mismatch_without_anything_to_compare_with_is_refused():
+    done = tdb_dap("sanitize", SAMPLE, "--sanitizers", "mismatch")
+    assert done.returncode == 2
+    assert "nothing to compare with; give --reference R.npz" in done.stderr
+
+
+@pytest.mark.parametrize("verb", COMMANDS)
+def test_every_verb_takes_quiet(verb: str, capsys: pytest.CaptureFixture[str]):
+    from tdb_dap.cli import main
+
+    assert main([verb, "--help"]) == 0
+    assert "--quiet" in capsys.readouterr().out
