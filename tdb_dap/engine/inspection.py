@@ -9,28 +9,17 @@ from tdb_dap.engine.assignment import Part, assign, part_named
 from tdb_dap.engine.dtypes import Array
 from tdb_dap.engine.expressions import evaluate
 from tdb_dap.engine.names import Scope
+from tdb_dap.engine.not_computed import NotComputed
 from tdb_dap.engine.places import Place
 from tdb_dap.engine.stops import Level, Stop
 from tdb_dap.engine.values import Value
 from tdb_dap.engine.views import Constant, View
-from tdb_dap.errors import NotFinished
 
 if TYPE_CHECKING:
     from tdb_dap.engine.machine import Machine
     from tdb_dap.engine.memory import Memory
     from tdb_dap.engine.program import Program
     from tdb_dap.engine.reference import Reference
-
-
-class Outputs(dict[str, Array]):
-    """Outputs of a net that are computed, by name; asking for another one raises NotFinished."""
-
-    def __init__(self, why: str) -> None:
-        super().__init__()
-        self._why = why
-
-    def __missing__(self, name: str) -> Array:
-        raise NotFinished(f"{name} is not computed: {self._why}; outputs(partial=True) gives what memory holds")
 
 
 class Inspection:
@@ -73,21 +62,22 @@ class Inspection:
         part = part_named(what, self.scope()) if isinstance(what, str) else Part(f"%{what.name}", what)
         assign(self.machine, part, value)
 
-    def outputs(self, raw: bool = False, partial: bool = False) -> Outputs:
+    def outputs(self, raw: bool = False, partial: bool = False) -> dict[str, Array]:
         """The net's outputs by name; integers as (stored - zero point) * scale unless ``raw``.
 
         An output whose size depends on the data has the shape that the run gave it. One that is not computed yet is
-        left out, and asking for it raises NotFinished; with ``partial`` it is what memory happens to hold.
+        marked: to use its numbers raises NotFinished; with ``partial`` it is what memory happens to hold.
         """
-        found = Outputs(self._why_not_finished())
+        found: dict[str, Array] = {}
         for tensor in self.program.outputs:
-            if not partial and not self._is_computed(tensor.name):
-                continue
             bits = self.memory.read(tensor.view)
             shape = self.machine.shapes.get(tensor.name)
             if shape is not None:
                 bits = bits.reshape(-1)[: math.prod(shape)].reshape(shape)
-            found[tensor.name] = tensor.dtype.widen(bits) if raw else tensor.raise_(bits)
+            numbers = tensor.dtype.widen(bits) if raw else tensor.raise_(bits)
+            if not partial and not self._is_computed(tensor.name):
+                numbers = NotComputed.mark(numbers, f"{tensor.name} is not computed: {self._why_not_finished()}")
+            found[tensor.name] = numbers
         return found
 
     def _is_computed(self, name: str) -> bool:
