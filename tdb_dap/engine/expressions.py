@@ -225,9 +225,6 @@ class _Evaluator(ast.NodeVisitor):
     def visit_Tuple(self, node: ast.Tuple) -> tuple[Any, ...]:
         return tuple(self.number(element) for element in node.elts)
 
-    def visitNameList(self, node: ast.List) -> Any:
-        return np.asarray([self.number(element) for element in node.elts])
-
     def _expected(self, node: ast.Call) -> Value:
         """``ref(%16)``."""
         found = self.visit(node.args[0]) if len(node.args) == 1 and not node.keywords else None
