@@ -11,8 +11,8 @@ from scripts import dead_code
 VISITOR = """import ast
 
 class Finder(ast.NodeVisitor):
-    def visit_Name(self, node): ...
-    def visitNameList(self, node): ...
+    def visit_Name(self, node): print(node)
+    def visitNameList(self, node): print(node)
 
 Finder().visit(ast.parse(""))
 """
