@@ -37,6 +37,7 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python -m scripts.dead_code
 
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .

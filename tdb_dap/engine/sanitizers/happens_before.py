@@ -143,8 +143,3 @@ class _Round:
 
 def _partner(thread: int) -> int:
     return thread ^ 1
-
-
-def clock_of(timeline: Timeline, ordinal: int) -> Clock:
-    """The clock of one command of a timeline."""
-    return timeline.clocks[int(np.searchsorted(timeline.ordinals, ordinal))]

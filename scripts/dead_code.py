@@ -1,0 +1,96 @@
+"""What nobody uses: vulture over the package, without what is used in ways that it cannot see.
+
+Each exception is a rule with its reason; a rule that fits nothing any more is reported as well.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+from vulture import Vulture
+
+ROOT = Path(__file__).parent.parent
+
+DECORATORS = (
+    "@request",
+    "@verb",
+    "@provides",
+    "@family",
+    "@semantics",
+    "@formula",
+    "@form",
+    "@tiu",
+    "@host_operation",
+    "@server.feature",
+    "@field_validator",
+)
+"""What they stand on is registered by them and called by name."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """``path``, ``names``: patterns of what is used elsewhere than vulture looks; ``kind``: its word for it."""
+
+    path: str
+    kind: str
+    names: str
+    why: str
+
+
+RULES = (
+    Rule("tdb_dap/targets/families/*", "variable", r"\w+", "operands, rows and codes are read by @family"),
+    Rule("*", "variable", r"model_config|schema_version", "pydantic reads the one and writes the other"),
+    Rule("tdb_dap/adapter/*", "attribute", r"symbol|unreadableBytes|instructionPointerReference", "fields of DAP"),
+    Rule("tdb_dap/terminal/highlight.py", "variable", "highlights|base_style", "rich reads them"),
+    Rule("tdb_dap/terminal/view.py", "attribute", "justify", "rich reads it"),
+    Rule("tdb_dap/terminal/prompt.py", "method", "get_completions", "prompt_toolkit calls it"),
+    Rule("tdb_dap/terminal/prompt.py", "variable", "complete_event", "signature of prompt_toolkit's Completer"),
+    Rule(
+        "tdb_dap/targets/kernel/__init__.py", "function", "switched|choose_width", "tests compare all ways to compute"
+    ),
+    Rule("tdb_dap/engine/compare/tdb_profile.py", "variable", "close_order", "part of the vendor's verdict"),
+    Rule("tdb_dap/engine/ops.py", "function", "command_table", "public: docs/python.md"),
+    Rule("tdb_dap/commands/options.py", "variable", "namespace", "signature of argparse.Action"),
+    Rule("tdb_dap/engine/sanitizers/births.py", "variable", "NAN|INF|DENORMAL", "looked up by name, with _part"),
+    Rule("tdb_dap/engine/sanitizers/*", "function", "decoding|hazards|unused|bounds", "looked up by name, with _part"),
+    Rule("tdb_dap/engine/sanitizers/*", "class", "Saturation|Uninitialized", "looked up by name, with _part"),
+    Rule("tdb_dap/engine/expressions.py", "method", "generic_visit", "ast.NodeVisitor calls it"),
+    Rule("tdb_dap/client.py", "method", "connect", "public: a client of a server on a port"),
+    Rule("tdb_dap/engine/*", "method", "who_wrote|step_back|global_|neuron", "public: docs/python.md"),
+)
+
+
+def findings() -> tuple[list[str], list[str]]:
+    """Lines about what is dead, and about rules that fit nothing."""
+    vulture = Vulture(ignore_decorators=list(DECORATORS))
+    vulture.scavenge([str(ROOT / "tdb_dap")], exclude=["*_generated.py", "*/protocol/types.py"])
+    dead: list[str] = []
+    used: set[Rule] = set()
+    for item in vulture.get_unused_code(min_confidence=60):
+        path = Path(item.filename).resolve().relative_to(ROOT).as_posix()
+        rule = next((rule for rule in RULES if _fits(rule, path, item)), None)
+        if rule is None:
+            dead.append(f"{path}:{item.first_lineno}: nobody uses the {item.typ} {item.name!r}")
+        else:
+            used.add(rule)
+    return dead, [f"{rule.path}: {rule.names}: this exception is not needed" for rule in RULES if rule not in used]
+
+
+def _fits(rule: Rule, path: str, item: Any) -> bool:
+    return fnmatch(path, rule.path) and item.typ == rule.kind and re.fullmatch(rule.names, item.name) is not None
+
+
+def main() -> int:
+    """Print what is dead; 1 if anything is."""
+    lines = [line for found in findings() for line in found]
+    print("\n".join(lines) or "no dead code")
+    return 1 if lines else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
