@@ -10,7 +10,7 @@ from tdb_dap.targets.families import matrix as op
 from tdb_dap.targets.families.convolution import ZERO_REGISTER
 from tdb_dap.targets.families.fields import Fields
 from tdb_dap.targets.semantics import float32
-from tdb_dap.targets.semantics.dot import exact_product, grouped, inexact, interleaved
+from tdb_dap.targets.semantics.dot import exact_product, group_size, grouped, inexact, interleaved
 from tdb_dap.targets.semantics.finish import rectified, requantized, scaled
 from tdb_dap.targets.semantics.integers import saturate, signed
 from tdb_dap.targets.semantics.products import of_matrices
@@ -86,7 +86,9 @@ def multiply_on_lanes(x: Operation) -> Array:
         product = _float32_product if left.dtype is F32 else _grouped_product
         total = product(a, b, bias, before, x)
         if left.dtype.itemsize == 1:
-            return scaled(x, total)
+            if "scale" in x:
+                raise NotSimulated("mm2 of 8-bit floats with a scale per row is not known")
+            return scaled(x, total, by_mode=True)
         return x.dtype.encode(rectified(x, total))
     zero = _zero_points(x)
     a, b = a.astype(np.int64), b.astype(np.int64)
@@ -138,6 +140,5 @@ def _grouped_product(left: Array, right: Array, bias: Array, old: Array | None, 
     total = np.zeros((left.shape[0], right.shape[1]), np.float32) + float32.flush(bias)
     if old is not None:
         total = float32.add(total, old)
-    # A group of 8-bit floats has as many bytes as one of 16-bit floats.
-    size = 2 * x.rules.channel_group // x["left"].dtype.itemsize
+    size = group_size(x.rules.channel_group, x["left"].dtype)
     return grouped(total, of_matrices(left, right), size, x.rules.nan_wins)
