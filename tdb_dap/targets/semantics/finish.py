@@ -43,14 +43,15 @@ def scaled(x: Operation, total: Array, by_mode: bool = False, halves_by_mode: bo
     return x.dtype.encode(total) if x.dtype is F32 or not halves_by_mode else round_to_float(total, x.dtype, mode)
 
 
-def requantized(x: Operation, total: Array, wraps: bool) -> Array:
+def requantized(x: Operation, total: Array, wraps: bool, holds_32_bits: bool = True) -> Array:
     """The integer sum (n, c, h, w) after requantisation: shift(max(total, 0) * multiplier) + zero point.
 
-    The maximum only if rectified. Limited to the result format; 32-bit results wrap if ``wraps``, else they saturate.
-    sym_range: -128 becomes -127. Numbers come from configuration registers, or per channel from a table.
+    The maximum only if rectified. The sum is held in 32 bits if ``holds_32_bits``. Limited to the result format; 32-bit
+    results wrap if ``wraps``, else they saturate. sym_range: -128 becomes -127. Numbers come from configuration
+    registers, or per channel from a table.
     """
     f = x.fields
-    if f.rq:  # the sum is held in 32 bits
+    if f.rq and holds_32_bits:
         total = SI32.decode(SI32.encode(total)).astype(np.int64)
     if f.relu:
         total = np.maximum(total, 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tdb_dap.engine.dtypes import F32, Array
+from tdb_dap.engine.dtypes import F32, SI32, UI32, Array
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.families import matrix as op
 from tdb_dap.targets.families.convolution import ZERO_REGISTER
@@ -44,7 +44,15 @@ def multiply(x: Operation) -> Array:
     if old is not None:
         total = total + old.numbers.astype(np.int64)
     if f.is_fused:
-        return requantized(x, total, wraps=True)
+        if f.relu:  # before the sum is held in 32 bits, and once more after
+            total = np.maximum(total, 0)
+        signed_factors = bool(f.opd0_sign or f.opd1_sign)
+        if f.rq and f.relu and signed_factors and not f.opd2_sign and (total > SI32.maximum).any():
+            raise NotSimulated("mm.normal: rectified sums beyond 31 bits with an unsigned bias are not known")
+        held = SI32 if signed_factors or f.opd2_sign else UI32
+        if f.rq:
+            total = held.decode(held.encode(total)).astype(np.int64)
+        return requantized(x, total, wraps=True, holds_32_bits=False)
     if x.dtype.itemsize == 4:
         return x.dtype.encode(total)
     signed = f.opd0_sign or f.opd1_sign

@@ -23,6 +23,8 @@ def outer(x: Operation) -> Array:
     left = Value(x["left"].bits.reshape(-1)[: length(x.fields)][:, None, None, None], x["left"].dtype)
     right = x["right"]
     if sub in (arith.AND, arith.OR, arith.XOR):
+        if left.dtype.is_float:
+            raise NotSimulated(f"bit operations of vectors on {left.dtype} are not defined")
         function = {arith.AND: np.bitwise_and, arith.OR: np.bitwise_or, arith.XOR: np.bitwise_xor}[sub]
         return function(left.bits, right.bits).astype(x.dtype.bits_dtype)
     if left.dtype.is_float:
