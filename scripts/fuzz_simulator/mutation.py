@@ -14,8 +14,8 @@ from scripts.fuzz_simulator.shapes import reshape
 from scripts.fuzz_simulator.variant import Variant
 from tdb_dap.engine.geometry import Space
 from tdb_dap.errors import NotSimulated
-from tdb_dap.targets.families.arithmetic import ARITHMETIC_SHIFT, CAST, LOGIC_SHIFT, ROTATE
-from tdb_dap.targets.families.fields import Fields, shared_name
+from tdb_dap.targets.families.arithmetic import ARITHMETIC_SHIFT, CAST, LOGIC_SHIFT, MUL, ROTATE
+from tdb_dap.targets.families.fields import FLOAT8, Fields, shared_name
 from tdb_dap.targets.families.pooling import AVERAGE, MAXIMUM, MINIMUM
 from tdb_dap.targets.semantics import SEMANTICS
 
@@ -114,6 +114,9 @@ def _formats(v: Variant, sub: int) -> None:
             v.set(opd2_prec=v.pick(*_FLOATS, *_INTEGERS))
         if not is_float and family not in ("arith", "cmp"):
             return
+        if is_float and _float8_exists(v) and v.chance(0.4):
+            _float8(v, sub)
+            return
         chosen = v.pick(*(_FLOATS if is_float else _INTEGERS))
         if sub in _INTEGER_ONLY and family == "arith" and is_float:
             return
@@ -127,6 +130,20 @@ def _formats(v: Variant, sub: int) -> None:
             v.set(opd2_prec=chosen)
         if family == "arith" and sub in _SAME_WIDTH:
             v.set(res0_prec=chosen)
+
+
+def _float8_exists(v: Variant) -> bool:
+    forms = v.case.family in ("conv", "pord", "mm2") or (v.case.family == "arith" and v.case.instruction.sub == MUL)
+    return v.case.chip.table == "bm1690" and forms
+
+
+def _float8(v: Variant, sub: int) -> None:
+    """8-bit floats of either kind, with a scale as it is where the form has one; the result also of 16 and 32 bits."""
+    left, right = v.between(0, 1), v.between(0, 1)
+    v.set(opd0_prec=FLOAT8, opd1_prec=FLOAT8, opd0_sign=left, opd1_sign=right, opd2_prec=v.pick(1, 2))
+    v.set(res0_prec=v.pick(FLOAT8, FLOAT8, 1, 2), res0_sign=v.between(0, 1), opd5_const=v.between(0, 1))
+    if v.case.family == "pord" and sub in (MAXIMUM, MINIMUM):
+        v.set(res0_prec=FLOAT8, res0_sign=left)
 
 
 def _flags(v: Variant) -> None:

@@ -94,7 +94,7 @@ def _window(v: Variant, sub: int) -> None:
     v.set(opd0_y_ins0=inserted[0], opd0_x_ins0=inserted[1], opd1_y_ins0=dilation[0], opd1_x_ins0=dilation[1])
     v.set(res0_h=result[0], res0_w=result[1])
     if is_convolution:
-        channels = v.between(1, 40)
+        channels = v.pick(v.between(1, 40), v.between(1, 40), v.between(41, 150))
         v.set(opd0_c=channels)
         unit = 2 if v["opd0_prec"] == 2 else 4
         units, area = -(-channels // unit), kernel[0] * kernel[1]

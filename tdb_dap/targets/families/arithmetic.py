@@ -8,7 +8,7 @@ from tdb_dap.engine.dtypes import SI8, UI16, DType
 from tdb_dap.engine.views import Layout, Operand, View
 from tdb_dap.targets.families.convolution import is_float
 from tdb_dap.targets.families.declaration import RESULT_SHAPE, constant, family, operand, result_
-from tdb_dap.targets.families.fields import Fields
+from tdb_dap.targets.families.fields import FLOAT8, Fields
 
 MUL, NOT, ADD, SUB, MAX, MIN, LOGIC_SHIFT = 0, 1, 2, 3, 4, 5, 6
 AND, OR, XOR, SELECT_GREATER, SELECT_EQUAL, DIVIDE, SELECT_LESS, CAST = 7, 8, 9, 10, 11, 12, 13, 14
@@ -44,7 +44,11 @@ def _third_as_listed(f: Fields, view: Operand) -> Operand | None:
 
 
 def _result_sign(f: Fields) -> int:
-    return f.opd2_sign if f.sub == CAST else f.opd0_sign or f.opd1_sign
+    if f.sub == CAST:
+        return f.opd2_sign
+    if f.res0_prec == FLOAT8 and f.sub in (MUL, ADD, SUB):
+        return f.res0_sign
+    return f.opd0_sign or f.opd1_sign
 
 
 @family("arith", registers=("sAR", "AR"))

@@ -79,8 +79,29 @@ def requantisation_table(channels: Dim) -> Row:
         dtype=SI32,
         constant=False,
         address=lambda f: f.register(TABLE_REGISTER),
-        when=requantises_from_table,
+        when=lambda f: requantises_from_table(f) and not is_float(f),
     )
+
+
+def scale_table(channels: int | str) -> Row:
+    """Per channel the scale of a sum of 8-bit floats."""
+    return operand(
+        "res0",
+        (1, channels, 1, 1),
+        Layout.COMPACT,
+        dtype=F32,
+        constant=False,
+        address=lambda f: f.register(TABLE_REGISTER),
+        when=lambda f: requantises_from_table(f) and is_float(f),
+        vendor=lambda f, view: _as_two_words(view),
+    )
+
+
+def _as_two_words(view: Operand) -> Operand:
+    """The vendor's listing shows a table of scales as one of multipliers and shifts."""
+    if not isinstance(view, View):
+        return view
+    return replace(view, shape=(*view.shape[:3], 2), dtype=SI32, strides=(2, 2, 2, 1))
 
 
 def zero_point_table(channels: Dim) -> Row:
@@ -167,6 +188,7 @@ class Convolution:
     pad_value = operand("opd3", (1, "opd0_c", 1, 2), Layout.COMPACT, dtype="opd0_prec", sign="opd0_sign")
     kernel_zero = zero_point_table("res0_c")
     requantisation = requantisation_table("res0_c")
+    scale = scale_table("res0_c")
     old = operand(
         "res0",
         RESULT_SHAPE,

@@ -42,7 +42,7 @@ _OPTIONAL = re.compile(
 _SIGNED = {0: SI8, 3: SI16, 4: SI32, 6: SI4}
 _UNSIGNED = {0: UI8, 3: UI16, 4: UI32, 6: UI4}
 _UNTYPED = {0: I8, 3: I16, 4: I32, 6: I4, 7: F8}
-_FLOAT8 = 7
+FLOAT8 = 7
 _FLOAT = {1: F16, 2: F32, 5: BF16}
 
 
@@ -126,7 +126,7 @@ class Fields:
 
     def tiu_dtype(self, precision: int, signed: int) -> DType:
         """Number format of a TIU operand: precision code and sign bit."""
-        if precision == _FLOAT8:
+        if precision == FLOAT8:
             return F8E4M3 if signed else F8E5M2
         found = _FLOAT.get(precision) or (_SIGNED if signed else _UNSIGNED).get(precision)
         if found is None:
@@ -134,8 +134,8 @@ class Fields:
         return found
 
     def dma_dtype(self, code: int) -> DType:
-        """Number format of a DMA command; integers carry no sign."""
-        found = _FLOAT.get(code) or _UNTYPED.get(code)
+        """Number format of a DMA command; integers carry no sign. Code 8 is an 8-bit float, listed as a byte."""
+        found = _FLOAT.get(code) or _UNTYPED.get(code) or (UI8 if code == FLOAT8 + 1 else None)
         if found is None:
             raise Undefined(f"the DMA data format {code} is not defined")
         return found

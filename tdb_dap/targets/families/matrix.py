@@ -17,6 +17,7 @@ from tdb_dap.targets.families.convolution import (
     fused_attributes,
     is_float,
     requantisation_table,
+    scale_table,
     signed,
 )
 from tdb_dap.targets.families.declaration import constant, family, flag, operand, result_
@@ -192,6 +193,7 @@ class MatrixMultiply2:
         when=lambda f: f.is_fused and not is_float(f) and not f.opd4_const,
     )
     requantisation = requantisation_table("res0_c")
+    scale = scale_table("res0_c")
     old = operand(
         "res0", ("res0_c", "res0_w"), Layout.MATRIX2, sign=1, constant=False, hidden=True, when=flag("res_add")
     )

@@ -5,17 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from tdb_dap.engine.dtypes import SI16, SI32, DType
+from tdb_dap.engine.dtypes import F32, SI16, SI32, DType
 from tdb_dap.engine.views import Layout, Operand, View
 from tdb_dap.targets.families.convolution import (
     as_listed,
     fused_attributes,
     is_float,
     requantisation_table,
+    scale_table,
     window_attributes,
 )
 from tdb_dap.targets.families.declaration import constant, family, operand, result_
-from tdb_dap.targets.families.fields import Fields
+from tdb_dap.targets.families.fields import FLOAT8, Fields
 
 DEPTHWISE, AVERAGE, DEPTHWISE_RELU, MINIMUM, MAXIMUM = 0, 1, 2, 3, 4
 BOX_DEPTHWISE, BOX_AVERAGE, BOX_MAXIMUM = 5, 6, 7
@@ -37,6 +38,8 @@ def _sign(f: Fields) -> int:
 
 
 def _bias_dtype(f: Fields) -> DType:
+    if f.opd0_prec == FLOAT8:
+        return F32
     if is_float(f):
         return f.tiu_dtype(f.opd2_prec if f.opd2_prec in (1, 2, 5) else f.opd0_prec, 0)
     return SI32
@@ -65,7 +68,7 @@ class Pooling:
         (1, "res0_c", "opd1_h", "opd1_w"),
         Layout.COMPACT,
         dtype="opd0_prec",
-        sign=lambda f: f.opd1_sign and f.sub != AVERAGE,
+        sign=lambda f: f.opd1_sign and (f.sub != AVERAGE or f.opd0_prec == FLOAT8),
         when=lambda f: f.sub in _WITH_KERNEL,
         vendor=lambda f, view: None if f.sub in (AVERAGE, BOX_AVERAGE) and not f.is_fused else view,
     )
@@ -82,6 +85,7 @@ class Pooling:
     )
     boxes = operand("opd3", (1, "res0_w", 1, 4), Layout.COMPACT, dtype=SI16, constant=False, when=lambda f: f.sub >= 5)
     requantisation = requantisation_table("res0_c")
+    scale = scale_table("res0_c")
     result = result_(sign=_sign)
 
     @staticmethod

@@ -8,9 +8,9 @@ from tdb_dap.engine.dtypes import F8E4M3, F8E5M2, F16, F32, SI8, SI16, SI32, UI8
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.families import arithmetic as op
 from tdb_dap.targets.semantics import float32
-from tdb_dap.targets.semantics.integers import saturate, shift
+from tdb_dap.targets.semantics.integers import HALF_EVEN, saturate, shift
 from tdb_dap.targets.semantics.registry import Operation, Value, semantics
-from tdb_dap.targets.semantics.rounding import convert
+from tdb_dap.targets.semantics.rounding import convert, to_float8
 
 
 @semantics("arith", op.COPY, op.COPY_BATCH)
@@ -128,9 +128,14 @@ def calculate(x: Operation) -> Array:
     """
     if x["left"].dtype.is_float:
         old = x["old"].numbers if x.fields.sub == op.MAC else None
+        if x.dtype.itemsize == 1 and x["right"].dtype.itemsize > 1:
+            raise NotSimulated(f"{x.dtype} results of {x['left'].dtype} and {x['right'].dtype} are not known")
         if x.fields.sub == op.DIVIDE:
             return x.dtype.encode(_divide(x))
-        words = x.dtype.encode(floats(x.fields.sub, x["left"], x["right"], old))
+        numbers = floats(x.fields.sub, x["left"], x["right"], old)
+        if x.dtype.itemsize == 1 and x.fields.sub == op.MUL:
+            return to_float8(numbers, x.dtype, HALF_EVEN, saturates=bool(x.fields.sym_range))
+        words = x.dtype.encode(numbers)
         return symmetric(x, words) if x.fields.sub in (op.MUL, op.ADD, op.SUB) else words
     return _integers(x)
 

@@ -11,8 +11,16 @@ from tdb_dap.targets import kernel
 from tdb_dap.targets.families.convolution import ZERO_REGISTER
 from tdb_dap.targets.families.fields import Fields
 from tdb_dap.targets.semantics import float32
-from tdb_dap.targets.semantics.dot import exact_product, exact_sums, fits_sums, grouped, inexact, interleaved
-from tdb_dap.targets.semantics.finish import rectified, requantized
+from tdb_dap.targets.semantics.dot import (
+    exact_product,
+    exact_sums,
+    fits_sums,
+    group_size,
+    grouped,
+    inexact,
+    interleaved,
+)
+from tdb_dap.targets.semantics.finish import rectified, requantized, scaled
 from tdb_dap.targets.semantics.integers import saturate, signed
 from tdb_dap.targets.semantics.products import Products
 from tdb_dap.targets.semantics.registry import Operation, Value, semantics
@@ -44,7 +52,7 @@ def convolve(x: Operation) -> Array:
         total = _grouped_sum(x, weight, image, before)
     whole = total.reshape(oc, n, height, width).transpose(1, 0, 2, 3)
     if x["input"].dtype.is_float:
-        return x.dtype.encode(rectified(x, whole))
+        return scaled(x, whole) if x["input"].dtype.itemsize == 1 else x.dtype.encode(rectified(x, whole))
     if f.is_fused:
         return requantized(x, whole, wraps=True)
     if x.dtype.itemsize == 4:
@@ -111,7 +119,7 @@ def _float32_sum(x: Operation, weight: Array, image: Array, old: Array | None) -
 
 
 def _grouped_sum(x: Operation, weight: Array, image: Array, old: Array | None) -> Array:
-    products, size = _by_groups(weight, image, x.fields, x.rules.channel_group)
+    products, size = _by_groups(weight, image, x.fields, group_size(x.rules.channel_group, x["input"].dtype))
     if x.rules.fast:
         return inexact((_bias_column(x["bias"]), old), products)
     total = np.broadcast_to(_bias_column(x["bias"]), products.shape)

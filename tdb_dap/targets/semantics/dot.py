@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from tdb_dap.engine.dtypes import Array
+from tdb_dap.engine.dtypes import Array, DType
 from tdb_dap.engine.interruption import between_parts
 from tdb_dap.targets import kernel
 from tdb_dap.targets.semantics.float32 import add, exponent_range, flush, multiply
@@ -83,6 +83,11 @@ def interleaved(start: Array | None, old: Array | None, products: Products, norm
         shape = (rows, right.shape[1])
         result[:, chosen] = interleaved_pairs(begins[0], begins[1], partial(iter, pairs), shape, normal)
     return result
+
+
+def group_size(halves: int, dtype: DType) -> int:
+    """Products of ``dtype`` in a group that holds ``halves`` of 16-bit floats: a group has a size in bytes."""
+    return 2 * halves // dtype.itemsize
 
 
 def grouped(totals: Float32, products: Products, size: int, nan_wins: bool = False) -> Float32:

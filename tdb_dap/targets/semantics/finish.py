@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from tdb_dap.engine.dtypes import SI8, SI32, Array
+from tdb_dap.engine.dtypes import BF16, F32, SI8, SI32, Array
+from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.families import convolution as op
 from tdb_dap.targets.semantics import float32
-from tdb_dap.targets.semantics.integers import saturate, shift, signed
+from tdb_dap.targets.semantics.integers import HALF_EVEN, saturate, shift, signed
 from tdb_dap.targets.semantics.registry import Operation
-from tdb_dap.targets.semantics.rounding import to_float8
+from tdb_dap.targets.semantics.rounding import round_to_float, to_float8
 
 
 def rectified(x: Operation, total: Array) -> Array:
@@ -20,29 +21,37 @@ def rectified(x: Operation, total: Array) -> Array:
     return np.where(kept | np.isnan(total) if x.rules.keeps_nan else kept, total, np.float32(0))
 
 
-def scaled(x: Operation, total: Array) -> Array:
-    """The float32 sum of products of 8-bit floats: rectified, times the scale if there is one, rounded by mode.
+def scaled(x: Operation, total: Array, by_mode: bool = False, halves_by_mode: bool = False) -> Array:
+    """The float32 sum of products of 8-bit floats: rectified, times the scale if there is one, rounded.
 
-    The scale is a configuration register read as float32. Source: probes of the vendor's simulator.
+    The scale is a configuration register read as float32, or one float32 per channel. ``by_mode``: 8-bit results are
+    rounded by the round mode and limited by ``sym_range``, else half to even and not limited; ``halves_by_mode``: f16
+    results, too. Source: fuzzing against the vendor's simulator.
     """
     f = x.fields
+    if x.dtype is BF16 or not x.dtype.is_float:
+        raise NotSimulated(f"sums of 8-bit floats as {x.dtype} are not known")
     total = rectified(x, total)
     if f.rq:
-        word = np.array([f.register(op.TABLE_REGISTER)], np.uint32)
-        total = float32.multiply(total, np.broadcast_to(float32.flush(word.view(np.float32)), total.shape))
-    if x.dtype.is_float and x.dtype.itemsize == 1:
-        return to_float8(total, x.dtype, f.opd2_n_str, saturates=bool(f.sym_range))
-    return x.dtype.encode(total)
+        table = x.get("scale")
+        word = np.array([f.register(op.TABLE_REGISTER)], np.uint32).view(np.float32)
+        scale = float32.flush(word if table is None else table.numbers)
+        total = float32.multiply(total, np.broadcast_to(scale, total.shape))
+    mode, saturates = (f.opd2_n_str, bool(f.sym_range)) if by_mode else (HALF_EVEN, False)
+    if x.dtype.itemsize == 1:
+        return to_float8(total, x.dtype, mode, saturates)
+    return x.dtype.encode(total) if x.dtype is F32 or not halves_by_mode else round_to_float(total, x.dtype, mode)
 
 
-def requantized(x: Operation, total: Array, wraps: bool) -> Array:
+def requantized(x: Operation, total: Array, wraps: bool, holds_32_bits: bool = True) -> Array:
     """The integer sum (n, c, h, w) after requantisation: shift(max(total, 0) * multiplier) + zero point.
 
-    The maximum only if rectified. Limited to the result format; 32-bit results wrap if ``wraps``, else they saturate.
-    sym_range: -128 becomes -127. Numbers come from configuration registers, or per channel from a table.
+    The maximum only if rectified. The sum is held in 32 bits if ``holds_32_bits``. Limited to the result format; 32-bit
+    results wrap if ``wraps``, else they saturate. sym_range: -128 becomes -127. Numbers come from configuration
+    registers, or per channel from a table.
     """
     f = x.fields
-    if f.rq:  # the sum is held in 32 bits
+    if f.rq and holds_32_bits:
         total = SI32.decode(SI32.encode(total)).astype(np.int64)
     if f.relu:
         total = np.maximum(total, 0)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from tdb_dap.engine.dtypes import F32, Array
+from tdb_dap.engine.dtypes import F32, SI32, UI32, Array
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.families import matrix as op
 from tdb_dap.targets.families.convolution import ZERO_REGISTER
 from tdb_dap.targets.families.fields import Fields
 from tdb_dap.targets.semantics import float32
-from tdb_dap.targets.semantics.dot import exact_product, grouped, inexact, interleaved
+from tdb_dap.targets.semantics.dot import exact_product, group_size, grouped, inexact, interleaved
 from tdb_dap.targets.semantics.finish import rectified, requantized, scaled
 from tdb_dap.targets.semantics.integers import saturate, signed
 from tdb_dap.targets.semantics.products import of_matrices
@@ -44,7 +44,15 @@ def multiply(x: Operation) -> Array:
     if old is not None:
         total = total + old.numbers.astype(np.int64)
     if f.is_fused:
-        return requantized(x, total, wraps=True)
+        if f.relu:  # before the sum is held in 32 bits, and once more after
+            total = np.maximum(total, 0)
+        signed_factors = bool(f.opd0_sign or f.opd1_sign)
+        if f.rq and f.relu and signed_factors and not f.opd2_sign and (total > SI32.maximum).any():
+            raise NotSimulated("mm.normal: rectified sums beyond 31 bits with an unsigned bias are not known")
+        held = SI32 if signed_factors or f.opd2_sign else UI32
+        if f.rq:
+            total = held.decode(held.encode(total)).astype(np.int64)
+        return requantized(x, total, wraps=True, holds_32_bits=False)
     if x.dtype.itemsize == 4:
         return x.dtype.encode(total)
     signed = f.opd0_sign or f.opd1_sign
@@ -86,7 +94,9 @@ def multiply_on_lanes(x: Operation) -> Array:
         product = _float32_product if left.dtype is F32 else _grouped_product
         total = product(a, b, bias, before, x)
         if left.dtype.itemsize == 1:
-            return scaled(x, total)
+            if "scale" in x:
+                raise NotSimulated("mm2 of 8-bit floats with a scale per row is not known")
+            return scaled(x, total, by_mode=True)
         return x.dtype.encode(rectified(x, total))
     zero = _zero_points(x)
     a, b = a.astype(np.int64), b.astype(np.int64)
@@ -138,6 +148,5 @@ def _grouped_product(left: Array, right: Array, bias: Array, old: Array | None, 
     total = np.zeros((left.shape[0], right.shape[1]), np.float32) + float32.flush(bias)
     if old is not None:
         total = float32.add(total, old)
-    # A group of 8-bit floats has as many bytes as one of 16-bit floats.
-    size = 2 * x.rules.channel_group // x["left"].dtype.itemsize
+    size = group_size(x.rules.channel_group, x["left"].dtype)
     return grouped(total, of_matrices(left, right), size, x.rules.nan_wins)

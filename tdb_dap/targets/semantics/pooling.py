@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from tdb_dap.engine.dtypes import BF16, F32, SI8, SI16, SI32, UI8, UI16, UI32, Array, DType
+from tdb_dap.engine.dtypes import BF16, F16, F32, SI8, SI16, SI32, UI8, UI16, UI32, Array, DType
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets import kernel
 from tdb_dap.targets.families import pooling as op
 from tdb_dap.targets.semantics import float32
-from tdb_dap.targets.semantics.finish import rectified, requantized
+from tdb_dap.targets.semantics.finish import rectified, requantized, scaled
 from tdb_dap.targets.semantics.integers import HALF_UP, saturate, shift
 from tdb_dap.targets.semantics.registry import Operation, Value, semantics
 from tdb_dap.targets.semantics.rules import Extremum
@@ -52,11 +52,18 @@ def extremum(x: Operation) -> Array:
         kept = np.full(x.shape, -_HIGHEST[dtype.name] if largest else _HIGHEST[dtype.name], np.float32)
     for tap in met:
         kept = np.where(_keeps(rule, largest, dtype, kept, tap), kept, tap)
+        if _rectifies(x):  # after every tap: a negative NaN that was kept so far gives way to what follows
+            kept = _positive(x, kept)
     flushes = dtype is F32 or (dtype is BF16 and x.rules.flushes_bf16_extremum)
     if _rectifies(x):
-        positive = ~np.signbit(kept) if x.rules.keeps_nan else kept > 0
-        kept = np.where(positive, kept, np.float32(0))
+        kept = _positive(x, kept)
     return x.dtype.encode(float32.flush(kept) if flushes else kept)
+
+
+def _positive(x: Operation, numbers: Array) -> Array:
+    """Zero in place of what is not positive."""
+    positive = ~np.signbit(numbers) if x.rules.keeps_nan else numbers > 0
+    return np.where(positive, numbers, np.float32(0))
 
 
 def _rectifies(x: Operation) -> bool:
@@ -92,7 +99,11 @@ def weighted(x: Operation) -> Array:
     half up; depthwise adds a 32-bit bias and shifts right by the low byte of res1 by round mode; saturated.
     """
     if x["input"].dtype.is_float:
-        return x.dtype.encode(rectified(x, _float_sum(x)))
+        total = _float_sum(x)
+        if x["input"].dtype.itemsize == 1 and _rounding(x) is F32:
+            is_average = x.fields.sub == op.AVERAGE
+            return scaled(x, total, by_mode=is_average, halves_by_mode=is_average)
+        return x.dtype.encode(rectified(x, total))
     if x.fields.is_fused:
         return requantized(x, _exact_sum(x), wraps=True)
     return x.dtype.encode(_integer_sum(x))
@@ -102,6 +113,10 @@ def _float_sum(x: Operation) -> Array:
     if x.fields.sub == op.DEPTHWISE_RELU and not x.fields.is_fused:
         raise NotSimulated("the rectified depthwise convolution of floats is not known on this chip")
     bias = None
+    if x["input"].dtype.itemsize == x.dtype.itemsize == 1 and x.fields.sub != op.AVERAGE and not x.fields.rq:
+        raise NotSimulated(
+            f"the depthwise convolution of {x['input'].dtype} into {x.dtype} without a scale is not known"
+        )
     if x.fields.sub != op.AVERAGE:
         bias = float32.operand(x["bias"].numbers, x["bias"].dtype)
         if x.rules.negative_zero_start and x["bias"].is_constant and not bias.any():
@@ -112,9 +127,21 @@ def _float_sum(x: Operation) -> Array:
     return total
 
 
-def _in_kernel(x: Operation, bias: Array | None) -> Array:
+def _rounding(x: Operation) -> DType:
+    """The format that products and sums are rounded to: that of the input.
+
+    Of 8-bit floats: float32, but f16 where the result is f16 and not scaled.
+    """
     dtype = x["input"].dtype
-    image = float32.operand(dtype.widen(padded(x["input"].bits, x.fields, x.get("pad_value"))), dtype)
+    if dtype.itemsize > 1:
+        return dtype
+    return F16 if x.dtype is F16 and not x.fields.rq else F32
+
+
+def _in_kernel(x: Operation, bias: Array | None) -> Array:
+    dtype = _rounding(x)
+    stored = padded(x["input"].bits, x.fields, x.get("pad_value"))
+    image = float32.operand(x["input"].dtype.widen(stored), dtype)
     n, c, height, width = image.shape
     weights = np.stack([np.broadcast_to(w.reshape(-1), c) for w in _kernel(x)], 1)
     weights = np.tile(float32.operand(weights, dtype), (n, 1))
@@ -125,7 +152,7 @@ def _in_kernel(x: Operation, bias: Array | None) -> Array:
 
 
 def _in_numpy(x: Operation, bias: Array | None) -> Array:
-    dtype = x["input"].dtype
+    dtype = _rounding(x)
     accumulators: list[Array | None] = [None, None]
     position = 0
     if bias is not None:
