@@ -70,6 +70,9 @@ def _name(operand: Operand) -> str:
     if isinstance(operand, Constant) and operand.dtype is BF16:
         # Read as float32 there, with the bf16 in the low half.
         return f"%C{float(np.array([operand.bits], np.uint32).view(np.float32)[0])}"
+    if isinstance(operand, Constant) and operand.dtype.is_float and operand.dtype.itemsize == 1:
+        # The stored word.
+        return f"%C{operand.bits & 0xFF}"
     return f"%{operand.name}"
 
 

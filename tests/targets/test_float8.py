@@ -119,3 +119,4 @@ def test_an_average_lists_its_weight_in_the_format_of_the_data() -> None:
     described = made("pord.avgpooling", opd0_sign=1, opd1_sign=1, opd1_const=1, opd1_addr=0x20, res0_prec=2)
     kernel = described.operands[1]
     assert (str(kernel.dtype), kernel.value) == ("f8e4m3", 0.125)
+    assert "(%R0, %C32, %C0, %D0C0)" in chip_named(CHIP).vendor_text(described, "tiu", (1, 0))

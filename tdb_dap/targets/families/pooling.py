@@ -49,6 +49,8 @@ def _bias_as_listed(f: Fields, view: Operand) -> Operand:
     """The vendor's listing types a constant bias as the input where requantisation is fused."""
     if not f.is_fused:
         return view
+    if isinstance(view, View) and f.opd0_prec == FLOAT8:
+        return replace(view, dtype=f.tiu_dtype(FLOAT8, f.opd2_sign))
     if isinstance(view, View):
         return view if is_float(f) else replace(view, dtype=f.tiu_dtype(4, f.opd2_sign))
     return constant(view.bits, f.tiu_dtype(f.opd0_prec, f.opd2_sign))
