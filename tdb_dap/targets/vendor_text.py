@@ -36,13 +36,13 @@ PLAIN = Style()
 
 def command_text(bound: Bound, name: str, engine: str, ids: tuple[int, int], style: Style) -> str:
     """``{results}, %B{id} = "{op}"({operands}, %D{dep}) {attributes} : (types, none) -> (types, none)``."""
-    if bound.family.vendor_text and not style.described:
-        return bound.family.vendor_text
+    if bound.vendor_text and not style.described:
+        return bound.vendor_text
     mine, other = ("B", "D") if engine == "tiu" else ("D", "B")
     core = f"C{bound.fields.core}" if style.cores else ""
     own, dependency = f"%{mine}{ids[0]}{core}", f"%{other}{ids[1]}{core}"
     if style.described:
-        return f"{own} = {bound.family.vendor_text}({dependency})"
+        return f"{own} = {bound.vendor_text}({dependency})"
     attributes = _attributes(bound.vendor_attributes(style.decompress))
     if not bound.results:
         message = bound.message
@@ -77,8 +77,9 @@ def _name(operand: Operand) -> str:
 
 
 def _type(operand: Operand) -> str:
-    if isinstance(operand, View) and operand.layout is Layout.DMA_LINEAR and len(operand.shape) == 1:
-        return f"memref<{operand.shape[0]}x{operand.dtype}, strides: [1,]>"
+    if isinstance(operand, View) and len(operand.shape) == 1:  # a tuple of one element, as Python writes it
+        stride = operand.strides[0] if operand.strides else 1
+        return f"memref<{operand.shape[0]}x{operand.dtype}, strides: [{stride},]>"
     if isinstance(operand, View):
         hidden = operand.layout in (Layout.ALIGN_IC, Layout.MATRIX, Layout.MATRIX2)
         return memref_text(operand.shape, operand.dtype, None if hidden else operand.strides)

@@ -80,7 +80,7 @@ class Family:
     results: tuple[tuple[str, Row], ...]
     attributes: Mapping[str, AttributeValue] | Callable[[Fields], Mapping[str, Any]]
     vendor_attributes: Callable[[Fields], Mapping[str, Any]] | None = None
-    vendor_text: str = ""
+    vendor_text: str | Callable[[Fields], str] = ""
     evidence: str = "models"
 
     @property
@@ -140,6 +140,12 @@ class Bound:
         """Number and count of the message that a send or wait is about."""
         return message_of(self.fields) if self.family.name == "system" else None
 
+    @property
+    def vendor_text(self) -> str:
+        """All that the vendor's listing shows of the command; empty if it shows it like others."""
+        text = self.family.vendor_text
+        return text if isinstance(text, str) else text(self.fields)
+
     def vendor_attributes(self, decompress: bool) -> dict[str, Any]:
         """Attributes as the vendor's listing shows them; moves print ``decompress`` only on some chips."""
         shown = self.family.vendor_attributes
@@ -167,8 +173,7 @@ class Bound:
             if role not in bound or row.hidden:
                 continue
             view = row.vendor(self.fields, bound[role]) if row.vendor else bound[role]
-            if view is not None:
-                shown.append(view)
+            shown += view if isinstance(view, tuple) else () if view is None else (view,)
         return shown
 
 
@@ -210,7 +215,7 @@ def family(name: str, registers: tuple[str, ...], evidence: str = "models") -> C
             tuple((role, row) for role, row in rows if row.is_result),
             _plain(vars(cls).get("attributes", {})),
             _plain(vars(cls).get("vendor_attributes")),
-            vars(cls).get("vendor_text", ""),
+            _plain(vars(cls).get("vendor_text")) or "",
             evidence,
         )
         for register in registers:

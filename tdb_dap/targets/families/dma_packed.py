@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from tdb_dap.engine.dtypes import UI8
-from tdb_dap.engine.views import Layout
-from tdb_dap.targets.families.declaration import Row, family
+from tdb_dap.engine.geometry import Space
+from tdb_dap.engine.layouts import contiguous, strides_of
+from tdb_dap.engine.views import Layout, Operand, View
+from tdb_dap.targets.families.declaration import Row, VendorView, family
 from tdb_dap.targets.families.dma import Shape4, data_type, default_strides, lane_mask, located, side
 from tdb_dap.targets.families.fields import Fields
 
@@ -56,7 +59,29 @@ def _lengths(is_result: bool) -> Row:
     )
 
 
-def _whole(name: str, is_result: bool) -> Row:
+def _source_as_listed(f: Fields, view: Operand) -> Operand:
+    return _aligned_as_listed(view, _shape(f))
+
+
+def _destination_as_listed(f: Fields, view: Operand) -> Operand:
+    """The vendor's listing gives the result the axes of a transpose."""
+    n, c, h, w = _shape(f)
+    return _aligned_as_listed(view, (n, h, w, c))
+
+
+def _aligned_as_listed(view: Operand, shape: Shape4) -> Operand:
+    """The vendor's listing does not look at the strides."""
+    if not isinstance(view, View):
+        return view
+    is_local = view.space is Space.LOCAL
+    strides = contiguous(shape)
+    if is_local:
+        strides = strides_of(view.geometry, Layout.ALIGN_EU, view.address, shape, view.dtype)
+    layout = Layout.ALIGN_EU if is_local else Layout.CONTIGUOUS
+    return replace(view, shape=shape, layout=layout, strides=strides)
+
+
+def _whole(name: str, is_result: bool, vendor: VendorView | None = None) -> Row:
     """All four strides are given."""
 
     def strides(f: Fields) -> Shape4:
@@ -65,7 +90,7 @@ def _whole(name: str, is_result: bool) -> Row:
             return n, c, h, w
         return default_strides(f, *located(f, name), _shape(f), data_type(f))
 
-    return side(name, _shape, is_result, storage=Layout.STRIDE, strides=strides)
+    return replace(side(name, _shape, is_result, storage=Layout.STRIDE, strides=strides), vendor=vendor)
 
 
 @family("dma.decompress", registers=("DMA_decompress",))
@@ -97,6 +122,13 @@ class Compress:
 class Reverse:
     """A copy with one axis reversed: sub types w, h, c, n."""
 
-    source = _whole("src", is_result=False)
-    destination = _whole("dst", is_result=True)
-    vendor_text = "DMA reverse"
+    source = _whole("src", is_result=False, vendor=_source_as_listed)
+    destination = _whole("dst", is_result=True, vendor=_destination_as_listed)
+
+    @staticmethod
+    def vendor_text(f: Fields) -> str:
+        return "DMA reverse" if f.has("cmd_id") else ""
+
+    @staticmethod
+    def vendor_attributes(f: Fields) -> dict[str, Any]:
+        return {"base": f.number("dst_nstride")}

@@ -151,3 +151,8 @@ class ScatterGatherLine:
     )
     result = result_("res0", RESULT_SHAPE, Layout.ALIGN_LINE, dtype=_data_dtype)
     attributes = staticmethod(gather_attributes)
+
+    @staticmethod
+    def vendor_text(f: Fields) -> str:
+        """The vendor's tools for BM1684X cannot show a gather; its long form they cannot show at all."""
+        return "short scatter_gather_line" if f.has("cmd_id_en") and f.sub == LINE_GATHER else ""

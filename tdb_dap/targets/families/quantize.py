@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from tdb_dap.engine.dtypes import F32, SI8, SI16, SI32, UI16, UI32, DType
-from tdb_dap.engine.views import Layout, Operand
+from tdb_dap.engine.layouts import strides_of
+from tdb_dap.engine.views import Layout, Operand, View
 from tdb_dap.targets.families.declaration import (
     RESULT_SHAPE,
     Precision,
@@ -44,7 +46,32 @@ def _column(word: int, dtype: Precision, packed: bool, only: dict[int, int]) -> 
         address=lambda f: f.opd1_addr + 4 * word,
         strides=strides,
         when=lambda f: not f.opd1_const and _is_packed(f) == packed and f.sub in only,
+        vendor=_column_as_listed(word) if packed else None,
     )
+
+
+_LISTED = {RQ0: (F32, F32), RQ1: (SI32, SI32, SI32), DQ0: (SI16, F32), DQ1: (SI32, SI8, SI8)}
+"""Formats of the words of a packed table in the vendor's listing: those of the older chip, each a tensor of its own."""
+
+
+def _column_as_listed(word: int) -> VendorView:
+    """The vendor's listing shows every word as a compact tensor; the last row of ours stands for the rest of them."""
+
+    def listed(f: Fields, view: Operand) -> tuple[Operand, ...]:
+        if not isinstance(view, View):
+            return (view,)
+        formats = _LISTED[f.sub]
+        count = len(formats) - word if word else 1
+        first = view.address - 4 * word
+        return tuple(_compact(view, first + 4 * (word + i), formats[word + i]) for i in range(count))
+
+    return listed
+
+
+def _compact(view: View, address: int, dtype: DType) -> View:
+    n, c, h, w = view.shape
+    strides = strides_of(view.geometry, Layout.COMPACT, address, (n, c, h, w), dtype)
+    return replace(view, address=address, dtype=dtype, layout=Layout.COMPACT, strides=strides)
 
 
 def _number(

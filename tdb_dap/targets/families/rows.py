@@ -21,7 +21,7 @@ Condition = Callable[[Fields], Any]
 Shape = tuple[Dim, ...] | Callable[[Fields], tuple[int, ...]]
 Storage = str | Layout | Callable[[Fields], Layout]
 Precision = str | DType | Callable[[Fields], DType]
-VendorView = Callable[[Fields, Operand], Operand | None]
+VendorView = Callable[[Fields, Operand], Operand | tuple[Operand, ...] | None]
 
 RESULT_SHAPE = ("res0_n", "res0_c", "res0_h", "res0_w")
 
