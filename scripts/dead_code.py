@@ -62,7 +62,6 @@ RULES = (
     Rule("tdb_dap/engine/expressions.py", "method", "generic_visit", "ast.NodeVisitor calls it"),
     Rule("tdb_dap/client.py", "method", "connect", "public: a client of a server on a port"),
     Rule("tdb_dap/targets/*", "function|method", "unused_fields|named_fields", "for walks over all fields"),
-    Rule("tdb_dap/targets/semantics/dma.py", "attribute", "__wrapped__", "inspect reads the code behind a decorator"),
     Rule("tdb_dap/engine/*", "method", "who_wrote|step_back|global_|neuron", "public: docs/python.md"),
 )
 

@@ -108,8 +108,13 @@ def _rows(rows: Iterable[tuple[str, Row]], is_result: bool) -> Iterator[tuple[st
 
 
 def _forms(chip: Chip, forms: list[Instruction]) -> Iterator[tuple[str, int, str, str]]:
-    """Long and short forms of the same operation are one row."""
-    for form in {(form.mnemonic, form.sub): form for form in forms}.values():
+    """Long and short forms of the same operation are one row: the one that is simulated, if only one is."""
+    rows: dict[tuple[str, int], Instruction] = {}
+    for form in forms:
+        known = rows.get((form.mnemonic, form.sub))
+        if known is None or is_simulated(chip, form) or not is_simulated(chip, known):
+            rows[form.mnemonic, form.sub] = form
+    for form in rows.values():
         family = FAMILIES.get(form.register)
         function = SEMANTICS.get((family.name, form.sub)) if family is not None else None
         formula = ""

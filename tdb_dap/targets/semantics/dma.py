@@ -5,6 +5,7 @@ simulator.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 
 import numpy as np
 
@@ -22,11 +23,11 @@ _NOT_A_NUMBER = 0x7FFFFFFF
 def reduces(move: Callable[[Operation], Array]) -> Callable[[Operation], Array]:
     """A move whose words are combined with those of the destination where the command reduces."""
 
+    @wraps(move)  # exported code imports it by the name of the move
     def moved(x: Operation) -> Array:
         words = move(x)
         return _reduced(x, np.broadcast_to(words, x.shape), x["old"].bits) if "old" in x else words
 
-    moved.__wrapped__ = move  # type: ignore[attr-defined]
     return moved
 
 

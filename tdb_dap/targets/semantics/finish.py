@@ -29,6 +29,8 @@ def scaled(x: Operation, total: Array, by_mode: bool = False, halves_by_mode: bo
     results, too. Source: fuzzing against the vendor's simulator.
     """
     f = x.fields
+    if not f.has("rq"):
+        raise NotSimulated("sums of 8-bit floats are not known on this chip")
     if x.dtype is BF16 or not x.dtype.is_float:
         raise NotSimulated(f"sums of 8-bit floats as {x.dtype} are not known")
     total = rectified(x, total)
