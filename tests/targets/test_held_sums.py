@@ -72,5 +72,5 @@ def test_bit_operations_of_vectors_of_floats_are_refused(name: str) -> None:
     names = {shared: n for n, shared, _ in chip.named_fields(kind)}
     fields = {names[n]: value for n, value in values.items() if n in names}
     described = chip.describe(kind, chip.encode(kind, chip.instruction_set.blank(kind), fields), 0, {})
-    with pytest.raises(NotSimulated, match="bit operations of vectors on f32"):
+    with pytest.raises(NotSimulated, match="operation on the bits of integers with f32 numbers"):
         chip.execute(described, empty(chip))

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import tdb_dap
+from tdb_dap.engine.views import View
 from tests.backends.far_side import Server
 from tests.conftest import Toy
 from tests.dap_client import DapClient
@@ -84,7 +85,8 @@ def test_an_edit_reaches_the_library_elsewhere(toy: Toy, serve: Serve) -> None:
     for backend in ("numpy", serve("cmodel").name):
         debugger = tdb_dap.open(toy.directory, inputs=toy.inputs, backend=backend, backend_token="s3cret")
         debugger.step(20)
-        debugger.write(debugger.program.commands[20].operands[0], 3.25)
+        view = next(o for o in debugger.program.commands[20].operands if isinstance(o, View))
+        debugger.write(view, 3.25 if view.dtype.is_float else 3)
         debugger.run()
         outputs.append({name: array.tobytes() for name, array in debugger.outputs().items()})
         debugger.close()
