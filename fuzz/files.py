@@ -28,7 +28,7 @@ from tdb_dap.errors import BadInput, TdbError
 from tdb_dap.graph.colours import by_verdict
 from tdb_dap.language import models
 from tdb_dap.opening import open_program
-from tdb_dap.targets.registry import chips
+from tdb_dap.targets.chips.registry import chips
 from tests.samples import DATA, SAMPLE
 
 MODELS = (

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
-from tdb_dap.engine.interruption import Interrupted, asking
 from tdb_dap.errors import TdbError
+from tdb_dap.system.interruption import Interrupted, asking
 
 LONGEST_ERROR = 1000
 """Characters of an error; names in it are cut."""

@@ -14,12 +14,12 @@ from tdb_dap.adapter.registry import HANDLERS
 from tdb_dap.adapter.server import AREAS
 from tdb_dap.adapter.session import Session
 from tdb_dap.adapter.wire import Connection, Malformed
+from tdb_dap.backends.remote import messages as remote
+from tdb_dap.backends.remote.channel import Broken, Channel
+from tdb_dap.backends.remote.client import RemoteDevice
+from tdb_dap.backends.remote.handshake import NotAdmitted, admit, enter
+from tdb_dap.backends.remote.server import Offer, _Client
 from tdb_dap.engine.geometry import Space
-from tdb_dap.targets.backends.remote import messages as remote
-from tdb_dap.targets.backends.remote.channel import Broken, Channel
-from tdb_dap.targets.backends.remote.client import RemoteDevice
-from tdb_dap.targets.backends.remote.handshake import NotAdmitted, admit, enter
-from tdb_dap.targets.backends.remote.server import Offer, _Client
 from tests.samples import SAMPLE
 
 import importlib  # isort: skip

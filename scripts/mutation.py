@@ -31,7 +31,7 @@ SECONDS = 120
 """For the tests of one mutant; one that takes longer has hung, which is noticed as well."""
 
 MODULES: dict[str, tuple[str, ...]] = {
-    "tdb_dap.targets.instruction_set": ("tests/targets/test_instruction_set.py",),
+    "tdb_dap.targets.declaration.instruction_set": ("tests/targets/test_instruction_set.py",),
     "tdb_dap.engine.layouts": ("tests/engine/test_layouts.py", "tests/engine/test_machine.py"),
     "tdb_dap.engine.views": ("tests/engine/test_layouts.py", "tests/engine/test_vendor_listing.py"),
     "tdb_dap.engine.places": ("tests/engine/test_places.py",),

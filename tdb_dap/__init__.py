@@ -39,12 +39,12 @@ def open(
     that it was started with) or what an installed package brings; ``cmodel_path``: the directory of the vendor's
     libraries, default: where ``tdb-dap backends`` finds them; ``net``, ``stage``: which net (default: the first) and
     which of its stages of a file that holds several.
-    Observers that installed packages bring take part (``tdb_dap.plugins``). Raises BadInput with one line that says
-    what, where and what to do.
+    Observers that installed packages bring take part (``tdb_dap.system.plugins``). Raises BadInput with one line
+    that says what, where and what to do.
     """
+    from tdb_dap.engine.plugin_observers import add_observers
     from tdb_dap.interactive import InteractiveDebugger
     from tdb_dap.opening import open_debugger
-    from tdb_dap.plugins import add_observers
 
     debugger = open_debugger(
         context,

@@ -15,7 +15,7 @@ from tdb_dap import __version__
 from tdb_dap.engine.printable import visible
 from tdb_dap.errors import BadInput, TdbError
 from tdb_dap.outlets import ReaderGone, open_closed_descriptors, outlets
-from tdb_dap.remarks import Once, heard_by
+from tdb_dap.system.remarks import Once, heard_by
 
 COMMANDS = {
     "adapter": "the debug adapter that editors start",

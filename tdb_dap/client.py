@@ -14,7 +14,7 @@ from typing import IO, Any
 from tdb_dap.adapter.streams import SocketStream
 from tdb_dap.adapter.wire import ByteStream, Connection, LogHook, Malformed, Message
 from tdb_dap.errors import TdbError
-from tdb_dap.starting import command
+from tdb_dap.system.child_processes import command
 
 ADAPTER = command("tdb_dap.adapter")
 """The command that starts our adapter."""

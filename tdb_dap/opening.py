@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from os import PathLike
 from pathlib import Path
 
+from tdb_dap.backends.choice import make_backend
 from tdb_dap.engine.array_files import read_npz
 from tdb_dap.engine.context import Context
 from tdb_dap.engine.debugger import Debugger
@@ -17,9 +18,8 @@ from tdb_dap.engine.named_value import layer_names
 from tdb_dap.engine.program import Program
 from tdb_dap.engine.reference import Reference, Tolerance, Tolerances
 from tdb_dap.errors import BadInput
-from tdb_dap.remarks import picked_up
-from tdb_dap.targets.backends.choice import make_backend
-from tdb_dap.targets.registry import target_for
+from tdb_dap.system.remarks import picked_up
+from tdb_dap.targets.chips.registry import target_for
 
 File = str | PathLike[str]
 Progress = Callable[[str], None]
@@ -100,7 +100,7 @@ def _ask_the_vendor(program: Program, machine: Machine, given: Path | None) -> N
     """Let the vendor's runtime give the outputs of dynamic subnets, where there are such and it is installed."""
     if not any(subnet.run_mode == "TPU_DYNAMIC" and subnet.stop > subnet.start for subnet in program.subnets):
         return
-    from tdb_dap.targets.backends import runtime
+    from tdb_dap.backends import runtime
 
     executable = runtime.find(given)
     if executable is not None:

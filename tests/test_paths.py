@@ -13,12 +13,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tdb_dap.backends import fetch
+from tdb_dap.backends.discovery import supported
 from tdb_dap.cli import main
 from tdb_dap.engine.array_files import read_npz, write_npz
 from tdb_dap.export.names import identifier
-from tdb_dap.starting import command
-from tdb_dap.targets.backends import fetch
-from tdb_dap.targets.backends.discovery import supported
+from tdb_dap.system.child_processes import command
 from tests.samples import SAMPLE
 from tests.test_escaping import OLD, renamed
 
@@ -87,7 +87,7 @@ def test_modules_in_the_directory_of_a_model_are_not_imported(module: str, tmp_p
         done = subprocess.run([*program, *arguments], cwd=tmp_path, capture_output=True, text=True, input="")
         assert "trapped" not in done.stdout + done.stderr
         assert not (tmp_path / "trapped").exists()
-    child = subprocess.run([*command("tdb_dap.targets.backends.child"), "99"], cwd=tmp_path, capture_output=True)
+    child = subprocess.run([*command("tdb_dap.backends.child"), "99"], cwd=tmp_path, capture_output=True)
     assert b"trapped" not in child.stderr
     assert not (tmp_path / "trapped").exists()
 
@@ -107,8 +107,8 @@ def test_a_wheel_cannot_write_beside_the_cache(tmp_path: Path):
 @pytest.mark.skipif(sys.platform == "win32", reason="no modes")
 def test_scratch_directories_are_ours_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """What the vendor's runtime is given lies where no other user can put something in its place."""
+    from tdb_dap.backends.runtime import VendorRuntime
     from tdb_dap.opening import open_program
-    from tdb_dap.targets.backends.runtime import VendorRuntime
 
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     seen: list[int] = []

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator
 from inspect import cleandoc
 
 from scripts.documentation.markdown import folded, prose, table
-from tdb_dap.targets.chip import Chip
-from tdb_dap.targets.evidence import evidence
+from tdb_dap.targets.chips.chip import Chip
+from tdb_dap.targets.chips.registry import chips
+from tdb_dap.targets.declaration.family import Row
+from tdb_dap.targets.declaration.instruction_set import Instruction
 from tdb_dap.targets.families import FAMILIES
-from tdb_dap.targets.families.declaration import Row
-from tdb_dap.targets.instruction_set import Instruction
-from tdb_dap.targets.registry import chips
-from tdb_dap.targets.self_check import is_simulated
 from tdb_dap.targets.semantics import SEMANTICS
+from tdb_dap.targets.validation.evidence import evidence
+from tdb_dap.targets.validation.self_check import is_simulated
 
 _EVIDENCE = {
     "models": "compiled models for this chip",

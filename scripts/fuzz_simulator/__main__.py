@@ -24,11 +24,11 @@ from scripts.fuzz_simulator.fields import record
 from scripts.fuzz_simulator.mutation import mutate
 from scripts.fuzz_simulator.report import is_open, replace_part, table
 from scripts.fuzz_simulator.seeds import Case, form_name, made_seeds, seeds_of
+from tdb_dap.backends.discovery import library_of
 from tdb_dap.errors import BadInput
-from tdb_dap.targets.backends.discovery import library_of
-from tdb_dap.targets.chip import Chip
+from tdb_dap.targets.chips.chip import Chip
+from tdb_dap.targets.chips.registry import chips
 from tdb_dap.targets.families import FAMILIES
-from tdb_dap.targets.registry import chips
 
 MODELS = Path(__file__).resolve().parents[2] / "tests" / "data"
 CHIPS = ("BM1684", "BM1684X", "BM1688", "BM1690")

@@ -19,10 +19,10 @@ from scripts.fuzz_simulator.bench import Bench
 from scripts.fuzz_simulator.mutation import mutate
 from scripts.fuzz_simulator.seeds import Case, form_name
 from tdb_dap.errors import TdbError
-from tdb_dap.targets.chip import Chip
+from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.targets.families import FAMILIES
-from tdb_dap.targets.field_use import unused_fields
 from tdb_dap.targets.semantics import SEMANTICS
+from tdb_dap.targets.validation.field_use import unused_fields
 
 _COMMANDS = 3
 """Commands of a form that every field is tried in."""

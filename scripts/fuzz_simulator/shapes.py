@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from scripts.fuzz_simulator.variant import Variant
 from tdb_dap.engine.geometry import Space
-from tdb_dap.targets.families import dma
 from tdb_dap.targets.families import transpose as tsbc
+from tdb_dap.targets.families.dma import tensors as dma
 
 Shape4 = tuple[int, int, int, int]
 

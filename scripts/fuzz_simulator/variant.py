@@ -8,7 +8,7 @@ from scripts.fuzz_simulator.contents import Random
 from scripts.fuzz_simulator.seeds import Case
 from tdb_dap.engine.geometry import Space
 from tdb_dap.engine.views import View
-from tdb_dap.targets.families.fields import shared_name
+from tdb_dap.targets.declaration.fields import shared_name
 
 
 class Variant:

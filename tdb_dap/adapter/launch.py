@@ -162,7 +162,7 @@ def _open(session: Session, configuration: Configuration) -> Debugger:
 def _take_over(session: Session, debugger: Debugger, configuration: Configuration) -> None:
     """Make a loaded program the session's, and place the breakpoints that are waiting for it."""
     from tdb_dap.adapter.breakpoints import describe
-    from tdb_dap.plugins import add_observers
+    from tdb_dap.engine.plugin_observers import add_observers
 
     session.load(debugger)
     debugger.excepted = frozenset(configuration.except_)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from tdb_dap.adapter.streams import SocketStream, StandardStreams
 from tdb_dap.errors import BadInput
-from tdb_dap.listening import Door, Visitor
+from tdb_dap.system.ports import Door, Visitor
 
 if TYPE_CHECKING:
     import socket

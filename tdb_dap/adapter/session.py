@@ -30,7 +30,7 @@ from tdb_dap.adapter.sources import mlir_source
 from tdb_dap.adapter.traits import Traits
 from tdb_dap.adapter.wire import Connection, Malformed, Message
 from tdb_dap.errors import BadInput, TdbError
-from tdb_dap.remarks import Once, heard_by
+from tdb_dap.system.remarks import Once, heard_by
 
 if TYPE_CHECKING:
     from tdb_dap.adapter.configuration import Configuration
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from tdb_dap.engine.debugger import Debugger
     from tdb_dap.engine.log_messages import Message as LogMessage
     from tdb_dap.engine.stops import Stop
-    from tdb_dap.listening import Visitor
+    from tdb_dap.system.ports import Visitor
 
 _PATIENCE = 2.0
 """Seconds that a busy session is given to answer ``disconnect`` before the connection is closed over its head."""

@@ -14,7 +14,7 @@ from tdb_dap.adapter.console import Verb, add_verb, execute, find_verb, verb
 from tdb_dap.adapter.contents import names_at
 from tdb_dap.adapter.look_verbs import TOPICS
 from tdb_dap.errors import BadExpression, TdbError
-from tdb_dap.plugins import GROUPS, Plugin, plugins, problems
+from tdb_dap.system.plugins import GROUPS, Plugin, plugins, problems
 
 if TYPE_CHECKING:
     from tdb_dap.adapter.handles import Frame

@@ -11,9 +11,9 @@ from concurrent.futures.process import BrokenProcessPool
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
-from tdb_dap.check.leash import Leash, deaf
 from tdb_dap.check.worker import Stretch, Worker, adopt, prepare, run_elsewhere
 from tdb_dap.errors import BadInput, TdbError
+from tdb_dap.system.leash import Leash, deaf
 
 if TYPE_CHECKING:
     from tdb_dap.check.job import Job

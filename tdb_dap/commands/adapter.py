@@ -9,7 +9,7 @@ from typing import TextIO
 
 from tdb_dap.adapter.streams import StandardStreams
 from tdb_dap.commands.options import given_token, token_options
-from tdb_dap.listening import ADAPTER_TOKEN
+from tdb_dap.system.ports import ADAPTER_TOKEN
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _listen(arguments: argparse.Namespace, log: TextIO | None) -> int:
     """Serve on a port until interrupted."""
     from tdb_dap.adapter.server import listen
-    from tdb_dap.listening import announce, open_port
+    from tdb_dap.system.ports import announce, open_port
 
     given = given_token(arguments, ADAPTER_TOKEN)
     with open_port(arguments.listen, given) as listening:

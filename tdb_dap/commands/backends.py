@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tdb_dap.commands.options import given_token, token_options
 from tdb_dap.errors import BadInput
-from tdb_dap.listening import BACKEND_TOKEN
+from tdb_dap.system.ports import BACKEND_TOKEN
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,7 +44,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """List the backends, or fetch the libraries first."""
     if arguments.action == "fetch":
-        from tdb_dap.targets.backends.fetch import fetch
+        from tdb_dap.backends.fetch import fetch
 
         for path in fetch(lambda text: print(f"tdb-dap: {text}", file=sys.stderr, flush=True)):
             print(path)
@@ -57,12 +57,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _serve(arguments: argparse.Namespace) -> int:
     """Lend a backend until interrupted."""
-    from tdb_dap.listening import announce, open_port
-    from tdb_dap.targets.backends.remote.server import Offer, serve
+    from tdb_dap.backends.remote.server import Offer, serve
+    from tdb_dap.system.ports import announce, open_port
 
     given = given_token(arguments, BACKEND_TOKEN)
     if arguments.backend != "numpy":
-        from tdb_dap.targets.backends.discovery import require_platform
+        from tdb_dap.backends.discovery import require_platform
 
         require_platform()
     if arguments.memory < 1 or arguments.clients < 1:
@@ -75,10 +75,10 @@ def _serve(arguments: argparse.Namespace) -> int:
 
 
 def _list(given: Path | None) -> None:
+    from tdb_dap.backends.choice import BACKENDS
+    from tdb_dap.backends.discovery import find, places, supported
     from tdb_dap.targets import kernel
-    from tdb_dap.targets.backends.choice import BACKENDS
-    from tdb_dap.targets.backends.discovery import find, places, supported
-    from tdb_dap.targets.registry import chips
+    from tdb_dap.targets.chips.registry import chips
 
     simulated = [name for name, chip in chips().items() if chip.rules is not None]
     print(f"numpy     {BACKENDS['numpy']}: {', '.join(simulated)}")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tdb_dap.engine.bmodel import RunMode
-from tdb_dap.targets.registry import target_for
+from tdb_dap.targets.chips.registry import target_for
 
 if TYPE_CHECKING:
     from tdb_dap.engine.bmodel import Net, Stage

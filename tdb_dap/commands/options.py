@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tdb_dap.errors import BadInput
-from tdb_dap.listening import BACKEND_TOKEN
+from tdb_dap.system.ports import BACKEND_TOKEN
 
 
 def context_argument(parser: argparse.ArgumentParser) -> None:

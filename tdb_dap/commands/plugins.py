@@ -11,7 +11,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print a line for each; 1 if one cannot be used."""
-    from tdb_dap.plugins import GROUPS, plugins, problems
+    from tdb_dap.system.plugins import GROUPS, plugins, problems
 
     for group, title in GROUPS.items():
         for plugin in plugins(group):

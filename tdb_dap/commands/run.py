@@ -43,9 +43,9 @@ def run(arguments: argparse.Namespace) -> int:
 
     from tdb_dap.engine.array_files import write_npz
     from tdb_dap.engine.history import DEFAULT_LIMIT
+    from tdb_dap.engine.plugin_observers import add_observers
     from tdb_dap.engine.values import Value
     from tdb_dap.opening import open_debugger
-    from tdb_dap.plugins import add_observers
 
     if arguments.outputs is not None:
         refuse_unwritable(arguments.outputs)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tdb_dap.errors import BadInput
 
 if TYPE_CHECKING:
-    from tdb_dap.targets.chip import Chip
+    from tdb_dap.targets.chips.chip import Chip
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -18,9 +18,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print one line per chip and every contradiction; 1 if there is one that is not known to be the maker's."""
-    from tdb_dap.targets.evidence import Evidence
-    from tdb_dap.targets.registry import chips
-    from tdb_dap.targets.self_check import check
+    from tdb_dap.targets.chips.registry import chips
+    from tdb_dap.targets.validation.evidence import Evidence
+    from tdb_dap.targets.validation.self_check import check
 
     if arguments.forms:
         chosen = chips().get(arguments.forms.upper())
@@ -55,9 +55,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _forms(chip: Chip) -> None:
     """Mnemonic, register, family, what the views rest on, and whether the form is simulated."""
-    from tdb_dap.targets.evidence import evidence
     from tdb_dap.targets.families import FAMILIES
-    from tdb_dap.targets.self_check import is_simulated
+    from tdb_dap.targets.validation.evidence import evidence
+    from tdb_dap.targets.validation.self_check import is_simulated
 
     print(f"{'engine':6} {'mnemonic':34} {'register':24} {'sub':>3} {'family':18} {'views from':10} simulated")
     for i in sorted(chip.instruction_set.instructions, key=lambda i: (i.engine, i.kind, i.sub, i.register)):

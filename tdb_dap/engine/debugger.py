@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 from tdb_dap.engine.breakpoints import Breakpoint, Breakpoints
 from tdb_dap.engine.filters import FILTERS
 from tdb_dap.engine.inspection import Inspection
-from tdb_dap.engine.interruption import Interrupted, asking
 from tdb_dap.engine.judge import Judge
 from tdb_dap.engine.log_messages import Message
 from tdb_dap.engine.observers import Announcer, Observer
 from tdb_dap.engine.stepping import Stepper, Unit
 from tdb_dap.engine.stops import BACKEND_FAILED, NOT_SIMULATED, Finding, Level, Reason, Stop
 from tdb_dap.errors import BackendFailed, BadExpression, NotSimulated
+from tdb_dap.system.interruption import Interrupted, asking
 
 if TYPE_CHECKING:
     from tdb_dap.engine.machine import Machine

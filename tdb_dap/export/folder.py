@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tdb_dap.engine.debugger import Debugger
     from tdb_dap.engine.named_value import NamedValue
     from tdb_dap.engine.op_records import OpRecord
-    from tdb_dap.targets.chip import Chip
+    from tdb_dap.targets.chips.chip import Chip
 
 _RUNTIME = "tdb_dap.export.runtime"
 

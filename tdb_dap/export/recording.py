@@ -14,7 +14,7 @@ from tdb_dap.engine.places import Place, Runs, merged
 from tdb_dap.engine.views import Layout, View
 from tdb_dap.errors import BadInput, NotSimulated
 from tdb_dap.export.runtime import checksum
-from tdb_dap.targets.families.fields import Fields
+from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.semantics import SEMANTICS
 from tdb_dap.targets.semantics.registry import Operation, Semantic, Value
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from tdb_dap.engine.commands import Command
     from tdb_dap.engine.debugger import Debugger
     from tdb_dap.engine.memory import Memory
-    from tdb_dap.targets.chip import Chip
-    from tdb_dap.targets.families.declaration import Bound
+    from tdb_dap.targets.chips.chip import Chip
+    from tdb_dap.targets.declaration.family import Bound
 
 Key = tuple[Space, int]
 

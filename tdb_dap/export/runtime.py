@@ -16,7 +16,7 @@ from tdb_dap.engine.dtypes import Array, DType
 from tdb_dap.engine.geometry import Geometry, Space
 from tdb_dap.engine.memory import Memory, Region
 from tdb_dap.engine.views import Layout, View
-from tdb_dap.targets.families.fields import Fields
+from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.semantics.registry import Operation, Value
 from tdb_dap.targets.semantics.rules import Rules
 

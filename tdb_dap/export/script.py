@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tdb_dap.engine.commands import Command
     from tdb_dap.engine.program import Program
     from tdb_dap.export.recording import Step
-    from tdb_dap.targets.chip import Chip
+    from tdb_dap.targets.chips.chip import Chip
 
 _WIDTH = 118
 _PAGE = 1 << 12

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from tdb_dap.engine import limits
 from tdb_dap.engine.files import read_file
 from tdb_dap.errors import BadInput
-from tdb_dap.remarks import picked_up
+from tdb_dap.system.remarks import picked_up
 
 if TYPE_CHECKING:
     from tdb_dap.engine.program import Program

@@ -1,1 +1,1 @@
-"""What differs between chips, as data: encodings, families, semantics, timing; and the backends that execute."""
+"""The chips as data: encodings, instruction families, semantics, timing."""

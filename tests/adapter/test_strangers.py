@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tdb_dap.client import RequestFailed
-from tdb_dap.listening import ADAPTER_TOKEN, Door, Visitor
+from tdb_dap.system.ports import ADAPTER_TOKEN, Door, Visitor
 from tests.adapter.test_wire import framed
 from tests.conftest import Toy
 from tests.ports import Listening

@@ -15,7 +15,7 @@ import sys
 import time
 from multiprocessing.connection import Connection
 
-from tdb_dap.targets.backends.messages import Changed, Done, Execute, Refresh, Refused, Setup, Take, asked, send
+from tdb_dap.backends.messages import Changed, Done, Execute, Refresh, Refused, Setup, Take, asked, send
 
 
 def main(behaviour: str, moment: int, connection: Connection) -> None:

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tdb_dap.targets.backends.remote.channel import Broken, Channel
-from tdb_dap.targets.backends.remote.handshake import TOKEN_VARIABLE, NotAdmitted, admit
-from tdb_dap.targets.backends.remote.messages import Open, Opened, requests
+from tdb_dap.backends.remote.channel import Broken, Channel
+from tdb_dap.backends.remote.handshake import TOKEN_VARIABLE, NotAdmitted, admit
+from tdb_dap.backends.remote.messages import Open, Opened, requests
 
 os.environ.setdefault(TOKEN_VARIABLE, "of the tests")  # a server asks for a token, always; clients look here, too
 

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 import tdb_dap
+from tdb_dap.backends.cmodel import Lockstep, VendorBackend
 from tdb_dap.engine.backend import InProcess
 from tdb_dap.engine.debugger import Debugger
 from tdb_dap.engine.inputs import load_inputs
 from tdb_dap.engine.machine import Machine
 from tdb_dap.errors import BadInput
 from tdb_dap.opening import open_program
-from tdb_dap.targets.backends.cmodel import Lockstep, VendorBackend
-from tdb_dap.targets.registry import chips
+from tdb_dap.targets.chips.registry import chips
 from tests.samples import SAMPLE
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="child processes share memory on Linux")

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from tdb_dap.backends import fetch
+from tdb_dap.backends.discovery import find, library_of, supported
 from tdb_dap.errors import BadInput
-from tdb_dap.targets.backends import fetch
-from tdb_dap.targets.backends.discovery import find, library_of, supported
-from tdb_dap.targets.registry import chips
+from tdb_dap.targets.chips.registry import chips
 from tests.samples import SAMPLE
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the vendor's libraries are for Linux")
@@ -24,7 +24,7 @@ FILE = "libcmodel_bm1684x.so"
 def nothing_installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("TDB_DAP_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("TPUC_ROOT", raising=False)
-    monkeypatch.setattr("tdb_dap.targets.backends.discovery._package_directory", lambda: None)
+    monkeypatch.setattr("tdb_dap.backends.discovery._package_directory", lambda: None)
     monkeypatch.setattr("platform.machine", lambda: "x86_64")
 
 

@@ -14,14 +14,14 @@ from pathlib import Path
 import pytest
 
 import tdb_dap
+from tdb_dap.backends.remote.client import RemoteDevice
+from tdb_dap.backends.remote.handshake import TOKEN_VARIABLE
 from tdb_dap.engine.debugger import Debugger
 from tdb_dap.engine.device import Attached
 from tdb_dap.engine.geometry import Space
 from tdb_dap.engine.views import View
 from tdb_dap.errors import TdbError
 from tdb_dap.opening import open_debugger
-from tdb_dap.targets.backends.remote.client import RemoteDevice
-from tdb_dap.targets.backends.remote.handshake import TOKEN_VARIABLE
 from tests.backends.far_side import Server, token_file
 from tests.conftest import Toy
 from tests.dap_client import DapClient

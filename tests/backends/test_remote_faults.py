@@ -16,18 +16,12 @@ import msgspec
 import pytest
 
 import tdb_dap
-from tdb_dap.engine.debugger import Debugger
-from tdb_dap.engine.device import Attached
-from tdb_dap.engine.machine import Machine
-from tdb_dap.errors import BadInput
-from tdb_dap.listening import PENALTY, Door
-from tdb_dap.opening import open_program
-from tdb_dap.targets.backends.remote import handshake
-from tdb_dap.targets.backends.remote import server as server_module
-from tdb_dap.targets.backends.remote.channel import LONGEST, Broken, Channel
-from tdb_dap.targets.backends.remote.client import RemoteDevice
-from tdb_dap.targets.backends.remote.handshake import TOKEN_VARIABLE, NotAdmitted, enter
-from tdb_dap.targets.backends.remote.messages import (
+from tdb_dap.backends.remote import handshake
+from tdb_dap.backends.remote import server as server_module
+from tdb_dap.backends.remote.channel import LONGEST, Broken, Channel
+from tdb_dap.backends.remote.client import RemoteDevice
+from tdb_dap.backends.remote.handshake import TOKEN_VARIABLE, NotAdmitted, enter
+from tdb_dap.backends.remote.messages import (
     Changed,
     Done,
     Execute,
@@ -45,6 +39,12 @@ from tdb_dap.targets.backends.remote.messages import (
     greetings,
     requests,
 )
+from tdb_dap.engine.debugger import Debugger
+from tdb_dap.engine.device import Attached
+from tdb_dap.engine.machine import Machine
+from tdb_dap.errors import BadInput
+from tdb_dap.opening import open_program
+from tdb_dap.system.ports import PENALTY, Door
 from tests.backends.far_side import Script, Server, far_side, greet
 from tests.samples import SAMPLE
 
@@ -72,7 +72,7 @@ def test_another_version_says_which_and_what_to_do() -> None:
 
 
 def test_a_client_of_another_version_is_told() -> None:
-    from tdb_dap.targets.backends.remote.messages import Proof
+    from tdb_dap.backends.remote.messages import Proof
 
     server = Server()
     with server.connect() as connected:

@@ -146,7 +146,7 @@ def test_the_command_prints_and_writes_what_it_has_found(tmp_path: Path, capsys:
 def test_a_chip_of_unknown_speed_says_so(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
     from dataclasses import replace
 
-    from tdb_dap.targets import bm1684x
+    from tdb_dap.targets.chips import bm1684x
 
     monkeypatch.setattr(bm1684x, "BM1684X", replace(bm1684x.BM1684X, timing=None))
     assert main(["profile", str(case(TOY).path), "--estimate", "--quiet"]) == 0

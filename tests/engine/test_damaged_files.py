@@ -19,7 +19,7 @@ from tdb_dap.engine.bmodel import Bmodel
 from tdb_dap.engine.mlir import MlirFile
 from tdb_dap.errors import BadInput, TdbError
 from tdb_dap.opening import open_program
-from tdb_dap.targets.bm1684x import BM1684X
+from tdb_dap.targets.chips.bm1684x import BM1684X
 from tests.samples import SAMPLE
 
 MODEL = lzma.decompress((SAMPLE / "compilation.bmodel.xz").read_bytes())

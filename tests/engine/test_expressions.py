@@ -13,7 +13,7 @@ from tdb_dap.engine.expressions import _COMPARISONS, _OPERATORS, _Evaluator, eva
 from tdb_dap.engine.named_value import NamedValue
 from tdb_dap.engine.values import Value, array_text, number_text
 from tdb_dap.errors import BadExpression
-from tdb_dap.targets.registry import chips
+from tdb_dap.targets.chips.registry import chips
 
 A = np.arange(12, dtype=np.float32).reshape(3, 4)
 

@@ -13,8 +13,8 @@ from tdb_dap.engine.memory import Memory, Region
 from tdb_dap.engine.tensors import Tensor
 from tdb_dap.engine.views import Layout, View
 from tdb_dap.errors import BadAccess
-from tdb_dap.targets.bm1684 import BM1684
-from tdb_dap.targets.bm1684x import BM1684X
+from tdb_dap.targets.chips.bm1684 import BM1684
+from tdb_dap.targets.chips.bm1684x import BM1684X
 
 GEOMETRY = BM1684X.geometry
 LANE = GEOMETRY.lane_bytes

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tdb_dap.engine.geometry import Space
 from tdb_dap.engine.places import Place, merged, parse, place_name
 from tdb_dap.errors import BadExpression
-from tdb_dap.targets.bm1684x import BM1684X
+from tdb_dap.targets.chips.bm1684x import BM1684X
 
 RANGES = st.lists(st.tuples(st.integers(0, 60), st.integers(1, 9)), max_size=6)
 

@@ -7,9 +7,9 @@ import numpy as np
 from tdb_dap.engine.geometry import Space
 from tdb_dap.engine.memory import Memory, Region
 from tdb_dap.engine.target import Description
-from tdb_dap.targets.chip import Chip
-from tdb_dap.targets.families.fields import shared_name
-from tdb_dap.targets.registry import chips
+from tdb_dap.targets.chips.chip import Chip
+from tdb_dap.targets.chips.registry import chips
+from tdb_dap.targets.declaration.fields import shared_name
 
 DDR_BYTES = 1 << 16
 

@@ -12,8 +12,8 @@ import tdb_dap
 from tdb_dap.engine.geometry import Space
 from tdb_dap.engine.memory import Memory, Region
 from tdb_dap.errors import BadAccess, NotSimulated
-from tdb_dap.targets.bm1684 import BM1684
-from tdb_dap.targets.semantics.bm1684_windows import average_weight
+from tdb_dap.targets.chips.bm1684 import BM1684
+from tdb_dap.targets.semantics.bm1684.windows import average_weight
 from tests.samples import case, cases
 
 LOCAL = 0x8000000

@@ -7,13 +7,13 @@ import pytest
 
 from tdb_dap.engine.geometry import Space
 from tdb_dap.errors import NotSimulated, TdbError
-from tdb_dap.targets.chip import Chip
+from tdb_dap.targets.chips.chip import Chip
+from tdb_dap.targets.chips.registry import chips
+from tdb_dap.targets.declaration.field_evidence import recorded, refused_fields
+from tdb_dap.targets.declaration.without_effect import reason_of
 from tdb_dap.targets.families import FAMILIES
-from tdb_dap.targets.families.without_effect import reason_of
-from tdb_dap.targets.field_evidence import recorded, refused_fields
-from tdb_dap.targets.field_use import unused_fields, used_fields
-from tdb_dap.targets.registry import chips
 from tdb_dap.targets.semantics import SEMANTICS
+from tdb_dap.targets.validation.field_use import unused_fields, used_fields
 from tests.targets.commands import chip_named, command, ddr_start, empty
 
 TABLES = sorted({chip.table for chip in chips().values() if chip.rules is not None and isinstance(chip.table, str)})

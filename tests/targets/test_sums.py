@@ -12,11 +12,12 @@ import pytest
 
 from tdb_dap.engine.dtypes import BF16, F16, F32, DType
 from tdb_dap.targets import kernel
-from tdb_dap.targets.bm1684x import BM1684X
+from tdb_dap.targets.chips.bm1684x import BM1684X
+from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.families import pooling as pooling_family
-from tdb_dap.targets.families.fields import Fields
-from tdb_dap.targets.semantics import dot, float32, pooling
-from tdb_dap.targets.semantics.products import Products, of_matrices
+from tdb_dap.targets.kernel.products import Products, of_matrices
+from tdb_dap.targets.semantics import pooling
+from tdb_dap.targets.semantics.numerics import dot, float32
 from tdb_dap.targets.semantics.registry import Operation, Value
 
 needs_kernel = pytest.mark.skipif(not kernel.is_built, reason="the C kernel is not built")

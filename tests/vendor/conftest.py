@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tdb_dap.backends.discovery import library_of
 from tdb_dap.errors import BadInput
-from tdb_dap.targets.backends.discovery import library_of
-from tdb_dap.targets.registry import chips
+from tdb_dap.targets.chips.registry import chips
 
 
 @pytest.fixture(autouse=True)

@@ -13,12 +13,12 @@ from scripts.fuzz_simulator.bench import Bench
 from scripts.fuzz_simulator.mutation import mutate
 from scripts.fuzz_simulator.report import cell, is_open, replace_part, table
 from scripts.fuzz_simulator.seeds import Case, form_name, made_seeds, seeds_of
-from tdb_dap.targets.backends.discovery import library_of
-from tdb_dap.targets.chip import Chip
+from tdb_dap.backends.discovery import library_of
+from tdb_dap.targets.chips.chip import Chip
+from tdb_dap.targets.chips.registry import chips
 from tdb_dap.targets.families import FAMILIES
-from tdb_dap.targets.registry import chips
-from tdb_dap.targets.self_check import is_simulated
 from tdb_dap.targets.semantics import SEMANTICS
+from tdb_dap.targets.validation.self_check import is_simulated
 from tests.samples import DATA
 
 CHIP = chips()["BM1684X"]

@@ -13,7 +13,7 @@ import tdb_dap
 from tdb_dap.engine.debugger import Debugger
 from tdb_dap.engine.views import View
 from tdb_dap.opening import open_debugger, open_program
-from tdb_dap.targets.registry import chips
+from tdb_dap.targets.chips.registry import chips
 from tdb_dap.targets.semantics import SEMANTICS
 from tests.conftest import Toy
 from tests.dap_client import DapClient

@@ -15,7 +15,7 @@ from tdb_dap.engine.device import Attached, Content, Device, Effect, Layout
 from tdb_dap.engine.device_pages import Extent
 from tdb_dap.engine.memory import Bytes, Region
 from tdb_dap.engine.program import Program
-from tdb_dap.targets.registry import target_for
+from tdb_dap.targets.chips.registry import target_for
 
 
 def attach(program: Program) -> Backend:

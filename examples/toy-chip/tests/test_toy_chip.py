@@ -13,7 +13,7 @@ from tdb_dap.engine.context import Context
 from tdb_dap.engine.debugger import Debugger
 from tdb_dap.engine.machine import Machine
 from tdb_dap.engine.program import Program
-from tdb_dap.targets.self_check import check
+from tdb_dap.targets.validation.self_check import check
 
 
 def test_a_page_of_data_is_a_chip(tmp_path: Path) -> None:

@@ -1,22 +1,16 @@
-"""Instruction families: what the fields of each instruction mean, once for all chips."""
+"""Instruction families: what the fields of each instruction mean, once for all chips.
 
+Importing this package declares them all.
+"""
+
+from tdb_dap.targets.declaration.family import FAMILIES, Bound, Family
 from tdb_dap.targets.families import (
     arithmetic,
-    bm1684_arithmetic,
-    bm1684_dma,
-    bm1684_functions,
-    bm1684_matrix,
-    bm1684_seldom,
-    bm1684_windows,
+    bm1684,
     compare,
     convolution,
     convolution_backward,
     dma,
-    dma_chip_to_chip,
-    dma_indexed,
-    dma_lossy,
-    dma_matrix_short,
-    dma_packed,
     gather,
     lane_arithmetic,
     linear,
@@ -30,28 +24,17 @@ from tdb_dap.targets.families import (
     transpose,
     vector,
 )
-from tdb_dap.targets.families.declaration import FAMILIES, Bound, Family
 
 __all__ = [
     "FAMILIES",
     "Bound",
     "Family",
     "arithmetic",
-    "bm1684_arithmetic",
-    "bm1684_dma",
-    "bm1684_functions",
-    "bm1684_matrix",
-    "bm1684_seldom",
-    "bm1684_windows",
+    "bm1684",
     "compare",
     "convolution",
     "convolution_backward",
     "dma",
-    "dma_chip_to_chip",
-    "dma_indexed",
-    "dma_lossy",
-    "dma_matrix_short",
-    "dma_packed",
     "gather",
     "lane_arithmetic",
     "linear",

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from tdb_dap.engine.dtypes import SI8, UI16, DType
 from tdb_dap.engine.views import Layout, Operand, View
+from tdb_dap.targets.declaration.family import RESULT_SHAPE, constant, family, operand, result_
+from tdb_dap.targets.declaration.fields import FLOAT8, Fields
 from tdb_dap.targets.families.convolution import is_float
-from tdb_dap.targets.families.declaration import RESULT_SHAPE, constant, family, operand, result_
-from tdb_dap.targets.families.fields import FLOAT8, Fields
 
 MUL, NOT, ADD, SUB, MAX, MIN, LOGIC_SHIFT = 0, 1, 2, 3, 4, 5, 6
 AND, OR, XOR, SELECT_GREATER, SELECT_EQUAL, DIVIDE, SELECT_LESS, CAST = 7, 8, 9, 10, 11, 12, 13, 14

@@ -5,8 +5,8 @@ from __future__ import annotations
 from tdb_dap.engine.dtypes import DType
 from tdb_dap.engine.views import Layout
 from tdb_dap.errors import NotSimulated
-from tdb_dap.targets.families.declaration import RESULT_SHAPE, Storage, family, operand, result_
-from tdb_dap.targets.families.fields import Fields
+from tdb_dap.targets.declaration.family import RESULT_SHAPE, Storage, family, operand, result_
+from tdb_dap.targets.declaration.fields import Fields
 
 GREATER_AND_SELECT, SELECT_GREATER, SELECT_EQUAL, LESS_AND_SELECT, SELECT_LESS = 22, 23, 24, 25, 26
 

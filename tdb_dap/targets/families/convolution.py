@@ -9,7 +9,7 @@ import numpy as np
 
 from tdb_dap.engine.dtypes import F32, SI16, SI32, DType
 from tdb_dap.engine.views import Layout, Operand, View
-from tdb_dap.targets.families.declaration import (
+from tdb_dap.targets.declaration.family import (
     RESULT_SHAPE,
     AttributeValue,
     Dim,
@@ -21,7 +21,7 @@ from tdb_dap.targets.families.declaration import (
     operand,
     result_,
 )
-from tdb_dap.targets.families.fields import Fields
+from tdb_dap.targets.declaration.fields import Fields
 
 WINDOW: dict[str, AttributeValue] = {
     "kernel": ("opd1_h", "opd1_w"),

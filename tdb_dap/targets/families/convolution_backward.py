@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tdb_dap.engine.views import Layout
+from tdb_dap.targets.declaration.family import family, flag, operand, result_
 from tdb_dap.targets.families.convolution import WINDOW
-from tdb_dap.targets.families.declaration import family, flag, operand, result_
 
 NORMAL, TF32 = 1, 4
 

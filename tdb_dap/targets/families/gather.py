@@ -8,8 +8,8 @@ from typing import Any
 from tdb_dap.engine.dtypes import SI16, DType
 from tdb_dap.engine.layouts import align, strides_of
 from tdb_dap.engine.views import Layout, Operand, View
-from tdb_dap.targets.families.declaration import RESULT_SHAPE, family, operand, result_
-from tdb_dap.targets.families.fields import Fields
+from tdb_dap.targets.declaration.family import RESULT_SHAPE, family, operand, result_
+from tdb_dap.targets.declaration.fields import Fields
 
 GATHER_1D, GATHER_2D, GATHER_BOX, SCATTER_1D, SCATTER_2D = 0, 1, 2, 3, 4
 CHANNEL_GATHER, CHANNEL_SCATTER, MULTI_GATHER, MASK_SELECT, NONZERO = 5, 6, 7, 8, 9

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from tdb_dap.engine.geometry import Space
 from tdb_dap.engine.views import Layout
+from tdb_dap.targets.declaration.family import Row, family, flag, operand, result_
+from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.families.arithmetic import CAST
-from tdb_dap.targets.families.declaration import Row, family, flag, operand, result_
-from tdb_dap.targets.families.fields import Fields
 
 # Addresses have 16 bits and reach every word of a lane.
 _ADDRESS_BITS = 16

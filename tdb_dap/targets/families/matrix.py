@@ -8,6 +8,8 @@ from typing import Any
 from tdb_dap.engine.dtypes import F32, SI8, SI16, SI32, DType
 from tdb_dap.engine.layouts import strides_of
 from tdb_dap.engine.views import Layout, Operand, View
+from tdb_dap.targets.declaration.family import constant, family, flag, operand, result_
+from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.families.convolution import (
     OUTPUT_ZERO_REGISTER,
     SHIFT_REGISTER,
@@ -20,8 +22,6 @@ from tdb_dap.targets.families.convolution import (
     scale_table,
     signed,
 )
-from tdb_dap.targets.families.declaration import constant, family, flag, operand, result_
-from tdb_dap.targets.families.fields import Fields
 
 NN, NT, TT = 4, 5, 6
 

@@ -7,6 +7,8 @@ from typing import Any
 
 from tdb_dap.engine.dtypes import F32, SI16, SI32, DType
 from tdb_dap.engine.views import Layout, Operand, View
+from tdb_dap.targets.declaration.family import constant, family, operand, result_
+from tdb_dap.targets.declaration.fields import FLOAT8, Fields
 from tdb_dap.targets.families.convolution import (
     as_listed,
     fused_attributes,
@@ -15,8 +17,6 @@ from tdb_dap.targets.families.convolution import (
     scale_table,
     window_attributes,
 )
-from tdb_dap.targets.families.declaration import constant, family, operand, result_
-from tdb_dap.targets.families.fields import FLOAT8, Fields
 
 DEPTHWISE, AVERAGE, DEPTHWISE_RELU, MINIMUM, MAXIMUM = 0, 1, 2, 3, 4
 BOX_DEPTHWISE, BOX_AVERAGE, BOX_MAXIMUM = 5, 6, 7

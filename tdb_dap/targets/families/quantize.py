@@ -8,7 +8,7 @@ from typing import Any
 from tdb_dap.engine.dtypes import F32, SI8, SI16, SI32, UI16, UI32, DType
 from tdb_dap.engine.layouts import strides_of
 from tdb_dap.engine.views import Layout, Operand, View
-from tdb_dap.targets.families.declaration import (
+from tdb_dap.targets.declaration.family import (
     RESULT_SHAPE,
     Precision,
     Row,
@@ -18,7 +18,7 @@ from tdb_dap.targets.families.declaration import (
     operand,
     result_,
 )
-from tdb_dap.targets.families.fields import Fields
+from tdb_dap.targets.declaration.fields import Fields
 
 RQ0, RQ1, RQ2, DQ0, DQ1, DQ2 = 0, 1, 2, 3, 4, 5
 

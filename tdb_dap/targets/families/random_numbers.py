@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from tdb_dap.engine.dtypes import UI8
 from tdb_dap.engine.views import Layout
-from tdb_dap.targets.families.declaration import Row, family, flag, operand, result_
-from tdb_dap.targets.families.dma import Shape4, data_type, default_strides, lane_mask, located, side
-from tdb_dap.targets.families.fields import Fields
+from tdb_dap.targets.declaration.family import Row, family, flag, operand, result_
+from tdb_dap.targets.declaration.fields import Fields
+from tdb_dap.targets.families.dma.tensors import Shape4, data_type, default_strides, lane_mask, located, side
 
 GLOBAL_STATE, INITIAL_SEED, LOADED_STATE = 0, 1, 2
 

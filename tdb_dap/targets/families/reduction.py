@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tdb_dap.targets.families.declaration import RESULT_SHAPE, family, flag, operand, result_
+from tdb_dap.targets.declaration.family import RESULT_SHAPE, family, flag, operand, result_
 
 MAXIMUM, LARGEST_MAGNITUDE, MINIMUM, SUM, SUM_OF_POWERS = range(5)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tdb_dap.engine.views import Layout
-from tdb_dap.targets.families.declaration import RESULT_SHAPE, family, operand, result_
-from tdb_dap.targets.families.fields import Fields
+from tdb_dap.targets.declaration.family import RESULT_SHAPE, family, operand, result_
+from tdb_dap.targets.declaration.fields import Fields
 
 TAYLOR_4X, TAYLOR, NORMALIZE, RECIPROCAL_SQRT = 12, 13, 15, 17
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tdb_dap.targets.families.declaration import family
-from tdb_dap.targets.families.fields import Fields
+from tdb_dap.targets.declaration.family import family
+from tdb_dap.targets.declaration.fields import Fields
 
 NO_REGISTER = 127
 

@@ -8,8 +8,8 @@ from tdb_dap.engine.dtypes import DType
 from tdb_dap.engine.geometry import Space
 from tdb_dap.engine.layouts import strides_of
 from tdb_dap.engine.views import Layout, Operand, View
-from tdb_dap.targets.families.declaration import family, operand, result_
-from tdb_dap.targets.families.fields import Fields
+from tdb_dap.targets.declaration.family import family, operand, result_
+from tdb_dap.targets.declaration.fields import Fields
 
 LANE_TO_WIDTH, WIDTH_TO_LANE, COPY, LANE_BROADCAST, STATIC_BROADCAST, STATIC_DISTRIBUTE = 0, 1, 2, 3, 4, 5
 

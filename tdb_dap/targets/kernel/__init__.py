@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tdb_dap.engine.interruption import between_parts
+from tdb_dap.system.interruption import between_parts
 
 try:
     from tdb_dap.targets.kernel import _kernel
@@ -27,7 +27,7 @@ else:
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
-    from tdb_dap.targets.semantics.products import Products
+    from tdb_dap.targets.kernel.products import Products
 
 SWITCH = "TDB_DAP_KERNEL"
 """Environment variable: ``0`` leaves the kernel alone."""

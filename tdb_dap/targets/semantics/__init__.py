@@ -1,12 +1,11 @@
-"""What the instruction families compute: pure functions over arrays, shared by all chips."""
+"""What the instruction families compute: pure functions over arrays, shared by all chips.
+
+Importing this package registers them all.
+"""
 
 from tdb_dap.targets.semantics import (
     arithmetic,
-    bm1684_arithmetic,
-    bm1684_dma,
-    bm1684_functions,
-    bm1684_matrix,
-    bm1684_windows,
+    bm1684,
     compare,
     convolution,
     decompress,
@@ -25,11 +24,7 @@ from tdb_dap.targets.semantics.registry import SEMANTICS
 __all__ = [
     "SEMANTICS",
     "arithmetic",
-    "bm1684_arithmetic",
-    "bm1684_dma",
-    "bm1684_functions",
-    "bm1684_matrix",
-    "bm1684_windows",
+    "bm1684",
     "compare",
     "convolution",
     "decompress",

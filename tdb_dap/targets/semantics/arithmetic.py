@@ -7,10 +7,10 @@ import numpy as np
 from tdb_dap.engine.dtypes import F8E4M3, F8E5M2, F16, F32, SI8, SI16, SI32, UI8, UI16, UI32, Array, DType
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.families import arithmetic as op
-from tdb_dap.targets.semantics import float32
-from tdb_dap.targets.semantics.integers import HALF_EVEN, saturate, shift
+from tdb_dap.targets.semantics.numerics import float32
+from tdb_dap.targets.semantics.numerics.integers import HALF_EVEN, saturate, shift
+from tdb_dap.targets.semantics.numerics.rounding import convert, to_float8
 from tdb_dap.targets.semantics.registry import Operation, Value, semantics
-from tdb_dap.targets.semantics.rounding import convert, to_float8
 
 
 @semantics("arith", op.COPY, op.COPY_BATCH)

@@ -6,8 +6,8 @@ import numpy as np
 
 from tdb_dap.engine.dtypes import F16, Array
 from tdb_dap.targets.families import compare as op
-from tdb_dap.targets.semantics import float32
 from tdb_dap.targets.semantics.arithmetic import conditions
+from tdb_dap.targets.semantics.numerics import float32
 from tdb_dap.targets.semantics.registry import Operation, semantics
 
 

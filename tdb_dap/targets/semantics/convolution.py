@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from tdb_dap.engine.dtypes import F32, SI8, UI8, Array
-from tdb_dap.engine.interruption import between_parts
 from tdb_dap.errors import NotSimulated
+from tdb_dap.system.interruption import between_parts
 from tdb_dap.targets import kernel
+from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.families.convolution import ZERO_REGISTER
-from tdb_dap.targets.families.fields import Fields
-from tdb_dap.targets.semantics import float32
-from tdb_dap.targets.semantics.dot import (
+from tdb_dap.targets.kernel.products import Products
+from tdb_dap.targets.semantics.numerics import float32
+from tdb_dap.targets.semantics.numerics.dot import (
     exact_product,
     exact_sums,
     fits_sums,
@@ -20,11 +21,10 @@ from tdb_dap.targets.semantics.dot import (
     inexact,
     interleaved,
 )
-from tdb_dap.targets.semantics.finish import rectified, requantized, scaled
-from tdb_dap.targets.semantics.integers import saturate, signed
-from tdb_dap.targets.semantics.products import Products
+from tdb_dap.targets.semantics.numerics.finish import rectified, requantized, scaled
+from tdb_dap.targets.semantics.numerics.integers import saturate, signed
+from tdb_dap.targets.semantics.numerics.windows import offsets, padded, windows
 from tdb_dap.targets.semantics.registry import Operation, Value, semantics
-from tdb_dap.targets.semantics.windows import offsets, padded, windows
 
 # Numbers held at once in columns of integers.
 _BLOCK = 1 << 23

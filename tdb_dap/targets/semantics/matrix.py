@@ -6,14 +6,14 @@ import numpy as np
 
 from tdb_dap.engine.dtypes import F32, SI32, UI32, Array
 from tdb_dap.errors import NotSimulated
+from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.families import matrix as op
 from tdb_dap.targets.families.convolution import ZERO_REGISTER
-from tdb_dap.targets.families.fields import Fields
-from tdb_dap.targets.semantics import float32
-from tdb_dap.targets.semantics.dot import exact_product, group_size, grouped, inexact, interleaved
-from tdb_dap.targets.semantics.finish import rectified, requantized, scaled
-from tdb_dap.targets.semantics.integers import saturate, signed
-from tdb_dap.targets.semantics.products import of_matrices
+from tdb_dap.targets.kernel.products import of_matrices
+from tdb_dap.targets.semantics.numerics import float32
+from tdb_dap.targets.semantics.numerics.dot import exact_product, group_size, grouped, inexact, interleaved
+from tdb_dap.targets.semantics.numerics.finish import rectified, requantized, scaled
+from tdb_dap.targets.semantics.numerics.integers import saturate, signed
 from tdb_dap.targets.semantics.registry import Operation, Value, semantics
 
 

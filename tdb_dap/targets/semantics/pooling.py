@@ -8,12 +8,12 @@ from tdb_dap.engine.dtypes import BF16, F16, F32, SI8, SI16, SI32, UI8, UI16, UI
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets import kernel
 from tdb_dap.targets.families import pooling as op
-from tdb_dap.targets.semantics import float32
-from tdb_dap.targets.semantics.finish import rectified, requantized, scaled
-from tdb_dap.targets.semantics.integers import HALF_UP, saturate, shift
+from tdb_dap.targets.semantics.numerics import float32
+from tdb_dap.targets.semantics.numerics.finish import rectified, requantized, scaled
+from tdb_dap.targets.semantics.numerics.integers import HALF_UP, saturate, shift
+from tdb_dap.targets.semantics.numerics.windows import offsets, padded, taps
 from tdb_dap.targets.semantics.registry import Operation, Value, semantics
 from tdb_dap.targets.semantics.rules import Extremum
-from tdb_dap.targets.semantics.windows import offsets, padded, taps
 
 _HIGHEST = {
     "f32": np.float32(3.4028234663852886e38),

@@ -6,10 +6,10 @@ import numpy as np
 
 from tdb_dap.engine.dtypes import SI8, SI16, UI16, Array
 from tdb_dap.targets.families import quantize as op
-from tdb_dap.targets.semantics import float32
-from tdb_dap.targets.semantics.integers import saturate, shift
+from tdb_dap.targets.semantics.numerics import float32
+from tdb_dap.targets.semantics.numerics.integers import saturate, shift
+from tdb_dap.targets.semantics.numerics.rounding import to_integral
 from tdb_dap.targets.semantics.registry import Operation, semantics
-from tdb_dap.targets.semantics.rounding import to_integral
 
 
 def _first_of(x: Operation, *roles: str) -> Array:

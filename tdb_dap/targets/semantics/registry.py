@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from tdb_dap.engine.dtypes import Array, DType
 from tdb_dap.errors import NotSimulated
-from tdb_dap.targets.families.fields import Fields
+from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.semantics.rules import Rules
 
 

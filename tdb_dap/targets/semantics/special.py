@@ -7,7 +7,7 @@ import numpy as np
 from tdb_dap.engine.dtypes import F16, F32, Array
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.families import special as op
-from tdb_dap.targets.semantics import float32
+from tdb_dap.targets.semantics.numerics import float32
 from tdb_dap.targets.semantics.registry import Operation, semantics
 from tdb_dap.targets.semantics.rules import Reciprocal
 

@@ -9,7 +9,7 @@ from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.families import arithmetic as arith
 from tdb_dap.targets.families.vector import length
 from tdb_dap.targets.semantics.arithmetic import floats, integer_operation, saturation_range
-from tdb_dap.targets.semantics.integers import saturate
+from tdb_dap.targets.semantics.numerics.integers import saturate
 from tdb_dap.targets.semantics.registry import Operation, Value, semantics
 
 _SATURATING = (arith.ADD_SATURATE, arith.SUB_SATURATE, arith.MUL_SATURATE)

@@ -1,0 +1,100 @@
+"""Where the vendor's libraries may be, and which are there."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import platform
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tdb_dap.errors import BadInput
+from tdb_dap.targets.chips.chip import Chip
+from tdb_dap.targets.chips.registry import chips
+
+
+@dataclass(frozen=True)
+class Place:
+    """A directory to look into, and in words where it comes from."""
+
+    directory: Path
+    origin: str
+
+
+def places(given: Path | None = None) -> Iterator[Place]:
+    """Every directory that is looked into, the first that counts first. ``given``: as in ``--cmodel-path``."""
+    if given is not None:
+        yield Place(given, "--cmodel-path")
+        yield Place(given / "lib", "--cmodel-path")
+        return
+    root = os.environ.get("TPUC_ROOT")
+    if root:
+        yield Place(Path(root) / "lib", "TPUC_ROOT")
+    package = _package_directory()
+    if package is not None:
+        yield Place(package / "lib", "the installed package tpu_mlir")
+    yield Place(cache_directory() / "lib", "tdb-dap backends fetch")
+
+
+def _package_directory() -> Path | None:
+    """The installed package, found without importing it."""
+    try:
+        found = importlib.util.find_spec("tpu_mlir")
+    except (ImportError, ValueError):
+        return None
+    locations = list(found.submodule_search_locations or ()) if found else []
+    return Path(locations[0]) if locations else None
+
+
+def cache_directory() -> Path:
+    """Where ``tdb-dap backends fetch`` puts libraries: a directory of the user's own."""
+    if os.environ.get("TDB_DAP_CACHE"):
+        return Path(os.environ["TDB_DAP_CACHE"]) / "vendor"
+    if sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches"
+    elif sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    else:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return base / "tdb-dap" / "vendor"
+
+
+def find(file: str, given: Path | None = None) -> tuple[Path, str] | None:
+    """The first library of that name, and where it comes from. ``given`` may be the file itself."""
+    if given is not None and given.name == file and given.is_file():
+        return given, "--cmodel-path"
+    for place in places(given):
+        path = place.directory / file
+        if path.is_file():
+            return path, place.origin
+    return None
+
+
+def require_platform() -> None:
+    """BadInput where the vendor's libraries cannot be loaded."""
+    if not sys.platform.startswith("linux") or platform.machine() not in ("x86_64", "AMD64"):
+        raise BadInput("the vendor's simulators exist for Linux on x86-64 only; use the backend 'numpy'")
+
+
+def library_of(chip: Chip, given: Path | None = None) -> Path:
+    """The vendor's simulator of a chip; BadInput says where it was looked for and how to get it."""
+    require_platform()
+    if chip.vendor_library is None:
+        raise BadInput(
+            f"how to drive the vendor's simulator of {chip.name} is not known; use the backend 'numpy' "
+            f"(with the simulator: {', '.join(c.name for c in supported())})"
+        )
+    file = chip.vendor_library.file
+    found = find(file, given)
+    if found is None:
+        looked = ", ".join(f"{place.directory} ({place.origin})" for place in places(given))
+        advice = "give another --cmodel-path" if given is not None else "run: tdb-dap backends fetch"
+        raise BadInput(f"{file}, the vendor's simulator of {chip.name}, is in none of: {looked}; {advice}")
+    return found[0]
+
+
+def supported() -> list[Chip]:
+    """The chips whose simulator can be driven, each once."""
+    return [chip for name, chip in chips().items() if chip.vendor_library is not None and chip.name == name]

@@ -1,0 +1,167 @@
+"""Offering a backend of this machine to debuggers elsewhere."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tdb_dap.backends.remote.channel import Broken, Channel, chunks, contents_of
+from tdb_dap.backends.remote.handshake import NotAdmitted, WrongToken, admit
+from tdb_dap.backends.remote.memories import Memories
+from tdb_dap.backends.remote.messages import (
+    Answer,
+    Changed,
+    Done,
+    Execute,
+    Filled,
+    Open,
+    Opened,
+    Read,
+    Refused,
+    Request,
+    Reset,
+    Working,
+    Write,
+    requests,
+)
+from tdb_dap.engine.geometry import Space
+from tdb_dap.errors import BackendFailed, BadAccess, NotSimulated, TdbError
+from tdb_dap.system.ports import Door, Visitor
+
+SIGN_OF_LIFE = 3.0
+"""Seconds between two while a command is carried out."""
+
+_SILENCE = 60.0
+"""Seconds that a client may take to read what it asked for."""
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What is offered. ``memory``: bytes that a client may ask for; ``clients``: how many there may be at a time."""
+
+    backend: str
+    token: str | None
+    cmodel_path: Path | None = None
+    memory: int = 16 << 30
+    clients: int = 8
+
+
+def serve(listening: socket.socket, offer: Offer, say: Callable[[str], None]) -> None:
+    """Serve clients, each in a thread of its own, until interrupted. ``say``: gets a line for each that leaves."""
+    room = threading.BoundedSemaphore(offer.clients)
+
+    def client(connected: socket.socket, visitor: Visitor) -> None:
+        host, port, *_ = connected.getpeername()
+        say(f"{host}:{port}: {_Client(Channel(connected), offer, visitor, room).serve()}")
+
+    Door().serve(listening, client)
+
+
+class _Client:
+    """One connection. ``room``: places of clients that know the token."""
+
+    def __init__(
+        self,
+        channel: Channel,
+        offer: Offer,
+        visitor: Visitor | None = None,
+        room: threading.BoundedSemaphore | None = None,
+    ) -> None:
+        self._channel = channel
+        self._offer = offer
+        self._visitor = visitor
+        self._room = room
+        self._has_place = False
+        self._memories: Memories | None = None
+        self._sending = threading.Lock()
+        self._busy = threading.Event()
+        self._over = threading.Event()
+
+    def serve(self) -> str:
+        """Answer until the client has gone; how it ended."""
+        try:
+            admit(self._channel, self._offer.token, self._take_place)
+            if self._visitor is not None:
+                self._visitor.admit()
+            threading.Thread(target=self._show_life, daemon=True).start()
+            while True:
+                self._answer(self._channel.receive(requests, None))
+        except NotAdmitted as trouble:
+            if self._visitor is not None and isinstance(trouble, WrongToken):
+                self._visitor.mistaken()
+            return f"not admitted: {trouble}"
+        except Broken as trouble:
+            return str(trouble)
+        finally:
+            self._over.set()
+            if self._memories is not None:
+                self._memories.close()
+            if self._room is not None and self._has_place:
+                self._room.release()
+
+    def _take_place(self) -> str:
+        """Take the place of a client; why not, if there is none."""
+        self._has_place = self._room is None or self._room.acquire(blocking=False)
+        return "" if self._has_place else f"there are {self._offer.clients} clients already (--clients)"
+
+    def _answer(self, request: Request) -> None:
+        self._busy.set()
+        try:
+            answers: list[Answer] = list(self._answers(request))
+        except Exception as trouble:  # whatever a client sends, the server lives and the client hears of it
+            answers = [_refused(trouble)]
+        self._busy.clear()
+        for answer in answers:
+            self._send(answer)
+
+    def _answers(self, request: Request) -> Iterator[Answer]:
+        if isinstance(request, Open):
+            if self._memories is not None:
+                self._memories.close()
+            self._memories = Memories(request, self._offer.backend, self._offer.cmodel_path, self._offer.memory)
+            yield Opened(self._offer.backend, self._memories.backend.compares)
+            return
+        memories = self._memories
+        if memories is None:
+            raise BackendFailed("no program is open")
+        if isinstance(request, Write):
+            memories.write(contents_of(request.contents))
+            yield Done()
+        elif isinstance(request, Reset):
+            memories.restarted()
+            yield Done()
+        elif isinstance(request, Read):
+            found = [memories.content(Space(p.space), p.core, p.start, p.size) for p in request.parts]
+            yield from _in_turn(list(chunks(found)), None)
+        elif isinstance(request, Execute):
+            changed, divergence = memories.execute(request)
+            yield from _in_turn(list(chunks(changed)), divergence)
+
+    def _show_life(self) -> None:
+        """Tell the client every now and then that it is not forgotten, while it waits for something."""
+        while not self._over.wait(SIGN_OF_LIFE):
+            if self._busy.is_set():
+                with contextlib.suppress(Broken):
+                    self._send(Working())
+
+    def _send(self, answer: Answer) -> None:
+        with self._sending:
+            self._channel.send(answer, _SILENCE)
+
+
+def _in_turn(batches: list[list[Filled]], divergence: str | None) -> Iterator[Changed]:
+    """Batches of contents as answers, the divergence with the last one."""
+    for batch in batches[:-1]:
+        yield Changed(batch, more=True)
+    yield Changed(batches[-1], more=False, divergence=divergence)
+
+
+def _refused(trouble: Exception) -> Refused:
+    kinds = {NotSimulated: "not simulated", BadAccess: "bad access", BackendFailed: "lost"}
+    kind = next((kind for error, kind in kinds.items() if isinstance(trouble, error)), "bad input")
+    is_told = isinstance(trouble, TdbError | ValueError)
+    return Refused(kind, str(trouble) if is_told else f"{type(trouble).__name__}: {trouble}")

@@ -1,0 +1,155 @@
+"""The vendor's runtime, asked for the outputs of a whole net: its ``model_runner``, where it is installed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from tdb_dap.backends.discovery import places
+from tdb_dap.engine.array_files import read_npz, write_npz
+from tdb_dap.engine.dtypes import Array
+from tdb_dap.engine.program import Program
+from tdb_dap.engine.tensors import Tensor
+from tdb_dap.errors import BadInput
+
+# A net of many layers takes minutes on the vendor's simulator.
+TIMEOUT = 600
+
+
+_FOLDERS = ("bin", "python/tools")
+"""Where the vendor's programs lie: those of ``bin`` know their Python, so they come first."""
+
+_ENVIRONMENT = 5
+"""How far above the package's libraries its environment is: ENV/lib/python3.10/site-packages/tpu_mlir/lib."""
+
+
+def find(given: Path | None = None) -> Path | None:
+    """The program ``model_runner``: beside the vendor's libraries, wherever these are found, else on the search path.
+
+    ``given``: as in ``--cmodel-path``. None if it is nowhere.
+    """
+    for place in places(given.parent if given is not None and given.is_file() else given):
+        found = _near(place.directory, "model_runner", "model_runner.py")
+        if found is not None:
+            return found
+    on_path = shutil.which("model_runner")
+    return Path(on_path) if on_path else None
+
+
+def _near(directory: Path, *names: str) -> Path | None:
+    """A program of the environment that a directory of the vendor's belongs to."""
+    directory = directory.absolute()
+    for folder in _FOLDERS:
+        for above in (directory, *directory.parents[:_ENVIRONMENT]):
+            for name in names:
+                path = above / folder / name
+                if path.is_file() and os.access(path, os.X_OK):
+                    return path
+    return None
+
+
+class VendorRuntime:
+    """Outputs of a net by name, computed from its inputs by the vendor's runtime in a process of its own.
+
+    It runs once for the same inputs, when it is first asked. ``inputs``: stored words by name; ``trouble``: why it gave
+    nothing, if so; ``kernel``: see ``VendorLibrary.kernel_module``.
+    """
+
+    origin = "the vendor's runtime, from the net's inputs"
+
+    def __init__(
+        self, executable: Path, program: Program, inputs: Callable[[], Mapping[str, Array]], kernel: str = ""
+    ) -> None:
+        self._executable = executable
+        self._program = program
+        self._inputs = inputs
+        self._kernel = kernel
+        self._known: tuple[bytes, Mapping[str, Array]] | None = None
+        self.trouble = ""
+
+    def whole(self, name: str) -> Array | None:
+        """All numbers of an output of the net, dequantised; None if it has none of that name or could not be run."""
+        given = {tensor.name: self._numbers(tensor) for tensor in self._program.inputs}
+        key = b"".join(numbers.tobytes() for numbers in given.values())
+        if self._known is None or self._known[0] != key:
+            self._known = key, self._run(given)
+        return self._known[1].get(name)
+
+    def _numbers(self, tensor: Tensor) -> Array:
+        """An input as the runtime takes it: what its own lowering turns into the stored words again."""
+        words = self._inputs().get(tensor.name)
+        if words is None:
+            words = np.zeros(tensor.shape, tensor.dtype.bits_dtype)
+        return tensor.dtype.decode(words).reshape(tensor.shape)
+
+    def _run(self, given: Mapping[str, Array]) -> Mapping[str, Array]:
+        with tempfile.TemporaryDirectory(prefix="tdb-dap-") as scratch:
+            folder = Path(scratch)
+            model, inputs, outputs = folder / "model.bmodel", folder / "inputs.npz", folder / "outputs.npz"
+            self._program.bmodel.copy_to(model)
+            model = self._alone(model)
+            if self.trouble:
+                return {}
+            self._put_kernel_into(model)
+            write_npz(inputs, given)
+            command = [str(self._executable), "--input", str(inputs), "--model", str(model), "--output", str(outputs)]
+            self.trouble = self._execute(command, folder)
+            if not self.trouble and outputs.exists():
+                try:
+                    return read_npz(outputs)
+                except BadInput as error:
+                    self.trouble = str(error)
+        return {}
+
+    def _alone(self, model: Path) -> Path:
+        """A file with this net and stage only: of several the runner takes the first."""
+        program = self._program
+        nets = program.bmodel.metadata.nets
+        if len(nets) == 1 and len(nets[0].stages) == 1:
+            return model
+        tool = self._tool
+        number = [net.name for net in nets].index(program.net.name)
+        alone = model.with_name(f"bm_net{number}_stage{program.stage_index}.bmodel")
+        self.trouble = self._execute([str(tool), "--extract", str(model)], model.parent)
+        if not self.trouble and not alone.exists():
+            self.trouble = f"{tool} --extract has not made {alone.name}"
+        return alone
+
+    @property
+    def _tool(self) -> Path:
+        beside = self._executable.with_name("model_tool")
+        return beside if beside.is_file() else _near(self._executable.parent, "model_tool") or beside
+
+    def _put_kernel_into(self, model: Path) -> None:
+        """Give the file the kernel module that the runtime of some chips insists on; it may have been taken out."""
+        tool = self._tool
+        library = next(
+            iter(self._executable.parent.parent.glob(f"lib/python3*/site-packages/*/lib/{self._kernel}")), None
+        )
+        if self._kernel and tool.exists() and library is not None:
+            self._execute([str(tool), "--kernel_update", str(model), str(library)], model.parent)
+
+    @property
+    def _environment(self) -> dict[str, str]:
+        """The vendor's programs call each other by name."""
+        path = os.environ.get("PATH", os.defpath)
+        return {**os.environ, "PATH": f"{self._executable.parent}{os.pathsep}{path}"}
+
+    def _execute(self, command: Sequence[str], folder: Path) -> str:
+        """Run it; what went wrong, or the empty string."""
+        try:
+            done = subprocess.run(
+                command, cwd=folder, capture_output=True, text=True, timeout=TIMEOUT, check=False, env=self._environment
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            return f"{command[0]}: {error}"
+        if done.returncode == 0:
+            return ""
+        said = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
+        return f"{command[0]}: ended with code {done.returncode}: {said[-1][:200] if said else 'it said nothing'}"

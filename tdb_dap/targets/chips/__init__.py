@@ -1,0 +1,1 @@
+"""The chips: one page of data each, and the registry that finds them by name."""

@@ -1,0 +1,48 @@
+"""BM1684X2: up to four cores of 16 lanes, tagged 45-bit addresses.
+
+Decoded, not simulated: the vendor's simulator of this chip does not load, so that nothing could be proven.
+"""
+
+from tdb_dap.engine.geometry import Geometry, Space, window
+from tdb_dap.targets.chips.chip import Chip
+from tdb_dap.targets.timing import Timing, Transfer
+
+_L2 = 30 << 40
+
+BM1684X2 = Chip(
+    name="BM1684X2",
+    table="bm1684x2",
+    geometry=Geometry(
+        lanes=16,
+        lane_bytes=256 << 10,
+        bank_bytes=16 << 10,
+        eu_bytes=32,
+        cube_channels=32,
+        static_bytes=64 << 10,
+        l2_bytes=1 << 20,
+        windows=(
+            window(Space.LOCAL, 0, 1 << 22),
+            window(Space.LOCAL, 31 << 40, 31 << 40 | 1 << 22),
+            window(Space.STATIC, 31 << 40 | 1 << 22, 31 << 40 | 1 << 23),
+            window(Space.L2, _L2, 31 << 40),
+            window(Space.GLOBAL, 1 << 40, 30 << 40, base=0),
+        ),
+        tag_shift=40,
+        tag_mask=31,
+        hexadecimal=True,
+        static_by_offset=True,
+        message_bits=9,
+    ),
+    rules=None,
+    static_tables=(),
+    known_problems=("dma mnemonic reserved stands for 3 operations",),
+    timing=Timing(
+        clock=1500,
+        places=8,
+        products={4: 1, 2: 16, 1: 32, 0.5: 64},
+        load=Transfer(179, 21.9, 256, 256),
+        store=Transfer(179, 21.9, 256, 256),
+        copy=Transfer(179, 21.9, 256, 256),
+        source="fitted to the cycle counts that the compiler leaves in its models",
+    ),
+)

@@ -1,0 +1,88 @@
+"""BM1690 and BM1690E: up to eight cores of 64 lanes, tagged 45-bit addresses, shared L2."""
+
+from dataclasses import replace
+
+from tdb_dap.engine.geometry import Geometry, Space, window
+from tdb_dap.targets.chips.chip import Chip
+from tdb_dap.targets.chips.static_tables import BM1690_TABLES
+from tdb_dap.targets.chips.vendor_library import VendorLibrary
+from tdb_dap.targets.chips.vendor_text import Style
+from tdb_dap.targets.semantics.rules import Extremum, Reciprocal, Rules
+from tdb_dap.targets.timing import Timing, Transfer
+
+_L2 = 30 << 40 | 0x6980000000
+
+_EMULATOR = VendorLibrary(
+    "libtpuv7_emulator.so",
+    needs=("libdnnl.so.3", "libgomp.so.1", "libomp.so.5"),
+    local_tag=31,
+    local_start=0x6900000000,
+    local_step=16 << 20,
+    cores=8,
+    kernel_module="libbm1690_kernel_module.so",
+)
+
+BM1690 = Chip(
+    name="BM1690",
+    table="bm1690",
+    geometry=Geometry(
+        lanes=64,
+        lane_bytes=256 << 10,
+        bank_bytes=16 << 10,
+        eu_bytes=64,
+        cube_channels=64,
+        static_bytes=64 << 10,
+        l2_bytes=128 << 20,
+        windows=(
+            window(Space.LOCAL, 0, 1 << 26),
+            window(Space.LOCAL, 31 << 40, 31 << 40 | 1 << 26),
+            window(Space.STATIC, 31 << 40 | 1 << 26, 31 << 40 | 1 << 27),
+            window(Space.L2, _L2, _L2 + (128 << 20)),
+            window(Space.GLOBAL, 1 << 40, 30 << 40, base=0),
+        ),
+        tag_shift=40,
+        tag_mask=31,
+        hexadecimal=True,
+        static_by_offset=True,
+        message_bits=9,
+    ),
+    rules=Rules(
+        channel_group=32,
+        extremum=Extremum.FIRST_TAP,
+        reciprocal=Reciprocal.SUBNORMAL,
+        nan_wins=True,
+        flushes_bf16_extremum=True,
+        negative_zero_start=True,
+        overflow_to_infinity=True,
+        normalize_zero=True,
+        flushes_absolute=True,
+        casts_halves=True,
+        keeps_nan=True,
+        symmetric_floats=True,
+        distributes=False,
+    ),
+    static_tables=BM1690_TABLES,
+    message_engines=3,
+    vendor_library=_EMULATOR,
+    vendor_style=Style(loses_dependencies=True),
+    timing=Timing(
+        clock=1000,
+        places=16,
+        products={4: 1, 2: 16, 1: 32, 0.5: 64},
+        load=Transfer(289, 73.14, 128, 128),
+        store=Transfer(169, 73.14, 128, 128),
+        copy=Transfer(289, 73.14, 128, 128),
+        matrix_steps=2,
+        source="fitted to the cycle counts that the compiler leaves in its models",
+    ),
+)
+
+# The compiler emits BM1690 commands for it; only the L2 is smaller.
+BM1690E = replace(
+    BM1690,
+    name="BM1690E",
+    geometry=replace(BM1690.geometry, l2_bytes=16 << 20),
+    vendor_library=replace(
+        _EMULATOR, file="libtpuv7.1_emulator.so", kernel_module="libbm1690e_kernel_module.so", cores=4
+    ),
+)

@@ -1,0 +1,231 @@
+"""A chip made of its data: geometry, instruction table, families and arithmetic rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tdb_dap.engine.geometry import Geometry
+from tdb_dap.engine.memory import Memory
+from tdb_dap.engine.target import Cost, Description, LazyMapping, Message, Stream, Words
+from tdb_dap.errors import NotSimulated
+from tdb_dap.targets.chips.static_tables import Table, fill
+from tdb_dap.targets.chips.vendor_library import VendorLibrary
+from tdb_dap.targets.chips.vendor_text import PLAIN, Style, command_text
+from tdb_dap.targets.declaration.family import message_of
+from tdb_dap.targets.declaration.field_evidence import refused_fields
+from tdb_dap.targets.declaration.fields import Fields, shared_name
+from tdb_dap.targets.declaration.instruction_set import Instruction, InstructionSet, column
+from tdb_dap.targets.families import FAMILIES, Bound, system
+from tdb_dap.targets.families.expected import is_expected
+from tdb_dap.targets.semantics.execute import execute
+from tdb_dap.targets.semantics.rules import Rules
+from tdb_dap.targets.timing import Timing, cost_of
+
+
+@dataclass(frozen=True)
+class Chip:
+    """A target.
+
+    ``table``: an instruction table of this package by name, or one in its form; ``rules``: None for chips that are
+    decoded but not simulated;
+    ``static_tables``, ``l2_tables``: constants in static memory from byte 0, in L2 from ``l2_tables_start`` on;
+    ``id_fields``: where a command's own id may be (none: its position in the stream, from 1); ``dependency_fields``:
+    the same for the id it waits for; ``dependency_mask``: bits of the dependency that count; ``message_engines``:
+    engines of a core that a barrier counts; ``end_commands``: (engine, type, sub type) of the commands that end a
+    stream; ``known_problems``: contradictions of the table that are the maker's own (see ``self_check``);
+    ``idle_commands``: by engine a command, with some of its fields, that the vendor's simulator is known to pass over;
+    ``vendor_library``: the vendor's simulator, None where how to drive it is not known; ``timing``: its speeds, None
+    where they are not known.
+    """
+
+    name: str
+    table: str | Mapping[str, Any]
+    geometry: Geometry
+    rules: Rules | None
+    static_tables: tuple[Table, ...]
+    l2_tables: tuple[Table, ...] = ()
+    l2_tables_start: int = 0
+    id_fields: tuple[str, ...] = ()
+    dependency_fields: tuple[str, ...] = ("cmd_id_dep",)
+    dependency_mask: int = 0xFFFFF
+    message_engines: int = 2
+    vendor_style: Style = PLAIN
+    end_commands: tuple[tuple[str, int, int], ...] = (("tiu", 15, 31), ("dma", 6, 0))
+    idle_commands: Mapping[str, tuple[str, Mapping[str, int]]] = field(default_factory=dict)
+    known_problems: tuple[str, ...] = ()
+    vendor_library: VendorLibrary | None = None
+    timing: Timing | None = None
+
+    def inexact(self) -> Chip:
+        """The same chip with sums of products of floats left to BLAS: fast, and not what the chip computes."""
+        return self if self.rules is None else replace(self, rules=replace(self.rules, fast=True))
+
+    @cached_property
+    def instruction_set(self) -> InstructionSet:
+        return InstructionSet.load(self.table) if isinstance(self.table, str) else InstructionSet(self.table)
+
+    def _instruction(self, kind: int) -> Instruction:
+        return self.instruction_set.instructions[kind]
+
+    def decode_stream(self, engine: str, data: NDArray[np.uint8], count: int | None, what: str) -> Stream:
+        offsets, kinds = self.instruction_set.split(engine, data, count, what)
+        count = offsets.size
+        ids, dependencies = np.arange(1, count + 1, dtype=np.int64), np.zeros(count, np.int64)
+        borrows = np.zeros(count, np.bool_)
+        is_end = np.zeros(count, np.bool_)
+        # A field may begin near the end of the last command: let it read on.
+        padded = np.concatenate([data, np.zeros(8, np.uint8)])
+        for kind in np.unique(kinds):
+            instruction = self._instruction(int(kind))
+            chosen = kinds == kind
+            for target, names in ((ids, self.id_fields), (dependencies, self.dependency_fields)):
+                for name in names:
+                    if name in instruction.by_name:
+                        target[chosen] = column(padded, offsets[chosen], instruction.by_name[name])
+            is_end[chosen] = (engine, instruction.kind, instruction.sub) in self.end_commands
+            borrows[chosen] = instruction.writes_registers
+        dependencies &= self.dependency_mask
+        # A register write has no dependency of its own: it belongs to the command that follows.
+        listed = dependencies.copy()
+        for index in np.flatnonzero(borrows)[::-1].tolist():
+            follows = index + 1 < count and not self.is_system(int(kinds[index + 1]))
+            dependencies[index] = dependencies[index + 1] if follows else 0
+            lost = self.vendor_style.loses_dependencies and index + 1 < count and borrows[index + 1]
+            listed[index] = 0 if lost else dependencies[index]
+        return Stream(engine, data, offsets, kinds, ids, dependencies, listed, is_end)
+
+    def kind_name(self, kind: int) -> str:
+        return self._instruction(kind).mnemonic
+
+    def kind_size(self, kind: int) -> int:
+        return self._instruction(kind).size
+
+    def reserved_bits(self, kind: int) -> int:
+        return self._instruction(kind).reserved_bits
+
+    def is_system(self, kind: int) -> bool:
+        family = FAMILIES.get(self._instruction(kind).register)
+        return family is not None and family.name == "system"
+
+    def message(self, kind: int, descriptor: bytes) -> Message | None:
+        f = self.fields_of(kind, descriptor, 0, {})
+        found = message_of(f)
+        if found is None:
+            return None
+        number, count = found
+        # Engines whose streams hold no commands (SDMA) are counted as well; their sends are not in the streams.
+        return Message(f.sub in (3, 8), number, count * 2 // self.message_engines)
+
+    def fields(self, kind: int, descriptor: bytes) -> dict[str, int]:
+        return self._instruction(kind).decode(descriptor)
+
+    def encode(self, kind: int, descriptor: bytes, values: Mapping[str, int]) -> bytes:
+        return self._instruction(kind).encode(descriptor, **values)
+
+    def idle(self, engine: str, id: int) -> bytes | None:
+        mnemonic, fields = self.idle_commands.get(engine, ("", {}))
+        for kind, instruction in enumerate(self.instruction_set.instructions):
+            if (instruction.engine, instruction.mnemonic) == (engine, mnemonic):
+                own = {name: id for name in self.id_fields if name in instruction.by_name}
+                return instruction.encode(self.instruction_set.blank(kind), **own, **fields)
+        return None
+
+    def kind_of(self, engine: str, descriptor: bytes) -> int | None:
+        return self.instruction_set.kind_of(engine, descriptor)
+
+    def writes_registers(self, kind: int) -> bool:
+        return self._instruction(kind).writes_registers
+
+    def register_writes(self, kind: int, descriptor: bytes) -> Mapping[int, int]:
+        if not self.writes_registers(kind):
+            return {}
+        return system.register_writes(self.fields_of(kind, descriptor, 0, {}))
+
+    def fields_of(self, kind: int, descriptor: bytes, core: int, registers: Mapping[int, int]) -> Fields:
+        form = self.shared_form(kind)
+        return Fields(form.decode(descriptor), form.sub, self.geometry, core, registers)
+
+    def shared_form(self, kind: int) -> Instruction:
+        """The instruction with its fields under the names that all chips share."""
+        found = self._shared_forms.get(kind)
+        if found is None:
+            found = self._shared_forms[kind] = self._instruction(kind).renamed(shared_name)
+        return found
+
+    def named_fields(self, kind: int) -> list[tuple[str, str, int]]:
+        """Name in the table, shared name and width in bits of the fields of a form."""
+        return [(name, shared_name(name), width) for name, _, width in self._instruction(kind).fields]
+
+    @cached_property
+    def _shared_forms(self) -> dict[int, Instruction]:
+        return {}
+
+    def bind(self, kind: int, descriptor: bytes, core: int, registers: Mapping[int, int]) -> Bound:
+        """The family of a command applied to its fields."""
+        instruction = self._instruction(kind)
+        family = FAMILIES.get(instruction.register)
+        if family is None:
+            raise NotSimulated(
+                f"{instruction.mnemonic}: the instruction form {instruction.register} has no description yet"
+            )
+        return replace(family.bind(self.fields_of(kind, descriptor, core, registers)), kind=kind)
+
+    def describe(self, kind: int, descriptor: bytes, core: int, registers: Mapping[int, int]) -> Description:
+        bound = self.bind(kind, descriptor, core, registers)
+        roles, operands = bound.shown()
+        return Description(
+            name=self._instruction(kind).mnemonic,
+            family=bound.family.name,
+            summary=bound.family.summary,
+            operands=tuple(operands),
+            operand_roles=tuple(roles),
+            results=tuple(bound.results.values()),
+            result_roles=tuple(bound.results),
+            attributes=LazyMapping(lambda: bound.attributes),
+            reads=tuple(bound.operands.values()),
+            binding=bound,
+        )
+
+    def vendor_text(self, description: Description, engine: str, ids: tuple[int, int]) -> str:
+        return command_text(description.binding, description.name, engine, ids, self.vendor_style)
+
+    def fill_tables(self, memory: Memory, tables: str) -> None:
+        for core in range(memory.cores):
+            fill(memory.static(core), self.static_tables, tables)
+        fill(memory.l2()[self.l2_tables_start :], self.l2_tables, tables)
+
+    @property
+    def clock(self) -> float | None:
+        return self.timing.clock if self.timing is not None else None
+
+    @property
+    def timing_source(self) -> str:
+        return self.timing.source if self.timing is not None else ""
+
+    def cost(self, description: Description) -> Cost | None:
+        return cost_of(description, self.timing) if self.timing is not None else None
+
+    def execute(self, description: Description, memory: Words) -> None:
+        if self.rules is None:
+            raise NotSimulated(f"{description.name}: what {self.name} computes is not known well enough to simulate it")
+        self._refuse_what_is_not_simulated(description)
+        execute(description.name, description.binding, memory, self.rules)
+
+    def _refuse_what_is_not_simulated(self, description: Description) -> None:
+        """NotSimulated if a field asks for something that neither views nor semantics look at."""
+        bound: Bound = description.binding
+        if bound.kind < 0:
+            return
+        form = self._instruction(bound.kind)
+        if form.is_unproven:
+            raise NotSimulated(f"{description.name}: its long form is not simulated; compilers emit the short one")
+        for name in refused_fields(self.table, form):
+            if not is_expected(bound.family.name, bound.fields, name):
+                value = bound.fields.number(name)
+                raise NotSimulated(f"field {name} = {value} of {description.name} is not simulated")

@@ -1,0 +1,52 @@
+"""CV184X and SGTPUV8: one core of 8 lanes, tagged 45-bit addresses, fused requantisation.
+
+Decoded, not simulated: the constant tables of its firmware and some conventions of its commands are not known.
+"""
+
+from dataclasses import replace
+
+from tdb_dap.engine.geometry import Geometry, Space, window
+from tdb_dap.targets.chips.chip import Chip
+from tdb_dap.targets.timing import Timing, Transfer
+
+CV184X = Chip(
+    name="CV184X",
+    table="cv184x",
+    geometry=Geometry(
+        lanes=8,
+        lane_bytes=64 << 10,
+        bank_bytes=4 << 10,
+        eu_bytes=16,
+        cube_channels=16,
+        static_bytes=16 << 10,
+        l2_bytes=2 << 20,
+        windows=(
+            window(Space.LOCAL, 0, 1 << 22),
+            window(Space.LOCAL, 31 << 40, 31 << 40 | 1 << 22),
+            window(Space.STATIC, 31 << 40 | 1 << 22, 31 << 40 | 1 << 23),
+            window(Space.GLOBAL, 1 << 40, 31 << 40, base=0),
+        ),
+        tag_shift=40,
+        tag_mask=31,
+        static_by_offset=True,
+        message_bits=9,
+    ),
+    rules=None,
+    static_tables=(),
+    known_problems=(
+        "DMA_gather lists 800 bits and declares 768",
+        "DMA_scatter lists 800 bits and declares 768",
+    ),
+    timing=Timing(
+        clock=750,
+        places=4,
+        products={4: 1, 2: 4, 1: 16, 0.5: 32},
+        load=Transfer(0, 5.73, 80, 80),
+        store=Transfer(0, 5.73, 80, 80),
+        copy=Transfer(0, 5.73, 80, 80),
+        skipping=2,
+        source="fitted to the cycle counts that the compiler leaves in its models",
+    ),
+)
+
+SGTPUV8 = replace(CV184X, name="SGTPUV8", table="sgtpuv8", known_problems=())

@@ -1,0 +1,33 @@
+"""SG2380: up to four cores of 32 lanes, tagged 45-bit addresses.
+
+Decoded, not simulated; no compiled model of this chip was available, its page is written from the tables alone.
+"""
+
+from tdb_dap.engine.geometry import Geometry, Space, window
+from tdb_dap.targets.chips.chip import Chip
+
+SG2380 = Chip(
+    name="SG2380",
+    table="sg2380",
+    geometry=Geometry(
+        lanes=32,
+        lane_bytes=128 << 10,
+        bank_bytes=8 << 10,
+        eu_bytes=16,
+        cube_channels=32,
+        static_bytes=64 << 10,
+        l2_bytes=0,
+        windows=(
+            window(Space.LOCAL, 0, 1 << 22),
+            window(Space.LOCAL, 31 << 40, 31 << 40 | 1 << 22),
+            window(Space.STATIC, 31 << 40 | 1 << 22, 31 << 40 | 1 << 23),
+            window(Space.GLOBAL, 1 << 40, 31 << 40, base=0),
+        ),
+        tag_shift=40,
+        tag_mask=31,
+        static_by_offset=True,
+        message_bits=9,
+    ),
+    rules=None,
+    static_tables=(),
+)

@@ -1,0 +1,1 @@
+"""How instruction sets and instruction families are declared."""

@@ -1,0 +1,34 @@
+"""What is known of the fields that nothing reads: which have no effect, which must not ask for anything."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from tdb_dap.targets.declaration.instruction_set import Instruction
+
+Entry = Mapping[str, list[str]]
+
+
+@cache
+def recorded() -> Mapping[str, Mapping[str, Mapping[str, Entry]]]:
+    """By table, register and sub type: fields that are refused, and fields that were found to have no effect.
+
+    Written by ``python -m scripts.fuzz_simulator --fields``.
+    """
+    text = resources.files("tdb_dap.targets").joinpath("isa/field_use.json").read_text("utf-8")
+    found: dict[str, dict[str, dict[str, dict[str, list[str]]]]] = json.loads(text)
+    return found
+
+
+@cache
+def _refused(table: str, register: str, sub: int) -> tuple[str, ...]:
+    return tuple(recorded().get(table, {}).get(register, {}).get(str(sub), {}).get("refused", ()))
+
+
+def refused_fields(table: str | Mapping[str, Any], form: Instruction) -> tuple[str, ...]:
+    """Fields of a form that are not simulated; none for a chip that brings a table of its own."""
+    return _refused(table, form.register, form.sub) if isinstance(table, str) else ()

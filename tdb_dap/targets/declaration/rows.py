@@ -1,0 +1,158 @@
+"""One operand or result of an instruction family: from the fields of a command to a view of memory or a constant."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+
+from tdb_dap.engine.dtypes import DType
+from tdb_dap.engine.geometry import Space
+from tdb_dap.engine.layouts import contiguous, in_words, strides_of
+from tdb_dap.engine.views import Constant, Layout, Operand, View
+from tdb_dap.errors import Undefined
+from tdb_dap.targets.declaration.fields import Fields
+
+Dim = int | str | Callable[[Fields], int]
+Condition = Callable[[Fields], Any]
+Shape = tuple[Dim, ...] | Callable[[Fields], tuple[int, ...]]
+Storage = str | Layout | Callable[[Fields], Layout]
+Precision = str | DType | Callable[[Fields], DType]
+VendorView = Callable[[Fields, Operand], Operand | tuple[Operand, ...] | None]
+
+RESULT_SHAPE = ("res0_n", "res0_c", "res0_h", "res0_w")
+
+# Storage codes of the *_str fields.
+_STORAGE = {0: Layout.ALIGN_EU, 1: Layout.COMPACT, 2: Layout.PER_CHANNEL, 3: Layout.STRIDE}
+
+
+def number(f: Fields, value: Dim) -> int:
+    """A dimension: a number, a field, or a formula over fields."""
+    if isinstance(value, int):
+        return value
+    return getattr(f, value) if isinstance(value, str) else value(f)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One operand or result.
+
+    ``prefix``: start of its field names (``opd0`` for ``opd0_addr``, ``opd0_prec``, ...). ``when``: present only if
+    true. ``constant``: may be a number in the address field (decided by ``{prefix}_const``). ``hidden``: part of the
+    computation but not of the listing (the old value of an accumulating result). ``vendor``: what the vendor's
+    listing shows instead; None there leaves it out.
+    """
+
+    prefix: str
+    shape: Shape
+    storage: Storage = Layout.ALIGN_EU
+    dtype: Precision = ""
+    sign: str | Condition | int = ""
+    when: Condition | None = None
+    constant: str | Condition | bool = True
+    address: Callable[[Fields], int] | str = ""
+    strides: Callable[[Fields], tuple[int, ...] | None] | None = None
+    width: Dim = 0
+    is_result: bool = False
+    hidden: bool = False
+    vendor: VendorView | None = None
+    space: Callable[[Fields], tuple[Space, int]] | None = None
+    lane_mask: Callable[[Fields], int | None] | None = None
+
+    def bind(self, f: Fields) -> Operand | None:
+        """The view or constant in one command, or None if the row does not apply."""
+        if self.when is not None and not self.when(f):
+            return None
+        dtype = self._dtype(f)
+        address = self.address
+        raw = getattr(f, address or self._names.address) if isinstance(address, str) else address(f)
+        if self._is_constant(f):
+            return constant(raw, dtype)
+        space, offset = self.space(f) if self.space else f.geometry.locate_tiu(raw)
+        shape = self.shape(f) if callable(self.shape) else tuple([number(f, d) for d in self.shape])
+        layout = self._layout(f)
+        strides = self._strides(f, space, offset, shape, layout, dtype)
+        mask = self.lane_mask(f) if self.lane_mask and space is Space.LOCAL else None
+        width = self.width if self.width == 0 else number(f, self.width)
+        return View(space, offset, shape, dtype, layout, strides, f.geometry, width, mask, f.core)
+
+    @cached_property
+    def _names(self) -> _Names:
+        return _Names(self.prefix)
+
+    def _is_constant(self, f: Fields) -> bool:
+        if self.is_result or self.constant is False:
+            return False
+        if self.constant is True:
+            return bool(getattr(f, self._names.constant))
+        return bool(getattr(f, self.constant) if isinstance(self.constant, str) else self.constant(f))
+
+    def _dtype(self, f: Fields) -> DType:
+        if isinstance(self.dtype, DType):
+            return self.dtype
+        if callable(self.dtype):
+            return self.dtype(f)
+        code = getattr(f, self.dtype or self._names.precision)
+        sign = self.sign
+        if not isinstance(sign, int):
+            sign = sign(f) if callable(sign) else getattr(f, sign or self._names.sign)
+        return f.tiu_dtype(code, sign)
+
+    def _layout(self, f: Fields) -> Layout:
+        if isinstance(self.storage, Layout):
+            return self.storage
+        if callable(self.storage):
+            return self.storage(f)
+        code = getattr(f, self.storage)
+        if code not in _STORAGE:
+            raise Undefined(f"operand storage code {code} is not defined")
+        return _STORAGE[code]
+
+    def _strides(
+        self, f: Fields, space: Space, offset: int, shape: tuple[int, ...], layout: Layout, dtype: DType
+    ) -> tuple[int, ...] | None:
+        if self.strides is not None and (given := self.strides(f)) is not None:
+            return given
+        if layout is Layout.STRIDE:
+            return f.four(self.prefix, "_str")
+        if layout is Layout.STRIDE_XN:
+            return in_words(f.four(self.prefix, "_str"), dtype)
+        if layout in (Layout.ALIGN_IC, Layout.MATRIX, Layout.MATRIX2):
+            return None
+        if space is not Space.LOCAL or len(shape) != 4:
+            return contiguous(shape)
+        n, c, h, w = shape
+        return strides_of(f.geometry, layout, offset, (n, c, h, w), dtype)
+
+
+class _Names:
+    """Names of the fields of an operand."""
+
+    def __init__(self, prefix: str) -> None:
+        self.address = f"{prefix}_addr"
+        self.constant = f"{prefix}_const"
+        self.precision = f"{prefix}_prec"
+        self.sign = f"{prefix}_sign"
+
+
+@lru_cache(maxsize=4096)
+def constant(raw: int, dtype: DType) -> Constant:
+    """A number held in an address field: its low ``itemsize`` bytes; the bits above are not defined."""
+    word = np.array([raw & ((1 << (8 * dtype.itemsize)) - 1)], dtype.bits_dtype)
+    value = dtype.decode(word)[0].item()
+    return Constant(raw, value, dtype)
+
+
+def operand(prefix: str, shape: Shape, storage: Storage = Layout.ALIGN_EU, **details: Any) -> Row:
+    """An operand row."""
+    return Row(prefix, shape, storage, **details)
+
+
+def result_(
+    prefix: str = "res0", shape: Shape = RESULT_SHAPE, storage: Storage = Layout.ALIGN_EU, **details: Any
+) -> Row:
+    """A result row; it is never a constant."""
+    return Row(prefix, shape, storage, is_result=True, **details)

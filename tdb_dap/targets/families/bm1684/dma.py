@@ -1,0 +1,117 @@
+"""Moves of BM1684: one form for everything, told apart by its special function and its matrix mode."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tdb_dap.engine.dtypes import F32, I8, I16, DType
+from tdb_dap.engine.geometry import Space
+from tdb_dap.engine.views import Layout
+from tdb_dap.errors import NotSimulated
+from tdb_dap.targets.declaration.family import Row, family, operand, result_
+from tdb_dap.targets.declaration.fields import Fields
+from tdb_dap.targets.families.dma.tensors import Shape4, address, default_strides, lane_mask
+
+COPY, TRANSPOSE, CONSTANT, SWAP = 0, 1, 4, 5
+
+# Packed words of 8-bit numbers are moved as float32.
+_FORMATS = {0: F32, 1: I16, 3: I8}
+
+
+def _dtype(f: Fields) -> DType:
+    found = _FORMATS.get(f.src_data_format)
+    if found is None:
+        raise NotSimulated(f"DMA data of format code {f.src_data_format} are not known on this chip")
+    return found
+
+
+def _place(f: Fields, side: str) -> tuple[Space, int]:
+    return f.geometry.locate(address(f, f"{side}_start_addr"))
+
+
+def _is_local(f: Fields, side: str) -> bool:
+    return _place(f, side)[0] is Space.LOCAL
+
+
+def is_matrix(f: Fields) -> bool:
+    """One side is a dense matrix in DDR, the other is cut into blocks of columns, one lane each."""
+    return bool(f.sys_mem_type)
+
+
+def is_between_memories(f: Fields) -> bool:
+    """Local memory on one side only."""
+    return _is_local(f, "src") != _is_local(f, "dst")
+
+
+def is_within_local(f: Fields) -> bool:
+    """From local memory to local memory."""
+    return _is_local(f, "src") and _is_local(f, "dst")
+
+
+def _matrix_shape(f: Fields, side: str) -> tuple[int, ...]:
+    """Rows and columns; the side in DDR gives them, the local side is transposed if the command says so."""
+    _, _, height, width = f.four("dst" if _is_local(f, "src") else "src", "size")
+    if not _is_local(f, side):
+        return 1, 1, height, width
+    return (width, height) if f.sub == TRANSPOSE else (height, width)
+
+
+def _tensor_shape(f: Fields, side: str) -> Shape4:
+    n, c, h, w = f.four("src", "size")
+    if side == "src":
+        return n, c, h, w
+    if f.sub == TRANSPOSE:
+        return c, n, h, w
+    if f.sub == SWAP:
+        return n, w, h, c
+    return (n, c, h, w) if f.chw_copy else f.four("dst", "size")
+
+
+def _strides(f: Fields, side: str) -> tuple[int, ...]:
+    n, c, h, w = f.four(side, "stride")
+    if is_matrix(f):
+        return (n, c, 0, 1) if _is_local(f, side) else (0, 0, h, 1)
+    if f.stride_enable:
+        return n, c, h, w
+    return default_strides(f, *_place(f, side), _tensor_shape(f, side), _dtype(f))
+
+
+def _layout(f: Fields, side: str) -> Layout:
+    if not _is_local(f, side):
+        return Layout.DMA_STRIDE
+    return Layout.DMA_MATRIX if is_matrix(f) else Layout.STRIDE
+
+
+def _block(f: Fields, side: str) -> int:
+    """Columns per lane."""
+    return f.four(side, "size")[3] if is_matrix(f) and _is_local(f, side) else 0
+
+
+def _row(side: str) -> Row:
+    make, constant = (operand, lambda f: f.sub == CONSTANT) if side == "src" else (result_, False)
+    return make(
+        side,
+        lambda f: _matrix_shape(f, side) if is_matrix(f) else _tensor_shape(f, side),
+        lambda f: _layout(f, side),
+        dtype=_dtype,
+        constant=constant,
+        address=lambda f: f.constant_value,
+        space=lambda f: _place(f, side),
+        strides=lambda f: _strides(f, side),
+        width=lambda f: _block(f, side),
+    )
+
+
+@family("bm1684.dma", registers=("dma_tensor",))
+class Move:
+    """Copy of a tensor in n, c, h, w order or of a matrix; transposed, (n,c,h,w) to (n,w,h,c), or a constant."""
+
+    source = _row("src")
+    destination = _row("dst")
+
+    @staticmethod
+    def attributes(f: Fields) -> dict[str, Any]:
+        mask = lane_mask(f)
+        return {"matrix": is_matrix(f), **({} if mask is None else {"lane_mask": hex(mask)})}
+
+    vendor_text = "DMA tensor"

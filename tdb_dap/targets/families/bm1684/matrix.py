@@ -1,0 +1,49 @@
+"""Matrix multiplication of BM1684."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tdb_dap.engine.views import Layout
+from tdb_dap.targets.declaration.family import family, flag, operand, result_
+from tdb_dap.targets.declaration.fields import Fields
+from tdb_dap.targets.families.bm1684.rows import any_sign
+from tdb_dap.targets.families.convolution import is_float
+from tdb_dap.targets.families.matrix import columns, inner, left_columns, left_rows, rows
+
+
+@family("bm1684.mm", registers=("mm_op",))
+class MatrixMultiply:
+    """result = left x right (+ bias row) (+ old).
+
+    Matrices are cut into blocks of columns, one lane each; 8-bit numbers are not packed.
+    """
+
+    left = operand("opd0", lambda f: (left_rows(f), left_columns(f)), Layout.MATRIX, width="opd0_w", constant=False)
+    right = operand("opd1", lambda f: (inner(f), columns(f)), Layout.MATRIX, width="res0_w", constant=False)
+    bias = operand(
+        "opd2",
+        lambda f: (1, columns(f)),
+        Layout.MATRIX,
+        width="res0_w",
+        constant=False,
+        when=lambda f: f.tsk_opd_num > 2,
+    )
+    old = operand(
+        "res0",
+        lambda f: (rows(f), columns(f)),
+        Layout.MATRIX,
+        width="res0_w",
+        sign=lambda f: f.opd0_sign or f.opd1_sign,
+        constant=False,
+        hidden=True,
+        when=flag("res_add"),
+    )
+    result = result_("res0", lambda f: (rows(f), columns(f)), Layout.MATRIX, width="res0_w", sign=any_sign)
+
+    @staticmethod
+    def attributes(f: Fields) -> dict[str, Any]:
+        found: dict[str, Any] = {"l_trans": bool(f.left_tran), "res_add": bool(f.res_add)}
+        return found if is_float(f) else {**found, "right_shift": f.right_shift}
+
+    vendor_text = "matrix multiply"

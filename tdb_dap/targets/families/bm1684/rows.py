@@ -1,0 +1,57 @@
+"""Operands of BM1684: how its storage codes and number formats become layouts.
+
+Addresses are absolute. Strides count words of 4 bytes: a word holds one number of 32 bits, two batches of 16-bit or
+four of 8-bit numbers. Storage 0: rows of a lane aligned, 3: strides given; what the other codes mean for tensors is
+not known (biases and depthwise kernels are stored without gaps whatever theirs says).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tdb_dap.engine.views import Layout
+from tdb_dap.errors import NotSimulated
+from tdb_dap.targets.declaration.family import RESULT_SHAPE, Row, Shape, operand, result_
+from tdb_dap.targets.declaration.fields import Fields
+
+_PLAIN = {0: Layout.ALIGN_EU, 3: Layout.STRIDE}
+_PACKED = {0: Layout.ALIGN_XN, 3: Layout.STRIDE_XN}
+
+
+def itemsize(f: Fields, prefix: str) -> int:
+    """Bytes of an operand's numbers."""
+    return f.tiu_dtype(f.number(f"{prefix}_prec"), 0).itemsize
+
+
+def storage(prefix: str) -> Callable[[Fields], Layout]:
+    """The layout that the storage code of an operand means for its number format."""
+
+    def layout(f: Fields) -> Layout:
+        code = f.number(f"{prefix}_str")
+        found = (_PLAIN if itemsize(f, prefix) == 4 else _PACKED).get(code)
+        if found is None:
+            raise NotSimulated(f"operands of storage code {code} are not known")
+        return found
+
+    return layout
+
+
+def words(prefix: str, shape: Shape = RESULT_SHAPE, **details: Any) -> Row:
+    """An operand in packed words."""
+    return operand(prefix, shape, storage(prefix), **details)
+
+
+def old_words(**details: Any) -> Row:
+    """What the result holds before the command: signed if one of the first two operands is."""
+    return words("res0", sign=lambda f: f.opd0_sign or f.opd1_sign, constant=False, hidden=True, **details)
+
+
+def word_result(**details: Any) -> Row:
+    """The result in packed words."""
+    return result_("res0", RESULT_SHAPE, storage("res0"), **details)
+
+
+def any_sign(f: Fields) -> int:
+    """Signed if an operand of the command is."""
+    return f.opd0_sign or f.opd1_sign or (f.opd2_sign if f.tsk_opd_num > 2 else 0)

@@ -1,0 +1,335 @@
+"""Moves between memories: tensors, matrices and linear blocks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+from tdb_dap.engine.dtypes import DType
+from tdb_dap.engine.geometry import Space
+from tdb_dap.engine.layouts import contiguous, strides_of
+from tdb_dap.engine.views import Layout, Operand, View
+from tdb_dap.errors import Undefined
+from tdb_dap.targets.declaration.family import Row, Shape, VendorView, family, operand, result_
+from tdb_dap.targets.declaration.fields import Fields
+
+COPY, TRANSPOSE, COLLECT, BROADCAST, DISTRIBUTE, BANK_COPY, BANK_BROADCAST = 0, 1, 2, 3, 4, 5, 6
+Shape4 = tuple[int, int, int, int]
+
+
+def data_type(f: Fields) -> DType:
+    return f.dma_dtype(f.src_data_format)
+
+
+def address(f: Fields, name: str) -> int:
+    """A device address of two fields; some tables call the low word ``h32`` and the high byte ``l8``."""
+    for low, high in _address_names(name):
+        if f.has(low) and f.has(high):
+            return f.number(high) << 32 | f.number(low)
+    raise AttributeError(f"this form has no address {name}")
+
+
+@lru_cache(maxsize=64)
+def _address_names(name: str) -> tuple[tuple[str, str], ...]:
+    return tuple((f"{name}_{low}", f"{name}_{high}") for low, high in (("l32", "h8"), ("l32", "h13"), ("h32", "l8")))
+
+
+def lane_mask(f: Fields) -> int | None:
+    """Lanes that take part; None if all do, or if the chip cannot leave any out."""
+    if not f.has("localmem_mask_l32"):
+        return None
+    lanes = f.geometry.lanes
+    mask = f.localmem_mask_h32 << 32 | f.localmem_mask_l32
+    everything = (1 << lanes) - 1
+    return None if mask & everything == everything else mask
+
+
+def default_strides(f: Fields, space: Space, offset: int, shape: Shape4, dtype: DType) -> Shape4:
+    """Strides when the command gives none: aligned in local memory, dense elsewhere."""
+    if space is Space.LOCAL:
+        return strides_of(f.geometry, Layout.ALIGN_EU, offset, shape, dtype)
+    n, c, h, w = contiguous(shape)
+    return n, c, h, w
+
+
+def located(f: Fields, name: str) -> tuple[Space, int]:
+    """Space and offset of one side: ``name`` is the start of its address fields."""
+    return f.once(f"{name} located", lambda: f.geometry.locate(address(f, f"{name}_start_addr")))
+
+
+def side(name: str, shape: Shape, is_result: bool = False, **details: Any) -> Row:
+    """A row for one side of a move, wherever its address lies; a source may be filled with a constant if it says so."""
+
+    def number(f: Fields) -> int:
+        return f.constant_value if details.get("constant") is filled and filled(f) else 0
+
+    details.setdefault("dtype", data_type)
+    if is_result:
+        return result_(name, shape, address=number, space=lambda f: located(f, name), **details)
+    details.setdefault("constant", False)
+    return operand(name, shape, address=number, space=lambda f: located(f, name), **details)
+
+
+def transfer(name: str, shape: Shape, **details: Any) -> Row:
+    """A row for the source (``src``) or destination (``dst``) of a move."""
+    return side(name, shape, is_result=name == "dst", **details)
+
+
+def filled(f: Fields) -> bool:
+    """The source is a constant of the command."""
+    return bool(f.fill_constant_en)
+
+
+def _given_strides(f: Fields, side: str, shape: Shape4, last: int | None) -> Shape4:
+    if not f.stride_enable:
+        space, offset = located(f, side)
+        return default_strides(f, space, offset, shape, data_type(f))
+    n, c, h, w = _four(f, side, "stride")
+    return n, c, h, w if last is None else last
+
+
+def _four(f: Fields, side: str, what: str) -> Shape4:
+    return (
+        getattr(f, f"{side}_n{what}"),
+        getattr(f, f"{side}_c{what}"),
+        getattr(f, f"{side}_h{what}"),
+        getattr(f, f"{side}_w{what}"),
+    )
+
+
+def _source_shape(f: Fields) -> Shape4:
+    n, c, h, w = _four(f, "src", "size")
+    return (n, 1, h, w) if f.sub == BROADCAST else (n, c, h, w)
+
+
+def _destination_shape(f: Fields) -> Shape4:
+    n, c, h, w = _four(f, "src", "size")
+    if f.sub == TRANSPOSE:
+        return c, n, h, w
+    if f.sub in (COLLECT, DISTRIBUTE):
+        return n, w, h, c
+    if f.sub == BROADCAST:
+        return n, f.dst_csize or c, h, w
+    return (n, c, h, w) if f.nchw_copy else _four(f, "dst", "size")
+
+
+def _is_strided(f: Fields) -> int | None:
+    """Only the plain copy has a column stride; elsewhere it is 1."""
+    return None if f.sub == COPY else 1
+
+
+def _as_listed(side: str) -> VendorView:
+    """The vendor's listing prints the stride fields even where the command does not use them."""
+
+    def listed(f: Fields, view: Operand) -> Operand:
+        if not isinstance(view, View):
+            return view
+        n, c, h, w = _four(f, side, "stride")
+        shape = view.shape
+        if f.sub == BROADCAST and side == "dst" and not f.has("decompress_enable"):
+            shape = (shape[0], f.src_csize, *shape[2:])
+        return replace(view, shape=shape, strides=(n, c, h, 1 if f.sub != COPY else w), lane_mask=None)
+
+    return listed
+
+
+def move_attributes(f: Fields) -> dict[str, Any]:
+    """Decompression and the lanes that take part, where they are not the usual ones."""
+    found: dict[str, Any] = {}
+    if f.has("decompress_enable") and not filled(f):
+        found["decompress"] = bool(f.decompress_enable)
+    mask = lane_mask(f)
+    if mask is not None:
+        found["lane_mask"] = hex(mask)
+    return found
+
+
+def _goes_to_banks(f: Fields) -> bool:
+    return f.sub in (BANK_COPY, BANK_BROADCAST) and is_local(f, "dst")
+
+
+def _destination_mask(f: Fields) -> int | None:
+    """The mask acts on a local destination; a broadcast goes to all its lanes."""
+    return None if f.sub == BROADCAST else lane_mask(f)
+
+
+REDUCE_MUL, REDUCE_MAX, REDUCE_MIN, REDUCE_ADD = 1, 2, 3, 4
+REDUCTIONS = {REDUCE_MUL: "mul", REDUCE_MAX: "max", REDUCE_MIN: "min", REDUCE_ADD: "add"}
+
+
+def reduction(f: Fields) -> int:
+    """The operation that combines what is moved with what the destination holds; 0: it is replaced.
+
+    all_reduce_code: the operation in bits 4 to 7, whether the old value counts in bits 8 to 11; the others mean
+    nothing. Only L2 has the unit that does it: elsewhere the code means nothing.
+    """
+    code = f.all_reduce_code if f.has("all_reduce_code") else 0
+    operation = code >> 4 & 15
+    if not (operation and code >> 8 & 15) or located(f, "dst")[0] is not Space.L2:
+        return 0
+    if operation not in REDUCTIONS:
+        raise Undefined(f"the all-reduce operation {operation} is not defined")
+    return operation
+
+
+def _tensor_attributes(f: Fields) -> dict[str, Any]:
+    found = move_attributes(f)
+    operation = reduction(f)
+    if operation:
+        found["all_reduce"] = REDUCTIONS[operation]
+    elif f.has("all_reduce_code") and f.all_reduce_code:
+        found["all_reduce_code"] = hex(f.all_reduce_code)
+    return found
+
+
+@family("dma.tensor", registers=("DMA_tensor",))
+class TensorMove:
+    """Copy of a tensor, element by element in n, c, h, w order; the shapes of source and destination may differ.
+
+    transpose: (n,c,h,w) to (c,n,h,w); collect, distribute: to (n,w,h,c); broadcast: one channel to many; 4bank: the
+    same in four banks. all_reduce: what arrives is added to, multiplied with, ... what the destination in L2 holds.
+    """
+
+    source = transfer(
+        "src",
+        _source_shape,
+        storage=lambda f: _side_layout(f, "src"),
+        constant=filled,
+        strides=lambda f: _given_strides(f, "src", _source_shape(f), _is_strided(f)),
+        vendor=_as_listed("src"),
+    )
+    old = side(
+        "dst",
+        _destination_shape,
+        storage=lambda f: _side_layout(f, "dst"),
+        strides=lambda f: _given_strides(f, "dst", _destination_shape(f), _is_strided(f)),
+        hidden=True,
+        when=reduction,
+    )
+    destination = transfer(
+        "dst",
+        _destination_shape,
+        storage=lambda f: Layout.DMA_4BANK if _goes_to_banks(f) else _side_layout(f, "dst"),
+        strides=lambda f: _given_strides(f, "dst", _destination_shape(f), _is_strided(f)),
+        lane_mask=_destination_mask,
+        vendor=_as_listed("dst"),
+    )
+    attributes = staticmethod(_tensor_attributes)
+    vendor_attributes = staticmethod(move_attributes)
+
+
+def _side_layout(f: Fields, side: str) -> Layout:
+    space, _ = located(f, side)
+    return Layout.STRIDE if space is Space.LOCAL else Layout.DMA_STRIDE
+
+
+def is_local(f: Fields, side: str) -> bool:
+    return located(f, side)[0] is Space.LOCAL
+
+
+def is_store(f: Fields) -> bool:
+    return is_local(f, "src")
+
+
+def _matrix_shape(f: Fields, side: str) -> tuple[int, ...]:
+    """Rows and columns; the side in DDR gives them, the local side is transposed if the command says so."""
+    dense = "dst" if is_store(f) else "src"
+    height, width = getattr(f, f"{dense}_hsize"), getattr(f, f"{dense}_wsize")
+    if not is_local(f, side):
+        return 1, 1, height, width
+    return (width, height) if f.sub == TRANSPOSE else (height, width)
+
+
+def _matrix_strides(f: Fields, side: str) -> tuple[int, ...]:
+    if is_local(f, side):
+        return getattr(f, f"{side}_nstride"), getattr(f, f"{side}_cstride"), 0, 1
+    return 0, 0, getattr(f, f"{side}_hstride"), 1
+
+
+def _matrix_as_listed(side: str) -> VendorView:
+    """On chips with 45-bit addresses the vendor's listing takes every store for a load."""
+
+    def listed(f: Fields, view: Operand) -> Operand:
+        if not isinstance(view, View) or f.geometry.tag_shift < 40 or not is_store(f):
+            return view
+        shape = (f.src_hsize, f.src_wsize)
+        if side == "src":
+            return replace(view, shape=(1, 1, *shape), strides=(0, 0, f.src_hstride, 1))
+        return replace(view, shape=shape, strides=(f.dst_nstride, f.dst_cstride, 0, 1))
+
+    return listed
+
+
+def _matrix_row(side: str) -> Row:
+    return transfer(
+        side,
+        lambda f: _matrix_shape(f, side),
+        storage=lambda f: Layout.DMA_MATRIX if is_local(f, side) else Layout.DMA_STRIDE,
+        strides=lambda f: _matrix_strides(f, side),
+        width=lambda f: getattr(f, f"{side}_wsize") if is_local(f, side) else 0,
+        lane_mask=lambda f: lane_mask(f) if side == "dst" else None,
+        vendor=_matrix_as_listed(side),
+        **({"constant": filled} if side == "src" else {}),
+    )
+
+
+@family("dma.matrix", registers=("DMA_matrix",))
+class MatrixMove:
+    """Copy between a dense matrix in DDR and one cut into blocks of ``wsize`` columns, one lane each."""
+
+    source = _matrix_row("src")
+    destination = _matrix_row("dst")
+    attributes = staticmethod(move_attributes)
+
+
+def _count(f: Fields) -> int:
+    return f.src_cstride
+
+
+def _linear_shape(f: Fields) -> tuple[int, ...]:
+    return (_count(f),)
+
+
+def _linear_destination(f: Fields) -> tuple[int, ...]:
+    return (1, f.dst_csize, 1, _count(f)) if f.sub == 1 else (_count(f),)
+
+
+@family("dma.general", registers=("DMA_general", "sDMA_general"))
+class LinearMove:
+    """Copy of consecutive elements; broadcast: to the same offset of ``dst_csize`` lanes."""
+
+    source = transfer("src", _linear_shape, storage=Layout.DMA_LINEAR, constant=filled, strides=lambda f: (1,))
+    destination = transfer(
+        "dst",
+        _linear_destination,
+        storage=Layout.DMA_LINEAR,
+        strides=lambda f: (0, 0, 0, 1) if f.sub == 1 else (1,),
+    )
+    attributes = staticmethod(move_attributes)
+
+
+def _swapped(f: Fields) -> Shape4:
+    n, c, h, w = _four(f, "src", "size")
+    return n, w, h, c
+
+
+@family("dma.cw_transpose", registers=("DMA_cw_transpose",))
+class ChannelColumnSwap:
+    """(n, c, h, w) to (n, w, h, c)."""
+
+    source = transfer(
+        "src",
+        lambda f: _four(f, "src", "size"),
+        storage=lambda f: _side_layout(f, "src"),
+        constant=filled,
+        strides=lambda f: _given_strides(f, "src", _four(f, "src", "size"), 1),
+    )
+    destination = transfer(
+        "dst",
+        _swapped,
+        storage=lambda f: _side_layout(f, "dst"),
+        strides=lambda f: _given_strides(f, "dst", _swapped(f), 1),
+        lane_mask=lane_mask,
+    )
+    attributes = staticmethod(move_attributes)

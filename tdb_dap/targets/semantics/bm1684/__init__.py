@@ -1,0 +1,5 @@
+"""What the instruction families of BM1684 compute."""
+
+from tdb_dap.targets.semantics.bm1684 import arithmetic, dma, functions, matrix, windows
+
+__all__ = ["arithmetic", "dma", "functions", "matrix", "windows"]

@@ -1,0 +1,26 @@
+"""What DMA of BM1684 moves: words, never numbers. Source: lockstep with the vendor's simulator."""
+
+from __future__ import annotations
+
+from tdb_dap.engine.dtypes import Array
+from tdb_dap.targets.families.bm1684 import dma as op
+from tdb_dap.targets.families.dma.tensors import lane_mask
+from tdb_dap.targets.semantics import dma
+from tdb_dap.targets.semantics.bm1684.common import refuse
+from tdb_dap.targets.semantics.registry import Operation, semantics
+
+
+@semantics("bm1684.dma", op.COPY, op.TRANSPOSE, op.CONSTANT, op.SWAP)
+def move(x: Operation) -> Array:
+    """A tensor or matrix copied, transposed, with channels and columns swapped, or filled with a constant."""
+    f = x.fields
+    refuse(f.src_data_format != f.dst_data_format, "a move between two formats")
+    refuse(lane_mask(f) is not None, "a move that leaves out lanes")
+    refuse(f.common_mode or f.acc_write_enable, "a linear or adding move")
+    if op.is_matrix(f):
+        refuse(f.sub not in (op.COPY, op.TRANSPOSE) or not op.is_between_memories(f), "this move of a matrix")
+        return dma.matrix(x)
+    if f.sub == op.SWAP:
+        single = f.src_nsize == f.src_hsize == 1
+        refuse(not single or not op.is_within_local(f), "a swap of channels and columns but of one row in local memory")
+    return {op.COPY: dma.copy, op.TRANSPOSE: dma.transpose, op.CONSTANT: dma.copy, op.SWAP: dma.swap}[f.sub](x)

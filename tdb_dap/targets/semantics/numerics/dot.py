@@ -1,0 +1,235 @@
+"""Sums of products in the order in which the chip adds. In C where the kernel is active, else in NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from tdb_dap.engine.dtypes import Array, DType
+from tdb_dap.system.interruption import between_parts
+from tdb_dap.targets import kernel
+from tdb_dap.targets.kernel.products import Float32, Products, of_matrices
+from tdb_dap.targets.semantics.numerics.float32 import add, exponent_range, flush, multiply
+
+# Numbers held at once while sums are formed: as many as the processor's cache holds.
+_BLOCK = 1 << 16
+# Right factors handed to BLAS at once.
+_LARGE_BLOCK = 1 << 22
+# Fewer columns than this are worth exchanging with the rows.
+_FEW = 16
+
+
+def interleaved_pairs(
+    start: Array | None,
+    old: Array | None,
+    factors: Callable[[], Iterable[tuple[Array, Array]]],
+    shape: tuple[int, ...],
+    normal: bool,
+) -> Array:
+    """float32 sum of [start if any, old if any, products in order] as the chip forms it.
+
+    Element number i goes to accumulator i mod 2; every product and every addition rounds to float32; the result is
+    accumulator 0 + accumulator 1. ``factors``: pairs (a, b) such as [m, 1] and [1, n]; ``normal``: no sum can be
+    subnormal.
+    """
+    accumulators = [np.zeros(shape, np.float32), np.zeros(shape, np.float32)]
+    position = 0
+    for first in (start, old):
+        if first is not None:
+            accumulators[position] += first
+            position += 1
+    product = np.empty(shape, np.float32)
+    for a, b in factors():
+        side = accumulators[position & 1]
+        if normal:
+            np.multiply(a, b, out=product)
+            side += product
+        else:
+            side[...] = add(side, multiply(a, b))
+        position += 1
+    if not normal:
+        return add(accumulators[0], accumulators[1])
+    total = accumulators[0] + accumulators[1]
+    # Which NaN comes out depends on the order inside NumPy: let the careful way decide.
+    return interleaved_pairs(start, old, factors, shape, False) if np.isnan(total).any() else total
+
+
+def interleaved(start: Array | None, old: Array | None, products: Products, normal: bool) -> Float32:
+    """As ``interleaved_pairs`` for a matrix of sums, float32 (m, n); ``start`` and ``old`` broadcast to it."""
+    rows, columns = products.shape
+    if columns < _FEW and rows > columns:
+        turned = [None if first is None else np.broadcast_to(first, (rows, columns)).T for first in (start, old)]
+        return interleaved(turned[0], turned[1], products.transposed(), normal).T
+    firsts = [np.broadcast_to(first, (rows, columns)) for first in (start, old) if first is not None]
+    if kernel.is_active():
+        sums = [np.zeros((rows, columns), np.float32) for _ in range(2)]
+        for total, first in zip(sums, firsts, strict=False):
+            total += first
+        kernel.interleaved(products, sums[0], sums[1], len(firsts), normal)
+        return sums[0]
+    result = np.empty((rows, columns), np.float32)
+    step = max(1, _BLOCK // max(1, rows))
+    for begin in range(0, columns, step):
+        between_parts()
+        chosen = slice(begin, begin + step)
+        right = products.right(slice(None), chosen)
+        pairs = [(products.left[:, k][:, None], right[k][None]) for k in range(right.shape[0])]
+        if products.swapped:
+            pairs = [(b, a) for a, b in pairs]
+        begins = [None if i >= len(firsts) else firsts[i][:, chosen] for i in range(2)]
+        shape = (rows, right.shape[1])
+        result[:, chosen] = interleaved_pairs(begins[0], begins[1], partial(iter, pairs), shape, normal)
+    return result
+
+
+def group_size(halves: int, dtype: DType) -> int:
+    """Products of ``dtype`` in a group that holds ``halves`` of 16-bit floats: a group has a size in bytes."""
+    return 2 * halves // dtype.itemsize
+
+
+def grouped(totals: Float32, products: Products, size: int, nan_wins: bool = False) -> Float32:
+    """``totals`` plus the products of 16-bit floats, in groups of ``size`` that are added in float32, one by one.
+
+    See ``group_sum`` for the sum of one group. float32 (m, n).
+    """
+    rows, columns = products.shape
+    if columns < _FEW and rows > columns:
+        return grouped(totals.T, products.transposed(), size, nan_wins).T
+    totals = np.array(totals, np.float32, order="C")
+    narrow = fits_float32(products.left, products.image)
+    if kernel.is_active() and size <= kernel.LARGEST_GROUP:
+        kernel.grouped(products, totals, size, narrow, nan_wins)
+        return totals
+    step = max(1, _BLOCK // max(1, rows * size))
+    for begin in range(0, columns, step):
+        between_parts()
+        chosen = slice(begin, begin + step)
+        for first in range(0, products.taps.size, size):
+            between_parts()
+            group = slice(first, first + size)
+            part = group_sum(products.left[:, group].T, products.right(group, chosen), nan_wins, narrow)
+            totals[:, chosen] = add(totals[:, chosen], part)
+    return totals
+
+
+def inexact(firsts: Iterable[Array | None], products: Products) -> Float32:
+    """The sum of ``firsts`` and all products in float32 by BLAS: fast, rounded in an order that no chip has.
+
+    float32 (m, n); ``firsts`` broadcast to it.
+    """
+    rows, columns = products.shape
+    total = np.zeros((rows, columns), np.float32)
+    for first in firsts:
+        if first is not None:
+            total += first
+    step = max(1, _LARGE_BLOCK // max(1, products.taps.size))
+    for begin in range(0, columns, step):
+        between_parts()
+        chosen = slice(begin, begin + step)
+        total[:, chosen] += products.left @ products.right(slice(None), chosen)
+    return total
+
+
+def exact_product(left: Array, right: Array) -> Array:
+    """Matrix product of integers in int64, (m, k) x (k, n); exact while sums stay below 2^53.
+
+    Floats do the work: float32 where no sum can exceed 2^24, else float64.
+    """
+    if kernel.is_active() and fits_sums(left, right):
+        return exact_sums(of_matrices(left, right))
+    real = np.float32 if _magnitude(left) * _magnitude(right) * left.shape[1] <= 1 << 24 else np.float64
+    return (left.astype(real) @ right.astype(real)).astype(np.int64)
+
+
+def fits_sums(left: Array, right: Array) -> bool:
+    """Whether ``exact_sums`` serves: float32 holds sums of at least 64 products."""
+    return _magnitude(left) * _magnitude(right) <= 1 << 18
+
+
+def exact_sums(products: Products) -> Array:
+    """Sums of products of small integers, int64 (m, n), in float32: in pieces so short that no sum exceeds 2^24."""
+    step = (1 << 24) // max(1, _magnitude(products.left) * _magnitude(products.image))
+    total = np.zeros(products.shape, np.int64)
+    for first in range(0, products.taps.size, step):
+        chosen = slice(first, first + step)
+        left = np.ascontiguousarray(products.left[:, chosen])
+        piece = replace(products, left=left, taps=np.ascontiguousarray(products.taps[chosen]))
+        total += interleaved(None, None, piece, True).astype(np.int64)
+    return total
+
+
+def _magnitude(numbers: Array) -> int:
+    return max(int(numbers.max(initial=0)), -int(numbers.min(initial=0)))
+
+
+def group_sum(left: Array, right: Array, nan_wins: bool = False, narrow: bool | None = None) -> Float32:
+    """Sum over one channel group of products of 16-bit floats: left (g, m), right (g, n) -> float32 (m, n).
+
+    Products are exact; those below 2^-126 count as zero; every product is truncated toward zero to a multiple of
+    2^(e - 24), e the largest exponent; the exact sum is rounded half to even. Non-finite products: both infinities
+    give NaN, else an infinity wins over NaN, or NaN over an infinity if ``nan_wins``. ``narrow``: see
+    ``fits_float32``; None: find out.
+    """
+    narrow = fits_float32(left, right) if narrow is None else narrow
+    # Products shall lie as they are summed: the group outermost.
+    left, right = np.ascontiguousarray(left)[:, :, None], np.ascontiguousarray(right)[:, None, :]
+    finite = bool(np.isfinite(left).all() and np.isfinite(right).all())
+    if finite and narrow:
+        return _narrow_sum(left, right)
+    result = _wide_sum(left.astype(np.float64), right.astype(np.float64))
+    if not (finite and _products_finite(left, right)):
+        return _with_specials(left, right, result, nan_wins)
+    return result
+
+
+def fits_float32(left: Array, right: Array) -> bool:
+    """Whether float32 holds every product of finite factors exactly, with room to scale it by 2^24.
+
+    Numbers of 16 bits have at most 11 significant bits, so only the exponents matter: all products but zero must lie
+    between 2^-90 and 2^90.
+    """
+    (least, most), (smallest, largest) = exponent_range(left), exponent_range(right)
+    return least + smallest > -90 and most + largest + 2 < 90
+
+
+def _narrow_sum(left: Array, right: Array) -> Float32:
+    """As ``_wide_sum`` where float32 suffices: half the memory, twice the numbers at once."""
+    products = np.multiply(left, right)
+    largest = np.maximum(products.max(0), -products.min(0)).view(np.int32) >> 23
+    # Where all products are zero any scale will do.
+    held = np.maximum(largest, 32)
+    # Multiples of 2^(e - 24) as whole numbers; conversion truncates. 32 numbers of 25 bits need no more than 31.
+    np.multiply(products, ((254 + 24 - held) << 23).view(np.float32), out=products)
+    total = products.astype(np.int32).sum(0, dtype=np.int32 if products.shape[0] <= 32 else np.int64)
+    return np.multiply(total.astype(np.float32), ((held - 24) << 23).view(np.float32))
+
+
+def _wide_sum(left: Array, right: Array) -> Float32:
+    products = np.multiply(left, right)
+    size = np.abs(products)
+    small = size < 2.0**-126
+    if small.any():
+        products[small] = 0.0
+        size[small] = 0.0
+    largest = (size.max(0).view(np.int64) >> 52) & 0x7FF
+    # Exponents stay far inside the range of float64.
+    scale = ((2 * 1023 - largest + 24) << 52).view(np.float64)
+    np.multiply(products, scale, out=products)
+    np.trunc(products, out=products)
+    unit = ((largest - 24) << 52).view(np.float64)
+    return flush(np.where(largest == 0, 0.0, products.sum(0) * unit).astype(np.float32))
+
+
+def _products_finite(left: Array, right: Array) -> bool:
+    return float(np.abs(left).max(initial=0)) * float(np.abs(right).max(initial=0)) < float(np.finfo(np.float32).max)
+
+
+def _with_specials(left: Array, right: Array, result: Array, nan_wins: bool) -> Float32:
+    products = left * right
+    up, down, undefined = (products == np.inf).any(0), (products == -np.inf).any(0), np.isnan(products).any(0)
+    both = up & down | (undefined if nan_wins else False)
+    special = np.where(both, np.nan, np.where(up, np.inf, np.where(down, -np.inf, np.where(undefined, np.nan, result))))
+    return special.astype(np.float32)

@@ -1,0 +1,76 @@
+"""What follows a sum where requantisation is fused: scale, rectify, limit."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tdb_dap.engine.dtypes import BF16, F32, SI8, SI32, Array
+from tdb_dap.errors import NotSimulated
+from tdb_dap.targets.families import convolution as op
+from tdb_dap.targets.semantics.numerics import float32
+from tdb_dap.targets.semantics.numerics.integers import HALF_EVEN, saturate, shift, signed
+from tdb_dap.targets.semantics.numerics.rounding import round_to_float, to_float8
+from tdb_dap.targets.semantics.registry import Operation
+
+
+def rectified(x: Operation, total: Array) -> Array:
+    """y > 0 ? y : 0 if the command says so (floats, before the final rounding); NaN stays with ``keeps_nan``."""
+    if not (x.fields.is_fused and x.fields.relu):
+        return total
+    kept = total > 0
+    return np.where(kept | np.isnan(total) if x.rules.keeps_nan else kept, total, np.float32(0))
+
+
+def scaled(x: Operation, total: Array, by_mode: bool = False, halves_by_mode: bool = False) -> Array:
+    """The float32 sum of products of 8-bit floats: rectified, times the scale if there is one, rounded.
+
+    The scale is a configuration register read as float32, or one float32 per channel. ``by_mode``: 8-bit results are
+    rounded by the round mode and limited by ``sym_range``, else half to even and not limited; ``halves_by_mode``: f16
+    results, too. Source: fuzzing against the vendor's simulator.
+    """
+    f = x.fields
+    if not f.has("rq"):
+        raise NotSimulated("sums of 8-bit floats are not known on this chip")
+    if x.dtype is BF16 or not x.dtype.is_float:
+        raise NotSimulated(f"sums of 8-bit floats as {x.dtype} are not known")
+    total = rectified(x, total)
+    if f.rq:
+        table = x.get("scale")
+        word = np.array([f.register(op.TABLE_REGISTER)], np.uint32).view(np.float32)
+        scale = float32.flush(word if table is None else table.numbers)
+        total = float32.multiply(total, np.broadcast_to(scale, total.shape))
+    mode, saturates = (f.opd2_n_str, bool(f.sym_range)) if by_mode else (HALF_EVEN, False)
+    if x.dtype.itemsize == 1:
+        return to_float8(total, x.dtype, mode, saturates)
+    return x.dtype.encode(total) if x.dtype is F32 or not halves_by_mode else round_to_float(total, x.dtype, mode)
+
+
+def requantized(x: Operation, total: Array, wraps: bool, holds_32_bits: bool = True) -> Array:
+    """The integer sum (n, c, h, w) after requantisation: shift(max(total, 0) * multiplier) + zero point.
+
+    The maximum only if rectified. The sum is held in 32 bits if ``holds_32_bits``. Limited to the result format; 32-bit
+    results wrap if ``wraps``, else they saturate. sym_range: -128 becomes -127. Numbers come from configuration
+    registers, or per channel from a table.
+    """
+    f = x.fields
+    if f.rq and holds_32_bits:
+        total = SI32.decode(SI32.encode(total)).astype(np.int64)
+    if f.relu:
+        total = np.maximum(total, 0)
+    if f.rq:
+        table = x.get("requantisation")
+        if table is None:
+            multiplier: Array | int = signed(f.register(op.TABLE_REGISTER), 32)
+            amount: Array | int = signed(f.register(op.SHIFT_REGISTER), 8)
+            zero: Array | int = signed(f.register(op.OUTPUT_ZERO_REGISTER), 16)
+        else:
+            words = table.numbers.astype(np.int64)
+            multiplier = words[..., :1]
+            amount = SI8.decode(words[..., 1:].astype(np.uint8)).astype(np.int64)
+            zero = words[..., 1:] >> 16
+        total = shift(total * multiplier, amount, f.opd2_n_str) + zero
+    if x.dtype.itemsize < 4 or not wraps:
+        total = saturate(total, x.dtype)
+    if f.sym_range and x.dtype is SI8:
+        total = np.maximum(total, -127)
+    return x.dtype.encode(total)

@@ -1,0 +1,51 @@
+"""What the views of an instruction form rest on: a compiled model, a sister chip's, or the names of its fields."""
+
+from __future__ import annotations
+
+import json
+from enum import Enum
+from functools import cache
+from importlib import resources
+
+from tdb_dap.targets.declaration.instruction_set import Instruction
+from tdb_dap.targets.families import FAMILIES
+
+
+class Evidence(Enum):
+    """``MODELS``: compiled models for this chip hold the form, and its text and results were compared.
+
+    ``SISTER``: models for another chip do. ``FIELDS``: none does; the views are read from the names of the fields.
+    """
+
+    MODELS = "models"
+    SISTER = "sister"
+    FIELDS = "fields"
+
+
+@cache
+def _recorded() -> dict[str, dict[str, list[int]]]:
+    """Sub types by chip and register, as scripts/record_evidence.py has found them in compiled models."""
+    text = resources.files("tdb_dap.targets").joinpath("isa/evidence.json").read_text("utf-8")
+    found: dict[str, dict[str, list[int]]] = json.loads(text)
+    return found
+
+
+@cache
+def _of_families() -> frozenset[tuple[str, int]]:
+    """Family and sub type of everything recorded for any chip."""
+    return frozenset(
+        (FAMILIES[register].name, sub)
+        for forms in _recorded().values()
+        for register, subs in forms.items()
+        if register in FAMILIES
+        for sub in subs
+    )
+
+
+def evidence(chip: str, instruction: Instruction) -> Evidence:
+    """What is known of one form of a chip."""
+    if instruction.sub in _recorded().get(chip, {}).get(instruction.register, ()):
+        return Evidence.MODELS
+    family = FAMILIES.get(instruction.register)
+    known = family is not None and family.evidence == "models" and (family.name, instruction.sub) in _of_families()
+    return Evidence.SISTER if known else Evidence.FIELDS

@@ -1,0 +1,139 @@
+"""Which fields of an instruction form are used, and which of the others have no effect.
+
+A command is simulated only if every field that is not zero is used or known to have no effect: whatever else it asks
+for is refused by the field's name. What is used is not written down but found: views are bound to random fields that
+note who looks at them, and the names that a semantic function and what it calls contain are read from their code.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping
+from functools import cache
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+from tdb_dap.engine.geometry import Geometry
+from tdb_dap.errors import TdbError
+from tdb_dap.targets.declaration.fields import Fields
+from tdb_dap.targets.declaration.instruction_set import Instruction
+from tdb_dap.targets.declaration.without_effect import reason_of
+from tdb_dap.targets.families import FAMILIES
+from tdb_dap.targets.semantics import SEMANTICS
+
+_DRAWS = 800
+_PACKAGE = "tdb_dap.targets."
+_AXES = "nchw"
+
+
+class _Watched(Fields):
+    """Fields that note which of them are read."""
+
+    def __init__(
+        self, values: Mapping[str, int], sub: int, geometry: Geometry, read: set[str], registers: Mapping[int, int]
+    ) -> None:
+        object.__setattr__(self, "_read", read)
+        object.__setattr__(self, "_names", frozenset(values))
+        super().__init__(values, sub, geometry, 0, registers)
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in object.__getattribute__(self, "_names"):
+            object.__getattribute__(self, "_read").add(name)
+        return object.__getattribute__(self, name)
+
+    def four(self, prefix: str, suffix: str = "") -> tuple[int, int, int, int]:
+        names = (f"{prefix}_{axis}{suffix}" for axis in _AXES)
+        n, c, h, w = (self.number(name) if self.has(name) else 1 for name in names)
+        return n, c, h, w
+
+
+def used_fields(form: Instruction, geometry: Geometry) -> frozenset[str]:
+    """Shared names of the fields that views or semantics of a form look at. ``form``: with shared names."""
+    family = FAMILIES[form.register]
+    names = {name for name, _, _ in form.fields}
+    draw = random.Random(f"{form.register} {form.sub}")
+    read: set[str] = set()
+    for _ in range(_DRAWS):
+        values = _drawn(form, geometry, draw)
+        registers = {number: draw.choice((0, draw.getrandbits(12))) for number in (5, 6, 32, 33)}
+        for _, row in (*family.operands, *family.results):
+            try:
+                row.bind(_Watched(values, form.sub, geometry, read, registers))
+            except (TdbError, AttributeError, ArithmeticError, ValueError, KeyError):
+                continue
+    semantic = SEMANTICS.get((family.name, form.sub))
+    if semantic is not None:
+        read |= names & _names_in(semantic)
+    return frozenset(read)
+
+
+def _drawn(form: Instruction, geometry: Geometry, draw: random.Random) -> dict[str, int]:
+    """Random fields, mostly small numbers; addresses lie in the memories that there are."""
+    values = {}
+    for name, _, width in form.fields:
+        choices = (0, 1, draw.randrange(8), draw.randrange(1 << min(width, 6)))
+        values[name] = draw.choice(choices) & ((1 << width) - 1)
+    for low, high in (("l32", "h8"), ("l32", "h13"), ("h32", "l8")):
+        for name in list(values):
+            if name.endswith(f"_start_addr_{low}") and f"{name[: -len(low)]}{high}" in values:
+                address = draw.choice(geometry.windows).start
+                values |= {name: address & 0xFFFFFFFF, f"{name[: -len(low)]}{high}": address >> 32}
+    return values
+
+
+@cache
+def _names_in(function: FunctionType) -> frozenset[str]:
+    """Names and words in the code of a function and of those of the package that it calls."""
+    names: set[str] = set()
+    seen: set[int] = set()
+    waiting = [function]
+    while waiting:
+        current = waiting.pop()
+        if id(current) in seen:
+            continue
+        seen.add(id(current))
+        for code in _codes(current.__code__):
+            found = {*code.co_names, *_words(code.co_consts)}
+            names |= found
+            if "four" in code.co_names:
+                names |= {f"{word}_{axis}" for word in _words(code.co_consts) for axis in _AXES}
+            waiting += _called(current, code.co_names)
+        waiting += [cell.cell_contents for cell in current.__closure__ or () if _is_ours(cell.cell_contents)]
+    return frozenset(names)
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _codes(constant)
+
+
+def _words(constants: tuple[Any, ...]) -> Iterator[str]:
+    for constant in constants:
+        if isinstance(constant, str):
+            yield constant
+        elif isinstance(constant, tuple | frozenset):
+            yield from _words(tuple(constant))
+
+
+def _called(function: FunctionType, names: tuple[str, ...]) -> list[FunctionType]:
+    """Functions of the package among what the names of a function's code stand for."""
+    scope = function.__globals__
+    values = [scope[name] for name in names if name in scope]
+    for module in [value for value in values if isinstance(value, ModuleType)]:
+        values += [vars(module)[name] for name in names if name in vars(module)]
+    for value in [value for value in values if isinstance(value, dict)]:
+        values += list(value.values())
+    return [value for value in values if _is_ours(value)]
+
+
+def _is_ours(value: Any) -> bool:
+    return isinstance(value, FunctionType) and value.__module__.startswith(_PACKAGE)
+
+
+def unused_fields(form: Instruction, geometry: Geometry) -> tuple[str, ...]:
+    """Shared names of the fields that nothing looks at and that are not known everywhere to have no effect."""
+    used = used_fields(form, geometry)
+    found = (name for name, _, _ in form.fields if name not in used and reason_of(name) is None)
+    return tuple(dict.fromkeys(found))
