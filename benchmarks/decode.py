@@ -32,7 +32,8 @@ PROBE = """
 import json, random, resource, sys, time
 from pathlib import Path
 what, path = sys.argv[1], Path(sys.argv[2])
-import tdb_dap.opening, tdb_dap.engine.mlir, tdb_dap.engine.source_map, tdb_dap.commands.vendor_module
+import tdb_dap.opening, tdb_dap.commands.vendor_module
+from tdb_dap.engine.source import mlir_file, source_map
 scale = 1024 if sys.platform != "darwin" else 1
 peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * scale / 1e6
 before = peak()
@@ -50,7 +51,7 @@ if what == "open":
         found[name] = sorted(times)[len(times) // 2]
         found[name + " 99%"] = sorted(times)[len(times) * 99 // 100]
 elif what == "mlir":
-    file = tdb_dap.engine.mlir.MlirFile.read(path)
+    file = mlir_file.MlirFile.read(path)
     found = {"seconds": time.perf_counter() - start, "lines": len(file.lines)}
 elif what == "locations":
     program = tdb_dap.opening.open_program(path)
@@ -84,7 +85,7 @@ def probe(what: str, *paths: Path) -> dict[str, Any]:
 def repeated(path: Path, commands: int) -> tuple[Path, int]:
     """A bmodel of at least that many commands: the sample's streams again and again; and how often."""
     from tdb_dap.engine.bmodel.writing import Model, Stream
-    from tdb_dap.engine.program import Program
+    from tdb_dap.engine.program.program import Program
     from tdb_dap.opening import open_program
 
     program: Program = open_program(SAMPLE)

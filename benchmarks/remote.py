@@ -23,8 +23,8 @@ sys.path.insert(0, str(ROOT))
 
 from tdb_dap.backends.choice import REMOTE  # noqa: E402
 from tdb_dap.backends.remote.client import RemoteDevice  # noqa: E402
-from tdb_dap.engine.debugger import Debugger  # noqa: E402
-from tdb_dap.engine.device import Attached  # noqa: E402
+from tdb_dap.engine.control.debugger import Debugger  # noqa: E402
+from tdb_dap.engine.device.device import Attached  # noqa: E402
 from tdb_dap.opening import open_debugger  # noqa: E402
 from tdb_dap.system.ports import BACKEND_TOKEN  # noqa: E402
 

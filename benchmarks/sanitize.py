@@ -20,7 +20,7 @@ SAMPLE = ROOT / "tdb_dap" / "sample"
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.decode import repeated  # noqa: E402
-from tdb_dap.engine.debugger import Debugger  # noqa: E402
+from tdb_dap.engine.control.debugger import Debugger  # noqa: E402
 from tdb_dap.engine.sanitizers import BY_NAME, chosen, made  # noqa: E402
 from tdb_dap.engine.sanitizers.hazards import hazards  # noqa: E402
 from tdb_dap.engine.sanitizers.survey import survey  # noqa: E402

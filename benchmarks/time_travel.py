@@ -18,12 +18,12 @@ ROOT = Path(__file__).parent.parent
 SAMPLE = ROOT / "tdb_dap" / "sample"
 sys.path.insert(0, str(ROOT))
 
-from tdb_dap.engine.backend import Executable, InProcess, Outcome  # noqa: E402
-from tdb_dap.engine.inputs import load_inputs  # noqa: E402
-from tdb_dap.engine.machine import Machine  # noqa: E402
-from tdb_dap.engine.memory import Memory  # noqa: E402
-from tdb_dap.engine.program import Program  # noqa: E402
-from tdb_dap.engine.target import Target  # noqa: E402
+from tdb_dap.engine.hardware.memory import Memory  # noqa: E402
+from tdb_dap.engine.hardware.target import Target  # noqa: E402
+from tdb_dap.engine.machine.backend import Executable, InProcess, Outcome  # noqa: E402
+from tdb_dap.engine.machine.input_data import load_inputs  # noqa: E402
+from tdb_dap.engine.machine.machine import Machine  # noqa: E402
+from tdb_dap.engine.program.program import Program  # noqa: E402
 from tdb_dap.opening import open_program  # noqa: E402
 
 

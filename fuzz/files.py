@@ -15,15 +15,15 @@ import numpy as np
 from fuzz.target import for_a_moment, target
 from tdb_dap.check.schema import Report
 from tdb_dap.commands.info import describe
-from tdb_dap.engine.array_files import read_npy, read_npz
 from tdb_dap.engine.bmodel import Bmodel
 from tdb_dap.engine.bmodel.metadata import read_metadata
-from tdb_dap.engine.files import read_file
-from tdb_dap.engine.inputs import load_inputs
-from tdb_dap.engine.machine import Machine
-from tdb_dap.engine.mlir import MlirFile
-from tdb_dap.engine.program import Program
-from tdb_dap.engine.reference import Reference
+from tdb_dap.engine.files.bounded_files import read_file
+from tdb_dap.engine.machine.input_data import load_inputs
+from tdb_dap.engine.machine.machine import Machine
+from tdb_dap.engine.machine.npz import read_npy, read_npz
+from tdb_dap.engine.program.program import Program
+from tdb_dap.engine.reference.reference import Reference
+from tdb_dap.engine.source.mlir_file import MlirFile
 from tdb_dap.errors import BadInput, TdbError
 from tdb_dap.graph.colours import by_verdict
 from tdb_dap.language import models
@@ -283,7 +283,7 @@ def reports() -> Iterable[bytes]:
 )
 def json_reports(data: bytes) -> None:
     """check.json, sanitize.json, ref_files.json."""
-    from tdb_dap.engine.origin_files import Origins
+    from tdb_dap.engine.source.compile_stages import Origins
 
     path = written("check.json", data)
     written("sanitize.json", data)

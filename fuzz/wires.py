@@ -19,7 +19,7 @@ from tdb_dap.backends.remote.channel import Broken, Channel
 from tdb_dap.backends.remote.client import RemoteDevice
 from tdb_dap.backends.remote.handshake import NotAdmitted, admit, enter
 from tdb_dap.backends.remote.server import Offer, _Client
-from tdb_dap.engine.geometry import Space
+from tdb_dap.engine.hardware.geometry import Space
 from tests.samples import SAMPLE
 
 import importlib  # isort: skip
@@ -253,7 +253,7 @@ def server_says() -> Iterable[bytes]:
 @target("remote client", server_says, errors=(NotAdmitted,))
 def remote_client(data: bytes) -> None:
     """What a backend elsewhere answers."""
-    from tdb_dap.engine.device import Content, Extent
+    from tdb_dap.engine.device.device import Content, Extent
 
     try:
         enter(channel(data), "token")

@@ -8,12 +8,12 @@ from functools import cache
 
 from fuzz.target import lines, target
 from tdb_dap.adapter.configuration import AttachArguments, LaunchArguments
-from tdb_dap.engine.addresses import parse_address
-from tdb_dap.engine.breakpoint_forms import resolve
-from tdb_dap.engine.debugger import Debugger
-from tdb_dap.engine.expressions import evaluate, evaluate_place
-from tdb_dap.engine.log_messages import message, require_message
-from tdb_dap.engine.reference import Tolerance
+from tdb_dap.engine.control.breakpoint_specs import resolve
+from tdb_dap.engine.control.debugger import Debugger
+from tdb_dap.engine.control.logpoints import message, require_message
+from tdb_dap.engine.expressions.evaluator import evaluate, evaluate_place
+from tdb_dap.engine.hardware.addresses import parse_address
+from tdb_dap.engine.reference.reference import Tolerance
 from tdb_dap.errors import TdbError
 from tdb_dap.opening import open_debugger
 from tests.samples import SAMPLE

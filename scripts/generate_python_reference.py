@@ -17,14 +17,14 @@ from typing import Any
 
 import tdb_dap
 from scripts.generated import ROOT, write_or_check
-from tdb_dap.engine.breakpoints import Breakpoints
-from tdb_dap.engine.commands import Command
-from tdb_dap.engine.memory import Memory
-from tdb_dap.engine.ops import Op, Ops
-from tdb_dap.engine.program import Program
-from tdb_dap.engine.stops import Finding, Stop
-from tdb_dap.engine.tables import Table
-from tdb_dap.engine.values import Statistics, Value
+from tdb_dap.engine.commands.commands import Command
+from tdb_dap.engine.control.breakpoints import Breakpoints
+from tdb_dap.engine.control.stops import Finding, Stop
+from tdb_dap.engine.expressions.values import Statistics, Value
+from tdb_dap.engine.hardware.memory import Memory
+from tdb_dap.engine.program.ops import Op, Ops
+from tdb_dap.engine.program.program import Program
+from tdb_dap.engine.rendering.tables import Table
 from tdb_dap.interactive import InteractiveDebugger
 
 PAGE = ROOT / "docs" / "python.md"

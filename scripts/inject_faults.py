@@ -33,16 +33,16 @@ from tdb_dap.check.runner import walk
 from tdb_dap.check.schema import Row
 from tdb_dap.check.team import Alone
 from tdb_dap.check.worker import Worker
-from tdb_dap.engine.backend import Outcome
-from tdb_dap.engine.commands import Command
+from tdb_dap.engine.commands.commands import Command
 from tdb_dap.engine.compare.dataflow import Producers
 from tdb_dap.engine.compare.recording import record
-from tdb_dap.engine.compare.tolerance import Tolerances
-from tdb_dap.engine.debugger import Debugger
-from tdb_dap.engine.op_records import OpRecord
-from tdb_dap.engine.program import Program
-from tdb_dap.engine.views import View
-from tdb_dap.engine.what_if import change_field
+from tdb_dap.engine.control.debugger import Debugger
+from tdb_dap.engine.hardware.views import View
+from tdb_dap.engine.machine.backend import Outcome
+from tdb_dap.engine.machine.what_if import change_field
+from tdb_dap.engine.program.program import Program
+from tdb_dap.engine.reference.tolerance import Tolerances
+from tdb_dap.engine.source.op_records import OpRecord
 from tdb_dap.errors import BadExpression, NotSimulated, TdbError
 
 Fault = Callable[[Debugger], None]

@@ -32,9 +32,9 @@ SECONDS = 120
 
 MODULES: dict[str, tuple[str, ...]] = {
     "tdb_dap.targets.declaration.instruction_set": ("tests/targets/test_instruction_set.py",),
-    "tdb_dap.engine.layouts": ("tests/engine/test_layouts.py", "tests/engine/test_machine.py"),
-    "tdb_dap.engine.views": ("tests/engine/test_layouts.py", "tests/engine/test_vendor_listing.py"),
-    "tdb_dap.engine.places": ("tests/engine/test_places.py",),
+    "tdb_dap.engine.hardware.layouts": ("tests/engine/test_layouts.py", "tests/engine/test_machine.py"),
+    "tdb_dap.engine.hardware.views": ("tests/engine/test_layouts.py", "tests/engine/test_vendor_listing.py"),
+    "tdb_dap.engine.hardware.byte_ranges": ("tests/engine/test_places.py",),
     "tdb_dap.engine.bmodel.file": ("tests/engine/test_limits.py", "tests/engine/test_damaged_files.py"),
     "tdb_dap.engine.bmodel.metadata": ("tests/engine/test_damaged_files.py", "tests/engine/test_metadata.py"),
 }

@@ -42,7 +42,7 @@ def open(
     Observers that installed packages bring take part (``tdb_dap.system.plugins``). Raises BadInput with one line
     that says what, where and what to do.
     """
-    from tdb_dap.engine.plugin_observers import add_observers
+    from tdb_dap.engine.control.plugin_observers import add_observers
     from tdb_dap.interactive import InteractiveDebugger
     from tdb_dap.opening import open_debugger
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from tdb_dap import __version__
-from tdb_dap.engine.printable import visible
+from tdb_dap.engine.rendering.printable import visible
 from tdb_dap.errors import BadInput, TdbError
 from tdb_dap.outlets import ReaderGone, open_closed_descriptors, outlets
 from tdb_dap.system.remarks import Once, heard_by

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from tdb_dap.engine import html
-from tdb_dap.engine.debugger import Debugger
-from tdb_dap.engine.ops import Op
-from tdb_dap.engine.stepping import Unit
-from tdb_dap.engine.stops import Stop
-from tdb_dap.engine.tables import Table
+from tdb_dap.engine.control.debugger import Debugger
+from tdb_dap.engine.control.stepping import Unit
+from tdb_dap.engine.control.stops import Stop
+from tdb_dap.engine.program.ops import Op
+from tdb_dap.engine.rendering import html
+from tdb_dap.engine.rendering.tables import Table
 from tdb_dap.errors import BadInput
 
 if TYPE_CHECKING:

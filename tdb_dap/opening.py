@@ -7,16 +7,16 @@ from os import PathLike
 from pathlib import Path
 
 from tdb_dap.backends.choice import make_backend
-from tdb_dap.engine.array_files import read_npz
-from tdb_dap.engine.context import Context
-from tdb_dap.engine.debugger import Debugger
-from tdb_dap.engine.dtypes import Array
-from tdb_dap.engine.history import DEFAULT_LIMIT
-from tdb_dap.engine.inputs import load_inputs
-from tdb_dap.engine.machine import Machine
-from tdb_dap.engine.named_value import layer_names
-from tdb_dap.engine.program import Program
-from tdb_dap.engine.reference import Reference, Tolerance, Tolerances
+from tdb_dap.engine.control.debugger import Debugger
+from tdb_dap.engine.files.context import Context
+from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.engine.machine.input_data import load_inputs
+from tdb_dap.engine.machine.machine import Machine
+from tdb_dap.engine.machine.npz import read_npz
+from tdb_dap.engine.machine.undo_log import DEFAULT_LIMIT
+from tdb_dap.engine.program.program import Program
+from tdb_dap.engine.reference.reference import Reference, Tolerance, Tolerances
+from tdb_dap.engine.source.mapped_tensor import layer_names
 from tdb_dap.errors import BadInput
 from tdb_dap.system.remarks import picked_up
 from tdb_dap.targets.chips.registry import target_for

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
-from tdb_dap.engine.printable import visible
+from tdb_dap.engine.rendering.printable import visible
 from tdb_dap.errors import TdbError
 
 

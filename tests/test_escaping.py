@@ -14,7 +14,7 @@ import pytest
 
 import tdb_dap
 from tdb_dap.cli import main
-from tdb_dap.engine.printable import code, code_block, table_row, visible
+from tdb_dap.engine.rendering.printable import code, code_block, table_row, visible
 from tdb_dap.language.documents import Documents
 from tests.conftest import Toy
 from tests.dap_client import DapClient

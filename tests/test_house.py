@@ -20,7 +20,7 @@ ALLOWED = {
     "errors": set(),
     "system": {"errors"},
     "targets": {"engine", "errors", "system"},
-    "terminal": {"client", "engine.printable", "errors"},
+    "terminal": {"client", "engine.rendering", "errors"},
 }
 WAYS_IN = {"adapter", "commands", "language", "terminal", "client", "cli"}
 """Parts that others start from: protocols and command lines. Nothing below them knows them."""

@@ -16,7 +16,7 @@ import pytest
 from tdb_dap.backends import fetch
 from tdb_dap.backends.discovery import supported
 from tdb_dap.cli import main
-from tdb_dap.engine.array_files import read_npz, write_npz
+from tdb_dap.engine.machine.npz import read_npz, write_npz
 from tdb_dap.export.names import identifier
 from tdb_dap.system.child_processes import command
 from tests.samples import SAMPLE

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import tdb_dap
-from tdb_dap.engine.ops import command_table
-from tdb_dap.engine.tables import Table
+from tdb_dap.engine.program.ops import command_table
+from tdb_dap.engine.rendering.tables import Table
 from tdb_dap.errors import BadInput
 from tests.conftest import Toy
 

@@ -10,7 +10,7 @@ from scripts.generate_extension_schema import attributes
 from tdb_dap.adapter.configuration import AttachArguments, LaunchArguments
 from tdb_dap.adapter.console import verbs
 from tdb_dap.adapter.server import AREAS
-from tdb_dap.engine.expression_functions import FUNCTIONS, KEYWORDS
+from tdb_dap.engine.expressions.functions import FUNCTIONS, KEYWORDS
 
 
 def console_page() -> str:

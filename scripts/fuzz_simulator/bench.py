@@ -13,12 +13,12 @@ from scripts.fuzz_simulator.mutation import BENCH_BYTES
 from scripts.fuzz_simulator.seeds import Case
 from tdb_dap.backends.cmodel import VendorBackend
 from tdb_dap.backends.divergence import Results, compare
-from tdb_dap.engine.backend import InProcess
-from tdb_dap.engine.dtypes import F32, Array
-from tdb_dap.engine.geometry import Geometry, Space
-from tdb_dap.engine.memory import Region
-from tdb_dap.engine.target import Description
-from tdb_dap.engine.views import Operand, View
+from tdb_dap.engine.hardware.dtypes import F32, Array
+from tdb_dap.engine.hardware.geometry import Geometry, Space
+from tdb_dap.engine.hardware.memory import Region
+from tdb_dap.engine.hardware.target import Description
+from tdb_dap.engine.hardware.views import Operand, View
+from tdb_dap.engine.machine.backend import InProcess
 from tdb_dap.errors import BackendFailed, BadAccess, NotSimulated
 from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.targets.families.arithmetic import ARITHMETIC_SHIFT, LOGIC_SHIFT, ROTATE

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tdb_dap.engine.dtypes import Array, DType
+from tdb_dap.engine.hardware.dtypes import Array, DType
 
 KINDS = ("finite", "extreme", "subnormal", "special")
 """finite: around 1; extreme: all exponents; subnormal: the smallest exponents; special: NaN, Inf, zeros and borders."""

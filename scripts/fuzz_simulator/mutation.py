@@ -12,7 +12,7 @@ from scripts.fuzz_simulator.contents import Random, one
 from scripts.fuzz_simulator.seeds import Case
 from scripts.fuzz_simulator.shapes import reshape
 from scripts.fuzz_simulator.variant import Variant
-from tdb_dap.engine.geometry import Space
+from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.declaration.fields import FLOAT8, Fields, shared_name
 from tdb_dap.targets.families.arithmetic import ARITHMETIC_SHIFT, CAST, LOGIC_SHIFT, MUL, ROTATE

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from tdb_dap.engine.geometry import Space
-from tdb_dap.engine.target import Description
+from tdb_dap.engine.hardware.geometry import Space
+from tdb_dap.engine.hardware.target import Description
 from tdb_dap.errors import TdbError
 from tdb_dap.opening import open_program
 from tdb_dap.targets.chips.chip import Chip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from scripts.fuzz_simulator.variant import Variant
-from tdb_dap.engine.geometry import Space
+from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.targets.families import transpose as tsbc
 from tdb_dap.targets.families.dma import tensors as dma
 

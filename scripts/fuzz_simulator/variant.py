@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from scripts.fuzz_simulator.contents import Random
 from scripts.fuzz_simulator.seeds import Case
-from tdb_dap.engine.geometry import Space
-from tdb_dap.engine.views import View
+from tdb_dap.engine.hardware.geometry import Space
+from tdb_dap.engine.hardware.views import View
 from tdb_dap.targets.declaration.fields import shared_name
 
 

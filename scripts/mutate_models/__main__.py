@@ -22,8 +22,8 @@ from scripts.mutate_models.judging import Model, Verdict, finders, judge
 from scripts.mutate_models.orders import outcomes
 from scripts.mutate_models.report import WANTED, found_share, replace_part, table
 from tdb_dap.engine.compare.recording import record
-from tdb_dap.engine.program import Program
-from tdb_dap.engine.reference import Reference
+from tdb_dap.engine.program.program import Program
+from tdb_dap.engine.reference.reference import Reference
 from tdb_dap.opening import open_debugger
 
 ROOT = Path(__file__).resolve().parents[2]

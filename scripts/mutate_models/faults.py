@@ -8,10 +8,10 @@ from itertools import pairwise
 from random import Random
 
 from scripts.mutate_models.mutant import Fault, dropped, lowered, swapped
-from tdb_dap.engine.commands import Command
-from tdb_dap.engine.program import Program
-from tdb_dap.engine.target import Description
-from tdb_dap.engine.views import View
+from tdb_dap.engine.commands.commands import Command
+from tdb_dap.engine.hardware.target import Description
+from tdb_dap.engine.hardware.views import View
+from tdb_dap.engine.program.program import Program
 from tdb_dap.errors import TdbError
 
 DROPPED, SHIFTED, LOWERED = "dropped command", "shifted address", "lowered dependency"

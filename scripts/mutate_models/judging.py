@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from scripts.mutate_models.mutant import Fault, Mutant
 from scripts.mutate_models.orders import Outcome, outcomes
-from tdb_dap.engine.debugger import Debugger
-from tdb_dap.engine.dtypes import Array
-from tdb_dap.engine.filters import FILTERS
-from tdb_dap.engine.machine import Machine
-from tdb_dap.engine.program import Program
-from tdb_dap.engine.reference import Reference
+from tdb_dap.engine.checks.exception_filters import FILTERS
+from tdb_dap.engine.control.debugger import Debugger
+from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.engine.machine.machine import Machine
+from tdb_dap.engine.program.program import Program
+from tdb_dap.engine.reference.reference import Reference
 from tdb_dap.engine.sanitizers import chosen, made
 from tdb_dap.engine.sanitizers.survey import survey
 from tdb_dap.errors import BadInput

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tdb_dap.engine.commands import Columns
-from tdb_dap.engine.program import Program
-from tdb_dap.engine.source_map import SourceMap
-from tdb_dap.engine.target import Stream
+from tdb_dap.engine.commands.commands import Columns
+from tdb_dap.engine.hardware.target import Stream
+from tdb_dap.engine.program.program import Program
+from tdb_dap.engine.source.source_map import SourceMap
 
 Change = Callable[[str, Stream], Stream]
 """Of the streams of one core: engine and stream to what becomes of it."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 
-from tdb_dap.engine.dtypes import Array
-from tdb_dap.engine.machine import Machine
-from tdb_dap.engine.program import Program
+from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.engine.machine.machine import Machine
+from tdb_dap.engine.program.program import Program
 from tdb_dap.errors import BadAccess, NotSimulated
 
 Order = Callable[[tuple[int, str]], tuple[int, int]]

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tdb_dap.adapter.session import Session
-    from tdb_dap.engine.geometry import Space
-    from tdb_dap.engine.memory import Memory, Region
-    from tdb_dap.engine.views import View
+    from tdb_dap.engine.hardware.geometry import Space
+    from tdb_dap.engine.hardware.memory import Memory, Region
+    from tdb_dap.engine.hardware.views import View
 
 INSTRUCTION_STEP = 16
 _INSTRUCTION_CORE = 40
@@ -59,7 +59,7 @@ def memory_reference(space: Space, core: int, offset: int) -> str:
 
 def every_region(memory: Memory) -> Iterator[tuple[str, Space, int, Region]]:
     """What there is of each memory: (title, space, core, region). DDR and L2 are those of all cores."""
-    from tdb_dap.engine.geometry import Space
+    from tdb_dap.engine.hardware.geometry import Space
 
     for space in (Space.GLOBAL, Space.L2, Space.LOCAL, Space.STATIC):
         for core in range(memory.cores if space in (Space.LOCAL, Space.STATIC) else 1):
@@ -74,8 +74,8 @@ def view_reference(view: View) -> str:
 
 def parse_memory_reference(session: Session, reference: str) -> tuple[Space, int, int]:
     """Space, core and byte offset; BadExpression if the text is no reference."""
-    from tdb_dap.engine.addresses import parse_address
-    from tdb_dap.engine.geometry import Space
+    from tdb_dap.engine.hardware.addresses import parse_address
+    from tdb_dap.engine.hardware.geometry import Space
 
     if not reference[:1].isdigit():
         space, offset = parse_address(reference, session.debugger.program.target.geometry)

@@ -25,7 +25,7 @@ from tdb_dap.errors import TdbError
 
 if TYPE_CHECKING:
     from tdb_dap.adapter.session import Session
-    from tdb_dap.engine import breakpoints as engine
+    from tdb_dap.engine.control import breakpoints as engine
 
 
 @dataclass(frozen=True)

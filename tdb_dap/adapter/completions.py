@@ -14,7 +14,7 @@ from tdb_dap.adapter.registry import provides, request
 if TYPE_CHECKING:
     from tdb_dap.adapter.handles import Frame
     from tdb_dap.adapter.session import Session
-    from tdb_dap.engine.program import Program
+    from tdb_dap.engine.program.program import Program
 
 _MOST = 200
 _WORD = re.compile(r'#?loc\(?"?[^"\s()]*$|%?[\w.:@*-]*$|[\w.:@*#%-]*$')
@@ -77,7 +77,7 @@ def _choices(session: Session, before: str, frame: Frame | None) -> Choices:
 
 def _expression(session: Session, frame: Frame | None) -> Choices:
     from tdb_dap.adapter.contents import names_at
-    from tdb_dap.engine.expression_functions import FUNCTIONS
+    from tdb_dap.engine.expressions.functions import FUNCTIONS
 
     if not session.has_program:
         return
@@ -96,7 +96,7 @@ def _expression(session: Session, frame: Frame | None) -> Choices:
 
 def _places(session: Session) -> Choices:
     """Everything that a breakpoint can name in this program, and how the other forms are written."""
-    from tdb_dap.engine.breakpoint_forms import FORMS
+    from tdb_dap.engine.control.breakpoint_specs import FORMS
 
     if not session.has_program:
         return

@@ -18,8 +18,8 @@ from tdb_dap.errors import BadExpression
 if TYPE_CHECKING:
     from tdb_dap.adapter.handles import Frame
     from tdb_dap.adapter.session import Session
-    from tdb_dap.engine.debugger import Debugger
-    from tdb_dap.engine.stops import Stop
+    from tdb_dap.engine.control.debugger import Debugger
+    from tdb_dap.engine.control.stops import Stop
 
 Act = Callable[["Session", str, "Frame | None"], str]
 

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 from tdb_dap.adapter.addresses import every_region, memory_reference
 from tdb_dap.adapter.handles import Frame, Node
 from tdb_dap.adapter.nodes import comparison, layout, leaf, mapping, remembered, tensor
-from tdb_dap.engine.names import Scope
-from tdb_dap.engine.values import NOT_COMPUTED, Value
+from tdb_dap.engine.expressions.scope import Scope
+from tdb_dap.engine.expressions.values import NOT_COMPUTED, Value
 from tdb_dap.errors import BadExpression, NotSimulated
 
 if TYPE_CHECKING:
     from tdb_dap.adapter.session import Session
-    from tdb_dap.engine.commands import Command
-    from tdb_dap.engine.tensors import Tensor
+    from tdb_dap.engine.commands.commands import Command
+    from tdb_dap.engine.commands.net_tensors import Tensor
 
 Children = Callable[[], list[Node]]
 
@@ -61,7 +61,7 @@ def _registers(session: Session, ordinal: int) -> list[Node]:
 
 
 def _set_register(session: Session, ordinal: int, name: str, text: str) -> None:
-    from tdb_dap.engine.what_if import change_field
+    from tdb_dap.engine.machine.what_if import change_field
 
     try:
         value = int(text.partition("(")[0], 0)

@@ -18,7 +18,7 @@ from tdb_dap.errors import BadExpression, TdbError
 
 if TYPE_CHECKING:
     from tdb_dap.adapter.session import Session
-    from tdb_dap.engine.places import Place
+    from tdb_dap.engine.hardware.byte_ranges import Place
 
 _CHANGE = "!change"
 """Behind a data id: only writes that change something count."""
@@ -27,7 +27,7 @@ _CHANGE = "!change"
 @request("dataBreakpointInfo", capability=("supportsDataBreakpoints", "supportsDataBreakpointBytes"))
 def data_breakpoint_info(session: Session, arguments: DataBreakpointInfoArguments) -> Body:
     """What can be watched: a variable, an expression, or bytes from an address on."""
-    from tdb_dap.engine.places import place_name
+    from tdb_dap.engine.hardware.byte_ranges import place_name
 
     try:
         place = _place(session, arguments)
@@ -45,8 +45,8 @@ def data_breakpoint_info(session: Session, arguments: DataBreakpointInfoArgument
 
 def _place(session: Session, arguments: DataBreakpointInfoArguments) -> Place:
     from tdb_dap.adapter.contents import names_at
-    from tdb_dap.engine.assignment import part_named
-    from tdb_dap.engine.places import Place
+    from tdb_dap.engine.expressions.assignment import part_named
+    from tdb_dap.engine.hardware.byte_ranges import Place
 
     if arguments.asAddress:
         space, core, start = parse_memory_reference(session, arguments.name)

@@ -16,14 +16,14 @@ from tdb_dap.adapter.protocol.types import (
 )
 from tdb_dap.adapter.registry import request
 from tdb_dap.adapter.variables import describe
-from tdb_dap.engine.values import STANDS_FOR
+from tdb_dap.engine.expressions.values import STANDS_FOR
 from tdb_dap.errors import BadExpression
 
 if TYPE_CHECKING:
     from tdb_dap.adapter.handles import Frame
     from tdb_dap.adapter.session import Session
-    from tdb_dap.engine.assignment import Part
-    from tdb_dap.engine.places import Place
+    from tdb_dap.engine.expressions.assignment import Part
+    from tdb_dap.engine.hardware.byte_ranges import Place
 
 
 def announce(session: Session, place: Place | None = None) -> None:
@@ -50,7 +50,7 @@ def announce(session: Session, place: Place | None = None) -> None:
 def set_part(session: Session, part: Part, text: str, frame: Frame | None) -> None:
     """Overwrite a part of memory with the value of an expression."""
     from tdb_dap.adapter.contents import names_at
-    from tdb_dap.engine.assignment import assign
+    from tdb_dap.engine.expressions.assignment import assign
 
     debugger = session.debugger
     assign(debugger.machine, part, debugger.evaluate(stored_of(text), names_at(session, frame)).array)
@@ -92,7 +92,7 @@ def set_expression(session: Session, arguments: SetExpressionArguments) -> SetEx
     """What an expression names: a tensor, a slice or an element."""
     from tdb_dap.adapter.contents import names_at
     from tdb_dap.adapter.evaluate import show
-    from tdb_dap.engine.assignment import part_named
+    from tdb_dap.engine.expressions.assignment import part_named
 
     frame = session.handles.frame(arguments.frameId) if arguments.frameId else None
     part = part_named(arguments.expression, names_at(session, frame))
@@ -112,7 +112,7 @@ def set_expression(session: Session, arguments: SetExpressionArguments) -> SetEx
 @request("writeMemory", capability="supportsWriteMemoryRequest")
 def write_memory(session: Session, arguments: WriteMemoryArguments) -> WriteMemoryResponseBody:
     """Bytes from a reference on; with ``allowPartial`` as many of them as there is memory for."""
-    from tdb_dap.engine.places import Place
+    from tdb_dap.engine.hardware.byte_ranges import Place
 
     space, core, base = parse_memory_reference(session, arguments.memoryReference)
     start = base + (arguments.offset or 0)

@@ -13,7 +13,7 @@ from tdb_dap.adapter.variables import describe
 if TYPE_CHECKING:
     from tdb_dap.adapter.handles import Frame
     from tdb_dap.adapter.session import Session
-    from tdb_dap.engine.names import Scope
+    from tdb_dap.engine.expressions.scope import Scope
 
 _MOST_COPIED = 1 << 16
 """Elements of a tensor that are copied as text."""
@@ -69,7 +69,7 @@ def show(session: Session, text: str, frame: Frame | None, format: ValueFormat |
 
 def _shown(session: Session, text: str, names: Scope, format: ValueFormat | None) -> EvaluateResponseBody:
     from tdb_dap.adapter.nodes import tensor
-    from tdb_dap.engine.expressions import pinned
+    from tdb_dap.engine.expressions.evaluator import pinned
 
     value = session.debugger.evaluate(text, names)
     value.array  # noqa: B018  errors in reading belong to this request
@@ -83,7 +83,7 @@ def _shown(session: Session, text: str, names: Scope, format: ValueFormat | None
 def _copied(session: Session, text: str, frame: Frame | None) -> str:
     """All numbers as text that can be pasted into Python."""
     from tdb_dap.adapter.contents import names_at
-    from tdb_dap.engine.values import array_text
+    from tdb_dap.engine.expressions.values import array_text
 
     value = session.debugger.evaluate(text, names_at(session, frame))
     return array_text(value.array) if value.array.size <= _MOST_COPIED else value.text()

@@ -14,7 +14,7 @@ from tdb_dap.adapter.protocol.types import (
     SetExceptionBreakpointsArguments,
 )
 from tdb_dap.adapter.registry import provides, request
-from tdb_dap.engine.filters import FILTERS
+from tdb_dap.engine.checks.exception_filters import FILTERS
 from tdb_dap.errors import TdbError
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from tdb_dap.adapter.console import verb
-from tdb_dap.engine.breakpoint_forms import resolve
-from tdb_dap.engine.op_names import records_named
+from tdb_dap.engine.control.breakpoint_specs import resolve
+from tdb_dap.engine.program.op_lookup import records_named
 from tdb_dap.errors import BadExpression, BadInput
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Literal
 from tdb_dap.errors import TdbError
 
 if TYPE_CHECKING:
-    from tdb_dap.engine.assignment import Part
-    from tdb_dap.engine.values import Value
+    from tdb_dap.engine.expressions.assignment import Part
+    from tdb_dap.engine.expressions.values import Value
 
 _MOST_LOGGED = 64
 

@@ -15,7 +15,7 @@ from tdb_dap.errors import TdbError
 
 if TYPE_CHECKING:
     from tdb_dap.adapter.session import Session
-    from tdb_dap.engine.debugger import Debugger
+    from tdb_dap.engine.control.debugger import Debugger
 
 
 @request("launch")
@@ -122,8 +122,8 @@ def _validated(session: Session, model: type[Configuration], arguments: Mapping[
 
 def _open(session: Session, configuration: Configuration) -> Debugger:
     """Load program, inputs and reference; shows progress, and stops loading where the client cancels."""
-    from tdb_dap.engine.history import DEFAULT_LIMIT
-    from tdb_dap.engine.reference import Tolerance as EngineTolerance
+    from tdb_dap.engine.machine.undo_log import DEFAULT_LIMIT
+    from tdb_dap.engine.reference.reference import Tolerance as EngineTolerance
     from tdb_dap.opening import open_debugger
 
     progress = Progress(session, f"Loading {Path(configuration.program).name}", 0) if session.traits.progress else None
@@ -162,7 +162,7 @@ def _open(session: Session, configuration: Configuration) -> Debugger:
 def _take_over(session: Session, debugger: Debugger, configuration: Configuration) -> None:
     """Make a loaded program the session's, and place the breakpoints that are waiting for it."""
     from tdb_dap.adapter.breakpoints import describe
-    from tdb_dap.engine.plugin_observers import add_observers
+    from tdb_dap.engine.control.plugin_observers import add_observers
 
     session.load(debugger)
     debugger.excepted = frozenset(configuration.except_)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tdb_dap.adapter.breakpoint_verbs import listed
 from tdb_dap.adapter.console import Act, count, verb
 from tdb_dap.adapter.contents import names_at
-from tdb_dap.engine.values import SMALL, array_text
+from tdb_dap.engine.expressions.values import SMALL, array_text
 from tdb_dap.errors import BadExpression
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def _print(session: Session, rest: str, frame: Frame | None) -> str:
 
 @verb("x", usage="ADDRESS [COUNT]", help="bytes of memory: x R4.64 32, x G4096", only_looks=True)
 def _bytes(session: Session, rest: str, frame: Frame | None) -> str:
-    from tdb_dap.engine.addresses import parse_address
+    from tdb_dap.engine.hardware.addresses import parse_address
 
     place, _, number = rest.partition(" ")
     space, start = parse_address(place, session.debugger.program.target.geometry)

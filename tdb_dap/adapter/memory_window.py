@@ -11,16 +11,16 @@ from tdb_dap.adapter.addresses import memory_reference, parse_memory_reference
 from tdb_dap.adapter.edits import announce
 from tdb_dap.adapter.protocol.types import ProtocolModel
 from tdb_dap.adapter.registry import request
-from tdb_dap.engine.dtypes import BY_NAME
-from tdb_dap.engine.values import number_text
+from tdb_dap.engine.expressions.values import number_text
+from tdb_dap.engine.hardware.dtypes import BY_NAME
 from tdb_dap.errors import BadExpression
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tdb_dap.adapter.session import Session
-    from tdb_dap.engine.dtypes import DType
-    from tdb_dap.engine.geometry import Space
+    from tdb_dap.engine.hardware.dtypes import DType
+    from tdb_dap.engine.hardware.geometry import Space
 
 _LARGEST_WINDOW = 1 << 16
 """Bytes in one answer: each becomes a text."""
@@ -75,7 +75,7 @@ def read_window(session: Session, arguments: WindowArguments) -> Mapping[str, An
 def set_memory(session: Session, arguments: SetMemoryArguments) -> Mapping[str, Any]:
     """Overwrite the number of a type at an address. It is an edit like others: listed, and undone."""
     from tdb_dap.adapter.contents import names_at
-    from tdb_dap.engine.places import Place
+    from tdb_dap.engine.hardware.byte_ranges import Place
 
     debugger = session.debugger
     dtype = _dtype(arguments.dtype)

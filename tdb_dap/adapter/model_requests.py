@@ -19,7 +19,7 @@ from tdb_dap.errors import BadExpression, BadInput
 if TYPE_CHECKING:
     from tdb_dap.adapter.session import Session
     from tdb_dap.check.schema import Row
-    from tdb_dap.engine.mlir import MlirFile
+    from tdb_dap.engine.source.mlir_file import MlirFile
 
 
 class ProfileArguments(ProtocolModel):
@@ -76,7 +76,7 @@ def profile(session: Session, arguments: ProfileArguments) -> dict[str, Any]:
 @request("tdb/graph", while_running="answer")
 def graph(session: Session, arguments: GraphArguments) -> dict[str, Any]:
     """Nodes and edges of final.mlir, with the line of the op that runs next."""
-    from tdb_dap.engine.op_graph import OpGraph
+    from tdb_dap.engine.source.op_graph import OpGraph
     from tdb_dap.graph import colours
 
     program = session.debugger.program
@@ -105,7 +105,7 @@ def _mlir(session: Session) -> MlirFile:
 @request("tdb/memoryMap", while_running="answer")
 def memory_map(session: Session, arguments: MemoryMapArguments) -> dict[str, Any]:
     """What lies where in each memory, from when to when."""
-    from tdb_dap.engine.occupancy import use_at
+    from tdb_dap.engine.program.occupancy import use_at
     from tdb_dap.profile.report import timelines
 
     program = session.debugger.program

@@ -10,7 +10,7 @@ from tdb_dap.adapter.registry import provides, request
 
 if TYPE_CHECKING:
     from tdb_dap.adapter.session import Session
-    from tdb_dap.engine.program import Subnet
+    from tdb_dap.engine.program.program import Subnet
 
 _COLUMNS = {
     "runMode": ("Run mode", "string"),

@@ -10,17 +10,25 @@ import numpy as np
 
 from tdb_dap.adapter.addresses import view_reference
 from tdb_dap.adapter.handles import Node
-from tdb_dap.engine.assignment import Part
-from tdb_dap.engine.values import SMALL, Statistics, Value, bits_text, number_text, shown_array, shown_number
-from tdb_dap.engine.views import Constant, View
+from tdb_dap.engine.expressions.assignment import Part
+from tdb_dap.engine.expressions.values import (
+    SMALL,
+    Statistics,
+    Value,
+    bits_text,
+    number_text,
+    shown_array,
+    shown_number,
+)
+from tdb_dap.engine.hardware.views import Constant, View
 from tdb_dap.errors import TdbError
 
 if TYPE_CHECKING:
     from tdb_dap.adapter.session import Session
-    from tdb_dap.engine.dtypes import Array
-    from tdb_dap.engine.log_messages import Message as LogMessage
-    from tdb_dap.engine.reference import Comparison
-    from tdb_dap.engine.source_map import NamedValue
+    from tdb_dap.engine.control.logpoints import Message as LogMessage
+    from tdb_dap.engine.hardware.dtypes import Array
+    from tdb_dap.engine.reference.reference import Comparison
+    from tdb_dap.engine.source.source_map import NamedValue
 
 
 def leaf(name: str, value: object) -> Node:

@@ -15,9 +15,9 @@ from tdb_dap.errors import TdbError
 
 if TYPE_CHECKING:
     from tdb_dap.adapter.session import Session
-    from tdb_dap.engine.assignment import Part
-    from tdb_dap.engine.origins import Origin
-    from tdb_dap.engine.places import Place
+    from tdb_dap.engine.expressions.assignment import Part
+    from tdb_dap.engine.hardware.byte_ranges import Place
+    from tdb_dap.engine.machine.provenance import Origin
 
 _AS_AT_THE_START = "nobody: as it was at the start"
 
@@ -25,7 +25,7 @@ _AS_AT_THE_START = "nobody: as it was at the start"
 @request("locations")
 def locations(session: Session, arguments: LocationsArguments) -> LocationsResponseBody:
     """The line of the listing of a value's last writer."""
-    from tdb_dap.engine.origins import origin_of
+    from tdb_dap.engine.machine.provenance import origin_of
 
     part = session.handles.location(arguments.locationReference)
     origin = origin_of(session.debugger.machine, part.place)
@@ -59,7 +59,7 @@ def written_by(session: Session, part: Part, before: int | None = None) -> Node:
 
 
 def _written_by(session: Session, part: Part, before: int | None) -> Node:
-    from tdb_dap.engine.origins import origin_of
+    from tdb_dap.engine.machine.provenance import origin_of
 
     origin = origin_of(session.debugger.machine, part.place, before)
     text = writer_text(session, origin)
@@ -69,8 +69,8 @@ def _written_by(session: Session, part: Part, before: int | None) -> Node:
 
 
 def _sources(session: Session, ordinal: int) -> list[Node]:
-    from tdb_dap.engine.assignment import Part
-    from tdb_dap.engine.origins import sources_of
+    from tdb_dap.engine.expressions.assignment import Part
+    from tdb_dap.engine.machine.provenance import sources_of
 
     nodes: list[Node] = []
     for role, view in sources_of(session.debugger.machine, ordinal):
@@ -93,7 +93,7 @@ def read_by(session: Session, part: Part) -> Node:
 
 def readers(session: Session, place: Place) -> list[int]:
     """Ordinals of the commands that read what is there now."""
-    from tdb_dap.engine.origins import origin_of, readers_of
+    from tdb_dap.engine.machine.provenance import origin_of, readers_of
 
     machine = session.debugger.machine
     origin = origin_of(machine, place)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tdb_dap.adapter.console import count, resume_quietly, verb
-from tdb_dap.engine.stepping import Unit
+from tdb_dap.engine.control.stepping import Unit
 from tdb_dap.errors import BadExpression
 
 if TYPE_CHECKING:
     from tdb_dap.adapter.handles import Frame
     from tdb_dap.adapter.session import Session
-    from tdb_dap.engine.debugger import Debugger
-    from tdb_dap.engine.stops import Stop
+    from tdb_dap.engine.control.debugger import Debugger
+    from tdb_dap.engine.control.stops import Stop
 
 
 @verb("s", "start", help="back to the first command")

@@ -8,7 +8,7 @@ from tdb_dap.adapter.registry import request
 
 if TYPE_CHECKING:
     from tdb_dap.adapter.session import Session
-    from tdb_dap.engine.stops import Finding
+    from tdb_dap.engine.control.stops import Finding
 
 
 class Sanitizing:

@@ -34,10 +34,10 @@ from tdb_dap.system.remarks import Once, heard_by
 
 if TYPE_CHECKING:
     from tdb_dap.adapter.configuration import Configuration
-    from tdb_dap.engine.breakpoints import Breakpoint
-    from tdb_dap.engine.debugger import Debugger
-    from tdb_dap.engine.log_messages import Message as LogMessage
-    from tdb_dap.engine.stops import Stop
+    from tdb_dap.engine.control.breakpoints import Breakpoint
+    from tdb_dap.engine.control.debugger import Debugger
+    from tdb_dap.engine.control.logpoints import Message as LogMessage
+    from tdb_dap.engine.control.stops import Stop
     from tdb_dap.system.ports import Visitor
 
 _PATIENCE = 2.0

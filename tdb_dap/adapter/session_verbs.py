@@ -101,7 +101,7 @@ TOPICS["display"] = lambda session, rest, frame: _display(session, "", frame)
 
 @verb("dump", usage="FILE.npz [EXPRESSION ...]", help="write tensors; without expressions those of this op")
 def _dump(session: Session, rest: str, frame: Frame | None) -> str:
-    from tdb_dap.engine.array_files import write_npz
+    from tdb_dap.engine.machine.npz import write_npz
 
     words = rest.split()
     if not words or not words[0].endswith(".npz"):

@@ -19,7 +19,7 @@ from tdb_dap.errors import TdbError
 
 if TYPE_CHECKING:
     from tdb_dap.adapter.session import Session
-    from tdb_dap.engine.program import Program
+    from tdb_dap.engine.program.program import Program
 
 SourceKind = Literal["mlir", "asm"]
 

@@ -24,10 +24,10 @@ from tdb_dap.errors import TdbError
 
 if TYPE_CHECKING:
     from tdb_dap.adapter.session import Session
-    from tdb_dap.engine.mlir import MlirOp
-    from tdb_dap.engine.origin_files import Stage
-    from tdb_dap.engine.program import Program, Subnet
-    from tdb_dap.engine.source_map import OpRecord
+    from tdb_dap.engine.program.program import Program, Subnet
+    from tdb_dap.engine.source.compile_stages import Stage
+    from tdb_dap.engine.source.mlir_file import MlirOp
+    from tdb_dap.engine.source.source_map import OpRecord
 
 
 _HINTS: dict[Level, Literal["label", "subtle"]] = {"location": "label", "origin": "subtle"}

@@ -25,9 +25,9 @@ from tdb_dap.errors import BadExpression
 
 if TYPE_CHECKING:
     from tdb_dap.adapter.session import Session
-    from tdb_dap.engine.debugger import Debugger
-    from tdb_dap.engine.stepping import Unit
-    from tdb_dap.engine.stops import Stop
+    from tdb_dap.engine.control.debugger import Debugger
+    from tdb_dap.engine.control.stepping import Unit
+    from tdb_dap.engine.control.stops import Stop
 
 _MOST_TARGETS = 100
 

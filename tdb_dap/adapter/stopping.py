@@ -6,12 +6,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from tdb_dap.adapter.protocol.types import StoppedEventBody
-from tdb_dap.engine.stops import BACKEND_FAILED, NOT_SIMULATED
+from tdb_dap.engine.control.stops import BACKEND_FAILED, NOT_SIMULATED
 from tdb_dap.errors import TdbError
 
 if TYPE_CHECKING:
     from tdb_dap.adapter.session import Session
-    from tdb_dap.engine.stops import Reason, Stop
+    from tdb_dap.engine.control.stops import Reason, Stop
 
 _REASONS: dict[Reason, str] = {"end": "step"}
 """Where the protocol has another word."""
@@ -99,7 +99,7 @@ def end(session: Session, exit_code: int) -> None:
 
 def _show_outputs(session: Session) -> None:
     """One console line for each output of the net."""
-    from tdb_dap.engine.values import Value
+    from tdb_dap.engine.expressions.values import Value
 
     debugger = session.debugger
     session.output(f"Finished: {debugger.ordinal:,} commands.")

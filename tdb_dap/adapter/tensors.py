@@ -14,20 +14,20 @@ import numpy as np
 from tdb_dap.adapter.addresses import view_reference
 from tdb_dap.adapter.protocol.types import ProtocolModel
 from tdb_dap.adapter.registry import request
-from tdb_dap.engine.tensor_parts import Parts, actual, bits, error, stored
-from tdb_dap.engine.tensor_planes import Mosaic, Slice, tile
-from tdb_dap.engine.tensor_summary import summarise
-from tdb_dap.engine.values import Value, bits_text, number_text
-from tdb_dap.engine.views import View
+from tdb_dap.engine.expressions.chunks import Parts, actual, bits, error, stored
+from tdb_dap.engine.expressions.planes import Mosaic, Slice, tile
+from tdb_dap.engine.expressions.summary import summarise
+from tdb_dap.engine.expressions.values import Value, bits_text, number_text
+from tdb_dap.engine.hardware.views import View
 from tdb_dap.errors import BadExpression
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tdb_dap.adapter.session import Session
-    from tdb_dap.engine.dtypes import Array
-    from tdb_dap.engine.names import Scope
-    from tdb_dap.engine.stops import Level
+    from tdb_dap.engine.control.stops import Level
+    from tdb_dap.engine.expressions.scope import Scope
+    from tdb_dap.engine.hardware.dtypes import Array
 
 _LARGEST_ANSWER = 1 << 22
 """Elements in one answer."""

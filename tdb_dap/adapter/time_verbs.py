@@ -10,9 +10,9 @@ from tdb_dap.adapter.contents import names_at
 from tdb_dap.adapter.edits import announce, set_part
 from tdb_dap.adapter.look_verbs import TOPICS, indexed
 from tdb_dap.adapter.origins import readers, writer_text
-from tdb_dap.engine.assignment import Part, part_named
-from tdb_dap.engine.origins import origin_of, sources_of
-from tdb_dap.engine.what_if import change_field, consequences
+from tdb_dap.engine.expressions.assignment import Part, part_named
+from tdb_dap.engine.machine.provenance import origin_of, sources_of
+from tdb_dap.engine.machine.what_if import change_field, consequences
 from tdb_dap.errors import BadExpression, NotSimulated
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tdb_dap.adapter.protocol.types import InitializeRequestArguments
 from tdb_dap.adapter.styling import styled
-from tdb_dap.engine.printable import visible
+from tdb_dap.engine.rendering.printable import visible
 
 
 @dataclass(frozen=True)

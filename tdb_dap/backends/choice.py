@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tdb_dap.engine.backend import Backend, InProcess
-from tdb_dap.engine.program import Program
-from tdb_dap.engine.target import Target
+from tdb_dap.engine.hardware.target import Target
+from tdb_dap.engine.machine.backend import Backend, InProcess
+from tdb_dap.engine.program.program import Program
 from tdb_dap.errors import BadInput, TdbError
 from tdb_dap.system.plugins import plugins
 from tdb_dap.targets.chips.chip import Chip
@@ -66,7 +66,7 @@ def in_lockstep(target: Target, vendor: VendorBackend) -> Backend:
 def _elsewhere(name: str, token: str | None) -> Backend:
     from tdb_dap.backends.remote.client import RemoteDevice
     from tdb_dap.backends.remote.handshake import TOKEN_VARIABLE
-    from tdb_dap.engine.device import Attached
+    from tdb_dap.engine.device.device import Attached
     from tdb_dap.system.ports import address
 
     host, port = address(name.removeprefix(REMOTE), f"backend {name}")

@@ -9,10 +9,10 @@ from tdb_dap.backends.divergence import Results, compare
 from tdb_dap.backends.messages import ENGINE_NUMBERS, Execute
 from tdb_dap.backends.process import ChildProcess
 from tdb_dap.backends.shared import SharedMemory
-from tdb_dap.engine.backend import Executable, InProcess, Outcome
-from tdb_dap.engine.history import OverwrittenBytes
-from tdb_dap.engine.memory import Memory, Region
-from tdb_dap.engine.program import Program
+from tdb_dap.engine.hardware.memory import Memory, Region
+from tdb_dap.engine.machine.backend import Executable, InProcess, Outcome
+from tdb_dap.engine.machine.undo_log import OverwrittenBytes
+from tdb_dap.engine.program.program import Program
 from tdb_dap.errors import BackendFailed, BadInput, NotSimulated
 from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.targets.chips.vendor_library import VendorLibrary

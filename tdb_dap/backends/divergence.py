@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tdb_dap.engine.dtypes import Array
-from tdb_dap.engine.history import OverwrittenBytes
-from tdb_dap.engine.memory import Memory
-from tdb_dap.engine.target import Description
-from tdb_dap.engine.views import View
+from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.engine.hardware.memory import Memory
+from tdb_dap.engine.hardware.target import Description
+from tdb_dap.engine.hardware.views import View
+from tdb_dap.engine.machine.undo_log import OverwrittenBytes
 
 _SHOWN = 3
 """Elements and addresses named in a text."""

@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 
 from tdb_dap.backends.discovery import places
-from tdb_dap.engine.array_files import read_npz, write_npz
-from tdb_dap.engine.dtypes import Array
-from tdb_dap.engine.program import Program
-from tdb_dap.engine.tensors import Tensor
+from tdb_dap.engine.commands.net_tensors import Tensor
+from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.engine.machine.npz import read_npz, write_npz
+from tdb_dap.engine.program.program import Program
 from tdb_dap.errors import BadInput
 
 # A net of many layers takes minutes on the vendor's simulator.

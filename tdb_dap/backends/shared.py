@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tdb_dap.backends.messages import Area, Setup
-from tdb_dap.engine.geometry import Geometry, Space
-from tdb_dap.engine.memory import Bytes, Memory, Region
+from tdb_dap.engine.hardware.geometry import Geometry, Space
+from tdb_dap.engine.hardware.memory import Bytes, Memory, Region
 from tdb_dap.targets.chips.vendor_library import VendorLibrary
 
 _PAGE = 4096

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tdb_dap.check.results import Looked
-from tdb_dap.engine.array_files import write_npz
+from tdb_dap.engine.machine.npz import write_npz
 
 
 def write(path: Path, found: Iterable[Looked]) -> int:

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tdb_dap.engine.compare.tolerance import Tolerances
+from tdb_dap.engine.reference.tolerance import Tolerances
 from tdb_dap.errors import BadInput
 
 if TYPE_CHECKING:
-    from tdb_dap.engine.debugger import Debugger
+    from tdb_dap.engine.control.debugger import Debugger
 
 
 @dataclass(frozen=True)

@@ -19,17 +19,17 @@ from pydantic import TypeAdapter, ValidationError
 from tdb_dap import __version__
 from tdb_dap.check.results import Looked, Walked
 from tdb_dap.check.schema import Row
-from tdb_dap.engine.array_files import read_npz, write_npz
-from tdb_dap.engine.checkpoints import Snapshot, Snapshots
-from tdb_dap.engine.whole_files import write_text
+from tdb_dap.engine.files.atomic_files import write_text
+from tdb_dap.engine.machine.checkpoints import Snapshot, Snapshots
+from tdb_dap.engine.machine.npz import read_npz, write_npz
 from tdb_dap.errors import BadInput
 
 if TYPE_CHECKING:
     from tdb_dap.check.job import Job
     from tdb_dap.check.worker import Stretch
     from tdb_dap.engine.compare.walk import Mode
-    from tdb_dap.engine.debugger import Debugger
-    from tdb_dap.engine.dtypes import Array
+    from tdb_dap.engine.control.debugger import Debugger
+    from tdb_dap.engine.hardware.dtypes import Array
 
 _WHAT = "check.json"
 _MEMORIES = "memories.npz"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tdb_dap.check.schema import LayerRow, Row
-from tdb_dap.engine.origin_files import OriginalLayer
-from tdb_dap.engine.program import Program
+from tdb_dap.engine.program.program import Program
+from tdb_dap.engine.source.compile_stages import OriginalLayer
 
 
 def by_layer(program: Program, rows: Iterable[Row]) -> tuple[LayerRow, ...]:

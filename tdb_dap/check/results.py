@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tdb_dap.check.schema import Row
 
 if TYPE_CHECKING:
-    from tdb_dap.engine.dtypes import Array
+    from tdb_dap.engine.hardware.dtypes import Array
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from tdb_dap.check.schema import Numbers, Picture, Row
-from tdb_dap.engine.compare.comparison import Comparison
 from tdb_dap.engine.compare.finding import Checked
-from tdb_dap.engine.dtypes import Array
+from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.engine.reference.comparison import Comparison
 
 _HEAT = (24, 48)
 _EDGES = 10.0 ** np.arange(-8, 1)

@@ -9,7 +9,7 @@ from tdb_dap.engine.compare.walk import Walk
 
 if TYPE_CHECKING:
     from tdb_dap.check.schema import Row
-    from tdb_dap.engine.debugger import Debugger
+    from tdb_dap.engine.control.debugger import Debugger
 
 
 def compared_so_far(debugger: Debugger) -> list[Row]:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from tdb_dap.check.schema import ORIGINS, LayerRow, Report, Row
-from tdb_dap.engine.printable import table_row
+from tdb_dap.engine.rendering.printable import table_row
 
 COLUMNS = ("line", "op", "tensor", "verdict", "cosine", "euclidean", "max difference", "ULP", "bad", "blame")
 

@@ -14,7 +14,7 @@ from tdb_dap.engine.compare.walk import Mode, Walk
 if TYPE_CHECKING:
     from tdb_dap.check.job import Job
     from tdb_dap.engine.compare.finding import Checked
-    from tdb_dap.engine.debugger import Debugger
+    from tdb_dap.engine.control.debugger import Debugger
 
 Stretch = tuple[int, int]
 """First ordinal, and the one behind the last."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from tdb_dap.commands import reports
 from tdb_dap.commands.options import data_options, model_arguments
 from tdb_dap.commands.progress import Bar
-from tdb_dap.engine.whole_files import refuse_unwritable, write_text
+from tdb_dap.engine.files.atomic_files import refuse_unwritable, write_text
 from tdb_dap.errors import BadInput, TdbError
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def _check(arguments: argparse.Namespace) -> tuple[Report, Walked]:
     from tdb_dap.check.schema import Report
     from tdb_dap.check.worker import Worker
     from tdb_dap.engine.compare.dataflow import Producers
-    from tdb_dap.engine.compare.tolerance import Tolerances
+    from tdb_dap.engine.reference.tolerance import Tolerances
 
     job = Job(
         arguments.context,
@@ -228,8 +228,8 @@ def _walk(arguments: argparse.Namespace, job: Job, mode: Mode, worker: Worker, t
 def _write(path: Path, report: Report, context: Path) -> None:
     from tdb_dap.check.html import html
     from tdb_dap.check.text import markdown
-    from tdb_dap.engine.context import Context
-    from tdb_dap.engine.files import read_file
+    from tdb_dap.engine.files.bounded_files import read_file
+    from tdb_dap.engine.files.context import Context
 
     if path.suffix == ".json":
         text = report.model_dump_json(indent=1)

@@ -14,7 +14,7 @@ def run_tdb(arguments: argparse.Namespace) -> int:
     from collections import Counter
 
     from tdb_dap.engine.compare import tdb_profile
-    from tdb_dap.engine.compare.tolerance import Tolerances
+    from tdb_dap.engine.reference.tolerance import Tolerances
     from tdb_dap.opening import open_debugger
 
     limits = Tolerances.parse(arguments.tolerance, arguments.excepted)

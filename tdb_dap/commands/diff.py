@@ -8,7 +8,7 @@ from pathlib import Path
 from tdb_dap.commands import reports
 from tdb_dap.commands.options import backend_options
 from tdb_dap.commands.progress import Bar
-from tdb_dap.engine.whole_files import write_text
+from tdb_dap.engine.files.atomic_files import write_text
 from tdb_dap.errors import TdbError
 
 
@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Compare, print, write the reports. 0: same; 1: something differs; 2: could not run."""
     from tdb_dap.diff.comparing import compare_models
     from tdb_dap.diff.text import lines, markdown
-    from tdb_dap.engine.compare.tolerance import Tolerances
+    from tdb_dap.engine.reference.tolerance import Tolerances
 
     reports.refuse(arguments.report, (".json", ".md"))
     bar = Bar(None, arguments.quiet)

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from tdb_dap.commands.options import model_arguments
 from tdb_dap.commands.vendor_module import vendor_lines
-from tdb_dap.engine.whole_files import refuse_unwritable, whole_file
+from tdb_dap.engine.files.atomic_files import refuse_unwritable, whole_file
 
 if TYPE_CHECKING:
-    from tdb_dap.engine.commands import Command
-    from tdb_dap.engine.program import Program
-    from tdb_dap.engine.views import Operand
+    from tdb_dap.engine.commands.commands import Command
+    from tdb_dap.engine.hardware.views import Operand
+    from tdb_dap.engine.program.program import Program
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

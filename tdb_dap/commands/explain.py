@@ -19,8 +19,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Explain each. 0: done."""
-    from tdb_dap.engine.breakpoint_forms import resolve
-    from tdb_dap.engine.op_names import records_named
+    from tdb_dap.engine.control.breakpoint_specs import resolve
+    from tdb_dap.engine.program.op_lookup import records_named
     from tdb_dap.explain.command import explain_command
     from tdb_dap.explain.op import explain_op
     from tdb_dap.opening import open_program

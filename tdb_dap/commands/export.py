@@ -10,8 +10,8 @@ from tdb_dap.commands.options import model_arguments
 from tdb_dap.errors import BadInput
 
 if TYPE_CHECKING:
-    from tdb_dap.engine.op_records import OpRecord
-    from tdb_dap.engine.program import Program
+    from tdb_dap.engine.program.program import Program
+    from tdb_dap.engine.source.op_records import OpRecord
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _records(program: Program, text: str) -> list[OpRecord]:
     """Instances of the ops that ``LINE``, ``LINE-LINE`` or a location names."""
-    from tdb_dap.engine.op_names import records_named
+    from tdb_dap.engine.program.op_lookup import records_named
 
     found = [record for record in records_named(program, text) if record.ordinals]
     if not found:

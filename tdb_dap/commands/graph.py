@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from tdb_dap.commands import reports
 from tdb_dap.commands.options import model_arguments
-from tdb_dap.engine.whole_files import write_text
+from tdb_dap.engine.files.atomic_files import write_text
 from tdb_dap.errors import BadInput
 
 if TYPE_CHECKING:
-    from tdb_dap.engine.op_graph import OpGraph
-    from tdb_dap.engine.program import Program
+    from tdb_dap.engine.program.program import Program
+    from tdb_dap.engine.source.op_graph import OpGraph
     from tdb_dap.graph.colours import Colouring
 
 
@@ -31,7 +31,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Build, draw, write. 0: done."""
-    from tdb_dap.engine.op_graph import OpGraph
+    from tdb_dap.engine.source.op_graph import OpGraph
     from tdb_dap.graph.dot import dot_text
     from tdb_dap.graph.page import html
     from tdb_dap.graph.svg import svg

@@ -12,8 +12,8 @@ from tdb_dap.commands.options import model_arguments
 from tdb_dap.engine.bmodel import input_shapes
 
 if TYPE_CHECKING:
-    from tdb_dap.engine.program import Program
-    from tdb_dap.engine.tensors import Tensor
+    from tdb_dap.engine.commands.net_tensors import Tensor
+    from tdb_dap.engine.program.program import Program
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -65,7 +65,7 @@ _MOST_MISPLACED = 10
 
 def _misplaced(program: Program) -> Iterator[str]:
     """Addresses outside of all memories."""
-    from tdb_dap.engine.placement import misplaced
+    from tdb_dap.engine.program.placement import misplaced
 
     found = misplaced(program)
     for text in found[:_MOST_MISPLACED]:

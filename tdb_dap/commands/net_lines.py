@@ -11,7 +11,7 @@ from tdb_dap.targets.chips.registry import target_for
 
 if TYPE_CHECKING:
     from tdb_dap.engine.bmodel import Net, Stage
-    from tdb_dap.engine.program import Program
+    from tdb_dap.engine.program.program import Program
 
 _KINDS = {RunMode.TPU_STATIC: "static", RunMode.TPU_DYNAMIC: "dynamic", RunMode.CPU: "cpu"}
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tdb_dap.commands.options import model_arguments
-from tdb_dap.engine.array_files import read_npy, read_npz
+from tdb_dap.engine.machine.npz import read_npy, read_npz
 from tdb_dap.errors import BadInput
 
 if TYPE_CHECKING:
-    from tdb_dap.engine.dtypes import Array
-    from tdb_dap.engine.program import Program
+    from tdb_dap.engine.hardware.dtypes import Array
+    from tdb_dap.engine.program.program import Program
 
 _FIELD = re.compile(r"([BD]\d+(?:@core\d+)?)\.([^=]+)=(\w+)")
 
@@ -89,8 +89,8 @@ def _numbers(text: str, name: str) -> Array:
 
 def _behind(program: Program, text: str) -> int:
     """The ordinal behind an op or a command."""
-    from tdb_dap.engine.breakpoint_forms import resolve
-    from tdb_dap.engine.op_names import records_named
+    from tdb_dap.engine.control.breakpoint_specs import resolve
+    from tdb_dap.engine.program.op_lookup import records_named
 
     if re.fullmatch(r"[BD]\d+(@core\d+)?", text):
         place = resolve(program, text)

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 from tdb_dap.commands import reports
 from tdb_dap.commands.options import model_arguments
 from tdb_dap.commands.progress import Bar
-from tdb_dap.engine.whole_files import write_text
+from tdb_dap.engine.files.atomic_files import write_text
 from tdb_dap.errors import BadInput
 
 if TYPE_CHECKING:
-    from tdb_dap.engine.debugger import Debugger
+    from tdb_dap.engine.control.debugger import Debugger
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 
-from tdb_dap.engine.printable import direct
+from tdb_dap.engine.rendering.printable import direct
 
 
 class Bar:

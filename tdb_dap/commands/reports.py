@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from tdb_dap.engine.whole_files import refuse_unwritable
+from tdb_dap.engine.files.atomic_files import refuse_unwritable
 from tdb_dap.errors import BadInput
 
 

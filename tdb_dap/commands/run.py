@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tdb_dap.commands.options import data_options, model_arguments
-from tdb_dap.engine.observers import Observer
-from tdb_dap.engine.printable import direct
-from tdb_dap.engine.stops import BACKEND_FAILED
-from tdb_dap.engine.whole_files import refuse_unwritable
+from tdb_dap.engine.control.observers import Observer
+from tdb_dap.engine.control.stops import BACKEND_FAILED
+from tdb_dap.engine.files.atomic_files import refuse_unwritable
+from tdb_dap.engine.rendering.printable import direct
 from tdb_dap.errors import TdbError
 
 if TYPE_CHECKING:
-    from tdb_dap.engine.commands import Command
-    from tdb_dap.engine.debugger import Debugger
+    from tdb_dap.engine.commands.commands import Command
+    from tdb_dap.engine.control.debugger import Debugger
 
 
 NOT_EXACT = "not exact (--fast)"
@@ -41,10 +41,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Execute every command, write the outputs and print a line for each."""
     import numpy as np
 
-    from tdb_dap.engine.array_files import write_npz
-    from tdb_dap.engine.history import DEFAULT_LIMIT
-    from tdb_dap.engine.plugin_observers import add_observers
-    from tdb_dap.engine.values import Value
+    from tdb_dap.engine.control.plugin_observers import add_observers
+    from tdb_dap.engine.expressions.values import Value
+    from tdb_dap.engine.machine.npz import write_npz
+    from tdb_dap.engine.machine.undo_log import DEFAULT_LIMIT
     from tdb_dap.opening import open_debugger
 
     if arguments.outputs is not None:

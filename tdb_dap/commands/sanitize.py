@@ -9,7 +9,7 @@ from pathlib import Path
 from tdb_dap.commands import reports
 from tdb_dap.commands.options import data_options, model_arguments
 from tdb_dap.commands.progress import Bar
-from tdb_dap.engine.whole_files import write_text
+from tdb_dap.engine.files.atomic_files import write_text
 from tdb_dap.errors import BadInput, TdbError
 
 _MISMATCH = "mismatch"
@@ -43,8 +43,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Look, print, write the reports. 0: no errors; 1: errors; 2: could not run to the end."""
-    from tdb_dap.engine.checks import BIRTH
-    from tdb_dap.engine.filters import FILTERS
+    from tdb_dap.engine.checks.exception_filters import FILTERS
+    from tdb_dap.engine.checks.reference_checks import BIRTH
     from tdb_dap.engine.sanitizers import chosen, made
     from tdb_dap.engine.sanitizers.survey import survey
     from tdb_dap.opening import open_debugger

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from tdb_dap.engine.commands import Command
-    from tdb_dap.engine.program import Program, Subnet
-    from tdb_dap.engine.target import Message
-    from tdb_dap.engine.tensors import Tensor
+    from tdb_dap.engine.commands.commands import Command
+    from tdb_dap.engine.commands.net_tensors import Tensor
+    from tdb_dap.engine.hardware.target import Message
+    from tdb_dap.engine.program.program import Program, Subnet
 
 _INDENT = "      "
 

@@ -18,8 +18,8 @@ from tdb_dap.opening import open_program
 if TYPE_CHECKING:
     from tdb_dap.check.schema import Row
     from tdb_dap.check.team import Progress
-    from tdb_dap.engine.compare.tolerance import Tolerances
-    from tdb_dap.engine.program import Program
+    from tdb_dap.engine.program.program import Program
+    from tdb_dap.engine.reference.tolerance import Tolerances
 
 
 def compare_models(

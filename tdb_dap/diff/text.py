@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tdb_dap.check.text import cells
 from tdb_dap.diff.schema import DiffReport, LayerOf, Side
-from tdb_dap.engine.printable import table_row
+from tdb_dap.engine.rendering.printable import table_row
 
 _SHOWN = 12
 """Layers and tensors that the console lists in full."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tdb_dap.engine.places import Place
-from tdb_dap.engine.views import Constant, View
+from tdb_dap.engine.hardware.byte_ranges import Place
+from tdb_dap.engine.hardware.views import Constant, View
 from tdb_dap.errors import NotSimulated
 
 if TYPE_CHECKING:
-    from tdb_dap.engine.commands import Command
-    from tdb_dap.engine.program import Program
+    from tdb_dap.engine.commands.commands import Command
+    from tdb_dap.engine.program.program import Program
 
 _READERS = 4
 _OTHER = {"tiu": "dma", "dma": "tiu"}

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tdb_dap.engine.mlir import MlirOp
-    from tdb_dap.engine.op_records import OpRecord
-    from tdb_dap.engine.program import Program
+    from tdb_dap.engine.program.program import Program
+    from tdb_dap.engine.source.mlir_file import MlirOp
+    from tdb_dap.engine.source.op_records import OpRecord
 
 _COMMANDS = 40
 _WIDTH = 400

@@ -8,21 +8,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tdb_dap import __version__
-from tdb_dap.engine.array_files import write_npz
-from tdb_dap.engine.dtypes import Array
-from tdb_dap.engine.observers import Observer
-from tdb_dap.engine.printable import visible
-from tdb_dap.engine.views import View
-from tdb_dap.engine.whole_files import whole_path, write_text
+from tdb_dap.engine.control.observers import Observer
+from tdb_dap.engine.files.atomic_files import whole_path, write_text
+from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.engine.hardware.views import View
+from tdb_dap.engine.machine.npz import write_npz
+from tdb_dap.engine.rendering.printable import visible
 from tdb_dap.errors import BadInput
 from tdb_dap.export import bundle, script
 from tdb_dap.export.names import identifier
 from tdb_dap.export.recording import Step, computes, record
 
 if TYPE_CHECKING:
-    from tdb_dap.engine.debugger import Debugger
-    from tdb_dap.engine.named_value import NamedValue
-    from tdb_dap.engine.op_records import OpRecord
+    from tdb_dap.engine.control.debugger import Debugger
+    from tdb_dap.engine.source.mapped_tensor import NamedValue
+    from tdb_dap.engine.source.op_records import OpRecord
     from tdb_dap.targets.chips.chip import Chip
 
 _RUNTIME = "tdb_dap.export.runtime"

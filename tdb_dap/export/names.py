@@ -6,12 +6,12 @@ import keyword
 import re
 from typing import TYPE_CHECKING
 
-from tdb_dap.engine.views import View
+from tdb_dap.engine.hardware.views import View
 
 if TYPE_CHECKING:
-    from tdb_dap.engine.commands import Command
-    from tdb_dap.engine.named_value import NamedValue
-    from tdb_dap.engine.program import Program
+    from tdb_dap.engine.commands.commands import Command
+    from tdb_dap.engine.program.program import Program
+    from tdb_dap.engine.source.mapped_tensor import NamedValue
 
 _LONGEST = 80
 """Characters of a name: it becomes that of a file as well."""

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tdb_dap.engine.dtypes import Array
-from tdb_dap.engine.geometry import Space
-from tdb_dap.engine.places import Place, Runs, merged
-from tdb_dap.engine.views import Layout, View
+from tdb_dap.engine.hardware.byte_ranges import Place, Runs, merged
+from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.engine.hardware.geometry import Space
+from tdb_dap.engine.hardware.views import Layout, View
 from tdb_dap.errors import BadInput, NotSimulated
 from tdb_dap.export.runtime import checksum
 from tdb_dap.targets.declaration.fields import Fields
@@ -19,9 +19,9 @@ from tdb_dap.targets.semantics import SEMANTICS
 from tdb_dap.targets.semantics.registry import Operation, Semantic, Value
 
 if TYPE_CHECKING:
-    from tdb_dap.engine.commands import Command
-    from tdb_dap.engine.debugger import Debugger
-    from tdb_dap.engine.memory import Memory
+    from tdb_dap.engine.commands.commands import Command
+    from tdb_dap.engine.control.debugger import Debugger
+    from tdb_dap.engine.hardware.memory import Memory
     from tdb_dap.targets.chips.chip import Chip
     from tdb_dap.targets.declaration.family import Bound
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from tdb_dap.engine.dtypes import Array, DType
-from tdb_dap.engine.geometry import Geometry, Space
-from tdb_dap.engine.memory import Memory, Region
-from tdb_dap.engine.views import Layout, View
+from tdb_dap.engine.hardware.dtypes import Array, DType
+from tdb_dap.engine.hardware.geometry import Geometry, Space
+from tdb_dap.engine.hardware.memory import Memory, Region
+from tdb_dap.engine.hardware.views import Layout, View
 from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.semantics.registry import Operation, Value
 from tdb_dap.targets.semantics.rules import Rules

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tdb_dap.engine.geometry import Space
-from tdb_dap.engine.printable import visible
-from tdb_dap.engine.views import Constant, View
+from tdb_dap.engine.hardware.geometry import Space
+from tdb_dap.engine.hardware.views import Constant, View
+from tdb_dap.engine.rendering.printable import visible
 from tdb_dap.export.bundle import renamed
 from tdb_dap.export.names import TensorNames, identifier
 
 if TYPE_CHECKING:
-    from tdb_dap.engine.commands import Command
-    from tdb_dap.engine.program import Program
+    from tdb_dap.engine.commands.commands import Command
+    from tdb_dap.engine.program.program import Program
     from tdb_dap.export.recording import Step
     from tdb_dap.targets.chips.chip import Chip
 
@@ -43,7 +43,7 @@ def model_text(target: Chip, steps: Sequence[Step]) -> str:
     ddr = "".join(f"    {start:#x}: {size},\n" for start, size in _regions(steps))
     text = f'''"""The numbers of the chip, and the parts of DDR in use."""
 
-from tdb_dap.engine.geometry import Geometry, Space, Window
+from tdb_dap.engine.hardware.geometry import Geometry, Space, Window
 from tdb_dap.targets.semantics.rules import Extremum, Reciprocal, Rules
 
 GEOMETRY = {_value(target.geometry)}
@@ -131,8 +131,8 @@ class _Writer:
         yield ""
         yield "from pathlib import Path"
         yield ""
-        yield renamed(f"from tdb_dap.engine.dtypes import {', '.join(sorted(self._dtypes))}")
-        yield renamed("from tdb_dap.engine.views import Layout")
+        yield renamed(f"from tdb_dap.engine.hardware.dtypes import {', '.join(sorted(self._dtypes))}")
+        yield renamed("from tdb_dap.engine.hardware.views import Layout")
         yield renamed("from tdb_dap.export.runtime import Chip, Constant, Instruction")
         yield "from chip.model import DDR, GEOMETRY, RULES"
         for module, name in functions:

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tdb_dap.engine import limits
-from tdb_dap.engine.files import read_file
+from tdb_dap.engine.files import limits
+from tdb_dap.engine.files.bounded_files import read_file
 from tdb_dap.errors import BadInput
 
 if TYPE_CHECKING:
-    from tdb_dap.engine.op_graph import OpGraph, OpNode
-    from tdb_dap.engine.program import Program
+    from tdb_dap.engine.program.program import Program
+    from tdb_dap.engine.source.op_graph import OpGraph, OpNode
 
 Colouring = Callable[["OpNode"], tuple[str, str]]
 """Fill colour of a node, and a line that says why (empty: nothing to say)."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tdb_dap.graph.svg import shape, tip
 
 if TYPE_CHECKING:
-    from tdb_dap.engine.op_graph import OpGraph, OpNode
+    from tdb_dap.engine.source.op_graph import OpGraph, OpNode
     from tdb_dap.graph.colours import Colouring
 
 

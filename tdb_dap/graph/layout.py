@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tdb_dap.engine.op_graph import OpEdge, OpGraph, OpNode
+    from tdb_dap.engine.source.op_graph import OpEdge, OpGraph, OpNode
 
 NODE_WIDTH, NODE_HEIGHT = 176, 44
 _ACROSS, _DOWN, _MARGIN, _PADDING = 24, 46, 40, 14

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tdb_dap.graph.layout import NODE_HEIGHT, NODE_WIDTH, Frame, layout
 
 if TYPE_CHECKING:
-    from tdb_dap.engine.op_graph import OpGraph, OpNode
+    from tdb_dap.engine.source.op_graph import OpGraph, OpNode
     from tdb_dap.graph.colours import Colouring
 
 _LETTERS = 26

@@ -16,7 +16,7 @@ from tdb_dap.language.tokens import Token
 from tdb_dap.language.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from tdb_dap.engine.program import Program
+    from tdb_dap.engine.program.program import Program
     from tdb_dap.language.outline import Entry
     from tdb_dap.language.problems import Problem
 

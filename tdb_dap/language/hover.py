@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tdb_dap.engine.printable import code
+from tdb_dap.engine.rendering.printable import code
 from tdb_dap.language.tokens import Token, token_at
 
 if TYPE_CHECKING:
-    from tdb_dap.engine.mlir import MlirOp
-    from tdb_dap.engine.named_value import NamedValue
-    from tdb_dap.engine.program import Program
+    from tdb_dap.engine.program.program import Program
+    from tdb_dap.engine.source.mapped_tensor import NamedValue
+    from tdb_dap.engine.source.mlir_file import MlirOp
     from tdb_dap.language.mlir_document import MlirDocument
 
 _INSTANCES = 4

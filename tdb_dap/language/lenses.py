@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tdb_dap.errors import TdbError
 
 if TYPE_CHECKING:
-    from tdb_dap.engine.program import Program
+    from tdb_dap.engine.program.program import Program
     from tdb_dap.language.verdicts import Verdict
 
 _MARKS = {"pass": "✓ ", "fail": "✗ "}

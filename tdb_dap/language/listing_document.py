@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from tdb_dap.engine.listing import Listing
-from tdb_dap.engine.places import Place
-from tdb_dap.engine.printable import code, code_block
-from tdb_dap.engine.program import Program
-from tdb_dap.engine.views import View
+from tdb_dap.engine.commands.listing import Listing
+from tdb_dap.engine.hardware.byte_ranges import Place
+from tdb_dap.engine.hardware.views import View
+from tdb_dap.engine.program.program import Program
+from tdb_dap.engine.rendering.printable import code, code_block
 from tdb_dap.errors import NotSimulated
 from tdb_dap.language import problems
 from tdb_dap.language.documents import Document, Documents

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from tdb_dap.engine.mlir import MlirFile
+from tdb_dap.engine.source.mlir_file import MlirFile
 from tdb_dap.language import hover, lenses, navigation, outline, problems
 from tdb_dap.language.documents import Document, Documents
 from tdb_dap.language.listing_document import ListingDocument

@@ -11,13 +11,13 @@ from pydantic import BaseModel, ValidationError
 
 from tdb_dap.check.schema import Report
 from tdb_dap.check.schema import Row as CheckedRow
-from tdb_dap.engine import limits
-from tdb_dap.engine.files import read_file
+from tdb_dap.engine.files import limits
+from tdb_dap.engine.files.bounded_files import read_file
 from tdb_dap.errors import TdbError
 from tdb_dap.sanitize.schema import SanitizerFinding, SanitizerReport
 
 if TYPE_CHECKING:
-    from tdb_dap.engine.program import Program
+    from tdb_dap.engine.program.program import Program
 
 CHECK_REPORT = "check.json"
 SANITIZER_REPORT = "sanitize.json"

@@ -10,7 +10,7 @@ from tdb_dap.language.spots import Spot, uri_of
 from tdb_dap.language.tokens import Token, token_at
 
 if TYPE_CHECKING:
-    from tdb_dap.engine.mlir import MlirFile, MlirOp
+    from tdb_dap.engine.source.mlir_file import MlirFile, MlirOp
     from tdb_dap.language.mlir_document import MlirDocument
 
 

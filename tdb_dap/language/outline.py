@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tdb_dap.engine.mlir import MlirFile, MlirOp
+    from tdb_dap.engine.source.mlir_file import MlirFile, MlirOp
 
 _HIDDEN = ("top.None", "tpu.Yield", "return", "func.return")
 
@@ -52,7 +52,7 @@ def folds(mlir: MlirFile) -> Iterator[tuple[int, int]]:
 
 def shapes(op: MlirOp) -> list[tuple[int, str]]:
     """Column behind each operand, and its shape in short: ``1x3x32x32 f32``; none for operands without a tensor."""
-    from tdb_dap.engine.op_graph import tensor_type
+    from tdb_dap.engine.source.op_graph import tensor_type
     from tdb_dap.language.hover import operand_types
 
     line = op.file.lines[op.line - 1]

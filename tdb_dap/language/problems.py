@@ -10,7 +10,7 @@ from tdb_dap.language.models import sanitized
 from tdb_dap.sanitize.schema import CommandPlace, SanitizerFinding
 
 if TYPE_CHECKING:
-    from tdb_dap.engine.program import Program
+    from tdb_dap.engine.program.program import Program
     from tdb_dap.language.verdicts import Verdict
 
 STATIC_LIMIT = 200_000
@@ -37,7 +37,7 @@ def findings(program: Program) -> list[SanitizerFinding]:
 
 def _known(program: Program) -> Iterator[SanitizerFinding]:
     from tdb_dap.engine.sanitizers import SANITIZERS
-    from tdb_dap.engine.sanitizers.known import Known
+    from tdb_dap.engine.sanitizers.static_analysis import Known
     from tdb_dap.errors import TdbError
     from tdb_dap.sanitize.report import finding_of
 

@@ -15,16 +15,16 @@ import numpy as np
 
 from tdb_dap.engine.bmodel import bmodel_generated as fb
 from tdb_dap.engine.bmodel.file import HEADER_BYTES
-from tdb_dap.engine.geometry import Space
-from tdb_dap.engine.memory import Memory
-from tdb_dap.engine.views import View
-from tdb_dap.engine.whole_files import whole_path
+from tdb_dap.engine.files.atomic_files import whole_path
+from tdb_dap.engine.hardware.geometry import Space
+from tdb_dap.engine.hardware.memory import Memory
+from tdb_dap.engine.hardware.views import View
 from tdb_dap.errors import BadAccess, BadInput
 
 if TYPE_CHECKING:
     from tdb_dap.engine.bmodel import CommandGroup
-    from tdb_dap.engine.dtypes import Array
-    from tdb_dap.engine.program import Program
+    from tdb_dap.engine.hardware.dtypes import Array
+    from tdb_dap.engine.program.program import Program
 
 # Places of members in the list of members of a command group: 4 bytes for the head, 2 per member (FlatBuffers).
 _SPAN = {"tiu": 8, "dma": 10}
@@ -192,7 +192,7 @@ def _place(table: Any, member: int) -> int | None:
 
 
 def _ordinal(program: Program, token: str) -> int:
-    from tdb_dap.engine.breakpoint_forms import resolve
+    from tdb_dap.engine.control.breakpoint_specs import resolve
 
     place = resolve(program, token)
     if len(place.spans) != 1 or place.spans[0][0] != place.spans[0][1]:

@@ -13,13 +13,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tdb_dap.engine import limits
-from tdb_dap.engine.files import read_file
+from tdb_dap.engine.files import limits
+from tdb_dap.engine.files.bounded_files import read_file
 from tdb_dap.errors import BadInput
 from tdb_dap.system.remarks import picked_up
 
 if TYPE_CHECKING:
-    from tdb_dap.engine.program import Program
+    from tdb_dap.engine.program.program import Program
 
 Key = tuple[int, str, int]
 """Core, engine, command id."""

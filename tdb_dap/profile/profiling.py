@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tdb_dap.engine.target import Cost
+from tdb_dap.engine.hardware.target import Cost
 from tdb_dap.errors import NotSimulated
 from tdb_dap.profile.compiler_table import compiler_cycles
 from tdb_dap.profile.schedule import Span, schedule
 
 if TYPE_CHECKING:
-    from tdb_dap.engine.commands import Command
-    from tdb_dap.engine.op_records import OpRecord
-    from tdb_dap.engine.program import Program
+    from tdb_dap.engine.commands.commands import Command
+    from tdb_dap.engine.program.program import Program
+    from tdb_dap.engine.source.op_records import OpRecord
 
 _EVERY = 256
 

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from tdb_dap import __version__
-from tdb_dap.engine.geometry import Space
-from tdb_dap.engine.occupancy import Resident, Timeline, residents, use_at
+from tdb_dap.engine.hardware.geometry import Space
+from tdb_dap.engine.program.occupancy import Resident, Timeline, residents, use_at
 from tdb_dap.profile.comparing import compare
 from tdb_dap.profile.schema import EngineUse, MemoryUse, OpTime, ProfileReport
 
 if TYPE_CHECKING:
-    from tdb_dap.engine.program import Program
+    from tdb_dap.engine.program.program import Program
     from tdb_dap.profile.profiling import Profile, Timed
 
 _RESPONSIBLE = 12

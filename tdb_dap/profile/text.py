@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tdb_dap.engine.printable import table_row
+from tdb_dap.engine.rendering.printable import table_row
 from tdb_dap.profile.schema import MemoryUse, OpTime, ProfileReport
 
 COLUMNS = ("line", "op", "result", "commands", "TIU cycles", "DMA cycles", "share", "TOPS", "GB/s")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tdb_dap import __version__
-from tdb_dap.engine.program import Program
+from tdb_dap.engine.control.stops import Finding
+from tdb_dap.engine.program.program import Program
 from tdb_dap.engine.sanitizers.survey import Survey
-from tdb_dap.engine.stops import Finding
 from tdb_dap.sanitize.schema import CommandPlace, SanitizerFinding, SanitizerReport
 
 

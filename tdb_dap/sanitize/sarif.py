@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tdb_dap import __version__
-from tdb_dap.engine.filters import FILTERS
+from tdb_dap.engine.checks.exception_filters import FILTERS
 from tdb_dap.sanitize.schema import CommandPlace, SanitizerFinding, SanitizerReport
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"

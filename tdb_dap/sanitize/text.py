@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from tdb_dap.engine.printable import table_row
+from tdb_dap.engine.rendering.printable import table_row
 from tdb_dap.sanitize.schema import CommandPlace, SanitizerFinding, SanitizerReport
 
 

@@ -7,7 +7,7 @@ from rich.style import Style
 from rich.text import Text
 from rich.theme import Theme
 
-from tdb_dap.engine.printable import visible
+from tdb_dap.engine.rendering.printable import visible
 
 _STYLES = {
     "token": "bold cyan",

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tdb_dap.engine.printable import visible
+from tdb_dap.engine.rendering.printable import visible
 from tdb_dap.terminal import highlight
 
 _WIDTH_OF_A_PIPE = 120

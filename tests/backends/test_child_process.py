@@ -10,10 +10,10 @@ import pytest
 
 import tdb_dap
 from tdb_dap.backends.cmodel import Lockstep, VendorBackend
-from tdb_dap.engine.backend import InProcess
-from tdb_dap.engine.debugger import Debugger
-from tdb_dap.engine.inputs import load_inputs
-from tdb_dap.engine.machine import Machine
+from tdb_dap.engine.control.debugger import Debugger
+from tdb_dap.engine.machine.backend import InProcess
+from tdb_dap.engine.machine.input_data import load_inputs
+from tdb_dap.engine.machine.machine import Machine
 from tdb_dap.errors import BadInput
 from tdb_dap.opening import open_program
 from tdb_dap.targets.chips.registry import chips

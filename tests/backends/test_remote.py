@@ -16,10 +16,10 @@ import pytest
 import tdb_dap
 from tdb_dap.backends.remote.client import RemoteDevice
 from tdb_dap.backends.remote.handshake import TOKEN_VARIABLE
-from tdb_dap.engine.debugger import Debugger
-from tdb_dap.engine.device import Attached
-from tdb_dap.engine.geometry import Space
-from tdb_dap.engine.views import View
+from tdb_dap.engine.control.debugger import Debugger
+from tdb_dap.engine.device.device import Attached
+from tdb_dap.engine.hardware.geometry import Space
+from tdb_dap.engine.hardware.views import View
 from tdb_dap.errors import TdbError
 from tdb_dap.opening import open_debugger
 from tests.backends.far_side import Server, token_file

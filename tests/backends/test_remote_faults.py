@@ -39,9 +39,9 @@ from tdb_dap.backends.remote.messages import (
     greetings,
     requests,
 )
-from tdb_dap.engine.debugger import Debugger
-from tdb_dap.engine.device import Attached
-from tdb_dap.engine.machine import Machine
+from tdb_dap.engine.control.debugger import Debugger
+from tdb_dap.engine.device.device import Attached
+from tdb_dap.engine.machine.machine import Machine
 from tdb_dap.errors import BadInput
 from tdb_dap.opening import open_program
 from tdb_dap.system.ports import PENALTY, Door

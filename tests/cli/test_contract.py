@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from tdb_dap.cli import COMMANDS
-from tdb_dap.engine.array_files import read_npz, write_npz
+from tdb_dap.engine.machine.npz import read_npz, write_npz
 from tests.cli.forks import Case, Output, Result, run
 from tests.samples import DATA, SAMPLE
 

@@ -10,8 +10,8 @@ import pytest
 
 from scripts.compare_timing import is_near
 from tdb_dap.cli import main
-from tdb_dap.engine.geometry import Space
-from tdb_dap.engine.occupancy import Resident, Timeline, residents, use_at
+from tdb_dap.engine.hardware.geometry import Space
+from tdb_dap.engine.program.occupancy import Resident, Timeline, residents, use_at
 from tdb_dap.opening import open_program
 from tdb_dap.profile.comparing import compare
 from tdb_dap.profile.profiling import Profile

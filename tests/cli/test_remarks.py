@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from tdb_dap.cli import COMMANDS
-from tdb_dap.engine.array_files import read_npz, write_npz
-from tdb_dap.engine.context import Context
+from tdb_dap.engine.files.context import Context
+from tdb_dap.engine.machine.npz import read_npz, write_npz
 from tests.cli.test_cli import tdb_dap
 from tests.dap_client import DapClient
 from tests.samples import SAMPLE

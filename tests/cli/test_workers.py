@@ -23,7 +23,7 @@ from pathlib import Path
 from tdb_dap.check.job import Job
 from tdb_dap.check.team import Processes
 from tdb_dap.check.worker import Worker
-from tdb_dap.engine.compare.tolerance import Tolerances
+from tdb_dap.engine.reference.tolerance import Tolerances
 
 if __name__ == "__main__":
     sample = Path({sample!r})

@@ -16,7 +16,7 @@ from tdb_dap.check.team import Alone, Processes, Team
 from tdb_dap.check.worker import Worker
 from tdb_dap.engine.compare.dataflow import Producers
 from tdb_dap.engine.compare.segments import stretches
-from tdb_dap.engine.compare.tolerance import Tolerances
+from tdb_dap.engine.reference.tolerance import Tolerances
 from tests.samples import Case, case
 
 

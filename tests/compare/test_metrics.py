@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from tdb_dap.engine.compare.comparison import compare
-from tdb_dap.engine.compare.metrics import measure
-from tdb_dap.engine.compare.tolerance import Tolerance, Tolerances
-from tdb_dap.engine.dtypes import BY_NAME
+from tdb_dap.engine.hardware.dtypes import BY_NAME
+from tdb_dap.engine.reference.comparison import compare
+from tdb_dap.engine.reference.metrics import measure
+from tdb_dap.engine.reference.tolerance import Tolerance, Tolerances
 from tdb_dap.errors import BadInput
 
 

@@ -13,8 +13,8 @@ from tdb_dap.check.results import Walked
 from tdb_dap.check.runner import walk
 from tdb_dap.check.team import Alone, Dask
 from tdb_dap.check.worker import Stretch, Worker
-from tdb_dap.engine.compare.tolerance import Tolerances
 from tdb_dap.engine.compare.walk import Mode
+from tdb_dap.engine.reference.tolerance import Tolerances
 from tdb_dap.errors import BadInput
 from tests.cli.test_cli import tdb_dap
 from tests.samples import case

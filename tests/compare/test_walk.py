@@ -10,7 +10,7 @@ import pytest
 import tdb_dap
 from tdb_dap.engine.compare.finding import Checked
 from tdb_dap.engine.compare.walk import Mode, Walk
-from tdb_dap.engine.debugger import Debugger
+from tdb_dap.engine.control.debugger import Debugger
 from tests.compare.test_tdb_profile import RECORDED
 from tests.samples import Case, case
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import tdb_dap
-from tdb_dap.engine.branches import Branches
-from tdb_dap.engine.debugger import Debugger
+from tdb_dap.engine.control.debugger import Debugger
+from tdb_dap.engine.machine.branches import Branches
 from tdb_dap.engine.sanitizers import made
 from tdb_dap.engine.sanitizers.survey import survey
 from tdb_dap.errors import NotSimulated

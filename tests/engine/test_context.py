@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tdb_dap.cli import main
-from tdb_dap.engine.context import Context
+from tdb_dap.engine.files.context import Context
 from tdb_dap.errors import BadInput
 from tdb_dap.opening import open_program
 from tests.samples import case

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tdb_dap.engine.bmodel import Bmodel
-from tdb_dap.engine.mlir import MlirFile
+from tdb_dap.engine.source.mlir_file import MlirFile
 from tdb_dap.errors import BadInput, TdbError
 from tdb_dap.opening import open_program
 from tdb_dap.targets.chips.bm1684x import BM1684X

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import tdb_dap
-from tdb_dap.engine.breakpoints import parse_hit_condition
-from tdb_dap.engine.debugger import Debugger
-from tdb_dap.engine.observers import Observer
+from tdb_dap.engine.control.breakpoints import parse_hit_condition
+from tdb_dap.engine.control.debugger import Debugger
+from tdb_dap.engine.control.observers import Observer
 from tdb_dap.errors import BadExpression
 from tdb_dap.targets import kernel
 from tests.conftest import Toy

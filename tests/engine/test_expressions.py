@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from tdb_dap.engine.dtypes import BY_NAME, DType
-from tdb_dap.engine.expressions import _COMPARISONS, _OPERATORS, _Evaluator, evaluate, pinned
-from tdb_dap.engine.named_value import NamedValue
-from tdb_dap.engine.values import Value, array_text, number_text
+from tdb_dap.engine.expressions.evaluator import _COMPARISONS, _OPERATORS, _Evaluator, evaluate, pinned
+from tdb_dap.engine.expressions.values import Value, array_text, number_text
+from tdb_dap.engine.hardware.dtypes import BY_NAME, DType
+from tdb_dap.engine.source.mapped_tensor import NamedValue
 from tdb_dap.errors import BadExpression
 from tdb_dap.targets.chips.registry import chips
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tdb_dap.engine.commands import ENGINES, Columns
+from tdb_dap.engine.commands.commands import ENGINES, Columns
 
 
 def group(*commands: tuple[str, int, int]) -> Columns:

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tdb_dap.engine.compare.tolerance import Tolerances
-from tdb_dap.engine.inputs import load_inputs
+from tdb_dap.engine.machine.input_data import load_inputs
+from tdb_dap.engine.reference.tolerance import Tolerances
 from tdb_dap.errors import BadInput
 from tdb_dap.opening import open_program
 from tests.samples import DATA

@@ -22,12 +22,12 @@ import flatbuffers
 import numpy as np
 import pytest
 
-from tdb_dap.engine import limits
-from tdb_dap.engine.array_files import read_npy, read_npz
 from tdb_dap.engine.bmodel import Bmodel
 from tdb_dap.engine.bmodel import bmodel_generated as fb
 from tdb_dap.engine.bmodel.metadata import read_metadata
-from tdb_dap.engine.files import read_file
+from tdb_dap.engine.files import limits
+from tdb_dap.engine.files.bounded_files import read_file
+from tdb_dap.engine.machine.npz import read_npy, read_npz
 from tdb_dap.errors import BadInput
 from tdb_dap.opening import open_debugger, open_program
 from tests.samples import SAMPLE

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tdb_dap.engine.geometry import Space
-from tdb_dap.engine.inputs import load_inputs
-from tdb_dap.engine.machine import Machine
+from tdb_dap.engine.hardware.geometry import Space
+from tdb_dap.engine.machine.input_data import load_inputs
+from tdb_dap.engine.machine.machine import Machine
 from tdb_dap.errors import EndOfProgram
 from tdb_dap.opening import open_program
 from tests.samples import SAMPLE, case

@@ -10,7 +10,7 @@ import pytest
 
 from tdb_dap.engine.bmodel import Bmodel, Span
 from tdb_dap.engine.bmodel.metadata import RunMode
-from tdb_dap.engine.dtypes import F32
+from tdb_dap.engine.hardware.dtypes import F32
 from tdb_dap.errors import BadInput
 from tests.samples import SAMPLE, case
 

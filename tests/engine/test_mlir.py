@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tdb_dap.engine.mlir import MlirFile
-from tdb_dap.engine.mlir_attributes import parse_attributes, split_top
+from tdb_dap.engine.source.mlir_attributes import parse_attributes, split_top
+from tdb_dap.engine.source.mlir_file import MlirFile
 from tests.samples import SAMPLE, cases
 
 TEXT = """#loc = loc(unknown)

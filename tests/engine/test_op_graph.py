@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tdb_dap.cli import main
-from tdb_dap.engine.op_graph import OpGraph
+from tdb_dap.engine.source.op_graph import OpGraph
 from tdb_dap.graph.layout import NODE_HEIGHT, NODE_WIDTH, layout
 from tdb_dap.opening import open_program
 from tests.samples import case

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tdb_dap.engine.order import merge
-from tdb_dap.engine.target import Stream
+from tdb_dap.engine.commands.interleaving import merge
+from tdb_dap.engine.hardware.target import Stream
 from tdb_dap.errors import BadInput
 
 

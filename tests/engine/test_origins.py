@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 
 import tdb_dap
-from tdb_dap.engine.debugger import Debugger
-from tdb_dap.engine.geometry import Space
-from tdb_dap.engine.origins import origin_of, sources_of
-from tdb_dap.engine.places import Place, parse
-from tdb_dap.engine.views import View
+from tdb_dap.engine.control.debugger import Debugger
+from tdb_dap.engine.hardware.byte_ranges import Place, parse
+from tdb_dap.engine.hardware.geometry import Space
+from tdb_dap.engine.hardware.views import View
+from tdb_dap.engine.machine.provenance import origin_of, sources_of
 from tests.conftest import Toy
 
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tdb_dap.engine.geometry import Space
-from tdb_dap.engine.places import Place, merged, parse, place_name
+from tdb_dap.engine.hardware.byte_ranges import Place, merged, parse, place_name
+from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.errors import BadExpression
 from tdb_dap.targets.chips.bm1684x import BM1684X
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import tdb_dap
-from tdb_dap.engine.debugger import Debugger
-from tdb_dap.engine.history import DEFAULT_LIMIT
-from tdb_dap.engine.observers import Observer
-from tdb_dap.engine.stops import Finding, Stop
+from tdb_dap.engine.control.debugger import Debugger
+from tdb_dap.engine.control.observers import Observer
+from tdb_dap.engine.control.stops import Finding, Stop
+from tdb_dap.engine.machine.undo_log import DEFAULT_LIMIT
 from tdb_dap.errors import BadExpression
 from tdb_dap.opening import open_debugger
 from tests.conftest import Toy
@@ -151,7 +151,7 @@ def test_the_last_writer_is_not_somebody_beside_it():
         changed = np.argwhere(debugger.memory.read(command.results[0]) != before)
         debugger.travel(command.ordinal + 1)
         if len(changed):
-            from tdb_dap.engine.places import Place
+            from tdb_dap.engine.hardware.byte_ranges import Place
 
             place = Place.of(command.results[0], (tuple(changed[0]),))
             assert debugger.machine.last_writer(place) == command.ordinal

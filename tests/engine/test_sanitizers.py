@@ -7,14 +7,14 @@ import pytest
 
 from scripts.mutate_models.faults import DROPPED, LOWERED, SHIFTED, SHORTENED, SWAPPED
 from scripts.mutate_models.orders import outcomes, schedule
-from tdb_dap.engine.debugger import Debugger
-from tdb_dap.engine.edits import MemoryEdit
-from tdb_dap.engine.geometry import Space
-from tdb_dap.engine.places import Place
+from tdb_dap.engine.control.debugger import Debugger
+from tdb_dap.engine.control.stops import Finding
+from tdb_dap.engine.hardware.byte_ranges import Place
+from tdb_dap.engine.hardware.geometry import Space
+from tdb_dap.engine.machine.edits import MemoryEdit
 from tdb_dap.engine.sanitizers import chosen, made
 from tdb_dap.engine.sanitizers.happens_before import timelines
 from tdb_dap.engine.sanitizers.survey import survey
-from tdb_dap.engine.stops import Finding
 from tdb_dap.errors import BadExpression
 from tdb_dap.opening import open_debugger, open_program
 from tests.mutants import with_fault

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import tdb_dap
-from tdb_dap.engine.dtypes import SI8
-from tdb_dap.engine.tensor_parts import Parts, error, stored
-from tdb_dap.engine.tensor_summary import summarise
-from tdb_dap.engine.values import Value
-from tdb_dap.engine.views import View
+from tdb_dap.engine.expressions.chunks import Parts, error, stored
+from tdb_dap.engine.expressions.summary import summarise
+from tdb_dap.engine.expressions.values import Value
+from tdb_dap.engine.hardware.dtypes import SI8
+from tdb_dap.engine.hardware.views import View
 from tests.conftest import Toy
 
 RANDOM = np.random.default_rng(7)

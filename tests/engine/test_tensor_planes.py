@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tdb_dap.engine.tensor_planes import Mosaic, Slice, tile
+from tdb_dap.engine.expressions.planes import Mosaic, Slice, tile
 from tdb_dap.errors import BadExpression
 from tests.engine.test_tensor_parts import of
 

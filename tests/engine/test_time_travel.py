@@ -10,11 +10,11 @@ from functools import cache
 import numpy as np
 import pytest
 
-from tdb_dap.engine.geometry import Space
-from tdb_dap.engine.history import DEFAULT_LIMIT
-from tdb_dap.engine.inputs import load_inputs
-from tdb_dap.engine.machine import Machine
-from tdb_dap.engine.views import View
+from tdb_dap.engine.hardware.geometry import Space
+from tdb_dap.engine.hardware.views import View
+from tdb_dap.engine.machine.input_data import load_inputs
+from tdb_dap.engine.machine.machine import Machine
+from tdb_dap.engine.machine.undo_log import DEFAULT_LIMIT
 from tdb_dap.opening import open_program
 from tests.samples import Case, case
 

@@ -13,11 +13,11 @@ import pytest
 
 import tdb_dap
 from tdb_dap.adapter.origins import written_by
-from tdb_dap.engine.assignment import Part
-from tdb_dap.engine.debugger import Debugger
-from tdb_dap.engine.mlir import MlirFile
-from tdb_dap.engine.op_graph import OpGraph
-from tdb_dap.engine.op_records import OpRecord
+from tdb_dap.engine.control.debugger import Debugger
+from tdb_dap.engine.expressions.assignment import Part
+from tdb_dap.engine.source.mlir_file import MlirFile
+from tdb_dap.engine.source.op_graph import OpGraph
+from tdb_dap.engine.source.op_records import OpRecord
 from tdb_dap.errors import BadExpression
 from tests.samples import Case, case, cases
 

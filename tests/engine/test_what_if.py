@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import tdb_dap
-from tdb_dap.engine.debugger import Debugger
-from tdb_dap.engine.places import Place
-from tdb_dap.engine.what_if import change_field, consequences
+from tdb_dap.engine.control.debugger import Debugger
+from tdb_dap.engine.hardware.byte_ranges import Place
+from tdb_dap.engine.machine.what_if import change_field, consequences
 from tdb_dap.errors import BadExpression
 from tests.conftest import Toy
 

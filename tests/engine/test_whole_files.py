@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tdb_dap.engine.array_files import read_npz, write_npz
-from tdb_dap.engine.whole_files import refuse_unwritable, whole_file, whole_path, write_text
+from tdb_dap.engine.files.atomic_files import refuse_unwritable, whole_file, whole_path, write_text
+from tdb_dap.engine.machine.npz import read_npz, write_npz
 from tdb_dap.errors import BadInput
 
 unix = pytest.mark.skipif(os.name != "posix", reason="modes, links and pipes of Unix")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from tdb_dap.engine.geometry import Space
-from tdb_dap.engine.memory import Memory, Region
-from tdb_dap.engine.target import Description
+from tdb_dap.engine.hardware.geometry import Space
+from tdb_dap.engine.hardware.memory import Memory, Region
+from tdb_dap.engine.hardware.target import Description
 from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.targets.chips.registry import chips
 from tdb_dap.targets.declaration.fields import shared_name

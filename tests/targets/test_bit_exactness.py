@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import tdb_dap
-from tdb_dap.engine.debugger import Debugger
-from tdb_dap.engine.dtypes import F8E4M3, F8E5M2
-from tdb_dap.engine.geometry import Space
+from tdb_dap.engine.control.debugger import Debugger
+from tdb_dap.engine.hardware.dtypes import F8E4M3, F8E5M2
+from tdb_dap.engine.hardware.geometry import Space
 from tests.samples import Case, cases
 
 STATIC = [case for case in cases() if not case.is_dynamic]

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import tdb_dap
-from tdb_dap.engine.geometry import Space
-from tdb_dap.engine.memory import Memory, Region
+from tdb_dap.engine.hardware.geometry import Space
+from tdb_dap.engine.hardware.memory import Memory, Region
 from tdb_dap.errors import BadAccess, NotSimulated
 from tdb_dap.targets.chips.bm1684 import BM1684
 from tdb_dap.targets.semantics.bm1684.windows import average_weight

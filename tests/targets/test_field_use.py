@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tdb_dap.engine.geometry import Space
+from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.errors import NotSimulated, TdbError
 from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.targets.chips.registry import chips

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tdb_dap.engine.dtypes import BF16, F16, F32
+from tdb_dap.engine.hardware.dtypes import BF16, F16, F32
 from tdb_dap.targets.semantics.numerics import dot, float32
 from tdb_dap.targets.semantics.numerics.dot import group_sum, interleaved_pairs
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tdb_dap.engine.dtypes import DType
-from tdb_dap.engine.views import View
+from tdb_dap.engine.hardware.dtypes import DType
+from tdb_dap.engine.hardware.views import View
 from tdb_dap.errors import NotSimulated
 from tests.targets.commands import chip_named, command, empty, form
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tdb_dap.engine.views import View
+from tdb_dap.engine.hardware.views import View
 from tdb_dap.errors import NotSimulated
 from tests.targets.commands import chip_named, empty, form
 

@@ -8,9 +8,9 @@ import pytest
 import tdb_dap
 from tdb_dap.backends.shared import placement
 from tdb_dap.commands.info import describe
-from tdb_dap.engine.geometry import Space
-from tdb_dap.engine.memory import Region
-from tdb_dap.engine.placement import misplaced
+from tdb_dap.engine.hardware.geometry import Space
+from tdb_dap.engine.hardware.memory import Region
+from tdb_dap.engine.program.placement import misplaced
 from tdb_dap.targets.chips.vendor_library import VendorLibrary
 from tests.samples import case
 from tests.targets.commands import chip_named, command, ddr_start, empty

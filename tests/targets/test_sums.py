@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tdb_dap.engine.dtypes import BF16, F16, F32, DType
+from tdb_dap.engine.hardware.dtypes import BF16, F16, F32, DType
 from tdb_dap.targets import kernel
 from tdb_dap.targets.chips.bm1684x import BM1684X
 from tdb_dap.targets.declaration.fields import Fields

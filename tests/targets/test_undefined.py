@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tdb_dap.engine.dtypes import BF16, F16, F32, SI32, UI8, DType
+from tdb_dap.engine.hardware.dtypes import BF16, F16, F32, SI32, UI8, DType
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.chips.registry import chips
 from tdb_dap.targets.declaration.fields import Fields

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import tdb_dap
-from tdb_dap.engine.debugger import Debugger
-from tdb_dap.engine.views import View
+from tdb_dap.engine.control.debugger import Debugger
+from tdb_dap.engine.hardware.views import View
 from tdb_dap.opening import open_debugger, open_program
 from tdb_dap.targets.chips.registry import chips
 from tdb_dap.targets.semantics import SEMANTICS

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tdb_dap
-from tdb_dap.engine.views import View
+from tdb_dap.engine.hardware.views import View
 from tests.backends.far_side import Server
 from tests.conftest import Toy
 from tests.dap_client import DapClient

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tdb_dap.engine.backend import Backend, Executable, InProcess
-from tdb_dap.engine.device import Attached, Content, Device, Effect, Layout
-from tdb_dap.engine.device_pages import Extent
-from tdb_dap.engine.memory import Bytes, Region
-from tdb_dap.engine.program import Program
+from tdb_dap.engine.device.device import Attached, Content, Device, Effect, Layout
+from tdb_dap.engine.device.page_sync import Extent
+from tdb_dap.engine.hardware.memory import Bytes, Region
+from tdb_dap.engine.machine.backend import Backend, Executable, InProcess
+from tdb_dap.engine.program.program import Program
 from tdb_dap.targets.chips.registry import target_for
 
 

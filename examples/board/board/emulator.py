@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-from tdb_dap.engine.backend import Executable, InProcess, Outcome
-from tdb_dap.engine.memory import Memory
-from tdb_dap.engine.program import Program
+from tdb_dap.engine.hardware.memory import Memory
+from tdb_dap.engine.machine.backend import Executable, InProcess, Outcome
+from tdb_dap.engine.program.program import Program
 from tdb_dap.errors import BackendFailed
 
 

@@ -13,9 +13,9 @@ from board.emulator import Emulator
 
 import tdb_dap
 from tdb_dap.client import Client
-from tdb_dap.engine.debugger import Debugger
-from tdb_dap.engine.inputs import load_inputs
-from tdb_dap.engine.machine import Machine
+from tdb_dap.engine.control.debugger import Debugger
+from tdb_dap.engine.machine.input_data import load_inputs
+from tdb_dap.engine.machine.machine import Machine
 from tdb_dap.opening import open_program
 
 SAMPLE = Path(tdb_dap.__file__).parent / "sample"

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tdb_dap.engine.observers import Observer
+from tdb_dap.engine.control.observers import Observer
 
 if TYPE_CHECKING:
-    from tdb_dap.engine.debugger import Debugger
+    from tdb_dap.engine.control.debugger import Debugger
 
 VARIABLE = "NAN_LOG"
 """Environment variable with the name of the file; without it nothing is written."""

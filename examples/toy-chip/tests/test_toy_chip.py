@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 from toy_chip import chip, model
 
-from tdb_dap.engine.context import Context
-from tdb_dap.engine.debugger import Debugger
-from tdb_dap.engine.machine import Machine
-from tdb_dap.engine.program import Program
+from tdb_dap.engine.control.debugger import Debugger
+from tdb_dap.engine.files.context import Context
+from tdb_dap.engine.machine.machine import Machine
+from tdb_dap.engine.program.program import Program
 from tdb_dap.targets.validation.self_check import check
 
 

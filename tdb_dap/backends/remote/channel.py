@@ -12,9 +12,9 @@ import msgspec
 import numpy as np
 
 from tdb_dap.backends.remote.messages import Filled, Message, encode
-from tdb_dap.engine.device import Content
-from tdb_dap.engine.geometry import Space
-from tdb_dap.engine.printable import visible
+from tdb_dap.engine.device.device import Content
+from tdb_dap.engine.hardware.geometry import Space
+from tdb_dap.engine.rendering.printable import visible
 
 LONGEST = 64 << 20
 """Bytes of a message. What is longer is not read: it is nonsense, or not meant for us."""

@@ -23,10 +23,10 @@ from tdb_dap.backends.remote.messages import (
     Write,
     answers,
 )
-from tdb_dap.engine.backend import Executable
-from tdb_dap.engine.device import Content, Effect, Layout
-from tdb_dap.engine.device_pages import Extent
-from tdb_dap.engine.memory import Bytes
+from tdb_dap.engine.device.device import Content, Effect, Layout
+from tdb_dap.engine.device.page_sync import Extent
+from tdb_dap.engine.hardware.memory import Bytes
+from tdb_dap.engine.machine.backend import Executable
 from tdb_dap.errors import BackendFailed, BadAccess, BadInput, NotSimulated
 from tdb_dap.system.interruption import between_parts
 

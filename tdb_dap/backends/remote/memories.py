@@ -12,13 +12,13 @@ import numpy as np
 
 from tdb_dap.backends.choice import in_lockstep, vendor_backend
 from tdb_dap.backends.remote.messages import Execute, Open
-from tdb_dap.engine.backend import Backend, InProcess, Outcome
-from tdb_dap.engine.device import Content
-from tdb_dap.engine.geometry import Space
-from tdb_dap.engine.history import Change, OverwrittenBytes, OverwrittenView
-from tdb_dap.engine.memory import Region
-from tdb_dap.engine.places import Place, Runs, merged
-from tdb_dap.engine.target import Description
+from tdb_dap.engine.device.device import Content
+from tdb_dap.engine.hardware.byte_ranges import Place, Runs, merged
+from tdb_dap.engine.hardware.geometry import Space
+from tdb_dap.engine.hardware.memory import Region
+from tdb_dap.engine.hardware.target import Description
+from tdb_dap.engine.machine.backend import Backend, InProcess, Outcome
+from tdb_dap.engine.machine.undo_log import Change, OverwrittenBytes, OverwrittenView
 from tdb_dap.errors import BadInput, NotSimulated
 from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.targets.chips.registry import target_for

@@ -28,7 +28,7 @@ from tdb_dap.backends.remote.messages import (
     Write,
     requests,
 )
-from tdb_dap.engine.geometry import Space
+from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.errors import BackendFailed, BadAccess, NotSimulated, TdbError
 from tdb_dap.system.ports import Door, Visitor
 

@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from tdb_dap.engine import limits
 from tdb_dap.engine.bmodel.metadata import Metadata, Span, read_metadata
-from tdb_dap.engine.files import read_file, size_of
+from tdb_dap.engine.files import limits
+from tdb_dap.engine.files.bounded_files import read_file, size_of
 from tdb_dap.errors import BadInput
 
 MAGIC = 0xFF55AAEE

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, TypeVar
 
-from tdb_dap.engine import limits
 from tdb_dap.engine.bmodel import bmodel_generated as fb
-from tdb_dap.engine.dtypes import BF16, F16, F32, SI8, SI16, SI32, UI8, UI16, UI32, DType
+from tdb_dap.engine.files import limits
+from tdb_dap.engine.hardware.dtypes import BF16, F16, F32, SI8, SI16, SI32, UI8, UI16, UI32, DType
 from tdb_dap.errors import BadInput
 
 T = TypeVar("T")

@@ -11,7 +11,7 @@ import flatbuffers
 
 from tdb_dap.engine.bmodel import bmodel_generated as fb
 from tdb_dap.engine.bmodel.file import HEADER, HEADER_BYTES, MAGIC
-from tdb_dap.engine.whole_files import whole_file
+from tdb_dap.engine.files.atomic_files import whole_file
 
 
 @dataclass(frozen=True)

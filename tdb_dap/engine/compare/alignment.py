@@ -9,9 +9,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tdb_dap.engine.commands import Command
-    from tdb_dap.engine.program import Program
-    from tdb_dap.engine.source_map import OpRecord
+    from tdb_dap.engine.commands.commands import Command
+    from tdb_dap.engine.program.program import Program
+    from tdb_dap.engine.source.source_map import OpRecord
 
 _IDS = ("cmd_id", "cmd_id_dep", "cmd_id_gdma", "cmd_id_tpu", "sync_id")
 _PLACEMENT = ("ginfo",)

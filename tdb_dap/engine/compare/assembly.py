@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tdb_dap.engine.dtypes import Array
-from tdb_dap.engine.named_value import NamedValue
+from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.engine.source.mapped_tensor import NamedValue
 
 
 class Assembly:

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tdb_dap.engine.geometry import Space
-from tdb_dap.engine.named_value import NamedValue
-from tdb_dap.engine.views import View
+from tdb_dap.engine.hardware.geometry import Space
+from tdb_dap.engine.hardware.views import View
+from tdb_dap.engine.source.mapped_tensor import NamedValue
 
 if TYPE_CHECKING:
-    from tdb_dap.engine.program import Program
-    from tdb_dap.engine.source_map import OpRecord
+    from tdb_dap.engine.program.program import Program
+    from tdb_dap.engine.source.source_map import OpRecord
 
 
 class Producers:

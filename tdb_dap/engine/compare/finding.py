@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from tdb_dap.engine.compare.comparison import Comparison
+from tdb_dap.engine.reference.comparison import Comparison
 
 Role = Literal["operand", "result", "output"]
 Verdict = Literal["pass", "fail", "unknown", "excepted"]

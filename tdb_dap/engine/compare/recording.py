@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tdb_dap.engine.dtypes import Array
-from tdb_dap.engine.named_value import NamedValue, layer_names
-from tdb_dap.engine.observers import Observer
-from tdb_dap.engine.reference import numbers_of
+from tdb_dap.engine.control.observers import Observer
+from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.engine.reference.reference import numbers_of
+from tdb_dap.engine.source.mapped_tensor import NamedValue, layer_names
 from tdb_dap.errors import NotSimulated
 
 if TYPE_CHECKING:
-    from tdb_dap.engine.debugger import Debugger
-    from tdb_dap.engine.source_map import OpRecord
+    from tdb_dap.engine.control.debugger import Debugger
+    from tdb_dap.engine.source.source_map import OpRecord
 
 
 class Recorder(Observer):

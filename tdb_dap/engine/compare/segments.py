@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tdb_dap.engine.compare.dataflow import overlaps
-from tdb_dap.engine.geometry import Space
-from tdb_dap.engine.named_value import NamedValue
-from tdb_dap.engine.reference import stored_form
+from tdb_dap.engine.hardware.geometry import Space
+from tdb_dap.engine.reference.reference import stored_form
+from tdb_dap.engine.source.mapped_tensor import NamedValue
 
 if TYPE_CHECKING:
-    from tdb_dap.engine.debugger import Debugger
-    from tdb_dap.engine.machine import Machine
-    from tdb_dap.engine.program import Program
-    from tdb_dap.engine.reference import Reference
-    from tdb_dap.engine.source_map import OpRecord
+    from tdb_dap.engine.control.debugger import Debugger
+    from tdb_dap.engine.machine.machine import Machine
+    from tdb_dap.engine.program.program import Program
+    from tdb_dap.engine.reference.reference import Reference
+    from tdb_dap.engine.source.source_map import OpRecord
 
 _SHARED = (Space.GLOBAL, Space.L2)
 

@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tdb_dap.engine.commands import ENGINES
-from tdb_dap.engine.compare.tolerance import Tolerance
-from tdb_dap.engine.dtypes import Array
-from tdb_dap.engine.named_value import NamedValue
-from tdb_dap.engine.op_records import stream_of
-from tdb_dap.engine.views import View
+from tdb_dap.engine.commands.commands import ENGINES
+from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.engine.hardware.views import View
+from tdb_dap.engine.reference.tolerance import Tolerance
+from tdb_dap.engine.source.mapped_tensor import NamedValue
+from tdb_dap.engine.source.op_records import stream_of
 
 if TYPE_CHECKING:
-    from tdb_dap.engine.debugger import Debugger
-    from tdb_dap.engine.program import Program
-    from tdb_dap.engine.source_map import OpRecord
+    from tdb_dap.engine.control.debugger import Debugger
+    from tdb_dap.engine.program.program import Program
+    from tdb_dap.engine.source.source_map import OpRecord
 
 _INFINITY = 10000.0
 

@@ -14,21 +14,21 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from tdb_dap.engine.compare.assembly import Assembly
-from tdb_dap.engine.compare.comparison import Comparison, compare
 from tdb_dap.engine.compare.finding import Checked, Reason, Role, Verdict
 from tdb_dap.engine.compare.segments import put
-from tdb_dap.engine.dtypes import Array
-from tdb_dap.engine.geometry import Space
-from tdb_dap.engine.named_value import NamedValue, layer_names
-from tdb_dap.engine.observers import Observer
-from tdb_dap.engine.reference import numbers_of
+from tdb_dap.engine.control.observers import Observer
+from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.engine.hardware.geometry import Space
+from tdb_dap.engine.reference.comparison import Comparison, compare
+from tdb_dap.engine.reference.reference import numbers_of
+from tdb_dap.engine.source.mapped_tensor import NamedValue, layer_names
 
 if TYPE_CHECKING:
-    from tdb_dap.engine.commands import Command
-    from tdb_dap.engine.debugger import Debugger
-    from tdb_dap.engine.program import Subnet
-    from tdb_dap.engine.source_map import OpRecord
-    from tdb_dap.engine.tensors import Tensor
+    from tdb_dap.engine.commands.commands import Command
+    from tdb_dap.engine.commands.net_tensors import Tensor
+    from tdb_dap.engine.control.debugger import Debugger
+    from tdb_dap.engine.program.program import Subnet
+    from tdb_dap.engine.source.source_map import OpRecord
 
 Mode = Literal["cascade", "standalone"]
 Key = tuple[int, Role, int, str]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tdb_dap.engine.dtypes import Array
+from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.host.registry import Parameters, host_operation
 from tdb_dap.errors import NotSimulated
 

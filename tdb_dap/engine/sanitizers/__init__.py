@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
-from tdb_dap.engine.filter import Filter
-from tdb_dap.engine.observers import Observer
+from tdb_dap.engine.control.exception_filter import Filter
+from tdb_dap.engine.control.observers import Observer
 from tdb_dap.errors import BadExpression
 
 _PLACES = "places not to report, separated by commas: names of locations, op names, mlir:31"
@@ -26,7 +26,7 @@ def _before_the_run(module: str, function: str) -> Callable[[], Observer]:
     """A sanitizer that knows all its findings before the program runs."""
 
     def make() -> Observer:
-        known: Observer = _part("known", "Known")(_part(module, function))
+        known: Observer = _part("static_analysis", "Known")(_part(module, function))
         return known
 
     return make

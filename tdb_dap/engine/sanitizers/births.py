@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tdb_dap.engine.access_rows import may_overlap
-from tdb_dap.engine.dtypes import Array, DType
-from tdb_dap.engine.observers import Observer
-from tdb_dap.engine.sanitizers.places import title_of
-from tdb_dap.engine.stops import Finding
-from tdb_dap.engine.views import Constant, Layout, Operand, View
+from tdb_dap.engine.control.observers import Observer
+from tdb_dap.engine.control.stops import Finding
+from tdb_dap.engine.hardware.dtypes import Array, DType
+from tdb_dap.engine.hardware.views import Constant, Layout, Operand, View
+from tdb_dap.engine.program.access_table import may_overlap
+from tdb_dap.engine.sanitizers.finding_text import title_of
 from tdb_dap.errors import BadAccess, NotSimulated
 
 if TYPE_CHECKING:
-    from tdb_dap.engine.commands import Command
-    from tdb_dap.engine.debugger import Debugger
-    from tdb_dap.engine.memory import Memory
+    from tdb_dap.engine.commands.commands import Command
+    from tdb_dap.engine.control.debugger import Debugger
+    from tdb_dap.engine.hardware.memory import Memory
 
 Test = Callable[[Array, DType], NDArray[np.bool_]]
 

@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tdb_dap.engine.access_rows import LOCAL, SPACES, AccessRows, rectangles
-from tdb_dap.engine.geometry import Space
-from tdb_dap.engine.layouts import align
-from tdb_dap.engine.places import Runs, merged
-from tdb_dap.engine.sanitizers.places import title_of
-from tdb_dap.engine.stops import Finding
-from tdb_dap.engine.views import Layout
+from tdb_dap.engine.control.stops import Finding
+from tdb_dap.engine.hardware.byte_ranges import Runs, merged
+from tdb_dap.engine.hardware.geometry import Space
+from tdb_dap.engine.hardware.layouts import align
+from tdb_dap.engine.hardware.views import Layout
+from tdb_dap.engine.program.access_table import LOCAL, SPACES, AccessRows, rectangles
+from tdb_dap.engine.sanitizers.finding_text import title_of
 
 if TYPE_CHECKING:
-    from tdb_dap.engine.program import Program
-    from tdb_dap.engine.source_map import OpRecord
+    from tdb_dap.engine.program.program import Program
+    from tdb_dap.engine.source.source_map import OpRecord
 
 NAME = "bounds"
 

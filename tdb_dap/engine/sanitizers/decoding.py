@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tdb_dap.engine.commands import ENGINES
-from tdb_dap.engine.sanitizers.places import title_of
-from tdb_dap.engine.stops import Finding
-from tdb_dap.engine.views import View
+from tdb_dap.engine.commands.commands import ENGINES
+from tdb_dap.engine.control.stops import Finding
+from tdb_dap.engine.hardware.views import View
+from tdb_dap.engine.sanitizers.finding_text import title_of
 from tdb_dap.errors import BadAccess, NotSimulated, Undefined
 
 if TYPE_CHECKING:
-    from tdb_dap.engine.program import Program
+    from tdb_dap.engine.program.program import Program
 
 NAME = "decode"
 

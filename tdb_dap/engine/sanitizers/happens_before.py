@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tdb_dap.engine.commands import ENGINES
-from tdb_dap.engine.target import Message
+from tdb_dap.engine.commands.commands import ENGINES
+from tdb_dap.engine.hardware.target import Message
 
 if TYPE_CHECKING:
-    from tdb_dap.engine.program import Program
+    from tdb_dap.engine.program.program import Program
 
 Clock = NDArray[np.int64]
 _PER_CORE = 2

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tdb_dap.engine.places import Place
+from tdb_dap.engine.control.stops import Finding
+from tdb_dap.engine.hardware.byte_ranges import Place
+from tdb_dap.engine.sanitizers.finding_text import place_text, title_of
 from tdb_dap.engine.sanitizers.happens_before import timelines
 from tdb_dap.engine.sanitizers.overlap import SharedBytes, unordered_overlaps
-from tdb_dap.engine.sanitizers.places import place_text, title_of
-from tdb_dap.engine.stops import Finding
 
 if TYPE_CHECKING:
-    from tdb_dap.engine.commands import Command
-    from tdb_dap.engine.program import Program
+    from tdb_dap.engine.commands.commands import Command
+    from tdb_dap.engine.program.program import Program
 
 NAME = "hazard"
 

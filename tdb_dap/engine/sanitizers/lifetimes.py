@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tdb_dap.engine.access_rows import LOCAL, Column
-from tdb_dap.engine.geometry import Space
-from tdb_dap.engine.places import merged
-from tdb_dap.engine.program import Program
-from tdb_dap.engine.source_map import OpRecord
-from tdb_dap.engine.views import View
+from tdb_dap.engine.hardware.byte_ranges import merged
+from tdb_dap.engine.hardware.geometry import Space
+from tdb_dap.engine.hardware.views import View
+from tdb_dap.engine.program.access_table import LOCAL, Column
+from tdb_dap.engine.program.program import Program
+from tdb_dap.engine.source.source_map import OpRecord
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tdb_dap.engine.access_rows import LOCAL, SHARED, AccessRows, Column
-from tdb_dap.engine.places import Place
+from tdb_dap.engine.hardware.byte_ranges import Place
+from tdb_dap.engine.program.access_table import LOCAL, SHARED, AccessRows, Column
 from tdb_dap.engine.sanitizers.happens_before import Timeline
 
 _AT_ONCE = 1 << 20

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tdb_dap.engine.dtypes import DType
-from tdb_dap.engine.observers import Observer
-from tdb_dap.engine.sanitizers.places import title_of
-from tdb_dap.engine.stops import Finding
-from tdb_dap.engine.views import Constant, View
+from tdb_dap.engine.control.observers import Observer
+from tdb_dap.engine.control.stops import Finding
+from tdb_dap.engine.hardware.dtypes import DType
+from tdb_dap.engine.hardware.views import Constant, View
+from tdb_dap.engine.sanitizers.finding_text import title_of
 from tdb_dap.errors import BadAccess, NotSimulated
 
 if TYPE_CHECKING:
-    from tdb_dap.engine.commands import Command
-    from tdb_dap.engine.debugger import Debugger
+    from tdb_dap.engine.commands.commands import Command
+    from tdb_dap.engine.control.debugger import Debugger
 
 NAME = "saturate"
 DEFAULT_SHARE = 0.01

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tdb_dap.engine.compare.patterns import fits
-from tdb_dap.engine.observers import Observer
-from tdb_dap.engine.stops import Finding, Stop
+from tdb_dap.engine.control.observers import Observer
+from tdb_dap.engine.control.stops import Finding, Stop
+from tdb_dap.engine.reference.name_patterns import fits
 
 if TYPE_CHECKING:
-    from tdb_dap.engine.commands import Command
-    from tdb_dap.engine.debugger import Debugger
-    from tdb_dap.engine.program import Program
-    from tdb_dap.engine.source_map import OpRecord
+    from tdb_dap.engine.commands.commands import Command
+    from tdb_dap.engine.control.debugger import Debugger
+    from tdb_dap.engine.program.program import Program
+    from tdb_dap.engine.source.source_map import OpRecord
 
 
 def is_suppressed(program: Program, finding: Finding, patterns: tuple[str, ...]) -> bool:

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tdb_dap.engine.observers import Announcer, Observer
-from tdb_dap.engine.sanitizers.known import Known
+from tdb_dap.engine.control.observers import Announcer, Observer
+from tdb_dap.engine.control.stops import Finding
+from tdb_dap.engine.sanitizers.static_analysis import Known
 from tdb_dap.engine.sanitizers.suppression import Suppressing
-from tdb_dap.engine.stops import Finding
 from tdb_dap.errors import BackendFailed, NotSimulated
 
 if TYPE_CHECKING:
-    from tdb_dap.engine.debugger import Debugger
+    from tdb_dap.engine.control.debugger import Debugger
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from tdb_dap.engine.dtypes import Array
-from tdb_dap.engine.memory import Memory
-from tdb_dap.engine.target import Description, Target
-from tdb_dap.engine.views import View
+from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.engine.hardware.memory import Memory
+from tdb_dap.engine.hardware.target import Description, Target
+from tdb_dap.engine.hardware.views import View
 from tdb_dap.errors import BadAccess, NotSimulated
 
 

@@ -9,24 +9,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tdb_dap.engine.access_rows import may_overlap
-from tdb_dap.engine.dtypes import Array
-from tdb_dap.engine.edits import MemoryEdit
-from tdb_dap.engine.geometry import Space
-from tdb_dap.engine.observers import Observer
+from tdb_dap.engine.control.observers import Observer
+from tdb_dap.engine.control.stops import Finding
+from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.engine.hardware.geometry import Space
+from tdb_dap.engine.hardware.views import View
+from tdb_dap.engine.machine.edits import MemoryEdit
+from tdb_dap.engine.program.access_table import may_overlap
 from tdb_dap.engine.sanitizers.lifetimes import Birth, Lifetimes
-from tdb_dap.engine.sanitizers.origins import Origins, byte_count, marked_words
 from tdb_dap.engine.sanitizers.shadow import LEFT_OVER, Shadow
 from tdb_dap.engine.sanitizers.taint import dependent
-from tdb_dap.engine.stops import Finding
-from tdb_dap.engine.views import View
+from tdb_dap.engine.sanitizers.taint_sources import Origins, byte_count, marked_words
 from tdb_dap.errors import NotSimulated
 
 if TYPE_CHECKING:
-    from tdb_dap.engine.commands import Command
-    from tdb_dap.engine.debugger import Debugger
-    from tdb_dap.engine.source_map import OpRecord
-    from tdb_dap.engine.target import Description
+    from tdb_dap.engine.commands.commands import Command
+    from tdb_dap.engine.control.debugger import Debugger
+    from tdb_dap.engine.hardware.target import Description
+    from tdb_dap.engine.source.source_map import OpRecord
 
 NAME = "uninitialized"
 

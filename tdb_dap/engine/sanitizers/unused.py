@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tdb_dap.engine.access_rows import AccessRows, Column
-from tdb_dap.engine.places import Place
+from tdb_dap.engine.control.stops import Finding
+from tdb_dap.engine.hardware.byte_ranges import Place
+from tdb_dap.engine.program.access_table import AccessRows, Column
+from tdb_dap.engine.sanitizers.finding_text import place_text, title_of
 from tdb_dap.engine.sanitizers.overlap import SharedBytes
-from tdb_dap.engine.sanitizers.places import place_text, title_of
-from tdb_dap.engine.stops import Finding
 
 if TYPE_CHECKING:
-    from tdb_dap.engine.program import Program
+    from tdb_dap.engine.program.program import Program
 
 NAME = "unused"
 _WINDOW = 256

@@ -1,6 +1,6 @@
 """BM1684: one core of 64 lanes, an instruction set of its own, absolute addresses, packed batches of 8 and 16 bits."""
 
-from tdb_dap.engine.geometry import Geometry, Space, window
+from tdb_dap.engine.hardware.geometry import Geometry, Space, window
 from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.targets.chips.l2_tables import BM1684_TABLES, START
 from tdb_dap.targets.chips.vendor_library import VendorLibrary

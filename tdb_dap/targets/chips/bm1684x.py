@@ -1,6 +1,6 @@
 """BM1684X: one core, 64 lanes, absolute addresses."""
 
-from tdb_dap.engine.geometry import Geometry, Space, window
+from tdb_dap.engine.hardware.geometry import Geometry, Space, window
 from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.targets.chips.static_tables import BM1684X_TABLES
 from tdb_dap.targets.chips.vendor_library import VendorLibrary

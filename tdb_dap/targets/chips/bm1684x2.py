@@ -3,7 +3,7 @@
 Decoded, not simulated: the vendor's simulator of this chip does not load, so that nothing could be proven.
 """
 
-from tdb_dap.engine.geometry import Geometry, Space, window
+from tdb_dap.engine.hardware.geometry import Geometry, Space, window
 from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.targets.timing import Timing, Transfer
 

@@ -1,6 +1,6 @@
 """BM1688 and CV186X: up to two cores of 32 lanes, tagged 40-bit addresses, fused requantisation."""
 
-from tdb_dap.engine.geometry import Geometry, Space, window
+from tdb_dap.engine.hardware.geometry import Geometry, Space, window
 from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.targets.chips.static_tables import BM1688_TABLES
 from tdb_dap.targets.chips.vendor_library import VendorLibrary

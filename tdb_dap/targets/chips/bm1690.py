@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from tdb_dap.engine.geometry import Geometry, Space, window
+from tdb_dap.engine.hardware.geometry import Geometry, Space, window
 from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.targets.chips.static_tables import BM1690_TABLES
 from tdb_dap.targets.chips.vendor_library import VendorLibrary

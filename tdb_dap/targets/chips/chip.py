@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tdb_dap.engine.geometry import Geometry
-from tdb_dap.engine.memory import Memory
-from tdb_dap.engine.target import Cost, Description, LazyMapping, Message, Stream, Words
+from tdb_dap.engine.hardware.geometry import Geometry
+from tdb_dap.engine.hardware.memory import Memory
+from tdb_dap.engine.hardware.target import Cost, Description, LazyMapping, Message, Stream, Words
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.chips.static_tables import Table, fill
 from tdb_dap.targets.chips.vendor_library import VendorLibrary

@@ -5,7 +5,7 @@ Decoded, not simulated: the constant tables of its firmware and some conventions
 
 from dataclasses import replace
 
-from tdb_dap.engine.geometry import Geometry, Space, window
+from tdb_dap.engine.hardware.geometry import Geometry, Space, window
 from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.targets.timing import Timing, Transfer
 

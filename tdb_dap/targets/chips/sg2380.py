@@ -3,7 +3,7 @@
 Decoded, not simulated; no compiled model of this chip was available, its page is written from the tables alone.
 """
 
-from tdb_dap.engine.geometry import Geometry, Space, window
+from tdb_dap.engine.hardware.geometry import Geometry, Space, window
 from tdb_dap.targets.chips.chip import Chip
 
 SG2380 = Chip(

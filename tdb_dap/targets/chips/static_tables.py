@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tdb_dap.engine.dtypes import BF16, F16, F32, Array, DType
+from tdb_dap.engine.hardware.dtypes import BF16, F16, F32, Array, DType
 
 _ERF = (-1.26551223, 1.00002368, 0.37409196, 0.09678418, -0.18628806, 0.27886807, -1.13520398, 1.48851587)
 _ERF_TAIL = (-0.82215223, 0.17087277)

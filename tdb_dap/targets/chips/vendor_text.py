@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from tdb_dap.engine.dtypes import BF16
-from tdb_dap.engine.views import Constant, Layout, Operand, View, memref_text
+from tdb_dap.engine.hardware.dtypes import BF16
+from tdb_dap.engine.hardware.views import Constant, Layout, Operand, View, memref_text
 from tdb_dap.targets.declaration.family import Bound
 
 

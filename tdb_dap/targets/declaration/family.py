@@ -22,7 +22,7 @@ from functools import cached_property
 from inspect import cleandoc
 from typing import Any, TypeVar
 
-from tdb_dap.engine.views import Operand
+from tdb_dap.engine.hardware.views import Operand
 from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.declaration.rows import (
     RESULT_SHAPE,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import TypeVar
 
-from tdb_dap.engine.dtypes import (
+from tdb_dap.engine.hardware.dtypes import (
     BF16,
     F8,
     F8E4M3,
@@ -28,7 +28,7 @@ from tdb_dap.engine.dtypes import (
     UI32,
     DType,
 )
-from tdb_dap.engine.geometry import Geometry
+from tdb_dap.engine.hardware.geometry import Geometry
 from tdb_dap.errors import Undefined
 
 T = TypeVar("T")

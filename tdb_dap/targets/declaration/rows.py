@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from tdb_dap.engine.dtypes import DType
-from tdb_dap.engine.geometry import Space
-from tdb_dap.engine.layouts import contiguous, in_words, strides_of
-from tdb_dap.engine.views import Constant, Layout, Operand, View
+from tdb_dap.engine.hardware.dtypes import DType
+from tdb_dap.engine.hardware.geometry import Space
+from tdb_dap.engine.hardware.layouts import contiguous, in_words, strides_of
+from tdb_dap.engine.hardware.views import Constant, Layout, Operand, View
 from tdb_dap.errors import Undefined
 from tdb_dap.targets.declaration.fields import Fields
 

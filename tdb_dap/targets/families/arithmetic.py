@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tdb_dap.engine.dtypes import SI8, UI16, DType
-from tdb_dap.engine.views import Layout, Operand, View
+from tdb_dap.engine.hardware.dtypes import SI8, UI16, DType
+from tdb_dap.engine.hardware.views import Layout, Operand, View
 from tdb_dap.targets.declaration.family import RESULT_SHAPE, constant, family, operand, result_
 from tdb_dap.targets.declaration.fields import FLOAT8, Fields
 from tdb_dap.targets.families.convolution import is_float

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tdb_dap.engine.dtypes import DType
-from tdb_dap.engine.views import Layout
+from tdb_dap.engine.hardware.dtypes import DType
+from tdb_dap.engine.hardware.views import Layout
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.declaration.family import RESULT_SHAPE, Storage, family, operand, result_
 from tdb_dap.targets.declaration.fields import Fields

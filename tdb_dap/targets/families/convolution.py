@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tdb_dap.engine.dtypes import F32, SI16, SI32, DType
-from tdb_dap.engine.views import Layout, Operand, View
+from tdb_dap.engine.hardware.dtypes import F32, SI16, SI32, DType
+from tdb_dap.engine.hardware.views import Layout, Operand, View
 from tdb_dap.targets.declaration.family import (
     RESULT_SHAPE,
     AttributeValue,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tdb_dap.engine.views import Layout
+from tdb_dap.engine.hardware.views import Layout
 from tdb_dap.targets.declaration.family import family, flag, operand, result_
 from tdb_dap.targets.families.convolution import WINDOW
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from functools import cache
 
-from tdb_dap.engine.geometry import Space
+from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.families.bm1684 import dma as bm1684_dma
 from tdb_dap.targets.families.dma import tensors as dma

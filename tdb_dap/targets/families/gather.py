@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from tdb_dap.engine.dtypes import SI16, DType
-from tdb_dap.engine.layouts import align, strides_of
-from tdb_dap.engine.views import Layout, Operand, View
+from tdb_dap.engine.hardware.dtypes import SI16, DType
+from tdb_dap.engine.hardware.layouts import align, strides_of
+from tdb_dap.engine.hardware.views import Layout, Operand, View
 from tdb_dap.targets.declaration.family import RESULT_SHAPE, family, operand, result_
 from tdb_dap.targets.declaration.fields import Fields
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tdb_dap.engine.geometry import Space
-from tdb_dap.engine.views import Layout
+from tdb_dap.engine.hardware.geometry import Space
+from tdb_dap.engine.hardware.views import Layout
 from tdb_dap.targets.declaration.family import Row, family, flag, operand, result_
 from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.families.arithmetic import CAST

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tdb_dap.engine.views import Layout
+from tdb_dap.engine.hardware.views import Layout
 from tdb_dap.targets.declaration.family import RESULT_SHAPE, family, operand, result_
 
 MAC, SQUARE_SUM, SQUARE_DIFFERENCE = 1, 20, 21

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from tdb_dap.engine.dtypes import F32, SI16, SI32, DType
-from tdb_dap.engine.views import Layout, Operand, View
+from tdb_dap.engine.hardware.dtypes import F32, SI16, SI32, DType
+from tdb_dap.engine.hardware.views import Layout, Operand, View
 from tdb_dap.targets.declaration.family import constant, family, operand, result_
 from tdb_dap.targets.declaration.fields import FLOAT8, Fields
 from tdb_dap.targets.families.convolution import (

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tdb_dap.engine.dtypes import UI8
-from tdb_dap.engine.views import Layout
+from tdb_dap.engine.hardware.dtypes import UI8
+from tdb_dap.engine.hardware.views import Layout
 from tdb_dap.targets.declaration.family import Row, family, flag, operand, result_
 from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.families.dma.tensors import Shape4, data_type, default_strides, lane_mask, located, side

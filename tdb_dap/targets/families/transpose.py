@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tdb_dap.engine.dtypes import DType
-from tdb_dap.engine.geometry import Space
-from tdb_dap.engine.layouts import strides_of
-from tdb_dap.engine.views import Layout, Operand, View
+from tdb_dap.engine.hardware.dtypes import DType
+from tdb_dap.engine.hardware.geometry import Space
+from tdb_dap.engine.hardware.layouts import strides_of
+from tdb_dap.engine.hardware.views import Layout, Operand, View
 from tdb_dap.targets.declaration.family import family, operand, result_
 from tdb_dap.targets.declaration.fields import Fields
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tdb_dap.engine.dtypes import Array
+from tdb_dap.engine.hardware.dtypes import Array
 
 Float32 = NDArray[np.float32]
 Offsets = NDArray[np.int64]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tdb_dap.engine.dtypes import F16, Array
+from tdb_dap.engine.hardware.dtypes import F16, Array
 from tdb_dap.targets.families import compare as op
 from tdb_dap.targets.semantics.arithmetic import conditions
 from tdb_dap.targets.semantics.numerics import float32

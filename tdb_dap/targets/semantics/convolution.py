@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tdb_dap.engine.dtypes import F32, SI8, UI8, Array
+from tdb_dap.engine.hardware.dtypes import F32, SI8, UI8, Array
 from tdb_dap.errors import NotSimulated
 from tdb_dap.system.interruption import between_parts
 from tdb_dap.targets import kernel

@@ -9,7 +9,7 @@ from functools import wraps
 
 import numpy as np
 
-from tdb_dap.engine.dtypes import F32, Array, DType
+from tdb_dap.engine.hardware.dtypes import F32, Array, DType
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.declaration.fields import FLOAT8
 from tdb_dap.targets.families.dma import tensors as op

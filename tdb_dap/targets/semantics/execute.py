@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from tdb_dap.engine.dtypes import F8E4M3, F8E5M2, I4, SI4, UI4, Array, DType
-from tdb_dap.engine.target import Words
-from tdb_dap.engine.views import Constant, Operand, View
+from tdb_dap.engine.hardware.dtypes import F8E4M3, F8E5M2, I4, SI4, UI4, Array, DType
+from tdb_dap.engine.hardware.target import Words
+from tdb_dap.engine.hardware.views import Constant, Operand, View
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.families import Bound
 from tdb_dap.targets.families.arithmetic import CAST, COPY, MIN, MUL, SUB_SATURATE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tdb_dap.engine.dtypes import F32, SI32, UI32, Array
+from tdb_dap.engine.hardware.dtypes import F32, SI32, UI32, Array
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.families import matrix as op

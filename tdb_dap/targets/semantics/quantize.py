@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tdb_dap.engine.dtypes import SI8, SI16, UI16, Array
+from tdb_dap.engine.hardware.dtypes import SI8, SI16, UI16, Array
 from tdb_dap.targets.families import quantize as op
 from tdb_dap.targets.semantics.numerics import float32
 from tdb_dap.targets.semantics.numerics.integers import saturate, shift

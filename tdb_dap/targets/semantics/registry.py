@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
 
-from tdb_dap.engine.dtypes import Array, DType
+from tdb_dap.engine.hardware.dtypes import Array, DType
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.semantics.rules import Rules

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tdb_dap.engine.dtypes import F16, F32, Array
+from tdb_dap.engine.hardware.dtypes import F16, F32, Array
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.families import special as op
 from tdb_dap.targets.semantics.numerics import float32

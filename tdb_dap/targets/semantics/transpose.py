@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tdb_dap.engine.dtypes import Array
+from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.targets.families import transpose as op
 from tdb_dap.targets.semantics.registry import Operation, semantics
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tdb_dap.engine.dtypes import Array
+from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.families import arithmetic as arith
 from tdb_dap.targets.families.vector import length

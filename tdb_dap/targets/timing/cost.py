@@ -18,12 +18,12 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from tdb_dap.engine.geometry import Space
-from tdb_dap.engine.target import Cost
-from tdb_dap.engine.views import Layout, Operand, View
+from tdb_dap.engine.hardware.geometry import Space
+from tdb_dap.engine.hardware.target import Cost
+from tdb_dap.engine.hardware.views import Layout, Operand, View
 
 if TYPE_CHECKING:
-    from tdb_dap.engine.target import Description
+    from tdb_dap.engine.hardware.target import Description
     from tdb_dap.targets.timing.numbers import Timing, Transfer
 
 

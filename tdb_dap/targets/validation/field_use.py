@@ -13,7 +13,7 @@ from functools import cache
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-from tdb_dap.engine.geometry import Geometry
+from tdb_dap.engine.hardware.geometry import Geometry
 from tdb_dap.errors import TdbError
 from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.declaration.instruction_set import Instruction

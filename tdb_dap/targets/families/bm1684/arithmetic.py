@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tdb_dap.engine.views import Layout
+from tdb_dap.engine.hardware.views import Layout
 from tdb_dap.targets.declaration.family import family, operand
 from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.families.bm1684.rows import itemsize, old_words, word_result, words

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tdb_dap.engine.dtypes import F32, I8, I16, DType
-from tdb_dap.engine.geometry import Space
-from tdb_dap.engine.views import Layout
+from tdb_dap.engine.hardware.dtypes import F32, I8, I16, DType
+from tdb_dap.engine.hardware.geometry import Space
+from tdb_dap.engine.hardware.views import Layout
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.declaration.family import Row, family, operand, result_
 from tdb_dap.targets.declaration.fields import Fields

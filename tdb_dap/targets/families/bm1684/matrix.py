@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tdb_dap.engine.views import Layout
+from tdb_dap.engine.hardware.views import Layout
 from tdb_dap.targets.declaration.family import family, flag, operand, result_
 from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.families.bm1684.rows import any_sign

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tdb_dap.engine.views import Layout
+from tdb_dap.engine.hardware.views import Layout
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.declaration.family import RESULT_SHAPE, Row, Shape, operand, result_
 from tdb_dap.targets.declaration.fields import Fields

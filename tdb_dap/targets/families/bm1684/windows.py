@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tdb_dap.engine.views import Layout
+from tdb_dap.engine.hardware.views import Layout
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.declaration.family import attributes_by_name, family, flag, operand
 from tdb_dap.targets.declaration.fields import Fields

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from tdb_dap.engine.dtypes import UI32, DType
-from tdb_dap.engine.views import Layout, Operand, View
+from tdb_dap.engine.hardware.dtypes import UI32, DType
+from tdb_dap.engine.hardware.views import Layout, Operand, View
 from tdb_dap.targets.declaration.family import Row, VendorView, constant, family
 from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.families.dma.tensors import Shape4, data_type, default_strides, located, move_attributes, side

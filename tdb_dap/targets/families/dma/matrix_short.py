@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tdb_dap.engine.views import Layout
+from tdb_dap.engine.hardware.views import Layout
 from tdb_dap.targets.declaration.family import Row, family
 from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.families.dma.tensors import TRANSPOSE, is_local, is_store, lane_mask, move_attributes, transfer

@@ -6,10 +6,10 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from tdb_dap.engine.dtypes import DType
-from tdb_dap.engine.geometry import Space
-from tdb_dap.engine.layouts import contiguous, strides_of
-from tdb_dap.engine.views import Layout, Operand, View
+from tdb_dap.engine.hardware.dtypes import DType
+from tdb_dap.engine.hardware.geometry import Space
+from tdb_dap.engine.hardware.layouts import contiguous, strides_of
+from tdb_dap.engine.hardware.views import Layout, Operand, View
 from tdb_dap.errors import Undefined
 from tdb_dap.targets.declaration.family import Row, Shape, VendorView, family, operand, result_
 from tdb_dap.targets.declaration.fields import Fields

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tdb_dap.engine.dtypes import F32, SI16, SI32, UI16, UI32, Array
+from tdb_dap.engine.hardware.dtypes import F32, SI16, SI32, UI16, UI32, Array
 from tdb_dap.targets.families.bm1684 import arithmetic as op
 from tdb_dap.targets.semantics.bm1684.common import refuse, refuse_repeated_batch, shifted, tiu
 from tdb_dap.targets.semantics.numerics import float32

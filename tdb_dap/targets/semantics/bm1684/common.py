@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tdb_dap.engine.dtypes import Array
+from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.kernel.products import of_matrices

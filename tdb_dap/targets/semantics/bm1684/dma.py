@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tdb_dap.engine.dtypes import Array
+from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.targets.families.bm1684 import dma as op
 from tdb_dap.targets.families.dma.tensors import lane_mask
 from tdb_dap.targets.semantics import dma

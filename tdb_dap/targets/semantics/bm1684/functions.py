@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tdb_dap.engine.dtypes import F32, SI32, Array
+from tdb_dap.engine.hardware.dtypes import F32, SI32, Array
 from tdb_dap.targets.families.bm1684 import functions as op
 from tdb_dap.targets.semantics import special
 from tdb_dap.targets.semantics.bm1684.arithmetic import NEWTON_STEPS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tdb_dap.engine.dtypes import F32, Array
+from tdb_dap.engine.hardware.dtypes import F32, Array
 from tdb_dap.targets.semantics.bm1684.common import refuse, sum_of_matrix_products, tiu
 from tdb_dap.targets.semantics.numerics import float32
 from tdb_dap.targets.semantics.numerics.dot import exact_product

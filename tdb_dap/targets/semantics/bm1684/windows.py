@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tdb_dap.engine.dtypes import F32, SI8, UI8, Array, DType
+from tdb_dap.engine.hardware.dtypes import F32, SI8, UI8, Array, DType
 from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.families.bm1684 import windows as op
 from tdb_dap.targets.kernel.products import Products

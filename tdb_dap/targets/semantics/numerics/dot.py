@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from tdb_dap.engine.dtypes import Array, DType
+from tdb_dap.engine.hardware.dtypes import Array, DType
 from tdb_dap.system.interruption import between_parts
 from tdb_dap.targets import kernel
 from tdb_dap.targets.kernel.products import Float32, Products, of_matrices

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tdb_dap.engine.dtypes import BF16, F32, SI8, SI32, Array
+from tdb_dap.engine.hardware.dtypes import BF16, F32, SI8, SI32, Array
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.families import convolution as op
 from tdb_dap.targets.semantics.numerics import float32

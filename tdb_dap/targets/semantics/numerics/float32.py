@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tdb_dap.engine.dtypes import F16, F32, Array, DType
+from tdb_dap.engine.hardware.dtypes import F16, F32, Array, DType
 from tdb_dap.targets import kernel
 from tdb_dap.targets.semantics.rules import Reciprocal
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tdb_dap.engine.dtypes import BF16, F16, F32, Array, DType
-from tdb_dap.engine.float8 import FLOAT8
+from tdb_dap.engine.hardware.dtypes import BF16, F16, F32, Array, DType
+from tdb_dap.engine.hardware.float8 import FLOAT8
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.semantics.numerics.float32 import flush
 from tdb_dap.targets.semantics.numerics.integers import DOWN, HALF_AWAY, HALF_EVEN, HALF_UP, TOWARD_ZERO, UP, saturate

@@ -1,0 +1,145 @@
+"""Checks of what is computed: against a reference, and against another backend."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tdb_dap.engine.control.exception_filter import Filter
+from tdb_dap.engine.control.observers import Observer
+from tdb_dap.engine.control.stops import Finding, Stop
+from tdb_dap.engine.reference.name_patterns import fits
+
+if TYPE_CHECKING:
+    from tdb_dap.engine.commands.commands import Command
+    from tdb_dap.engine.control.debugger import Debugger
+    from tdb_dap.engine.reference.comparison import Comparison
+    from tdb_dap.engine.source.source_map import NamedValue, OpRecord
+
+
+BIRTH = "birth"
+"""In the condition of the filter: stop only where an op makes something wrong out of what is right."""
+
+
+class Mismatch(Observer):
+    """Compares the results of each op with the reference when the op has executed its last command.
+
+    A tensor that several records write (one per core) is compared after the last of them. ``excepted``: patterns of
+    names that are not compared. ``birth``: go on where an operand was wrong already; one that is wrong before the op's
+    first command is looked at once more behind its last, because an op may load part of it itself.
+    """
+
+    def __init__(self, excepted: tuple[str, ...] = (), birth: bool = False) -> None:
+        # What birth knows of an op it has seen before the op: it cannot be asked about a single moment of the past.
+        self.looks_back = not birth
+        self._excepted = excepted
+        self._birth = birth
+        self._last_of: dict[tuple[int, str, str], int] | None = None
+        self._suspects: dict[int, list[NamedValue]] = {}
+        self._inherited: set[tuple[int, str]] = set()
+
+    @classmethod
+    def of(cls, condition: str | None) -> Mismatch:
+        """From what the user has written: names, and the word ``birth``, separated by commas."""
+        words = [word.strip() for word in (condition or "").split(",") if word.strip()]
+        return cls(tuple(word for word in words if word != BIRTH), BIRTH in words)
+
+    def before_op(self, debugger: Debugger, record: OpRecord) -> None:
+        if self._birth:
+            self._suspects[record.index] = [value for value in record.operands if self._is_wrong(debugger, value)]
+
+    def after_op(self, debugger: Debugger, record: OpRecord) -> Finding | None:
+        if debugger.reference is None:
+            return None
+        if any(self._is_wrong(debugger, value) for value in self._suspects.pop(record.index, ())):
+            self._inherited.add((record.line, record.slice_text))
+        for value in record.results:
+            if value.view is None or self._excepts(debugger, value.name):
+                continue
+            if not self._is_complete(debugger, record, value.name):
+                continue
+            comparison = debugger.reference.compare(debugger.machine, value)
+            if comparison is None or comparison.verdict != "fail":
+                continue
+            if self._birth and (record.line, record.slice_text) in self._inherited:
+                continue
+            return _finding(record, value, comparison)
+        return None
+
+    def stopped(self, debugger: Debugger, stop: Stop) -> None:
+        if stop.ordinal == 0:
+            self._suspects.clear()
+            self._inherited.clear()
+
+    def _excepts(self, debugger: Debugger, name: str) -> bool:
+        return name in debugger.excepted or any(fits(name, pattern) for pattern in self._excepted)
+
+    def _is_wrong(self, debugger: Debugger, value: NamedValue) -> bool:
+        if debugger.reference is None:
+            return False
+        comparison = debugger.reference.compare(debugger.machine, value)
+        return comparison is not None and comparison.verdict == "fail"
+
+    def _is_complete(self, debugger: Debugger, record: OpRecord, name: str) -> bool:
+        if self._last_of is None:
+            self._last_of = {}
+            for other in debugger.program.source.records:
+                for value in other.results if other.ordinals else ():
+                    key = (other.line, value.name, other.slice_text)
+                    self._last_of[key] = max(self._last_of.get(key, -1), other.last)
+        return self._last_of[record.line, name, record.slice_text] == record.last
+
+
+def _finding(record: OpRecord, value: NamedValue, comparison: Comparison) -> Finding:
+    place = f"{record.opcode} at line {record.line}" + (f", slice {record.slice_text}" if record.slice_text else "")
+    metrics = comparison.metrics
+    details = [*comparison.complaints, f"{metrics.bad_count:,} of {metrics.size:,} elements differ"]
+    if metrics.first_bad_per_axis is not None:
+        details.append(f"first on each axis: {list(metrics.first_bad_per_axis)}")
+    if metrics.worst_channel is not None:
+        details.append(f"worst channel: {metrics.worst_channel} of axis {metrics.channel_axis}")
+    if metrics.max_ulp is not None:
+        details.append(
+            f"largest difference in steps of {value.memory_type.strip('<>').split('x')[-1]}: {metrics.max_ulp:g}"
+        )
+    return Finding(
+        "mismatch",
+        f"{value.name} differs from the reference",
+        f"{value.name} ({place}): {comparison.summary}",
+        record.last,
+        tuple(details),
+    )
+
+
+class Diverging(Observer):
+    """Stops after a command that two backends do not execute alike."""
+
+    looks_back = True
+
+    def after_command(self, debugger: Debugger, command: Command) -> Finding | None:
+        text = debugger.machine.divergence
+        if text is None:
+            return None
+        where = f"command {command.ordinal} ({command.token} {command.name})"
+        return Finding(
+            "divergence", "The vendor's simulator computes something else", f"{where}: {text}", command.ordinal
+        )
+
+
+CHECKS: tuple[Filter, ...] = (
+    Filter(
+        "mismatch",
+        "Differs from the reference",
+        "Stop after an op whose result is not the expected one. Needs a reference.",
+        Mismatch.of,
+        condition=f"names not to compare, separated by commas; {BIRTH}: only where all operands are right",
+        needs_reference=True,
+    ),
+    Filter(
+        "divergence",
+        "Backends diverge",
+        "Stop after a command that the vendor's simulator executes differently. Needs the backend lockstep.",
+        lambda condition: Diverging(),
+        default=True,
+        needs_lockstep=True,
+    ),
+)

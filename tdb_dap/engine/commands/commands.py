@@ -1,0 +1,263 @@
+"""The commands of a program in execution order: columns of numbers, and one object per command on demand."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tdb_dap.engine.bmodel import SubnetInfo
+from tdb_dap.engine.commands.listing import command_text
+from tdb_dap.engine.commands.net_tensors import borders
+from tdb_dap.engine.hardware.target import Description, Target
+from tdb_dap.engine.hardware.views import Operand
+from tdb_dap.errors import NotSimulated
+
+ENGINES = ("tiu", "dma", "cdma", "cpu", "dynamic")
+_LETTERS = {"tiu": "B", "dma": "D", "cdma": "C"}
+_CACHED = 1 << 14
+
+
+@dataclass(frozen=True)
+class Columns:
+    """One entry per command. ``engine`` indexes ENGINES; ``kind`` is the target's instruction kind or -1;
+
+    ``offset``: first byte of the descriptor in the payload; ``subnet``: index (not id) of the subnet in the stage;
+    ``listed``: the dependency as the vendor's listing prints it.
+    """
+
+    engine: NDArray[np.int8]
+    core: NDArray[np.int16]
+    subnet: NDArray[np.int32]
+    kind: NDArray[np.int32]
+    offset: NDArray[np.int64]
+    id: NDArray[np.int64]
+    dependency: NDArray[np.int64]
+    listed: NDArray[np.int64]
+
+    def continuing(self, before: Columns) -> Columns:
+        """The same commands with ids that go on after those of ``before``: every group of a subnet starts at 1."""
+        is_dma = self.engine == ENGINES.index("dma")
+        last_tiu, last_dma = (int(before.id[before.engine == engine].max(initial=0)) for engine in (0, 1))
+        others = np.where(is_dma, last_tiu, last_dma)
+        return replace(
+            self,
+            id=self.id + np.where(is_dma, last_dma, last_tiu),
+            dependency=self.dependency + np.where(self.dependency > 0, others, 0),
+            listed=self.listed + np.where(self.listed > 0, others, 0),
+        )
+
+
+class Command:
+    """One hardware command, or the stand-in of a subnet that is not made of commands (CPU, dynamic).
+
+    ``changed``: another descriptor in place of the program's own.
+    """
+
+    def __init__(self, commands: Commands, ordinal: int, changed: bytes | None = None) -> None:
+        self._commands = commands
+        self._changed = changed
+        self.ordinal = ordinal
+        columns = commands.columns
+        self.core = int(columns.core[ordinal])
+        self.subnet = commands.subnets[int(columns.subnet[ordinal])].id
+        self.engine = ENGINES[int(columns.engine[ordinal])]
+        self.id = int(columns.id[ordinal])
+        self.dep = int(columns.dependency[ordinal])
+        self.kind = int(columns.kind[ordinal])
+
+    @property
+    def subnet_info(self) -> SubnetInfo:
+        return self._commands.subnets[int(self._commands.columns.subnet[self.ordinal])]
+
+    @property
+    def has_descriptor(self) -> bool:
+        """False for the stand-in of a CPU or dynamic subnet."""
+        return self.kind >= 0
+
+    @property
+    def is_system(self) -> bool:
+        """True if the command synchronises or controls and moves no data."""
+        return self.has_descriptor and self._commands.target.is_system(self.kind)
+
+    @cached_property
+    def name(self) -> str:
+        """Mnemonic, e.g. ``conv.normal``; of a subnet without commands its operation."""
+        return self._commands.target.kind_name(self.kind) if self.has_descriptor else self._commands.stand_in(self)[0]
+
+    @cached_property
+    def descriptor(self) -> bytes:
+        """The command's bytes."""
+        if self._changed is not None:
+            return self._changed
+        if not self.has_descriptor:
+            return b""
+        start = int(self._commands.columns.offset[self.ordinal])
+        return self._commands.payload[start : start + self._commands.target.kind_size(self.kind)].tobytes()
+
+    @cached_property
+    def fields(self) -> Mapping[str, int]:
+        """Register fields by name; reserved bits are left out."""
+        return self._commands.target.fields(self.kind, self.descriptor) if self.has_descriptor else {}
+
+    @property
+    def register_setup(self) -> tuple[bytes, ...]:
+        """Descriptors of the earlier commands whose register writes are still in force, in order."""
+        return self._commands.register_setup(self.core, self.ordinal)
+
+    @cached_property
+    def description(self) -> Description:
+        """Views, roles and attributes; NotSimulated if the instruction form has no description."""
+        if not self.has_descriptor:
+            return self._of_subnet()
+        try:
+            registers = self._commands.registers(self.core, self.ordinal)
+            return self._commands.target.describe(self.kind, self.descriptor, self.core, registers)
+        except NotSimulated as trouble:
+            raise type(trouble)(f"command {self.ordinal} ({self.name}): {trouble}", self.ordinal) from None
+
+    def _of_subnet(self) -> Description:
+        """The borders of a subnet that is not made of commands, all in DDR."""
+        inputs, outputs = borders(self.subnet_info, self._commands.target.geometry)
+        operands, results = tuple(t.view for t in inputs), tuple(t.view for t in outputs)
+        names = tuple(t.name for t in inputs), tuple(t.name for t in outputs)
+        return Description(self.name, self.engine, "", operands, names[0], results, names[1], {}, operands)
+
+    @property
+    def operands(self) -> tuple[Operand, ...]:
+        """What it reads: views of memory, and constants."""
+        return self.description.operands
+
+    @property
+    def operand_roles(self) -> tuple[str, ...]:
+        return self.description.operand_roles
+
+    @property
+    def results(self) -> tuple[Operand, ...]:
+        """What it writes."""
+        return self.description.results
+
+    @property
+    def result_roles(self) -> tuple[str, ...]:
+        return self.description.result_roles
+
+    @property
+    def attributes(self) -> Mapping[str, Any]:
+        """What else the listing says of it, by name."""
+        return self.description.attributes
+
+    @cached_property
+    def asm(self) -> str:
+        """One line of our listing."""
+        return command_text(self) if self.has_descriptor else self._commands.stand_in(self)[1]
+
+    @cached_property
+    def tdb_asm(self) -> str:
+        """The line as the vendor's disassembler prints it; of forms that have no description only name and ids."""
+        if not self.has_descriptor:
+            return self._commands.stand_in(self)[1]
+        listed = int(self._commands.columns.listed[self.ordinal])
+        try:
+            return self._commands.target.vendor_text(self.description, self.engine, (self.id, listed))
+        except NotSimulated:
+            other = "D" if self.engine == "tiu" else "B"
+            return f'%{self.token} = "{self.name}"(%{other}{listed})'
+
+    @property
+    def mlir_lines(self) -> tuple[int, ...]:
+        """Lines of final.mlir whose op owns this command."""
+        return self._commands.lines_of(self.ordinal)
+
+    @property
+    def token(self) -> str:
+        """Short name: B23 (TIU), D465 (DMA)."""
+        return f"{_LETTERS.get(self.engine, 'S')}{self.id}"
+
+    def __repr__(self) -> str:
+        return f"<Command {self.ordinal}: {self.asm}>"
+
+
+class Commands(Sequence[Command]):
+    """All commands; objects are made when asked for and kept while they are in use."""
+
+    def __init__(
+        self,
+        columns: Columns,
+        target: Target,
+        payload: NDArray[np.uint8],
+        subnets: tuple[SubnetInfo, ...],
+        stand_in: Callable[[Command], tuple[str, str]],
+        lines_of: Callable[[int], tuple[int, ...]],
+    ) -> None:
+        self.columns = columns
+        self.target = target
+        self.payload = payload
+        self.subnets = subnets
+        self.stand_in = stand_in
+        self.lines_of = lines_of
+        self._kept: OrderedDict[int, Command] = OrderedDict()
+        self._register_writes: dict[int, tuple[list[int], list[Mapping[int, tuple[int, int]]]]] | None = None
+
+    def registers(self, core: int, ordinal: int) -> Mapping[int, int]:
+        """The configuration registers of a core before a command: what its earlier register writes left."""
+        return {register: value for register, (value, _) in self._register_state(core, ordinal).items()}
+
+    def register_setup(self, core: int, ordinal: int) -> tuple[bytes, ...]:
+        """Descriptors of the commands that left the registers of a core as they are before a command, in order."""
+        writers = sorted({writer for _, writer in self._register_state(core, ordinal).values()})
+        return tuple(self[writer].descriptor for writer in writers)
+
+    def _register_state(self, core: int, ordinal: int) -> Mapping[int, tuple[int, int]]:
+        """Register -> value, and ordinal of the command that wrote it."""
+        if self._register_writes is None:
+            self._register_writes = self._find_register_writes()
+        ordinals, states = self._register_writes.get(core, ([], []))
+        position = bisect_left(ordinals, ordinal)
+        return states[position - 1] if position else {}
+
+    def _find_register_writes(self) -> dict[int, tuple[list[int], list[Mapping[int, tuple[int, int]]]]]:
+        kinds = [k for k in np.unique(self.columns.kind).tolist() if k >= 0 and self.target.writes_registers(k)]
+        found: dict[int, tuple[list[int], list[Mapping[int, tuple[int, int]]]]] = {}
+        for ordinal in np.flatnonzero(np.isin(self.columns.kind, kinds)).tolist():
+            command = self[ordinal]
+            ordinals, states = found.setdefault(command.core, ([], []))
+            values = self.target.register_writes(command.kind, command.descriptor)
+            written = {register: (value, ordinal) for register, value in values.items()}
+            ordinals.append(ordinal)
+            states.append({**(states[-1] if states else {}), **written})
+        return found
+
+    def changed(self, ordinal: int, descriptor: bytes) -> Command:
+        """A command as it would be with another descriptor of the same kind."""
+        return Command(self, ordinal, descriptor)
+
+    def count_engines(self, start: int, stop: int) -> dict[str, int]:
+        """How many of the commands [start, stop) each engine executes."""
+        counts = np.bincount(self.columns.engine[start:stop], minlength=len(ENGINES)).tolist()
+        return {engine: count for engine, count in zip(ENGINES, counts, strict=True) if count}
+
+    def __len__(self) -> int:
+        return self.columns.kind.size
+
+    @overload
+    def __getitem__(self, index: int) -> Command: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Command]: ...
+    def __getitem__(self, index: int | slice) -> Command | list[Command]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        ordinal = index + len(self) if index < 0 else index
+        if not 0 <= ordinal < len(self):
+            raise IndexError(f"there is no command {index}: the program has {len(self):,}")
+        command = self._kept.get(ordinal)
+        if command is None:
+            command = self._kept[ordinal] = Command(self, ordinal)
+            if len(self._kept) > _CACHED:
+                self._kept.popitem(last=False)
+        return command

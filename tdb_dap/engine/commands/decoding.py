@@ -1,0 +1,144 @@
+"""From the streams of a model to its commands in execution order: per group the engines, then cores, then subnets."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tdb_dap.engine.bmodel import Bmodel, CommandGroup, RunMode, Span, Stage, SubnetInfo
+from tdb_dap.engine.commands.commands import ENGINES, Columns
+from tdb_dap.engine.commands.interleaving import interleave, merge
+from tdb_dap.engine.hardware.target import Message, Target
+
+_COLUMNS = ("engine", "core", "subnet", "kind", "offset", "id", "dependency", "listed")
+
+
+class Streams:
+    """The command streams of one stage. ``where``: the file, for what is said about errors in it."""
+
+    def __init__(self, bmodel: Bmodel, stage: Stage, target: Target, where: str) -> None:
+        self._bmodel = bmodel
+        self._stage = stage
+        self._target = target
+        self._where = where
+
+    def decode(self) -> tuple[Columns, list[tuple[int, int]]]:
+        """All commands, and for each subnet which of them are its own, [start, stop)."""
+        parts: list[Columns] = []
+        bounds: list[tuple[int, int]] = []
+        count = 0
+        for index, info in enumerate(self._stage.subnets):
+            made = self._decode_subnet(index, info)
+            parts.append(made)
+            bounds.append((count, count + made.kind.size))
+            count += made.kind.size
+        return _joined(parts), bounds
+
+    def _decode_subnet(self, index: int, info: SubnetInfo) -> Columns:
+        if info.run_mode is not RunMode.TPU_STATIC:
+            engine = {RunMode.CPU: "cpu"}.get(info.run_mode, "dynamic")
+            return _stand_in_columns(ENGINES.index(engine), index, max(1, len(info.cpu_operations)))
+        where = f"{self._where}: subnet {info.id}"
+        cores = [
+            self._decode_core(index, core, groups, f"{where}, core {core}") for core, groups in enumerate(info.groups)
+        ]
+        return _joined(
+            [
+                cores[0] if len(cores) == 1 else self._interleave(cores),
+                *(
+                    self._decode_chip_to_chip(index, core, span, f"{where}, core {core}")
+                    for core, spans in enumerate(info.chip_to_chip)
+                    for span in spans
+                ),
+            ]
+        )
+
+    def _decode_chip_to_chip(self, subnet: int, core: int, span: Span, what: str) -> Columns:
+        """Moves between chips, listed behind the subnet's own commands: when they run depends on the other chip."""
+        data = self._bmodel.bytes_of(span, "the CDMA stream")
+        stream = self._target.decode_stream("cdma", data, None, f"{what}, CDMA stream")
+        made = _stand_in_columns(ENGINES.index("cdma"), subnet, stream.offsets.size)
+        return replace(
+            made,
+            core=np.full(stream.offsets.size, core, np.int16),
+            kind=stream.kinds,
+            offset=stream.offsets + span.start,
+            id=stream.ids,
+        )
+
+    def _decode_core(self, subnet: int, core: int, groups: tuple[CommandGroup, ...], what: str) -> Columns:
+        """The groups of one core, one after another."""
+        whole = _joined([])
+        for group in groups:
+            whole = _joined([whole, self._decode_group(subnet, core, group, what).continuing(whole)])
+        return whole
+
+    def _interleave(self, cores: list[Columns]) -> Columns:
+        """The cores' commands in one order: see ``order.interleave``."""
+        messages = [[self.message(columns, i) for i in range(columns.kind.size)] for columns in cores]
+        chosen = interleave(messages, self._where)
+        whole = _joined(cores)
+        starts = np.cumsum([0, *(columns.kind.size for columns in cores[:-1])])
+        order = np.array([starts[core] + index for core, index in chosen], np.int64)
+        return Columns(**{name: getattr(whole, name)[order] for name in _COLUMNS})
+
+    def message(self, columns: Columns, index: int) -> Message | None:
+        """The message that a command sends to other cores or waits for; None if it does neither."""
+        kind = int(columns.kind[index])
+        if not self._target.is_system(kind):
+            return None
+        start = int(columns.offset[index])
+        descriptor = self._bmodel.payload[start : start + self._target.kind_size(kind)].tobytes()
+        return self._target.message(kind, descriptor)
+
+    def _decode_group(self, subnet: int, core: int, group: CommandGroup, what: str) -> Columns:
+        tiu, dma = (
+            self._target.decode_stream(
+                engine, self._bmodel.bytes_of(span, f"the {engine.upper()} stream"), count, where
+            )
+            for engine, span, count, where in (
+                ("tiu", group.tiu, group.tiu_count, f"{what}, TIU stream"),
+                ("dma", group.dma, group.dma_count, f"{what}, DMA stream"),
+            )
+        )
+        is_dma, chosen = merge(tiu, dma, what)
+
+        def pick(of_tiu: NDArray[np.int64], of_dma: NDArray[np.int64]) -> NDArray[np.int64]:
+            values = np.empty(chosen.size, np.int64)
+            values[is_dma] = of_dma[chosen[is_dma]]
+            values[~is_dma] = of_tiu[chosen[~is_dma]]
+            return values
+
+        return Columns(
+            engine=np.where(is_dma, ENGINES.index("dma"), ENGINES.index("tiu")).astype(np.int8),
+            core=np.full(chosen.size, core, np.int16),
+            subnet=np.full(chosen.size, subnet, np.int32),
+            kind=pick(tiu.kinds.astype(np.int64), dma.kinds.astype(np.int64)).astype(np.int32),
+            offset=pick(tiu.offsets + group.tiu.start, dma.offsets + group.dma.start),
+            id=pick(tiu.ids, dma.ids),
+            dependency=pick(tiu.dependencies, dma.dependencies),
+            listed=pick(tiu.listed, dma.listed),
+        )
+
+
+def _stand_in_columns(engine: int, subnet: int, count: int) -> Columns:
+    zeros = np.zeros(count, np.int64)
+    return Columns(
+        engine=np.full(count, engine, np.int8),
+        core=np.zeros(count, np.int16),
+        subnet=np.full(count, subnet, np.int32),
+        kind=np.full(count, -1, np.int32),
+        offset=zeros,
+        id=zeros,
+        dependency=zeros,
+        listed=zeros,
+    )
+
+
+def _joined(parts: list[Columns]) -> Columns:
+    if len(parts) == 1:
+        return parts[0]
+    empty = _stand_in_columns(0, 0, 0)
+    return Columns(**{name: np.concatenate([getattr(part, name) for part in [empty, *parts]]) for name in _COLUMNS})

@@ -1,0 +1,1 @@
+"""Run control: the debugger, breakpoints, stepping and stops."""

@@ -1,0 +1,278 @@
+"""What a breakpoint can name: each form turns its text into the stretches of commands it stands for.
+
+Programs are straight lines with static operands, so every form is resolved once, when the breakpoint is set; running
+only looks up ordinals.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Literal, get_args
+
+from tdb_dap.engine.control.stops import Level
+from tdb_dap.engine.hardware import byte_ranges
+from tdb_dap.engine.hardware.addresses import ADDRESS, parse_address, whole_number
+from tdb_dap.engine.hardware.views import View
+from tdb_dap.engine.rendering.printable import quoted
+from tdb_dap.errors import BadExpression, NotSimulated
+
+if TYPE_CHECKING:
+    from tdb_dap.engine.commands.commands import Command
+    from tdb_dap.engine.program.program import Program
+    from tdb_dap.engine.source.source_map import OpRecord
+
+Span = tuple[int, int]
+"""First and last ordinal of a stretch that counts as one place: a command, or one slice of an op."""
+
+
+Access = Literal["read", "write", "readWrite", "change"]
+
+
+@dataclass(frozen=True)
+class Watched:
+    """Memory that is watched, and for what: ``change`` is a write that gives some byte another value."""
+
+    place: byte_ranges.Place
+    access: Access
+
+
+@dataclass(frozen=True)
+class Place:
+    """The commands a text names.
+
+    ``line``: where the breakpoint came to lie; ``message``: what the user should know; ``watched``: stop after each
+    command, because of what it did to memory; ``level``: whether the text names hardware commands or ops, so whose
+    operand ``in[0]`` is in conditions and messages and at the stop.
+    """
+
+    spans: tuple[Span, ...]
+    line: int | None = None
+    message: str = ""
+    watched: Watched | None = None
+    level: Level = "op"
+
+
+Resolver = Callable[["Program", "re.Match[str]"], Place]
+
+
+@dataclass(frozen=True)
+class Form:
+    """One way to write a breakpoint."""
+
+    title: str
+    example: str
+    pattern: re.Pattern[str]
+    resolve: Resolver
+    level: Level
+
+
+_MOST_NAMED = 12
+"""Names that a message lists."""
+
+FORMS: list[Form] = []
+"""Every form, in the order in which they are tried."""
+
+
+def form(title: str, pattern: str, example: str, level: Level = "op") -> Callable[[Resolver], Resolver]:
+    """Declare a form; ``pattern`` must match the whole text. ``level``: what it names, commands or ops."""
+
+    def declare(resolve: Resolver) -> Resolver:
+        FORMS.append(Form(title, example, re.compile(pattern), resolve, level))
+        return resolve
+
+    return declare
+
+
+def resolve(program: Program, text: str) -> Place:
+    """The place that ``text`` names; BadExpression if no form fits."""
+    text = text.strip()
+    for known in FORMS:
+        if match := known.pattern.fullmatch(text):
+            place = replace(known.resolve(program, match), level=known.level)
+            if place.spans or place.message:
+                return place
+            return replace(place, message=f"{text}: no command of this program matches ({known.title})")
+    raise BadExpression(
+        f"{quoted(text)} is not a breakpoint; write one of " + ", ".join(known.example for known in FORMS)
+    )
+
+
+def _one_of(spans: tuple[Span, ...], asked: str, what: str, present: Iterable[str]) -> Place:
+    """The place of the spans; where there are none, the message says what there is instead, nearest names first."""
+    if spans:
+        return Place(spans)
+    names = sorted(set(present))
+    near = get_close_matches(asked, names, 3, 0.7)
+    more = ", ..." if len(names) > _MOST_NAMED else ""
+    there = f"near are {', '.join(near)}" if near else f"it has {', '.join(names[:_MOST_NAMED])}{more}"
+    return Place((), message=f"{asked}: no such {what} in this program; {there}")
+
+
+def spans_of_records(records: Iterable[OpRecord]) -> tuple[Span, ...]:
+    return tuple(sorted({(r.first, r.last) for r in records if r.ordinals}))
+
+
+def spans_of_commands(program: Program, wanted: Callable[[Command], bool]) -> tuple[Span, ...]:
+    return tuple((c.ordinal, c.ordinal) for c in program.commands if wanted(c))
+
+
+@form("line of final.mlir", r"(?:mlir)?:(\d+)", "mlir:312")
+def _mlir_line(program: Program, match: re.Match[str]) -> Place:
+    asked = int(match[1])
+    if program.source.mlir is None:
+        return Place((), asked, "this model has no final.mlir")
+    line = program.source.next_line_with_commands(asked)
+    if line is None:
+        return Place((), asked, f"no line from {asked} on has commands")
+    moved = f"line {asked} has no commands of its own; moved to line {line}" if line != asked else ""
+    return Place(spans_of_records(program.source.records_at(line)), line, moved)
+
+
+@form("line of the listing", r"(?:asm|:):(\d+)", "asm:168", "command")
+def _listing_line(program: Program, match: re.Match[str]) -> Place:
+    asked = int(match[1])
+    line = program.listing.next_line_with_command(asked)
+    ordinal = program.listing.ordinal_at(line) if line is not None else None
+    if line is None or ordinal is None:
+        return Place((), asked, f"no line from {asked} on is a command")
+    moved = f"line {asked} is not a command; moved to line {line}" if line != asked else ""
+    return Place(((ordinal, ordinal),), line, moved)
+
+
+@form("command id", r"(?P<engine>[BTD])(?P<id>\d+)(?:(?:@core|C)(?P<core>\d+))?", "B23@core1", "command")
+def _command_id(program: Program, match: re.Match[str]) -> Place:
+    engine = "dma" if match["engine"] == "D" else "tiu"
+    number, core = int(match["id"]), match["core"]
+    return Place(
+        spans_of_commands(
+            program,
+            lambda c: c.engine == engine and c.id == number and (core is None or c.core == int(core)),
+        )
+    )
+
+
+@form("address", rf"{ADDRESS}(?:\+(?P<size>0x[0-9a-fA-F]+|\d+))?(?P<access>[rw]{{0,2}})", "R4.64+4096", "command")
+def _address(program: Program, match: re.Match[str]) -> Place:
+    text = match.string[: match.start("access")].split("+")[0]
+    space, start = parse_address(text, program.target.geometry)
+    stop = start + max(1, whole_number(match["size"] or "1"))
+    access = match["access"] or "rw"
+
+    def touches(command: Command) -> bool:
+        try:
+            operands = command.operands if "r" in access else ()
+            results = command.results if "w" in access else ()
+        except NotSimulated:  # a form without a description has no known addresses
+            return False
+        return any(
+            isinstance(view, View)
+            and view.space is space
+            and any(first < stop and start < last for first, last in view.byte_ranges())
+            for view in (*operands, *results)
+        )
+
+    return Place(spans_of_commands(program, touches))
+
+
+@form(
+    "watched memory",
+    rf"data:(?P<place>{byte_ranges.PLACE}):(?P<access>{'|'.join(get_args(Access))})",
+    "data:R0x0+4:write",
+)
+def _watched(program: Program, match: re.Match[str]) -> Place:
+    place = byte_ranges.parse(match["place"])
+    access: Access = next(known for known in get_args(Access) if known == match["access"])
+    reads, writes = access in ("read", "readWrite"), access != "read"
+    spans = tuple((ordinal, ordinal) for ordinal in program.accesses.touching(place, reads, writes))
+    what = {"read": "reads", "readWrite": "reads or writes"}.get(access, "writes")
+    message = "" if spans else f"no command {what} {byte_ranges.place_name(place, program.target.geometry)}"
+    return Place(spans, None, message, Watched(place, access))
+
+
+@form("value id", r"%(\w+)(?:#\d+)?", "%173")
+def _value(program: Program, match: re.Match[str]) -> Place:
+    value = f"%{match[1]}"
+    records = [r for r in program.source.records if r.ordinals and value in _results(program, r)]
+    if records or program.source.mlir is None:
+        lines = sorted({record.line for record in records})
+        several = f"{value} stands for {len(lines)} values (lines {', '.join(map(str, lines[:4]))}" if lines[1:] else ""
+        more = ", ..." if len(lines) > 4 else ""
+        return Place(spans_of_records(records), message=f"{several}{more}); it stops at each" if several else "")
+    return _used(program, value, [r for r in program.source.records if value in _operands(program, r)])
+
+
+@form("location", r'#loc\("(?P<name>.+)"\)|#loc\(?(?P<alias>\d+)\)?|loc:(?P<glob>.+)', '#loc("conv1")')
+def _location(program: Program, match: re.Match[str]) -> Place:
+    mlir = program.source.mlir
+    if match["alias"]:
+        wanted = set(mlir.resolve(f"#loc{match['alias']}")) if mlir else set[str]()
+        return _located(program, match[0], lambda name: name in wanted)
+    if match["name"]:
+        return _located(program, match[0], lambda name: name == match["name"])
+    return _located(program, match[0], lambda name: fnmatchcase(name, match["glob"]))
+
+
+def _located(program: Program, text: str, fits: Callable[[str], bool]) -> Place:
+    """The ops whose location fits; where these have no commands of their own (weights, reshapes), those that use it."""
+    spans = spans_of_records(r for r in program.source.records if any(map(fits, _names(program, r))))
+    if spans:
+        return Place(spans)
+    return _used(program, text, [r for r in program.source.records if any(fits(v.name) for v in r.operands)])
+
+
+def _used(program: Program, text: str, users: list[OpRecord]) -> Place:
+    spans = spans_of_records(users)
+    if not spans:
+        return Place(())
+    first = min((r for r in users if r.ordinals), key=lambda r: r.first)
+    return Place(
+        spans, message=f"{text} has no commands of its own; stops where it is used, first at line {first.line}"
+    )
+
+
+@form("subnet", r"subnet:(\d+)", "subnet:2")
+def _subnet(program: Program, match: re.Match[str]) -> Place:
+    return Place(tuple((s.start, s.stop - 1) for s in program.subnets if s.id == int(match[1]) and s.stop > s.start))
+
+
+@form("core", r"core:(\d+)", "core:1")
+def _core(program: Program, match: re.Match[str]) -> Place:
+    """Where the core starts to work in each subnet."""
+    core = int(match[1])
+    starts: dict[int, int] = {}
+    for command in program.commands:
+        if command.core == core:
+            starts.setdefault(command.subnet, command.ordinal)
+    return Place(tuple((ordinal, ordinal) for ordinal in starts.values()))
+
+
+@form("op name", r"(?:tpu|top|func)\.[\w*?\[\]]+", "tpu.Conv2D")
+def _op_name(program: Program, match: re.Match[str]) -> Place:
+    spans = spans_of_records(r for r in program.source.records if fnmatchcase(r.opcode, match[0]))
+    return _one_of(spans, match[0], "op", (r.opcode for r in program.source.records))
+
+
+@form("instruction", r"[a-z*?][\w*?\[\].&]*", "arith.*", "command")
+def _mnemonic(program: Program, match: re.Match[str]) -> Place:
+    spans = spans_of_commands(program, lambda c: fnmatchcase(c.name, match[0]))
+    return _one_of(spans, match[0], "instruction", (c.name for c in program.commands))
+
+
+def _results(program: Program, record: OpRecord) -> tuple[str, ...]:
+    op = program.source.mlir.op_at(record.line) if program.source.mlir else None
+    return op.results if op else ()
+
+
+def _operands(program: Program, record: OpRecord) -> tuple[str, ...]:
+    op = program.source.mlir.op_at(record.line) if program.source.mlir else None
+    return op.operands if op else ()
+
+
+def _names(program: Program, record: OpRecord) -> tuple[str, ...]:
+    """Location names of the op, all parts of a fused location."""
+    op = program.source.mlir.op_at(record.line) if program.source.mlir else None
+    return op.locations if op and op.locations else tuple(value.name for value in record.results)

@@ -1,0 +1,27 @@
+"""What an exception filter is: a check that can be switched on to stop where something goes wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tdb_dap.engine.control.observers import Observer
+
+
+@dataclass(frozen=True)
+class Filter:
+    """One check as the user sees it.
+
+    ``condition``: what can be written to narrow it, if anything; ``in_all``: whether it is one of the sanitizers that
+    ``all`` names.
+    """
+
+    name: str
+    label: str
+    description: str
+    make: Callable[[str | None], Observer]
+    default: bool = False
+    condition: str | None = None
+    needs_reference: bool = False
+    needs_lockstep: bool = False
+    in_all: bool = False

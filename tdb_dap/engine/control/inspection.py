@@ -1,0 +1,96 @@
+"""Looking at a program at one moment, and overwriting what it holds: names, expressions, outputs, writers."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from tdb_dap.engine.control.stops import Level, Stop
+from tdb_dap.engine.expressions.assignment import Part, assign, part_named
+from tdb_dap.engine.expressions.evaluator import evaluate
+from tdb_dap.engine.expressions.scope import Scope
+from tdb_dap.engine.expressions.values import Value
+from tdb_dap.engine.hardware.byte_ranges import Place
+from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.engine.hardware.views import Constant, View
+from tdb_dap.engine.machine.not_computed import NotComputed
+
+if TYPE_CHECKING:
+    from tdb_dap.engine.hardware.memory import Memory
+    from tdb_dap.engine.machine.machine import Machine
+    from tdb_dap.engine.program.program import Program
+    from tdb_dap.engine.reference.reference import Reference
+
+
+class Inspection:
+    """A program on a machine, as it is now. ``last_stop``: whose command is looked at if none is named."""
+
+    last_stop: Stop
+
+    def __init__(self, program: Program, machine: Machine, reference: Reference | None) -> None:
+        self.program = program
+        self.machine = machine
+        self.reference = reference
+
+    @property
+    def ordinal(self) -> int:
+        """Number of commands executed so far."""
+        return self.machine.ordinal
+
+    @property
+    def memory(self) -> Memory:
+        """The machine's memories, live."""
+        return self.machine.memory
+
+    def scope(self, focus: int | None = None, level: Level | None = None, line: int | None = None) -> Scope:
+        """The names visible at a command (default: what the last stop is about), or on a line of final.mlir."""
+        stop = self.last_stop
+        return Scope(self, stop.focus if focus is None else focus, level or stop.level, line)
+
+    def evaluate(self, expression: str, scope: Scope | None = None) -> Value:
+        """Value of an expression; BadExpression says what is wrong with it."""
+        return evaluate(expression, scope or self.scope())
+
+    def read(self, what: View | Constant | str) -> Array:
+        """Numbers of a view or expression in their logical shape; bf16 widened to float32."""
+        if isinstance(what, str):
+            return self.evaluate(what).array
+        return self.machine.read(what)
+
+    def write(self, what: View | str, value: Any) -> None:
+        """Overwrite the tensor, slice or element that a view or expression names; ``value`` is broadcast to it."""
+        part = part_named(what, self.scope()) if isinstance(what, str) else Part(f"%{what.name}", what)
+        assign(self.machine, part, value)
+
+    def outputs(self, raw: bool = False, partial: bool = False) -> dict[str, Array]:
+        """The net's outputs by name; integers as (stored - zero point) * scale unless ``raw``.
+
+        An output whose size depends on the data has the shape that the run gave it. One that is not computed yet is
+        marked: to use its numbers raises NotFinished; with ``partial`` it is what memory happens to hold.
+        """
+        found: dict[str, Array] = {}
+        for tensor in self.program.outputs:
+            bits = self.memory.read(tensor.view)
+            shape = self.machine.shapes.get(tensor.name)
+            if shape is not None:
+                bits = bits.reshape(-1)[: math.prod(shape)].reshape(shape)
+            numbers = tensor.dtype.widen(bits) if raw else tensor.raise_(bits)
+            if not partial and not self._is_computed(tensor.name):
+                numbers = NotComputed.mark(numbers, f"{tensor.name} is not computed: {self._why_not_finished()}")
+            found[tensor.name] = numbers
+        return found
+
+    def _is_computed(self, name: str) -> bool:
+        """Whether the subnets that an output of the net comes from have been executed to their ends."""
+        ends = [s.stop for s in self.program.subnets if any(tensor.name == name for tensor in s.outputs)]
+        return self.ordinal >= max(ends, default=len(self.program.commands))
+
+    def _why_not_finished(self) -> str:
+        finding = self.last_stop.finding
+        why = f" ({finding.text})" if finding is not None and self.last_stop.ordinal == self.ordinal else ""
+        return f"{self.ordinal:,} of {len(self.program.commands):,} commands are executed{why}"
+
+    def who_wrote(self, what: View | str) -> int | None:
+        """Ordinal of the last executed command that wrote any byte of a place, or None."""
+        place = part_named(what, self.scope()).place if isinstance(what, str) else Place.of(what)
+        return self.machine.last_writer(place)

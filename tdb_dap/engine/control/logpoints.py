@@ -1,0 +1,73 @@
+"""Messages of log points: text with expressions in braces, each with a format of Python or NumPy behind a colon."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from tdb_dap.engine.expressions.evaluator import evaluate, require_expression
+from tdb_dap.engine.expressions.scope import Scope
+from tdb_dap.engine.expressions.values import Value
+from tdb_dap.errors import BadExpression, TdbError
+
+_BRACES = re.compile(r"\{((?:[^{}\"']|\"[^\"]*\"|'[^']*')+)\}")
+_FORMAT = re.compile(r"(?:.?[<>=^])?[-+ ]?#?0?\d{0,3}[,_]?(?:\.\d{1,3})?[bcdeEfFgGnoxX%]?")
+_MOST_ELEMENTS = 1000
+"""NumPy shortens longer arrays."""
+
+
+@dataclass(frozen=True)
+class Message:
+    """What a log point says: a text, and the values in it as they are at this moment."""
+
+    text: str
+    values: tuple[Value, ...] = ()
+
+
+def parts(inside: str) -> tuple[str, str]:
+    """Expression and format of what stands in braces: ``max(in[0]):.3f`` but not the type of ``R0:f32[4]``."""
+    head, colon, tail = inside.rpartition(":")
+    depth = sum(head.count(opening) - head.count(closing) for opening, closing in ("()", "[]"))
+    if colon and head.strip() and depth == 0 and tail and _FORMAT.fullmatch(tail):
+        return head, tail
+    return inside, ""
+
+
+def require_message(text: str) -> None:
+    """BadExpression if some expression in braces can never be evaluated."""
+    for match in _BRACES.finditer(text):
+        require_expression(parts(match[1])[0])
+
+
+def message(text: str, scope: Scope) -> Message:
+    """The message at one moment; an expression that fails is replaced by why."""
+    values: list[Value] = []
+
+    def shown(match: re.Match[str]) -> str:
+        expression, format_ = parts(match[1])
+        try:
+            value = evaluate(expression, scope)
+            value.array  # noqa: B018  it is to be read now, not when somebody looks
+            values.append(value)
+            return _formatted(value, format_) if format_ else value.text()
+        except TdbError as error:
+            return f"<{error}>"
+
+    return Message(_BRACES.sub(shown, text), tuple(values))
+
+
+def _formatted(value: Value, format_: str) -> str:
+    """Every element in the format; long arrays shortened as NumPy does it."""
+    try:
+        if not value.shape:
+            return format(value.array[()].item(), format_)
+        return np.array2string(
+            value.array,
+            threshold=_MOST_ELEMENTS,
+            separator=", ",
+            formatter={"all": lambda number: format(number, format_)},
+        )
+    except (ValueError, TypeError) as error:
+        raise BadExpression(f"format {format_!r}: {error}") from None

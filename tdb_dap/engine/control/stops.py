@@ -1,0 +1,72 @@
+"""Why and where execution stopped."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from tdb_dap.engine.control.breakpoints import Breakpoint
+
+NOT_SIMULATED = "not simulated"
+"""Name of the finding at a command that the backend cannot execute."""
+
+BACKEND_FAILED = "backend"
+"""Name of the finding where the backend is lost and the session goes on with the target's own semantics."""
+
+Level = Literal["command", "op"]
+"""Whether ``in`` and ``out`` mean the operands of the hardware command or of the op in final.mlir."""
+
+Reason = Literal["entry", "step", "breakpoint", "exception", "pause", "goto", "end"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What an observer saw that is worth stopping for.
+
+    ``filter``: name of the exception filter; ``title``: a few words; ``text``: the whole story on one line;
+    ``details``: what more there is to know, line by line; ``focus``: ordinal of the command it is about; ``related``:
+    of others that have to do with it; ``severity``: as editors show it.
+    """
+
+    filter: str
+    title: str
+    text: str
+    focus: int
+    details: tuple[str, ...] = ()
+    related: tuple[int, ...] = ()
+    severity: Literal["error", "warning"] = "error"
+
+
+@dataclass(frozen=True)
+class Stop:
+    """A place in time.
+
+    ``ordinal``: number of commands executed. ``focus``: ordinal of the command that the stop is about: the next one,
+    or the one just executed where a breakpoint or check stops after it. ``core``: core of that command.
+    ``level``: whether the stop is about that hardware command or about its op; so ``in[0]`` means an operand of it.
+    """
+
+    reason: Reason
+    ordinal: int
+    focus: int
+    core: int = 0
+    description: str = ""
+    text: str = ""
+    breakpoints: tuple[Breakpoint, ...] = ()
+    finding: Finding | None = None
+    level: Level = "op"
+
+    def _repr_html_(self) -> str:
+        from tdb_dap.engine.rendering import html
+
+        return html.fields(
+            {
+                "stopped": self.description or self.reason,
+                "ordinal": self.ordinal,
+                "core": self.core,
+                "breakpoints": tuple(breakpoint.text for breakpoint in self.breakpoints),
+                "why": self.text,
+                "details": "\n".join(self.finding.details) if self.finding else "",
+            }
+        )

@@ -1,0 +1,1 @@
+"""Memories that live elsewhere: in a child process, on another machine, on a board."""

@@ -1,0 +1,1 @@
+"""Expressions over tensors: names, values, slices, assignment."""

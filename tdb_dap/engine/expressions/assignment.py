@@ -1,0 +1,68 @@
+"""Assigning to what an expression names: a tensor, a slice or an element of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tdb_dap.engine.expressions.evaluator import evaluate_place
+from tdb_dap.engine.hardware.byte_ranges import Place
+from tdb_dap.engine.hardware.views import View
+from tdb_dap.errors import BadExpression
+
+if TYPE_CHECKING:
+    from tdb_dap.engine.expressions.lexer import Names
+    from tdb_dap.engine.machine.machine import Machine
+
+
+@dataclass(frozen=True)
+class Part:
+    """The elements of ``view`` that each step of ``index`` selects in turn; ``title``: how the user wrote it."""
+
+    title: str
+    view: View
+    index: tuple[Any, ...] = ()
+
+    @property
+    def place(self) -> Place:
+        """The bytes."""
+        return Place.of(self.view, self.index)
+
+
+def part_named(text: str, names: Names) -> Part:
+    """The part of memory that an expression names; BadExpression if it names none."""
+    value, index = evaluate_place(text, names)
+    if not isinstance(value.view, View):
+        raise BadExpression(f"{text.strip()} is not a place in memory")
+    return Part(text.strip(), value.view, index)
+
+
+def assign(machine: Machine, part: Part, numbers: Any) -> None:
+    """Overwrite a part with numbers, broadcast to its shape; the other elements keep their bits. It is an edit."""
+    words = machine.memory.read(part.view)
+    inside = words
+    try:
+        for step in part.index[:-1]:
+            inside = inside[step]
+        last = part.index[-1] if part.index else ...
+        shape = np.shape(inside[last])
+        wanted = np.broadcast_to(np.asarray(numbers), shape)
+        inside[last] = part.view.dtype.words_for(np.atleast_1d(wanted)).reshape(shape)
+    except (IndexError, TypeError):
+        raise BadExpression(
+            f"{part.title}: %{part.view.name} of shape {list(part.view.shape)} has no such part"
+        ) from None
+    except ValueError:
+        raise BadExpression(
+            f"a value of shape {list(np.shape(numbers))} does not fit into {part.title}, shape {list(shape)}"
+        ) from None
+    if not np.shares_memory(inside, words):
+        raise BadExpression(f"{part.title} is a selection of a selection; write it with one index")
+    machine.write_words(part.view, words, f"{part.title} = {_brief(numbers)}", part.place)
+
+
+def _brief(numbers: Any) -> str:
+    array = np.asarray(numbers)
+    return str(array[()]) if array.ndim == 0 else f"an array of shape {list(array.shape)}"

@@ -1,0 +1,211 @@
+"""The debugger's own names in the text of an expression: found, and replaced by identifiers that Python knows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from tdb_dap.engine.control.stops import Level
+from tdb_dap.engine.expressions.values import Value
+from tdb_dap.engine.hardware.addresses import ADDRESS
+from tdb_dap.errors import BadExpression
+
+
+class Names(Protocol):
+    """Where the debugger's own names are looked up. Each raises BadExpression for what does not exist."""
+
+    def value(self, name: str) -> Value:
+        """An MLIR value, ``%173``."""
+        ...
+
+    def values(self, kind: str) -> Sequence[Value]:
+        """``in``, ``out`` or ``ref`` of the current frame."""
+        ...
+
+    def location(self, name: str) -> Value:
+        """The tensor with this location name."""
+        ...
+
+    def alias(self, number: int) -> Value:
+        """The tensor whose location is ``#loc<number>``."""
+        ...
+
+    def memory(self, address: str, core: int | None, dtype: str, shape: tuple[int, ...]) -> Value:
+        """Memory read as a tensor."""
+        ...
+
+    def at(self, address: str) -> Value:
+        """The operand or result of the current command that the listing prints under this address."""
+        ...
+
+    def expected(self, value: Value) -> Value:
+        """What the reference says of a tensor that has a name."""
+        ...
+
+    def border(self, kind: str, name: str) -> Value:
+        """An ``input`` or ``output`` of the net or of the subnet in focus, or a ``weight``."""
+        ...
+
+    def seen_from(self, focus: int, level: Level, line: int | None) -> Names:
+        """The names as a command sees them, whatever has been executed; BadExpression if there is no such command."""
+        ...
+
+
+_TOKEN = re.compile(
+    rf"""
+      (?P<string>"[^"]*"|'[^']*')
+    | (?P<location>\#loc\(\s*(?:"(?P<name>[^"]*)"|'(?P<name2>[^']*)')\s*\)) | \#loc\(?\s*(?P<alias>\d+)\s*\)?
+    | (?P<border>\b(?:input|output|weight)\b)\s*\(\s*(?:"(?P<border1>[^"]*)"|'(?P<border2>[^']*)')\s*\)
+    | (?P<cast>%?{ADDRESS}(?:@core(?P<core>\d+))?:(?P<dtype>[a-z]\w*)\[(?P<dims>[\d,\s]+)\])
+    | (?P<value>%(?![RGSL]\d)\w+(?:\#\d+)?)
+    | (?P<address>%?{ADDRESS}(?![\w:]))
+    | (?P<item>\b(?:in|out|ref)\b)\s*\[\s*(?P<number0>-?\d+)\s*\](?=@(?:op)?\d)
+    | (?P<list>\b(?:in|out|ref)(?=\s*\[))
+    | (?P<word>[A-Za-z_]\w*) | (?P<number>(?:\d[\w.]*|\.\d\w*)(?:(?<=[eE])[+-]\d+)?)
+    | (?P<space>\s+) | (?P<other>.)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+_MOMENT = re.compile(r"@(?P<op>op)?(?P<focus>\d{1,12})(?::(?P<line>\d{1,12}))?(?!\w)")
+"""What may follow a name: the command that sees it, ``@202``; its op, ``@op202``; from a line, ``@202:40``."""
+
+_DEPENDENT = ("location", "alias", "border", "value", "address", "item", "list")
+"""Tokens whose meaning depends on where the program stands."""
+
+
+def shortened(text: str) -> str:
+    """The text in one line of 60 characters, to be quoted in an error."""
+    text = " ".join(text.split())
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def translated(text: str, names: Names | None) -> tuple[str, dict[str, Callable[[], Any]]]:
+    """Python source in which the debugger's names are identifiers, and what these stand for."""
+    own: dict[str, Callable[[], Any]] = {}
+    parts: list[str] = []
+    for token in _tokens(text):
+        meaning = _meaning(token, names) if token.match is not None else None
+        if meaning is None:
+            parts.append(token.text)
+            continue
+        name = f"__{len(own)}"
+        own[name] = meaning
+        parts.append(name)
+    return "".join(parts), own
+
+
+def pinned(text: str, moment: str, core: int, is_tensor: Callable[[str], bool]) -> str:
+    """The expression with every name that depends on where the program stands tied to a moment, such as ``@202``.
+
+    ``core``: whose local memory an address without a core means; ``is_tensor``: whether a plain word is a tensor.
+    """
+    parts: list[str] = []
+    tokens = list(_tokens(text))
+    position = 0
+    while position < len(tokens):
+        token = tokens[position]
+        position += 1
+        if token.match is None:
+            parts.append(f'#loc("{token.text}"){moment}' if is_tensor(token.text) else token.text)
+        elif token.match["cast"]:
+            address, colon, rest = token.text.partition(":")
+            parts.append(address + ("" if "@" in address else f"@core{core}") + colon + rest)
+        elif token.match["list"]:  # in[0]: the moment follows the index
+            closing = next((i for i in range(position, len(tokens)) if tokens[i].text == "]"), None)
+            inside = tokens[position : closing + 1] if closing is not None else []
+            parts += [token.text, *(each.text for each in inside), moment if inside else ""]
+            position += len(inside)
+        else:
+            parts += [token.text, "" if token.moment is not None else moment]
+    return "".join(parts)
+
+
+@dataclass(frozen=True)
+class _Token:
+    """A piece of an expression. ``match``: of a name of the debugger's own; ``moment``: what ties it to a command."""
+
+    text: str
+    match: re.Match[str] | None = None
+    moment: re.Match[str] | None = None
+
+
+def _tokens(text: str) -> Iterator[_Token]:
+    after_operand = False
+    position = 0
+    while position < len(text):
+        match = _TOKEN.match(text, position)
+        if match is None:
+            raise BadExpression(f"cannot understand {shortened(text)!r}")
+        kind = match.lastgroup or ""
+        token = match[0]
+        if not after_operand and (match["cast"] or any(match[name] for name in _DEPENDENT)):
+            moment = None if match["cast"] or match["list"] else _MOMENT.match(text, match.end())
+            position = moment.end() if moment else match.end()
+            yield _Token(text[match.start() : position], match, moment)
+            after_operand = True
+            continue
+        if token[0] in "%#" and len(token) > 1:  # a modulo, since an operand came before it
+            token, kind = token[0], "other"
+        elif match["item"] or match["border"]:
+            token, kind = match["item"] or match["border"], "word"
+        yield _Token(token)
+        position += len(token)
+        if kind != "space":
+            after_operand = kind in ("word", "number", "string", "address") or token in (")", "]")
+            after_operand = after_operand and token not in ("and", "or", "not", "if", "else", "in", "is")
+
+
+def _meaning(token: _Token, names: Names | None) -> Callable[[], Any]:
+    """What a token of the debugger's own stands for. Without names it means nothing yet."""
+    match, moment = token.match, token.moment
+    if names is None or match is None:
+        return _nothing
+    known = names
+    if moment is not None:
+        line = int(moment["line"]) if moment["line"] else None
+        level: Level = "op" if moment["op"] or line is not None else "command"
+        known = names.seen_from(int(moment["focus"]), level, line)
+    if match["location"]:
+        name = match["name"] if match["name"] is not None else match["name2"]
+        return lambda: known.location(name)
+    if match["alias"]:
+        return lambda: known.alias(int(match["alias"]))
+    if match["border"]:
+        border = match["border1"] if match["border1"] is not None else match["border2"]
+        return lambda: known.border(match["border"], border)
+    if match["cast"]:
+        address = match["cast"].split(":", 1)[0].split("@")[0]
+        shape = tuple(int(d) for d in match["dims"].replace(" ", "").strip(",").split(",") if d)
+        core = int(match["core"]) if match["core"] else None
+        return lambda: known.memory(address, core, match["dtype"], shape)
+    if match["value"]:
+        return lambda: known.value(match["value"])
+    if match["address"]:
+        return lambda: known.at(match["address"])
+    if match["item"]:
+        return lambda: NameList(match["item"], known)[int(match["number0"])]
+    return lambda: NameList(match["list"], known)
+
+
+def _nothing() -> None:
+    """What a name stands for while only the syntax is looked at."""
+
+
+class NameList:
+    """``in``, ``out`` or ``ref`` before it is indexed."""
+
+    def __init__(self, kind: str, names: Names) -> None:
+        self._kind = kind
+        self._names = names
+
+    def __getitem__(self, index: object) -> Value:
+        values = self._names.values(self._kind)
+        if not isinstance(index, int) or isinstance(index, bool):
+            raise BadExpression(f"{self._kind}[...] takes one number")
+        if not -len(values) <= index < len(values):
+            have = f"there are {len(values)}, from 0" if values else "there are none"
+            raise BadExpression(f"{self._kind}[{index}] does not exist here: {have}")
+        return values[index]

@@ -1,0 +1,350 @@
+"""What the names of an expression mean at one place and time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tdb_dap.engine.control.stops import Level
+from tdb_dap.engine.expressions.values import Value
+from tdb_dap.engine.hardware import dtypes
+from tdb_dap.engine.hardware.addresses import parse_address
+from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.engine.hardware.geometry import Space
+from tdb_dap.engine.hardware.layouts import contiguous, strides_of
+from tdb_dap.engine.hardware.views import Constant, Layout, View
+from tdb_dap.engine.source.value_flow import Argument, Definition
+from tdb_dap.errors import BadExpression
+
+if TYPE_CHECKING:
+    from tdb_dap.engine.commands.commands import Command
+    from tdb_dap.engine.commands.net_tensors import Tensor
+    from tdb_dap.engine.control.inspection import Inspection
+    from tdb_dap.engine.program.program import Subnet
+    from tdb_dap.engine.source.mlir_file import MlirFile, MlirOp, Region
+    from tdb_dap.engine.source.source_map import NamedValue, OpRecord
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The names visible from command ``focus``, seen as a hardware command or as its op.
+
+    ``line``: where value ids are looked up in final.mlir; None: at the line of the op in focus.
+    """
+
+    debugger: Inspection
+    focus: int
+    level: Level = "command"
+    line: int | None = None
+
+    @property
+    def command(self) -> Command | None:
+        """The command in focus; None past the end of the program."""
+        commands = self.debugger.program.commands
+        return self.debugger.machine.command_at(self.focus) if self.focus < len(commands) else None
+
+    @property
+    def record(self) -> OpRecord | None:
+        """The op instance in focus."""
+        records = self.debugger.program.source.records_of(self.focus) if self.command else ()
+        return records[0] if records else None
+
+    @property
+    def moment(self) -> str:
+        """What a name needs behind it to mean the same for the whole session: ``@202``, ``@op202``, ``@202:40``."""
+        if self.line is not None:
+            return f"@{self.focus}:{self.line}"
+        return f"@op{self.focus}" if self._is_op else f"@{self.focus}"
+
+    def seen_from(self, focus: int, level: Level, line: int | None) -> Scope:
+        """The names as command ``focus`` sees them, whatever has been executed."""
+        count = len(self.debugger.program.commands)
+        if not 0 <= focus <= count:
+            raise BadExpression(f"@{focus}: there is no such command; there are {count}, from 0")
+        return Scope(self.debugger, focus, level, line)
+
+    @property
+    def _is_op(self) -> bool:
+        """A command that belongs to no op is always seen as the command it is."""
+        return self.level == "op" and self.record is not None
+
+    def operands(self) -> list[Value]:
+        """Operands of the command or op in focus."""
+        return self._op_operands() if self._is_op else self._views("operand_roles", "operands")
+
+    def results(self) -> list[Value]:
+        """Results of the command or op in focus, computed or not."""
+        return self._op_results() if self._is_op else self._views("result_roles", "results")
+
+    def references(self) -> list[Value]:
+        """Expected results of the op in focus."""
+        found: list[Value] = []
+        for named in self.record.results if self.record else ():
+            found.append(self._reference(named))
+        return found
+
+    def values(self, kind: str) -> Sequence[Value]:
+        return {"in": self.operands, "out": self.results, "ref": self.references}[kind]()
+
+    def value(self, name: str) -> Value:
+        """The tensor of a value id: the own operand or result of the op in focus, else as it is meant in its region."""
+        for value in self._own_values() if self._looks_at_own_op else ():
+            if value.title.partition(" ")[0] == name:
+                return value
+        mlir = self.debugger.program.source.mlir
+        if mlir is None:
+            raise BadExpression(f"{name}: this model has no final.mlir")
+        region = mlir.region_at(self.line if self.line is not None else self._line or 0)
+        base = name.partition("#")[0]
+        op = mlir.op_visible_in(region, name)
+        if op is None and not base.startswith("%arg"):
+            op = self._only(name, list(self._elsewhere(mlir, region, base)))
+        if op is None:
+            return self._argument(name, region)
+        if op.result_count > 1 and name == base:
+            raise BadExpression(f"{name} stands for {op.result_count} values; write {name}#0 to #{op.result_count - 1}")
+        return self._result(name, op)
+
+    @property
+    def _looks_at_own_op(self) -> bool:
+        record = self.record
+        return record is not None and self.line in (None, record.line)
+
+    def _own_values(self) -> list[Value]:
+        return [*self._op_operands(), *self._op_results()]
+
+    def _elsewhere(self, mlir: MlirFile, region: Region | None, name: str) -> Iterator[MlirOp]:
+        """Definitions that are not visible from a region: inside of bodies; from ``main``, in any function."""
+        if region is not None and region.function in self._functions:
+            yield from region.outermost.definitions(name)
+        else:
+            for function in mlir.bodies:
+                yield from function.definitions(name)
+
+    @property
+    def _functions(self) -> set[str]:
+        return {subnet.function for subnet in self.debugger.program.subnets}
+
+    def _only(self, name: str, ops: Sequence[MlirOp]) -> MlirOp | None:
+        """The one definition that can be meant; BadExpression if there are several."""
+        if len(ops) > 1:
+            source = self.debugger.program.source
+            places = ", ".join(f"line {op.line}" for op in ops[:4]) + (", ..." if len(ops) > 4 else "")
+            firsts = (record.first for op in ops for record in source.records_at(op.line))
+            example = next(firsts, None)
+            pinned = "" if example is None else f", or write {name}@op{example} for what command {example} sees"
+            raise BadExpression(f"{name} stands for {len(ops)} values ({places}); select a frame of one{pinned}")
+        return ops[0] if ops else None
+
+    def _result(self, name: str, op: MlirOp) -> Value:
+        """A result of an op, in the instance nearest to the focus; of a group or call, what it passes on."""
+        flow = self.debugger.program.source.flow
+        leaves = list(flow.leaves(name, op.region)) if flow is not None else []
+        for leaf in leaves:
+            if isinstance(leaf, Argument):
+                return self._argument(leaf.name, op.region, leaf.function)
+            if (found := self._computed(name, leaf)) is not None:
+                return found
+        for leaf in (*leaves, Definition(op, op.result_index(name))):
+            if isinstance(leaf, Definition) and (locations := leaf.op.locations):
+                return self.location(locations[leaf.index if leaf.index < len(locations) else 0])
+        return self._unplaced(name)
+
+    def _computed(self, name: str, definition: Definition) -> Value | None:
+        """What an op computes, as its records have it."""
+        for record in self._nearest(lambda r: r.line == definition.op.line):
+            result = record.result(definition.index)
+            if result is not None and result.view is not None:
+                return self._named(result, name, self._is_pending(record))
+        return None
+
+    def location(self, name: str) -> Value:
+        for record in self._nearest(lambda r: any(v.name == name for v in (*r.results, *r.operands))):
+            pending = self._is_pending(record)
+            for named, is_result in (*((v, True) for v in record.results), *((v, False) for v in record.operands)):
+                if named.name == name and named.view is not None:
+                    return self._named(named, pending=pending and is_result)
+        program = self.debugger.program
+        for tensor in (*program.inputs, *program.outputs):
+            if tensor.name == name:
+                return Value(name, self._reader(tensor.view), tensor.view)
+        raise BadExpression(f"there is no tensor named {name!r}")
+
+    def alias(self, number: int) -> Value:
+        mlir = self.debugger.program.source.mlir
+        names = mlir.resolve(f"#loc{number}") if mlir else ()
+        if not names:
+            raise BadExpression(f"there is no #loc{number}")
+        return self.location(names[0])
+
+    def memory(self, address: str, core: int | None, dtype: str, shape: tuple[int, ...]) -> Value:
+        geometry = self.debugger.program.target.geometry
+        space, offset = parse_address(address, geometry)
+        number_format = dtypes.BY_NAME.get(dtype)
+        if number_format is None:
+            raise BadExpression(f"{dtype!r} is not a type; there are {', '.join(dtypes.BY_NAME)}")
+        if not shape or any(extent <= 0 for extent in shape):
+            raise BadExpression(f"{address}: a shape is a list of positive numbers")
+        layout, strides = Layout.CONTIGUOUS, contiguous(shape)
+        if space is Space.LOCAL and len(shape) > 1:
+            if len(shape) > 4:
+                raise BadExpression(f"{address}: tensors in local memory have at most 4 dimensions")
+            n, c, h, w = shape = (1,) * (4 - len(shape)) + shape
+            layout = Layout.ALIGN_EU
+            strides = strides_of(geometry, layout, offset, (n, c, h, w), number_format)
+        if core is None:
+            core = self.command.core if self.command else 0
+        view = View(space, offset, shape, number_format, layout, strides, geometry, core=core)
+        return Value(address, self._reader(view), view)
+
+    def at(self, address: str) -> Value:
+        name = address.lstrip("%")
+        for value in (*self._views("operand_roles", "operands"), *self._views("result_roles", "results")):
+            if isinstance(value.view, View) and value.view.name == name:
+                return value
+        raise BadExpression(f"{name} is not an operand here; to read memory add a type: {name}:f32[1,64,8,8]")
+
+    def expected(self, value: Value) -> Value:
+        if value.named is None:
+            raise BadExpression(f"{value.title} has no name that a reference could know; write ref(%16) or ref(in[0])")
+        return self._reference(value.named)
+
+    def border(self, kind: str, name: str) -> Value:
+        """An input or output of the net by its name, or of the subnet in focus; or a weight."""
+        program = self.debugger.program
+        if kind == "weight":
+            named = program.source.weights.get(name)
+            if named is not None:
+                return self._named(named)
+            raise BadExpression(f"there is no weight named {name!r}")
+        subnet = self._subnet
+        for part, end in ((program, len(program.commands)), *(((subnet, subnet.stop),) if subnet is not None else ())):
+            for tensor in part.inputs if kind == "input" else part.outputs:
+                if tensor.name == name:
+                    pending = kind == "output" and self.debugger.ordinal < end
+                    return Value(name, self._reader(tensor.view), tensor.view, pending=pending)
+        raise BadExpression(f"there is no {kind} named {name!r}")
+
+    @property
+    def _subnet(self) -> Subnet | None:
+        command = self.command
+        subnets = self.debugger.program.subnets
+        return next((s for s in subnets if command is not None and s.id == command.subnet), None)
+
+    def _op_operands(self) -> list[Value]:
+        """Operands under their names in final.mlir. The compiler's record has an empty entry for an absent one."""
+        record, op = self.record, self._op
+        if record is None:
+            return []
+        names = op.operands if op else ()
+        entries: Sequence[object] = record.raw.list_of("operands")
+        if len(names) != len(entries):
+            return [self._named(named) for named in record.operands]
+        present = [name for name, entry in zip(names, entries, strict=True) if entry]
+        return [self._named(named, name) for named, name in zip(record.operands, present, strict=True)]
+
+    def _op_results(self) -> list[Value]:
+        record, op = self.record, self._op
+        if record is None:
+            return []
+        name = op.results[0] if op and len(op.results) == 1 else ""
+        several = len(record.results) > 1
+        return [
+            self._named(named, f"{name}#{i}" if name and several else name, self._is_pending(record))
+            for i, named in enumerate(record.results)
+        ]
+
+    @property
+    def _line(self) -> int | None:
+        """The line of final.mlir that names are looked up at.
+
+        That of the command in focus or of the nearest one before it; past the end, where ``main`` returns.
+        """
+        source = self.debugger.program.source
+        if self.command is None and source.mlir is not None:
+            return source.mlir.last_line_of_main
+        for ordinal in range(self.focus, -1, -1):
+            if lines := source.lines_of(ordinal):
+                return lines[0]
+        return None
+
+    @property
+    def _op(self) -> MlirOp | None:
+        mlir, record = self.debugger.program.source.mlir, self.record
+        return mlir.op_at(record.line) if mlir and record else None
+
+    def _views(self, roles: str, views: str) -> list[Value]:
+        command = self.command
+        if command is None:
+            return []
+        pending = views == "results" and self.focus >= self.debugger.ordinal
+        found: list[Value] = []
+        named: Sequence[str] = getattr(command, roles)
+        for i, view in enumerate(getattr(command, views)):
+            title = f"{named[i]} " if i < len(named) else ""
+            found.append(Value(f"{title}%{view.name}", self._reader(view), view, pending=pending))
+        return found
+
+    def _is_pending(self, record: OpRecord) -> bool:
+        return bool(record.ordinals) and record.last >= self.debugger.ordinal
+
+    def _named(self, named: NamedValue, mlir_name: str = "", pending: bool = False) -> Value:
+        if named.view is None:
+            return self._unplaced(named.name)
+        title = f"{mlir_name} {named.name}".strip()
+        return Value(title, self._reader(named.view), named.view, named, pending)
+
+    def _reader(self, view: View | Constant) -> Callable[[], Array]:
+        return lambda: self.debugger.machine.read(view)
+
+    def _unplaced(self, name: str) -> Value:
+        def fail() -> Array:
+            raise BadExpression(f"{name} has no place in memory that is known")
+
+        return Value(name, fail)
+
+    def _expected(self, named: NamedValue) -> Callable[[], Array]:
+        def read() -> Array:
+            reference = self.debugger.reference
+            if reference is None:
+                raise BadExpression("no reference is loaded")
+            expected = reference.expected(named)
+            if expected is None:
+                raise BadExpression(f"the reference has no {named.name!r} of this size")
+            return expected
+
+        return read
+
+    def _reference(self, named: NamedValue) -> Value:
+        return Value(f"ref {named.name}", self._expected(named), is_real=True)
+
+    def _argument(self, name: str, region: Region | None, function: str = "") -> Value:
+        """An argument of a function: an input of its subnet, or of the net."""
+        if re.fullmatch(r"%arg\d+", name):
+            inputs = self._arguments(function or (region.function if region is not None else ""))
+            number = int(name.removeprefix("%arg"))
+            if number < len(inputs):
+                return Value(f"{name} {inputs[number].name}", self._reader(inputs[number].view), inputs[number].view)
+        raise BadExpression(f"{name} is not defined in this function")
+
+    def _arguments(self, function: str) -> Sequence[Tensor]:
+        """Inputs of the subnet that a function is of, which are its arguments; else those of the net."""
+        program = self.debugger.program
+        return next((subnet.inputs for subnet in program.subnets if subnet.function == function), program.inputs)
+
+    def _nearest(self, wanted: Callable[[OpRecord], bool]) -> Iterator[OpRecord]:
+        """Records that fit: the one in focus, then those before it from the last on, then later ones.
+
+        Of several cores the core in focus comes first: each has local memory of its own.
+        """
+        source = self.debugger.program.source
+        here, command = self.record, self.command
+        core = command.core if command is not None else 0
+        if here is not None and wanted(here):
+            yield here
+        matching = [r for r in source.records if wanted(r) and r is not here]
+        done = [r for r in matching if not r.ordinals or r.last < self.focus]
+        yield from sorted(done, key=lambda r: (r.core == core, r.last if r.ordinals else -1), reverse=True)
+        yield from sorted((r for r in matching if r.ordinals and r.last >= self.focus), key=lambda r: r.core != core)

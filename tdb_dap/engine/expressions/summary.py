@@ -1,0 +1,87 @@
+"""Summary of a tensor of any size, in constant memory."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from tdb_dap.engine.expressions.chunks import Parts
+from tdb_dap.engine.hardware.dtypes import Array, DType
+
+
+@dataclass(frozen=True)
+class Summary:
+    """``minimum``, ``maximum``, ``mean`` and ``deviation`` leave NaN and infinity out; None if nothing else is there.
+
+    ``saturated``: integers at the ends of their type's range. ``histogram``: numbers of finite elements in intervals
+    of equal width from minimum to maximum. ``largest``: flat indices of the elements of largest magnitude, NaN first.
+    """
+
+    minimum: float | None
+    maximum: float | None
+    mean: float | None
+    deviation: float | None
+    nan: int
+    inf: int
+    zeros: int
+    saturated: int
+    histogram: list[int]
+    largest: list[int]
+
+
+def summarise(
+    parts: Parts, bins: int = 64, most: int = 20, dtype: DType | None = None, between: Callable[[], None] = lambda: None
+) -> Summary:
+    """Two passes over the tensor. ``dtype``: of stored integers; ``between`` is called between blocks and may raise."""
+    nan = inf = zeros = saturated = count = 0
+    total = squares = 0.0
+    lowest, highest = math.inf, -math.inf
+    largest: list[tuple[float, int]] = []
+    for at, numbers in parts.blocks():
+        between()
+        nan += int(np.isnan(numbers).sum())
+        inf += int(np.isinf(numbers).sum())
+        zeros += int((numbers == 0).sum())
+        if dtype is not None and not dtype.is_float:
+            saturated += int(((numbers == dtype.minimum) | (numbers == dtype.maximum)).sum())
+        finite = numbers[np.isfinite(numbers)]
+        if finite.size:
+            lowest, highest = min(lowest, float(finite.min())), max(highest, float(finite.max()))
+            total += float(finite.sum(dtype=np.float64))
+            squares += float(np.square(finite, dtype=np.float64).sum())
+            count += finite.size
+        largest = _largest(largest, at, numbers, most)
+    histogram = np.zeros(bins, np.int64)
+    if count:
+        for _, numbers in parts.blocks():
+            between()
+            histogram += np.histogram(numbers[np.isfinite(numbers)], bins, (lowest, highest))[0]
+    mean = total / count if count else 0.0
+    return Summary(
+        lowest if count else None,
+        highest if count else None,
+        mean if count else None,
+        math.sqrt(max(0.0, squares / count - mean * mean)) if count else None,
+        nan,
+        inf,
+        zeros,
+        saturated,
+        histogram.tolist(),
+        [index for _, index in largest],
+    )
+
+
+def _largest(known: list[tuple[float, int]], at: int, numbers: Array, most: int) -> list[tuple[float, int]]:
+    size = np.abs(numbers.astype(np.float64))
+    size[np.isnan(size)] = np.inf
+    first = np.arange(size.size)
+    if size.size > most:
+        least = np.partition(size, size.size - most)[size.size - most]
+        above = np.flatnonzero(size > least)
+        first = np.concatenate([above, np.flatnonzero(size == least)[: most - above.size]])
+    return sorted([*known, *((float(size[i]), at + int(i)) for i in first)], key=lambda found: (-found[0], found[1]))[
+        :most
+    ]

@@ -1,0 +1,209 @@
+"""Numbers for people: a tensor with the place it comes from, its statistics and its text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tdb_dap.engine.hardware.dtypes import Array, DType
+from tdb_dap.engine.hardware.views import Constant, View
+
+if TYPE_CHECKING:
+    from tdb_dap.engine.source.source_map import NamedValue
+
+SMALL = 8
+"""Tensors of at most this many elements are shown whole."""
+
+
+NOT_COMPUTED = "(not yet computed)"
+
+STANDS_FOR = "→"
+"""Between a stored number and the real one that it stands for."""
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """Summary of a tensor; ``minimum``, ``maximum`` and ``mean`` leave NaN and infinity out (None if all are)."""
+
+    minimum: float | int | None
+    maximum: float | int | None
+    mean: float | None
+    nan: int = 0
+    inf: int = 0
+
+    @classmethod
+    def of(cls, array: Array) -> Statistics:
+        """Statistics of a non-empty array of any shape."""
+        lowest, highest = array.min(), array.max()
+        if array.dtype.kind != "f" or (np.isfinite(lowest) and np.isfinite(highest)):
+            return cls(lowest.item(), highest.item(), float(array.mean(dtype=np.float64)))
+        nan = int(np.isnan(array).sum())
+        inf = int(np.isinf(array).sum())
+        finite = array[np.isfinite(array)]
+        if finite.size == 0:
+            return cls(None, None, None, nan, inf)
+        return cls(finite.min().item(), finite.max().item(), float(finite.mean(dtype=np.float64)), nan, inf)
+
+    @property
+    def text(self) -> str:
+        """``min -3.1 max 4 mean 0.12 NaN 2``; NaN and Inf only where there are any."""
+        return self.shown(None)
+
+    def shown(self, named: NamedValue | None) -> str:
+        """The text, with what stored numbers stand for beside them: ``min -128 → -3.4 max 127 → 3.37``."""
+        parts: list[str] = []
+        if self.minimum is not None and self.maximum is not None and self.mean is not None:
+            for title, number, digits in (("min", self.minimum, 5), ("max", self.maximum, 5), ("mean", self.mean, 4)):
+                parts.append(f"{title} {number:.{digits}g}{_meant(number, named, digits)}")
+        if self.nan:
+            parts.append(f"NaN {self.nan}")
+        if self.inf:
+            parts.append(f"Inf {self.inf}")
+        return " ".join(parts)
+
+
+def number_text(number: Any) -> str:
+    """Shortest text that reads back as the same number of the same width."""
+    return str(number) if isinstance(number, (np.generic, int)) else repr(number)
+
+
+def array_text(array: Array) -> str:
+    """``[1.0, 2.5]`` for a small array, nested like its shape."""
+    if array.ndim == 0:
+        return number_text(array[()])
+    return "[" + ", ".join(array_text(part) for part in array) + "]"
+
+
+def quantised(named: NamedValue | None) -> NamedValue | None:
+    """The record of a tensor whose stored numbers stand for others; None for one that they stand for themselves."""
+    return None if named is None or (named.scale == 1 and named.zero_point == 0) else named
+
+
+def real_numbers(stored: Array, named: NamedValue) -> Array:
+    """(stored - zero point) * scale, float32."""
+    return ((stored.astype(np.float32) - named.zero_point) * np.float32(named.scale)).astype(np.float32)
+
+
+def _meant(number: Any, named: NamedValue | None, digits: int = 6) -> str:
+    if quantised(named) is None or named is None:
+        return ""
+    return f" {STANDS_FOR} {(float(number) - named.zero_point) * named.scale:.{digits}g}"
+
+
+def shown_number(number: Any, named: NamedValue | None) -> str:
+    """A stored number, and what it stands for where that is another: ``200 → 6.08``."""
+    return number_text(number) + _meant(number, named)
+
+
+def shown_array(array: Array, named: NamedValue | None) -> str:
+    """A small array of stored numbers, and what they stand for: ``[200, 0] → [6.08, 0.0]``."""
+    if quantised(named) is None or named is None:
+        return array_text(array)
+    return f"{array_text(array)} {STANDS_FOR} [{', '.join(f'{x:.6g}' for x in real_numbers(array, named).reshape(-1))}]"
+
+
+def bits_text(array: Array, dtype: DType | None) -> str:
+    """The words that numbers are stored as, in hexadecimal, nested like the shape; ``dtype``: None for NumPy's own."""
+    if array.ndim:
+        return "[" + ", ".join(bits_text(part, dtype) for part in array) + "]"
+    if dtype is None and array.dtype.kind not in "fiu":
+        return number_text(array[()])
+    digits = (dtype.bits if dtype is not None else 8 * array.dtype.itemsize) // 4
+    return f"0x{int(words_of(np.reshape(array, (1,)), dtype)[0]):0{digits}x}"
+
+
+def words_of(numbers: Array, dtype: DType | None) -> Array:
+    """The words that numbers are stored as, unsigned; ``dtype``: None for NumPy's own."""
+    if dtype is not None:
+        return dtype.bits_of(numbers)
+    return np.ascontiguousarray(numbers).view(f"u{numbers.dtype.itemsize}")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Value:
+    """Something with a number or tensor in it.
+
+    ``title``: how the user knows it (``%16 relu4_Relu``); ``load``: reads the stored numbers, narrow floats widened;
+    ``view``: where it lies; ``named``: the compiler's record of it, which holds scale and zero point; ``pending``: what
+    computes it has not been executed, so the numbers are what happens to lie there. ``is_real``: the numbers are what
+    stored ones stand for, as a reference has them.
+    """
+
+    title: str
+    load: Callable[[], Array] = field(repr=False)
+    view: View | Constant | None = None
+    named: NamedValue | None = None
+    pending: bool = False
+    is_real: bool = False
+
+    @property
+    def is_quantised(self) -> bool:
+        """Whether the numbers stand for others: (stored - zero point) * scale."""
+        return not self.is_real and quantised(self.named) is not None
+
+    @cached_property
+    def array(self) -> Array:
+        """The stored numbers."""
+        return np.asarray(self.load())
+
+    @cached_property
+    def statistics(self) -> Statistics | None:
+        """None for an empty tensor."""
+        return Statistics.of(self.array) if self.array.size else None
+
+    def forget(self) -> None:
+        """What was read is not true any more."""
+        self.__dict__.pop("array", None)
+        self.__dict__.pop("statistics", None)
+
+    @property
+    def real(self) -> Array:
+        """(stored - zero point) * scale where the type is quantised; else the stored numbers."""
+        named = quantised(self.named)
+        return self.array if named is None or self.is_real else real_numbers(self.array, named)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Known without reading where the value lies in memory."""
+        return self.view.shape if isinstance(self.view, View) else self.array.shape
+
+    @property
+    def dtype_name(self) -> str:
+        """Number format: f32, bf16, si8."""
+        if self.view is not None:
+            return self.view.dtype.name
+        kind = {"f": "f", "i": "si", "u": "ui", "b": "bool"}.get(self.array.dtype.kind, self.array.dtype.name)
+        return kind if kind == "bool" else f"{kind}{8 * self.array.dtype.itemsize}"
+
+    def __repr__(self) -> str:
+        return f"{self.title} = {self.text()}"
+
+    def _repr_html_(self) -> str:
+        from tdb_dap.engine.expressions.value_html import value_html
+
+        return value_html(self)
+
+    def text(self) -> str:
+        """``f32[1,16,30,30] min -3.1 max 4 mean 0.12``; small ones with their numbers, scalars just the number."""
+        note = f" {NOT_COMPUTED}" if self.pending else ""
+        named = self.named if self.is_quantised else None
+        if not self.shape:
+            return shown_number(self.array[()], named) + note
+        head = f"{self.dtype_name}[{','.join(map(str, self.shape))}]{note}"
+        if self.array.size <= SMALL:
+            return f"{head} {shown_array(self.array.reshape(-1), named)}"
+        return f"{head} {self.statistics.shown(named)}" if self.statistics else head
+
+    def hex_text(self) -> str:
+        """As ``text``, with the stored bits instead of numbers; of a large tensor those of the first elements."""
+        dtype = self.view.dtype if self.view is not None else None
+        if not self.shape:
+            return bits_text(self.array, dtype)
+        first = self.array.reshape(-1)[:SMALL]
+        more = ", ..." if self.array.size > SMALL else ""
+        head = f"{self.dtype_name}[{','.join(map(str, self.shape))}]"
+        return f"{head} {bits_text(first, dtype)[:-1]}{more}]"

@@ -1,0 +1,139 @@
+"""Finding the files of a compiled model, as the compiler's tools leave them.
+
+``model_deploy --debug`` with test data leaves a directory with everything. Without test data, and in the converter of
+language models, the bmodel stays beside that directory, whose ``ref_files.json`` names it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tdb_dap.engine.files import limits
+from tdb_dap.engine.files.bounded_files import read_file
+from tdb_dap.errors import BadInput
+
+NOTES = "ref_files.json"
+"""The compiler's list of the files it read and wrote."""
+
+_MOST_FOLDERS = 4096
+"""Entries of a directory that are looked at."""
+
+_MOST_LISTED = 8
+
+
+@dataclass(frozen=True)
+class Context:
+    """The files of one compiled model; all but the bmodel may be missing.
+
+    ``directory``: where final.mlir and what belongs to it lie; the bmodel may lie beside it.
+    """
+
+    directory: Path
+    bmodel: Path
+    mlir: Path | None
+    locations: Path | None
+    inputs: Path | None
+    reference: Path | None
+
+    @classmethod
+    def find(cls, given: str | Path) -> Context:
+        """``given``: a context directory, the directory around it, or a bmodel file.
+
+        BadInput says what is missing, or which of several models can be given.
+        """
+        path = Path(given).expanduser()
+        try:
+            if path.is_dir():
+                directory, bmodel = _in_directory(path)
+            elif path.exists():
+                directory, bmodel = _source_of(path), path
+            else:
+                raise BadInput(f"{path}: no such file or directory; give a context directory or a .bmodel file")
+            return cls(
+                directory,
+                bmodel,
+                _existing(directory / "final.mlir"),
+                _existing(directory / "tensor_location.json"),
+                _existing(directory / "input_ref_data.dat"),
+                _lonely(directory, "*_tpu_outputs.npz"),
+            )
+        except OSError as error:
+            raise BadInput(f"{path}: cannot be read: {error.strerror or error}") from None
+
+
+def _in_directory(path: Path) -> tuple[Path, Path]:
+    """The directory of the sources and the bmodel that a directory stands for."""
+    own = _own_model(path)
+    if own is not None:
+        return path, own
+    models = [file for pattern in ("*.bmodel", "*.bmodel.xz") for file in sorted(path.glob(pattern)) if file.is_file()]
+    if len(models) == 1:
+        return _source_of(models[0]), models[0]
+    if not models:
+        inside = [(folder, model) for folder in _folders(path) if (model := _own_model(folder)) is not None]
+        if len(inside) == 1:
+            return inside[0]
+        models = [folder for folder, _ in inside]
+    raise BadInput(_no_model(path, models))
+
+
+def _own_model(directory: Path) -> Path | None:
+    """The bmodel that a context directory is about: in it, or named in its notes."""
+    return _existing(directory / "compilation.bmodel") or _noted(directory)
+
+
+def _noted(directory: Path) -> Path | None:
+    """The bmodel that the compiler's notes name, if it is there; only beside or in the directory, nowhere else."""
+    try:
+        notes: Any = json.loads(read_file(directory / NOTES, limits.REPORT))
+        name = Path(notes["files"]["bmodel"]["path"]).name
+    except (OSError, ValueError, TypeError, KeyError, RecursionError, BadInput):
+        return None
+    if not name.endswith(".bmodel"):
+        return None
+    return _existing(directory / name) or _existing(directory.absolute().parent / name)
+
+
+def _source_of(bmodel: Path) -> Path:
+    """The directory with the sources of a bmodel: its own, or the context directory beside it that names it."""
+    if _existing(bmodel.parent / "final.mlir") is not None:
+        return bmodel.parent
+    found = [folder for folder in _folders(bmodel.parent) if (own := _noted(folder)) and own.samefile(bmodel)]
+    return found[0] if len(found) == 1 else bmodel.parent
+
+
+def _folders(path: Path) -> Iterator[Path]:
+    """The directories in a directory, by name."""
+    entries = sorted(entry for _, entry in zip(range(_MOST_FOLDERS), path.iterdir(), strict=False))
+    return (entry for entry in entries if entry.is_dir())
+
+
+def _no_model(path: Path, others: list[Path]) -> str:
+    if others:
+        more = f" and {len(others) - _MOST_LISTED} more" if len(others) > _MOST_LISTED else ""
+        names = ", ".join(other.name for other in others[:_MOST_LISTED])
+        return f"{path}: {len(others)} models are here ({names}{more}); give one of them, such as {others[0]}"
+    return (
+        f"{path}: no compilation.bmodel in this directory; give the context directory that the compiler leaves "
+        "(model_deploy --debug), or a .bmodel file"
+    )
+
+
+def _existing(path: Path) -> Path | None:
+    for candidate in (path, path.with_name(path.name + ".xz")):
+        if candidate.exists():
+            return candidate
+    return None
+
+
+def _lonely(directory: Path, pattern: str) -> Path | None:
+    """The one file of that kind in the directory or, as the compiler leaves it, beside the directory."""
+    for folder in (directory, directory.resolve().parent):
+        found = sorted(folder.glob(pattern))
+        if found:
+            return found[0] if len(found) == 1 else None
+    return None

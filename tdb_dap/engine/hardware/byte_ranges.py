@@ -1,0 +1,218 @@
+"""Places in memory byte by byte: what a tensor, a slice or an address range covers, and whether two overlap.
+
+The text of a place names its bytes and nothing else, so it means the same in another session:
+``R0x4000+64`` is 64 bytes of local memory, ``R0x4000+64*8/0x40000`` eight times 64 bytes, 0x40000 apart, ``@core1``
+behind it another core than the first; several parts have commas between them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tdb_dap.engine.hardware.addresses import whole_number
+from tdb_dap.engine.hardware.geometry import Geometry, Space
+from tdb_dap.engine.hardware.int4 import as_bytes
+from tdb_dap.engine.hardware.layouts import Segment
+from tdb_dap.engine.hardware.views import Layout, View
+from tdb_dap.engine.rendering.printable import quoted
+from tdb_dap.errors import BadExpression
+
+Runs = NDArray[np.int64]
+"""Half-open byte ranges [start, stop), shape (n, 2), sorted, disjoint and not touching."""
+
+_MOST_RUNS = 1 << 18
+_MOST_BYTES = 1 << 48
+"""Of an address; beyond what any chip has."""
+
+_NUMBER = r"0x[0-9a-fA-F]+|\d+"
+_PART = rf"(?:{_NUMBER})\+(?:{_NUMBER})(?:\*(?:{_NUMBER})/(?:{_NUMBER}))?"
+PLACE = rf"[RGSL]{_PART}(?:,{_PART})*(?:@core\d+)?"
+"""Pattern of a place text, without groups."""
+
+_SHARED = (Space.GLOBAL, Space.L2)
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """Bytes of one memory. ``core``: 0 for the memories that all cores share."""
+
+    space: Space
+    core: int
+    runs: Runs
+
+    @classmethod
+    def of(cls, view: View, index: tuple[Any, ...] = ()) -> Place:
+        """The bytes of a view, or of the elements that each ``index`` in turn selects from it."""
+        core = 0 if view.space in _SHARED else view.core
+        if index:
+            return cls(view.space, core, _elements(view, index))
+        plain = view if view.dtype.per_byte == 1 else as_bytes(view)
+        parts = [_runs(segment, plain.dtype.itemsize) for segment in view.segments if 0 not in segment.shape]
+        if not parts:
+            return cls(view.space, core, np.zeros((0, 2), np.int64))
+        runs = merged(np.concatenate(parts))
+        share = view.dtype.per_byte
+        return cls(view.space, core, runs if share == 1 else merged(_shared_bytes(runs, share)))
+
+    @classmethod
+    def range(cls, space: Space, core: int, start: int, size: int) -> Place:
+        """``size`` bytes from ``start`` on."""
+        core = 0 if space in _SHARED else core
+        return cls(space, core, np.array([[start, start + size]], np.int64))
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return int((self.runs[:, 1] - self.runs[:, 0]).sum())
+
+    @property
+    def start(self) -> int:
+        """The first byte."""
+        return int(self.runs[0, 0])
+
+    def overlaps(self, other: Place) -> bool:
+        """Whether the two share a byte."""
+        if self.space is not other.space or self.core != other.core or not len(self.runs) or not len(other.runs):
+            return False
+        behind = np.searchsorted(other.runs[:, 1], self.runs[:, 0], side="right")
+        inside = behind < len(other.runs)
+        return bool((other.runs[behind[inside], 0] < self.runs[inside, 1]).any())
+
+    def intersection(self, other: Place) -> Place | None:
+        """The bytes that both have; None if there are none."""
+        if not self.overlaps(other):
+            return None
+        # Sorted by start, each run of one meets a stretch of the other's.
+        first = np.searchsorted(other.runs[:, 1], self.runs[:, 0], side="right")
+        last = np.searchsorted(other.runs[:, 0], self.runs[:, 1], side="left")
+        counts = np.maximum(last - first, 0)
+        mine = np.repeat(np.arange(len(self.runs)), counts)
+        theirs = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts) + np.repeat(first, counts)
+        starts = np.maximum(self.runs[mine, 0], other.runs[theirs, 0])
+        stops = np.minimum(self.runs[mine, 1], other.runs[theirs, 1])
+        return Place(self.space, self.core, np.stack([starts, stops], axis=1))
+
+    def without(self, other: Place) -> Place | None:
+        """The bytes that only this one has; None if there are none."""
+        shared = self.intersection(other)
+        if shared is None:
+            return self
+        # Gaps begin where a run begins or a shared stretch ends, and end the other way round.
+        starts = np.sort(np.concatenate([self.runs[:, 0], shared.runs[:, 1]]))
+        stops = np.sort(np.concatenate([shared.runs[:, 0], self.runs[:, 1]]))
+        kept = starts < stops
+        return Place(self.space, self.core, np.stack([starts, stops], axis=1)[kept]) if kept.any() else None
+
+    @property
+    def text(self) -> str:
+        """Names the bytes; ``parse`` reads it."""
+        where = f"@core{self.core}" if self.core else ""
+        return self.space.value + ",".join(_part_text(*part) for part in _parts(self.runs)) + where
+
+
+def parse(text: str) -> Place:
+    """The place that a text of ``Place.text`` names; BadExpression if it names none."""
+    if re.fullmatch(PLACE, text.strip()) is None:
+        raise BadExpression(f"{quoted(text)} is not a place; write R0x4000+64 or R0x4000+64*8/0x40000")
+    body, _, core = text.strip().partition("@core")
+    runs: list[tuple[int, int]] = []
+    for part in body[1:].split(","):
+        start, size, count, step = (
+            whole_number(n) for n in re.findall(_NUMBER, part if "*" in part else part + "*1/0")
+        )
+        if count > _MOST_RUNS or size <= 0 or start + size + count * step > _MOST_BYTES:
+            raise BadExpression(f"{quoted(text)}: {part[:40]} is not a number of bytes that can be watched")
+        runs += [(start + i * step, start + i * step + size) for i in range(count)]
+    return Place(Space(body[0]), int(core or 0), merged(np.array(runs, np.int64).reshape(-1, 2)))
+
+
+def place_name(place: Place, geometry: Geometry) -> str:
+    """The place for people: its first address and its bytes."""
+    name = geometry.name(place.space, place.start)
+    return f"{name}, {place.size:,} byte{'s' if place.size != 1 else ''}"
+
+
+def merged(runs: Runs) -> Runs:
+    """Sorted, disjoint form of half-open ranges."""
+    runs = runs[np.argsort(runs[:, 0], kind="stable")]
+    if len(runs) < 2:
+        return runs
+    reach = np.maximum.accumulate(runs[:, 1])
+    first = np.concatenate([[True], runs[1:, 0] > reach[:-1]])
+    starts = np.flatnonzero(first)
+    return np.stack([runs[starts, 0], np.maximum.reduceat(runs[:, 1], starts)], axis=1)
+
+
+def _runs(segment: Segment, itemsize: int) -> Runs:
+    """The bytes of a segment; where they are in too many pieces, the ranges that enclose them."""
+    length = itemsize
+    outer: list[tuple[int, int]] = []
+    for stride, extent in sorted(zip(segment.strides, segment.shape, strict=True)):
+        if extent == 1 or stride == 0:
+            continue
+        if stride <= length:
+            length += (extent - 1) * stride
+        else:
+            outer.append((stride, extent))
+    count = int(np.prod([extent for _, extent in outer], dtype=np.int64))
+    if count > _MOST_RUNS:
+        return np.array(segment.ranges(itemsize), np.int64)
+    starts = np.array([segment.offset], np.int64)
+    for stride, extent in outer:
+        starts = (starts[:, None] + np.arange(extent, dtype=np.int64) * stride).reshape(-1)
+    return np.stack([starts, starts + length], axis=1)
+
+
+def _elements(view: View, index: tuple[Any, ...]) -> Runs:
+    """The bytes of some elements of a view."""
+    if view.layout is Layout.STREAM:
+        raise BadExpression(f"%{view.name} is a stream of bytes; only the whole of it can be named")
+    offsets = np.full(view.shape, -1, np.int64)
+    for segment in (view if view.dtype.per_byte == 1 else as_bytes(view)).segments:
+        if 0 in segment.shape:
+            continue
+        at = np.full((1,) * len(segment.shape), segment.offset, np.int64)
+        for axis, (extent, stride) in enumerate(zip(segment.shape, segment.strides, strict=True)):
+            shape = [-1 if a == axis else 1 for a in range(len(segment.shape))]
+            at = at + (np.arange(extent, dtype=np.int64) * stride).reshape(shape)
+        part = offsets[segment.index]
+        part[...] = np.broadcast_to(at, segment.shape).reshape(part.shape)
+    chosen: NDArray[np.int64] = offsets
+    for step in index:
+        chosen = np.asarray(chosen[step])
+    found = chosen.reshape(-1)
+    found = found[found >= 0]  # lanes that are masked out have no bytes
+    size = 1 if view.dtype.per_byte > 1 else view.dtype.itemsize
+    runs = np.stack([found, found + size], axis=1)
+    share = view.dtype.per_byte
+    return merged(runs if share == 1 else _shared_bytes(runs, share))
+
+
+def _shared_bytes(runs: Runs, share: int) -> Runs:
+    """Ranges of parts of bytes as ranges of bytes."""
+    return np.stack([runs[:, 0] // share, -(-runs[:, 1] // share)], axis=1)
+
+
+def _parts(runs: Runs) -> Iterable[tuple[int, int, int, int]]:
+    """Start, size, count and step: runs of one size at equal distances are one part."""
+    position = 0
+    while position < len(runs):
+        start, size = int(runs[position, 0]), int(runs[position, 1] - runs[position, 0])
+        count, step = 1, 0
+        while position + count < len(runs):
+            gap = int(runs[position + count, 0] - runs[position + count - 1, 0])
+            if int(runs[position + count, 1] - runs[position + count, 0]) != size or (count > 1 and gap != step):
+                break
+            count, step = count + 1, gap
+        yield start, size, count, step
+        position += count
+
+
+def _part_text(start: int, size: int, count: int, step: int) -> str:
+    return f"{start:#x}+{size}" + (f"*{count}/{step:#x}" if count > 1 else "")

@@ -1,0 +1,203 @@
+"""The memories of one chip: DDR segments, L2, and local and static memory per core.
+
+DDR exists only where tensors live: weights are a private mapping of the bmodel file (pages are copied when
+written), the rest are zero pages that the system gives out when they are touched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tdb_dap.engine.files import limits
+from tdb_dap.engine.hardware import int4
+from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.engine.hardware.geometry import Geometry, Space
+from tdb_dap.engine.hardware.layouts import template
+from tdb_dap.engine.hardware.views import Layout, View
+from tdb_dap.errors import BadAccess
+
+Bytes = NDArray[np.uint8]
+
+_BLOCK = 1 << 20
+
+
+@dataclass(frozen=True)
+class Region:
+    """Part of a space that exists: ``start`` offset in the space, its bytes, and what it is for."""
+
+    start: int
+    data: Bytes
+    title: str
+
+    @property
+    def stop(self) -> int:
+        return self.start + self.data.size
+
+
+def _zeros(size: int) -> Bytes:
+    return np.zeros(size, np.uint8)
+
+
+class Memory:
+    """Byte-addressed memories. Arrays handed out are views of the live memory.
+
+    A backend that keeps a copy of the memories elsewhere does not see what is written into such an array; what goes
+    through ``Machine`` it does. ``allocate``: makes zeroed memory of so many bytes for all but DDR.
+    """
+
+    def __init__(
+        self, geometry: Geometry, cores: int, ddr: Iterable[Region], allocate: Callable[[int], Bytes] = _zeros
+    ) -> None:
+        self.geometry = geometry
+        self.cores = cores
+        self._ddr = tuple(sorted(ddr, key=lambda r: r.start))
+        self._l2 = Region(0, allocate(geometry.l2_bytes), "L2")
+        self._local = [Region(0, allocate(geometry.local_bytes), "local memory") for _ in range(cores)]
+        self._static = [Region(0, allocate(geometry.static_bytes), "static memory") for _ in range(cores)]
+
+    def reset(self, ddr: Iterable[Region]) -> None:
+        """Everything back to zero, DDR to the contents of ``ddr`` (the regions given at the start, made anew)."""
+        for old, fresh in zip(self._ddr, sorted(ddr, key=lambda r: r.start), strict=True):
+            _restore(old.data, fresh.data)
+        for region in (self._l2, *self._local, *self._static):
+            region.data.fill(0)
+
+    def regions(self, space: Space, core: int = 0) -> tuple[Region, ...]:
+        """The regions of a space that exist, by address."""
+        if space is Space.GLOBAL:
+            return self._ddr
+        if space is Space.L2:
+            return (self._l2,)
+        if not 0 <= core < self.cores:
+            raise BadAccess(f"core {core} does not exist: this program runs on {self.cores} core(s)")
+        return (self._local[core],) if space is Space.LOCAL else (self._static[core],)
+
+    def region(self, space: Space, start: int, stop: int, core: int = 0) -> Region:
+        """The region that holds all of [start, stop); BadAccess if there is none."""
+        if space is not Space.UNKNOWN:
+            for region in self.regions(space, core):
+                if region.start <= start and stop <= region.stop:
+                    return region
+        raise BadAccess(
+            f"{space.title} has no bytes {start:,} to {stop - 1:,}"
+            + "".join(
+                f"; it holds {r.start:,} to {r.stop - 1:,} ({r.title})"
+                for r in (self.regions(space, core) if space is not Space.UNKNOWN else ())
+            )
+        )
+
+    def local(self, core: int = 0) -> Bytes:
+        """Local memory of a core, uint8 of shape (lanes, bytes per lane)."""
+        return self._local[core].data.reshape(self.geometry.lanes, self.geometry.lane_bytes)
+
+    def static(self, core: int = 0) -> Bytes:
+        """Static memory of a core, uint8."""
+        return self._static[core].data
+
+    def l2(self) -> Bytes:
+        """L2, uint8."""
+        return self._l2.data
+
+    def global_(self, address: int, size: int) -> Bytes:
+        """``size`` bytes of DDR from the device address ``address`` (absolute, as in the bmodel)."""
+        space, offset = self.geometry.locate(address)
+        if space is not Space.GLOBAL:
+            raise BadAccess(f"address {address:#x} is not in DDR")
+        region = self.region(space, offset, offset + size)
+        return region.data[offset - region.start : offset - region.start + size]
+
+    def neuron(self) -> Bytes:
+        """The net's activation region of DDR, uint8, from its start."""
+        for region in self._ddr:
+            if region.title == "activations":
+                return region.data
+        raise BadAccess("the model has no activation region in DDR")
+
+    def bytes_at(self, space: Space, start: int, size: int, core: int = 0) -> Bytes:
+        """The live bytes [start, start + size) of a space; BadAccess outside of what exists."""
+        region = self.region(space, start, start + size, core)
+        return region.data[start - region.start : start - region.start + size]
+
+    def read_bytes(self, space: Space, start: int, size: int, core: int = 0) -> bytes:
+        """Bytes [start, start + size) of a space; BadAccess outside of what exists."""
+        return self.bytes_at(space, start, size, core).tobytes()
+
+    def write_bytes(self, space: Space, start: int, data: bytes, core: int = 0) -> None:
+        """Overwrite bytes from ``start``; BadAccess outside of what exists."""
+        self.bytes_at(space, start, len(data), core)[...] = np.frombuffer(data, np.uint8)
+
+    def pieces(self, view: View) -> list[tuple[tuple[slice, ...], Array]]:
+        """(index into the logical array, strided array over the live memory) for each segment of ``view``."""
+        dtype = view.dtype.bits_dtype
+        itemsize = view.dtype.itemsize
+        found: list[tuple[tuple[slice, ...], Array]] = []
+        segments, shift = template(view)
+        size = view.size * itemsize
+        if size > limits.REPEATED and size > 2 * sum(segment.length + itemsize for segment in segments):
+            raise BadAccess(
+                f"%{view.name}: {size:,} bytes that repeat fewer of the memory; "
+                f"more than {limits.readable(limits.REPEATED)}"
+            )
+        for segment in segments:
+            if segment.length < 0:
+                continue
+            offset = segment.offset + shift
+            region = self.region(view.space, offset, offset + segment.length + itemsize, view.core)
+            piece: Array = np.ndarray(segment.shape, dtype, region.data, offset - region.start, segment.strides)
+            found.append((segment.index, piece))
+        return found
+
+    def window(self, view: View) -> Array | None:
+        """Stored words in the logical shape, over the live memory; None where they do not lie in equal steps."""
+        if view.dtype.per_byte > 1 or view.layout is Layout.STREAM:
+            return None
+        pieces = self.pieces(view)
+        return pieces[0][1] if len(pieces) == 1 and pieces[0][1].shape == view.shape else None
+
+    def _stream(self, view: View) -> Array:
+        """Bytes whose number is in themselves: at most as many as the view says, zeros where the memory ends before."""
+        region = self.region(view.space, view.address, view.address + 1, view.core)
+        start = view.address - region.start
+        whole: Array = np.zeros(view.shape, np.uint8)
+        found = region.data[start : start + view.size]
+        whole[: found.size] = found
+        return whole
+
+    def _bytes(self, view: View, start: int, stop: int) -> Bytes:
+        return self.bytes_at(view.space, start, stop - start, view.core)
+
+    def read(self, view: View) -> Array:
+        """Stored words of ``view`` in its logical shape (a copy). Masked-out lanes read as zero."""
+        if view.dtype.per_byte > 1:
+            return int4.read(view, lambda start, stop: self._bytes(view, start, stop))
+        if view.layout is Layout.STREAM:
+            return self._stream(view)
+        pieces = self.pieces(view)
+        if len(pieces) == 1 and pieces[0][1].size == view.size:
+            return pieces[0][1].copy().reshape(view.shape)
+        make = np.empty if view.lane_mask is None else np.zeros
+        whole: Array = make(view.shape, view.dtype.bits_dtype)
+        for index, piece in pieces:
+            part = whole[index]
+            part[...] = piece.reshape(part.shape)
+        return whole
+
+    def write(self, view: View, bits: Array) -> None:
+        """Store words of the logical shape; masked-out lanes keep what they hold."""
+        if view.dtype.per_byte > 1:
+            int4.write(view, bits, lambda start, stop: self._bytes(view, start, stop))
+            return
+        for index, piece in self.pieces(view):
+            piece[...] = bits[index].reshape(piece.shape)
+
+
+def _restore(old: Bytes, fresh: Bytes) -> None:
+    """Make ``old`` equal to ``fresh``; pages that are equal are not written, so that untouched ones stay untouched."""
+    for start in range(0, old.size, _BLOCK):
+        block = slice(start, start + _BLOCK)
+        if not np.array_equal(old[block], fresh[block]):
+            old[block] = fresh[block]

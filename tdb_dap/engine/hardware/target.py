@@ -1,0 +1,202 @@
+"""What the engine asks of a chip. Chips are data; the engine never tests for a chip's name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.engine.hardware.geometry import Geometry
+from tdb_dap.engine.hardware.memory import Memory
+from tdb_dap.engine.hardware.views import Operand, View
+
+
+class LazyMapping(Mapping[str, Any]):
+    """A mapping that is made when it is first looked at: running a program needs no attributes."""
+
+    def __init__(self, make: Callable[[], Mapping[str, Any]]) -> None:
+        self._make = make
+
+    @cached_property
+    def _made(self) -> Mapping[str, Any]:
+        return self._make()
+
+    def __getitem__(self, key: str) -> Any:
+        return self._made[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._made)
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+    def __repr__(self) -> str:
+        return repr(self._made)
+
+
+@dataclass(frozen=True)
+class Description:
+    """One decoded command: what it is called, reads, writes and says.
+
+    Operands and results carry their role names; ``attributes`` are in the order of the listing. ``reads`` also holds
+    what the command needs but a listing leaves out (the old value of an accumulating result). ``binding`` is the
+    target's own; it gets it back to execute the command.
+    """
+
+    name: str
+    family: str
+    summary: str
+    operands: tuple[Operand, ...]
+    operand_roles: tuple[str, ...]
+    results: tuple[Operand, ...]
+    result_roles: tuple[str, ...]
+    attributes: Mapping[str, Any]
+    reads: tuple[Operand, ...]
+    binding: Any = None
+
+
+@dataclass(frozen=True)
+class Stream:
+    """One engine's commands of one group: byte offsets in the stream, instruction kinds, ids and dependencies.
+
+    ``listed``: the dependencies as the vendor's listing prints them.
+    """
+
+    engine: str
+    data: NDArray[np.uint8]
+    offsets: NDArray[np.int64]
+    kinds: NDArray[np.int32]
+    ids: NDArray[np.int64]
+    dependencies: NDArray[np.int64]
+    listed: NDArray[np.int64]
+    is_end: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Message:
+    """Synchronisation between cores: a send or a wait, the message's number, and how many sends a wait expects."""
+
+    is_send: bool
+    number: int
+    count: int
+
+
+class Words(Protocol):
+    """Where a command finds its operands and puts its results: ``Memory``, or what stands in for it."""
+
+    def read(self, view: View) -> Array:
+        """Stored words of a view in its logical shape."""
+        ...
+
+    def write(self, view: View, bits: Array) -> None:
+        """Store words of the logical shape."""
+        ...
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a command costs. ``cycles``: of its engine; ``operations``: additions and multiplications.
+
+    ``read``, ``written``: bytes that DMA moves from and to memories outside of local memory.
+    """
+
+    cycles: float
+    operations: int = 0
+    read: int = 0
+    written: int = 0
+
+
+class Target(Protocol):
+    """A chip."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def geometry(self) -> Geometry: ...
+
+    def decode_stream(self, engine: str, data: NDArray[np.uint8], count: int | None, what: str) -> Stream:
+        """Cut a stream into commands (None: as many as there are before the zeros at its end).
+
+        BadInput names ``what`` and the byte offset of trouble.
+        """
+        ...
+
+    def kind_name(self, kind: int) -> str:
+        """Mnemonic of an instruction kind."""
+        ...
+
+    def kind_size(self, kind: int) -> int:
+        """Bytes of a descriptor of this kind."""
+        ...
+
+    def reserved_bits(self, kind: int) -> int:
+        """The bits of a descriptor that mean nothing, as a number."""
+        ...
+
+    def is_system(self, kind: int) -> bool:
+        """True for commands that synchronise or control and move no data."""
+        ...
+
+    def message(self, kind: int, descriptor: bytes) -> Message | None:
+        """The message that a system command sends or waits for; None if it does neither."""
+        ...
+
+    def fields(self, kind: int, descriptor: bytes) -> dict[str, int]:
+        """The named fields of a descriptor."""
+        ...
+
+    def encode(self, kind: int, descriptor: bytes, values: Mapping[str, int]) -> bytes:
+        """A descriptor with other values in some of its fields, cut to their widths; KeyError for unknown fields."""
+        ...
+
+    def idle(self, engine: str, id: int) -> bytes | None:
+        """A command that does nothing and waits for nothing; None if none is known of the chip."""
+        ...
+
+    def kind_of(self, engine: str, descriptor: bytes) -> int | None:
+        """The instruction kind that the head of a descriptor says; None if it says none."""
+        ...
+
+    def register_writes(self, kind: int, descriptor: bytes) -> Mapping[int, int]:
+        """Configuration registers that a command sets, by number; empty for commands that set none."""
+        ...
+
+    def describe(self, kind: int, descriptor: bytes, core: int, registers: Mapping[int, int]) -> Description:
+        """Views, roles and attributes of one command; NotSimulated if a form has no description."""
+        ...
+
+    def writes_registers(self, kind: int) -> bool:
+        """True for the kinds that set configuration registers."""
+        ...
+
+    def vendor_text(self, description: Description, engine: str, ids: tuple[int, int]) -> str:
+        """The command as the vendor's listing prints it; ``ids``: own id and dependency."""
+        ...
+
+    def fill_tables(self, memory: Memory, tables: str) -> None:
+        """Write the tables of static memory and L2: ``firmware`` or ``tdb`` (as the vendor debugger fills them)."""
+        ...
+
+    @property
+    def clock(self) -> float | None:
+        """MHz of the engines; None where nothing is known of the chip's speed."""
+        ...
+
+    @property
+    def timing_source(self) -> str:
+        """Where the numbers behind ``cost`` come from, in words."""
+        ...
+
+    def cost(self, description: Description) -> Cost | None:
+        """An estimate of what a command costs; None where nothing is known of the chip's speed."""
+        ...
+
+    def execute(self, description: Description, memory: Words) -> None:
+        """Carry out one command on ``memory``; NotSimulated if it cannot be done exactly."""
+        ...

@@ -1,0 +1,1 @@
+"""A chip at one moment of a program, and the way to any other moment."""

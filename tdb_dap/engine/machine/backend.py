@@ -1,0 +1,138 @@
+"""Who executes commands: the protocol, and the execution in this process that every chip with semantics has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from tdb_dap.engine.hardware.memory import Memory, Region
+from tdb_dap.engine.hardware.target import Description, Target
+from tdb_dap.engine.hardware.views import View
+from tdb_dap.engine.machine.undo_log import Change, OverwrittenView
+from tdb_dap.errors import NotSimulated
+
+if TYPE_CHECKING:
+    from tdb_dap.engine.program.program import Program
+
+
+class Executable(Protocol):
+    """What a backend needs to know of a command; ``Command`` has it."""
+
+    @property
+    def engine(self) -> str: ...
+
+    @property
+    def core(self) -> int: ...
+
+    @property
+    def kind(self) -> int: ...
+
+    @property
+    def descriptor(self) -> bytes: ...
+
+    @property
+    def description(self) -> Description: ...
+
+    @property
+    def register_setup(self) -> tuple[bytes, ...]:
+        """Descriptors that bring the configuration registers into the state that this command expects."""
+        ...
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What executing a command has done.
+
+    ``changes``: what it overwrote, in an order in which the last one is to be undone first. ``divergence``: where two
+    backends did not agree, in words; None where they did, or where there is only one.
+    """
+
+    changes: tuple[Change, ...] = ()
+    divergence: str | None = None
+
+
+class Backend(Protocol):
+    """Executes commands on memories that it provides.
+
+    The memories are the machine's; a backend that computes elsewhere keeps its own copy and brings back what a command
+    has changed. ``name``: as in ``--backend``.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def compares(self) -> bool:
+        """Whether it executes twice and reports divergences."""
+        ...
+
+    @property
+    def reversible(self) -> bool:
+        """Whether the memories can be brought into an earlier state at any moment.
+
+        If not, nothing is kept for going back: every way back begins at the start, and clients are told.
+        """
+        ...
+
+    def open(self, program: Program) -> Memory:
+        """Get ready for a program; its memories as they are before the first command, without tables and inputs."""
+        ...
+
+    def execute(self, command: Executable, memory: Memory) -> Outcome:
+        """Carry out one command.
+
+        NotSimulated or BadAccess where the command cannot be executed: nothing has changed. BackendFailed where the
+        backend itself is lost: the memories are as before the command, and nothing can be executed with it any more.
+        """
+        ...
+
+    def edited(self) -> None:
+        """The memories have been changed by somebody else: edits, time travel, a restart."""
+        ...
+
+    def restarted(self) -> None:
+        """The memories are those before the first command again; what belongs to none of them is to be, too."""
+        ...
+
+    def close(self) -> None:
+        """End what runs elsewhere; the memories stay readable. May be called twice."""
+        ...
+
+
+class InProcess:
+    """The target's own semantics, straight on the memories."""
+
+    name = "numpy"
+    compares = False
+    reversible = True
+
+    def __init__(self, target: Target) -> None:
+        self._target = target
+
+    def open(self, program: Program) -> Memory:
+        return self.open_memories(program.core_count, program.ddr_regions(to_write=True))
+
+    def open_memories(self, cores: int, ddr: Iterable[Region]) -> Memory:
+        """Memories for so many cores, with these regions of DDR."""
+        return Memory(self._target.geometry, cores, ddr)
+
+    def execute(self, command: Executable, memory: Memory) -> Outcome:
+        description = command.description
+        try:
+            changes = tuple(
+                OverwrittenView(view, memory.read(view)) for view in description.results if isinstance(view, View)
+            )
+            self._target.execute(description, memory)
+        except MemoryError:
+            raise NotSimulated(f"{description.name}: its operands are larger than the memory of this machine") from None
+        return Outcome(changes)
+
+    def edited(self) -> None:
+        """The memories are the only ones there are."""
+
+    def restarted(self) -> None:
+        """The memories are all there is."""
+
+    def close(self) -> None:
+        """There is nothing to end."""

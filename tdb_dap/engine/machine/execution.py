@@ -1,0 +1,45 @@
+"""One command carried out, by a backend or in its place; what cannot be says which command, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tdb_dap.engine.bmodel import Bmodel, RunMode
+from tdb_dap.engine.commands.commands import Command
+from tdb_dap.engine.hardware.memory import Memory
+from tdb_dap.engine.machine import host_subnets
+from tdb_dap.engine.machine.backend import Backend, Outcome
+from tdb_dap.engine.machine.branches import Branches
+from tdb_dap.errors import BackendFailed, BadAccess, NotSimulated
+
+
+def execute(command: Command, backend: Backend, memory: Memory) -> Outcome:
+    """Let the backend execute a command that has a descriptor. Raises NotSimulated or BackendFailed."""
+    if command.is_system:
+        return Outcome()
+    try:
+        return backend.execute(command, memory)
+    except (NotSimulated, BadAccess, BackendFailed) as trouble:
+        if isinstance(trouble, NotSimulated) and trouble.ordinal is not None:
+            raise
+        text = f"command {command.ordinal} ({command.token} {command.name}): {trouble}"
+        if isinstance(trouble, BackendFailed):
+            raise BackendFailed(text) from None
+        raise NotSimulated(text, command.ordinal) from None
+
+
+def compute_subnet(
+    command: Command, bmodel: Bmodel, memory: Memory, sources: Sequence[host_subnets.Source], branches: Branches
+) -> host_subnets.Outcome:
+    """The outputs of a subnet that is not made of commands, not yet written. Raises NotSimulated."""
+    info = command.subnet_info
+    try:
+        if info.run_mode is RunMode.SWITCH:
+            return branches.decide(info, memory)
+        if info.run_mode is RunMode.MERGE:
+            return branches.merge(info, memory)
+        if command.engine == "cpu":
+            return host_subnets.on_the_host(info, command.name, bmodel, memory)
+        return host_subnets.known_elsewhere(info, command.name, memory, sources)
+    except (NotSimulated, BadAccess) as trouble:
+        raise NotSimulated(f"command {command.ordinal}: {trouble}", command.ordinal) from None

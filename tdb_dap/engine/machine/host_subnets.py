@@ -1,0 +1,108 @@
+"""Subnets that are not made of the chip's commands: operations on the host, and dynamic subnets.
+
+A CPU subnet is computed here. A dynamic one, whose commands are made while it runs, is not: where somebody else knows
+its outputs (the vendor's runtime, reference data) they are put in their place, and the session says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from tdb_dap.engine.bmodel import Bmodel, SubnetInfo
+from tdb_dap.engine.commands.net_tensors import Tensor, borders
+from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.engine.hardware.memory import Memory
+from tdb_dap.engine.hardware.views import View
+from tdb_dap.errors import NotSimulated
+
+
+class Source(Protocol):
+    """Somebody who knows the outputs of subnets that cannot be computed here.
+
+    ``origin``: who, in words; ``trouble``: why nothing is known, if something went wrong.
+    """
+
+    @property
+    def origin(self) -> str: ...
+
+    @property
+    def trouble(self) -> str: ...
+
+    def whole(self, name: str) -> Array | None:
+        """All numbers of a tensor, dequantised or as stored; None where they are not known."""
+        ...
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a subnet leaves behind: stored words for views; ``note``: what the user has to know about them.
+
+    ``shapes``: tensors that turned out smaller than the room they have, by name.
+    """
+
+    writes: tuple[tuple[View, Array], ...]
+    note: str = ""
+    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+
+
+def on_the_host(info: SubnetInfo, name: str, bmodel: Bmodel, memory: Memory) -> Outcome:
+    """The outputs of a CPU subnet; NotSimulated if its operation is not known."""
+    from tdb_dap.engine.host import execute
+
+    if len(info.cpu_operations) != 1:
+        raise NotSimulated(f"{name}: a CPU subnet of {len(info.cpu_operations)} operations is not simulated yet")
+    inputs, outputs = borders(info, memory.geometry)
+    for tensor in (*inputs, *outputs):
+        if tensor.dtype.name not in ("f32", "si32"):
+            raise NotSimulated(f"{name} with {tensor.dtype} data ({tensor.name}) is not simulated yet")
+    given = [tensor.dtype.decode(memory.read(tensor.view)) for tensor in inputs]
+    parameters = bmodel.bytes_of(info.cpu_operations[0].parameters, f"the parameters of {name}").tobytes()
+    made = execute(name.removeprefix("CPU_"), given, parameters)
+    pairs = list(zip(outputs, made, strict=False))
+    return Outcome(tuple(_words(tensor, memory, numbers) for tensor, numbers in pairs), shapes=_smaller(pairs))
+
+
+def _smaller(pairs: Sequence[tuple[Tensor, Array]]) -> dict[str, tuple[int, ...]]:
+    return {tensor.name: numbers.shape for tensor, numbers in pairs if numbers.size < tensor.view.size}
+
+
+def _words(tensor: Tensor, memory: Memory, numbers: Array) -> tuple[View, Array]:
+    """An output as its tensor stores it; a shorter one fills the front and leaves the rest as it was."""
+    bits = tensor.dtype.encode(numbers).reshape(-1)
+    if bits.size > tensor.view.size:
+        raise NotSimulated(f"{tensor.name} has room for {tensor.view.size:,} numbers; {bits.size:,} were computed")
+    whole = bits if bits.size == tensor.view.size else memory.read(tensor.view).reshape(-1).copy()
+    whole[: bits.size] = bits
+    return tensor.view, whole.reshape(tensor.view.shape)
+
+
+def known_elsewhere(info: SubnetInfo, name: str, memory: Memory, sources: Sequence[Source]) -> Outcome:
+    """A dynamic subnet's outputs from the first source that knows all of them; NotSimulated names what is missing."""
+    _, outputs = borders(info, memory.geometry)
+    for source in sources:
+        pairs = [(tensor, numbers) for tensor in outputs if (numbers := source.whole(tensor.name)) is not None]
+        if len(pairs) == len(outputs):
+            writes = tuple(_words(tensor, memory, _stored(tensor, numbers)) for tensor, numbers in pairs)
+            note = f"subnet {info.id} ({name}) is dynamic: {_listed(outputs)} from {source.origin}"
+            return Outcome(writes, note, _smaller(pairs))
+    troubles = "".join(f" ({source.trouble})" for source in sources if source.trouble)
+    raise NotSimulated(
+        f"subnet {info.id} ({name}) is dynamic: its commands are made while it runs, which is not simulated; with "
+        f"reference data for {', '.join(tensor.name for tensor in outputs)} the run goes on from there{troubles}"
+    )
+
+
+def _listed(tensors: Sequence[Tensor]) -> str:
+    return f"its output{'s' if len(tensors) > 1 else ''} {', '.join(tensor.name for tensor in tensors)}"
+
+
+def _stored(tensor: Tensor, numbers: Array) -> Array:
+    """Numbers as the tensor's format holds them: x / scale + zero point, rounded, for scaled integers."""
+    if not tensor.dtype.is_float and numbers.dtype.kind == "f":
+        scaled = np.rint(numbers.astype(np.float64) / tensor.scale + tensor.zero_point)
+        return np.clip(scaled, tensor.dtype.minimum, tensor.dtype.maximum)
+    return numbers

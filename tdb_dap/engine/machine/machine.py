@@ -1,0 +1,357 @@
+"""A chip at one moment of a program: its memories, and how many commands have been executed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+
+from tdb_dap.engine.commands.commands import Command
+from tdb_dap.engine.hardware.byte_ranges import Place
+from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.engine.hardware.geometry import Space
+from tdb_dap.engine.hardware.views import Operand, View
+from tdb_dap.engine.machine.backend import Backend, InProcess, Outcome
+from tdb_dap.engine.machine.branches import Branches
+from tdb_dap.engine.machine.checkpoints import Checkpoints, Snapshots
+from tdb_dap.engine.machine.edited_accesses import EditedAccesses
+from tdb_dap.engine.machine.edits import CommandEdit, Edit, Edits, MemoryEdit, MovedBack, Skip
+from tdb_dap.engine.machine.execution import compute_subnet, execute
+from tdb_dap.engine.machine.host_subnets import Source
+from tdb_dap.engine.machine.undo_log import DEFAULT_LIMIT, Change, History, OverwrittenBytes, OverwrittenView
+from tdb_dap.engine.program.program import Program
+from tdb_dap.errors import EndOfProgram
+
+_CHECKPOINTS = 4
+"""One part in so many of the history's room is for checkpoints."""
+
+
+def never() -> bool:
+    """The default of interruptible work: go on."""
+    return False
+
+
+class Machine:
+    """Executes a program forwards and backwards. Knows nothing of breakpoints or files.
+
+    ``static_tables``: how the static memory is filled, ``firmware`` or ``tdb``. ``history_limit``: bytes kept to undo
+    commands, and for ``checkpoints``: what lies further back than commands can be undone is reached by running again
+    from the nearest checkpoint; 0 keeps nothing, and every way back begins at the start. ``backend``: who executes;
+    default: the target's own semantics. ``divergence``: where the backends did not agree on the last command, in words.
+    ``sources``: who knows the outputs of subnets that cannot be computed, the first that counts first; ``say``: told
+    where they were used; ``shapes``: tensors that turned out smaller than the room they have. ``edited``: told the last
+    moment that is still as it was when an edit is made or undone.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        static_tables: str = "firmware",
+        history_limit: int = DEFAULT_LIMIT,
+        backend: Backend | None = None,
+    ) -> None:
+        self.program = program
+        self.backend: Backend = backend or InProcess(program.target)
+        self.memory = self.backend.open(program)
+        self.divergence: str | None = None
+        self._static_tables = static_tables
+        if not self.backend.reversible:
+            history_limit = 0
+        room = history_limit // _CHECKPOINTS
+        self._history = History(history_limit - room)
+        self._snapshots = Snapshots(self.memory, program.ddr_regions())
+        self.checkpoints = Checkpoints(self._snapshots, room)
+        self._edits = Edits()
+        self._branches = Branches(program.stage.subnets, program.subnets)
+        self._accesses = EditedAccesses(program, self._edits, self.command_at, self.passes_over)
+        self._excursions = 0
+        self._latest: Outcome | None = None
+        self.edited: Callable[[int], None] = lambda moment: None
+        self._inputs: dict[str, Array] = {}
+        self.sources: list[Source] = []
+        self.shapes: dict[str, tuple[int, ...]] = {}
+        self.say: Callable[[str], None] = lambda text: None
+        self.ordinal = 0
+        self._initialise()
+
+    def _initialise(self) -> None:
+        self.program.target.fill_tables(self.memory, self._static_tables)
+        for tensor in self.program.inputs:
+            if tensor.name in self._inputs:
+                self.memory.write(tensor.view, self._inputs[tensor.name])
+        self.backend.edited()
+
+    def load_inputs(self, words: Mapping[str, Array]) -> None:
+        """Stored words for the net's inputs, by name; they are written now and at every restart."""
+        self._inputs = dict(words)
+        self._initialise()
+        self._changed_after(-1)
+
+    @property
+    def inputs(self) -> Mapping[str, Array]:
+        """Stored words of the net's inputs, by name, as they were given."""
+        return self._inputs
+
+    @property
+    def keeps_history(self) -> bool:
+        """Whether anything is kept for going back."""
+        return self._history.limit > 0
+
+    @property
+    def edits(self) -> tuple[Edit, ...]:
+        """What the user has changed up to now, oldest first."""
+        return tuple(self._edits)
+
+    def reset(self) -> None:
+        """Back to the start as if nothing had been executed or edited; so it is, too, after BackendFailed."""
+        try:
+            self._start()
+        finally:
+            self._forget_edits(-1)
+
+    def _start(self) -> None:
+        self.memory.reset(self.program.ddr_regions())
+        self._begin(0)
+        self._initialise()
+        self.backend.restarted()
+
+    def _begin(self, ordinal: int) -> None:
+        """The memories are those of a moment whose past cannot be undone."""
+        self._history.begin(ordinal)
+        self._edits.restart_at(ordinal)
+        self._latest = None
+        self.divergence = None
+        self.ordinal = ordinal
+
+    def fall_back(self) -> None:
+        """Go on with the target's own semantics, from the memories as they are."""
+        self.backend.close()
+        self.backend = InProcess(self.program.target)
+
+    def close(self) -> None:
+        """End what the backend runs elsewhere; what is in the memories can still be looked at."""
+        self.backend.close()
+
+    def command_at(self, ordinal: int) -> Command:
+        """A command as it is executed: the program's own, or what an edit has made of it."""
+        changed = self._edits.descriptor_of(ordinal) if len(self._edits) else None
+        commands = self.program.commands
+        return commands[ordinal] if changed is None else commands.changed(ordinal, changed)
+
+    def passes_over(self, ordinal: int) -> bool:
+        """Whether a command is not executed: an edit has it left out, or it is of a branch that is not taken."""
+        return self._branches.leaves_out(ordinal) or (len(self._edits) > 0 and self._edits.skips(ordinal))
+
+    def step(self) -> None:
+        """Execute the next command. NotSimulated and BackendFailed leave everything as it was.
+
+        EndOfProgram behind the last command.
+        """
+        if self.ordinal >= len(self.program.commands):
+            raise EndOfProgram("the program has ended; there is no further command")
+        started = time.perf_counter()
+        outcome = Outcome() if self.passes_over(self.ordinal) else self._carry_out(self.command_at(self.ordinal))
+        self._history.record(outcome)
+        self._latest = outcome
+        self.divergence = outcome.divergence
+        self.ordinal += 1
+        self.checkpoints.executed(self.ordinal, time.perf_counter() - started)
+        if self._edits.waiting:
+            self._edits.arrive(self.memory, self.ordinal)
+            self.backend.edited()
+
+    def _carry_out(self, command: Command) -> Outcome:
+        if command.has_descriptor:
+            return execute(command, self.backend, self.memory)
+        outcome = compute_subnet(command, self.program.bmodel, self.memory, self.sources, self._branches)
+        changes = tuple(OverwrittenView(view, self.memory.read(view)) for view, _ in outcome.writes)
+        for view, words in outcome.writes:
+            self.memory.write(view, words)
+        self.backend.edited()
+        self.shapes.update(outcome.shapes)
+        if outcome.note:
+            self.say(outcome.note)
+        return Outcome(changes)
+
+    def step_back(self) -> None:
+        """Undo the last command; at the start nothing happens."""
+        if self.ordinal:
+            self.travel(self.ordinal - 1)
+
+    def travel(self, ordinal: int, interrupt: Callable[[], bool] = never) -> None:
+        """Go to the moment when ``ordinal`` commands have been executed, or until ``interrupt`` returns true.
+
+        Edits that were made later are undone and forgotten.
+        """
+        try:
+            self._go(ordinal, interrupt)
+        finally:
+            if not self._excursions:
+                self._forget_edits(self.ordinal)
+
+    @contextmanager
+    def excursion(self) -> Iterator[None]:
+        """Whatever is travelled inside, the machine comes back to this moment, and all edits are in force again."""
+        here = self.ordinal
+        self._excursions += 1
+        try:
+            yield
+        finally:
+            self._go(here, never)
+            self._excursions -= 1
+
+    @contextmanager
+    def before_edits(self) -> Iterator[None]:
+        """Inside, the memories are as the last command has left them: this very moment's edits are not made yet."""
+        self._edits.go_back(self.memory, self.ordinal - 1)
+        try:
+            yield
+        finally:
+            self._edits.arrive(self.memory, self.ordinal)
+
+    def _go(self, ordinal: int, interrupt: Callable[[], bool]) -> None:
+        """Checkpoints are left by executing at least one command: then it is known what the last command has done."""
+        if ordinal < self._history.first:
+            nearest = self.checkpoints.nearest(ordinal - 1)
+            self._start() if nearest is None else self._resume(nearest)
+            self._edits.arrive(self.memory, self.ordinal)
+        while self.ordinal > ordinal and not interrupt():
+            self._undo()
+        ahead = self.checkpoints.nearest(ordinal - 1)
+        if ahead is not None and ahead > self.ordinal:
+            self._resume(ahead)
+            self._edits.arrive(self.memory, self.ordinal)
+        while self.ordinal < ordinal and not interrupt():
+            self.step()
+
+    def _undo(self) -> None:
+        self._edits.go_back(self.memory, self.ordinal - 1)
+        self._history.undo(self.memory)
+        self._latest = self._history.latest
+        self.divergence = self._latest.divergence if self._latest else None
+        self.ordinal -= 1
+        self.backend.edited()
+
+    def _resume(self, checkpoint: int) -> None:
+        self.checkpoints.restore(checkpoint)
+        self._begin(checkpoint)
+        self.backend.edited()
+
+    def latest_changes(self) -> tuple[Change, ...]:
+        """What the last command has overwritten; nothing at the start."""
+        return self._latest.changes if self._latest else ()
+
+    # Edits
+
+    def _edit(self, edit: Edit) -> None:
+        self._edits.add(edit, self.memory)
+        self._changed_after(edit.origin)
+
+    def _forget_edits(self, moment: int) -> None:
+        if len(self._edits) and (origin := self._edits.forget(moment)) is not None:
+            self._changed_after(origin)
+
+    def _changed_after(self, moment: int) -> None:
+        """What was known of later moments is not true any more."""
+        self.checkpoints.forget_after(moment)
+        self.backend.edited()
+        self.edited(moment)
+
+    @contextmanager
+    def without(self, edits: Sequence[Edit]) -> Iterator[None]:
+        """Inside, these edits of commands are not in force. The machine is brought back to where it was before."""
+        here = self.ordinal
+        hidden = self._edits.hide(edits)
+        try:
+            yield
+        finally:
+            self._go(here, never)
+            self._edits.show(hidden)
+            self._changed_after(here)
+
+    def take_back(self) -> Edit | None:
+        """Undo the last edit, at the moment at which it was made; None if there is none."""
+        if not len(self._edits):
+            return None
+        edit = self.edits[-1]
+        self.travel(min(edit.origin, self.ordinal))
+        if len(self._edits) and self.edits[-1] is edit:
+            self._edits.take_back(self.memory)
+            self._changed_after(edit.origin)
+            if isinstance(edit, MovedBack):
+                self._edits.await_again(edit.later)
+                self._go(edit.came_from, never)
+        return edit
+
+    def change_command(self, ordinal: int, descriptor: bytes, text: str) -> None:
+        """From now on a command is executed with another descriptor; it must not have been executed yet."""
+        self._edit(CommandEdit(self.ordinal, text, ordinal, descriptor))
+
+    def skip_to(self, ordinal: int) -> None:
+        """Go on at another command with the memories as they are: nothing is executed and nothing is undone."""
+        here = self.ordinal
+        if ordinal > here:
+            self._edit(Skip(here + 1, f"commands {here} to {ordinal - 1} skipped", here, ordinal))
+            self._go(ordinal, never)
+        elif ordinal < here:
+            now = self._snapshots.take()
+            later = tuple(edit for edit in self.edits if edit.moment > ordinal)
+            self.travel(ordinal)
+            pages = list(self._snapshots.differences(now))
+            before = tuple(OverwrittenBytes(space, core, start, old) for space, core, start, old, _ in pages)
+            after = tuple(OverwrittenBytes(space, core, start, new) for space, core, start, _, new in pages)
+            text = f"moved back from {here} to {ordinal} with the memories as they were"
+            self._edit(MovedBack(ordinal, text, before, after, None, here, later))
+
+    def write_words(self, view: View, words: Array, text: str, place: Place | None = None) -> None:
+        """Overwrite a view with stored words of its shape; undone when time goes back before this moment.
+
+        ``place``: what of it the user has set, if it is not all.
+        """
+        old = OverwrittenView(view, self.memory.read(view))
+        self._edit(MemoryEdit(self.ordinal, text, (old,), (OverwrittenView(view, words.copy()),), place))
+
+    def read(self, what: Operand) -> Array:
+        """Numbers of a view in its logical shape (f16 as float16, bf16 widened to float32), or of a constant."""
+        if isinstance(what, View):
+            return what.dtype.decode(self.memory.read(what))
+        return np.array(what.value, what.dtype.numpy)
+
+    def write(self, view: View, numbers: Array) -> None:
+        """Overwrite a view with numbers, broadcast to its shape; undone when time goes back before this moment.
+
+        BadExpression for numbers that its format cannot hold.
+        """
+        bits = view.dtype.words_for(np.broadcast_to(np.asarray(numbers), view.shape))
+        self.write_words(view, bits, f"%{view.name} overwritten")
+
+    def read_bytes(self, space: Space, core: int, start: int, size: int) -> bytes:
+        """Bytes of a space; BadAccess outside of what exists."""
+        return self.memory.read_bytes(space, start, size, core)
+
+    def write_bytes(self, space: Space, core: int, start: int, data: bytes) -> None:
+        """Overwrite bytes of a space, as ``write``."""
+        old = self.memory.bytes_at(space, start, len(data), core).copy()
+        new = np.frombuffer(data, np.uint8)
+        before, after = (OverwrittenBytes(space, core, start, content) for content in (old, new))
+        text = f"{len(data):,} bytes from {self.memory.geometry.name(space, start)} overwritten"
+        self._edit(MemoryEdit(self.ordinal, text, (before,), (after,)))
+
+    def last_writer(self, what: View | Place, before: int | None = None) -> int | None:
+        """Ordinal of the last executed command that wrote a byte of ``what``; None if none did.
+
+        ``before``: of those with a smaller ordinal than this.
+        """
+        place = Place.of(what) if isinstance(what, View) else what
+        return self._accesses.last_writer(place, self.ordinal if before is None else before)
+
+    @property
+    def changed_commands(self) -> frozenset[int]:
+        """Ordinals of the commands that edits have changed."""
+        return self._edits.changed
+
+    def touching(self, place: Place, reads: bool, writes: bool, start: int = 0) -> list[int]:
+        """Ordinals from ``start`` on, ascending, of the commands that read or write a byte of ``place``."""
+        return self._accesses.touching(place, reads, writes, start)

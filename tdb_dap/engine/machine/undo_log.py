@@ -1,0 +1,105 @@
+"""What commands overwrote, so that they can be undone."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.engine.hardware.geometry import Space
+from tdb_dap.engine.hardware.memory import Bytes, Memory
+from tdb_dap.engine.hardware.views import View
+
+if TYPE_CHECKING:
+    from tdb_dap.engine.machine.backend import Outcome
+
+DEFAULT_LIMIT = 1 << 30
+# Bookkeeping per change, counted so that a million tiny commands stay within the limit.
+_OVERHEAD = 512
+
+
+class Change(Protocol):
+    """Something that was overwritten. ``nbytes``: what it takes to remember it."""
+
+    @property
+    def nbytes(self) -> int: ...
+
+    def undo(self, memory: Memory) -> None:
+        """Put back what was there."""
+        ...
+
+
+@dataclass(frozen=True)
+class OverwrittenView:
+    """The old words of one view."""
+
+    view: View
+    old: Array
+
+    @property
+    def nbytes(self) -> int:
+        return self.old.nbytes
+
+    def undo(self, memory: Memory) -> None:
+        memory.write(self.view, self.old)
+
+
+@dataclass(frozen=True)
+class OverwrittenBytes:
+    """The old bytes of one range of a space."""
+
+    space: Space
+    core: int
+    start: int
+    old: Bytes
+
+    @property
+    def nbytes(self) -> int:
+        return self.old.nbytes
+
+    def undo(self, memory: Memory) -> None:
+        memory.bytes_at(self.space, self.start, self.old.size, self.core)[...] = self.old
+
+
+class History:
+    """Undo log of one run; the oldest entries are dropped beyond ``limit`` bytes.
+
+    ``first``: the earliest ordinal that can still be reached by undoing.
+    """
+
+    def __init__(self, limit: int = DEFAULT_LIMIT) -> None:
+        self.limit = limit
+        self.first = 0
+        self._entries: deque[Outcome] = deque()
+        self._bytes = 0
+
+    @property
+    def latest(self) -> Outcome | None:
+        """What the last command has done; None where it is not remembered."""
+        return self._entries[-1] if self._entries else None
+
+    def record(self, outcome: Outcome) -> None:
+        """Remember what the next command has done."""
+        self._entries.append(outcome)
+        self._bytes += _size(outcome)
+        while self._bytes > self.limit and self._entries:
+            self._bytes -= _size(self._entries.popleft())
+            self.first += 1
+
+    def undo(self, memory: Memory) -> None:
+        """Take back the last command."""
+        outcome = self._entries.pop()
+        self._bytes -= _size(outcome)
+        for change in reversed(outcome.changes):
+            change.undo(memory)
+
+    def begin(self, ordinal: int) -> None:
+        """Forget everything; what is recorded next is the command with this ordinal."""
+        self.first = ordinal
+        self._entries.clear()
+        self._bytes = 0
+
+
+def _size(outcome: Outcome) -> int:
+    return _OVERHEAD + sum(change.nbytes for change in outcome.changes)

@@ -1,0 +1,116 @@
+"""Which commands read and write a place: an index of all operands and results, made as far as it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tdb_dap.engine.hardware.byte_ranges import Place
+from tdb_dap.engine.hardware.geometry import Space
+from tdb_dap.engine.hardware.views import View
+from tdb_dap.errors import BadAccess, NotSimulated
+
+if TYPE_CHECKING:
+    from tdb_dap.engine.commands.commands import Command, Commands
+
+_CHUNK = 1024
+"""Commands that are looked at at once."""
+
+_SPACES = list(Space)
+_SHARED = (Space.GLOBAL, Space.L2)
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """The operands or results of a stretch of commands: a row each of ordinal, space, core, first and last byte + 1."""
+
+    rows: NDArray[np.int64]
+    views: tuple[View, ...]
+
+    def touching(self, place: Place) -> Iterator[int]:
+        """Ordinals, ascending, of the commands with a view that shares a byte with ``place``."""
+        if not len(self.rows) or not len(place.runs):
+            return
+        ordinal, space, core, first, last = self.rows.T
+        near = (space == _SPACES.index(place.space)) & (core == place.core)
+        near &= (first < int(place.runs[-1, 1])) & (last > place.start)
+        found = -1
+        for row in np.flatnonzero(near).tolist():
+            if int(ordinal[row]) != found and Place.of(self.views[row]).overlaps(place):
+                found = int(ordinal[row])
+                yield found
+
+
+class Accesses:
+    """Finds readers and writers in one program. What a command's form does not tell (no description) is left out."""
+
+    def __init__(self, commands: Commands) -> None:
+        self._commands = commands
+        self._chunks: dict[tuple[int, bool], Chunk] = {}
+
+    def last_writer(self, place: Place, before: int, skipped: Callable[[int], bool]) -> int | None:
+        """The last command with an ordinal below ``before`` that writes a byte of ``place``; None if none does.
+
+        ``skipped``: whether a command is not executed.
+        """
+        for number in range((before - 1) // _CHUNK, -1, -1):
+            for ordinal in reversed(list(self._chunk(number, True).touching(place))):
+                if ordinal < before and not skipped(ordinal):
+                    return ordinal
+        return None
+
+    def touching(self, place: Place, reads: bool, writes: bool, start: int = 0) -> Iterator[int]:
+        """Ordinals from ``start`` on, ascending, of the commands that read or write a byte of ``place``."""
+        for number in range(start // _CHUNK, -(-len(self._commands) // _CHUNK)):
+            found = set[int]()
+            for is_write in (False,) * reads + (True,) * writes:
+                found.update(self._chunk(number, is_write).touching(place))
+            yield from sorted(ordinal for ordinal in found if ordinal >= start)
+
+    def _chunk(self, number: int, is_write: bool) -> Chunk:
+        key = (number, is_write)
+        if key not in self._chunks:
+            self._chunks[key] = self._made(number, is_write)
+        return self._chunks[key]
+
+    def _made(self, number: int, is_write: bool) -> Chunk:
+        rows: list[tuple[int, int, int, int, int]] = []
+        views: list[View] = []
+        start = number * _CHUNK
+        for ordinal in range(start, min(start + _CHUNK, len(self._commands))):
+            for view in views_of(self._commands[ordinal], is_write):
+                try:
+                    first, last = _hull(view)
+                except BadAccess:  # a view that has no place in memory touches none
+                    continue
+                core = 0 if view.space in _SHARED else view.core
+                rows.append((ordinal, _SPACES.index(view.space), core, first, last))
+                views.append(view)
+        return Chunk(np.array(rows, np.int64).reshape(-1, 5), tuple(views))
+
+
+def views_of(command: Command, is_write: bool) -> list[View]:
+    """The places that a command writes, or reads: none where its form is not described."""
+    if command.is_system:
+        return []
+    try:
+        description = command.description
+    except NotSimulated:
+        return []
+    operands = description.results if is_write else description.reads
+    return [operand for operand in operands if isinstance(operand, View) and operand.size]
+
+
+def _hull(view: View) -> tuple[int, int]:
+    """First byte, and the one behind the last."""
+    share = view.dtype.per_byte
+    itemsize = 1 if share > 1 else view.dtype.itemsize
+    first, last = 1 << 62, 0
+    for segment in view.segments:
+        length = sum((extent - 1) * stride for extent, stride in zip(segment.shape, segment.strides, strict=True))
+        first, last = min(first, segment.offset), max(last, segment.offset + length + itemsize)
+    return first // share, -(-last // share)

@@ -1,0 +1,41 @@
+"""Ops by what users call them: a line of final.mlir, a range of lines, a location."""
+
+from __future__ import annotations
+
+import re
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from tdb_dap.errors import BadInput
+
+if TYPE_CHECKING:
+    from tdb_dap.engine.program.program import Program
+    from tdb_dap.engine.source.op_records import OpRecord
+
+_LINES = re.compile(r"(?:mlir:)?(\d+)(?:-(\d+))?")
+_LOCATION = re.compile(r'#?loc\("(.+)"\)|loc:(.+)')
+
+
+def records_named(program: Program, text: str) -> list[OpRecord]:
+    """Instances of the ops that ``22``, ``20-30``, ``conv1*`` or ``#loc("conv1")`` names, in the order of execution.
+
+    BadInput if nothing of that name is there; it lists names that are near.
+    """
+    records = program.source.records
+    lines = _LINES.fullmatch(text.strip())
+    if lines:
+        first, last = int(lines[1]), int(lines[2] or lines[1])
+        found = [record for record in records if first <= record.line <= last]
+        if not found:
+            there = ", ".join(map(str, program.source.lines_with_commands[:12]))
+            raise BadInput(f"line {text} of final.mlir has no commands; these have: {there}, ...")
+        return found
+    match = _LOCATION.fullmatch(text.strip())
+    wanted = (match[1] or match[2]) if match else text.strip()
+    found = [r for r in records if any(wanted in (v.name,) or fnmatchcase(v.name, wanted) for v in r.results)]
+    if not found:
+        names = sorted({value.name for record in records for value in record.results})
+        near = ", ".join(get_close_matches(wanted, names, 3, 0.4) or names[:8])
+        raise BadInput(f"{text}: no op of that location; near are {near}")
+    return found

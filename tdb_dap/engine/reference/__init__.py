@@ -1,0 +1,1 @@
+"""Expected data, and how far computed data is from it."""

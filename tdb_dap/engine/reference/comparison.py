@@ -1,0 +1,67 @@
+"""One tensor against the reference: the numbers and the verdict."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tdb_dap.engine.hardware.dtypes import Array, DType
+from tdb_dap.engine.reference.metrics import Metrics, measure
+from tdb_dap.engine.reference.tolerance import Tolerance
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """``actual`` against ``expected`` (float32 arrays of one shape; dequantised).
+
+    ``complaints``: what is beyond a limit, one phrase each; empty if the tensor passes.
+    """
+
+    name: str
+    metrics: Metrics
+    complaints: tuple[str, ...]
+    expected: Array = field(repr=False)
+    actual: Array = field(repr=False)
+
+    @property
+    def verdict(self) -> str:
+        return "fail" if self.complaints else "pass"
+
+    @property
+    def cosine(self) -> float:
+        return self.metrics.cosine
+
+    @property
+    def euclidean(self) -> float:
+        return self.metrics.euclidean
+
+    @property
+    def summary(self) -> str:
+        """One line: verdict, similarities and, where it fails, which elements differ."""
+        found = self.metrics
+        text = f"{self.verdict}: cosine {found.cosine:.6f}, euclidean {found.euclidean:.6f}"
+        text += f", max difference {found.max_abs:.6g}"
+        if found.nan_count:
+            text += f", {found.nan_count} NaN"
+        if self.complaints and found.first_bad is not None:
+            text += f", {found.bad_count:,} of {found.size:,} elements differ"
+            text += f", first at {self._element(found.first_bad)}"
+            if found.worst is not None and found.worst != found.first_bad:
+                text += f", most at {self._element(found.worst)}"
+        return text
+
+    def _element(self, index: tuple[int, ...]) -> str:
+        place = ", ".join(map(str, index))
+        return f"[{place}]: {self.actual[index]:.6g} instead of {self.expected[index]:.6g}"
+
+
+def compare(
+    name: str,
+    actual: Array,
+    expected: Array,
+    tolerance: Tolerance,
+    dtype: DType | None = None,
+    scale: float = 1.0,
+) -> Comparison:
+    """Judge ``actual`` against ``expected``. ``dtype``, ``scale``: how the tensor is stored."""
+    metrics = measure(actual, expected, tolerance.relative, dtype, scale)
+    return Comparison(name, metrics, tolerance.complaints(metrics), expected, actual)

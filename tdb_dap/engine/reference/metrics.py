@@ -1,0 +1,188 @@
+"""How far a computed tensor is from the expected one, in numbers."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from tdb_dap.engine.hardware.dtypes import Array, DType
+
+_PRECISION = {"f32": (23, -126), "f16": (10, -14), "bf16": (7, -126), "f8e4m3": (3, -6), "f8e5m2": (2, -14)}
+"""Format -> (bits of the fraction, least exponent of a normal number)."""
+
+_CLOSE_ABSOLUTE = 1e-8
+_LEAST_CHANNEL = 0.1
+"""A channel counts as at least so long beside the average channel, so that one of noise alone is not judged by it."""
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """``actual`` against ``expected``. NaN at the same place and equal infinities agree; all others never do.
+
+    ``cosine``: similarity of directions. ``euclidean``: 1 - |a - b| / |(a + b) / 2|. ``sqnr``: 10 log10 of the variance
+    of the expected numbers over that of the error, in dB. ``max_abs``: largest difference; ``max_rel``: that over the
+    largest expected magnitude. ``max_ulp``: largest difference in steps of the stored format (quantised integers: in
+    units of the scale); None where the format is not known. ``bad_count``: elements that differ by more than the
+    relative tolerance; ``first_bad``: index of the first, ``first_bad_per_axis``: the least index of any of them
+    on each axis; ``worst``: index of the largest difference. ``channel_axis``: what counts as channel;
+    ``worst_channel``, ``channel``: the channel of the least Euclidean similarity, and that. Differences are infinite
+    where an element is NaN or infinite on one side only.
+    """
+
+    cosine: float
+    euclidean: float
+    sqnr: float
+    max_abs: float
+    max_rel: float
+    max_ulp: float | None
+    size: int
+    bad_count: int
+    first_bad: tuple[int, ...] | None
+    first_bad_per_axis: tuple[int, ...] | None
+    worst: tuple[int, ...] | None
+    channel_axis: int | None
+    worst_channel: int | None
+    channel: float
+    nan_count: int
+    nan_expected: int
+    inf_count: int
+    inf_expected: int
+    equal: bool
+    broken: bool
+
+    @property
+    def bad_share(self) -> float:
+        """Share of elements beyond the relative tolerance, 0 to 1."""
+        return self.bad_count / self.size if self.size else 0.0
+
+
+def measure(
+    actual: Array, expected: Array, relative: float = 1e-3, dtype: DType | None = None, scale: float = 1.0
+) -> Metrics:
+    """All metrics of two arrays of one shape.
+
+    ``relative``: difference over the expected magnitude from which on an element is bad; ``dtype``, ``scale``: how the
+    tensor is stored, for ``max_ulp``.
+    """
+    with np.errstate(all="ignore"):
+        same = (actual == expected) | (np.isnan(actual) & np.isnan(expected))
+        if same.all():
+            return _equal(actual, expected)
+        usable = np.isfinite(actual) & np.isfinite(expected)
+        a = np.where(usable, actual, 0).astype(np.float64)
+        b = np.where(usable, expected, 0).astype(np.float64)
+        error = a - b
+        difference = np.abs(error)
+        bad = ~(same | (usable & (difference <= relative * np.abs(b) + _CLOSE_ABSOLUTE)))
+        broken = ~same & ~usable
+        is_broken = bool(broken.any())
+        difference[broken] = np.inf
+        lengths = math.sqrt(float((a * a).sum()) * float((b * b).sum()))
+        cosine = float((a * b).sum()) / lengths if lengths else 0.0
+        middle = (a + b) / 2
+        euclidean = 1.0 - _length(error) / (_length(middle) + 1e-7)
+        axis, channel, similarity = _worst_channel(error, middle, broken)
+        biggest = float(difference.max(initial=0.0))
+        reach = float(np.abs(b).max(initial=0.0))
+        places = np.argwhere(bad)
+    return Metrics(
+        cosine=cosine,
+        euclidean=euclidean,
+        sqnr=_sqnr(b, error),
+        max_abs=biggest,
+        max_rel=biggest / reach if reach else biggest,
+        max_ulp=_ulp(difference, a, b, dtype, scale),
+        size=actual.size,
+        bad_count=len(places),
+        first_bad=_place(places[0]) if len(places) else None,
+        first_bad_per_axis=_place(places.min(axis=0)) if len(places) else None,
+        worst=_place(np.unravel_index(int(difference.argmax()), difference.shape)),
+        channel_axis=axis,
+        worst_channel=channel,
+        channel=similarity,
+        nan_count=int(np.isnan(actual).sum()),
+        nan_expected=int(np.isnan(expected).sum()),
+        inf_count=int(np.isinf(actual).sum()),
+        inf_expected=int(np.isinf(expected).sum()),
+        equal=False,
+        broken=is_broken,
+    )
+
+
+def channel_axis(shape: tuple[int, ...]) -> int | None:
+    """Which axis holds channels: the second of images and volumes, the last of anything else; None for a scalar."""
+    if len(shape) >= 4:
+        return 1
+    return len(shape) - 1 if shape else None
+
+
+def _equal(actual: Array, expected: Array) -> Metrics:
+    nan, inf = int(np.isnan(actual).sum()), int(np.isinf(actual).sum())
+    return Metrics(
+        cosine=1.0,
+        euclidean=1.0,
+        sqnr=math.inf,
+        max_abs=0.0,
+        max_rel=0.0,
+        max_ulp=0.0,
+        size=actual.size,
+        bad_count=0,
+        first_bad=None,
+        first_bad_per_axis=None,
+        worst=None,
+        channel_axis=channel_axis(actual.shape),
+        worst_channel=None,
+        channel=1.0,
+        nan_count=nan,
+        nan_expected=nan,
+        inf_count=inf,
+        inf_expected=inf,
+        equal=True,
+        broken=False,
+    )
+
+
+def _place(index: Array | tuple[int, ...] | tuple[np.intp, ...]) -> tuple[int, ...]:
+    return tuple(int(i) for i in index)
+
+
+def _length(array: Array) -> float:
+    return float(np.sqrt((array * array).sum()))
+
+
+def _sqnr(expected: Array, error: Array) -> float:
+    """Both without their mean, as the compiler's own comparison has it."""
+    noise = float(np.square(error - error.mean()).sum())
+    signal = float(np.square(expected - expected.mean()).sum())
+    return 10 * math.log10(signal / noise) if noise and signal else math.inf
+
+
+def _worst_channel(error: Array, middle: Array, broken: Array) -> tuple[int | None, int | None, float]:
+    axis = channel_axis(error.shape)
+    if axis is None:
+        return None, None, 1.0
+    others = tuple(i for i in range(error.ndim) if i != axis)
+    errors = np.sqrt(np.square(error).sum(axis=others))
+    lengths = np.sqrt(np.square(middle).sum(axis=others))
+    average = math.sqrt(float(np.square(lengths).mean()))
+    similarity = 1.0 - errors / (np.maximum(lengths, _LEAST_CHANNEL * average) + 1e-7)
+    similarity[broken.any(axis=others)] = -np.inf
+    worst = int(similarity.argmin())
+    return axis, worst, float(similarity[worst])
+
+
+def _ulp(difference: Array, a: Array, b: Array, dtype: DType | None, scale: float) -> float | None:
+    """Largest difference over the step of the stored format at the larger of the two magnitudes."""
+    if dtype is None:
+        return None
+    if not dtype.is_float:
+        return float(np.rint(difference.max(initial=0.0) / scale)) if np.isfinite(difference).all() else math.inf
+    if dtype.name not in _PRECISION:
+        return None
+    fraction, least = _PRECISION[dtype.name]
+    with np.errstate(all="ignore"):
+        _, exponents = np.frexp(np.maximum(np.abs(a), np.abs(b)) / scale)
+        steps = np.ldexp(scale, np.maximum(exponents - 1, least) - fraction)
+        return float(np.rint((difference / steps).max(initial=0.0)))

@@ -1,0 +1,124 @@
+"""Comparison of computed tensors with reference data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.engine.machine.machine import Machine
+from tdb_dap.engine.reference.comparison import Comparison, compare
+from tdb_dap.engine.reference.tolerance import Tolerance, Tolerances
+from tdb_dap.engine.source.mapped_tensor import NamedValue, layer_names
+from tdb_dap.errors import BadInput
+
+__all__ = ["Comparison", "Reference", "Tolerance", "Tolerances", "compare", "numbers_of", "stored_form"]
+
+
+class Reference:
+    """Reference tensors by location name. ``paths``: where they come from; the first of several that has a name wins.
+
+    ``sources``: one mapping of names to tensors for each path.
+    """
+
+    origin = "the reference"
+    trouble = ""
+
+    def __init__(
+        self,
+        paths: Sequence[Path],
+        sources: Iterable[Mapping[str, Array]],
+        tolerance: Tolerance | Tolerances | None = None,
+    ) -> None:
+        self.paths = tuple(paths)
+        self.tolerances = tolerance if isinstance(tolerance, Tolerances) else Tolerances(tolerance or Tolerance())
+        self._arrays: dict[str, Array] = {}
+        for source in sources:
+            for name, array in source.items():
+                self._arrays.setdefault(name, array)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._arrays)
+
+    def check_names(self, known: set[str]) -> None:
+        """BadInput if no name of the reference occurs in the program, or what it holds there cannot be compared."""
+        if self._arrays and not known & set(self._arrays):
+            some = ", ".join(list(self._arrays)[:4])
+            files = ", ".join(str(path) for path in self.paths)
+            raise BadInput(
+                f"{files}: no name in it ({some}, ...) is a tensor of this model; give the model's own "
+                "..._tpu_outputs.npz"
+            )
+        for name in known & set(self._arrays):
+            dtype = self._arrays[name].dtype
+            if dtype.kind not in "biuf":
+                files = ", ".join(str(path) for path in self.paths)
+                raise BadInput(f"{files}: {name}: {dtype} cannot be compared; give real numbers")
+
+    def has(self, value: NamedValue) -> bool:
+        return self.whole(value.name) is not None
+
+    def whole(self, name: str) -> Array | None:
+        """All numbers of a tensor as the file holds them; None if it has none of that name."""
+        return self.named(*layer_names(name))
+
+    def named(self, *names: str) -> Array | None:
+        """The tensor of exactly the first of these names that is known."""
+        return next((self._arrays[name] for name in names if name in self._arrays), None)
+
+    def expected(self, value: NamedValue) -> Array | None:
+        """What a value should hold, float32, or None if the reference does not know it or cannot be laid over it.
+
+        In the shape of the value's view (the compiler's records count five axes, memory four), so that the two can be
+        subtracted and an index means the same in both; where their sizes differ, in the shape of the record.
+        """
+        whole = self.whole(value.name)
+        if whole is None or value.rearranged:
+            return None
+        try:
+            with np.errstate(over="ignore"):  # infinite is what a chip would have of it, and differs
+                found = value.expected(whole).astype(np.float32, copy=False)
+        except (ValueError, IndexError):
+            return None
+        fits = value.view is not None and value.view.size == found.size
+        return found.reshape(value.view.shape) if fits and value.view is not None else found
+
+    def compare(self, machine: Machine, value: NamedValue) -> Comparison | None:
+        """Compare what a value holds now; None if the reference does not know it or it cannot be read."""
+        expected = self.expected(value)
+        if expected is None or value.view is None or value.view.size != expected.size:
+            return None
+        actual = numbers_of(machine, value)
+        if actual is None or self.tolerances.excepts(value.name):
+            return None
+        dtype = value.view.dtype
+        tolerance = self.tolerances.of(value.name, dtype.name)
+        return compare(value.name, actual.reshape(expected.shape), expected, tolerance, dtype, value.scale)
+
+
+def numbers_of(machine: Machine, value: NamedValue) -> Array | None:
+    """What a value holds now, float32, dequantised, in the shape of its view; None if it cannot be read."""
+    if value.view is None:
+        return None
+    stored = machine.read(value.view).astype(np.float32)
+    if not value.view.dtype.is_float or value.scale != 1:
+        stored = (stored - np.float32(value.zero_point)) * np.float32(value.scale)
+    return stored
+
+
+def stored_form(value: NamedValue, expected: Array) -> Array | None:
+    """Stored words of ``value`` that stand for the numbers ``expected``; None if they do not fit."""
+    view = value.view
+    if view is None or view.size != expected.size:
+        return None
+    numbers = expected.reshape(view.shape)
+    if value.scale != 1 or value.zero_point != 0:
+        numbers = numbers / np.float32(value.scale) + np.float32(value.zero_point)
+    if not view.dtype.is_float:
+        if not np.isfinite(numbers).all():
+            return None
+        numbers = np.clip(np.rint(numbers.astype(np.float64)), view.dtype.minimum, view.dtype.maximum)
+    return view.dtype.encode(numbers)

@@ -1,0 +1,22 @@
+"""How findings name commands and bytes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tdb_dap.engine.hardware.byte_ranges import Place
+from tdb_dap.engine.hardware.geometry import Geometry, Space
+
+if TYPE_CHECKING:
+    from tdb_dap.engine.commands.commands import Command
+
+
+def title_of(command: Command) -> str:
+    """``B12 conv.normal``, with the core where it is not the first."""
+    return f"{command.token} {command.name}" + (f" of core {command.core}" if command.core else "")
+
+
+def place_text(place: Place, geometry: Geometry) -> str:
+    """The number of bytes and where the first of them lies: ``128 bytes from R4.64 on``."""
+    where = f"{place.size:,} byte{'s' if place.size != 1 else ''} from {geometry.name(place.space, place.start)} on"
+    return f"{where} in core {place.core}" if place.core and place.space in (Space.LOCAL, Space.STATIC) else where

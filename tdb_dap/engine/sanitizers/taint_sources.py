@@ -1,0 +1,86 @@
+"""Where undefined bytes come from: the command that took them up first, numbered so that a mark can name it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.engine.hardware.views import View
+from tdb_dap.engine.sanitizers.finding_text import title_of
+from tdb_dap.engine.sanitizers.shadow import LEFT_OVER, MANY, UNWRITTEN
+
+if TYPE_CHECKING:
+    from tdb_dap.engine.commands.commands import Command
+
+_STORIES = {
+    UNWRITTEN: "nobody has written them",
+    LEFT_OVER: "they are left over from an op that is over",
+    MANY: "where they come from is not kept, there are too many such places",
+}
+
+
+@dataclass(frozen=True)
+class Origin:
+    """``ordinal``: of the command; ``text``: what it took from where."""
+
+    ordinal: int
+    text: str
+
+
+class Origins:
+    """The origins of one run; number 1 is the first."""
+
+    def __init__(self) -> None:
+        self._known: list[Origin] = []
+
+    def of(self, command: Command, marks: Mapping[View, Array], roles: Mapping[View, str]) -> int:
+        """The mark of what a command computes from marked operands: their oldest origin, or a new one."""
+        found = {mark for words in marks.values() for mark in _marks_in(words)}
+        old = [mark for mark in found if mark <= MANY]
+        if old:
+            return min(old)
+        view, words = next(iter(marks.items()))
+        why = "that are left over from an op that is over" if LEFT_OVER in found else "that nobody has written"
+        text = f"{title_of(command)} takes {byte_count(words)} from {view.name} {why} as {roles[view]}"
+        origin = Origin(command.ordinal, text)
+        if origin not in self._known:
+            self._known.append(origin)
+        return min(self._known.index(origin) + 1, MANY)
+
+    def story(self, marks: Array, mark: int | None = None) -> tuple[str, int | None]:
+        """What is known of the origin of marked bytes, in words, and the command that took them up."""
+        mark = min(_marks_in(marks)) if mark is None else mark
+        if mark < MANY:
+            origin = self._known[mark - 1]
+            return origin.text, origin.ordinal
+        return _STORIES[mark], None
+
+    def holds(self, words: Array, mark: int) -> bool:
+        """Whether a mark is among those of a view."""
+        return mark in _marks_in(words)
+
+
+def marked_words(marked: Array, view: View, mark: int) -> Array:
+    """Truth values by byte (last axis) as words of a view."""
+    # Of numbers of 4 bits a mark is all there is room for.
+    value = mark if view.dtype.per_byte == 1 else 15
+    data = np.where(marked, np.uint8(value), np.uint8(0))
+    return np.ascontiguousarray(data).view(view.dtype.bits_dtype).reshape(view.shape)
+
+
+def byte_count(words: Array) -> str:
+    """``14 of 16 bytes``."""
+    return f"{int(np.count_nonzero(_bytes(words))):,} of {words.nbytes:,} bytes"
+
+
+def _marks_in(words: Array) -> list[int]:
+    found = np.flatnonzero(np.bincount(_bytes(words), minlength=256)).tolist()
+    return [mark for mark in found if mark]
+
+
+def _bytes(words: Array) -> Array:
+    return np.ascontiguousarray(words).view(np.uint8).reshape(-1)

@@ -1,0 +1,153 @@
+"""A tensor that the source map names: where it lies, and what part of the whole it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+from numpy.typing import NDArray
+
+from tdb_dap.engine.hardware.dtypes import BY_NAME
+from tdb_dap.engine.hardware.geometry import Geometry, Space
+from tdb_dap.engine.hardware.layouts import contiguous, in_words, strides_of
+from tdb_dap.engine.hardware.views import Layout, View
+from tdb_dap.errors import BadInput
+
+_UNIFORM = re.compile(r"!quant\.uniform<[^:]*:f\d+, ([-+.\deE]+)(?::(-?\d+))?>")
+_FLOAT8 = re.compile(r"!quant\.calibrated<f8E4M3[^<]*<[-+.\deE]+:([-+.\deE]+)>")
+_LARGEST_F8E4M3 = 448
+_SLICE = re.compile(r"(\d+):(\d+)")
+_LOCAL_LAYOUTS = {
+    "eu_align": Layout.ALIGN_EU,
+    "compact": Layout.COMPACT,
+    "eu_align_xn": Layout.ALIGN_XN,
+    "compact_xn": Layout.COMPACT_XN,
+}
+_DENSE_LAYOUTS = {"continuous": Layout.CONTIGUOUS, "continuous_xn": Layout.CONTIGUOUS_XN}
+_UNROLLED = re.compile(r"(?:load_|store_)?(.+)_pipe\d+_slice\d+")
+_TEXTS = ("name", "layout", "memory_type", "type", "reshape", "slice")
+_ADDRESSES = range(1 << 48)
+
+
+def shape_of(text: str) -> tuple[int, ...]:
+    """Dimensions of ``<1x16x32x32xf32>`` or ``<1x16x1x32x32>``."""
+    parts = text.strip("<>").split("x")
+    return tuple(int(part) for part in parts if part.isdigit())
+
+
+def layer_names(name: str) -> tuple[str, ...]:
+    """The names under which reference data may know a value, best first.
+
+    ``load_x`` is x in local memory; of a group that the compiler has unrolled (``--opt 3``), ``x_pipe0_slice1`` is a
+    slice of x.
+    """
+    unrolled = _UNROLLED.fullmatch(name)
+    names = (name, name.removeprefix("load_"), *(unrolled.groups() if unrolled else ()))
+    return tuple(dict.fromkeys(names))
+
+
+class NamedValue:
+    """A tensor that the source map names. ``scale`` and ``zero_point`` turn stored integers into numbers.
+
+    ``rearranged``: the load spread the channels of the image for the convolution that follows, so that the bytes are
+    not those of the layout that the record names.
+    """
+
+    def __init__(
+        self, record: Mapping[str, Any], geometry: Geometry, core: int, rearranged: frozenset[str] = frozenset()
+    ) -> None:
+        self._geometry = geometry
+        self.core = core
+        if not isinstance(record, dict):
+            raise _unusable("record")
+        for key in _TEXTS:
+            if not isinstance(record.get(key), str):
+                raise _unusable(key)
+        self.name: str = record["name"]
+        self.rearranged = self.name in rearranged
+        self.layout: str = record["layout"]
+        self.memory_type: str = record["memory_type"]
+        self.type_text: str = record["type"]
+        self.reshape: tuple[int, ...] = shape_of(record["reshape"])
+        self.slice_text: str = record["slice"]
+        if not isinstance(record.get("address"), int) or record["address"] not in _ADDRESSES:
+            raise _unusable("address")
+        self.address: int = record["address"]
+        shape = record.get("shape", [])
+        if not isinstance(shape, list) or not all(isinstance(extent, int) for extent in shape):
+            raise _unusable("shape")
+        # Compilers before 1.15 do not write the shape; it is that of the memory type.
+        self.shape: tuple[int, ...] = tuple(shape or shape_of(self.memory_type))
+
+    @cached_property
+    def _quantisation(self) -> tuple[float, int]:
+        found = _UNIFORM.search(self.type_text)
+        try:
+            if calibrated := _FLOAT8.search(self.type_text):
+                return float(calibrated.group(1)) / _LARGEST_F8E4M3, 0
+            return (float(found.group(1)), int(found.group(2) or 0)) if found else (1.0, 0)
+        except ValueError:
+            return 1.0, 0
+
+    @property
+    def scale(self) -> float:
+        return self._quantisation[0]
+
+    @property
+    def zero_point(self) -> int:
+        return self._quantisation[1]
+
+    @property
+    def slices(self) -> tuple[slice, ...] | None:
+        """The part of the whole tensor that this value is; None for all of it."""
+        found = [slice(int(a), int(b)) for a, b in _SLICE.findall(self.slice_text)]
+        return tuple(found) or None
+
+    @property
+    def is_3d_group(self) -> bool:
+        """Depth is folded into the batch, (n, c, d, h, w) stored as (d*n, c, h, w)."""
+        return self.layout.endswith("group3d")
+
+    @cached_property
+    def view(self) -> View | None:
+        """Where it lies; None if the layout is not known, or for a table in L2 that is recorded as if it were local."""
+        dtype = BY_NAME.get(self.memory_type.strip("<>").split("x")[-1])
+        if dtype is None:
+            return None
+        shape = shape_of(self.memory_type)
+        address = self.address
+        plain = self.layout.removesuffix("_group3d")
+        local = _LOCAL_LAYOUTS.get(plain)
+        if local is not None:
+            n, c, h, w = (*shape, 1, 1, 1, 1)[:4] if len(shape) <= 4 else shape[:4]
+            strides = strides_of(self._geometry, local, address, (n, c, h, w), dtype)
+            space, offset = self._geometry.locate_tiu(address)
+            if space is Space.LOCAL and offset >= self._geometry.lane_bytes:
+                return None
+            return View(space, offset, (n, c, h, w), dtype, local, strides, self._geometry, core=self.core)
+        dense = _DENSE_LAYOUTS.get(plain)
+        if dense is None:
+            return None
+        space, offset = self._geometry.locate(address)
+        steps = self._dense(shape) if dense is Layout.CONTIGUOUS else in_words(self._dense(shape), dtype)
+        return View(space, offset, shape, dtype, dense, steps, self._geometry, core=self.core)
+
+    def _dense(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """A slice of a tensor in DDR has the strides of the whole tensor (n, c, d, h, w)."""
+        if len(self.reshape) != 5 or len(shape) != 4:
+            return contiguous(shape)
+        _, c, d, h, w = self.reshape
+        return (h * w, d * h * w, w, 1) if self.is_3d_group else (c * d * h * w, d * h * w, w, 1)
+
+    def expected(self, whole: NDArray[Any]) -> NDArray[Any]:
+        """The part of reference data for the whole tensor that this value should hold; ValueError if it cannot fit."""
+        part = whole.reshape(self.reshape) if self.reshape else whole
+        if self.slices is not None:
+            part = part[self.slices]
+        return part.transpose(2, 0, 1, 3, 4) if self.is_3d_group else part
+
+
+def _unusable(key: str) -> BadInput:
+    return BadInput(f"tensor_location.json: a tensor has no usable {key!r}; compile the model again with --debug")

@@ -1,0 +1,196 @@
+"""Records of emitted op instances (``tensor_location.json``): checking, and the commands they own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tdb_dap.engine.commands.commands import ENGINES, Columns
+from tdb_dap.engine.hardware.dtypes import BY_NAME
+from tdb_dap.engine.hardware.geometry import Geometry, Space
+from tdb_dap.engine.hardware.views import Layout, View
+from tdb_dap.engine.source.mapped_tensor import NamedValue
+from tdb_dap.engine.source.mlir_file import MlirFile
+from tdb_dap.engine.source.tensor_location import LocationRecord
+from tdb_dap.errors import BadInput
+
+
+@dataclass(frozen=True)
+class OpRecord:
+    """One emitted instance of an op. ``ordinals``: the commands it owns, ascending (they need not be adjacent)."""
+
+    index: int
+    line: int
+    opcode: str
+    subnet: int
+    core: int
+    is_local: bool
+    ordinals: tuple[int, ...]
+    raw: LocationRecord
+    geometry: Geometry
+    rearranged: frozenset[str] = frozenset()
+
+    @property
+    def first(self) -> int:
+        return self.ordinals[0]
+
+    @property
+    def last(self) -> int:
+        return self.ordinals[-1]
+
+    def _values(self, key: str) -> tuple[NamedValue, ...]:
+        entries = self.raw.list_of(key)
+        return tuple(NamedValue(value, self.geometry, self.core, self.rearranged) for value in entries if value)
+
+    @cached_property
+    def operands(self) -> tuple[NamedValue, ...]:
+        return self._values("operands")
+
+    @cached_property
+    def results(self) -> tuple[NamedValue, ...]:
+        return self._values("results")
+
+    def result(self, index: int) -> NamedValue | None:
+        """Result ``index`` of the op; the compiler's record has an empty entry for one that nobody uses."""
+        entries = self.raw.list_of("results")
+        if not 0 <= index < len(entries) or not entries[index]:
+            return None
+        return self.results[sum(1 for entry in entries[:index] if entry)]
+
+    @cached_property
+    def buffers(self) -> tuple[View, ...]:
+        """Scratch space of the op: bytes per lane."""
+        found: list[View] = []
+        for buffer in self.raw.list_of("buffers"):
+            address, size = _place_of(buffer)
+            space, offset = self.geometry.locate_tiu(address)
+            if space is Space.LOCAL and size:
+                shape = (1, self.geometry.lanes, 1, size)
+                strides = (0, 0, shape[3], 1)
+                found.append(
+                    View(space, offset, shape, BY_NAME["ui8"], Layout.STRIDE, strides, self.geometry, core=self.core)
+                )
+        return tuple(found)
+
+    @cached_property
+    def slice_text(self) -> str:
+        """Which part of its results this instance computes: ``h[0:16]``; empty if all of them."""
+        for result in self.results:
+            if result.slices and result.reshape:
+                parts = [
+                    f"{axis}[{part.start}:{part.stop}]"
+                    for axis, part, extent in zip("ncdhw", result.slices, result.reshape, strict=False)
+                    if (part.start, part.stop) != (0, extent)
+                ]
+                return " ".join(parts)
+        return ""
+
+
+def _place_of(buffer: Any) -> tuple[int, int]:
+    """Address and size of scratch space."""
+    if isinstance(buffer, dict) and all(isinstance(buffer.get(key), int) for key in ("address", "size")):
+        return buffer["address"], buffer["size"]
+    raise BadInput("tensor_location.json: a buffer has no usable address or size; compile the model again with --debug")
+
+
+class Records(Sequence[OpRecord]):
+    """Records made when asked for. ``owners``: per command the record that owns it, or -1."""
+
+    def __init__(
+        self, raw: list[LocationRecord], owners: NDArray[np.int32], geometry: Geometry, rearranged: frozenset[str]
+    ) -> None:
+        self._rearranged = rearranged
+        self._raw = raw
+        self._order = np.argsort(owners, kind="stable")
+        self._bounds = np.searchsorted(owners[self._order], np.arange(len(raw) + 1))
+        self._geometry = geometry
+        self._made: dict[int, OpRecord] = {}
+
+    def owned(self, owners: NDArray[np.int32]) -> Records:
+        """The same records with other owners."""
+        return Records(self._raw, owners, self._geometry, self._rearranged)
+
+    def __len__(self) -> int:
+        return len(self._raw)
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        if index < 0:
+            index += len(self)
+        if not 0 <= index < len(self):
+            raise IndexError(f"there is no record {index}")
+        made = self._made.get(index)
+        if made is None:
+            raw = self._raw[index]
+            owned = self._order[self._bounds[index] : self._bounds[index + 1]]
+            made = self._made[index] = OpRecord(
+                index=index,
+                line=raw.line,
+                opcode=raw.opcode,
+                subnet=raw.subnet_id,
+                core=raw.core_id,
+                is_local=raw.is_local,
+                ordinals=tuple(owned.tolist()),
+                raw=raw,
+                geometry=self._geometry,
+                rearranged=self._rearranged,
+            )
+        return made
+
+
+def check_against(mlir: MlirFile | None, raw: Sequence[LocationRecord], path: Path) -> None:
+    """Every record names an op; it has to be the one on its line."""
+    if mlir is None:
+        return
+    for index, record in enumerate(raw):
+        op = mlir.op_at(record.line)
+        if op is None or op.name != record.opcode:
+            found = f"holds {op.name}" if op else "holds no operation"
+            raise BadInput(
+                f"{path}: belongs to another model: record {index} is {record.opcode} at line "
+                f"{record.line}, but that line of {mlir.path.name} {found}; use the files of one compilation"
+            )
+
+
+def owners_of(
+    raw: Sequence[LocationRecord], columns: Columns, subnet_ids: Sequence[int], path: Path
+) -> NDArray[np.int32]:
+    """Index of the record that owns each command, or -1.
+
+    A record owns the ids before+1 .. after of each engine; ids count the commands of one engine, core and subnet.
+    """
+    owners = np.full(columns.kind.size, -1, np.int32)
+    streams: dict[tuple[int, int, int], NDArray[np.int64]] = {}
+    for index, record in enumerate(raw):
+        for position, engine in enumerate((ENGINES.index("tiu"), ENGINES.index("dma"))):
+            first, last = record.before[position], record.after[position]
+            if last <= first:
+                continue
+            key = (record.subnet_id, record.core_id, engine)
+            if key not in streams:
+                streams[key] = stream_of(columns, subnet_ids, *key)
+            stream = streams[key]
+            if first < 0 or last > stream.size:
+                raise BadInput(
+                    f"{path}: belongs to another model: record {index} ({record.opcode}) ends at "
+                    f"{ENGINES[engine].upper()} command {last:,} of subnet {key[0]}, core {key[1]}, "
+                    f"which has {stream.size:,}; use the files of one compilation"
+                )
+            owners[stream[first:last]] = index
+    return owners
+
+
+def stream_of(columns: Columns, subnet_ids: Sequence[int], subnet: int, core: int, engine: int) -> NDArray[np.int64]:
+    """Ordinals of one engine's commands in stream order."""
+    indices = [i for i, identity in enumerate(subnet_ids) if identity == subnet]
+    if not indices:
+        return np.zeros(0, np.int64)
+    chosen = (columns.subnet == indices[0]) & (columns.core == core) & (columns.engine == engine)
+    return np.flatnonzero(chosen)

@@ -1,0 +1,144 @@
+"""Which line of final.mlir a command belongs to, and the tensors of that line.
+
+The compiler writes a record per emitted op instance (``tensor_location.json``): the line, the ranges of TIU and DMA
+ids it emitted, and where its operands and results lie. An op cut into slices has one record per slice.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tdb_dap.engine.commands.commands import Columns
+from tdb_dap.engine.hardware.geometry import Geometry, Space
+from tdb_dap.engine.source.mapped_tensor import NamedValue
+from tdb_dap.engine.source.mlir_file import MlirFile
+from tdb_dap.engine.source.op_records import OpRecord, Records, check_against, owners_of
+from tdb_dap.engine.source.tensor_location import read_records
+from tdb_dap.engine.source.value_flow import ValueFlow
+
+__all__ = ["NamedValue", "OpRecord", "SourceMap"]
+
+_REARRANGED = re.compile(r"use_3ic_optimize = [1-9]")
+
+
+class SourceMap:
+    """Commands, records and lines of one program."""
+
+    def __init__(
+        self, mlir: MlirFile | None, records: Sequence[OpRecord], owners: NDArray[np.int32], lines: NDArray[np.int64]
+    ) -> None:
+        self.mlir = mlir
+        self.records = records
+        self._owners = owners
+        self._lines = lines
+
+    @classmethod
+    def empty(cls, mlir: MlirFile | None, count: int) -> SourceMap:
+        """Without records no command has a line."""
+        return cls(mlir, (), np.full(count, -1, np.int32), np.zeros(0, np.int64))
+
+    @classmethod
+    def build(
+        cls,
+        mlir: MlirFile | None,
+        path: Path,
+        columns: Columns,
+        subnet_ids: Sequence[int],
+        geometry: Geometry,
+    ) -> SourceMap:
+        """Read ``tensor_location.json``; BadInput if it is damaged or of another model."""
+        raw = read_records(path)
+        check_against(mlir, raw, path)
+        owners = owners_of(raw, columns, subnet_ids, path)
+        records = Records(raw, owners, geometry, _rearranged_loads(mlir))
+        lines = np.array([record.line for record in raw], np.int64)
+        return cls(mlir, records, owners, lines)
+
+    @cached_property
+    def flow(self) -> ValueFlow | None:
+        """Where the values of final.mlir come from; None without the file."""
+        return ValueFlow(self.mlir) if self.mlir is not None else None
+
+    @cached_property
+    def weights(self) -> Mapping[str, NamedValue]:
+        """Weights by name, as the first op that reads them from DDR sees them."""
+        ops = self.mlir.ops.values() if self.mlir is not None else ()
+        wanted = {name for op in ops if op.name == "top.Weight" for name in op.locations}
+        found: dict[str, NamedValue] = {}
+        for named in (named for record in self.records for named in record.operands if named.name in wanted):
+            if named.view is not None and named.view.space is Space.GLOBAL:
+                found.setdefault(named.name, named)
+        return found
+
+    def rearranged(self, ordinals: NDArray[np.int64]) -> SourceMap:
+        """The same source for a program whose command i is the command ``ordinals[i]`` of this one."""
+        owners = self._owners[ordinals]
+        records = self.records.owned(owners) if isinstance(self.records, Records) else self.records
+        return SourceMap(self.mlir, records, owners, self._lines)
+
+    def records_of(self, ordinal: int) -> tuple[OpRecord, ...]:
+        """The op instance that owns a command; empty for system commands and unmapped ones."""
+        if not 0 <= ordinal < self._owners.size or self._owners[ordinal] < 0:
+            return ()
+        return (self.records[int(self._owners[ordinal])],)
+
+    def lines_of(self, ordinal: int) -> tuple[int, ...]:
+        """Lines of final.mlir that own a command."""
+        if not 0 <= ordinal < self._owners.size or self._owners[ordinal] < 0:
+            return ()
+        return (int(self._lines[self._owners[ordinal]]),)
+
+    def beginning_at(self, ordinal: int) -> tuple[OpRecord, ...]:
+        """Op instances whose first command this is."""
+        return self._ends[0].get(ordinal, ())
+
+    def ending_at(self, ordinal: int) -> tuple[OpRecord, ...]:
+        """Op instances whose last command this is."""
+        return self._ends[1].get(ordinal, ())
+
+    @cached_property
+    def _ends(self) -> tuple[dict[int, tuple[OpRecord, ...]], dict[int, tuple[OpRecord, ...]]]:
+        first: dict[int, tuple[OpRecord, ...]] = {}
+        last: dict[int, tuple[OpRecord, ...]] = {}
+        for record in self.records:
+            if record.ordinals:
+                first[record.first] = (*first.get(record.first, ()), record)
+                last[record.last] = (*last.get(record.last, ()), record)
+        return first, last
+
+    @cached_property
+    def _by_line(self) -> dict[int, tuple[int, ...]]:
+        found: dict[int, list[int]] = {}
+        for index in np.unique(self._owners[self._owners >= 0]).tolist():
+            found.setdefault(int(self._lines[index]), []).append(index)
+        return {line: tuple(indices) for line, indices in found.items()}
+
+    def records_at(self, line: int) -> tuple[OpRecord, ...]:
+        """Instances of the op on a line that own commands: several if it is cut into slices or cores."""
+        return tuple(self.records[index] for index in self._by_line.get(line, ()))
+
+    @cached_property
+    def lines_with_commands(self) -> tuple[int, ...]:
+        """Lines that own commands, ascending."""
+        return tuple(sorted(self._by_line))
+
+    def next_line_with_commands(self, line: int) -> int | None:
+        """The first line from ``line`` on that owns commands."""
+        position = bisect_left(self.lines_with_commands, line)
+        return self.lines_with_commands[position] if position < len(self.lines_with_commands) else None
+
+
+def _rearranged_loads(mlir: MlirFile | None) -> frozenset[str]:
+    """Names of loads that spread channels (``use_3ic_optimize``)."""
+    if mlir is None:
+        return frozenset()
+    marked = (mlir.op_at(number) for number, line in enumerate(mlir.lines, 1) if _REARRANGED.search(line))
+    # The convolution behind the load carries the mark, too, but its result is plain.
+    return frozenset(name for op in marked if op and op.name == "tpu.Load" for name in op.locations)

@@ -1,0 +1,68 @@
+"""Reading ``tensor_location.json``: which commands each emitted op instance owns, and the text about its tensors.
+
+The file of a large model has hundreds of megabytes, nearly all of it about tensors that nobody asks for. The numbers of
+each record are decoded at once; what describes its operands, results and buffers stays text until it is looked at.
+"""
+
+from __future__ import annotations
+
+import mmap
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tdb_dap.engine.files.bounded_files import read_file, size_of
+from tdb_dap.errors import BadInput
+
+_COMPILE_AGAIN = "compile the model again with --debug"
+
+
+class LocationRecord(msgspec.Struct, gc=False):
+    """One record. ``before``, ``after``: (TIU, DMA) commands emitted when the op began and ended."""
+
+    line: int = msgspec.field(name="file-line")
+    opcode: str
+    subnet_id: int
+    core_id: int
+    before: tuple[int, int] = msgspec.field(name="tiu_dma_id(before)")
+    after: tuple[int, int] = msgspec.field(name="tiu_dma_id(after)")
+    operands: msgspec.Raw
+    results: msgspec.Raw
+    buffers: msgspec.Raw = msgspec.field(default_factory=lambda: msgspec.Raw(b"[]"))
+    is_local: bool = False
+
+    def list_of(self, key: str) -> list[Any]:
+        """The entries of ``operands``, ``results`` or ``buffers``; BadInput if that is not a list."""
+        try:
+            entries: list[Any] = msgspec.json.decode(getattr(self, key), type=list[Any])
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            raise BadInput(
+                f"tensor_location.json: the {key} of {self.opcode} at line {self.line} are damaged ({error}); "
+                f"{_COMPILE_AGAIN}"
+            ) from None
+        return entries
+
+
+_DECODER = msgspec.json.Decoder(list[LocationRecord])
+
+
+def read_records(path: Path) -> list[LocationRecord]:
+    """All records of a file, unpacking ``.xz``; BadInput names the file, the record and what is wrong with it."""
+    if path.suffix == ".xz" or size_of(path) == 0:
+        return _decoded(read_file(path), path)
+    try:
+        with path.open("rb") as file:
+            # Mapped, not read: the records refer to the file's own pages.
+            return _decoded(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), path)
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be read: {error}") from None
+
+
+def _decoded(data: bytes | bytearray | mmap.mmap, path: Path) -> list[LocationRecord]:
+    try:
+        return _DECODER.decode(data)
+    except msgspec.ValidationError as error:
+        raise BadInput(f"{path}: not a usable list of records: {error}; {_COMPILE_AGAIN}") from None
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise BadInput(f"{path}: not valid JSON ({error}); {_COMPILE_AGAIN}") from None
