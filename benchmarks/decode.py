@@ -32,7 +32,7 @@ PROBE = """
 import json, random, resource, sys, time
 from pathlib import Path
 what, path = sys.argv[1], Path(sys.argv[2])
-import tdb_dap.opening, tdb_dap.commands.vendor_module
+import tdb_dap.tools.opening, tdb_dap.tools.disassemble.vendor_module
 from tdb_dap.engine.source import mlir_file, source_map
 scale = 1024 if sys.platform != "darwin" else 1
 peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * scale / 1e6
@@ -40,7 +40,7 @@ before = peak()
 start = time.perf_counter()
 found = {}
 if what == "open":
-    program = tdb_dap.opening.open_program(path)
+    program = tdb_dap.tools.opening.open_program(path)
     found = {"seconds": time.perf_counter() - start, "commands": len(program.commands)}
     for name, ask in (("text", lambda c: c.asm), ("fields", lambda c: c.fields), ("views", lambda c: c.results)):
         times = []
@@ -54,13 +54,13 @@ elif what == "mlir":
     file = mlir_file.MlirFile.read(path)
     found = {"seconds": time.perf_counter() - start, "lines": len(file.lines)}
 elif what == "locations":
-    program = tdb_dap.opening.open_program(path)
+    program = tdb_dap.tools.opening.open_program(path)
     found = {"seconds": time.perf_counter() - start, "records": len(program.source.records)}
     assert program.source.records[-1].operands
 elif what == "list":
     with open(sys.argv[3], "w") as file:
-        file.writelines(f"{line}\\n" for line in tdb_dap.commands.vendor_module.vendor_lines(
-            tdb_dap.opening.open_program(path)))
+        file.writelines(f"{line}\\n" for line in tdb_dap.tools.disassemble.vendor_module.vendor_lines(
+            tdb_dap.tools.opening.open_program(path)))
     found = {"seconds": time.perf_counter() - start}
 print(json.dumps({**found, "peak MB": peak(), "before MB": before}))
 """
@@ -86,7 +86,7 @@ def repeated(path: Path, commands: int) -> tuple[Path, int]:
     """A bmodel of at least that many commands: the sample's streams again and again; and how often."""
     from tdb_dap.engine.bmodel.writing import Model, Stream
     from tdb_dap.engine.program.program import Program
-    from tdb_dap.opening import open_program
+    from tdb_dap.tools.opening import open_program
 
     program: Program = open_program(SAMPLE)
     own = {engine: [c for c in program.commands if c.engine == engine] for engine in ("tiu", "dma")}
@@ -141,7 +141,7 @@ def large_locations(directory: Path, megabytes: int) -> Path:
     size = len(json.dumps(records, indent=2))
     times = int(1.1 * megabytes * 1_000_000 / size)
     ends = [max(record["tiu_dma_id(after)"][engine] for record in records) for engine in (0, 1)]
-    from tdb_dap.opening import open_program
+    from tdb_dap.tools.opening import open_program
 
     count = len(open_program(SAMPLE).commands)
     repeated(directory / "compilation.bmodel", times * count)

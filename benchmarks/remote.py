@@ -25,8 +25,8 @@ from tdb_dap.backends.choice import REMOTE  # noqa: E402
 from tdb_dap.backends.remote.client import RemoteDevice  # noqa: E402
 from tdb_dap.engine.control.debugger import Debugger  # noqa: E402
 from tdb_dap.engine.device.device import Attached  # noqa: E402
-from tdb_dap.opening import open_debugger  # noqa: E402
 from tdb_dap.system.ports import BACKEND_TOKEN  # noqa: E402
+from tdb_dap.tools.opening import open_debugger  # noqa: E402
 
 
 def size(count: int) -> str:

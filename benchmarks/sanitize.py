@@ -24,7 +24,7 @@ from tdb_dap.engine.control.debugger import Debugger  # noqa: E402
 from tdb_dap.engine.sanitizers import BY_NAME, chosen, made  # noqa: E402
 from tdb_dap.engine.sanitizers.hazards import hazards  # noqa: E402
 from tdb_dap.engine.sanitizers.survey import survey  # noqa: E402
-from tdb_dap.opening import open_debugger, open_program  # noqa: E402
+from tdb_dap.tools.opening import open_debugger, open_program  # noqa: E402
 
 _LONG = 100_000
 

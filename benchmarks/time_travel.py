@@ -24,7 +24,7 @@ from tdb_dap.engine.machine.backend import Executable, InProcess, Outcome  # noq
 from tdb_dap.engine.machine.input_data import load_inputs  # noqa: E402
 from tdb_dap.engine.machine.machine import Machine  # noqa: E402
 from tdb_dap.engine.program.program import Program  # noqa: E402
-from tdb_dap.opening import open_program  # noqa: E402
+from tdb_dap.tools.opening import open_program  # noqa: E402
 
 
 class Forgetful(InProcess):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fuzz.target import target
 from tdb_dap.language.documents import Documents
-from tdb_dap.opening import open_program
+from tdb_dap.tools.opening import open_program
 from tests.samples import SAMPLE
 
 

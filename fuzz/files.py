@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 
 from fuzz.target import for_a_moment, target
-from tdb_dap.check.schema import Report
 from tdb_dap.commands.info import describe
 from tdb_dap.engine.bmodel import Bmodel
 from tdb_dap.engine.bmodel.metadata import read_metadata
@@ -25,10 +24,11 @@ from tdb_dap.engine.program.program import Program
 from tdb_dap.engine.reference.reference import Reference
 from tdb_dap.engine.source.mlir_file import MlirFile
 from tdb_dap.errors import BadInput, TdbError
-from tdb_dap.graph.colours import by_verdict
 from tdb_dap.language import models
-from tdb_dap.opening import open_program
 from tdb_dap.targets.chips.registry import chips
+from tdb_dap.tools.check.schema import Report
+from tdb_dap.tools.graph.colours import by_verdict
+from tdb_dap.tools.opening import open_program
 from tests.samples import DATA, SAMPLE
 
 MODELS = (

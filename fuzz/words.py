@@ -15,7 +15,7 @@ from tdb_dap.engine.expressions.evaluator import evaluate, evaluate_place
 from tdb_dap.engine.hardware.addresses import parse_address
 from tdb_dap.engine.reference.reference import Tolerance
 from tdb_dap.errors import TdbError
-from tdb_dap.opening import open_debugger
+from tdb_dap.tools.opening import open_debugger
 from tests.samples import SAMPLE
 
 EXPRESSIONS = (

@@ -14,10 +14,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tdb_dap.errors import TdbError
-from tdb_dap.opening import open_program
-from tdb_dap.profile.comparing import compare
-from tdb_dap.profile.profiling import Profile
-from tdb_dap.profile.schema import Comparison
+from tdb_dap.tools.opening import open_program
+from tdb_dap.tools.profile.comparing import compare
+from tdb_dap.tools.profile.profiling import Profile
+from tdb_dap.tools.profile.schema import Comparison
 
 BEGIN, END = "<!-- timing: written by `make timing` -->", "<!-- timing: end -->"
 LEAST_RANK, LARGEST_RATIO = 0.9, 2.0

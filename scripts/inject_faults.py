@@ -27,12 +27,6 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from tdb_dap.check.blame import first_culprit, with_blame
-from tdb_dap.check.job import Job
-from tdb_dap.check.runner import walk
-from tdb_dap.check.schema import Row
-from tdb_dap.check.team import Alone
-from tdb_dap.check.worker import Worker
 from tdb_dap.engine.commands.commands import Command
 from tdb_dap.engine.compare.dataflow import Producers
 from tdb_dap.engine.compare.recording import record
@@ -44,6 +38,12 @@ from tdb_dap.engine.program.program import Program
 from tdb_dap.engine.reference.tolerance import Tolerances
 from tdb_dap.engine.source.op_records import OpRecord
 from tdb_dap.errors import BadExpression, NotSimulated, TdbError
+from tdb_dap.tools.check.blame import first_culprit, with_blame
+from tdb_dap.tools.check.job import Job
+from tdb_dap.tools.check.runner import walk
+from tdb_dap.tools.check.schema import Row
+from tdb_dap.tools.check.team import Alone
+from tdb_dap.tools.check.worker import Worker
 
 Fault = Callable[[Debugger], None]
 TRIES = 12

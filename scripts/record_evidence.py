@@ -13,8 +13,8 @@ import sys
 from pathlib import Path
 
 from tdb_dap.errors import TdbError
-from tdb_dap.opening import open_program
 from tdb_dap.targets.chips.registry import chips
+from tdb_dap.tools.opening import open_program
 
 FILE = Path(__file__).parent.parent / "tdb_dap" / "targets" / "isa" / "evidence.json"
 

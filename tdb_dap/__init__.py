@@ -44,7 +44,7 @@ def open(
     """
     from tdb_dap.engine.control.plugin_observers import add_observers
     from tdb_dap.interactive import InteractiveDebugger
-    from tdb_dap.opening import open_debugger
+    from tdb_dap.tools.opening import open_debugger
 
     debugger = open_debugger(
         context,

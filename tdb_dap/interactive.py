@@ -15,8 +15,8 @@ from tdb_dap.engine.rendering.tables import Table
 from tdb_dap.errors import BadInput
 
 if TYPE_CHECKING:
-    from tdb_dap.check.schema import Row
-    from tdb_dap.profile.schema import OpTime
+    from tdb_dap.tools.check.schema import Row
+    from tdb_dap.tools.profile.schema import OpTime
 
 _COLOURS = {"pass": "rgba(60, 180, 75, 0.15)", "fail": "rgba(255, 80, 60, 0.3)", "unknown": "rgba(200, 200, 0, 0.15)"}
 
@@ -61,7 +61,7 @@ class InteractiveDebugger(Debugger):
         euclidean, max_abs, max_ulp, bad (how many elements), size, first_bad (its index), first and last (ordinals),
         note. The way up to this moment is gone once more. BadInput where there is no reference.
         """
-        from tdb_dap.check.so_far import compared_so_far
+        from tdb_dap.tools.check.so_far import compared_so_far
 
         if self.reference is None:
             raise BadInput('nothing to compare with; open the model with reference="..._tpu_outputs.npz"')
@@ -75,8 +75,8 @@ class InteractiveDebugger(Debugger):
 
         Columns: line, op, name, commands, tiu and dma (cycles), share (of all), operations, read and written (bytes).
         """
-        from tdb_dap.profile.profiling import Profile
-        from tdb_dap.profile.report import report_of
+        from tdb_dap.tools.profile.profiling import Profile
+        from tdb_dap.tools.profile.report import report_of
 
         report = report_of(Profile(self.program))
         time = "" if report.milliseconds is None else f", {report.milliseconds:.4g} ms"

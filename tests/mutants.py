@@ -8,7 +8,7 @@ from scripts.mutate_models.faults import faults
 from scripts.mutate_models.mutant import Mutant
 from tdb_dap.engine.control.debugger import Debugger
 from tdb_dap.engine.machine.machine import Machine
-from tdb_dap.opening import open_debugger
+from tdb_dap.tools.opening import open_debugger
 from tests.samples import Case
 
 

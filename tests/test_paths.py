@@ -17,8 +17,8 @@ from tdb_dap.backends import fetch
 from tdb_dap.backends.discovery import supported
 from tdb_dap.cli import main
 from tdb_dap.engine.machine.npz import read_npz, write_npz
-from tdb_dap.export.names import identifier
 from tdb_dap.system.child_processes import command
+from tdb_dap.tools.export.names import identifier
 from tests.samples import SAMPLE
 from tests.test_escaping import OLD, renamed
 
@@ -108,7 +108,7 @@ def test_a_wheel_cannot_write_beside_the_cache(tmp_path: Path):
 def test_scratch_directories_are_ours_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """What the vendor's runtime is given lies where no other user can put something in its place."""
     from tdb_dap.backends.runtime import VendorRuntime
-    from tdb_dap.opening import open_program
+    from tdb_dap.tools.opening import open_program
 
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     seen: list[int] = []

@@ -11,13 +11,13 @@ from pathlib import Path
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.target import Description
 from tdb_dap.errors import TdbError
-from tdb_dap.opening import open_program
 from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.targets.declaration.fields import shared_name
 from tdb_dap.targets.declaration.instruction_set import Instruction
 from tdb_dap.targets.families import FAMILIES
 from tdb_dap.targets.semantics import SEMANTICS
 from tdb_dap.targets.validation.self_check import is_simulated
+from tdb_dap.tools.opening import open_program
 
 _PER_FORM = 6
 """Different commands of one form that are kept; forms are told apart by mnemonic and number formats."""

@@ -24,7 +24,7 @@ from scripts.mutate_models.report import WANTED, found_share, replace_part, tabl
 from tdb_dap.engine.compare.recording import record
 from tdb_dap.engine.program.program import Program
 from tdb_dap.engine.reference.reference import Reference
-from tdb_dap.opening import open_debugger
+from tdb_dap.tools.opening import open_debugger
 
 ROOT = Path(__file__).resolve().parents[2]
 MODELS = (

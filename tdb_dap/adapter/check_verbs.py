@@ -10,7 +10,7 @@ from tdb_dap.errors import BadExpression
 if TYPE_CHECKING:
     from tdb_dap.adapter.handles import Frame
     from tdb_dap.adapter.session import Session
-    from tdb_dap.check.schema import Row
+    from tdb_dap.tools.check.schema import Row
 
 _MARKS = {"pass": "√", "fail": "x", "unknown": "?", "excepted": "-"}
 
@@ -23,7 +23,7 @@ _MARKS = {"pass": "√", "fail": "x", "unknown": "?", "excepted": "-"}
 )
 def _check(session: Session, rest: str, frame: Frame | None) -> str:
     """The way up to this moment is gone once more, so that what local memory held then can be compared."""
-    from tdb_dap.check.text import table
+    from tdb_dap.tools.check.text import table
 
     if session.debugger.reference is None:
         raise BadExpression("there is nothing to compare with; set `reference` in the launch configuration")
@@ -43,7 +43,7 @@ def _check(session: Session, rest: str, frame: Frame | None) -> str:
 
 def compared_rows(session: Session) -> list[Row]:
     """Every operand and result up to now, compared with the reference."""
-    from tdb_dap.check.so_far import compared_so_far
+    from tdb_dap.tools.check.so_far import compared_so_far
 
     rows = compared_so_far(session.debugger)
     session.check_withdrawn()
@@ -63,7 +63,7 @@ def _summary(rows: list[Row]) -> str:
 
 
 def _one_op(rows: list[Row], line: int) -> str:
-    from tdb_dap.check.text import story, table
+    from tdb_dap.tools.check.text import story, table
 
     if not rows:
         raise BadExpression(f"line {line} has not been compared; check summary lists the lines that have")

@@ -23,8 +23,8 @@ _COMMAND = re.compile(r"[BDCS]\d+(@core\d+)?")
     help="an op through all levels of compilation, a command in words; without more the command in focus",
 )
 def _explain(session: Session, rest: str, frame: Frame | None) -> str:
-    from tdb_dap.explain.command import explain_command
-    from tdb_dap.explain.op import explain_op
+    from tdb_dap.tools.explain.command import explain_command
+    from tdb_dap.tools.explain.op import explain_op
 
     program = session.debugger.program
     if not rest:
@@ -44,9 +44,9 @@ def _explain(session: Session, rest: str, frame: Frame | None) -> str:
 
 @verb("profile", usage="[all]", help="where the time goes: engines, ops by share, memory in use")
 def _profile(session: Session, rest: str, frame: Frame | None) -> str:
-    from tdb_dap.profile.profiling import Profile
-    from tdb_dap.profile.report import report_of
-    from tdb_dap.profile.text import lines
+    from tdb_dap.tools.profile.profiling import Profile
+    from tdb_dap.tools.profile.report import report_of
+    from tdb_dap.tools.profile.text import lines
 
     report = report_of(Profile(session.debugger.program))
     return "\n".join(lines(report, limit=None if rest == "all" else 20))

@@ -124,7 +124,7 @@ def _open(session: Session, configuration: Configuration) -> Debugger:
     """Load program, inputs and reference; shows progress, and stops loading where the client cancels."""
     from tdb_dap.engine.machine.undo_log import DEFAULT_LIMIT
     from tdb_dap.engine.reference.reference import Tolerance as EngineTolerance
-    from tdb_dap.opening import open_debugger
+    from tdb_dap.tools.opening import open_debugger
 
     progress = Progress(session, f"Loading {Path(configuration.program).name}", 0) if session.traits.progress else None
 

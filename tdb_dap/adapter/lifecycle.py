@@ -32,7 +32,7 @@ def initialize(session: Session, arguments: InitializeRequestArguments) -> dict[
 
 def _warm_up() -> None:
     """Import what launching needs while the client still talks."""
-    importlib.import_module("tdb_dap.opening")
+    importlib.import_module("tdb_dap.tools.opening")
 
 
 @request("configurationDone", capability="supportsConfigurationDoneRequest")

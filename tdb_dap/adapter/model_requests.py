@@ -18,8 +18,8 @@ from tdb_dap.errors import BadExpression, BadInput
 
 if TYPE_CHECKING:
     from tdb_dap.adapter.session import Session
-    from tdb_dap.check.schema import Row
     from tdb_dap.engine.source.mlir_file import MlirFile
+    from tdb_dap.tools.check.schema import Row
 
 
 class ProfileArguments(ProtocolModel):
@@ -64,9 +64,9 @@ def moment(session: Session, arguments: MomentArguments) -> dict[str, Any]:
 @request("tdb/profile", while_running="wait")
 def profile(session: Session, arguments: ProfileArguments) -> dict[str, Any]:
     """What ``tdb-dap profile`` reports."""
-    from tdb_dap.profile.profiling import Profile
-    from tdb_dap.profile.report import report_of
-    from tdb_dap.profile.trace import trace
+    from tdb_dap.tools.profile.profiling import Profile
+    from tdb_dap.tools.profile.report import report_of
+    from tdb_dap.tools.profile.trace import trace
 
     found = Profile(session.debugger.program, not arguments.estimate)
     body = {"report": report_of(found).model_dump(mode="json")}
@@ -77,7 +77,7 @@ def profile(session: Session, arguments: ProfileArguments) -> dict[str, Any]:
 def graph(session: Session, arguments: GraphArguments) -> dict[str, Any]:
     """Nodes and edges of final.mlir, with the line of the op that runs next."""
     from tdb_dap.engine.source.op_graph import OpGraph
-    from tdb_dap.graph import colours
+    from tdb_dap.tools.graph import colours
 
     program = session.debugger.program
     found = OpGraph.of(_mlir(session), arguments.weights)
@@ -106,7 +106,7 @@ def _mlir(session: Session) -> MlirFile:
 def memory_map(session: Session, arguments: MemoryMapArguments) -> dict[str, Any]:
     """What lies where in each memory, from when to when."""
     from tdb_dap.engine.program.occupancy import use_at
-    from tdb_dap.profile.report import timelines
+    from tdb_dap.tools.profile.report import timelines
 
     program = session.debugger.program
     ordinal = session.debugger.ordinal if arguments.ordinal is None else arguments.ordinal
@@ -150,8 +150,8 @@ def memory_map(session: Session, arguments: MemoryMapArguments) -> dict[str, Any
 @request("tdb/explain", while_running="answer")
 def explain(session: Session, arguments: ExplainArguments) -> dict[str, Any]:
     """What ``tdb-dap explain`` prints, by default about the command that runs next."""
-    from tdb_dap.explain.command import explain_command
-    from tdb_dap.explain.op import explain_op
+    from tdb_dap.tools.explain.command import explain_command
+    from tdb_dap.tools.explain.op import explain_op
 
     program = session.debugger.program
     if arguments.line is not None:
@@ -170,7 +170,7 @@ def results(session: Session) -> dict[str, Any]:
     """
     from tdb_dap.adapter.check_verbs import compared_rows
     from tdb_dap.adapter.sources import mlir_path
-    from tdb_dap.check.blame import first_culprit
+    from tdb_dap.tools.check.blame import first_culprit
 
     if session.debugger.reference is None:
         raise BadInput("there is nothing to compare with; set `reference` in the launch configuration")

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 def _sanitize(session: Session, rest: str, frame: Frame | None) -> str:
     from tdb_dap.engine.sanitizers import chosen, made
     from tdb_dap.engine.sanitizers.survey import survey
-    from tdb_dap.sanitize.report import report_of
-    from tdb_dap.sanitize.text import lines
+    from tdb_dap.tools.sanitize.report import report_of
+    from tdb_dap.tools.sanitize.text import lines
 
     debugger = session.debugger
     try:

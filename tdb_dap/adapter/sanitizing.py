@@ -74,7 +74,7 @@ def findings(session: Session) -> dict[str, Any]:
     ``path`` is missing where a finding belongs to no line of a file on disk.
     """
     from tdb_dap.adapter.sources import mlir_path
-    from tdb_dap.sanitize.report import finding_of
+    from tdb_dap.tools.sanitize.report import finding_of
 
     program = session.debugger.program
     path = mlir_path(session)

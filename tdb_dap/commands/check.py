@@ -15,12 +15,12 @@ from tdb_dap.engine.files.atomic_files import refuse_unwritable, write_text
 from tdb_dap.errors import BadInput, TdbError
 
 if TYPE_CHECKING:
-    from tdb_dap.check.job import Job
-    from tdb_dap.check.results import Walked
-    from tdb_dap.check.schema import Report
-    from tdb_dap.check.team import Team
-    from tdb_dap.check.worker import Worker
     from tdb_dap.engine.compare.walk import Mode
+    from tdb_dap.tools.check.job import Job
+    from tdb_dap.tools.check.results import Walked
+    from tdb_dap.tools.check.schema import Report
+    from tdb_dap.tools.check.team import Team
+    from tdb_dap.tools.check.worker import Worker
 
 _FORMATS = (".json", ".md", ".html")
 MOST_JOBS = 1024
@@ -93,8 +93,8 @@ def run(arguments: argparse.Namespace) -> int:
         from tdb_dap.commands.check_tdb import run_tdb
 
         return run_tdb(arguments)
-    from tdb_dap.check import dump
-    from tdb_dap.check.text import headline, story, table
+    from tdb_dap.tools.check import dump
+    from tdb_dap.tools.check.text import headline, story, table
 
     report, walked = _check(arguments)
     shown = report.rows if arguments.all else report.failures
@@ -136,13 +136,13 @@ def _refuse(arguments: argparse.Namespace) -> None:
 
 def _check(arguments: argparse.Namespace) -> tuple[Report, Walked]:
     from tdb_dap import __version__
-    from tdb_dap.check.blame import first_culprit, with_blame
-    from tdb_dap.check.job import Job
-    from tdb_dap.check.layers import by_layer
-    from tdb_dap.check.schema import Report
-    from tdb_dap.check.worker import Worker
     from tdb_dap.engine.compare.dataflow import Producers
     from tdb_dap.engine.reference.tolerance import Tolerances
+    from tdb_dap.tools.check.blame import first_culprit, with_blame
+    from tdb_dap.tools.check.job import Job
+    from tdb_dap.tools.check.layers import by_layer
+    from tdb_dap.tools.check.schema import Report
+    from tdb_dap.tools.check.worker import Worker
 
     job = Job(
         arguments.context,
@@ -193,8 +193,8 @@ def _check(arguments: argparse.Namespace) -> tuple[Report, Walked]:
 
 
 def _team(arguments: argparse.Namespace, job: Job, worker: Worker) -> Team:
-    from tdb_dap.check.team import Alone, Dask, Processes, processes
     from tdb_dap.engine.compare.segments import stretches
+    from tdb_dap.tools.check.team import Alone, Dask, Processes, processes
 
     if arguments.dask:
         return Dask(job, arguments.dask)
@@ -207,9 +207,9 @@ def _team(arguments: argparse.Namespace, job: Job, worker: Worker) -> Team:
 
 def _walk(arguments: argparse.Namespace, job: Job, mode: Mode, worker: Worker, team: Team | None, bar: Bar) -> Walked:
     """One run of the whole program; in a cascade this process is alone."""
-    from tdb_dap.check.journal import Journal
-    from tdb_dap.check.runner import walk
-    from tdb_dap.check.team import Alone
+    from tdb_dap.tools.check.journal import Journal
+    from tdb_dap.tools.check.runner import walk
+    from tdb_dap.tools.check.team import Alone
 
     journal = Journal(arguments.resume / mode, job, mode) if arguments.resume else None
     running = team or Alone()
@@ -226,10 +226,10 @@ def _walk(arguments: argparse.Namespace, job: Job, mode: Mode, worker: Worker, t
 
 
 def _write(path: Path, report: Report, context: Path) -> None:
-    from tdb_dap.check.html import html
-    from tdb_dap.check.text import markdown
     from tdb_dap.engine.files.bounded_files import read_file
     from tdb_dap.engine.files.context import Context
+    from tdb_dap.tools.check.html import html
+    from tdb_dap.tools.check.text import markdown
 
     if path.suffix == ".json":
         text = report.model_dump_json(indent=1)

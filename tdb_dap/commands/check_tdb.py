@@ -15,7 +15,7 @@ def run_tdb(arguments: argparse.Namespace) -> int:
 
     from tdb_dap.engine.compare import tdb_profile
     from tdb_dap.engine.reference.tolerance import Tolerances
-    from tdb_dap.opening import open_debugger
+    from tdb_dap.tools.opening import open_debugger
 
     limits = Tolerances.parse(arguments.tolerance, arguments.excepted)
     debugger = open_debugger(

@@ -33,9 +33,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Compare, print, write the reports. 0: same; 1: something differs; 2: could not run."""
-    from tdb_dap.diff.comparing import compare_models
-    from tdb_dap.diff.text import lines, markdown
     from tdb_dap.engine.reference.tolerance import Tolerances
+    from tdb_dap.tools.diff.comparing import compare_models
+    from tdb_dap.tools.diff.text import lines, markdown
 
     reports.refuse(arguments.report, (".json", ".md"))
     bar = Bar(None, arguments.quiet)

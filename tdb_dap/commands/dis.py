@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tdb_dap.commands.options import model_arguments
-from tdb_dap.commands.vendor_module import vendor_lines
 from tdb_dap.engine.files.atomic_files import refuse_unwritable, whole_file
+from tdb_dap.tools.disassemble.vendor_module import vendor_lines
 
 if TYPE_CHECKING:
     from tdb_dap.engine.commands.commands import Command
@@ -32,7 +32,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print or write the text."""
-    from tdb_dap.opening import open_program
+    from tdb_dap.tools.opening import open_program
 
     if arguments.output is not None:
         refuse_unwritable(arguments.output)

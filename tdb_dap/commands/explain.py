@@ -21,9 +21,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Explain each. 0: done."""
     from tdb_dap.engine.control.breakpoint_specs import resolve
     from tdb_dap.engine.program.op_lookup import records_named
-    from tdb_dap.explain.command import explain_command
-    from tdb_dap.explain.op import explain_op
-    from tdb_dap.opening import open_program
+    from tdb_dap.tools.explain.command import explain_command
+    from tdb_dap.tools.explain.op import explain_op
+    from tdb_dap.tools.opening import open_program
 
     program = open_program(arguments.context, arguments.net, arguments.stage)
     for number, what in enumerate(arguments.what):

@@ -30,9 +30,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Simulate up to there, write the folder. 0: done."""
-    from tdb_dap.export.folder import export
-    from tdb_dap.opening import open_debugger
     from tdb_dap.targets.chips.registry import target_for
+    from tdb_dap.tools.export.folder import export
+    from tdb_dap.tools.opening import open_debugger
 
     debugger = open_debugger(
         arguments.context, arguments.inputs, net=arguments.net, stage=arguments.stage, history_limit=0

@@ -15,7 +15,7 @@ from tdb_dap.errors import BadInput
 if TYPE_CHECKING:
     from tdb_dap.engine.program.program import Program
     from tdb_dap.engine.source.op_graph import OpGraph
-    from tdb_dap.graph.colours import Colouring
+    from tdb_dap.tools.graph.colours import Colouring
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,10 +32,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Build, draw, write. 0: done."""
     from tdb_dap.engine.source.op_graph import OpGraph
-    from tdb_dap.graph.dot import dot_text
-    from tdb_dap.graph.page import html
-    from tdb_dap.graph.svg import svg
-    from tdb_dap.opening import open_program
+    from tdb_dap.tools.graph.dot import dot_text
+    from tdb_dap.tools.graph.page import html
+    from tdb_dap.tools.graph.svg import svg
+    from tdb_dap.tools.opening import open_program
 
     output: Path | None = arguments.output
     if output is not None:
@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _colouring(arguments: argparse.Namespace, program: Program, graph: OpGraph) -> Colouring:
-    from tdb_dap.graph import colours
+    from tdb_dap.tools.graph import colours
 
     if arguments.check is not None:
         return colours.by_verdict(arguments.check)

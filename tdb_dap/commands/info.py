@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tdb_dap.commands.net_lines import net_lines
 from tdb_dap.commands.options import model_arguments
 from tdb_dap.engine.bmodel import input_shapes
+from tdb_dap.tools.info.nets import net_lines
 
 if TYPE_CHECKING:
     from tdb_dap.engine.commands.net_tensors import Tensor
@@ -23,7 +23,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print it."""
-    from tdb_dap.opening import open_program
+    from tdb_dap.tools.opening import open_program
 
     for line in describe(open_program(arguments.context, arguments.net, arguments.stage)):
         print(line)

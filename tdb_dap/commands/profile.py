@@ -33,11 +33,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Profile, print, write. 0: done."""
-    from tdb_dap.opening import open_program
-    from tdb_dap.profile.profiling import Profile
-    from tdb_dap.profile.report import report_of
-    from tdb_dap.profile.text import lines, markdown
-    from tdb_dap.profile.trace import trace
+    from tdb_dap.tools.opening import open_program
+    from tdb_dap.tools.profile.profiling import Profile
+    from tdb_dap.tools.profile.report import report_of
+    from tdb_dap.tools.profile.text import lines, markdown
+    from tdb_dap.tools.profile.trace import trace
 
     outputs = [arguments.output] if arguments.output is not None else []
     reports.refuse(arguments.report, (".json", ".md"))
@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _host_times(arguments: argparse.Namespace, bar: Bar) -> dict[int, float]:
     """Milliseconds that this machine takes to simulate each command."""
-    from tdb_dap.opening import open_debugger
+    from tdb_dap.tools.opening import open_debugger
 
     debugger: Debugger = open_debugger(
         arguments.context, arguments.inputs, net=arguments.net, stage=arguments.stage, history_limit=0

@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     from tdb_dap.engine.expressions.values import Value
     from tdb_dap.engine.machine.npz import write_npz
     from tdb_dap.engine.machine.undo_log import DEFAULT_LIMIT
-    from tdb_dap.opening import open_debugger
+    from tdb_dap.tools.opening import open_debugger
 
     if arguments.outputs is not None:
         refuse_unwritable(arguments.outputs)

@@ -47,10 +47,10 @@ def run(arguments: argparse.Namespace) -> int:
     from tdb_dap.engine.checks.reference_checks import BIRTH
     from tdb_dap.engine.sanitizers import chosen, made
     from tdb_dap.engine.sanitizers.survey import survey
-    from tdb_dap.opening import open_debugger
-    from tdb_dap.sanitize.report import report_of
-    from tdb_dap.sanitize.sarif import sarif
-    from tdb_dap.sanitize.text import lines, markdown
+    from tdb_dap.tools.opening import open_debugger
+    from tdb_dap.tools.sanitize.report import report_of
+    from tdb_dap.tools.sanitize.sarif import sarif
+    from tdb_dap.tools.sanitize.text import lines, markdown
 
     reports.refuse(arguments.report, (".json", ".md", ".sarif"))
     compared, others = _split(arguments.sanitizers)

@@ -20,7 +20,7 @@ def lenses(program: Program, verdicts: Iterable[Verdict]) -> Iterator[tuple[int,
     times: dict[int, float] = {}
     total = 0.0
     try:
-        from tdb_dap.profile.profiling import Profile
+        from tdb_dap.tools.profile.profiling import Profile
 
         profile = Profile(program)
         for timed in profile.commands:

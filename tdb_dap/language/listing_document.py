@@ -56,7 +56,7 @@ class ListingDocument(Document):
         if token.kind == "address":
             lines = _about(program, ordinal, self._view(program, ordinal, line, token))
         else:
-            from tdb_dap.explain.command import explain_command
+            from tdb_dap.tools.explain.command import explain_command
 
             target = ordinal if token.kind != "value" else _waited_for(program, ordinal, token.text)
             lines = [code_block(list(explain_command(program, target)))] if target is not None else []

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ValidationError
 
-from tdb_dap.check.schema import Report
-from tdb_dap.check.schema import Row as CheckedRow
 from tdb_dap.engine.files import limits
 from tdb_dap.engine.files.bounded_files import read_file
 from tdb_dap.errors import TdbError
-from tdb_dap.sanitize.schema import SanitizerFinding, SanitizerReport
+from tdb_dap.tools.check.schema import Report
+from tdb_dap.tools.check.schema import Row as CheckedRow
+from tdb_dap.tools.sanitize.schema import SanitizerFinding, SanitizerReport
 
 if TYPE_CHECKING:
     from tdb_dap.engine.program.program import Program
@@ -65,7 +65,7 @@ class Models:
 
 
 def _read(context: Path) -> Model:
-    from tdb_dap.opening import open_program
+    from tdb_dap.tools.opening import open_program
 
     try:
         return Model(open_program(context))

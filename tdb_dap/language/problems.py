@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from tdb_dap.language.models import sanitized
-from tdb_dap.sanitize.schema import CommandPlace, SanitizerFinding
+from tdb_dap.tools.sanitize.schema import CommandPlace, SanitizerFinding
 
 if TYPE_CHECKING:
     from tdb_dap.engine.program.program import Program
@@ -39,7 +39,7 @@ def _known(program: Program) -> Iterator[SanitizerFinding]:
     from tdb_dap.engine.sanitizers import SANITIZERS
     from tdb_dap.engine.sanitizers.static_analysis import Known
     from tdb_dap.errors import TdbError
-    from tdb_dap.sanitize.report import finding_of
+    from tdb_dap.tools.sanitize.report import finding_of
 
     if len(program.commands) > STATIC_LIMIT:
         return

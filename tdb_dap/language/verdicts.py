@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tdb_dap.check.schema import Row
+from tdb_dap.tools.check.schema import Row
 
 _WORST = ("fail", "pass", "excepted", "unknown")
 _WORDS = {

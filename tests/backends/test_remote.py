@@ -21,7 +21,7 @@ from tdb_dap.engine.device.device import Attached
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.errors import TdbError
-from tdb_dap.opening import open_debugger
+from tdb_dap.tools.opening import open_debugger
 from tests.backends.far_side import Server, token_file
 from tests.conftest import Toy
 from tests.dap_client import DapClient

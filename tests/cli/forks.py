@@ -138,8 +138,8 @@ def _end(argv: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    from tdb_dap import opening
     from tdb_dap.cli import COMMANDS
+    from tdb_dap.tools import opening
 
     assert opening
     for name in COMMANDS:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tdb_dap.check.schema import Report
+from tdb_dap.tools.check.schema import Report
 from tests.cli.test_cli import tdb_dap
 from tests.conftest import Toy
 from tests.samples import case

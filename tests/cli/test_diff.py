@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tdb_dap.diff.schema import DiffReport
-from tdb_dap.opening import open_program
+from tdb_dap.tools.diff.schema import DiffReport
+from tdb_dap.tools.opening import open_program
 from tests.cli.test_cli import tdb_dap
 from tests.samples import Case, case
 

@@ -13,7 +13,7 @@ import pytest
 
 from tdb_dap.cli import main
 from tdb_dap.engine.hardware.byte_ranges import merged
-from tdb_dap.export.recording import without
+from tdb_dap.tools.export.recording import without
 from tests.samples import case
 
 ALONE = "import runpy, sys; sys.modules['tdb_dap'] = None; runpy.run_path(sys.argv[1], run_name='__main__')"

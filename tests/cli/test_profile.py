@@ -12,12 +12,12 @@ from scripts.compare_timing import is_near
 from tdb_dap.cli import main
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.program.occupancy import Resident, Timeline, residents, use_at
-from tdb_dap.opening import open_program
-from tdb_dap.profile.comparing import compare
-from tdb_dap.profile.profiling import Profile
-from tdb_dap.profile.report import report_of
-from tdb_dap.profile.schedule import schedule
-from tdb_dap.profile.trace import trace
+from tdb_dap.tools.opening import open_program
+from tdb_dap.tools.profile.comparing import compare
+from tdb_dap.tools.profile.profiling import Profile
+from tdb_dap.tools.profile.report import report_of
+from tdb_dap.tools.profile.schedule import schedule
+from tdb_dap.tools.profile.trace import trace
 from tests.samples import Case, case, cases
 
 TOY = "toy_bm1684x_f32"

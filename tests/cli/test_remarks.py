@@ -76,8 +76,8 @@ def test_every_file_of_data_that_a_context_finds_is_one_that_is_named(model: Pat
 
 
 def test_cycle_counts_of_other_cores_are_named(tmp_path: Path):
-    from tdb_dap.profile.compiler_table import _files
     from tdb_dap.system.remarks import Once, heard_by
+    from tdb_dap.tools.profile.compiler_table import _files
 
     entry = "Conv2D_39|CONV|s:19764|b:18|g:10|e:41715|t:21952\n"
     for core in range(3):

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tdb_dap.sanitize.schema import SanitizerReport
+from tdb_dap.tools.sanitize.schema import SanitizerReport
 from tests.cli.test_cli import tdb_dap
 from tests.conftest import Toy
 from tests.samples import DATA, case

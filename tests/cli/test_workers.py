@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tdb_dap.check.team import processes
+from tdb_dap.tools.check.team import processes
 from tests.cli.test_cli import tdb_dap
 from tests.conftest import Toy
 
@@ -20,9 +20,9 @@ linux = pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="looks i
 TEAM = """
 import multiprocessing, sys
 from pathlib import Path
-from tdb_dap.check.job import Job
-from tdb_dap.check.team import Processes
-from tdb_dap.check.worker import Worker
+from tdb_dap.tools.check.job import Job
+from tdb_dap.tools.check.team import Processes
+from tdb_dap.tools.check.worker import Worker
 from tdb_dap.engine.reference.tolerance import Tolerances
 
 if __name__ == "__main__":

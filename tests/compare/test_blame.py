@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from scripts.inject_faults import Model, blamed, changed_weight, dropped_command, inject
-from tdb_dap.check.blame import first_culprit, with_blame
-from tdb_dap.check.job import Job
-from tdb_dap.check.runner import walk
-from tdb_dap.check.schema import Row
-from tdb_dap.check.team import Alone, Processes, Team
-from tdb_dap.check.worker import Worker
 from tdb_dap.engine.compare.dataflow import Producers
 from tdb_dap.engine.compare.segments import stretches
 from tdb_dap.engine.reference.tolerance import Tolerances
+from tdb_dap.tools.check.blame import first_culprit, with_blame
+from tdb_dap.tools.check.job import Job
+from tdb_dap.tools.check.runner import walk
+from tdb_dap.tools.check.schema import Row
+from tdb_dap.tools.check.team import Alone, Processes, Team
+from tdb_dap.tools.check.worker import Worker
 from tests.samples import Case, case
 
 

@@ -12,9 +12,9 @@ from typing import Any, Literal
 
 import pytest
 
-from tdb_dap.check.html import html
-from tdb_dap.check.schema import Blame, BlameKind, Numbers, Picture, Report, Row
-from tdb_dap.check.text import ACCUMULATED, headline
+from tdb_dap.tools.check.html import html
+from tdb_dap.tools.check.schema import Blame, BlameKind, Numbers, Picture, Report, Row
+from tdb_dap.tools.check.text import ACCUMULATED, headline
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 LARGEST = 5_000_000

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from tdb_dap.check.job import Job
-from tdb_dap.check.journal import Journal
-from tdb_dap.check.results import Walked
-from tdb_dap.check.runner import walk
-from tdb_dap.check.team import Alone, Dask
-from tdb_dap.check.worker import Stretch, Worker
 from tdb_dap.engine.compare.walk import Mode
 from tdb_dap.engine.reference.tolerance import Tolerances
 from tdb_dap.errors import BadInput
+from tdb_dap.tools.check.job import Job
+from tdb_dap.tools.check.journal import Journal
+from tdb_dap.tools.check.results import Walked
+from tdb_dap.tools.check.runner import walk
+from tdb_dap.tools.check.team import Alone, Dask
+from tdb_dap.tools.check.worker import Stretch, Worker
 from tests.cli.test_cli import tdb_dap
 from tests.samples import case
 

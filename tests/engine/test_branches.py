@@ -13,7 +13,7 @@ from tdb_dap.engine.machine.branches import Branches
 from tdb_dap.engine.sanitizers import made
 from tdb_dap.engine.sanitizers.survey import survey
 from tdb_dap.errors import NotSimulated
-from tdb_dap.opening import open_debugger
+from tdb_dap.tools.opening import open_debugger
 from tests.samples import DATA
 
 MODEL = DATA / "contexts" / "branches"

@@ -11,7 +11,7 @@ import pytest
 from tdb_dap.engine.machine.input_data import load_inputs
 from tdb_dap.engine.reference.tolerance import Tolerances
 from tdb_dap.errors import BadInput
-from tdb_dap.opening import open_program
+from tdb_dap.tools.opening import open_program
 from tests.samples import DATA
 
 

@@ -15,7 +15,7 @@ from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.machine.input_data import load_inputs
 from tdb_dap.engine.machine.machine import Machine
 from tdb_dap.errors import EndOfProgram
-from tdb_dap.opening import open_program
+from tdb_dap.tools.opening import open_program
 from tests.samples import SAMPLE, case
 
 PROGRAM = open_program(SAMPLE)

@@ -11,8 +11,8 @@ import pytest
 
 from tdb_dap.cli import main
 from tdb_dap.engine.source.op_graph import OpGraph
-from tdb_dap.graph.layout import NODE_HEIGHT, NODE_WIDTH, layout
-from tdb_dap.opening import open_program
+from tdb_dap.tools.graph.layout import NODE_HEIGHT, NODE_WIDTH, layout
+from tdb_dap.tools.opening import open_program
 from tests.samples import case
 
 TOY = case("toy_bm1684x_f32")

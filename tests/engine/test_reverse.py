@@ -13,7 +13,7 @@ from tdb_dap.engine.control.observers import Observer
 from tdb_dap.engine.control.stops import Finding, Stop
 from tdb_dap.engine.machine.undo_log import DEFAULT_LIMIT
 from tdb_dap.errors import BadExpression
-from tdb_dap.opening import open_debugger
+from tdb_dap.tools.opening import open_debugger
 from tests.conftest import Toy
 from tests.samples import case
 

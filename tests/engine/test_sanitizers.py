@@ -16,7 +16,7 @@ from tdb_dap.engine.sanitizers import chosen, made
 from tdb_dap.engine.sanitizers.happens_before import timelines
 from tdb_dap.engine.sanitizers.survey import survey
 from tdb_dap.errors import BadExpression
-from tdb_dap.opening import open_debugger, open_program
+from tdb_dap.tools.opening import open_debugger, open_program
 from tests.mutants import with_fault
 from tests.samples import DATA, Case, case, cases
 

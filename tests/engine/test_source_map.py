@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tdb_dap
-from tdb_dap.opening import open_program
+from tdb_dap.tools.opening import open_program
 from tests.samples import DATA, SAMPLE, cases
 
 CONTEXTS = [SAMPLE, DATA / "contexts" / "sliced_int8", *(case.path for case in cases() if not case.is_dynamic)]

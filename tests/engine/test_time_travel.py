@@ -15,7 +15,7 @@ from tdb_dap.engine.hardware.views import View
 from tdb_dap.engine.machine.input_data import load_inputs
 from tdb_dap.engine.machine.machine import Machine
 from tdb_dap.engine.machine.undo_log import DEFAULT_LIMIT
-from tdb_dap.opening import open_program
+from tdb_dap.tools.opening import open_program
 from tests.samples import Case, case
 
 ONE_OF_EACH_CHIP = ["toy_bm1684_int8", "toy_bm1684x_f16", "attention_bm1684x_int8", "toy_bm1688_int8c2"]

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import tdb_dap
-from tdb_dap.commands.vendor_module import vendor_lines
 from tdb_dap.errors import BadInput
-from tdb_dap.opening import open_program
+from tdb_dap.tools.disassemble.vendor_module import vendor_lines
+from tdb_dap.tools.opening import open_program
 from tests.samples import DATA
 
 SEVERAL = DATA / "contexts" / "nets_and_stages"

@@ -12,13 +12,13 @@ import pytest
 import tdb_dap
 from tdb_dap.engine.bmodel.writing import Model, Stream
 from tdb_dap.errors import BadAccess, BadInput, NotSimulated
-from tdb_dap.opening import open_program
 from tdb_dap.targets.chips.registry import chips
 from tdb_dap.targets.declaration.instruction_set import InstructionSet, column
 from tdb_dap.targets.families import FAMILIES
 from tdb_dap.targets.semantics import SEMANTICS
 from tdb_dap.targets.validation.evidence import Evidence, evidence
 from tdb_dap.targets.validation.self_check import check
+from tdb_dap.tools.opening import open_program
 from tests.samples import SAMPLE, cases
 
 

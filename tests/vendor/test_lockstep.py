@@ -12,9 +12,9 @@ import pytest
 import tdb_dap
 from tdb_dap.engine.control.debugger import Debugger
 from tdb_dap.engine.hardware.views import View
-from tdb_dap.opening import open_debugger, open_program
 from tdb_dap.targets.chips.registry import chips
 from tdb_dap.targets.semantics import SEMANTICS
+from tdb_dap.tools.opening import open_debugger, open_program
 from tests.conftest import Toy
 from tests.dap_client import DapClient
 from tests.samples import Case, cases

@@ -6,7 +6,7 @@ import pytest
 
 from tdb_dap.engine.sanitizers import chosen, made
 from tdb_dap.engine.sanitizers.survey import survey
-from tdb_dap.opening import open_debugger
+from tdb_dap.tools.opening import open_debugger
 from tests.samples import DATA, case
 
 pytestmark = pytest.mark.vendor

@@ -16,7 +16,7 @@ from tdb_dap.client import Client
 from tdb_dap.engine.control.debugger import Debugger
 from tdb_dap.engine.machine.input_data import load_inputs
 from tdb_dap.engine.machine.machine import Machine
-from tdb_dap.opening import open_program
+from tdb_dap.tools.opening import open_program
 
 SAMPLE = Path(tdb_dap.__file__).parent / "sample"
 INPUTS = SAMPLE / "input.npz"

@@ -1,0 +1,52 @@
+"""What is checked, and how."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tdb_dap.engine.reference.tolerance import Tolerances
+from tdb_dap.errors import BadInput
+
+if TYPE_CHECKING:
+    from tdb_dap.engine.control.debugger import Debugger
+
+
+@dataclass(frozen=True)
+class Job:
+    """One model, its inputs and what it is compared with; goes to other processes as it is.
+
+    ``keep``: which tensors come back with the rows: ``none``, ``failed`` or ``all``.
+    """
+
+    context: Path
+    inputs: Path | None
+    references: tuple[Path, ...]
+    tolerances: Tolerances
+    backend: str = "numpy"
+    static_tables: str = "firmware"
+    cmodel_path: Path | None = None
+    net: str | None = None
+    stage: int = 0
+    keep: str = "none"
+
+    def open(self) -> Debugger:
+        """A debugger at the start of the program. BadInput if there is nothing to compare with."""
+        from tdb_dap.tools.opening import open_debugger
+
+        debugger = open_debugger(
+            self.context,
+            self.inputs,
+            self.references,
+            backend=self.backend,
+            static_tables=self.static_tables,
+            tolerance=self.tolerances,
+            history_limit=0,
+            cmodel_path=self.cmodel_path,
+            net=self.net,
+            stage=self.stage,
+        )
+        if debugger.reference is None:
+            raise BadInput(f"{self.context}: nothing to compare with; give --reference R.npz, the ..._tpu_outputs.npz")
+        return debugger

@@ -1,0 +1,46 @@
+"""What runs have found, put together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tdb_dap.tools.check.schema import Row
+
+if TYPE_CHECKING:
+    from tdb_dap.engine.hardware.dtypes import Array
+
+
+@dataclass(frozen=True)
+class Looked:
+    """A row and, where they were to be kept, the tensors behind it."""
+
+    row: Row
+    actual: Array | None = None
+    expected: Array | None = None
+
+
+@dataclass(frozen=True)
+class Walked:
+    """What a run has found. ``stopped``: why it did not reach the end, if so."""
+
+    found: tuple[Looked, ...]
+    stopped: str = ""
+
+    @property
+    def rows(self) -> list[Row]:
+        return [looked.row for looked in self.found]
+
+
+def merged(parts: Iterable[Walked]) -> Walked:
+    """The runs of all stretches as one, by time: an op's operands, then its results.
+
+    The net's outputs are looked at by the last stretch only where no op of it has named them.
+    """
+    parts = list(parts)
+    found = [looked for part in parts for looked in part.found]
+    named = {looked.row.name for looked in found if looked.row.role == "result"}
+    kept = [looked for looked in found if looked.row.role != "output" or looked.row.name not in named]
+    kept.sort(key=lambda looked: (looked.row.last, looked.row.role != "operand"))
+    return Walked(tuple(kept), next((part.stopped for part in parts if part.stopped), ""))

@@ -1,0 +1,45 @@
+"""A whole check: cut into stretches, given to whoever runs them, put together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tdb_dap.engine.compare.segments import stretches
+from tdb_dap.tools.check.results import Walked, merged
+from tdb_dap.tools.check.worker import Stretch, Worker
+
+if TYPE_CHECKING:
+    from tdb_dap.engine.compare.walk import Mode
+    from tdb_dap.tools.check.journal import Journal
+    from tdb_dap.tools.check.team import Progress, Team
+
+_PIECES_EACH = 8
+"""Stretches for each of several that run at a time: they are not equally long."""
+
+_PIECES_KEPT = 64
+"""Stretches of a check that can be interrupted; the number does not depend on who runs them."""
+
+
+def walk(worker: Worker, mode: Mode, team: Team, progress: Progress, journal: Journal | None = None) -> Walked:
+    """Run the whole program of ``worker``, a debugger at the start, and compare; what ``journal`` knows is not run."""
+    program = worker.debugger.program
+    wanted = _PIECES_KEPT if journal else 1 if team.size == 1 else _PIECES_EACH * team.size
+    reference = worker.debugger.reference if mode == "standalone" else None
+    todo = stretches(program, reference, wanted)
+    done = journal.known() if journal else {}
+    if journal and mode == "cascade":
+        reached = journal.restore_memories(worker.debugger)
+        done = {stretch: found for stretch, found in done.items() if stretch[1] <= reached}
+        todo = [stretch for stretch in todo if stretch[0] >= reached]
+    found: dict[Stretch, Walked] = dict(done)
+    before = sum(stop - start for start, stop in done)
+    left = [stretch for stretch in todo if stretch not in done]
+    for stretch, part in team.run(left, worker, lambda count: progress(before + count)):
+        found[stretch] = part
+        if journal:
+            journal.add(stretch, part)
+            if mode == "cascade":
+                journal.copy_memories(worker.debugger)
+        if part.stopped and mode == "cascade":
+            break
+    return merged(found[stretch] for stretch in sorted(found))

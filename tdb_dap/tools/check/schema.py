@@ -1,0 +1,158 @@
+"""The report of a check, as it is written to JSON."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import ConfigDict, Field
+
+from tdb_dap.engine.compare.finding import Reason, Role, Verdict
+from tdb_dap.tools.report_schema import Reported
+
+BlameKind = Literal["at fault", "overwritten", "input", "inherits", "accumulates", "unclear"]
+
+ORIGINS: tuple[BlameKind, ...] = ("at fault", "overwritten", "input")
+"""The kinds of blame that an error can begin with."""
+
+
+class _Model(Reported):
+    model_config = ConfigDict(extra="forbid", ser_json_inf_nan="strings", frozen=True)
+
+
+class Numbers(_Model):
+    """How far a tensor is from the reference; see ``Metrics`` of the engine for what each number means."""
+
+    cosine: float
+    euclidean: float
+    sqnr: float = Field(description="dB; infinite where the tensors are equal.")
+    max_abs: float
+    max_rel: float
+    max_ulp: float | None
+    size: int
+    bad_count: int
+    bad_share: float
+    first_bad: tuple[int, ...] | None
+    first_bad_per_axis: tuple[int, ...] | None
+    worst: tuple[int, ...] | None
+    worst_actual: float | None
+    worst_expected: float | None
+    channel_axis: int | None
+    worst_channel: int | None
+    channel: float = Field(description="Euclidean similarity of the worst channel.")
+    nan_count: int
+    nan_expected: int
+    inf_count: int
+    inf_expected: int
+
+
+class Picture(_Model):
+    """Where the error is and how it is spread; of tensors that fail."""
+
+    heat: tuple[tuple[float, ...], ...] = Field(
+        description="Largest error over the largest expected magnitude; rows: channels, columns: the rest."
+    )
+    histogram: tuple[int, ...] = Field(description="Elements by that ratio: 0, up to 1e-8, 1e-7, ... 1, and above.")
+
+
+class Blame(_Model):
+    """Whose fault a wrong result is.
+
+    ``kind``: ``at fault``: the op's own; ``overwritten``: an operand was right when it was computed and wrong when this
+    op read it; ``input``: what goes into the net is not what the reference was made with; ``inherits``: that of an op
+    before it; ``accumulates``: no op is wrong by itself; ``unclear``: the reference does not say enough.
+    ``line``: of the op at fault, 0 where it is not known; ``through``: lines that pass the error on, from this op
+    backwards; ``suspects``: lines of ops before it whose results the reference does not hold.
+    """
+
+    kind: BlameKind
+    line: int
+    through: tuple[int, ...] = ()
+    suspects: tuple[int, ...] = ()
+    text: str
+
+
+class Row(_Model):
+    """One tensor of one op. ``first``, ``last``: ordinals of commands; ``covered``: share that was compared."""
+
+    line: int
+    opcode: str
+    name: str
+    role: Role
+    index: int
+    dtype: str
+    first: int
+    last: int
+    pieces: int
+    covered: float
+    verdict: Verdict
+    reason: Reason = Field("", description="Why the verdict is unknown.")
+    note: str = ""
+    complaints: tuple[str, ...] = ()
+    numbers: Numbers | None = None
+    picture: Picture | None = None
+    blame: Blame | None = None
+
+    @property
+    def key(self) -> tuple[int, str, int, str]:
+        """The same tensor in another run."""
+        return self.line, self.role, self.index, self.name
+
+    @property
+    def title(self) -> str:
+        """The op and its place: ``tpu.Conv2D at line 22``."""
+        return f"{self.opcode} at line {self.line}" if self.line else self.opcode
+
+
+class LayerRow(_Model):
+    """A layer of the original model: ``nodes`` of the ONNX graph, ``file`` and ``line`` of the top MLIR.
+
+    ``lines``: of final.mlir, the ops made for it; ``verdict``: the worst of its results; ``cosine``, ``euclidean``: the
+    least of them, None where none could be compared.
+    """
+
+    name: str
+    opcode: str
+    nodes: tuple[str, ...]
+    file: str
+    line: int
+    lines: tuple[int, ...]
+    verdict: Verdict
+    cosine: float | None
+    euclidean: float | None
+
+
+class Report(_Model):
+    """A whole check. ``stopped``: why the run did not reach the end, if so; ``culprit``: the first op at fault.
+
+    ``layers``: empty where the compiler's earlier files are not there.
+    """
+
+    schema_version: Literal[1] = 1
+    tool: str
+    model: str
+    net: str
+    chip: str
+    mode: Literal["cascade", "standalone"]
+    profile: Literal["default", "tdb"]
+    references: tuple[str, ...]
+    commands: int
+    seconds: float
+    stopped: str = ""
+    culprit: Row | None = None
+    rows: tuple[Row, ...]
+    layers: tuple[LayerRow, ...] = ()
+
+    @property
+    def failures(self) -> tuple[Row, ...]:
+        """Tensors that are not what they should be, in the order of execution."""
+        return tuple(row for row in self.rows if row.verdict == "fail")
+
+    @property
+    def is_accumulated(self) -> bool:
+        """Whether all that differs does so although no op is at fault by itself; only known where blame was asked."""
+        blames = [row.blame for row in self.failures if row.role != "operand" or row.blame is not None]
+        return bool(blames) and all(blame is not None and blame.kind == "accumulates" for blame in blames)
+
+    def count(self, verdict: str) -> int:
+        """How many tensors have this verdict."""
+        return sum(row.verdict == verdict for row in self.rows)

@@ -1,0 +1,19 @@
+"""What has been executed so far, compared with the reference."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tdb_dap.engine.compare.walk import Walk
+from tdb_dap.tools.check.rows import row_of
+
+if TYPE_CHECKING:
+    from tdb_dap.engine.control.debugger import Debugger
+    from tdb_dap.tools.check.schema import Row
+
+
+def compared_so_far(debugger: Debugger) -> list[Row]:
+    """Every operand and result up to now; the way up to here is gone once more."""
+    rows: list[Row] = []
+    debugger.retell(Walk("cascade", lambda checked: rows.append(row_of(checked)), (0, debugger.ordinal)))
+    return rows

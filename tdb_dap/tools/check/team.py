@@ -1,0 +1,143 @@
+"""Who runs the stretches of a check: this process, several on this machine, or a Dask cluster."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Protocol
+
+from tdb_dap.errors import BadInput, TdbError
+from tdb_dap.system.leash import Leash, deaf
+from tdb_dap.tools.check.worker import Stretch, Worker, adopt, prepare, run_elsewhere
+
+if TYPE_CHECKING:
+    from tdb_dap.tools.check.job import Job
+    from tdb_dap.tools.check.results import Walked
+
+Progress = Callable[[int], None]
+"""Told how many commands are done."""
+
+
+class Team(Protocol):
+    """Runs stretches. ``size``: how many at a time."""
+
+    @property
+    def size(self) -> int: ...
+
+    def run(self, stretches: Sequence[Stretch], worker: Worker, progress: Progress) -> Iterator[tuple[Stretch, Walked]]:
+        """What each stretch has found, in any order. ``worker``: that of this process."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class Alone:
+    """This process only."""
+
+    size = 1
+
+    def run(self, stretches: Sequence[Stretch], worker: Worker, progress: Progress) -> Iterator[tuple[Stretch, Walked]]:
+        done = 0
+        for start, stop in stretches:
+            yield (start, stop), worker.run((start, stop), _shifted(progress, done - start))
+            done += stop - start
+
+    def close(self) -> None:
+        """Nothing to end."""
+
+
+def _shifted(progress: Progress, by: int) -> Progress:
+    return lambda ordinal: progress(ordinal + by)
+
+
+def processes(wanted: int, pieces: int) -> int:
+    """How many processes to use: no more than there are pieces of work, or processors that this process may use."""
+    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(wanted, pieces, max(2, available)))
+
+
+class Processes:
+    """This process and ``count`` - 1 others.
+
+    On Linux they are copies of this one, where ``worker`` has the model open already and nothing has been executed;
+    elsewhere, and where the backend has processes of its own, they are started anew and open it themselves.
+    """
+
+    def __init__(self, job: Job, count: int, worker: Worker | None = None) -> None:
+        self.size = count
+        self._job = job
+        copies = worker is not None and job.backend == "numpy" and sys.platform == "linux"
+        if worker is not None and copies:
+            adopt(job, worker)
+        context = multiprocessing.get_context("fork" if copies else "spawn")
+        self._leash = Leash(context)
+        self._pool = ProcessPoolExecutor(
+            count - 1, mp_context=context, initializer=Leash.worker, initargs=self._leash.arguments
+        )
+        with deaf():
+            self._given: list[Future[Any]] = [self._pool.submit(prepare, job) for _ in range(count - 1)]
+
+    def run(self, stretches: Sequence[Stretch], worker: Worker, progress: Progress) -> Iterator[tuple[Stretch, Walked]]:
+        """Whatever the others have not begun when this process is free, it does itself."""
+        futures = [(stretch, self._pool.submit(run_elsewhere, self._job, stretch)) for stretch in stretches]
+        self._given += [future for _, future in futures]
+        done = 0
+        elsewhere = []
+        try:
+            for stretch, future in futures:
+                if future.cancel():
+                    yield stretch, worker.run(stretch)
+                    done += stretch[1] - stretch[0]
+                    progress(done)
+                else:
+                    elsewhere.append((stretch, future))
+            for stretch, future in elsewhere:
+                yield stretch, future.result()
+                done += stretch[1] - stretch[0]
+                progress(done)
+        except BrokenProcessPool:
+            raise TdbError("a process of the check has ended; with --jobs 1 the whole runs in this one") from None
+
+    def close(self) -> None:
+        """End the others; what they are still about, after an interrupt or an error, is left undone."""
+        if not all(future.done() for future in self._given):
+            self._leash.cut()
+        self._pool.shutdown(wait=True, cancel_futures=True)
+        self._leash.cut()
+
+
+class Dask:
+    """The workers of a running Dask cluster, which must see the files under the same paths."""
+
+    def __init__(self, job: Job, address: str) -> None:
+        try:
+            self._distributed = import_module("distributed")
+        except ImportError:
+            raise BadInput("--dask: Dask is not installed; pip install 'tdb-dap[dask]'") from None
+        self._job = job
+        try:
+            self._client = self._distributed.Client(address, timeout="5s")
+            self.size = max(1, sum(self._client.nthreads().values()))
+        except (OSError, ValueError, TimeoutError) as error:
+            raise BadInput(f"--dask {address}: no scheduler answers there: {error}") from None
+
+    def run(self, stretches: Sequence[Stretch], worker: Worker, progress: Progress) -> Iterator[tuple[Stretch, Walked]]:
+        futures = {self._client.submit(run_elsewhere, self._job, stretch, pure=False): stretch for stretch in stretches}
+        done = 0
+        for future in self._distributed.as_completed(futures):
+            stretch = futures[future]
+            try:
+                found = future.result()
+            except TdbError as error:
+                raise TdbError(f"on a worker of the cluster: {error}") from None
+            done += stretch[1] - stretch[0]
+            progress(done)
+            yield stretch, found
+
+    def close(self) -> None:
+        self._client.close()

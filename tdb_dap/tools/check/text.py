@@ -1,0 +1,130 @@
+"""The report as text: a table for the console, and Markdown."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from tdb_dap.engine.rendering.printable import table_row
+from tdb_dap.tools.check.schema import ORIGINS, LayerRow, Report, Row
+
+COLUMNS = ("line", "op", "tensor", "verdict", "cosine", "euclidean", "max difference", "ULP", "bad", "blame")
+
+
+LAYER_COLUMNS = ("layer", "op", "ONNX nodes", "at", "lines of final.mlir", "verdict", "cosine", "euclidean")
+
+
+ACCUMULATED = "differs by accumulated rounding; no op at fault"
+
+_REASONS = {
+    "weight": "weights",
+    "load or store": "loads and stores",
+    "no such name": "no such name in the reference",
+    "other size": "another size in the reference",
+    "rearranged": "channels spread for a convolution",
+    "unknown layout": "layout not described",
+    "": "no reason given",
+}
+"""Reason of a row -> the words after its count."""
+
+
+def not_compared(report: Report) -> str:
+    """How many tensors were not compared, and why: ``16 not compared (12 weights, 4 loads and stores)``."""
+    reasons: Counter[str] = Counter(row.reason for row in report.rows if row.verdict == "unknown")
+    parts = [f"{reasons[reason]:,} {words}" for reason, words in _REASONS.items() if reasons[reason]]
+    excepted = report.count("excepted")
+    text = f"{reasons.total():,} not compared" + (f" ({', '.join(parts)})" if parts else "")
+    return text + (f", {excepted:,} left out by --except" if excepted else "")
+
+
+def headline(report: Report) -> str:
+    """What is known after the check, in one line."""
+    failed = report.failures
+    compared = report.count("pass") + report.count("fail")
+    counts = f"{compared:,} tensors compared, {len(report.failures):,} differ, {not_compared(report)}"
+    if report.stopped:
+        return f"stopped before the end: {report.stopped} ({counts})"
+    if not compared:
+        return f"nothing was compared: {counts}"
+    if not failed:
+        return f"pass: {counts}"
+    first = report.culprit or failed[0]
+    if report.is_accumulated:
+        return f"{ACCUMULATED}: first beyond its limits is {first.name} ({first.title}); {counts}"
+    what = "first at fault" if first.blame is not None and first.blame.kind in ORIGINS else "first to differ"
+    return f"fail: {what} is {first.name} ({first.title}); {counts}"
+
+
+def cells(row: Row) -> tuple[str, ...]:
+    """The texts of one row of the table."""
+    found = row.numbers
+    known = ("", "", "", "", "")
+    if found is not None:
+        ulp = "" if found.max_ulp is None else f"{found.max_ulp:.0f}"
+        known = (
+            f"{found.cosine:.6f}",
+            f"{found.euclidean:.6f}",
+            f"{found.max_abs:.4g}",
+            ulp,
+            f"{found.bad_share:.1%}",
+        )
+    place = row.name if row.role == "result" else f"{row.name} ({row.role})"
+    blame = row.blame.text if row.blame is not None else ""
+    note = f"{row.reason}, {row.note}" if row.reason in ("weight", "load or store") else row.note
+    return (str(row.line or ""), row.opcode, place, row.verdict, *known, blame or note)
+
+
+def layer_cells(layer: LayerRow) -> tuple[str, ...]:
+    """The texts of one layer."""
+    numbers = ("" if number is None else f"{number:.6f}" for number in (layer.cosine, layer.euclidean))
+    place = f"{layer.file}:{layer.line}"
+    lines = ", ".join(map(str, layer.lines))
+    return (layer.name, layer.opcode, ", ".join(layer.nodes), place, lines, layer.verdict, *numbers)
+
+
+def table(rows: Sequence[Row]) -> list[str]:
+    """Lines of a table with aligned columns."""
+    body = [COLUMNS, *(cells(row) for row in rows)]
+    widths = [max(len(line[i]) for line in body) for i in range(len(COLUMNS))]
+    return ["  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip() for line in body]
+
+
+def story(row: Row) -> Iterable[str]:
+    """Sentences about one wrong tensor: what is beyond a limit, and where."""
+    yield f"{row.name}: {row.title}, {row.dtype}"
+    if row.covered < 1:
+        yield f"  {row.covered:.0%} of the tensor is written by this op"
+    for complaint in row.complaints:
+        yield f"  {complaint}"
+    found = row.numbers
+    if found is not None and found.first_bad is not None:
+        yield f"  {found.bad_count:,} of {found.size:,} elements differ, the first at {list(found.first_bad)}"
+        if found.worst is not None and found.worst_actual is not None and found.worst_expected is not None:
+            values = f"{found.worst_actual:.6g} instead of {found.worst_expected:.6g}"
+            yield f"  the largest difference at {list(found.worst)}: {values}"
+    if row.blame is not None:
+        yield f"  {row.blame.text}"
+
+
+def markdown(report: Report) -> str:
+    """The whole report as Markdown."""
+    lines = [
+        f"# Check of {report.model}",
+        "",
+        f"**{headline(report)}**",
+        "",
+        f"{report.chip}, net {report.net}, {report.commands:,} commands, {report.mode}, tolerance profile "
+        f"{report.profile}, {report.seconds:.1f} s, {report.tool}",
+        "",
+        f"Reference: {', '.join(report.references)}",
+        "",
+    ]
+    if report.failures:
+        lines += ["## What differs", "", *_grid(COLUMNS, map(cells, report.failures)), ""]
+    if report.layers:
+        lines += ["## By layer of the original model", "", *_grid(LAYER_COLUMNS, map(layer_cells, report.layers)), ""]
+    return "\n".join([*lines, "## All tensors", "", *_grid(COLUMNS, map(cells, report.rows)), ""])
+
+
+def _grid(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    return [table_row(*columns), "|---" * len(columns) + "|", *(table_row(*row) for row in rows)]

@@ -1,0 +1,80 @@
+"""Running stretches of a program and comparing as it goes."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from tdb_dap.engine.compare.segments import start_at
+from tdb_dap.engine.compare.walk import Mode, Walk
+from tdb_dap.tools.check.results import Looked, Walked
+from tdb_dap.tools.check.rows import row_of
+
+if TYPE_CHECKING:
+    from tdb_dap.engine.compare.finding import Checked
+    from tdb_dap.engine.control.debugger import Debugger
+    from tdb_dap.tools.check.job import Job
+
+Stretch = tuple[int, int]
+"""First ordinal, and the one behind the last."""
+
+
+class Worker:
+    """One debugger that runs stretches, each behind the one before; not necessarily all of them."""
+
+    def __init__(self, job: Job, mode: Mode, debugger: Debugger | None = None) -> None:
+        self._job = job
+        self._mode = mode
+        self.debugger = debugger or job.open()
+
+    def run(self, stretch: Stretch, progress: Callable[[int], None] = lambda ordinal: None) -> Walked:
+        """Run one stretch; ``progress`` is told the ordinal now and then."""
+        start, stop = stretch
+        debugger = self.debugger
+        if start < debugger.ordinal:
+            debugger.close()
+            debugger = self.debugger = self._job.open()
+        if start > debugger.ordinal:
+            start_at(debugger, start)
+        found: list[Looked] = []
+        walk = Walk(self._mode, lambda checked: found.append(self._looked(checked)), stretch)
+        debugger.observers.append(walk)
+        debugger.between_commands = lambda: progress(debugger.ordinal)
+        is_last = stop == len(debugger.program.commands)
+        ended = debugger.run() if is_last else debugger.step(stop - start)
+        debugger.observers.remove(walk)
+        return Walked(tuple(found), ended.text if ended.finding is not None else "")
+
+    def close(self) -> None:
+        """End what the backend runs elsewhere."""
+        self.debugger.close()
+
+    def _looked(self, checked: Checked) -> Looked:
+        result, keep = checked.comparison, self._job.keep
+        if result is None or keep == "none" or (keep == "failed" and checked.verdict != "fail"):
+            return Looked(row_of(checked))
+        return Looked(row_of(checked), result.actual, result.expected)
+
+
+_OF_THIS_THREAD = threading.local()
+
+
+def run_elsewhere(job: Job, stretch: Stretch) -> Walked:
+    """Run a stretch standalone, in a process or thread that is given several of a job, one after another."""
+    known = getattr(_OF_THIS_THREAD, "known", None)
+    if known is None or known[0] != job:
+        known = _OF_THIS_THREAD.known = (job, Worker(job, "standalone"))
+    return known[1].run(stretch)
+
+
+def prepare(job: Job) -> None:
+    """Open the model in advance, in the process that is going to run stretches of it."""
+    known = getattr(_OF_THIS_THREAD, "known", None)
+    if known is None or known[0] != job:
+        adopt(job, Worker(job, "standalone"))
+
+
+def adopt(job: Job, worker: Worker) -> None:
+    """Let a worker run the stretches of a job in this thread, and in copies that are made of this process."""
+    _OF_THIS_THREAD.known = (job, worker)

@@ -1,0 +1,81 @@
+"""Comparing two compiled models: their structure, then the tensors they compute from the same inputs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tdb_dap import __version__
+from tdb_dap.engine.compare.alignment import Difference, Layer, align
+from tdb_dap.errors import NotSimulated
+from tdb_dap.tools.check.job import Job
+from tdb_dap.tools.check.runner import walk
+from tdb_dap.tools.check.team import Alone
+from tdb_dap.tools.check.worker import Worker
+from tdb_dap.tools.diff.schema import Change, DiffReport, LayerChange, LayerOf, Side
+from tdb_dap.tools.opening import open_program
+
+if TYPE_CHECKING:
+    from tdb_dap.engine.program.program import Program
+    from tdb_dap.engine.reference.tolerance import Tolerances
+    from tdb_dap.tools.check.schema import Row
+    from tdb_dap.tools.check.team import Progress
+
+
+def compare_models(
+    a: Path,
+    b: Path,
+    inputs: Path | None,
+    tolerances: Tolerances,
+    progress: Progress,
+    values: bool = True,
+    backend: str = "numpy",
+    cmodel_path: Path | None = None,
+) -> DiffReport:
+    """The report about two models. ``values``: run both on ``inputs``; ``progress``: commands of B that are done."""
+    first, second = open_program(a), open_program(b)
+    aligned = align(first, second)
+    found: tuple[Row, ...] = ()
+    why = "" if values else "not asked for"
+    if values:
+        job = Job(b, inputs, (a,), tolerances, backend=backend, cmodel_path=cmodel_path)
+        try:
+            walked = walk(Worker(job, "cascade"), "cascade", Alone(), progress)
+        except NotSimulated as error:
+            why = str(error)
+        else:
+            found, why = tuple(walked.rows), walked.stopped
+    return DiffReport(
+        tool=f"tdb-dap {__version__}",
+        a=_side(first),
+        b=_side(second),
+        common=len(aligned.pairs),
+        only_a=_only(aligned.only_a),
+        only_b=_only(aligned.only_b),
+        layers=tuple(
+            LayerChange(name=pair.name, line_a=pair.a.line, line_b=pair.b.line, changes=_changes(pair.differences))
+            for pair in aligned.pairs
+            if pair.differences
+        ),
+        instructions=_changes(aligned.mnemonics),
+        values=found,
+        not_compared=why,
+    )
+
+
+def _side(program: Program) -> Side:
+    return Side(
+        model=str(program.context.bmodel),
+        net=program.net.name,
+        chip=program.chip,
+        compiler=program.bmodel.metadata.version,
+        commands=program.commands.count_engines(0, len(program.commands)),
+    )
+
+
+def _only(layers: dict[str, Layer]) -> tuple[LayerOf, ...]:
+    return tuple(LayerOf(name=name, line=layer.line, opcode=layer.opcode) for name, layer in layers.items())
+
+
+def _changes(differences: tuple[Difference, ...]) -> tuple[Change, ...]:
+    return tuple(Change(what=found.what, a=found.a, b=found.b) for found in differences)

@@ -1,0 +1,75 @@
+"""What differs between two compiled models, as it is written to JSON."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import ConfigDict, Field
+
+from tdb_dap.tools.check.schema import Row
+from tdb_dap.tools.report_schema import Reported
+
+
+class _Model(Reported):
+    model_config = ConfigDict(extra="forbid", ser_json_inf_nan="strings", frozen=True)
+
+
+class Side(_Model):
+    """One of the models."""
+
+    model: str
+    net: str
+    chip: str
+    compiler: str
+    commands: dict[str, int] = Field(description="Engine -> number of commands.")
+
+
+class Change(_Model):
+    """One thing in which they differ; an empty side has no such thing."""
+
+    what: str
+    a: str
+    b: str
+
+
+class LayerChange(_Model):
+    """A layer of both models that is compiled differently. Lines are those of each final.mlir."""
+
+    name: str
+    line_a: int
+    line_b: int
+    changes: tuple[Change, ...]
+
+
+class LayerOf(_Model):
+    """A layer that only one model has."""
+
+    name: str
+    line: int
+    opcode: str
+
+
+class DiffReport(_Model):
+    """Two models. ``values``: the tensors of B against those of A, empty if values were not compared."""
+
+    schema_version: Literal[1] = 1
+    tool: str
+    a: Side
+    b: Side
+    common: int = Field(description="Layers that both models have.")
+    only_a: tuple[LayerOf, ...]
+    only_b: tuple[LayerOf, ...]
+    layers: tuple[LayerChange, ...]
+    instructions: tuple[Change, ...]
+    values: tuple[Row, ...]
+    not_compared: str = Field("", description="Why values were not compared, if they were not.")
+
+    @property
+    def differing_values(self) -> tuple[Row, ...]:
+        """Results beyond tolerance, in the order of execution."""
+        return tuple(row for row in self.values if row.verdict == "fail" and row.role != "operand")
+
+    @property
+    def is_same_structure(self) -> bool:
+        """Whether both consist of the same layers, compiled alike."""
+        return not (self.only_a or self.only_b or self.layers or self.instructions)

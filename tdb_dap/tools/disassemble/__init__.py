@@ -1,0 +1,1 @@
+"""``tdb-dap dis``: a program as text."""

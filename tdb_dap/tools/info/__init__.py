@@ -1,0 +1,1 @@
+"""``tdb-dap info``: what a compiled model consists of."""

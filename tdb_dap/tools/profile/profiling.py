@@ -1,0 +1,125 @@
+"""The time of every command of a program, and what it adds up to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tdb_dap.engine.hardware.target import Cost
+from tdb_dap.errors import NotSimulated
+from tdb_dap.tools.profile.compiler_table import compiler_cycles
+from tdb_dap.tools.profile.schedule import Span, schedule
+
+if TYPE_CHECKING:
+    from tdb_dap.engine.commands.commands import Command
+    from tdb_dap.engine.program.program import Program
+    from tdb_dap.engine.source.op_records import OpRecord
+
+_EVERY = 256
+
+
+@dataclass(frozen=True)
+class Timed:
+    """One command. ``estimated``: by our formulas; ``given``: by the compiler, where its tables hold the command.
+
+    ``record``: the op instance that it belongs to.
+    """
+
+    command: Command
+    cost: Cost
+    given: int | None
+    span: Span
+    record: OpRecord | None
+
+    @property
+    def estimated(self) -> float:
+        return self.cost.cycles
+
+    @property
+    def cycles(self) -> float:
+        """What the schedule is made with."""
+        return self.span.stop - self.span.start
+
+    @property
+    def is_given(self) -> bool:
+        return self.given is not None
+
+
+class Profile:
+    """A profile of a program. ``unknown``: (ordinal, why) of what no time is known of; it counts as none.
+
+    ``use_compiler``: take the compiler's own figures where it has left any.
+    """
+
+    def __init__(
+        self, program: Program, use_compiler: bool = True, progress: Callable[[int], None] = lambda done: None
+    ) -> None:
+        self.program = program
+        self.clock = program.target.clock
+        self.unknown: list[tuple[int, str]] = []
+        given = compiler_cycles(program)
+        self.has_compiler_figures = bool(given)
+        costs: list[Cost] = []
+        figures: list[int | None] = []
+        for command in program.commands:
+            if command.ordinal % _EVERY == 0:
+                progress(command.ordinal)
+            costs.append(self._cost(command))
+            figures.append(given.get((command.core, command.engine, command.id)))
+        chosen = [
+            figure if use_compiler and figure is not None else cost.cycles
+            for cost, figure in zip(costs, figures, strict=True)
+        ]
+        spans = schedule(program, chosen)
+        records = {ordinal: record for record in program.source.records for ordinal in record.ordinals}
+        self.commands = [
+            Timed(command, cost, figure, span, records.get(command.ordinal))
+            for command, cost, figure, span in zip(program.commands, costs, figures, spans, strict=True)
+        ]
+
+    def _cost(self, command: Command) -> Cost:
+        if not command.has_descriptor:
+            self.unknown.append((command.ordinal, f"{command.engine} subnet: runs elsewhere"))
+            return Cost(0)
+        try:
+            cost = self.program.target.cost(command.description)
+        except NotSimulated as error:
+            self.unknown.append((command.ordinal, str(error)))
+            return Cost(0)
+        if cost is None:
+            self.unknown.append((command.ordinal, f"the speed of {self.program.chip} is not known"))
+        return cost or Cost(0)
+
+    @property
+    def total(self) -> float:
+        """Cycles from the start of the first command to the end of the last."""
+        return max((timed.span.stop for timed in self.commands), default=0.0)
+
+    def busy(self, core: int, engine: str) -> float:
+        """Cycles in which an engine works."""
+        return sum(t.cycles for t in self.commands if t.command.core == core and t.command.engine == engine)
+
+    def overlap(self, core: int) -> float:
+        """Cycles in which both engines of a core work."""
+        return sum(stop - start for start, stop in _common(self._spans(core, "tiu"), self._spans(core, "dma")))
+
+    def _spans(self, core: int, engine: str) -> list[Span]:
+        return [t.span for t in self.commands if t.command.core == core and t.command.engine == engine and t.cycles > 0]
+
+    def milliseconds(self, cycles: float) -> float | None:
+        """Time at the chip's clock."""
+        return cycles / (self.clock * 1e3) if self.clock else None
+
+
+def _common(a: list[Span], b: list[Span]) -> Iterator[tuple[float, float]]:
+    """Where two lists of ascending spans overlap."""
+    i = j = 0
+    while i < len(a) and j < len(b):
+        start, stop = max(a[i].start, b[j].start), min(a[i].stop, b[j].stop)
+        if start < stop:
+            yield start, stop
+        if a[i].stop < b[j].stop:
+            i += 1
+        else:
+            j += 1

@@ -1,0 +1,101 @@
+"""What a profile is, as other programs read it (``tdb-dap profile --report FILE.json``)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import ConfigDict
+
+from tdb_dap.tools.report_schema import Reported
+
+
+class _Model(Reported):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class EngineUse(_Model):
+    """One engine of a core. ``busy``: cycles in which it works; ``utilisation``: of the whole time, 0 to 1."""
+
+    core: int
+    engine: str
+    commands: int
+    busy: float
+    utilisation: float
+
+
+class OpTime(_Model):
+    """One op of final.mlir, with all its instances; line 0: commands that belong to no op.
+
+    ``tiu``, ``dma``: cycles of the engines; ``share``: of all cycles of all engines; ``operations``: additions and
+    multiplications; ``read``, ``written``: bytes moved from and to memories outside of local memory;
+    ``operations_rate``: operations per second while the TIU works on it, ``bandwidth``: bytes per second while the DMA
+    does, None where the clock is not known; ``host``: milliseconds of this machine to simulate it, if it was run.
+    """
+
+    line: int
+    opcode: str
+    name: str
+    commands: int
+    tiu: float
+    dma: float
+    share: float
+    operations: int
+    read: int
+    written: int
+    operations_rate: float | None
+    bandwidth: float | None
+    host: float | None = None
+
+
+class MemoryUse(_Model):
+    """A memory over the run. ``size``: bytes there are (of a lane, for local memory), 0 where it is not limited.
+
+    ``peak``: most bytes in use at a time, at command ``peak_ordinal``; ``fragmentation``: there, the share of the free
+    bytes that is not in the largest gap; ``responsible``: (name, bytes) of what is in use there, largest first.
+    """
+
+    memory: str
+    size: int
+    peak: int
+    peak_ordinal: int
+    fragmentation: float
+    responsible: tuple[tuple[str, int], ...]
+
+
+class Comparison(_Model):
+    """Our estimates beside the figures of the compiler, over the commands that have both.
+
+    ``rank``: Spearman's correlation of the commands' cycles; ``ratio``: sum of ours over the sum of theirs; ``total``:
+    cycles of the whole schedule made with ours over the one made with theirs.
+    """
+
+    commands: int
+    rank: float
+    ratio: float
+    total: float
+
+
+class ProfileReport(_Model):
+    """A whole profile. ``cycles``: from the first command to the end of the last; ``given``: commands whose time is the
+    compiler's own figure; ``unknown``: why no time is known of some commands."""
+
+    schema_version: Literal[1] = 1
+    tool: str
+    model: str
+    chip: str
+    net: str
+    clock: float | None
+    source: str
+    cycles: float
+    milliseconds: float | None
+    operations: int
+    read: int
+    written: int
+    commands: int
+    given: int
+    overlap: tuple[float, ...]
+    engines: tuple[EngineUse, ...]
+    ops: tuple[OpTime, ...]
+    memories: tuple[MemoryUse, ...]
+    unknown: tuple[str, ...] = ()
+    comparison: Comparison | None = None

@@ -1,0 +1,103 @@
+"""A profile as text: the console's table, and Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tdb_dap.engine.rendering.printable import table_row
+from tdb_dap.tools.profile.schema import MemoryUse, OpTime, ProfileReport
+
+COLUMNS = ("line", "op", "result", "commands", "TIU cycles", "DMA cycles", "share", "TOPS", "GB/s")
+
+
+def lines(report: ProfileReport, order: str = "time", limit: int | None = None) -> Iterator[str]:
+    """The profile for a terminal. ``order``: ``time`` ranks the ops, ``line`` keeps the order of final.mlir."""
+    yield from _heading(report)
+    yield ""
+    ops = sorted(report.ops, key=lambda op: op.line) if order == "line" else list(report.ops)
+    yield from _table(report, ops[:limit])
+    if limit is not None and len(ops) > limit:
+        yield f"... {len(ops) - limit:,} more ops; --all lists them"
+    yield ""
+    for memory in report.memories:
+        yield from _memory(memory)
+    for reason in report.unknown:
+        yield f"no time known: {reason}"
+
+
+def _heading(report: ProfileReport) -> Iterator[str]:
+    time = f", {report.milliseconds:,.3f} ms at {report.clock:g} MHz" if report.milliseconds is not None else ""
+    yield f"{report.model}: {report.chip}, net {report.net}"
+    work = f"{report.commands:,} commands, {report.operations / 1e6:,.1f} M operations"
+    yield f"{report.cycles:,.0f} cycles{time}; {work}"
+    origin = f"{report.given:,} of them the compiler's own figures" if report.given else "all estimated"
+    yield f"cycles of commands: {origin}; estimates: {report.source or 'none for this chip'}"
+    for engine in report.engines:
+        core = f"core {engine.core} " if len(report.overlap) > 1 else ""
+        yield f"{core}{engine.engine.upper()}: busy {engine.busy:,.0f} cycles, {engine.utilisation:.0%} of the time"
+    for number, overlap in enumerate(report.overlap):
+        core = f"core {number} " if len(report.overlap) > 1 else ""
+        yield f"{core}both engines at once {overlap:,.0f} cycles, {overlap / report.cycles if report.cycles else 0:.0%}"
+    yield f"from DDR and L2 {_bytes(report.read)}, to them {_bytes(report.written)}"
+    if report.comparison is not None:
+        found = report.comparison
+        yield (
+            f"estimates beside the compiler's figures: {found.commands:,} commands, rank correlation {found.rank:.3f}, "
+            f"sum {found.ratio:.2f} times, whole {found.total:.2f} times as long"
+        )
+
+
+def cells(op: OpTime, with_host: bool) -> tuple[str, ...]:
+    """The texts of one op."""
+    rate = "" if op.operations_rate is None or not op.operations else f"{op.operations_rate / 1e12:.2f}"
+    bandwidth = "" if op.bandwidth is None or not (op.read or op.written) else f"{op.bandwidth / 1e9:.1f}"
+    found = (
+        str(op.line or ""),
+        op.opcode,
+        op.name,
+        f"{op.commands:,}",
+        f"{op.tiu:,.0f}",
+        f"{op.dma:,.0f}",
+        f"{op.share:.1%}",
+        rate,
+        bandwidth,
+    )
+    return (*found, f"{op.host or 0:.2f}") if with_host else found
+
+
+def _table(report: ProfileReport, ops: list[OpTime]) -> Iterator[str]:
+    with_host = any(op.host is not None for op in report.ops)
+    rows = [(*COLUMNS, "host ms") if with_host else COLUMNS, *(cells(op, with_host) for op in ops)]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    for row in rows:
+        texts = (t.ljust(w) if i in (1, 2) else t.rjust(w) for i, (t, w) in enumerate(zip(row, widths, strict=True)))
+        yield "  ".join(texts).rstrip()
+
+
+def _memory(memory: MemoryUse) -> Iterator[str]:
+    of = f" of {_bytes(memory.size)}" if memory.size else ""
+    yield (
+        f"{memory.memory}: at most {_bytes(memory.peak)}{of} in use, at command {memory.peak_ordinal:,}; "
+        f"fragmentation {memory.fragmentation:.0%}"
+    )
+    yield "  " + ", ".join(f"{name} {_bytes(size)}" for name, size in memory.responsible[:6])
+
+
+def _bytes(count: int) -> str:
+    for unit, size in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if count >= size:
+            return f"{count / size:.1f} {unit}"
+    return f"{count} bytes"
+
+
+def markdown(report: ProfileReport) -> str:
+    """The whole report as Markdown."""
+    with_host = any(op.host is not None for op in report.ops)
+    columns = (*COLUMNS, "host ms") if with_host else COLUMNS
+    found = [f"# Profile of {report.model}", "", *(f"- {line}" for line in _heading(report)), ""]
+    found += [table_row(*columns), "|---" * len(columns) + "|"]
+    found += [table_row(*cells(op, with_host)) for op in report.ops]
+    found += ["", "## Memory", ""]
+    for memory in report.memories:
+        found += [f"- {line.strip()}" for line in _memory(memory)]
+    return "\n".join([*found, *(f"- no time known: {reason}" for reason in report.unknown), ""])

@@ -1,0 +1,56 @@
+"""From a survey to its report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tdb_dap import __version__
+from tdb_dap.engine.control.stops import Finding
+from tdb_dap.engine.program.program import Program
+from tdb_dap.engine.sanitizers.survey import Survey
+from tdb_dap.tools.sanitize.schema import CommandPlace, SanitizerFinding, SanitizerReport
+
+
+def report_of(program: Program, sanitizers: Mapping[str, str | None], found: Survey) -> SanitizerReport:
+    """Everything that a reader without the model needs."""
+    context = program.context
+    return SanitizerReport(
+        tool=f"tdb-dap {__version__}",
+        model=str(context.bmodel),
+        source=str(context.mlir or context.bmodel),
+        chip=program.chip,
+        net=program.net.name,
+        commands=len(program.commands),
+        sanitizers=dict(sanitizers),
+        findings=tuple(finding_of(program, finding) for finding in found.findings),
+        stopped=found.stopped,
+    )
+
+
+def finding_of(program: Program, finding: Finding) -> SanitizerFinding:
+    """One finding with the places of its commands."""
+    return SanitizerFinding(
+        sanitizer=finding.filter,
+        severity=finding.severity,
+        title=finding.title,
+        text=finding.text,
+        details=finding.details,
+        command=_place(program, finding.focus),
+        related=tuple(_place(program, ordinal) for ordinal in finding.related),
+    )
+
+
+def _place(program: Program, ordinal: int) -> CommandPlace:
+    command = program.commands[ordinal]
+    records = program.source.records_of(ordinal)
+    values = [value.name for record in records for value in record.results]
+    return CommandPlace(
+        ordinal=ordinal,
+        token=command.token,
+        name=command.name,
+        core=command.core,
+        asm=command.asm,
+        line=records[0].line if records else 0,
+        op=records[0].opcode if records else "",
+        location=values[0] if values else "",
+    )

@@ -1,0 +1,59 @@
+"""What sanitizers have found in a model, as it is written to JSON."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import ConfigDict, Field
+
+from tdb_dap.tools.report_schema import Reported
+
+Severity = Literal["error", "warning"]
+
+
+class _Model(Reported):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class CommandPlace(_Model):
+    """A command, and where it stands in the source. ``line``: of final.mlir, 0 if it belongs to none."""
+
+    ordinal: int
+    token: str = Field(description="Engine and id: B23, D465.")
+    name: str
+    core: int
+    asm: str
+    line: int
+    op: str
+    location: str = Field(description="The first result of the op.")
+
+
+class SanitizerFinding(_Model):
+    """One thing that is wrong. ``related``: the other commands that have to do with it."""
+
+    sanitizer: str
+    severity: Severity
+    title: str
+    text: str
+    details: tuple[str, ...]
+    command: CommandPlace
+    related: tuple[CommandPlace, ...]
+
+
+class SanitizerReport(_Model):
+    """One model. ``source``: final.mlir, or the model itself where there is none."""
+
+    schema_version: Literal[1] = 1
+    tool: str
+    model: str
+    source: str
+    chip: str
+    net: str
+    commands: int
+    sanitizers: dict[str, str | None] = Field(description="Those that looked -> their condition.")
+    findings: tuple[SanitizerFinding, ...]
+    stopped: str = Field("", description="Why the run did not reach the end, if it did not.")
+
+    def count(self, severity: Severity) -> int:
+        """Findings of one severity."""
+        return sum(finding.severity == severity for finding in self.findings)

@@ -1,0 +1,61 @@
+"""Findings as text: lines as compilers write them, which editors understand, and Markdown."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from tdb_dap.engine.rendering.printable import table_row
+from tdb_dap.tools.sanitize.schema import CommandPlace, SanitizerFinding, SanitizerReport
+
+
+def headline(report: SanitizerReport) -> str:
+    """What is known, in one line."""
+    if not report.findings:
+        return f"no findings in {report.commands:,} commands ({', '.join(report.sanitizers)})"
+    counts = Counter(finding.sanitizer for finding in report.findings)
+    each = ", ".join(f"{count:,} {name}" for name, count in counts.items())
+    errors, warnings = report.count("error"), report.count("warning")
+    return f"{_many(errors, 'error')}, {_many(warnings, 'warning')} in {report.commands:,} commands: {each}"
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count:,} {what}{'s' if count != 1 else ''}"
+
+
+def lines(report: SanitizerReport) -> Iterator[str]:
+    """What the console shows: per finding ``FILE:LINE: error: TEXT [SANITIZER]``, then its commands."""
+    for finding in report.findings:
+        yield f"{_where(report, finding.command)}: {finding.severity}: {finding.text} [{finding.sanitizer}]"
+        for detail in finding.details:
+            yield f"    {detail}"
+        for other in finding.related:
+            yield f"{_where(report, other)}: note: {other.token} {other.name} is here"
+    yield headline(report)
+
+
+def _where(report: SanitizerReport, place: CommandPlace) -> str:
+    return f"{report.source}:{place.line}" if place.line else report.model
+
+
+def markdown(report: SanitizerReport) -> str:
+    """The report for a page of text."""
+    made = [
+        f"# {report.model}",
+        "",
+        f"{report.chip}, net {report.net}; {report.tool}; sanitizers: {', '.join(report.sanitizers)}",
+        "",
+        f"**{headline(report)}**",
+    ]
+    if report.stopped:
+        made += ["", f"The run did not reach the end: {report.stopped}"]
+    if report.findings:
+        made += ["", table_row("sanitizer", "severity", "line", "op", "ordinal", "what"), "|---" * 6 + "|"]
+        made += [_cells(finding) for finding in report.findings]
+    return "\n".join(made) + "\n"
+
+
+def _cells(finding: SanitizerFinding) -> str:
+    at = finding.command
+    line = str(at.line or "")
+    return table_row(finding.sanitizer, finding.severity, line, at.op, str(at.ordinal), finding.text)
