@@ -29,7 +29,7 @@ SAMPLE = ROOT / "tdb_dap" / "sample"
 sys.path.insert(0, str(ROOT))
 
 from scripts import figures  # noqa: E402
-from tdb_dap.client import Client  # noqa: E402
+from tdb_dap.adapter.protocol.client import Client  # noqa: E402
 
 _GROWTH = 10.0
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from fuzz.target import for_a_moment, target
-from tdb_dap.commands.info import describe
+from tdb_dap.cli.inspect.info import describe
 from tdb_dap.engine.bmodel import Bmodel
 from tdb_dap.engine.bmodel.metadata import read_metadata
 from tdb_dap.engine.files.bounded_files import read_file

@@ -9,11 +9,11 @@ from typing import Any
 
 from fuzz.target import for_a_moment, lines, target
 from fuzz.words import BREAKPOINTS, EXPRESSIONS
+from tdb_dap.adapter.protocol.framing import Connection, Malformed
 from tdb_dap.adapter.protocol.types import *  # noqa: F403  the handlers look their types up by name
-from tdb_dap.adapter.registry import HANDLERS
 from tdb_dap.adapter.server import AREAS
-from tdb_dap.adapter.session import Session
-from tdb_dap.adapter.wire import Connection, Malformed
+from tdb_dap.adapter.session.handlers import HANDLERS
+from tdb_dap.adapter.session.session import Session
 from tdb_dap.backends.remote import messages as remote
 from tdb_dap.backends.remote.channel import Broken, Channel
 from tdb_dap.backends.remote.client import RemoteDevice
@@ -161,7 +161,7 @@ def session(data: bytes) -> None:
 
 
 def console_lines() -> Iterable[bytes]:
-    from tdb_dap.adapter.console import verbs
+    from tdb_dap.adapter.console.verbs import verbs
 
     every = [name for verb in verbs() for name in verb.names]
     yield "\n".join(f"b {text}" for text in BREAKPOINTS[:12]).encode()

@@ -7,7 +7,7 @@ from contextlib import suppress
 from functools import cache
 
 from fuzz.target import lines, target
-from tdb_dap.adapter.configuration import AttachArguments, LaunchArguments
+from tdb_dap.adapter.session.launch_configuration import AttachArguments, LaunchArguments
 from tdb_dap.engine.control.breakpoint_specs import resolve
 from tdb_dap.engine.control.debugger import Debugger
 from tdb_dap.engine.control.logpoints import message, require_message
@@ -118,7 +118,7 @@ def breakpoint(data: bytes) -> None:
 )
 def address(data: bytes) -> None:
     """Addresses, of memory and of instructions."""
-    from tdb_dap.adapter.addresses import parse_instruction_reference
+    from tdb_dap.adapter.session.references import parse_instruction_reference
 
     text = data.decode("utf-8", "replace")
     try:
@@ -159,7 +159,7 @@ def configuration(data: bytes) -> None:
 
     from pydantic import ValidationError
 
-    from tdb_dap.adapter.configuration import _problems
+    from tdb_dap.adapter.session.launch_configuration import _problems
     from tdb_dap.engine.sanitizers import chosen
 
     try:

@@ -16,8 +16,8 @@ import sys
 from pathlib import Path
 
 from scripts.generated import ROOT, write_or_check
-from tdb_dap.adapter.registry import capabilities
 from tdb_dap.adapter.server import AREAS
+from tdb_dap.adapter.session.handlers import capabilities
 
 TABLE = ROOT / "docs" / "capabilities.md"
 SCHEMA = ROOT / "tdb_dap" / "adapter" / "protocol" / "dap-1.71.json"

@@ -3,8 +3,8 @@
     python -m scripts.generate_extension_schema            rewrite vscode-extension/package.json
     python -m scripts.generate_extension_schema --check    exit 1 if it is out of date
 
-One declaration, `tdb_dap/adapter/configuration.py`, decides what a configuration may contain, how an error in it reads,
-and what the editor offers while it is typed.
+One declaration, `tdb_dap/adapter/session/launch_configuration.py`, decides what a configuration may contain, how an
+error in it reads, and what the editor offers while it is typed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from scripts.generated import ROOT, write_or_check
-from tdb_dap.adapter.configuration import AttachArguments, LaunchArguments
+from tdb_dap.adapter.session.launch_configuration import AttachArguments, LaunchArguments
 
 PACKAGE = ROOT / "vscode-extension" / "package.json"
 

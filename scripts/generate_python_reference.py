@@ -25,7 +25,7 @@ from tdb_dap.engine.hardware.memory import Memory
 from tdb_dap.engine.program.ops import Op, Ops
 from tdb_dap.engine.program.program import Program
 from tdb_dap.engine.rendering.tables import Table
-from tdb_dap.interactive import InteractiveDebugger
+from tdb_dap.notebook import InteractiveDebugger
 
 PAGE = ROOT / "docs" / "python.md"
 BEGIN = "<!-- written by scripts/generate_python_reference.py from the docstrings; overwritten -->"

@@ -12,7 +12,7 @@ from os import PathLike
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tdb_dap.interactive import InteractiveDebugger
+    from tdb_dap.notebook import InteractiveDebugger
 
 __version__ = "0.1.0"
 
@@ -43,7 +43,7 @@ def open(
     that says what, where and what to do.
     """
     from tdb_dap.engine.control.plugin_observers import add_observers
-    from tdb_dap.interactive import InteractiveDebugger
+    from tdb_dap.notebook import InteractiveDebugger
     from tdb_dap.tools.opening import open_debugger
 
     debugger = open_debugger(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tdb_dap.client import Client, RequestFailed
+from tdb_dap.adapter.protocol.client import Client, RequestFailed
 
 EVERYTHING: dict[str, Any] = {
     "clientID": "tests",

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 
-from tdb_dap.client import Client
+from tdb_dap.adapter.protocol.client import Client
 from tests.conftest import Toy
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import tdb_dap
-from tdb_dap.cli import main
+from tdb_dap.cli.main import main
 from tdb_dap.engine.rendering.printable import code, code_block, table_row, visible
 from tdb_dap.language.documents import Documents
 from tests.conftest import Toy

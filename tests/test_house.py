@@ -20,16 +20,14 @@ ALLOWED = {
     "errors": set(),
     "system": {"errors"},
     "targets": {"engine", "errors", "system"},
-    "terminal": {"client", "engine.rendering", "errors"},
+    "terminal": {"adapter.protocol", "engine.rendering", "errors"},
 }
-WAYS_IN = {"adapter", "commands", "language", "terminal", "client", "cli"}
+WAYS_IN = {"adapter", "cli", "language", "terminal"}
 """Parts that others start from: protocols and command lines. Nothing below them knows them."""
 
 ON_TOP = {
     "adapter": {"cli"},  # python -m tdb_dap.adapter is a command line
-    "client": {"adapter"},  # speaks the protocol of the adapter, and starts one
-    "commands": {"adapter", "client", "language", "terminal"},
-    "terminal": {"client"},
+    "cli": {"adapter", "language", "terminal"},
     "__main__": {"cli"},
 }
 

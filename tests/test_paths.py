@@ -15,7 +15,7 @@ import pytest
 
 from tdb_dap.backends import fetch
 from tdb_dap.backends.discovery import supported
-from tdb_dap.cli import main
+from tdb_dap.cli.main import main
 from tdb_dap.engine.machine.npz import read_npz, write_npz
 from tdb_dap.system.child_processes import command
 from tdb_dap.tools.export.names import identifier
@@ -82,7 +82,7 @@ def test_modules_in_the_directory_of_a_model_are_not_imported(module: str, tmp_p
     (tmp_path / f"{module}.py").write_text(TRAP.format(str(tmp_path / "trapped")))
     for name in ("compilation.bmodel.xz", "final.mlir"):
         (tmp_path / name).write_bytes((SAMPLE / name).read_bytes())
-    program = [sys.executable, "-c", "import sys; del sys.path[0]; from tdb_dap.cli import main; sys.exit(main())"]
+    program = [sys.executable, "-c", "import sys; del sys.path[0]; from tdb_dap.cli.main import main; sys.exit(main())"]
     for arguments in (["debug", ".", "-e", "q"], ["backends"]):
         done = subprocess.run([*program, *arguments], cwd=tmp_path, capture_output=True, text=True, input="")
         assert "trapped" not in done.stdout + done.stderr

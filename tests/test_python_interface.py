@@ -55,7 +55,7 @@ def shown(thing: Any) -> Html:
 
 
 @pytest.fixture
-def dbg(toy: Toy) -> tdb_dap.interactive.InteractiveDebugger:
+def dbg(toy: Toy) -> tdb_dap.notebook.InteractiveDebugger:
     return tdb_dap.open(toy.directory, toy.inputs, toy.reference)
 
 

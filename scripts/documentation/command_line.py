@@ -6,7 +6,7 @@ import argparse
 import importlib
 
 from scripts.documentation.markdown import table
-from tdb_dap.cli import COMMANDS
+from tdb_dap.cli.main import COMMANDS, MODULES
 
 WIDTH = 100
 
@@ -32,5 +32,5 @@ def help_of(name: str) -> str:
         description=COMMANDS[name][0].upper() + COMMANDS[name][1:] + ".",
         formatter_class=lambda prog: argparse.HelpFormatter(prog, width=WIDTH),
     )
-    importlib.import_module(f"tdb_dap.commands.{name}").arguments(parser)
+    importlib.import_module(MODULES[name]).arguments(parser)
     return parser.format_help().rstrip()

@@ -7,9 +7,9 @@ from typing import Any
 
 from scripts.documentation.markdown import prose, table
 from scripts.generate_extension_schema import attributes
-from tdb_dap.adapter.configuration import AttachArguments, LaunchArguments
-from tdb_dap.adapter.console import verbs
+from tdb_dap.adapter.console.verbs import verbs
 from tdb_dap.adapter.server import AREAS
+from tdb_dap.adapter.session.launch_configuration import AttachArguments, LaunchArguments
 from tdb_dap.engine.expressions.functions import FUNCTIONS, KEYWORDS
 
 

@@ -2,7 +2,7 @@
 
 import sys
 
-from tdb_dap.cli import main
+from tdb_dap.cli.main import main
 
 if __name__ == "__main__":
     sys.exit(main(["adapter", *sys.argv[1:]]))

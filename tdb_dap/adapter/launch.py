@@ -6,15 +6,21 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tdb_dap.adapter.configuration import AttachArguments, Configuration, LaunchArguments, files_of, validated
-from tdb_dap.adapter.progress import Progress
 from tdb_dap.adapter.protocol.types import BreakpointEventBody
-from tdb_dap.adapter.registry import DEFERRED, Body, request
-from tdb_dap.adapter.stopping import end, thread_id
+from tdb_dap.adapter.requests.stopped_event import end, thread_id
+from tdb_dap.adapter.session.handlers import DEFERRED, Body, request
+from tdb_dap.adapter.session.launch_configuration import (
+    AttachArguments,
+    Configuration,
+    LaunchArguments,
+    files_of,
+    validated,
+)
+from tdb_dap.adapter.session.progress import Progress
 from tdb_dap.errors import TdbError
 
 if TYPE_CHECKING:
-    from tdb_dap.adapter.session import Session
+    from tdb_dap.adapter.session.session import Session
     from tdb_dap.engine.control.debugger import Debugger
 
 
@@ -62,8 +68,8 @@ def begin(session: Session) -> None:
 
 def start(session: Session, debugger: Debugger) -> None:
     """Stop on entry, or run to the first stop."""
-    from tdb_dap.adapter.sanitizing import announce
-    from tdb_dap.adapter.stopping import stopped
+    from tdb_dap.adapter.requests.sanitizers import announce
+    from tdb_dap.adapter.requests.stopped_event import stopped
 
     configuration = session.configuration
     for core in range(debugger.program.core_count):
@@ -102,7 +108,7 @@ def reload(session: Session, arguments: Mapping[str, Any] | None) -> None:
 
 def load_again(session: Session, changes: Mapping[str, Any]) -> None:
     """Load the files as they are now, with changes of the configuration; when this is answered, stop at the start."""
-    from tdb_dap.adapter.stopping import stopped
+    from tdb_dap.adapter.requests.stopped_event import stopped
 
     given = session.configuration.model_dump(by_alias=True, exclude_unset=True)
     changed = _validated(session, type(session.configuration), {**given, **changes})
@@ -161,7 +167,7 @@ def _open(session: Session, configuration: Configuration) -> Debugger:
 
 def _take_over(session: Session, debugger: Debugger, configuration: Configuration) -> None:
     """Make a loaded program the session's, and place the breakpoints that are waiting for it."""
-    from tdb_dap.adapter.breakpoints import describe
+    from tdb_dap.adapter.requests.breakpoints import describe
     from tdb_dap.engine.control.plugin_observers import add_observers
 
     session.load(debugger)
@@ -199,7 +205,7 @@ def _run_commands(session: Session, commands: list[str]) -> None:
     """Console commands of the launch configuration; one that fails is reported and the rest goes on."""
     if not commands:
         return
-    from tdb_dap.adapter.console import execute
+    from tdb_dap.adapter.console.verbs import execute
 
     for text in commands:
         try:

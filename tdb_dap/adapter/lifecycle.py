@@ -14,10 +14,10 @@ from tdb_dap.adapter.protocol.types import (
     InitializeRequestArguments,
     TerminateArguments,
 )
-from tdb_dap.adapter.registry import capabilities, request
-from tdb_dap.adapter.session import Request, Session
-from tdb_dap.adapter.stopping import end
-from tdb_dap.adapter.traits import Traits
+from tdb_dap.adapter.requests.stopped_event import end
+from tdb_dap.adapter.session.client_info import Traits
+from tdb_dap.adapter.session.handlers import capabilities, request
+from tdb_dap.adapter.session.session import Request, Session
 from tdb_dap.errors import BadInput
 
 

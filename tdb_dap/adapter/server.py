@@ -14,47 +14,47 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from tdb_dap.adapter.streams import SocketStream, StandardStreams
+from tdb_dap.adapter.protocol.transports import SocketStream, StandardStreams
 from tdb_dap.errors import BadInput
 from tdb_dap.system.ports import Door, Visitor
 
 if TYPE_CHECKING:
     import socket
 
-    from tdb_dap.adapter.wire import ByteStream, Message
+    from tdb_dap.adapter.protocol.framing import ByteStream, Message
 
 AREAS = (
     "lifecycle",
     "launch",
-    "sources",
-    "breakpoints",
-    "stepping",
-    "stack",
-    "variables",
-    "memory",
-    "tensors",
-    "modules",
-    "run_verbs",
-    "breakpoint_verbs",
-    "explain_verbs",
-    "look_verbs",
-    "memory_window",
-    "model_requests",
-    "completions",
-    "evaluate",
-    "exceptions",
-    "disassembly",
-    "travel",
-    "data_breakpoints",
-    "edits",
-    "origins",
-    "timeline",
-    "time_verbs",
-    "check_verbs",
-    "frame_verbs",
-    "session_verbs",
-    "sanitizing",
-    "sanitize_verb",
+    "requests.sources",
+    "requests.breakpoints",
+    "requests.stepping",
+    "requests.stack_trace",
+    "requests.variables",
+    "requests.read_memory",
+    "extensions.tensors",
+    "requests.modules",
+    "console.running",
+    "console.breakpoints",
+    "console.explaining",
+    "console.inspecting",
+    "extensions.memory_values",
+    "extensions.model_views",
+    "console.completions",
+    "console.evaluate",
+    "requests.exception_breakpoints",
+    "requests.disassemble",
+    "requests.goto",
+    "requests.data_breakpoints",
+    "requests.set_variable",
+    "requests.provenance",
+    "extensions.timeline",
+    "console.time_travel",
+    "console.checking",
+    "console.frames",
+    "console.session",
+    "requests.sanitizers",
+    "console.sanitizing",
 )
 """Modules that declare requests, and verbs of the console; `help` lists those in this order."""
 
@@ -123,8 +123,8 @@ def _serve(
     abandon: Callable[[], None],
     visitor: Visitor | None = None,
 ) -> None:
-    from tdb_dap.adapter.session import Session
-    from tdb_dap.adapter.wire import Connection
+    from tdb_dap.adapter.protocol.framing import Connection
+    from tdb_dap.adapter.session.session import Session
 
     for area in AREAS:
         importlib.import_module(f"tdb_dap.adapter.{area}")

@@ -14,9 +14,9 @@ from typing import Any
 PREFIX = "tdb_dap."
 GROUPS = {
     "targets": "chips",
-    "backends": "who executes",
+    "backends": "simulators and boards",
     "observers": "told of every command and op",
-    "commands": "verbs of the console",
+    "console_commands": "verbs of the console",
 }
 """Last part of an entry-point group -> what its plugins are."""
 

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tdb_dap.client import Client, RequestFailed
+from tdb_dap.adapter.protocol.client import Client, RequestFailed
 from tdb_dap.errors import BadInput, TdbError
 from tdb_dap.terminal.view import View
 

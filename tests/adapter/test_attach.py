@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tdb_dap.client import Client, RequestFailed
+from tdb_dap.adapter.protocol.client import Client, RequestFailed
 from tests.conftest import Toy
 from tests.ports import Listening
 

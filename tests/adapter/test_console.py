@@ -131,7 +131,7 @@ def test_verbs_of_plugins_appear(new_client, toy: Toy, tmp_path: Path, monkeypat
     information.mkdir()
     (information / "METADATA").write_text("Metadata-Version: 2.1\nName: weather-plugin\nVersion: 1.0\n")
     (information / "entry_points.txt").write_text(
-        "[tdb_dap.commands]\nweather = weather_plugin:weather\nbroken = weather_plugin:broken\n"
+        "[tdb_dap.console_commands]\nweather = weather_plugin:weather\nbroken = weather_plugin:broken\n"
         "continue = weather_plugin:weather\nabsent = no_such_module:verb\n"
     )
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tdb_dap.client import ADAPTER, Client
+from tdb_dap.adapter.protocol.client import ADAPTER, Client
 from tests.clients.validate import Protocol, check
 from tests.conftest import Toy
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tdb_dap.adapter.gdb_words import INSTEAD, WORDS, translated
+from tdb_dap.adapter.console.gdb_words import INSTEAD, WORDS, translated
 from tests.adapter.test_console import pooling, refused
 from tests.conftest import Toy
 from tests.dap_client import DapClient, Stop

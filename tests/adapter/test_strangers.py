@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tdb_dap.client import RequestFailed
+from tdb_dap.adapter.protocol.client import RequestFailed
 from tdb_dap.system.ports import ADAPTER_TOKEN, Door, Visitor
 from tests.adapter.test_wire import framed
 from tests.conftest import Toy

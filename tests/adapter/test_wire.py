@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tdb_dap.adapter.wire import Connection, Malformed
+from tdb_dap.adapter.protocol.framing import Connection, Malformed
 from tests.conftest import Toy
 from tests.dap_client import DapClient
 
@@ -154,7 +154,7 @@ def test_what_a_library_prints_does_not_reach_the_protocol(tmp_path):
 
     script = (
         "import os, sys\n"
-        "from tdb_dap.adapter.streams import StandardStreams\n"
+        "from tdb_dap.adapter.protocol.transports import StandardStreams\n"
         "streams = StandardStreams()\n"
         "print('stray'); sys.stdout.flush(); os.write(1, b'stray too')\n"
         "streams.write(b'protocol')\n"

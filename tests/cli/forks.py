@@ -119,7 +119,7 @@ def _act(case: Case, printed: int, errors: int) -> NoReturn:
 
 def _end(argv: Sequence[str]) -> int:
     """Exit code of the command, and of Python when it ends."""
-    from tdb_dap.cli import main
+    from tdb_dap.cli.main import main
 
     try:
         code = main(argv)
@@ -138,11 +138,11 @@ def _end(argv: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    from tdb_dap.cli import COMMANDS
+    from tdb_dap.cli.main import MODULES
     from tdb_dap.tools import opening
 
     assert opening
-    for name in COMMANDS:
-        importlib.import_module(f"tdb_dap.commands.{name}")
+    for name in MODULES:
+        importlib.import_module(MODULES[name])
     cases = [Case(**{**case, "argv": tuple(case["argv"])}) for case in json.load(sys.stdin)]
     json.dump([asdict(_result(case, Path(sys.argv[1]))) for case in cases], sys.stdout)

@@ -16,7 +16,7 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from tdb_dap.cli import COMMANDS
+from tdb_dap.cli.main import COMMANDS
 from tdb_dap.engine.machine.npz import read_npz, write_npz
 from tests.cli.forks import Case, Output, Result, run
 from tests.samples import DATA, SAMPLE

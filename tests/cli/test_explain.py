@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tdb_dap.cli import main
+from tdb_dap.cli.main import main
 from tests.samples import DATA, case
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tdb_dap.cli import main
+from tdb_dap.cli.main import main
 from tdb_dap.engine.hardware.byte_ranges import merged
 from tdb_dap.tools.export.recording import without
 from tests.samples import case

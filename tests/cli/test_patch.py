@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tdb_dap
-from tdb_dap.cli import main
+from tdb_dap.cli.main import main
 from tests.samples import case
 
 TOY = case("toy_bm1684x_f32")

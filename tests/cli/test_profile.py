@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from scripts.compare_timing import is_near
-from tdb_dap.cli import main
+from tdb_dap.cli.main import main
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.program.occupancy import Resident, Timeline, residents, use_at
 from tdb_dap.tools.opening import open_program

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tdb_dap.cli import COMMANDS
+from tdb_dap.cli.main import COMMANDS
 from tdb_dap.engine.files.context import Context
 from tdb_dap.engine.machine.npz import read_npz, write_npz
 from tests.cli.test_cli import tdb_dap
@@ -117,7 +117,7 @@ def test_mismatch_without_anything_to_compare_with_is_refused():
 
 @pytest.mark.parametrize("verb", COMMANDS)
 def test_every_verb_takes_quiet(verb: str, capsys: pytest.CaptureFixture[str]):
-    from tdb_dap.cli import main
+    from tdb_dap.cli.main import main
 
     assert main([verb, "--help"]) == 0
     assert "--quiet" in capsys.readouterr().out

@@ -8,7 +8,7 @@ import pytest
 
 from scripts.documentation import command_line, debugging, instruction_sets
 from scripts.documentation.site import COPIED, DOCS, ROOT, DeadLink, page_of, relinked
-from tdb_dap.cli import COMMANDS
+from tdb_dap.cli.main import COMMANDS
 from tdb_dap.targets.chips.registry import chips
 
 PAGES = [path.relative_to(DOCS).as_posix() for path in sorted(DOCS.glob("*.md"))]

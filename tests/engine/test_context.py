@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tdb_dap.cli import main
+from tdb_dap.cli.main import main
 from tdb_dap.engine.files.context import Context
 from tdb_dap.errors import BadInput
 from tdb_dap.tools.opening import open_program

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tdb_dap.cli import main
+from tdb_dap.cli.main import main
 from tdb_dap.engine.source.op_graph import OpGraph
 from tdb_dap.tools.graph.layout import NODE_HEIGHT, NODE_WIDTH, layout
 from tdb_dap.tools.opening import open_program

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import tdb_dap
-from tdb_dap.adapter.origins import written_by
+from tdb_dap.adapter.requests.provenance import written_by
 from tdb_dap.engine.control.debugger import Debugger
 from tdb_dap.engine.expressions.assignment import Part
 from tdb_dap.engine.source.mlir_file import MlirFile
@@ -22,7 +22,7 @@ from tdb_dap.errors import BadExpression
 from tests.samples import Case, case, cases
 
 if TYPE_CHECKING:
-    from tdb_dap.adapter.session import Session
+    from tdb_dap.adapter.session.session import Session
 
 MODELS = [found for found in cases() if found.mlir.exists()]
 TWO_BODIES = "gather_elem_bm1688_f16c2"

@@ -15,8 +15,8 @@ from scripts.release.archives import contents, normalise
 
 EPOCH = 1_700_000_001
 FILES = {
-    "tdb_dap/cli.py": b"print()\n",
-    "tdb_dap-0.1.0.dist-info/RECORD": b"tdb_dap/cli.py,,\n",
+    "tdb_dap/cli/main.py": b"print()\n",
+    "tdb_dap-0.1.0.dist-info/RECORD": b"tdb_dap/cli/main.py,,\n",
     "tdb_dap-0.1.0.dist-info/WHEEL": b"Wheel-Version: 1.0\n",
     "zoo.py": b"",
     "bin/run": b"#!/bin/sh\n",
@@ -77,5 +77,5 @@ def test_what_differs_between_two_builds_is_named(tmp_path: Path):
     built, same, otherwise_packed, less = builds
     assert list(differences(built, same)) == []
     assert list(differences(built, otherwise_packed)) == ["x.whl: the same files, packed differently"]
-    assert list(differences(built, less)) == ["x.whl: tdb_dap/cli.py"]
+    assert list(differences(built, less)) == ["x.whl: tdb_dap/cli/main.py"]
     assert list(differences(built, [])) == ["x.whl: in one build only"]

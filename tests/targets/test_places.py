@@ -7,7 +7,7 @@ import pytest
 
 import tdb_dap
 from tdb_dap.backends.shared import placement
-from tdb_dap.commands.info import describe
+from tdb_dap.cli.inspect.info import describe
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.memory import Region
 from tdb_dap.engine.program.placement import misplaced

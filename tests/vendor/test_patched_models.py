@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tdb_dap.cli import main
+from tdb_dap.cli.main import main
 from tests.samples import case
 
 pytestmark = [

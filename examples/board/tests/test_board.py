@@ -12,7 +12,7 @@ import pytest
 from board.emulator import Emulator
 
 import tdb_dap
-from tdb_dap.client import Client
+from tdb_dap.adapter.protocol.client import Client
 from tdb_dap.engine.control.debugger import Debugger
 from tdb_dap.engine.machine.input_data import load_inputs
 from tdb_dap.engine.machine.machine import Machine

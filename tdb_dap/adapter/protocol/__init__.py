@@ -1,1 +1,1 @@
-"""The Debug Adapter Protocol itself: types generated from its schema."""
+"""The Debug Adapter Protocol itself: types, framing, transports, and a client."""

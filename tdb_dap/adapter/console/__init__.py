@@ -1,0 +1,1 @@
+"""The debug console: one module for each kind of verb."""

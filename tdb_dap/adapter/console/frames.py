@@ -1,0 +1,121 @@
+"""Console verbs about the call stack: showing it, choosing a frame, and running to where one ends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tdb_dap.adapter.console.breakpoints import add_breakpoint
+from tdb_dap.adapter.console.inspecting import TOPICS
+from tdb_dap.adapter.console.verbs import count, execute, resume_quietly, verb
+from tdb_dap.errors import BadExpression
+
+if TYPE_CHECKING:
+    from tdb_dap.adapter.session.handles import Frame
+    from tdb_dap.adapter.session.session import Session
+
+
+@dataclass(frozen=True)
+class _Level:
+    """A frame of the call stack. ``text``: its name and place."""
+
+    frame: Frame
+    text: str
+
+
+def _levels(session: Session) -> list[_Level]:
+    """The call stack of the core that has stopped, innermost frame first."""
+    from tdb_dap.adapter.requests.stack_trace import frames
+
+    found: list[_Level] = []
+    for number, frame in enumerate(frames(session, session.debugger.last_stop.core)):
+        place = f" at {frame.source.name}:{frame.line}" if frame.source is not None else ""
+        found.append(_Level(session.handles.frame(frame.id), f"#{number}  {frame.name}{place}"))
+    return found
+
+
+def _place(levels: list[_Level], frame: Frame | None) -> int:
+    return next((i for i, level in enumerate(levels) if level.frame == frame), 0)
+
+
+@verb("bt", "where", "backtrace", help="the call stack, innermost frame first; => is what expressions are about")
+def _backtrace(session: Session, rest: str, frame: Frame | None) -> str:
+    levels = _levels(session)
+    now = _place(levels, frame)
+    return "\n".join(f"{'=>' if i == now else '  '} {level.text}" for i, level in enumerate(levels))
+
+
+@verb("frame", usage="[N]", help="the frame that expressions are about, or choose another one until the next stop")
+def _frame(session: Session, rest: str, frame: Frame | None) -> str:
+    levels = _levels(session)
+    if not rest:
+        return levels[_place(levels, frame)].text
+    if not rest.isdigit() or int(rest) >= len(levels):
+        raise BadExpression(f"there is no frame {rest}; bt lists 0 to {len(levels) - 1}")
+    return _choose(session, levels, int(rest))
+
+
+@verb("up", usage="[K]", help="choose the frame K levels further out")
+def _up(session: Session, rest: str, frame: Frame | None) -> str:
+    levels = _levels(session)
+    return _choose(session, levels, min(_place(levels, frame) + count(rest), len(levels) - 1))
+
+
+@verb("down", usage="[K]", help="choose the frame K levels further in")
+def _down(session: Session, rest: str, frame: Frame | None) -> str:
+    levels = _levels(session)
+    return _choose(session, levels, max(_place(levels, frame) - count(rest), 0))
+
+
+def _choose(session: Session, levels: list[_Level], number: int) -> str:
+    session.frame_choice.choose(levels[number].frame)
+    return levels[number].text
+
+
+@verb("finish", help="to the end of the layer group; outside of groups to the end of the subnet")
+def _finish(session: Session, rest: str, frame: Frame | None) -> str:
+    return resume_quietly(session, lambda d: d.step(1, "group"))
+
+
+@verb("reverse-finish", help="the same, back")
+def _reverse_finish(session: Session, rest: str, frame: Frame | None) -> str:
+    return resume_quietly(session, lambda d: d.step(-1, "group"))
+
+
+@verb("until", usage="[PLACE]", help="run to a place, as if tb stood there; without one: the next op", takes="place")
+def _until(session: Session, rest: str, frame: Frame | None) -> str:
+    if not rest:
+        return execute(session, "n", frame)
+    said = add_breakpoint(session, rest, temporary=True)
+    execute(session, "c", frame)
+    return said
+
+
+def _info_locals(session: Session, rest: str, frame: Frame | None) -> str:
+    return "\n".join(execute(session, f"p {kind}", frame) for kind in ("in", "out"))
+
+
+def _info_threads(session: Session, rest: str, frame: Frame | None) -> str:
+    from tdb_dap.adapter.requests.stack_trace import frames
+
+    stopped = session.debugger.last_stop.core
+    lines = []
+    for core in range(session.debugger.program.core_count):
+        top = next(iter(frames(session, core)))
+        lines.append(f"{'=>' if core == stopped else '  '} core {core}: {top.name}")
+    return "\n".join(lines)
+
+
+TOPICS["locals"] = _info_locals
+TOPICS["args"] = lambda session, rest, frame: execute(session, "p in", frame)
+TOPICS["stack"] = TOPICS["s"] = _backtrace
+TOPICS["frame"] = _frame
+TOPICS["threads"] = _info_threads
+for _names, _topic in (
+    (("registers", "all-registers", "r"), "reg"),
+    (("breakpoints", "break"), "b"),
+    (("watchpoints",), "watch"),
+    (("line", "source"), "mlir"),
+    (("symbol",), "loc"),
+):
+    TOPICS.update(dict.fromkeys(_names, TOPICS[_topic]))

@@ -1,0 +1,92 @@
+"""Console verbs that move: run, steps of every size in both directions, other moments, and the end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tdb_dap.adapter.console.verbs import count, resume_quietly, verb
+from tdb_dap.engine.control.stepping import Unit
+from tdb_dap.errors import BadExpression
+
+if TYPE_CHECKING:
+    from tdb_dap.adapter.session.handles import Frame
+    from tdb_dap.adapter.session.session import Session
+    from tdb_dap.engine.control.debugger import Debugger
+    from tdb_dap.engine.control.stops import Stop
+
+
+@verb("s", "start", help="back to the first command")
+def _start(session: Session, rest: str, frame: Frame | None) -> str:
+    return resume_quietly(session, lambda d: d.restart())
+
+
+@verb("r", "run", help="from the first command to the next stop or the end")
+def _run(session: Session, rest: str, frame: Frame | None) -> str:
+    def again(debugger: Debugger) -> Stop:
+        debugger.restart()
+        return debugger.run()
+
+    return resume_quietly(session, again, stay=session.configuration.stopOnExit)
+
+
+@verb("c", "continue", help="run to the next stop or the end")
+def _continue(session: Session, rest: str, frame: Frame | None) -> str:
+    return resume_quietly(session, lambda d: d.run(), stay=session.configuration.stopOnExit)
+
+
+@verb("rc", "reverse-continue", help="back to the previous stop or the start")
+def _reverse(session: Session, rest: str, frame: Frame | None) -> str:
+    return resume_quietly(session, lambda d: d.reverse())
+
+
+@verb(
+    "n",
+    "next",
+    usage="[K|slice|group]",
+    help="K ops on, or to the end of the slice or group",
+    takes="one of slice group",
+)
+def _next(session: Session, rest: str, frame: Frame | None) -> str:
+    return _step_ops(session, rest, 1)
+
+
+def _step_ops(session: Session, rest: str, direction: int) -> str:
+    units: dict[str, Unit] = {"slice": "slice", "group": "group"}
+    unit: Unit = units.get(rest, "op")
+    steps = direction * (1 if rest in units else count(rest))
+    return resume_quietly(session, lambda d: d.step(steps, unit))
+
+
+@verb("rn", "reverse-next", usage="[K|slice|group]", help="the same, back", takes="one of slice group")
+def _previous(session: Session, rest: str, frame: Frame | None) -> str:
+    return _step_ops(session, rest, -1)
+
+
+@verb("si", "stepi", usage="[K]", help="K commands on")
+def _step(session: Session, rest: str, frame: Frame | None) -> str:
+    number = count(rest)
+    return resume_quietly(session, lambda d: d.step(number), by_instruction=True)
+
+
+@verb("sb", "reverse-stepi", usage="[K]", help="K commands back")
+def _back(session: Session, rest: str, frame: Frame | None) -> str:
+    number = count(rest)
+    return resume_quietly(session, lambda d: d.step(-number), by_instruction=True)
+
+
+@verb("goto", usage="ORDINAL", help="to the moment when so many commands have been executed")
+def _goto(session: Session, rest: str, frame: Frame | None) -> str:
+    if not rest.isdigit():
+        raise BadExpression("goto takes an ordinal, the number of commands executed")
+    count = len(session.debugger.program.commands)
+    if int(rest) > count:
+        raise BadExpression(f"ordinal {rest} is not in this program: 0 to {count}")
+    return resume_quietly(session, lambda d: d.travel(int(rest)))
+
+
+@verb("q", "quit", help="end the session")
+def _quit(session: Session, rest: str, frame: Frame | None) -> str:
+    from tdb_dap.adapter.requests.stopped_event import end
+
+    session.after(lambda: end(session, 0))
+    return ""

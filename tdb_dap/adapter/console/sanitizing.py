@@ -1,0 +1,48 @@
+"""The console verb ``sanitize``: a whole run with sanitizers, from the moment that the session is at and back to it."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+from tdb_dap.adapter.console.verbs import verb
+from tdb_dap.adapter.session.progress import Progress
+from tdb_dap.errors import BadExpression
+
+if TYPE_CHECKING:
+    from tdb_dap.adapter.session.handles import Frame
+    from tdb_dap.adapter.session.session import Session
+
+
+@verb(
+    "sanitize",
+    usage="[NAME ...]",
+    help='run everything with sanitizers: all, hazard, "saturate: 5%" ...; then come back',
+)
+def _sanitize(session: Session, rest: str, frame: Frame | None) -> str:
+    from tdb_dap.engine.sanitizers import chosen, made
+    from tdb_dap.engine.sanitizers.survey import survey
+    from tdb_dap.tools.sanitize.report import report_of
+    from tdb_dap.tools.sanitize.text import lines
+
+    debugger = session.debugger
+    try:
+        wanted = chosen(shlex.split(rest) or ["all"])
+    except ValueError as error:
+        raise BadExpression(f"sanitize: {error}") from None
+    progress = Progress(session, "Sanitizing", len(debugger.program.commands)) if session.traits.progress else None
+
+    def done(count: int) -> None:
+        session.check_withdrawn()
+        if progress:
+            progress.update(count)
+
+    try:
+        found = survey(debugger, made(wanted), done)
+    finally:
+        if progress:
+            progress.end()
+    for finding in found.findings:
+        session.sanitizing.note(finding)
+    said = list(lines(report_of(debugger.program, wanted, found)))
+    return "\n".join([*said, *([f"the run stopped: {found.stopped}"] if found.stopped else [])])

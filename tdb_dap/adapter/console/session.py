@@ -1,0 +1,216 @@
+"""Console verbs about the session itself: displays, files, Python, and verbs that plugins bring."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import platform
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tdb_dap import __version__
+from tdb_dap.adapter.console.inspecting import TOPICS
+from tdb_dap.adapter.console.verbs import Verb, add_verb, execute, find_verb, verb
+from tdb_dap.adapter.requests.scopes import names_at
+from tdb_dap.errors import BadExpression, TdbError
+from tdb_dap.system.plugins import GROUPS, Plugin, plugins, problems
+
+if TYPE_CHECKING:
+    from tdb_dap.adapter.session.handles import Frame
+    from tdb_dap.adapter.session.session import Session
+
+
+# Displays
+
+
+@verb(
+    "display",
+    usage="[EXPRESSION | VERB ...]",
+    help="show it after each stop; or list them",
+    takes="expression",
+)
+def _display(session: Session, rest: str, frame: Frame | None) -> str:
+    if not rest:
+        return "\n".join(f"{number:3}  {text}" for number, text in session.displays.items()) or "no displays"
+    shown = _shown(session, rest, frame)
+    number = max(session.displays, default=0) + 1
+    session.displays[number] = rest
+    return f"{number}: {rest} = {shown}"
+
+
+@verb("undisplay", usage="[N ...]", help="do not show it any more; without a number: none of them")
+def _undisplay(session: Session, rest: str, frame: Frame | None) -> str:
+    if not rest:
+        session.displays.clear()
+        return "no displays"
+    for word in rest.replace(",", " ").split():
+        if not word.isdigit() or int(word) not in session.displays:
+            raise BadExpression(f"there is no display {word}; display lists them")
+        del session.displays[int(word)]
+    return _display(session, "", frame)
+
+
+def show_displays(session: Session) -> None:
+    """One block for each display; one that cannot be evaluated here says why."""
+    for number, text in session.displays.items():
+        try:
+            shown = _shown(session, text, None)
+        except TdbError as error:
+            shown = f"<{error}>"
+        session.output(f"{number}: {text} = {shown}")
+
+
+def _shown(session: Session, text: str, frame: Frame | None) -> str:
+    """``info ...`` and other verbs that only look, or an expression; ``in`` is that of the op, or of the command."""
+    first = text.split()[0]
+    if (found := find_verb(first)) is not None and found.only_looks:
+        return "\n" + execute(session, text, frame)
+    return session.debugger.evaluate(text, names_at(session, frame)).text()
+
+
+# Where the session is
+
+
+@verb("status", help="how far the program is, and what this session has", only_looks=True)
+def _status(session: Session, rest: str, frame: Frame | None) -> str:
+    debugger = session.debugger
+    total = len(debugger.program.commands)
+    return "\n".join(
+        [
+            f"{debugger.ordinal:,} of {total:,} commands executed; last stop: {debugger.last_stop.reason}",
+            f"{len(debugger.breakpoints)} breakpoints, {len(session.displays)} displays, "
+            f"{len(debugger.machine.edits)} edits, reference: {'yes' if debugger.reference else 'no'}",
+        ]
+    )
+
+
+def _versions(session: Session, rest: str, frame: Frame | None) -> str:
+    import numpy as np
+
+    return f"tdb-dap {__version__}, Python {platform.python_version()}, NumPy {np.__version__}, {platform.platform()}"
+
+
+TOPICS["progress"] = _status
+TOPICS["version"] = _versions
+TOPICS["display"] = lambda session, rest, frame: _display(session, "", frame)
+
+
+# Files
+
+
+@verb("dump", usage="FILE.npz [EXPRESSION ...]", help="write tensors; without expressions those of this op")
+def _dump(session: Session, rest: str, frame: Frame | None) -> str:
+    from tdb_dap.engine.machine.npz import write_npz
+
+    words = rest.split()
+    if not words or not words[0].endswith(".npz"):
+        raise BadExpression("write dump FILE.npz, or dump FILE.npz EXPRESSION ...")
+    names = names_at(session, frame)
+    arrays: dict[str, Any] = {}
+    for text in words[1:]:
+        arrays[text] = session.debugger.evaluate(text, names).array
+    if not words[1:]:
+        for kind, values in (("in", names.operands()), ("out", names.results())):
+            for index, value in enumerate(values):
+                if not value.pending:
+                    arrays[f"{kind}[{index}] {value.title}"] = value.array
+    path = Path(words[0]).expanduser()
+    write_npz(path, arrays, packed=True)
+    return f"{len(arrays)} tensors written to {path}"
+
+
+@verb(
+    "reload",
+    usage="[input FILE | reference FILE ...]",
+    help="load the model again as it is on disk now, or with other data, and stop at its start",
+    takes="one of input reference",
+)
+def _reload(session: Session, rest: str, frame: Frame | None) -> str:
+    from tdb_dap.adapter.launch import load_again
+
+    what, *files = rest.split() or [""]
+    changes: dict[str, Any] = {}
+    if what in ("input", "inputs") and len(files) == 1:
+        changes["inputs"] = files[0]
+    elif what == "reference" and files:
+        changes["reference"] = files
+    elif what:
+        raise BadExpression("write reload, reload input FILE, or reload reference FILE ...")
+    load_again(session, changes)
+    return ""
+
+
+# Python
+
+
+@verb("py", usage="CODE", help='evaluate Python (dbg is the debugger); needs "allowPython": true at launch')
+def _python(session: Session, rest: str, frame: Frame | None) -> str:
+    import numpy as np
+
+    if not session.configuration.allowPython:
+        raise BadExpression('py needs "allowPython": true in the launch configuration: Python can do anything')
+    names = session.python_names
+    names.update(dbg=session.debugger, np=np)
+    printed = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(printed):
+            try:
+                code = compile(rest, "<console>", "eval")
+            except SyntaxError:
+                exec(compile(rest, "<console>", "exec"), names)
+                result = None
+            else:
+                result = eval(code, names)
+    except Exception as error:
+        raise BadExpression(f"{type(error).__name__}: {error}") from None
+    finally:
+        session.handles.forget_values()
+    text = printed.getvalue().rstrip("\n")
+    return "\n".join(part for part in (text, "" if result is None else repr(result)) if part)
+
+
+# Plugins
+
+
+@cache
+def load_plugins() -> tuple[str, ...]:
+    """Declare the verbs of installed plugins; returns what is wrong with those that cannot be used.
+
+    A verb is a function ``(debugger, text) -> str``; its docstring is the help.
+    """
+    return tuple(problem for plugin in plugins("console_commands") if (problem := _declare(plugin)))
+
+
+def _declare(plugin: Plugin) -> str:
+    if find_verb(plugin.name) is not None:
+        return f"{plugin.title}: there is such a verb already"
+    if plugin.problem:
+        return f"{plugin.title} {plugin.problem}"
+    function = plugin.loaded
+
+    def act(session: Session, rest: str, frame: Frame | None) -> str:
+        try:
+            answer = function(session.debugger, rest)
+        except TdbError:
+            raise
+        except Exception as error:
+            raise BadExpression(f"{plugin.title}: {type(error).__name__}: {error}") from None
+        finally:
+            session.handles.forget_values()
+        return "" if answer is None else str(answer)
+
+    about = (function.__doc__ or "").strip().splitlines()
+    help = (about[0] if about else "a plugin") + f" (plugin {plugin.value})"
+    add_verb(Verb((plugin.name,), f"{plugin.name} [TEXT]", help, act, takes="expression"))
+    return ""
+
+
+@verb("plugin", "plugins", help="what installed plugins have brought", only_looks=True)
+def _plugins(session: Session, rest: str, frame: Frame | None) -> str:
+    troubles = load_plugins()
+    found = [
+        f"{group[:-1].replace('_', ' ')} {plugin.name}  {plugin.value}" for group in GROUPS for plugin in plugins(group)
+    ]
+    others = [problem for problem in problems() if problem not in troubles]
+    return "\n".join([*found, *troubles, *others]) or "no plugins"

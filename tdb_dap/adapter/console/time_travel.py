@@ -1,0 +1,157 @@
+"""Console verbs of time travel: who wrote what, watches, edits and what follows from them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tdb_dap.adapter.console.breakpoints import add_breakpoint
+from tdb_dap.adapter.console.inspecting import TOPICS, indexed
+from tdb_dap.adapter.console.verbs import execute, resume_quietly, verb
+from tdb_dap.adapter.requests.provenance import readers, writer_text
+from tdb_dap.adapter.requests.scopes import names_at
+from tdb_dap.adapter.requests.set_variable import announce, set_part
+from tdb_dap.engine.expressions.assignment import Part, part_named
+from tdb_dap.engine.machine.provenance import origin_of, sources_of
+from tdb_dap.engine.machine.what_if import change_field, consequences
+from tdb_dap.errors import BadExpression, NotSimulated
+
+if TYPE_CHECKING:
+    from tdb_dap.adapter.session.handles import Frame
+    from tdb_dap.adapter.session.session import Session
+
+_MOST_LISTED = 12
+
+
+@verb(
+    "set",
+    usage="PLACE = EXPRESSION",
+    help="overwrite a tensor, a slice or an element; undo takes it back",
+    takes="expression",
+)
+def _set(session: Session, rest: str, frame: Frame | None) -> str:
+    place, equals, text = rest.partition("=")
+    if not equals:
+        raise BadExpression("write set PLACE = EXPRESSION")
+    names = names_at(session, frame)
+    set_part(session, part_named(place, names), text, frame)
+    return session.debugger.evaluate(place, names).text()
+
+
+@verb(
+    "who",
+    usage="EXPRESSION [: LEVELS]",
+    help="the last command that wrote it, who wrote what that one read ...",
+    takes="expression",
+)
+def _who(session: Session, rest: str, frame: Frame | None) -> str:
+    text, depth = rest, 1
+    head, colon, tail = rest.rpartition(":")
+    if colon and tail.strip().isdigit():
+        text, depth = head, int(tail)
+    part = part_named(text, names_at(session, frame))
+    lines = _chain(session, part, None, depth, "")
+    found = readers(session, part.place)
+    if found:
+        more = ", ..." if len(found) > _MOST_LISTED else ""
+        lines.append(f"read by {', '.join(map(str, found[:_MOST_LISTED]))}{more}")
+    return "\n".join(lines)
+
+
+def _chain(session: Session, part: Part, before: int | None, depth: int, indent: str) -> list[str]:
+    """The writer of a part, and ``depth`` - 1 writers of what each of them read."""
+    origin = origin_of(session.debugger.machine, part.place, before)
+    if origin is None and before is None:
+        return ["no command has written it"]
+    lines = [indent + writer_text(session, origin)]
+    if origin is None or origin.edit is not None or depth <= 1:
+        return lines
+    for role, view in sources_of(session.debugger.machine, origin.ordinal):
+        source = Part(f"{role} %{view.name}".strip(), view)
+        lines.append(f"{indent}  {source.title}: {view.memref}")
+        lines += _chain(session, source, origin.ordinal, depth - 1, indent + "    ")
+    return lines
+
+
+@verb(
+    "watch",
+    "w",
+    usage="[EXPRESSION [: read|write|readWrite|change]]",
+    help="stop behind commands that access it",
+    takes="expression",
+)
+def _watch(session: Session, rest: str, frame: Frame | None) -> str:
+    if not rest:
+        return execute(session, "info watch", frame)
+    text, access = rest, "write"
+    head, colon, tail = rest.rpartition(":")
+    if colon and tail.strip() in ("read", "write", "readWrite", "change"):
+        text, access = head, tail.strip()
+    place = part_named(indexed(text.strip()), names_at(session, frame)).place
+    return add_breakpoint(session, f"data:{place.text}:{access}", temporary=False)
+
+
+@verb("undo", help="back to the moment of the last edit, without it")
+def _undo(session: Session, rest: str, frame: Frame | None) -> str:
+    edits = session.debugger.machine.edits
+    if not edits:
+        raise BadExpression("there is no edit to undo")
+    resume_quietly(session, lambda d: d.undo_edit())
+    return f"undone: {edits[-1].text}"
+
+
+@verb("skip", usage="ORDINAL", help="go on with another command, the memories as they are now")
+def _skip(session: Session, rest: str, frame: Frame | None) -> str:
+    if not rest.isdigit():
+        raise BadExpression("skip takes an ordinal, the number of the command to go on with")
+    return resume_quietly(session, lambda d: d.skip_to(int(rest)))
+
+
+@verb("whatif", usage="FIELD = NUMBER | [ORDINAL]", help="change the next command; what follows up to ORDINAL")
+def _what_if(session: Session, rest: str, frame: Frame | None) -> str:
+    field, equals, number = rest.partition("=")
+    if equals:
+        return _change(session, field.strip(), number.strip(), frame)
+    machine = session.debugger.machine
+    until = len(machine.program.commands) if not rest else int(rest) if rest.isdigit() else -1
+    if not machine.ordinal < until <= len(machine.program.commands):
+        raise BadExpression(f"whatif takes FIELD = NUMBER, or an ordinal behind {machine.ordinal}")
+    try:
+        found = consequences(machine, until)
+    finally:
+        session.handles.forget_values()
+    if not found:
+        return f"no result differs up to ordinal {until}"
+    lines = [f"{len(found)} of {until - machine.ordinal} commands have other results:"]
+    for one in found[:_MOST_LISTED]:
+        name = machine.program.commands[one.ordinal].name
+        lines.append(
+            f"  ordinal {one.ordinal} {name}: {one.different:,} of {one.size:,} differ, by up to {one.largest:.6g}"
+        )
+    if len(found) > _MOST_LISTED:
+        last = found[-1]
+        lines.append(f"  ... the last: ordinal {last.ordinal}: {last.different:,} differ, by up to {last.largest:.6g}")
+    return "\n".join(lines)
+
+
+def _change(session: Session, field: str, text: str, frame: Frame | None) -> str:
+    names = names_at(session, frame)
+    try:
+        value = int(text, 0)
+    except ValueError:
+        raise BadExpression(f"{text!r} is not a whole number; fields hold the bits of a command") from None
+    machine = session.debugger.machine
+    change_field(machine, names.focus, field, value)
+    announce(session)
+    try:
+        now = machine.command_at(names.focus).asm
+    except NotSimulated as error:
+        now = str(error)
+    return f"was {machine.program.commands[names.focus].asm}\nnow {now}"
+
+
+def _edits(session: Session, rest: str, frame: Frame | None) -> str:
+    edits = session.debugger.machine.edits
+    return "\n".join(f"at {edit.origin:5}  {edit.text}" for edit in edits) or "no edits"
+
+
+TOPICS["edits"] = _edits

@@ -1,0 +1,163 @@
+"""The console: how verbs are declared and lines carried out. The verbs themselves are in the modules ``..._verbs``.
+
+A verb is a function with a line of help; names that users of the vendor debugger know keep their meaning. One that
+moves in time does so when its answer is out, like any other request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tdb_dap.adapter.console.gdb_words import translated
+from tdb_dap.adapter.requests.scopes import names_at
+from tdb_dap.errors import BadExpression
+
+if TYPE_CHECKING:
+    from tdb_dap.adapter.session.handles import Frame
+    from tdb_dap.adapter.session.session import Session
+    from tdb_dap.engine.control.debugger import Debugger
+    from tdb_dap.engine.control.stops import Stop
+
+Act = Callable[["Session", str, "Frame | None"], str]
+
+
+@dataclass(frozen=True)
+class Verb:
+    """``usage``: how it is written; ``help``: what it does; ``takes``: what completion offers behind it.
+
+    That is ``expression``, ``place`` (of a breakpoint), ``breakpoint`` (its number), ``topic``, ``verb``,
+    ``one of A B``, or nothing. ``only_looks``: it moves and changes nothing, so that it can be displayed.
+    ``opens``: of what is behind it, the expression whose value the client can open; empty if there is none.
+    """
+
+    names: tuple[str, ...]
+    usage: str
+    help: str
+    act: Act
+    takes: str = ""
+    only_looks: bool = False
+    opens: Callable[[str], str] = lambda rest: ""
+
+
+_USAGE = 38
+"""Width of the first column of help; what is longer gets a line of its own."""
+
+_VERBS: dict[str, Verb] = {}
+
+
+def verb(
+    *names: str,
+    usage: str = "",
+    help: str,
+    takes: str = "",
+    only_looks: bool = False,
+    opens: Callable[[str], str] = lambda rest: "",
+) -> Callable[[Act], Act]:
+    """Declare a console verb under all its names."""
+
+    def declare(act: Act) -> Act:
+        add_verb(Verb(names, f"{'/'.join(names)} {usage}".strip(), help, act, takes, only_looks, opens))
+        return act
+
+    return declare
+
+
+def add_verb(verb: Verb) -> None:
+    """Make a verb known under all its names."""
+    _VERBS.update(dict.fromkeys(verb.names, verb))
+
+
+def find_verb(name: str) -> Verb | None:
+    """The verb of a name, if there is one; verbs of plugins are there after ``load_plugins``."""
+    return _VERBS.get(name)
+
+
+def is_verb(text: str) -> bool:
+    """Whether a console line begins with a verb rather than being an expression."""
+    first, _, rest = text.partition(" ")
+    if first not in _VERBS:
+        from tdb_dap.adapter.console.session import load_plugins
+
+        load_plugins()
+    if first not in _VERBS:
+        return False
+    prints = _VERBS[first].takes == "expression"  # p [1, 2] prints a list; x [0] is an element of x
+    return not rest.lstrip().startswith("=" if prints else ("=", "["))
+
+
+def spelled(text: str) -> str:
+    """A line as it is written here; words of gdb give way to verbs that plugins have called the same."""
+    return translated(text) if not is_verb(text) or text.startswith("set ") else text
+
+
+def opened_by(text: str) -> str:
+    """The expression in a console line whose value the client can open; empty if there is none."""
+    first, _, rest = text.partition(" ")
+    return (_VERBS[first].opens(rest.strip()) if rest.strip() else "") if is_verb(text) else text
+
+
+def verbs() -> list[Verb]:
+    """Every verb once, in the order of declaration; those of plugins last."""
+    from tdb_dap.adapter.console.session import load_plugins
+
+    load_plugins()
+    return list(dict.fromkeys(_VERBS.values()))
+
+
+@contextmanager
+def expression_of_console(text: str) -> Iterator[None]:
+    """What is neither an expression nor a verb may have been meant as either: the error names both."""
+    try:
+        yield
+    except BadExpression as error:
+        first = text.split(maxsplit=1)[0]
+        if not first.isalpha():
+            raise
+        raise BadExpression(f"{error}; nor is {first!r} a verb: help lists them") from None
+
+
+def execute(session: Session, text: str, frame: Frame | None = None) -> str:
+    """Carry out one console line and return what to print; BadExpression if it is no verb."""
+    text = spelled(text.strip())
+    first, _, rest = text.partition(" ")
+    if not first:
+        return ""
+    if not is_verb(text):
+        with expression_of_console(text):
+            return session.debugger.evaluate(text, names_at(session, frame)).text()
+    return _VERBS[first].act(session, rest.strip(), frame)
+
+
+@verb("help", "?", usage="[VERB]", help="this list, or one verb", takes="verb")
+def _help(session: Session, rest: str, frame: Frame | None) -> str:
+    if rest:
+        if rest not in _VERBS:
+            raise BadExpression(f"there is no verb {rest!r}; help lists them")
+        return f"{_VERBS[rest].usage}\n  {_VERBS[rest].help}"
+    lines: list[str] = []
+    for known in verbs():
+        usage = known.usage if len(known.usage) <= _USAGE else f"{known.usage}\n{'':{_USAGE}}"
+        lines.append(f"{usage:{_USAGE}}  {known.help}")
+    lines.append('Anything else is an expression: %16, in[0], max(abs(in[0] - ref(in[0]))), #loc("x"), R0:f32[64]')
+    return "\n".join(lines)
+
+
+def resume_quietly(
+    session: Session, go: Callable[[Debugger], Stop], by_instruction: bool = False, stay: bool = True
+) -> str:
+    """Run when the answer to the console line is out; the answer is empty."""
+    session.after(lambda: session.event("continued", {"threadId": 1, "allThreadsContinued": True}))
+    session.resume(go, by_instruction=by_instruction, stay=stay)
+    return ""
+
+
+def count(rest: str) -> int:
+    """How many: 1 where nothing is said."""
+    if not rest:
+        return 1
+    if not rest.isdigit() or int(rest) < 1:
+        raise BadExpression(f"{rest!r} is not a number of steps")
+    return int(rest)

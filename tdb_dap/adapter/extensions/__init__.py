@@ -1,0 +1,1 @@
+"""Requests beyond the protocol, ``tdb/...``, for clients that draw."""

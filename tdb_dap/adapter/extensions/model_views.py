@@ -1,0 +1,189 @@
+"""Requests beyond the protocol that tell an editor's own views about the model: time, graph, memory, results.
+
+They are described in docs/requests.md. All of them look at the program as it is compiled, and ``tdb/memoryMap`` and
+``tdb/results`` at the present moment, too.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Literal
+
+from tdb_dap.adapter.protocol.types import ProtocolModel
+from tdb_dap.adapter.requests.sources import mlir_source
+from tdb_dap.adapter.session.handlers import request
+from tdb_dap.adapter.session.references import every_region, memory_reference
+from tdb_dap.errors import BadExpression, BadInput
+
+if TYPE_CHECKING:
+    from tdb_dap.adapter.session.session import Session
+    from tdb_dap.engine.source.mlir_file import MlirFile
+    from tdb_dap.tools.check.schema import Row
+
+
+class ProfileArguments(ProtocolModel):
+    """Arguments of `tdb/profile`. ``trace``: also the time line, as Trace Events."""
+
+    trace: bool = False
+    estimate: bool = False
+
+
+class GraphArguments(ProtocolModel):
+    """Arguments of `tdb/graph`."""
+
+    color: Literal["dtype", "time"] = "dtype"
+    weights: bool = False
+
+
+class MemoryMapArguments(ProtocolModel):
+    """Arguments of `tdb/memoryMap`. ``ordinal``: of which moment; default: the present one."""
+
+    ordinal: int | None = None
+
+
+class ExplainArguments(ProtocolModel):
+    """Arguments of `tdb/explain`: a command by ordinal, or an op by its line of final.mlir."""
+
+    ordinal: int | None = None
+    line: int | None = None
+
+
+class MomentArguments(ProtocolModel):
+    """Arguments of `tdb/moment`: none."""
+
+
+@request("tdb/moment", while_running="answer")
+def moment(session: Session, arguments: MomentArguments) -> dict[str, Any]:
+    """Where the program stands, and the source that the lines of all these answers belong to."""
+    debugger, source = session.debugger, mlir_source(session)
+    body = {"ordinal": debugger.ordinal, "commands": len(debugger.program.commands), "lines": _lines_now(session)}
+    return {**body, "source": source.model_dump(exclude_none=True)} if source is not None else body
+
+
+@request("tdb/profile", while_running="wait")
+def profile(session: Session, arguments: ProfileArguments) -> dict[str, Any]:
+    """What ``tdb-dap profile`` reports."""
+    from tdb_dap.tools.profile.profiling import Profile
+    from tdb_dap.tools.profile.report import report_of
+    from tdb_dap.tools.profile.trace import trace
+
+    found = Profile(session.debugger.program, not arguments.estimate)
+    body = {"report": report_of(found).model_dump(mode="json")}
+    return {**body, "trace": trace(found)} if arguments.trace else body
+
+
+@request("tdb/graph", while_running="answer")
+def graph(session: Session, arguments: GraphArguments) -> dict[str, Any]:
+    """Nodes and edges of final.mlir, with the line of the op that runs next."""
+    from tdb_dap.engine.source.op_graph import OpGraph
+    from tdb_dap.tools.graph import colours
+
+    program = session.debugger.program
+    found = OpGraph.of(_mlir(session), arguments.weights)
+    colouring = colours.by_time(program, found) if arguments.color == "time" else colours.by_dtype
+    nodes = []
+    for node in found.nodes:
+        colour, why = colouring(node)
+        nodes.append({**vars(node), "shape": list(node.shape), "color": colour, "note": why})
+    return {"nodes": nodes, "edges": [vars(edge) for edge in found.edges], "currentLines": _lines_now(session)}
+
+
+def _lines_now(session: Session) -> list[int]:
+    """Lines of final.mlir of the ops that the next command belongs to."""
+    program, ordinal = session.debugger.program, session.debugger.ordinal
+    return list(program.commands[ordinal].mlir_lines) if ordinal < len(program.commands) else []
+
+
+def _mlir(session: Session) -> MlirFile:
+    mlir = session.debugger.program.source.mlir
+    if mlir is None:
+        raise BadInput("this model has no final.mlir, and without it no graph")
+    return mlir
+
+
+@request("tdb/memoryMap", while_running="answer")
+def memory_map(session: Session, arguments: MemoryMapArguments) -> dict[str, Any]:
+    """What lies where in each memory, from when to when."""
+    from tdb_dap.engine.program.occupancy import use_at
+    from tdb_dap.tools.profile.report import timelines
+
+    program = session.debugger.program
+    ordinal = session.debugger.ordinal if arguments.ordinal is None else arguments.ordinal
+    geometry = program.target.geometry
+    memories = []
+    for title, (size, timeline) in timelines(program).items():
+        alive = timeline.at(ordinal)
+        use = use_at(alive, size)
+        first = timeline.residents[0]
+        memories.append(
+            {
+                "title": title,
+                "space": first.space.value,
+                "core": first.core,
+                "size": size,
+                "used": use.used,
+                "fragmentation": use.fragmentation,
+                "residents": [
+                    {**asdict(resident), "space": resident.space.value, "alive": resident in alive}
+                    for resident in timeline.residents
+                ],
+            }
+        )
+    layout = {"lanes": geometry.lanes, "laneBytes": geometry.lane_bytes, "bankBytes": geometry.bank_bytes}
+    regions = [
+        {
+            "title": title,
+            "space": space.value,
+            "core": core,
+            "start": region.start,
+            "stop": region.stop,
+            "reference": memory_reference(space, core, region.start),
+        }
+        for title, space, core, region in every_region(session.debugger.memory)
+        if region.data.size
+    ]
+    moments = {"ordinal": ordinal, "commands": len(program.commands)}
+    return {**moments, **layout, "memories": memories, "regions": regions}
+
+
+@request("tdb/explain", while_running="answer")
+def explain(session: Session, arguments: ExplainArguments) -> dict[str, Any]:
+    """What ``tdb-dap explain`` prints, by default about the command that runs next."""
+    from tdb_dap.tools.explain.command import explain_command
+    from tdb_dap.tools.explain.op import explain_op
+
+    program = session.debugger.program
+    if arguments.line is not None:
+        return {"lines": list(explain_op(program, arguments.line))}
+    ordinal = session.debugger.ordinal if arguments.ordinal is None else arguments.ordinal
+    if not 0 <= ordinal < len(program.commands):
+        raise BadExpression(f"there is no command {ordinal}; there are 0 to {len(program.commands) - 1:,}")
+    return {"lines": list(explain_command(program, ordinal))}
+
+
+@request("tdb/results")
+def results(session: Session) -> dict[str, Any]:
+    """Every tensor that has been compared up to now, in the order of execution, and the first that differs.
+
+    ``path`` is null where the model's final.mlir is no file on disk.
+    """
+    from tdb_dap.adapter.console.checking import compared_rows
+    from tdb_dap.adapter.requests.sources import mlir_path
+    from tdb_dap.tools.check.blame import first_culprit
+
+    if session.debugger.reference is None:
+        raise BadInput("there is nothing to compare with; set `reference` in the launch configuration")
+    rows = compared_rows(session)
+    culprit = first_culprit(rows)
+    return {
+        "rows": [_plain(row) for row in rows],
+        "first": _plain(culprit) if culprit else None,
+        "path": mlir_path(session),
+    }
+
+
+def _plain(row: Row) -> dict[str, Any]:
+    """A row as JSON: numbers that are not finite become null."""
+    found: dict[str, Any] = json.loads(row.model_dump_json(exclude={"picture"}))
+    return found

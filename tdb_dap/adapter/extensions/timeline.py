@@ -1,0 +1,57 @@
+"""Where a session stands in time, for clients with a slider: ``tdb/time`` and ``tdb/travel`` of docs/requests.md."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tdb_dap.adapter.console.verbs import resume_quietly
+from tdb_dap.adapter.protocol.types import ProtocolModel
+from tdb_dap.adapter.session.handlers import request
+from tdb_dap.errors import BadExpression
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tdb_dap.adapter.session.session import Session
+
+
+class TimeArguments(ProtocolModel):
+    """``at``: the moment that is asked about; default: now."""
+
+    at: int | None = None
+
+
+class TravelArguments(ProtocolModel):
+    """``ordinal``: how many commands have been executed at the moment to go to."""
+
+    ordinal: int
+
+
+@request("tdb/time", while_running="answer")
+def time(session: Session, arguments: TimeArguments) -> Mapping[str, Any]:
+    """How many commands have been executed of how many, and which one comes next then."""
+    debugger = session.debugger
+    commands, source = debugger.program.commands, debugger.program.source
+    at = debugger.ordinal if arguments.at is None else arguments.at
+    answer: dict[str, Any] = {"ordinal": debugger.ordinal, "commands": len(commands), "at": _moment(session, at)}
+    if at < len(commands):
+        answer["command"] = commands[at].asm
+        records = source.records_of(at)
+        op = source.mlir.op_at(records[0].line) if source.mlir and records else None
+        if op is not None:
+            answer |= {"line": session.traits.line_out(records[0].line), "op": op.name, "location": op.location}
+    return answer
+
+
+@request("tdb/travel")
+def travel(session: Session, arguments: TravelArguments) -> None:
+    """Go to a moment; the events ``continued`` and ``stopped``, with the reason ``goto``, follow."""
+    ordinal = _moment(session, arguments.ordinal)
+    resume_quietly(session, lambda debugger: debugger.travel(ordinal))
+
+
+def _moment(session: Session, ordinal: int) -> int:
+    last = len(session.debugger.program.commands)
+    if not 0 <= ordinal <= last:
+        raise BadExpression(f"ordinal {ordinal} is not in this program: 0 to {last}")
+    return ordinal

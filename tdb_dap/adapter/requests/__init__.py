@@ -1,0 +1,1 @@
+"""Requests of the protocol: one module for each area of the specification."""

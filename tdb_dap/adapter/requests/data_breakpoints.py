@@ -1,0 +1,74 @@
+"""Data breakpoints: stop behind the command that reads or writes a place. A place is its bytes, so it outlives the
+session and the tensor's name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tdb_dap.adapter.protocol.types import (
+    DataBreakpointInfoArguments,
+    DataBreakpointInfoResponseBody,
+    SetBreakpointsResponseBody,
+    SetDataBreakpointsArguments,
+)
+from tdb_dap.adapter.requests.breakpoints import Wish, describe
+from tdb_dap.adapter.session.handlers import Body, request
+from tdb_dap.adapter.session.references import parse_memory_reference
+from tdb_dap.errors import BadExpression, TdbError
+
+if TYPE_CHECKING:
+    from tdb_dap.adapter.session.session import Session
+    from tdb_dap.engine.hardware.byte_ranges import Place
+
+_CHANGE = "!change"
+"""Behind a data id: only writes that change something count."""
+
+
+@request("dataBreakpointInfo", capability=("supportsDataBreakpoints", "supportsDataBreakpointBytes"))
+def data_breakpoint_info(session: Session, arguments: DataBreakpointInfoArguments) -> Body:
+    """What can be watched: a variable, an expression, or bytes from an address on."""
+    from tdb_dap.engine.hardware.byte_ranges import place_name
+
+    try:
+        place = _place(session, arguments)
+    except TdbError as error:
+        return {"dataId": None, "description": str(error)}
+    if not place.size:
+        return {"dataId": None, "description": f"{arguments.name} has no bytes to watch"}
+    return DataBreakpointInfoResponseBody(
+        dataId=place.text + (_CHANGE if arguments.mode == "change" else ""),
+        description=f"{arguments.name} ({place_name(place, session.debugger.program.target.geometry)})",
+        accessTypes=["write"] if arguments.mode == "change" else ["write", "read", "readWrite"],
+        canPersist=True,
+    )
+
+
+def _place(session: Session, arguments: DataBreakpointInfoArguments) -> Place:
+    from tdb_dap.adapter.requests.scopes import names_at
+    from tdb_dap.engine.expressions.assignment import part_named
+    from tdb_dap.engine.hardware.byte_ranges import Place
+
+    if arguments.asAddress:
+        space, core, start = parse_memory_reference(session, arguments.name)
+        size = arguments.bytes if arguments.bytes is not None else 1
+        session.debugger.memory.region(space, start, start + max(size, 1), core)
+        return Place.range(space, core, start, size)
+    if arguments.variablesReference:
+        child = session.handles.child(arguments.variablesReference, arguments.name)
+        if (part := child.own_part) is None:
+            raise BadExpression(f"{arguments.name} does not lie in memory")
+        return part.place
+    frame = session.handles.frame(arguments.frameId) if arguments.frameId else None
+    return part_named(arguments.name, names_at(session, frame)).place
+
+
+@request("setDataBreakpoints", while_running="answer")
+def set_data_breakpoints(session: Session, arguments: SetDataBreakpointsArguments) -> SetBreakpointsResponseBody:
+    """Exactly these data breakpoints, in both directions of time."""
+    wishes: list[Wish] = []
+    for wanted in arguments.breakpoints:
+        place, change, _ = wanted.dataId.partition(_CHANGE)
+        access = "change" if change else wanted.accessType or "write"
+        wishes.append(Wish(f"data:{place}:{access}", wanted.condition, wanted.hitCondition))
+    placed = session.breakpoints.replace(session, "data", wishes)
+    return SetBreakpointsResponseBody(breakpoints=[describe(session, p) for p in placed])

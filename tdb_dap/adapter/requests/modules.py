@@ -1,0 +1,90 @@
+"""Modules: the model, and each of its subnets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tdb_dap.adapter.protocol.types import ColumnDescriptor, Module, ModulesArguments
+from tdb_dap.adapter.session.handlers import provides, request
+from tdb_dap.adapter.session.references import instruction_reference
+
+if TYPE_CHECKING:
+    from tdb_dap.adapter.session.session import Session
+    from tdb_dap.engine.program.program import Subnet
+
+_COLUMNS = {
+    "runMode": ("Run mode", "string"),
+    "function": ("Function", "string"),
+    "commands": ("Commands", "number"),
+    "inputs": ("Inputs", "string"),
+    "outputs": ("Outputs", "string"),
+}
+"""What is known of a module beyond the protocol's own columns."""
+
+
+@provides("additionalModuleColumns")
+def columns() -> list[dict[str, Any]]:
+    """The columns of a subnet."""
+    return [
+        ColumnDescriptor.model_validate({"attributeName": name, "label": label, "type": kind}).model_dump(
+            exclude_none=True
+        )
+        for name, (label, kind) in _COLUMNS.items()
+    ]
+
+
+def module_id(subnet: int) -> str:
+    """How frames refer to the module of a subnet."""
+    return f"subnet:{subnet}"
+
+
+@request("modules", capability="supportsModulesRequest", while_running="answer")
+def modules(session: Session, arguments: ModulesArguments) -> dict[str, Any]:
+    """The model first, then its subnets in the order in which they run."""
+    found = [_model(session), *(_subnet(session, subnet) for subnet in session.debugger.program.subnets)]
+    start = max(0, arguments.startModule or 0)
+    stop = start + arguments.moduleCount if arguments.moduleCount else len(found)
+    return {"modules": found[start:stop], "totalModules": len(found)}
+
+
+def _model(session: Session) -> dict[str, Any]:
+    program = session.debugger.program
+    return {
+        **Module(
+            id="model",
+            name=program.context.bmodel.name,
+            path=session.traits.path_out(program.context.bmodel),
+            version=program.chip,
+            symbolStatus=_symbols(session),
+            symbolFilePath=session.traits.path_out(program.context.mlir) if program.context.mlir else None,
+        ).model_dump(exclude_none=True),
+        "commands": len(program.commands),
+        "inputs": ", ".join(tensor.name for tensor in program.inputs),
+        "outputs": ", ".join(tensor.name for tensor in program.outputs),
+    }
+
+
+def _symbols(session: Session) -> str:
+    source = session.debugger.program.source
+    if source.mlir is None:
+        return "no final.mlir: the listing is the source"
+    return "final.mlir and tensor_location.json" if source.records else "final.mlir, without tensor_location.json"
+
+
+def _subnet(session: Session, subnet: Subnet) -> dict[str, Any]:
+    first, behind = (instruction_reference(0, ordinal) for ordinal in (subnet.start, subnet.stop))
+    known = Module(
+        id=module_id(subnet.id),
+        name=f"subnet {subnet.id}",
+        isUserCode=True,
+        symbolStatus=_symbols(session),
+        addressRange=f"{first}-{behind}",
+    )
+    return {
+        **known.model_dump(exclude_none=True),
+        "runMode": subnet.run_mode,
+        "function": subnet.function,
+        "commands": subnet.stop - subnet.start,
+        "inputs": ", ".join(tensor.name for tensor in subnet.inputs),
+        "outputs": ", ".join(tensor.name for tensor in subnet.outputs),
+    }

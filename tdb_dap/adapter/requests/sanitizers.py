@@ -1,0 +1,87 @@
+"""Sanitizers in a session: those of the launch configuration, what they have found, and a survey in the console."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tdb_dap.adapter.session.handlers import request
+
+if TYPE_CHECKING:
+    from tdb_dap.adapter.session.session import Session
+    from tdb_dap.engine.control.stops import Finding
+
+
+class Sanitizing:
+    """``wanted``: the sanitizers that the launch configuration has switched on, name -> condition."""
+
+    def __init__(self) -> None:
+        self.wanted: dict[str, str | None] = {}
+        self._found: dict[tuple[str, int, str], Finding] = {}
+
+    def begin(self, entries: list[str]) -> None:
+        """A program is loaded: nothing is known of it yet."""
+        from tdb_dap.engine.sanitizers import chosen
+
+        self.forget()
+        self.wanted = chosen(entries)
+
+    def forget(self) -> None:
+        """Switch them off."""
+        self.wanted = {}
+        self._found = {}
+
+    def note(self, finding: Finding) -> bool:
+        """Keep what a sanitizer has found; False for what is known, or not a sanitizer's."""
+        from tdb_dap.engine.sanitizers import BY_NAME
+
+        key = finding.filter, finding.focus, finding.text
+        if finding.filter not in BY_NAME or key in self._found:
+            return False
+        self._found[key] = finding
+        return True
+
+    @property
+    def found(self) -> list[Finding]:
+        """Everything up to now, in the order of execution."""
+        return sorted(self._found.values(), key=lambda finding: finding.focus)
+
+
+def announce(session: Session) -> None:
+    """Tell what is known before the program runs, with the places it is about."""
+    from tdb_dap.engine.sanitizers.survey import known_ahead
+
+    for finding in known_ahead(session.debugger, session.debugger.observers):
+        if session.sanitizing.note(finding):
+            session.output(
+                f"{finding.severity}: {finding.text} [{finding.filter}]", "important", **_place(session, finding)
+            )
+
+
+def _place(session: Session, finding: Finding) -> dict[str, Any]:
+    from tdb_dap.adapter.requests.sources import mlir_source
+
+    lines = session.debugger.program.source.lines_of(finding.focus)
+    source = mlir_source(session) if lines else None
+    if source is None:
+        return {}
+    return {"source": source.model_dump(exclude_none=True), "line": session.traits.line_out(lines[0])}
+
+
+@request("tdb/findings", while_running="answer")
+def findings(session: Session) -> dict[str, Any]:
+    """What sanitizers have found up to now: for editors, which show it as diagnostics.
+
+    ``path`` is missing where a finding belongs to no line of a file on disk.
+    """
+    from tdb_dap.adapter.requests.sources import mlir_path
+    from tdb_dap.tools.sanitize.report import finding_of
+
+    program = session.debugger.program
+    path = mlir_path(session)
+    rows: list[dict[str, Any]] = []
+    for finding in session.sanitizing.found:
+        row = finding_of(program, finding).model_dump()
+        if path is not None and row["command"]["line"]:
+            row["path"] = path
+        rows.append(row)
+    return {"findings": rows}

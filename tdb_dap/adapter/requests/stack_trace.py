@@ -1,0 +1,208 @@
+"""Threads and call stacks: a thread is a core, a stack is one command seen from every level of the compiler."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Literal
+
+from tdb_dap.adapter.protocol.types import (
+    Source,
+    StackFrame,
+    StackFrameFormat,
+    StackTraceArguments,
+    StackTraceResponseBody,
+    Thread,
+    ThreadsResponseBody,
+)
+from tdb_dap.adapter.requests.modules import module_id
+from tdb_dap.adapter.requests.sources import listing_source, mlir_source
+from tdb_dap.adapter.requests.stopped_event import core_of, thread_id
+from tdb_dap.adapter.session.handlers import request
+from tdb_dap.adapter.session.handles import Frame, Level
+from tdb_dap.adapter.session.references import instruction_reference
+from tdb_dap.errors import TdbError
+
+if TYPE_CHECKING:
+    from tdb_dap.adapter.session.session import Session
+    from tdb_dap.engine.program.program import Program, Subnet
+    from tdb_dap.engine.source.compile_stages import Stage
+    from tdb_dap.engine.source.mlir_file import MlirOp
+    from tdb_dap.engine.source.source_map import OpRecord
+
+
+_HINTS: dict[Level, Literal["label", "subtle"]] = {"location": "label", "origin": "subtle"}
+
+
+@request("threads", while_running="answer")
+def threads(session: Session) -> ThreadsResponseBody:
+    """One thread for each core."""
+    cores = session.debugger.program.core_count if session.has_program else 1
+    return ThreadsResponseBody(threads=[Thread(id=thread_id(core), name=f"core {core}") for core in range(cores)])
+
+
+@request("stackTrace", capability="supportsDelayedStackTraceLoading")
+def stack_trace(session: Session, arguments: StackTraceArguments) -> StackTraceResponseBody:
+    """Command, op, group, function, main, as a label the layer, and the op in the files of earlier compiler stages.
+
+    The op comes before the command unless the user steps by instruction, so that editors go to the line of final.mlir.
+    """
+    core = core_of(arguments.threadId)
+    if not 0 <= core < session.debugger.program.core_count:
+        raise TdbError(f"there is no thread {arguments.threadId}")
+    shown = [_formatted(session, frame, arguments.format) for frame in frames(session, core)]
+    start = arguments.startFrame or 0
+    stop = start + arguments.levels if arguments.levels else len(shown)
+    return StackTraceResponseBody(stackFrames=shown[start:stop], totalFrames=len(shown))
+
+
+def _formatted(session: Session, frame: StackFrame, wanted: StackFrameFormat | None) -> StackFrame:
+    """The frame's name with what the client asks for besides: module, operands, line."""
+    if wanted is None:
+        return frame
+    known = session.handles.frame(frame.id)
+    everything = wanted.includeAll
+    name = frame.name
+    if (wanted.module or everything) and frame.moduleId is not None:
+        name = f"{frame.moduleId}!{name}"
+    if (wanted.parameters or everything) and known.level in ("command", "op"):
+        name += f"({', '.join(_parameters(session, known, wanted))})"
+    if (wanted.line or everything) and frame.line:
+        name += f" line {frame.line}"
+    frame.name = name
+    return frame
+
+
+def _parameters(session: Session, frame: Frame, wanted: StackFrameFormat) -> list[str]:
+    from tdb_dap.adapter.requests.scopes import names_at
+
+    found: list[str] = []
+    for value in names_at(session, frame).operands():
+        parts = [value.title] if wanted.parameterNames is not False else []
+        if wanted.parameterTypes or wanted.includeAll:
+            parts.append(f"{value.dtype_name}[{','.join(map(str, value.shape))}]")
+        if wanted.parameterValues or wanted.includeAll:
+            parts.append(f"= {value.hex_text() if wanted.hex else value.text()}")
+        found.append(" ".join(parts))
+    return found
+
+
+def focus_of(session: Session, core: int) -> int:
+    """Ordinal of the command that a core's stack is about; the program's length behind the end."""
+    debugger = session.debugger
+    stop = debugger.last_stop
+    commands = debugger.program.commands
+    if stop.core == core or stop.focus >= len(commands):
+        return stop.focus
+    return next((o for o in range(stop.ordinal, len(commands)) if commands[o].core == core), len(commands))
+
+
+def frames(session: Session, core: int) -> Iterator[StackFrame]:
+    """The call stack of a core, innermost frame first."""
+    program = session.debugger.program
+    focus = focus_of(session, core)
+    records = program.source.records_of(focus)
+    record = records[0] if records else None
+    file, listing = mlir_source(session), listing_source(session)
+    line_out = session.traits.line_out
+
+    module = module_id(program.commands[focus].subnet) if focus < len(program.commands) else "model"
+
+    def frame(level: Level, name: str, source: Source | None = None, line: int = 0) -> StackFrame:
+        id = session.handles.add_frame(Frame(level, core, focus, _names_line(program, level, line)))
+        located = source is not None and line > 0
+        return StackFrame(
+            id=id,
+            name=name,
+            source=source if located else None,
+            line=line_out(line) if located else 0,
+            column=session.traits.first_column if located else 0,
+            presentationHint=_HINTS.get(level),
+            moduleId=module,
+            canRestart=level not in ("location", "origin") and session.debugger.machine.keeps_history,
+        )
+
+    if focus < len(program.commands):
+        command = program.commands[focus]
+        innermost = [frame("command", f"{command.name} {command.token}", listing, program.listing.line_of(focus))]
+        if record is not None:
+            innermost.append(frame("op", _op_name(record), file, record.line))
+            if file is not None and not session.by_instruction:
+                innermost.reverse()  # clients show the place of the first frame
+        for level in innermost:
+            level.instructionPointerReference = instruction_reference(core, focus)
+            yield level
+        if record is not None and (group := _group(program, record)) is not None:
+            yield frame("group", f"{group.name} {record.slice_text}".strip(), file, group.line)
+        subnet = next((s for s in program.subnets if s.id == command.subnet), None)
+        if subnet is not None:
+            origins = " or ".join(source.origin for source in session.debugger.machine.sources)
+            origin = f", outputs from {origins}" if command.engine == "dynamic" and origins else ""
+            name = f"{subnet.function} ({subnet.run_mode}{origin})"
+            yield frame("subnet", name, file, _function_line(program, subnet.function))
+        yield frame("main", "main", file, _call_line(program, subnet))
+        if record is not None and record.results:
+            yield frame("location", f"layer {', '.join(v.name for v in record.results)}")
+            for stage, op in _origins(program, record):
+                source = Source(name=stage.path.name, path=session.traits.path_out(stage.path))
+                yield frame(
+                    "origin",
+                    f"{op.name} ({stage.title}{', changed since' if stage.is_changed else ''})",
+                    source,
+                    op.line,
+                )
+    else:
+        yield frame("main", "main (finished)", *_behind_the_end(session))
+
+
+def _names_line(program: Program, level: Level, line: int) -> int | None:
+    """Where a frame's value ids are looked up: in the body of its function; in a group as its op sees them."""
+    if level not in ("subnet", "main") or not line or program.source.mlir is None:
+        return None
+    return line + 1 if program.source.mlir.op_at(line) is None else line  # the head of a function is outside of it
+
+
+def _origins(program: Program, record: OpRecord) -> Iterator[tuple[Stage, MlirOp]]:
+    """The op in the files of the compilation before final.mlir, where they are there."""
+    op = program.source.mlir.op_at(record.line) if program.source.mlir else None
+    if op is not None:
+        yield from program.origins.places(op)
+
+
+def _op_name(record: OpRecord) -> str:
+    """``tpu.Conv2D relu4_Relu h[0:16]``."""
+    names = [value.name for value in record.results[:1]]
+    return " ".join([record.opcode, *names, record.slice_text]).strip()
+
+
+def _group(program: Program, record: OpRecord) -> MlirOp | None:
+    """The operation whose region the op lies in."""
+    mlir = program.source.mlir
+    op = mlir.op_at(record.line) if mlir else None
+    return mlir.op_at(op.group_line) if mlir and op and op.group_line else None
+
+
+def _function_line(program: Program, name: str) -> int:
+    function = program.source.mlir.function_named(name) if program.source.mlir else None
+    return function.line if function else 0
+
+
+def _call_line(program: Program, subnet: Subnet | None) -> int:
+    """The line of main that calls the subnet's function."""
+    mlir = program.source.mlir
+    if mlir is None:
+        return 0
+    called = f"@{subnet.function}(" if subnet else ""
+    for op in mlir.ops.values():
+        if called and op.name in ("call", "func.call") and called in op.text:
+            return op.line
+    return _function_line(program, "main")
+
+
+def _behind_the_end(session: Session) -> tuple[Source | None, int]:
+    """The last thing that main does, or the end of the listing."""
+    program = session.debugger.program
+    mlir = program.source.mlir
+    if mlir is None:
+        return listing_source(session), program.listing.line_count
+    returns = [op.line for op in mlir.ops.values() if op.function == "main" and "return" in op.name]
+    return mlir_source(session), returns[-1] if returns else _function_line(program, "main")

@@ -1,0 +1,153 @@
+"""Moving in time: continue, steps of every size, in both directions, and pause."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from tdb_dap.adapter.protocol.types import (
+    ContinueArguments,
+    NextArguments,
+    PauseArguments,
+    ReverseContinueArguments,
+    StepBackArguments,
+    StepInArguments,
+    StepInTarget,
+    StepInTargetsArguments,
+    StepInTargetsResponseBody,
+    StepOutArguments,
+    SteppingGranularity,
+)
+from tdb_dap.adapter.requests.stopped_event import core_of
+from tdb_dap.adapter.session.handlers import request
+from tdb_dap.adapter.session.handles import Frame
+from tdb_dap.errors import BadExpression
+
+if TYPE_CHECKING:
+    from tdb_dap.adapter.session.session import Session
+    from tdb_dap.engine.control.debugger import Debugger
+    from tdb_dap.engine.control.stepping import Unit
+    from tdb_dap.engine.control.stops import Stop
+
+_MOST_TARGETS = 100
+
+
+def unit_of(granularity: SteppingGranularity | None) -> Unit:
+    """A statement or line is an op, an instruction is a command."""
+    return "command" if granularity == "instruction" else "op"
+
+
+def alone(
+    session: Session, thread: int, single: bool | None, go: Callable[[Debugger], Stop]
+) -> Callable[[Debugger], Stop]:
+    """``go``, stopped by nothing but what concerns this core if the client asks for a single thread.
+
+    The order of all cores' commands is fixed by how they wait for each other, so the others move along as far as they
+    come before this core's commands.
+    """
+    core = core_of(thread) if single else None
+
+    def alone(debugger: Debugger) -> Stop:
+        with debugger.watching_only(core):
+            return go(debugger)
+
+    return alone
+
+
+def step(session: Session, count: int, unit: Unit, thread: int, single: bool | None = None) -> None:
+    """Step one core by so many units, when the response is out."""
+    cores = session.debugger.program.core_count
+    core = core_of(thread) if cores > 1 and 0 <= core_of(thread) < cores else None
+    go = alone(session, thread, single, lambda d: d.step(count, unit, core))
+    session.resume(go, by_instruction=unit == "command", stay=True)
+
+
+@request("continue", capability="supportsSingleThreadExecutionRequests")
+def continue_(session: Session, arguments: ContinueArguments) -> dict[str, Any]:
+    """Run to the next stop or the end; ``singleThread``: stops of other cores do not count."""
+    go = alone(session, arguments.threadId, arguments.singleThread, lambda d: d.run())
+    session.resume(go, stay=session.configuration.stopOnExit)
+    return {"allThreadsContinued": True}
+
+
+@request("next", capability="supportsSteppingGranularity")
+def next_(session: Session, arguments: NextArguments) -> None:
+    """To the next op or command, by ``granularity``."""
+    step(session, 1, unit_of(arguments.granularity), arguments.threadId, arguments.singleThread)
+
+
+@request("stepInTargets", capability="supportsStepInTargetsRequest")
+def step_in_targets(session: Session, arguments: StepInTargetsArguments) -> StepInTargetsResponseBody:
+    """The commands ahead that the op, its group or its subnet consists of."""
+    frame = session.handles.frame(arguments.frameId)
+    commands = session.debugger.program.commands
+    return StepInTargetsResponseBody(
+        targets=[
+            StepInTarget(id=ordinal + 1, label=f"{commands[ordinal].token} {commands[ordinal].name}")
+            for ordinal in _commands_ahead(session, frame)
+        ]
+    )
+
+
+def _commands_ahead(session: Session, frame: Frame) -> list[int]:
+    """Ordinals of the next commands of what a frame shows: all of its op, or the first of each op in it."""
+    program, now = session.debugger.program, session.debugger.ordinal
+    records = program.source.records_of(frame.focus)
+    if frame.level in ("command", "op"):
+        return [o for o in records[0].ordinals if o > now][:_MOST_TARGETS] if records else []
+    if frame.level not in ("group", "subnet") or frame.focus >= len(program.commands):
+        return []
+    subnet = program.commands[frame.focus].subnet
+    mlir = program.source.mlir
+
+    def group(line: int) -> int | None:
+        op = mlir.op_at(line) if mlir else None
+        return op.group_line if op else None
+
+    firsts = [
+        record.first
+        for record in program.source.records
+        if record.ordinals
+        and record.first > now
+        and program.commands[record.first].subnet == subnet
+        and (frame.level == "subnet" or (records and group(record.line) == group(records[0].line)))
+    ]
+    return sorted(firsts)[:_MOST_TARGETS]
+
+
+@request("stepIn")
+def step_in(session: Session, arguments: StepInArguments) -> None:
+    """One command: into the op; with ``targetId`` to that command of it."""
+    if arguments.targetId is None:
+        step(session, 1, "command", arguments.threadId, arguments.singleThread)
+        return
+    target = arguments.targetId - 1
+    if not session.debugger.ordinal < target < len(session.debugger.program.commands):
+        raise BadExpression(f"there is no target {arguments.targetId} ahead")
+    go = alone(session, arguments.threadId, arguments.singleThread, lambda d: d.run_to(target))
+    session.resume(go, by_instruction=True, stay=True)
+
+
+@request("stepOut")
+def step_out(session: Session, arguments: StepOutArguments) -> None:
+    """To the end of the enclosing group; outside of groups to the end of the subnet."""
+    step(session, 1, "group", arguments.threadId, arguments.singleThread)
+
+
+@request("stepBack", capability="supportsStepBack")
+def step_back(session: Session, arguments: StepBackArguments) -> None:
+    """One op or one command back, by ``granularity``."""
+    step(session, -1, unit_of(arguments.granularity), arguments.threadId, arguments.singleThread)
+
+
+@request("reverseContinue")
+def reverse_continue(session: Session, arguments: ReverseContinueArguments) -> None:
+    """Back to the previous stop or the start."""
+    session.resume(alone(session, arguments.threadId, arguments.singleThread, lambda d: d.reverse()))
+
+
+@request("pause", while_running="answer")
+def pause(session: Session, arguments: PauseArguments) -> None:
+    """Stop the run in progress; nothing happens to a program that has stopped already."""
+    if session.running:
+        session.debugger.pause()

@@ -1,0 +1,108 @@
+"""Telling the client that the program has stopped or ended."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from tdb_dap.adapter.protocol.types import StoppedEventBody
+from tdb_dap.engine.control.stops import BACKEND_FAILED, NOT_SIMULATED
+from tdb_dap.errors import TdbError
+
+if TYPE_CHECKING:
+    from tdb_dap.adapter.session.session import Session
+    from tdb_dap.engine.control.stops import Reason, Stop
+
+_REASONS: dict[Reason, str] = {"end": "step"}
+"""Where the protocol has another word."""
+
+_DESCRIPTIONS: dict[Reason, str] = {
+    "entry": "At the start",
+    "end": "At the end: every command has been executed",
+}
+
+
+def thread_id(core: int) -> int:
+    """A thread is a core; numbers start at 1 because some clients take 0 for none."""
+    return core + 1
+
+
+def core_of(thread: int) -> int:
+    """The core behind a thread number."""
+    return thread - 1
+
+
+def report(session: Session, stop: Stop, stay: bool) -> None:
+    """Send what follows from a stop. ``stay``: at the end of the program, stop there once more.
+
+    At a command that cannot be executed the program stops and stays: memory, edits and the way back are all there.
+    """
+    if stop.finding:
+        session.sanitizing.note(stop.finding)
+    if stop.finding and stop.finding.filter == BACKEND_FAILED:
+        session.output(stop.finding.text, "important")
+    if stop.finding and stop.finding.filter in (NOT_SIMULATED, "internal error"):
+        session.output(stop.finding.text, "important")
+        if session.configuration.without_debugging:
+            end(session, 1)
+            return
+    if stop.reason == "end" and not stay:
+        _show_outputs(session)
+        end(session, 0)
+    else:
+        stopped(session, stop)
+
+
+def stopped(session: Session, stop: Stop) -> None:
+    """The ``stopped`` event."""
+    reason = _REASONS.get(stop.reason, stop.reason)
+    if stop.reason == "breakpoint" and (kind := session.breakpoints.kind_of(stop.breakpoints[0])):
+        reason = f"{kind} breakpoint"
+    ids = [id for b in stop.breakpoints if (id := session.breakpoints.id_of(b)) is not None]
+    session.event(
+        "stopped",
+        StoppedEventBody(
+            reason=reason,
+            description=_description(session, stop),
+            threadId=thread_id(stop.core),
+            text=stop.text or None,
+            allThreadsStopped=True,
+            hitBreakpointIds=ids or None,
+        ),
+    )
+    if session.displays:
+        from tdb_dap.adapter.console.session import show_displays
+
+        show_displays(session)
+
+
+def _description(session: Session, stop: Stop) -> str | None:
+    """What the client shows instead of the bare reason; a run with edits says so."""
+    said = stop.description or _DESCRIPTIONS.get(stop.reason)
+    if not session.debugger.machine.edits:
+        return said
+    return f"{said or f'Paused on {stop.reason}'} (edited run)"
+
+
+def end(session: Session, exit_code: int) -> None:
+    """The program is over: events ``exited`` and ``terminated``, once; the client disconnects."""
+    if session.ended:
+        return
+    session.ended = True
+    session.unload()
+    if session.waiting is not None:
+        waiting, session.waiting = session.waiting, None
+        session.respond(waiting, error=TdbError("the program was ended before its configuration was done"))
+    session.event("exited", {"exitCode": exit_code})
+    session.event("terminated")
+
+
+def _show_outputs(session: Session) -> None:
+    """One console line for each output of the net."""
+    from tdb_dap.engine.expressions.values import Value
+
+    debugger = session.debugger
+    session.output(f"Finished: {debugger.ordinal:,} commands.")
+    for tensor in debugger.program.outputs:
+        value = Value(tensor.name, partial(debugger.machine.read, tensor.view), tensor.view)
+        session.output(f"  {tensor.name} = {value.text()}")

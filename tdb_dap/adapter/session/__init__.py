@@ -1,0 +1,1 @@
+"""One client: its state, its requests in order, and what it may be told."""

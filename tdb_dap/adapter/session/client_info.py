@@ -1,0 +1,71 @@
+"""What the client said about itself in ``initialize``, and the translation of lines and paths that follows from it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from tdb_dap.adapter.protocol.types import InitializeRequestArguments
+from tdb_dap.adapter.session.ansi import styled
+from tdb_dap.engine.rendering.printable import visible
+
+
+@dataclass(frozen=True)
+class Traits:
+    """Defaults are those of the protocol for a client that says nothing."""
+
+    first_line: int = 1
+    first_column: int = 1
+    uses_uris: bool = False
+    variable_type: bool = False
+    memory_references: bool = False
+    progress: bool = False
+    invalidated: bool = False
+    memory_event: bool = False
+    ansi: bool = False
+    name: str = ""
+
+    @classmethod
+    def of(cls, said: InitializeRequestArguments) -> Traits:
+        return cls(
+            first_line=0 if said.linesStartAt1 is False else 1,
+            first_column=0 if said.columnsStartAt1 is False else 1,
+            uses_uris=said.pathFormat == "uri",
+            variable_type=bool(said.supportsVariableType),
+            memory_references=bool(said.supportsMemoryReferences),
+            progress=bool(said.supportsProgressReporting),
+            invalidated=bool(said.supportsInvalidatedEvent),
+            memory_event=bool(said.supportsMemoryEvent),
+            ansi=bool(said.supportsANSIStyling),
+            name=said.clientName or said.clientID or "",
+        )
+
+    def text_out(self, text: str) -> str:
+        """A value or a line of the console, with colours if the client shows them."""
+        text = visible(text)
+        return styled(text) if self.ansi else text
+
+    def line_out(self, line: int) -> int:
+        """Our line, from 1, as the client counts."""
+        return line - 1 + self.first_line
+
+    def line_in(self, line: int) -> int:
+        """The client's line as we count, from 1."""
+        return line - self.first_line + 1
+
+    def path_out(self, path: Path) -> str:
+        """A file as the client names files."""
+        absolute = Path(os.path.abspath(path))
+        return absolute.as_uri() if self.uses_uris else str(absolute)
+
+    def path_in(self, text: str) -> Path:
+        """The file that the client names; a ``file:`` URI is understood in any case."""
+        if text.startswith("file:"):
+            from urllib.parse import unquote, urlsplit
+
+            path = unquote(urlsplit(text).path)
+            if os.name == "nt":
+                path = path.lstrip("/")
+            return Path(path)
+        return Path(text)

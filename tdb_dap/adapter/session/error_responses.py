@@ -1,0 +1,51 @@
+"""Why a request is refused, and how that is said in a response."""
+
+from __future__ import annotations
+
+from pydantic import ValidationError
+
+from tdb_dap.adapter.protocol.framing import Message
+from tdb_dap.errors import TdbError
+
+
+class NotStopped(TdbError):
+    """A request that needs a stopped program came while it runs."""
+
+
+class NoProgram(TdbError):
+    """A request that needs a program came before ``launch`` or after the end."""
+
+
+class Cancelled(TdbError):
+    """The client has withdrawn a request, or is leaving."""
+
+
+def error_message(error: Exception, loud: bool) -> Message:
+    """``message`` and ``body`` of an error response; ``loud``: the client should show it in a dialog."""
+    if isinstance(error, NotStopped):
+        text, short = "The program is running; pause it first.", "notStopped"
+    elif isinstance(error, Cancelled):
+        text = short = "cancelled"
+    elif isinstance(error, ValidationError):
+        text = short = _validation_text(error)
+    elif isinstance(error, MemoryError):
+        text = short = "there is not enough memory for this"
+    elif isinstance(error, TdbError):
+        text = short = str(error)
+    else:
+        text = short = f"internal error, please report it: {type(error).__name__}: {error}"
+    format_ = {"format": "{text}", "variables": {"text": text}} if "{" in text else {"format": text}
+    return {"message": short, "body": {"error": {"id": _error_id(error), **format_, "showUser": loud}}}
+
+
+def _error_id(error: Exception) -> int:
+    """A number that is the same for the same kind of trouble in every session."""
+    kinds = ("NotStopped", "Cancelled", "NoProgram", "BadInput", "BadExpression", "BadAccess", "NotSimulated")
+    name = type(error).__name__
+    return 100 + kinds.index(name) if name in kinds else 1
+
+
+def _validation_text(error: ValidationError) -> str:
+    """One line: where and what, for each problem."""
+    problems = [f"{'.'.join(map(str, problem['loc'])) or 'arguments'}: {problem['msg']}" for problem in error.errors()]
+    return "; ".join(problems)

@@ -1,0 +1,1 @@
+"""Subcommands that debug, or serve those that do: a terminal, an editor."""

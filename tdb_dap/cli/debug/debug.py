@@ -1,0 +1,79 @@
+"""``tdb-dap debug``: the debugger in a terminal."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from tdb_dap.adapter.protocol.client import Client
+from tdb_dap.cli.options import input_options, model_arguments
+from tdb_dap.errors import BadInput
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    model_arguments(parser)
+    input_options(parser)
+    parser.add_argument("--allow-python", action="store_true", help="let the verb py evaluate Python")
+    parser.add_argument("-c", dest="commands", metavar="CMD", action="append", default=[], help="run a console command")
+    parser.add_argument("-x", dest="script", metavar="FILE", type=Path, help="run the console commands of a file")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Carry out the lines given, then ask for more if somebody is there; 1 if a line of a script has failed."""
+    from tdb_dap.terminal.console import Console
+    from tdb_dap.terminal.view import View
+
+    script = [*arguments.commands, *_lines(arguments.script)]
+    client = Client.spawn(timeout=None)
+    try:
+        console = Console(client, View(quiet=arguments.quiet))
+        filters = ["mismatch"] if arguments.reference else []
+        filters += ["divergence"] if arguments.backend == "lockstep" else []
+        console.start(_configuration(arguments), filters)
+        failed = [text for text in script if not console.over and not console.do(text)]
+        if sys.stdin.isatty():
+            from tdb_dap.terminal.prompt import talk
+
+            talk(console)
+        elif not script:
+            failed = [text for text in _commands(sys.stdin) if not console.over and not console.do(text)]
+        return 1 if failed else 0
+    finally:
+        client.close()
+
+
+def _configuration(arguments: argparse.Namespace) -> dict[str, Any]:
+    configuration: dict[str, Any] = {
+        "program": str(arguments.context),
+        "stopOnExit": True,
+        "backend": arguments.backend,
+        "net": arguments.net,
+        "stage": arguments.stage,
+        "allowPython": arguments.allow_python,
+    }
+    if arguments.cmodel_path:
+        configuration["cmodelPath"] = str(arguments.cmodel_path)
+    if arguments.inputs:
+        configuration["inputs"] = str(arguments.inputs)
+    if arguments.reference:
+        configuration["reference"] = [str(path) for path in arguments.reference]
+    return configuration
+
+
+def _lines(path: Path | None) -> list[str]:
+    """The lines of a script."""
+    if path is None:
+        return []
+    try:
+        return list(_commands(path.read_text("utf-8").splitlines()))
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+
+
+def _commands(lines: Iterable[str]) -> Iterator[str]:
+    """Lines without those that are empty or comments (#)."""
+    return (line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#"))

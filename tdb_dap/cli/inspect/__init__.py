@@ -1,0 +1,1 @@
+"""Subcommands that look at a model without running it."""

@@ -1,0 +1,58 @@
+"""``tdb-dap diff``: in what two compiled models differ, and where their values part."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from tdb_dap.cli import reports
+from tdb_dap.cli.options import backend_options
+from tdb_dap.cli.progress import Bar
+from tdb_dap.engine.files.atomic_files import write_text
+from tdb_dap.errors import TdbError
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("a", type=Path, metavar="CONTEXT_A", help="context directory or .bmodel file")
+    parser.add_argument("b", type=Path, metavar="CONTEXT_B", help="the one that is compared with it")
+    parser.add_argument("--inputs", metavar="X", type=Path, help=".npz by input name, for both (default: zeros)")
+    parser.add_argument(
+        "--tolerance",
+        metavar="[WHERE:]LIMIT=NUMBER,...",
+        action="append",
+        default=[],
+        help="what counts as alike; as for tdb-dap check",
+    )
+    parser.add_argument("--except", metavar="GLOB", nargs="+", default=[], dest="excepted", help="names not compared")
+    parser.add_argument("--structure", action="store_true", help="compare the structure only; run nothing")
+    parser.add_argument("--report", metavar="FILE", type=Path, action="append", default=[], help=".json or .md")
+    parser.add_argument("--all", action="store_true", help="list everything that differs")
+    backend_options(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Compare, print, write the reports. 0: same; 1: something differs; 2: could not run."""
+    from tdb_dap.engine.reference.tolerance import Tolerances
+    from tdb_dap.tools.diff.comparing import compare_models
+    from tdb_dap.tools.diff.text import lines, markdown
+
+    reports.refuse(arguments.report, (".json", ".md"))
+    bar = Bar(None, arguments.quiet)
+    report = compare_models(
+        arguments.a,
+        arguments.b,
+        arguments.inputs,
+        Tolerances.parse(arguments.tolerance, arguments.excepted),
+        bar.update,
+        values=not arguments.structure,
+        backend=arguments.backend,
+        cmodel_path=arguments.cmodel_path,
+    )
+    bar.clear()
+    print("\n".join(lines(report, arguments.all)))
+    for path in arguments.report:
+        write_text(path, report.model_dump_json(indent=1) if path.suffix == ".json" else markdown(report))
+    if report.not_compared and not arguments.structure:
+        raise TdbError(f"{arguments.b}: {report.not_compared}")
+    return 0 if report.is_same_structure and not report.differing_values else 1

@@ -1,0 +1,95 @@
+"""``tdb-dap info``: what a model consists of."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tdb_dap.cli.options import model_arguments
+from tdb_dap.engine.bmodel import input_shapes
+from tdb_dap.tools.info.nets import net_lines
+
+if TYPE_CHECKING:
+    from tdb_dap.engine.commands.net_tensors import Tensor
+    from tdb_dap.engine.program.program import Program
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    model_arguments(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print it."""
+    from tdb_dap.tools.opening import open_program
+
+    for line in describe(open_program(arguments.context, arguments.net, arguments.stage)):
+        print(line)
+    return 0
+
+
+def describe(program: Program) -> Iterator[str]:
+    """The lines that ``info`` prints."""
+    context = program.context
+    yield f"model      {context.bmodel}"
+    yield f"chip       {program.chip}, {program.core_count} core(s)"
+    yield f"compiler   {program.bmodel.metadata.version}"
+    yield from _nets(program)
+    yield from net_lines(program)
+    yield f"source     {_file(context.mlir)}"
+    yield f"locations  {_file(context.locations)}"
+    for stage in program.origins.stages:
+        yield f"before     {stage.path} ({stage.title}{', changed since' if stage.is_changed else ''})"
+    if program.origins.trouble:
+        yield f"before     {program.origins.trouble}"
+    for word, tensors in (("input", program.inputs), ("output", program.outputs)):
+        for tensor in tensors:
+            yield f"{word:9}  {_tensor(tensor)}"
+    for region in program.ddr_regions():
+        yield f"DDR        {region.title}: {region.data.size:,} bytes at G{region.start}"
+    for subnet in program.subnets:
+        counts = program.commands.count_engines(subnet.start, subnet.stop)
+        parts = ", ".join(f"{count:,} {engine.upper()}" for engine, count in sorted(counts.items()))
+        yield f"subnet {subnet.id:<3} {subnet.run_mode}: {subnet.stop - subnet.start:,} commands ({parts})"
+    yield from _misplaced(program)
+    records = program.source.records
+    if records:
+        lines = {record.line for record in records if record.ordinals}
+        yield f"ops        {len(records):,} emitted from {len(lines):,} lines with commands"
+
+
+_MOST_MISPLACED = 10
+
+
+def _misplaced(program: Program) -> Iterator[str]:
+    """Addresses outside of all memories."""
+    from tdb_dap.engine.program.placement import misplaced
+
+    found = misplaced(program)
+    for text in found[:_MOST_MISPLACED]:
+        yield f"problem    {text}"
+    if len(found) > _MOST_MISPLACED:
+        yield f"problem    {len(found) - _MOST_MISPLACED:,} more addresses are in no known memory"
+
+
+def _nets(program: Program) -> Iterator[str]:
+    """The net and stage that is shown, and what else the file holds."""
+    yield f"net        {program.net.name}, address mode {program.net.address_mode}"
+    for net in program.bmodel.metadata.nets:
+        for number, stage in enumerate(net.stages):
+            mark = "   <- shown" if (net.name, number) == (program.net.name, program.stage_index) else ""
+            if len(program.bmodel.metadata.nets) > 1 or len(net.stages) > 1:
+                yield f"stage      {net.name} {number}: {input_shapes(stage)}{mark}"
+
+
+def _file(path: Path | None) -> str:
+    return str(path) if path else "none"
+
+
+def _tensor(tensor: Tensor) -> str:
+    text = f"{tensor.name} {tensor.dtype}[{','.join(map(str, tensor.shape))}] at %{tensor.view.name}"
+    if tensor.scale != 1 or tensor.zero_point != 0:
+        text += f", scale {tensor.scale:g}, zero point {tensor.zero_point}"
+    return text

@@ -1,0 +1,1 @@
+"""Subcommands that run a whole model: simulate, check, sanitize, profile."""

@@ -1,0 +1,241 @@
+"""``tdb-dap check``: compare every op with reference data."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tdb_dap.cli import reports
+from tdb_dap.cli.options import data_options, model_arguments
+from tdb_dap.cli.progress import Bar
+from tdb_dap.engine.files.atomic_files import refuse_unwritable, write_text
+from tdb_dap.errors import BadInput, TdbError
+
+if TYPE_CHECKING:
+    from tdb_dap.engine.compare.walk import Mode
+    from tdb_dap.tools.check.job import Job
+    from tdb_dap.tools.check.results import Walked
+    from tdb_dap.tools.check.schema import Report
+    from tdb_dap.tools.check.team import Team
+    from tdb_dap.tools.check.worker import Worker
+
+_FORMATS = (".json", ".md", ".html")
+MOST_JOBS = 1024
+"""Processes that may be asked for; more is a slip of the fingers."""
+
+_TOLD = 3
+"""How many wrong results are described in full on the console."""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    model_arguments(parser)
+    data_options(parser)
+    parser.add_argument(
+        "--mode",
+        choices=("cascade", "standalone"),
+        default="cascade",
+        help="each op gets what the ops before it computed (default), or the reference's numbers",
+    )
+    parser.add_argument(
+        "--jobs",
+        metavar="N",
+        type=int,
+        default=1,
+        help="processes, as far as there are processors and work for them; more than one for standalone only",
+    )
+    parser.add_argument("--dask", metavar="ADDRESS", help="scheduler of a Dask cluster that runs the standalone part")
+    parser.add_argument(
+        "--resume", metavar="DIR", type=Path, help="keep there what is done; an interrupted check goes on from it"
+    )
+    parser.add_argument(
+        "--blame", action="store_true", help="run once more with the reference's operands: whose fault is it?"
+    )
+    parser.add_argument(
+        "--fail-on",
+        choices=("any", "op"),
+        default="any",
+        help="what gives exit code 1: any tensor that differs (default), or only one that is not explained by rounding "
+        "that adds up; op includes --blame",
+    )
+    parser.add_argument(
+        "--tolerance",
+        metavar="[WHERE:]LIMIT=NUMBER,...",
+        action="append",
+        default=[],
+        help="limits (cosine euclidean channel relative maxAbs ulp sqnr badShare) for all tensors, those of a number "
+        "format or those whose name fits a pattern; 0.99,0.98 stands for cosine and euclidean",
+    )
+    parser.add_argument("--except", metavar="GLOB", nargs="+", default=[], dest="excepted", help="names not compared")
+    parser.add_argument("--report", metavar="FILE", type=Path, action="append", default=[], help=".json, .md or .html")
+    parser.add_argument("--dump", choices=("failed", "all"), help="write compared tensors to check_tensors.npz")
+    parser.add_argument("--dump-file", metavar="OUT.npz", type=Path, default=Path("check_tensors.npz"))
+    parser.add_argument("--all", action="store_true", help="list every tensor, not only those that differ")
+    parser.add_argument(
+        "--profile",
+        choices=("default", "tdb"),
+        default="default",
+        help="tdb: the verdicts of the vendor's debugger, with its tables, its timing and its errors",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Compare, print the table, write the reports. 0: all pass; 1: something differs; 2: could not run.
+
+    What is found stands first, and where a table follows last, too: that is what a terminal shows.
+    """
+    arguments.blame |= arguments.fail_on == "op" and arguments.mode == "cascade"
+    _refuse(arguments)
+    if arguments.profile == "tdb":
+        from tdb_dap.cli.run.check_tdb import run_tdb
+
+        return run_tdb(arguments)
+    from tdb_dap.tools.check import dump
+    from tdb_dap.tools.check.text import headline, story, table
+
+    report, walked = _check(arguments)
+    shown = report.rows if arguments.all else report.failures
+    print(headline(report))
+    if shown:
+        print("\n".join(["", *table(shown)]))
+    wrong = [row for row in report.failures if row.role != "operand" or row.blame is not None]
+    for row in wrong[:_TOLD]:
+        print("\n".join(["", *story(row)]))
+    if shown:
+        print(f"\n{headline(report)}")
+    for path in arguments.report:
+        _write(path, report, arguments.context)
+    if arguments.dump:
+        count = dump.write(arguments.dump_file, walked.found)
+        print(f"{count:,} tensors written to {arguments.dump_file}", file=sys.stderr)
+    if report.stopped or not (report.count("pass") or report.count("fail")):
+        why = report.stopped or "not one tensor could be compared"
+        raise TdbError(f"{arguments.context}: {why}")
+    return 1 if report.failures and not (arguments.fail_on == "op" and report.is_accumulated) else 0
+
+
+def _refuse(arguments: argparse.Namespace) -> None:
+    if arguments.jobs < 1:
+        raise BadInput(f"--jobs {arguments.jobs}: give the number of processes, 1 or more")
+    if arguments.jobs > MOST_JOBS:
+        raise BadInput(f"--jobs {arguments.jobs:,}: give the number of processes, at most {MOST_JOBS:,}")
+    several = [option for option, given in (("--jobs", arguments.jobs > 1), ("--dask", arguments.dask)) if given]
+    if several and arguments.mode == "cascade" and not arguments.blame:
+        raise BadInput(
+            f"{several[0]}: in a cascade each op waits for the one before it; use --mode standalone or --blame"
+        )
+    if len(several) > 1:
+        raise BadInput("--jobs and --dask: give one of them")
+    reports.refuse(arguments.report, _FORMATS)
+    if arguments.dump:
+        refuse_unwritable(arguments.dump_file)
+
+
+def _check(arguments: argparse.Namespace) -> tuple[Report, Walked]:
+    from tdb_dap import __version__
+    from tdb_dap.engine.compare.dataflow import Producers
+    from tdb_dap.engine.reference.tolerance import Tolerances
+    from tdb_dap.tools.check.blame import first_culprit, with_blame
+    from tdb_dap.tools.check.job import Job
+    from tdb_dap.tools.check.layers import by_layer
+    from tdb_dap.tools.check.schema import Report
+    from tdb_dap.tools.check.worker import Worker
+
+    job = Job(
+        arguments.context,
+        arguments.inputs,
+        tuple(arguments.reference),
+        Tolerances.parse(arguments.tolerance, arguments.excepted),
+        backend=arguments.backend,
+        static_tables=arguments.static_tables,
+        cmodel_path=arguments.cmodel_path,
+        net=arguments.net,
+        stage=arguments.stage,
+        keep=arguments.dump or "none",
+    )
+    started = time.monotonic()
+    worker = Worker(job, arguments.mode)
+    team = _team(arguments, job, worker) if arguments.mode == "standalone" else None
+    program, reference = worker.debugger.program, worker.debugger.reference
+    assert reference is not None
+    if arguments.inputs is None and program.context.inputs is None:
+        print("tdb-dap: no --inputs given: all inputs are zero", file=sys.stderr)
+    if program.origins.trouble:
+        print(f"tdb-dap: {program.origins.trouble}", file=sys.stderr)
+    bar = Bar(len(program.commands), arguments.quiet)
+    walked = _walk(arguments, job, arguments.mode, worker, team, bar)
+    rows = walked.rows
+    if arguments.mode == "cascade" and arguments.blame and any(row.verdict == "fail" for row in rows):
+        worker = Worker(job, "standalone")
+        team = _team(arguments, job, worker)
+        alone = _walk(arguments, job, "standalone", worker, team, bar)
+        rows = with_blame(rows, alone.rows, Producers(program))
+    bar.clear()
+    report = Report(
+        tool=f"tdb-dap {__version__}",
+        model=str(arguments.context),
+        net=program.net.name,
+        chip=program.chip,
+        mode=arguments.mode,
+        profile="default",
+        references=tuple(str(path) for path in reference.paths),
+        commands=len(program.commands),
+        seconds=round(time.monotonic() - started, 3),
+        stopped=walked.stopped,
+        culprit=first_culprit(rows),
+        rows=tuple(rows),
+        layers=by_layer(program, rows),
+    )
+    return report, walked
+
+
+def _team(arguments: argparse.Namespace, job: Job, worker: Worker) -> Team:
+    from tdb_dap.engine.compare.segments import stretches
+    from tdb_dap.tools.check.team import Alone, Dask, Processes, processes
+
+    if arguments.dask:
+        return Dask(job, arguments.dask)
+    if arguments.jobs == 1:
+        return Alone()
+    pieces = len(stretches(worker.debugger.program, worker.debugger.reference, arguments.jobs))
+    count = processes(arguments.jobs, pieces)
+    return Alone() if count == 1 else Processes(job, count, worker)
+
+
+def _walk(arguments: argparse.Namespace, job: Job, mode: Mode, worker: Worker, team: Team | None, bar: Bar) -> Walked:
+    """One run of the whole program; in a cascade this process is alone."""
+    from tdb_dap.tools.check.journal import Journal
+    from tdb_dap.tools.check.runner import walk
+    from tdb_dap.tools.check.team import Alone
+
+    journal = Journal(arguments.resume / mode, job, mode) if arguments.resume else None
+    running = team or Alone()
+    try:
+        return walk(worker, mode, running, bar.update, journal)
+    except KeyboardInterrupt:
+        bar.clear()
+        if journal is not None:
+            print(f"tdb-dap: interrupted; the same command goes on with what {arguments.resume} holds", file=sys.stderr)
+        raise
+    finally:
+        running.close()
+        worker.close()
+
+
+def _write(path: Path, report: Report, context: Path) -> None:
+    from tdb_dap.engine.files.bounded_files import read_file
+    from tdb_dap.engine.files.context import Context
+    from tdb_dap.tools.check.html import html
+    from tdb_dap.tools.check.text import markdown
+
+    if path.suffix == ".json":
+        text = report.model_dump_json(indent=1)
+    elif path.suffix == ".md":
+        text = markdown(report)
+    else:
+        mlir = Context.find(context).mlir
+        text = html(report, read_file(mlir).decode("utf-8", "replace") if mlir is not None else "")
+    write_text(path, text)

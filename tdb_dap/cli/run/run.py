@@ -1,0 +1,115 @@
+"""``tdb-dap run``: simulate a model to its end."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tdb_dap.cli.options import data_options, model_arguments
+from tdb_dap.engine.control.observers import Observer
+from tdb_dap.engine.control.stops import BACKEND_FAILED
+from tdb_dap.engine.files.atomic_files import refuse_unwritable
+from tdb_dap.engine.rendering.printable import direct
+from tdb_dap.errors import TdbError
+
+if TYPE_CHECKING:
+    from tdb_dap.engine.commands.commands import Command
+    from tdb_dap.engine.control.debugger import Debugger
+
+
+NOT_EXACT = "not exact (--fast)"
+"""Stands wherever results of a fast run are shown, and in the file that they are written to."""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    model_arguments(parser)
+    data_options(parser)
+    parser.add_argument("--outputs", metavar="OUT.npz", type=Path, help="write the outputs, dequantised, by name")
+    parser.add_argument("--raw", action="store_true", help="write the numbers as stored, not dequantised")
+    parser.add_argument(
+        "--fast",
+        action="store_true",
+        help=f"leave float convolutions and matrix products to BLAS: {NOT_EXACT}",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Execute every command, write the outputs and print a line for each."""
+    import numpy as np
+
+    from tdb_dap.engine.control.plugin_observers import add_observers
+    from tdb_dap.engine.expressions.values import Value
+    from tdb_dap.engine.machine.npz import write_npz
+    from tdb_dap.engine.machine.undo_log import DEFAULT_LIMIT
+    from tdb_dap.tools.opening import open_debugger
+
+    if arguments.outputs is not None:
+        refuse_unwritable(arguments.outputs)
+    debugger = open_debugger(
+        arguments.context,
+        arguments.inputs,
+        arguments.reference,
+        backend=arguments.backend,
+        static_tables=arguments.static_tables,
+        history_limit=0 if arguments.fast else DEFAULT_LIMIT,
+        fast=arguments.fast,
+        cmodel_path=arguments.cmodel_path,
+        net=arguments.net,
+        stage=arguments.stage,
+    )
+    if arguments.inputs is None and debugger.program.context.inputs is None:
+        print("tdb-dap: no --inputs given: all inputs are zero", file=sys.stderr)
+    if sys.stderr.isatty() and not arguments.quiet:
+        debugger.between_commands = _Bar(debugger).update
+    divergences = _Divergences()
+    debugger.observers.append(divergences)
+    debugger.say = lambda text: print(f"tdb-dap: {text}", file=sys.stderr)
+    add_observers(debugger)
+    stop = debugger.run()
+    debugger.close()
+    if stop.finding is not None:
+        if stop.finding.filter == BACKEND_FAILED:
+            raise TdbError(f"{stop.finding.details[0]}; --backend numpy does without it")
+        raise TdbError(stop.text)
+    outputs = debugger.outputs(raw=arguments.raw)
+    if arguments.outputs is not None:
+        write_npz(arguments.outputs, {**outputs, **({"__note__": np.array(NOT_EXACT)} if arguments.fast else {})})
+    for name, array in outputs.items():
+        print(f"{name} {Value(name, array.view).text()}" + (f" {NOT_EXACT}" if arguments.fast else ""))
+    if debugger.machine.backend.compares:
+        print(f"lockstep: {divergences.count:,} of {debugger.ordinal:,} commands diverge")
+    return 1 if divergences.count else 0
+
+
+class _Divergences(Observer):
+    """Prints where the backends do not agree, and counts."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def after_command(self, debugger: Debugger, command: Command) -> None:
+        text = debugger.machine.divergence
+        if text is not None:
+            self.count += 1
+            print(f"command {command.ordinal} ({command.token} {command.name}): {text}")
+
+
+class _Bar:
+    """A line on a terminal that says how far the run is."""
+
+    def __init__(self, debugger: Debugger) -> None:
+        self._debugger = debugger
+        self._total = len(debugger.program.commands)
+        self._next = time.monotonic() + 0.5
+
+    def update(self) -> None:
+        done = self._debugger.ordinal
+        if time.monotonic() < self._next and done < self._total:
+            return
+        self._next = time.monotonic() + 0.1
+        end = "\r\033[K" if done == self._total else ""
+        print(f"\r{done:,} of {self._total:,} commands{end}", end="", file=direct(sys.stderr), flush=True)

@@ -1,0 +1,1 @@
+"""Subcommands about this installation: simulators, chips, plugins."""

@@ -1,1 +1,0 @@
-"""The subcommands of ``tdb-dap``: one module each, imported when it is chosen."""
