@@ -32,7 +32,7 @@ from tdb_dap.engine.compare.dataflow import Producers
 from tdb_dap.engine.compare.recording import record
 from tdb_dap.engine.control.debugger import Debugger
 from tdb_dap.engine.hardware.views import View
-from tdb_dap.engine.machine.backend import Outcome
+from tdb_dap.engine.machine.undo_log import Outcome
 from tdb_dap.engine.machine.what_if import change_field
 from tdb_dap.engine.program.program import Program
 from tdb_dap.engine.reference.tolerance import Tolerances

@@ -10,8 +10,8 @@ from tdb_dap.backends.messages import ENGINE_NUMBERS, Execute
 from tdb_dap.backends.process import ChildProcess
 from tdb_dap.backends.shared import SharedMemory
 from tdb_dap.engine.hardware.memory import Memory, Region
-from tdb_dap.engine.machine.backend import Executable, InProcess, Outcome
-from tdb_dap.engine.machine.undo_log import OverwrittenBytes
+from tdb_dap.engine.machine.backend import Executable, InProcess
+from tdb_dap.engine.machine.undo_log import Outcome, OverwrittenBytes
 from tdb_dap.engine.program.program import Program
 from tdb_dap.errors import BackendFailed, BadInput, NotSimulated
 from tdb_dap.targets.chips.chip import Chip

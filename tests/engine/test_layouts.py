@@ -9,9 +9,8 @@ from tdb_dap.engine.bmodel import TensorInfo
 from tdb_dap.engine.commands.net_tensors import Tensor
 from tdb_dap.engine.hardware.dtypes import BY_NAME, F8E4M3, F8E5M2, F16, F32, SI4, SI8, SI16, UI8
 from tdb_dap.engine.hardware.geometry import Space
-from tdb_dap.engine.hardware.layouts import align, strides_of
 from tdb_dap.engine.hardware.memory import Memory, Region
-from tdb_dap.engine.hardware.views import Layout, View
+from tdb_dap.engine.hardware.views import Layout, View, align, strides_of
 from tdb_dap.errors import BadAccess
 from tdb_dap.targets.chips.bm1684 import BM1684
 from tdb_dap.targets.chips.bm1684x import BM1684X

@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 from tdb_dap.engine.hardware.memory import Memory
-from tdb_dap.engine.machine.backend import Executable, InProcess, Outcome
+from tdb_dap.engine.machine.backend import Executable, InProcess
+from tdb_dap.engine.machine.undo_log import Outcome
 from tdb_dap.engine.program.program import Program
 from tdb_dap.errors import BackendFailed
 

@@ -15,7 +15,7 @@ import numpy as np
 from tdb_dap.engine.control.observers import Observer
 
 if TYPE_CHECKING:
-    from tdb_dap.engine.control.debugger import Debugger
+    from tdb_dap.engine.control.inspector import Inspector
 
 VARIABLE = "NAN_LOG"
 """Environment variable with the name of the file; without it nothing is written."""
@@ -27,21 +27,21 @@ class NanLog(Observer):
     def __init__(self) -> None:
         self._path = os.environ.get(VARIABLE)
 
-    def loaded(self, debugger: Debugger) -> None:
+    def loaded(self, inspector: Inspector) -> None:
         """Begin the file."""
         if self._path:
             self._write("w", [("ordinal", "line", "op", "tensor", "elements", "NaNs")])
 
-    def after_op(self, debugger: Debugger, record: Any) -> None:
+    def after_op(self, inspector: Inspector, record: Any) -> None:
         """A line for each result."""
         if not self._path:
             return
         rows = []
         for value in record.results:
             if value.view is not None and value.view.dtype.is_float:
-                numbers = debugger.read(value.view)
+                numbers = inspector.read(value.view)
                 nans = int(np.count_nonzero(np.isnan(numbers)))
-                rows.append((debugger.ordinal, record.line, record.opcode, value.name, numbers.size, nans))
+                rows.append((inspector.ordinal, record.line, record.opcode, value.name, numbers.size, nans))
         self._write("a", rows)
 
     def _write(self, mode: str, rows: list[tuple[Any, ...]]) -> None:

@@ -36,7 +36,7 @@ def _explain(session: Session, rest: str, frame: Frame | None) -> str:
             raise BadExpression(place.message)
         return "\n".join(explain_command(program, place.spans[0][0]))
     try:
-        lines = {record.line for record in records_named(program, rest)}
+        lines = {record.line for record in records_named(program.source, rest)}
     except BadInput as error:
         raise BadExpression(str(error)) from None
     return "\n".join(text for line in sorted(lines) for text in explain_op(program, line))

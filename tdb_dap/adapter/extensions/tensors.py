@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tdb_dap.adapter.session.session import Session
-    from tdb_dap.engine.control.stops import Level
+    from tdb_dap.engine.expressions.lexer import Level
     from tdb_dap.engine.expressions.scope import Scope
     from tdb_dap.engine.hardware.dtypes import Array
 

@@ -14,7 +14,7 @@ from tdb_dap.adapter.protocol.types import (
     SetExceptionBreakpointsArguments,
 )
 from tdb_dap.adapter.session.handlers import provides, request
-from tdb_dap.engine.checks.exception_filters import FILTERS
+from tdb_dap.engine.checks.exception_filters import FILTERS, filters_named
 from tdb_dap.errors import TdbError
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class ExceptionFilters:
     def apply(self, session: Session) -> None:
         """Hand them to the engine, if there is one already."""
         if session.has_program:
-            session.debugger.set_filters({**session.sanitizing.wanted, **self.wanted})
+            session.debugger.set_filters(filters_named({**session.sanitizing.wanted, **self.wanted}))
 
 
 @provides("exceptionBreakpointFilters")

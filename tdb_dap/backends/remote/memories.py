@@ -17,8 +17,8 @@ from tdb_dap.engine.hardware.byte_ranges import Place, Runs, merged
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.memory import Region
 from tdb_dap.engine.hardware.target import Description
-from tdb_dap.engine.machine.backend import Backend, InProcess, Outcome
-from tdb_dap.engine.machine.undo_log import Change, OverwrittenBytes, OverwrittenView
+from tdb_dap.engine.machine.backend import Backend, InProcess
+from tdb_dap.engine.machine.undo_log import Change, Outcome, OverwrittenBytes, OverwrittenView
 from tdb_dap.errors import BadInput, NotSimulated
 from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.targets.chips.registry import target_for

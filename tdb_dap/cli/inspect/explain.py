@@ -36,6 +36,6 @@ def run(arguments: argparse.Namespace) -> int:
             for first, _ in place.spans:
                 print("\n".join(explain_command(program, first)))
         else:
-            for line in sorted({record.line for record in records_named(program, what)}):
+            for line in sorted({record.line for record in records_named(program.source, what)}):
                 print("\n".join(explain_op(program, line)))
     return 0

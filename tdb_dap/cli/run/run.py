@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tdb_dap.cli.options import data_options, model_arguments
+from tdb_dap.engine.control.listener import Listener
 from tdb_dap.engine.control.observers import Observer
 from tdb_dap.engine.control.stops import BACKEND_FAILED
 from tdb_dap.engine.files.atomic_files import refuse_unwritable
@@ -18,6 +19,7 @@ from tdb_dap.errors import TdbError
 if TYPE_CHECKING:
     from tdb_dap.engine.commands.commands import Command
     from tdb_dap.engine.control.debugger import Debugger
+    from tdb_dap.engine.control.inspector import Inspector
 
 
 NOT_EXACT = "not exact (--fast)"
@@ -63,11 +65,9 @@ def run(arguments: argparse.Namespace) -> int:
     )
     if arguments.inputs is None and debugger.program.context.inputs is None:
         print("tdb-dap: no --inputs given: all inputs are zero", file=sys.stderr)
-    if sys.stderr.isatty() and not arguments.quiet:
-        debugger.between_commands = _Bar(debugger).update
+    debugger.listener = _Bar(debugger) if sys.stderr.isatty() and not arguments.quiet else _Notes()
     divergences = _Divergences()
     debugger.observers.append(divergences)
-    debugger.say = lambda text: print(f"tdb-dap: {text}", file=sys.stderr)
     add_observers(debugger)
     stop = debugger.run()
     debugger.close()
@@ -91,14 +91,21 @@ class _Divergences(Observer):
     def __init__(self) -> None:
         self.count = 0
 
-    def after_command(self, debugger: Debugger, command: Command) -> None:
-        text = debugger.machine.divergence
+    def after_command(self, inspector: Inspector, command: Command) -> None:
+        text = inspector.machine.divergence
         if text is not None:
             self.count += 1
             print(f"command {command.ordinal} ({command.token} {command.name}): {text}")
 
 
-class _Bar:
+class _Notes(Listener):
+    """Prints what the user has to know of how the program is executed."""
+
+    def note(self, text: str) -> None:
+        print(f"tdb-dap: {text}", file=sys.stderr)
+
+
+class _Bar(_Notes):
     """A line on a terminal that says how far the run is."""
 
     def __init__(self, debugger: Debugger) -> None:
@@ -106,7 +113,7 @@ class _Bar:
         self._total = len(debugger.program.commands)
         self._next = time.monotonic() + 0.5
 
-    def update(self) -> None:
+    def between_commands(self) -> None:
         done = self._debugger.ordinal
         if time.monotonic() < self._next and done < self._total:
             return

@@ -50,7 +50,7 @@ def _records(program: Program, text: str) -> list[OpRecord]:
     """Instances of the ops that ``LINE``, ``LINE-LINE`` or a location names."""
     from tdb_dap.engine.program.op_lookup import records_named
 
-    found = [record for record in records_named(program, text) if record.ordinals]
+    found = [record for record in records_named(program.source, text) if record.ordinals]
     if not found:
         raise BadInput(f"{program.context.bmodel}: {text}: no op with commands there")
     return found

@@ -97,4 +97,4 @@ def _behind(program: Program, text: str) -> int:
         if not place.spans:
             raise BadInput(place.message)
         return place.spans[-1][1] + 1
-    return max(record.last for record in records_named(program, text) if record.ordinals) + 1
+    return max(record.last for record in records_named(program.source, text) if record.ordinals) + 1

@@ -11,7 +11,7 @@ from tdb_dap.engine.reference.name_patterns import fits
 
 if TYPE_CHECKING:
     from tdb_dap.engine.commands.commands import Command
-    from tdb_dap.engine.control.debugger import Debugger
+    from tdb_dap.engine.control.inspector import Inspector
     from tdb_dap.engine.reference.comparison import Comparison
     from tdb_dap.engine.source.source_map import NamedValue, OpRecord
 
@@ -43,21 +43,21 @@ class Mismatch(Observer):
         words = [word.strip() for word in (condition or "").split(",") if word.strip()]
         return cls(tuple(word for word in words if word != BIRTH), BIRTH in words)
 
-    def before_op(self, debugger: Debugger, record: OpRecord) -> None:
+    def before_op(self, inspector: Inspector, record: OpRecord) -> None:
         if self._birth:
-            self._suspects[record.index] = [value for value in record.operands if self._is_wrong(debugger, value)]
+            self._suspects[record.index] = [value for value in record.operands if self._is_wrong(inspector, value)]
 
-    def after_op(self, debugger: Debugger, record: OpRecord) -> Finding | None:
-        if debugger.reference is None:
+    def after_op(self, inspector: Inspector, record: OpRecord) -> Finding | None:
+        if inspector.reference is None:
             return None
-        if any(self._is_wrong(debugger, value) for value in self._suspects.pop(record.index, ())):
+        if any(self._is_wrong(inspector, value) for value in self._suspects.pop(record.index, ())):
             self._inherited.add((record.line, record.slice_text))
         for value in record.results:
-            if value.view is None or self._excepts(debugger, value.name):
+            if value.view is None or self._excepts(inspector, value.name):
                 continue
-            if not self._is_complete(debugger, record, value.name):
+            if not self._is_complete(inspector, record, value.name):
                 continue
-            comparison = debugger.reference.compare(debugger.machine, value)
+            comparison = inspector.reference.compare(inspector.machine, value)
             if comparison is None or comparison.verdict != "fail":
                 continue
             if self._birth and (record.line, record.slice_text) in self._inherited:
@@ -65,24 +65,24 @@ class Mismatch(Observer):
             return _finding(record, value, comparison)
         return None
 
-    def stopped(self, debugger: Debugger, stop: Stop) -> None:
+    def stopped(self, inspector: Inspector, stop: Stop) -> None:
         if stop.ordinal == 0:
             self._suspects.clear()
             self._inherited.clear()
 
-    def _excepts(self, debugger: Debugger, name: str) -> bool:
-        return name in debugger.excepted or any(fits(name, pattern) for pattern in self._excepted)
+    def _excepts(self, inspector: Inspector, name: str) -> bool:
+        return name in inspector.excepted or any(fits(name, pattern) for pattern in self._excepted)
 
-    def _is_wrong(self, debugger: Debugger, value: NamedValue) -> bool:
-        if debugger.reference is None:
+    def _is_wrong(self, inspector: Inspector, value: NamedValue) -> bool:
+        if inspector.reference is None:
             return False
-        comparison = debugger.reference.compare(debugger.machine, value)
+        comparison = inspector.reference.compare(inspector.machine, value)
         return comparison is not None and comparison.verdict == "fail"
 
-    def _is_complete(self, debugger: Debugger, record: OpRecord, name: str) -> bool:
+    def _is_complete(self, inspector: Inspector, record: OpRecord, name: str) -> bool:
         if self._last_of is None:
             self._last_of = {}
-            for other in debugger.program.source.records:
+            for other in inspector.program.source.records:
                 for value in other.results if other.ordinals else ():
                     key = (other.line, value.name, other.slice_text)
                     self._last_of[key] = max(self._last_of.get(key, -1), other.last)
@@ -115,8 +115,8 @@ class Diverging(Observer):
 
     looks_back = True
 
-    def after_command(self, debugger: Debugger, command: Command) -> Finding | None:
-        text = debugger.machine.divergence
+    def after_command(self, inspector: Inspector, command: Command) -> Finding | None:
+        text = inspector.machine.divergence
         if text is None:
             return None
         where = f"command {command.ordinal} ({command.token} {command.name})"

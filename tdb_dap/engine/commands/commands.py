@@ -13,10 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tdb_dap.engine.bmodel import SubnetInfo
-from tdb_dap.engine.commands.listing import command_text
 from tdb_dap.engine.commands.net_tensors import borders
 from tdb_dap.engine.hardware.target import Description, Target
-from tdb_dap.engine.hardware.views import Operand
+from tdb_dap.engine.hardware.views import Operand, View
 from tdb_dap.errors import NotSimulated
 
 ENGINES = ("tiu", "dma", "cdma", "cpu", "dynamic")
@@ -261,3 +260,37 @@ class Commands(Sequence[Command]):
             if len(self._kept) > _CACHED:
                 self._kept.popitem(last=False)
         return command
+
+
+def operand_text(operand: Operand) -> str:
+    """``R0 f32[1,3,32,32]`` for a tensor, ``0.5 f32`` for a constant."""
+    if isinstance(operand, View):
+        return f"%{operand.name} {operand.dtype}[{','.join(map(str, operand.shape))}]"
+    return f"{operand.value} {operand.dtype}"
+
+
+def command_text(command: Command) -> str:
+    """One line of the listing."""
+    other = "D" if command.engine == "tiu" else "B"
+    wait = f"  wait {other}{command.dep}" if command.dep else ""
+    try:
+        description = command.description
+    except NotSimulated:
+        return f"{command.token}: {command.name} (operands not known){wait}"
+    results = ", ".join(operand_text(r) for r in description.results)
+    operands = ", ".join(
+        f"{role} = {operand_text(operand)}"
+        for role, operand in zip(description.operand_roles, description.operands, strict=True)
+    )
+    body = f"{command.name}({operands})" if description.results or operands else command.name
+    return f"{command.token}: {results + ' = ' if results else ''}{body}{_attributes(description.attributes)}{wait}"
+
+
+def _attributes(attributes: Mapping[str, Any]) -> str:
+    """Attributes that say something: zero, false and all-zero lists are left out."""
+    shown = {name: value for name, value in attributes.items() if _says_something(value)}
+    return f" {{{', '.join(f'{name} = {value}' for name, value in shown.items())}}}" if shown else ""
+
+
+def _says_something(value: Any) -> bool:
+    return any(value) if isinstance(value, list) else bool(value)

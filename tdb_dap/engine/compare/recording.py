@@ -14,6 +14,7 @@ from tdb_dap.errors import NotSimulated
 
 if TYPE_CHECKING:
     from tdb_dap.engine.control.debugger import Debugger
+    from tdb_dap.engine.control.inspector import Inspector
     from tdb_dap.engine.source.source_map import OpRecord
 
 
@@ -28,21 +29,21 @@ class Recorder(Observer):
         self.arrays: dict[str, Array] = {}
         self._computed: set[str] = set()
 
-    def before_op(self, debugger: Debugger, record: OpRecord) -> None:
+    def before_op(self, inspector: Inspector, record: OpRecord) -> None:
         for value in record.operands:
             if value.name not in self._computed:
-                self._take(debugger, value)
+                self._take(inspector, value)
 
-    def after_op(self, debugger: Debugger, record: OpRecord) -> None:
+    def after_op(self, inspector: Inspector, record: OpRecord) -> None:
         for value in record.results:
             self._computed.add(value.name)
-            self._take(debugger, value)
+            self._take(inspector, value)
 
-    def finished(self, debugger: Debugger) -> None:
-        for name, array in debugger.outputs().items():
+    def finished(self, inspector: Inspector) -> None:
+        for name, array in inspector.outputs().items():
             self.arrays.setdefault(name, np.asarray(array, np.float32))
 
-    def _take(self, debugger: Debugger, value: NamedValue) -> None:
+    def _take(self, inspector: Inspector, value: NamedValue) -> None:
         name = layer_names(value.name)[-1]
         if name != value.name and name in self._computed:
             return  # a copy in local memory of what an op has computed
@@ -56,7 +57,7 @@ class Recorder(Observer):
         except (ValueError, IndexError):
             return  # the same name with another shape
         if target.size == value.view.size:
-            numbers = numbers_of(debugger.machine, value)
+            numbers = numbers_of(inspector.machine, value)
             assert numbers is not None
             target[...] = numbers.reshape(target.shape)
             self.arrays[name] = whole

@@ -26,7 +26,7 @@ from tdb_dap.engine.source.mapped_tensor import NamedValue, layer_names
 if TYPE_CHECKING:
     from tdb_dap.engine.commands.commands import Command
     from tdb_dap.engine.commands.net_tensors import Tensor
-    from tdb_dap.engine.control.debugger import Debugger
+    from tdb_dap.engine.control.inspector import Inspector
     from tdb_dap.engine.program.program import Subnet
     from tdb_dap.engine.source.source_map import OpRecord
 
@@ -57,50 +57,52 @@ class Walk(Observer):
         self._late: dict[tuple[int, int], Array] = {}
         self._said: set[str] = set()
 
-    def before_op(self, debugger: Debugger, record: OpRecord) -> None:
+    def before_op(self, inspector: Inspector, record: OpRecord) -> None:
         for index, value in enumerate(record.operands):
-            actual = self._actual(debugger, value)
-            if actual is None or _is_close(actual, _expected(debugger, value)):
-                self._take(debugger, record, "operand", index, value, actual)
+            actual = self._actual(inspector, value)
+            if actual is None or _is_close(actual, _expected(inspector, value)):
+                self._take(inspector, record, "operand", index, value, actual)
             else:
                 self._late[record.index, index] = actual
 
-    def after_op(self, debugger: Debugger, record: OpRecord) -> None:
+    def after_op(self, inspector: Inspector, record: OpRecord) -> None:
         for index, value in enumerate(record.operands):
             early = self._late.pop((record.index, index), None)
             if early is not None:
-                expected = _expected(debugger, value)
-                late = self._actual(debugger, value)
+                expected = _expected(inspector, value)
+                late = self._actual(inspector, value)
                 better = late if late is not None and _distance(late, expected) < _distance(early, expected) else early
-                self._take(debugger, record, "operand", index, value, better)
+                self._take(inspector, record, "operand", index, value, better)
         for index, value in enumerate(record.results):
-            if self._is_last_part(debugger, record, value):
-                self._take(debugger, record, "result", index, value, self._actual(debugger, value))
+            if self._is_last_part(inspector, record, value):
+                self._take(inspector, record, "result", index, value, self._actual(inspector, value))
                 if self._mode == "standalone":
-                    self._put_right(debugger, value)
+                    self._put_right(inspector, value)
 
-    def before_command(self, debugger: Debugger, command: Command) -> None:
+    def before_command(self, inspector: Inspector, command: Command) -> None:
         """Inputs of subnets that are not made of commands, which no record describes."""
         if not command.has_descriptor:
-            self._borders(debugger, _subnet(debugger, command).inputs, "operand", command.name, command.ordinal)
+            self._borders(inspector, _subnet(inspector, command).inputs, "operand", command.name, command.ordinal)
 
-    def after_command(self, debugger: Debugger, command: Command) -> None:
+    def after_command(self, inspector: Inspector, command: Command) -> None:
         """Their outputs."""
         if not command.has_descriptor:
-            self._borders(debugger, _subnet(debugger, command).outputs, "output", command.name, command.ordinal)
+            self._borders(inspector, _subnet(inspector, command).outputs, "output", command.name, command.ordinal)
 
-    def finished(self, debugger: Debugger) -> None:
-        self._borders(debugger, debugger.program.outputs, "output", "output", debugger.ordinal - 1)
+    def finished(self, inspector: Inspector) -> None:
+        self._borders(inspector, inspector.program.outputs, "output", "output", inspector.ordinal - 1)
 
-    def _borders(self, debugger: Debugger, tensors: tuple[Tensor, ...], role: Role, opcode: str, ordinal: int) -> None:
-        reference = debugger.reference
+    def _borders(
+        self, inspector: Inspector, tensors: tuple[Tensor, ...], role: Role, opcode: str, ordinal: int
+    ) -> None:
+        reference = inspector.reference
         for index, tensor in enumerate(tensors):
             expected = reference.whole(tensor.name) if reference is not None else None
             if reference is None or expected is None or tensor.name in self._said:
                 continue
             self._said.add(tensor.name)
             dtype = tensor.dtype
-            actual = tensor.raise_(debugger.memory.read(tensor.view)).astype(np.float32)
+            actual = tensor.raise_(inspector.memory.read(tensor.view)).astype(np.float32)
             made = partial(Checked, 0, opcode, tensor.name, role, index, dtype.name, ordinal, ordinal)
             if reference.tolerances.excepts(tensor.name):
                 self._found(made("excepted"))
@@ -114,87 +116,87 @@ class Walk(Observer):
                 )
                 self._found(made(_verdict(result), comparison=result))
 
-    def _actual(self, debugger: Debugger, value: NamedValue) -> Array | None:
+    def _actual(self, inspector: Inspector, value: NamedValue) -> Array | None:
         """What a value holds, where that can be compared."""
-        expected = _expected(debugger, value)
+        expected = _expected(inspector, value)
         if expected is None or value.view is None or value.view.size != expected.size:
             return None
-        actual = numbers_of(debugger.machine, value)
+        actual = numbers_of(inspector.machine, value)
         return None if actual is None else actual.reshape(expected.shape)
 
     def _take(
-        self, debugger: Debugger, record: OpRecord, role: Role, index: int, value: NamedValue, actual: Array | None
+        self, inspector: Inspector, record: OpRecord, role: Role, index: int, value: NamedValue, actual: Array | None
     ) -> None:
         key: Key = (record.line, role, index, value.name)
         self._firsts.setdefault(key, record.first)
         if actual is not None:
-            assert debugger.reference is not None
-            whole = debugger.reference.whole(value.name)
+            assert inspector.reference is not None
+            whole = inspector.reference.whole(value.name)
             assert whole is not None
             if key not in self._open:
                 self._open[key] = Assembly(whole)
             self._open[key].add(value, actual)
         if role == "result":
             self._said.add(value.name)
-        if self._count_down(debugger, key):
-            self._found(self._judged(debugger, record, key, value))
+        if self._count_down(inspector, key):
+            self._found(self._judged(inspector, record, key, value))
 
-    def _judged(self, debugger: Debugger, record: OpRecord, key: Key, value: NamedValue) -> Checked:
+    def _judged(self, inspector: Inspector, record: OpRecord, key: Key, value: NamedValue) -> Checked:
         line, role, index, name = key
         dtype = value.view.dtype if value.view else None
         first = self._firsts.pop(key)
         made = partial(Checked, line, record.opcode, name, role, index, dtype.name if dtype else "", first, record.last)
         assembly = self._open.pop(key, None)
-        reference = debugger.reference
-        if reference is not None and (reference.tolerances.excepts(name) or name in debugger.excepted):
+        reference = inspector.reference
+        if reference is not None and (reference.tolerances.excepts(name) or name in inspector.excepted):
             return made("excepted")
         if assembly is None or reference is None:
-            return made("unknown", *_reason(debugger, value))
+            return made("unknown", *_reason(inspector, value))
         tolerance = reference.tolerances.of(name, dtype.name if dtype else None)
         result = compare(name, assembly.actual, assembly.expected, tolerance, dtype, abs(value.scale))
         return made(_verdict(result), pieces=assembly.pieces, covered=assembly.covered, comparison=result)
 
-    def _put_right(self, debugger: Debugger, value: NamedValue) -> None:
+    def _put_right(self, inspector: Inspector, value: NamedValue) -> None:
         """The reference's numbers in the place of what was computed, for the ops that read it."""
-        if debugger.reference is not None and put(debugger.machine, debugger.reference, value):
-            debugger.machine.backend.edited()
+        if inspector.reference is not None and put(inspector.machine, inspector.reference, value):
+            inspector.machine.backend.edited()
 
     # How often each tensor is looked at
 
-    def _count_down(self, debugger: Debugger, key: Key) -> bool:
+    def _count_down(self, inspector: Inspector, key: Key) -> bool:
         """Whether this was the last look at a tensor."""
-        self._prepare(debugger)
+        self._prepare(inspector)
         assert self._left is not None
         self._left[key] -= 1
         return self._left[key] == 0
 
-    def _is_last_part(self, debugger: Debugger, record: OpRecord, value: NamedValue) -> bool:
+    def _is_last_part(self, inspector: Inspector, record: OpRecord, value: NamedValue) -> bool:
         """Of the same part written by several cores, only the last writer makes it whole."""
-        self._prepare(debugger)
+        self._prepare(inspector)
         return self._parts[_part(record, value)] == record.index
 
-    def _prepare(self, debugger: Debugger) -> None:
+    def _prepare(self, inspector: Inspector) -> None:
         if self._left is not None:
             return
         self._left = {}
-        for record in sorted(self._records(debugger), key=lambda r: r.last):
+        for record in sorted(self._records(inspector), key=lambda r: r.last):
             for value in record.results:
                 self._parts[_part(record, value)] = record.index
-        for record in self._records(debugger):
+        for record in self._records(inspector):
             for role, index, value in _looks(record):
                 if role == "operand" or self._parts[_part(record, value)] == record.index:
                     key: Key = (record.line, role, index, value.name)
                     self._left[key] = self._left.get(key, 0) + 1
 
-    def _records(self, debugger: Debugger) -> list[OpRecord]:
+    def _records(self, inspector: Inspector) -> list[OpRecord]:
         """The op instances that run: none is cut in two."""
         start, stop = self._ordinals
-        records = debugger.program.source.records
+        records = inspector.program.source.records
         return [record for record in records if record.ordinals and start <= record.first < stop]
 
 
-def _subnet(debugger: Debugger, command: Command) -> Subnet:
-    return next(s for s in debugger.program.subnets if s.id == command.subnet)
+def _subnet(inspector: Inspector, command: Command) -> Subnet:
+    return next(s for s in inspector.program.subnets if s.id == command.subnet)
 
 
 def _looks(record: OpRecord) -> Iterator[tuple[Role, int, NamedValue]]:
@@ -215,8 +217,8 @@ def _part(record: OpRecord, value: NamedValue) -> Hashable:
     return record.line, value.name, value.slice_text, value.address
 
 
-def _expected(debugger: Debugger, value: NamedValue) -> Array | None:
-    return debugger.reference.expected(value) if debugger.reference is not None else None
+def _expected(inspector: Inspector, value: NamedValue) -> Array | None:
+    return inspector.reference.expected(value) if inspector.reference is not None else None
 
 
 def _distance(actual: Array, expected: Array | None) -> float:
@@ -236,12 +238,12 @@ def _misfit(expected: Array, shape: tuple[int, ...]) -> str:
     return f"the reference has shape {list(expected.shape)}, the model {list(shape)}"
 
 
-def _reason(debugger: Debugger, value: NamedValue) -> tuple[Reason, str]:
+def _reason(inspector: Inspector, value: NamedValue) -> tuple[Reason, str]:
     """Why a tensor could not be compared, in general and for this one."""
-    reference = debugger.reference
+    reference = inspector.reference
     whole = reference.whole(value.name) if reference is not None else None
     if whole is None:
-        return _kind(debugger, value), "not in the reference"
+        return _kind(inspector, value), "not in the reference"
     if value.rearranged:
         return "rearranged", "stored with its channels spread for the convolution after it"
     if value.view is None:
@@ -249,9 +251,9 @@ def _reason(debugger: Debugger, value: NamedValue) -> tuple[Reason, str]:
     return "other size", _misfit(whole, value.reshape or value.shape)
 
 
-def _kind(debugger: Debugger, value: NamedValue) -> Reason:
+def _kind(inspector: Inspector, value: NamedValue) -> Reason:
     """What a tensor is that the reference has no name for: it holds what ops compute, not what is moved to them."""
-    mlir = debugger.program.source.mlir
+    mlir = inspector.program.source.mlir
     known = mlir.by_location if mlir is not None else {}
     made_by = {op.name for name in layer_names(value.name) for op in known.get(name, ())}
     if "top.Weight" in made_by:

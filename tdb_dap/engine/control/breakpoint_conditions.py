@@ -14,7 +14,7 @@ from tdb_dap.engine.machine.undo_log import OverwrittenBytes, OverwrittenView
 from tdb_dap.errors import TdbError
 
 if TYPE_CHECKING:
-    from tdb_dap.engine.control.debugger import Debugger
+    from tdb_dap.engine.control.inspector import Inspector
     from tdb_dap.engine.expressions.scope import Scope
     from tdb_dap.engine.hardware.memory import Memory
     from tdb_dap.engine.machine.undo_log import Change
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 class Judge:
     """Evaluates conditions and hit conditions of a debugger's breakpoints at the moment where it is."""
 
-    def __init__(self, debugger: Debugger) -> None:
-        self._debugger = debugger
+    def __init__(self, inspector: Inspector) -> None:
+        self._inspector = inspector
 
     def stops(self, breakpoint: Breakpoint) -> bool:
         """Whether condition and hit condition hold now."""
@@ -35,12 +35,12 @@ class Judge:
         return message(breakpoint.log or "", self._scope(breakpoint))
 
     def _scope(self, breakpoint: Breakpoint) -> Scope:
-        return self._debugger.scope(breakpoint.stops[self._debugger.ordinal], breakpoint.place.level)
+        return self._inspector.scope(breakpoint.stops[self._inspector.ordinal], breakpoint.place.level)
 
     def _holds(self, breakpoint: Breakpoint) -> bool:
         if not breakpoint.is_conditional:
             return True
-        here = self._debugger.ordinal
+        here = self._inspector.ordinal
         verdict = breakpoint.verdicts.get(here)
         if verdict is None:
             verdict = breakpoint.verdicts[here] = self._changes(breakpoint) and self._condition(breakpoint)
@@ -49,12 +49,12 @@ class Judge:
     def _condition(self, breakpoint: Breakpoint) -> bool:
         if breakpoint.condition is None:
             return True
-        debugger = self._debugger
+        inspector = self._inspector
         try:
-            result = debugger.evaluate(breakpoint.condition, self._scope(breakpoint))
+            result = inspector.evaluate(breakpoint.condition, self._scope(breakpoint))
             return bool(result.array.any())
         except TdbError as error:
-            debugger.print(Message(f"breakpoint {breakpoint.id}: condition: {error}"), breakpoint)
+            inspector.listener.log_point(Message(f"breakpoint {breakpoint.id}: condition: {error}"), breakpoint)
             return True
 
     def _changes(self, breakpoint: Breakpoint) -> bool:
@@ -62,22 +62,22 @@ class Judge:
         watched = breakpoint.place.watched
         if watched is None or watched.access != "change":
             return True
-        machine = self._debugger.machine
+        machine = self._inspector.machine
         return any(_differs(change, machine.memory, watched.place) for change in machine.latest_changes())
 
     def _is_the_hit(self, breakpoint: Breakpoint) -> bool:
         if breakpoint.hit is None:
             return True
-        debugger = self._debugger
+        inspector = self._inspector
         if breakpoint.is_conditional:
-            unknown = [o for o in sorted(breakpoint.stops) if o < debugger.ordinal and o not in breakpoint.verdicts]
+            unknown = [o for o in sorted(breakpoint.stops) if o < inspector.ordinal and o not in breakpoint.verdicts]
             if unknown:
-                with debugger.machine.excursion():
+                with inspector.machine.excursion():
                     for ordinal in unknown:
-                        debugger.machine.travel(ordinal)
-                        with debugger.machine.before_edits():
+                        inspector.machine.travel(ordinal)
+                        with inspector.machine.before_edits():
                             self._holds(breakpoint)
-        return parse_hit_condition(breakpoint.hit)(breakpoint.hits_until(debugger.ordinal))
+        return parse_hit_condition(breakpoint.hit)(breakpoint.hits_until(inspector.ordinal))
 
 
 def _differs(change: Change, memory: Memory, place: Place) -> bool:

@@ -13,7 +13,7 @@ from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Literal, get_args
 
-from tdb_dap.engine.control.stops import Level
+from tdb_dap.engine.expressions.lexer import Level
 from tdb_dap.engine.hardware import byte_ranges
 from tdb_dap.engine.hardware.addresses import ADDRESS, parse_address, whole_number
 from tdb_dap.engine.hardware.views import View

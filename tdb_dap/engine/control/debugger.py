@@ -3,63 +3,121 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from tdb_dap.engine.checks.exception_filters import FILTERS
 from tdb_dap.engine.control.breakpoint_conditions import Judge
 from tdb_dap.engine.control.breakpoints import Breakpoint, Breakpoints
-from tdb_dap.engine.control.inspection import Inspection
-from tdb_dap.engine.control.logpoints import Message
+from tdb_dap.engine.control.exception_filter import Filter
+from tdb_dap.engine.control.inspector import Inspector
+from tdb_dap.engine.control.listener import Listener
 from tdb_dap.engine.control.observers import Announcer, Observer
 from tdb_dap.engine.control.stepping import Stepper, Unit
-from tdb_dap.engine.control.stops import BACKEND_FAILED, NOT_SIMULATED, Finding, Level, Reason, Stop
+from tdb_dap.engine.control.stops import BACKEND_FAILED, NOT_SIMULATED, Finding, Reason, Stop
+from tdb_dap.engine.machine.machine import MachineListener
 from tdb_dap.errors import BackendFailed, BadExpression, NotSimulated
 from tdb_dap.system.interruption import Interrupted, asking
 
 if TYPE_CHECKING:
+    from tdb_dap.engine.expressions.lexer import Level
+    from tdb_dap.engine.expressions.scope import Scope
+    from tdb_dap.engine.expressions.values import Value
+    from tdb_dap.engine.hardware.dtypes import Array
+    from tdb_dap.engine.hardware.memory import Memory
+    from tdb_dap.engine.hardware.views import Constant, View
     from tdb_dap.engine.machine.machine import Machine
     from tdb_dap.engine.program.program import Program
     from tdb_dap.engine.reference.reference import Reference
 
 
-class Debugger(Inspection):
+class Debugger:
     """One program on one machine, with breakpoints and observers.
 
-    ``observers``: called while running, in order. ``print``: receives what log points say; ``say``: what the user
-    has to know of how the program was executed. ``between_commands``:
-    called between any two commands of a run, on the thread that runs; it may change breakpoints. ``excepted``: names
-    of tensors that are never compared with the reference.
+    ``inspector``: the present moment, which observers see as well. ``observers``: called while running, in order.
+    ``listener``: what is said while it runs; it may be replaced at any time.
     """
 
-    def __init__(self, program: Program, machine: Machine, reference: Reference | None = None) -> None:
-        super().__init__(program, machine, reference)
+    def __init__(
+        self, program: Program, machine: Machine, reference: Reference | None = None, listener: Listener | None = None
+    ) -> None:
+        self.program = program
+        self.machine = machine
+        self.reference = reference
+        self.inspector = Inspector(program, machine, reference, listener or Listener())
         self.breakpoints = Breakpoints(program)
         self.observers: list[Observer] = []
-        self.print: Callable[[Message, Breakpoint], None] = lambda message, _: print(message.text)
-        self.say: Callable[[str], None] = lambda text: None
-        self.between_commands: Callable[[], None] | None = None
-        self.excepted: frozenset[str] = frozenset()
-        self.last_stop = self._stop("entry")
         self._checks: list[Observer] = []
         self._stepper = Stepper(program)
-        self._announcer = Announcer(self)
-        self._judge = Judge(self)
+        self._announcer = Announcer(self.inspector, self.observers)
+        self._judge = Judge(self.inspector)
         self._found: dict[int, Finding] = {}
         self._watching_changed = False
         self._only_core: int | None = None
-        machine.edited = self._changed_after
         self._pause = threading.Event()
-        machine.say = lambda text: self.say(text)
+        machine.listener = _Edits(self)
         if reference is not None:
             machine.sources.append(reference)
+
+    # The present moment
+
+    @property
+    def listener(self) -> Listener:
+        """What is told while the program runs."""
+        return self.inspector.listener
+
+    @listener.setter
+    def listener(self, listener: Listener) -> None:
+        self.inspector.listener = listener
+
+    @property
+    def last_stop(self) -> Stop:
+        """Where and why execution stopped last."""
+        return self.inspector.last_stop
+
+    @property
+    def ordinal(self) -> int:
+        """Number of commands executed so far."""
+        return self.machine.ordinal
 
     @property
     def at_end(self) -> bool:
         """Whether every command has been executed."""
-        return self.ordinal >= len(self.program.commands)
+        return self.inspector.at_end
+
+    @property
+    def memory(self) -> Memory:
+        """The machine's memories, live."""
+        return self.machine.memory
+
+    def scope(self, focus: int | None = None, level: Level | None = None, line: int | None = None) -> Scope:
+        """The names visible at a command (default: what the last stop is about), or on a line of final.mlir."""
+        return self.inspector.scope(focus, level, line)
+
+    def evaluate(self, expression: str, scope: Scope | None = None) -> Value:
+        """Value of an expression; BadExpression says what is wrong with it."""
+        return self.inspector.evaluate(expression, scope)
+
+    def read(self, what: View | Constant | str) -> Array:
+        """Numbers of a view or expression in their logical shape; bf16 widened to float32."""
+        return self.inspector.read(what)
+
+    def write(self, what: View | str, value: Any) -> None:
+        """Overwrite the tensor, slice or element that a view or expression names; ``value`` is broadcast to it."""
+        self.inspector.write(what, value)
+
+    def outputs(self, raw: bool = False, partial: bool = False) -> dict[str, Array]:
+        """The net's outputs by name; integers as (stored - zero point) * scale unless ``raw``.
+
+        An output whose size depends on the data has the shape that the run gave it. One that is not computed yet is
+        marked: to use its numbers raises NotFinished; with ``partial`` it is what memory happens to hold.
+        """
+        return self.inspector.outputs(raw, partial)
+
+    def who_wrote(self, what: View | str) -> int | None:
+        """Ordinal of the last executed command that wrote any byte of a place, or None."""
+        return self.inspector.who_wrote(what)
 
     # Run control
 
@@ -85,19 +143,15 @@ class Debugger(Inspection):
         """Execute until ``ordinal`` commands are done; ends early where there is another reason to stop."""
         if not self.ordinal <= ordinal <= len(self.program.commands):
             raise BadExpression(f"ordinal {ordinal} is not ahead; this is {self.ordinal}")
-        return self._forwards(ordinal) if ordinal > self.ordinal else self._finish(self._stop("step"))
+        return self._forwards(ordinal) if ordinal > self.ordinal else self._finish(self.inspector.stop("step"))
 
-    def retell(self, observer: Observer) -> None:
-        """Let an observer see the way from the start up to this moment; or up to where a pause ends the telling."""
-        here, others = self.ordinal, self.observers
+    def replay(self, observer: Observer) -> None:
+        """Replay from the start to the current ordinal for one observer; a pause ends it early."""
+        here, announcer = self.ordinal, Announcer(self.inspector, [observer])
         with self.machine.excursion():
             self.machine.travel(0)
-            self.observers = [observer]
-            try:
-                while self.ordinal < here and not self._interrupted():
-                    self._announcer.execute()
-            finally:
-                self.observers = others
+            while self.ordinal < here and not self._interrupted():
+                announcer.execute()
 
     @contextmanager
     def watching_only(self, core: int | None) -> Iterator[None]:
@@ -119,7 +173,7 @@ class Debugger(Inspection):
             if stop.reason != "step":
                 break
         if unit == "command" and stop.reason == "step":
-            self.last_stop = stop = replace(stop, level="command")
+            self.inspector.last_stop = stop = replace(stop, level="command")
         return stop
 
     def travel(self, ordinal: int) -> Stop:
@@ -130,7 +184,7 @@ class Debugger(Inspection):
             self._go(ordinal)
         except (NotSimulated, BackendFailed) as error:
             return self._cannot(error)
-        return self._finish(self._stop("goto" if self.ordinal == ordinal else "pause", level="command"))
+        return self._finish(self.inspector.stop("goto" if self.ordinal == ordinal else "pause", level="command"))
 
     def _go(self, ordinal: int) -> None:
         """There, or as far as a pause allows."""
@@ -142,7 +196,7 @@ class Debugger(Inspection):
         if not 0 <= ordinal <= len(self.program.commands):
             raise BadExpression(f"ordinal {ordinal} is not in this program: 0 to {len(self.program.commands)}")
         self.machine.skip_to(ordinal)
-        return self._finish(self._stop("goto"))
+        return self._finish(self.inspector.stop("goto"))
 
     def undo_edit(self) -> Stop:
         """Go back to the moment of the last edit, without it; nothing happens if there is none."""
@@ -150,7 +204,7 @@ class Debugger(Inspection):
             self.machine.take_back()
         except (NotSimulated, BackendFailed) as error:
             return self._cannot(error)
-        return self._finish(self._stop("goto"))
+        return self._finish(self.inspector.stop("goto"))
 
     def restart(self) -> Stop:
         """Back to the start, with all edits undone."""
@@ -158,7 +212,7 @@ class Debugger(Inspection):
             self.machine.reset()
         except BackendFailed as error:
             return self._cannot(error)
-        return self._finish(self._stop("entry"))
+        return self._finish(self.inspector.stop("entry"))
 
     def close(self) -> None:
         """End what runs for this debugger in other processes. What has been computed can still be looked at."""
@@ -168,16 +222,13 @@ class Debugger(Inspection):
         """A stop where an error of the debugger itself has ended a run."""
         text = f"internal error, please report it: ordinal {self.ordinal}: {type(error).__name__}: {error}"
         return self._finish(
-            self._stop("exception", finding=Finding("internal error", "Internal error", text, self.ordinal))
+            self.inspector.stop("exception", finding=Finding("internal error", "Internal error", text, self.ordinal))
         )
 
-    def set_filters(self, wanted: dict[str, str | None]) -> None:
-        """Switch on exactly these exception filters; name -> condition or None."""
-        unknown = sorted(set(wanted) - set(FILTERS))
-        if unknown:
-            raise BadExpression(f"there is no exception filter {unknown[0]!r}; there are {', '.join(FILTERS)}")
-        checks = [FILTERS[name].make(condition) for name, condition in wanted.items()]
-        self.observers = [o for o in self.observers if o not in self._checks] + checks
+    def set_filters(self, wanted: Mapping[Filter, str | None]) -> None:
+        """Switch on exactly these exception filters; filter -> condition or None."""
+        checks = [wanted_filter.make(condition) for wanted_filter, condition in wanted.items()]
+        self.observers[:] = [o for o in self.observers if o not in self._checks] + checks
         self._checks = checks
         self._found.clear()
 
@@ -187,7 +238,8 @@ class Debugger(Inspection):
         focus = self.ordinal if unit == "command" else min(self.last_stop.focus, self.ordinal)
         target = self._stepper.after(focus, unit, core)
         if target <= self.ordinal < len(self.program.commands) and focus < self.ordinal:
-            return self._finish(self._stop("step"))  # only the view moves on: the commands are executed already
+            # Only the view moves on: the commands are executed already.
+            return self._finish(self.inspector.stop("step"))
         return self._forwards(target)
 
     def _forwards(self, target: int | None) -> Stop:
@@ -198,20 +250,20 @@ class Debugger(Inspection):
                 with asking(self._interrupted):
                     finding = self._execute()
             except Interrupted:
-                return self._finish(self._stop("pause"))
+                return self._finish(self.inspector.stop("pause"))
             except (NotSimulated, BackendFailed) as error:
                 return self._cannot(error)
             if finding is not None:
                 self._found[self.ordinal] = finding
             stop = self._reason_to_stop(finding)
             if target is not None and self._has_reached(target) and (stop is None or stop.reason == "breakpoint"):
-                stop = self._stop("step", breakpoints=stop.breakpoints if stop else ())
+                stop = self.inspector.stop("step", breakpoints=stop.breakpoints if stop else ())
             if stop is None and self._interrupted():
-                stop = self._stop("pause")
+                stop = self.inspector.stop("pause")
             if stop is not None:
                 return self._finish(stop)
         self.forget_pause()
-        return self._finish(self._stop("end"))
+        return self._finish(self.inspector.stop("end"))
 
     def _has_reached(self, target: int) -> bool:
         """Whether a step ends here: not among commands that are passed over, where there is nothing to see."""
@@ -226,10 +278,10 @@ class Debugger(Inspection):
     def _reason_to_stop(self, finding: Finding | None, speak: bool = True) -> Stop | None:
         hit = self._hit(speak)
         if finding is not None and self._counts(finding.focus):
-            return self._stop("exception", focus=finding.focus, finding=finding, breakpoints=hit)
+            return self.inspector.stop("exception", focus=finding.focus, finding=finding, breakpoints=hit)
         if hit:
             focus, level = hit[0].stops[self.ordinal], hit[0].place.level
-            return self._stop("breakpoint", focus=focus, breakpoints=hit, level=level)
+            return self.inspector.stop("breakpoint", focus=focus, breakpoints=hit, level=level)
         return None
 
     def _counts(self, focus: int) -> bool:
@@ -248,18 +300,18 @@ class Debugger(Inspection):
             if breakpoint.log is None:
                 hit.append(breakpoint)
             elif speak:
-                self.print(self._judge.message(breakpoint), breakpoint)
+                self.listener.log_point(self._judge.message(breakpoint), breakpoint)
         for breakpoint in hit:
             if breakpoint.temporary:
                 self.breakpoints.remove(breakpoint)
         return tuple(hit)
 
-    def _changed_after(self, moment: int) -> None:
+    def changed_after(self, moment: int) -> None:
         """An edit: what was found out about later moments is not true any more."""
         for breakpoint in self.breakpoints:
             breakpoint.forget_after(moment)
         for observer in self.observers:
-            observer.changed_after(self, moment)
+            observer.changed_after(self.inspector, moment)
         self._found = {ordinal: finding for ordinal, finding in self._found.items() if ordinal <= moment}
 
     def _watch_again(self) -> None:
@@ -289,7 +341,7 @@ class Debugger(Inspection):
             except (NotSimulated, BackendFailed) as error:
                 return self._cannot(error)
             if self.ordinal != ordinal:
-                return self._finish(self._stop("pause"))
+                return self._finish(self.inspector.stop("pause"))
             if ordinal == target and reason == "step":
                 break
             with self.machine.before_edits():
@@ -297,7 +349,7 @@ class Debugger(Inspection):
                 stop = self._reason_to_stop(finding, speak=False)
             if stop is not None:
                 return self._finish(stop)
-        return self._finish(self._stop(reason if moved else "entry"))
+        return self._finish(self.inspector.stop(reason if moved else "entry"))
 
     def _candidates(self, target: int) -> Iterator[int]:
         if any(observer.looks_back for observer in self.observers):
@@ -311,8 +363,7 @@ class Debugger(Inspection):
     # Stops
 
     def _interrupted(self) -> bool:
-        if self.between_commands:
-            self.between_commands()
+        self.listener.between_commands()
         if self._pause.is_set():
             self._pause.clear()
             return True
@@ -326,34 +377,25 @@ class Debugger(Inspection):
             self.machine.fall_back()
             text = f"{error}; from here on the built-in simulator executes"
             finding = Finding(BACKEND_FAILED, "The backend is lost", text, self.ordinal, (str(error),))
-        return self._finish(self._stop("exception", finding=finding))
-
-    def _stop(
-        self,
-        reason: Reason,
-        focus: int | None = None,
-        finding: Finding | None = None,
-        breakpoints: tuple[Breakpoint, ...] = (),
-        level: Level = "op",
-    ) -> Stop:
-        focus = self.ordinal if focus is None else focus
-        commands = self.program.commands
-        return Stop(
-            reason,
-            self.ordinal,
-            focus,
-            core=commands[min(focus, len(commands) - 1)].core if len(commands) else 0,
-            description=finding.title if finding else "",
-            text=finding.text if finding else "",
-            breakpoints=breakpoints,
-            finding=finding,
-            level=level,
-        )
+        return self._finish(self.inspector.stop("exception", finding=finding))
 
     def _finish(self, stop: Stop) -> Stop:
-        self.last_stop = stop
+        self.inspector.last_stop = stop
         for observer in self.observers:
-            observer.stopped(self, stop)
+            observer.stopped(self.inspector, stop)
             if stop.reason == "end":
-                observer.finished(self)
+                observer.finished(self.inspector)
         return stop
+
+
+class _Edits(MachineListener):
+    """Passes on to a debugger what its machine tells."""
+
+    def __init__(self, debugger: Debugger) -> None:
+        self._debugger = debugger
+
+    def note(self, text: str) -> None:
+        self._debugger.listener.note(text)
+
+    def edited(self, moment: int) -> None:
+        self._debugger.changed_after(moment)

@@ -10,6 +10,7 @@ from tdb_dap.system.plugins import Plugin, plugins
 
 if TYPE_CHECKING:
     from tdb_dap.engine.control.debugger import Debugger
+    from tdb_dap.engine.control.inspector import Inspector
 
 
 class Guarded(Observer):
@@ -20,39 +21,39 @@ class Guarded(Observer):
         self._observer: Observer | None = observer
         self.looks_back = bool(getattr(observer, "looks_back", False))
 
-    def _call(self, hook: str, debugger: Debugger, *subjects: Any) -> Any:
+    def _call(self, hook: str, inspector: Inspector, *subjects: Any) -> Any:
         if self._observer is None:
             return None
         try:
-            return getattr(self._observer, hook)(debugger, *subjects)
+            return getattr(self._observer, hook)(inspector, *subjects)
         except Exception as error:
             self._observer = None
-            debugger.say(f"{self._plugin.title} is switched off: {hook}: {type(error).__name__}: {error}")
+            inspector.listener.note(f"{self._plugin.title} is switched off: {hook}: {type(error).__name__}: {error}")
             return None
 
-    def loaded(self, debugger: Debugger) -> None:
-        self._call("loaded", debugger)
+    def loaded(self, inspector: Inspector) -> None:
+        self._call("loaded", inspector)
 
-    def before_command(self, debugger: Debugger, command: Any) -> Any:
-        return self._call("before_command", debugger, command)
+    def before_command(self, inspector: Inspector, command: Any) -> Any:
+        return self._call("before_command", inspector, command)
 
-    def after_command(self, debugger: Debugger, command: Any) -> Any:
-        return self._call("after_command", debugger, command)
+    def after_command(self, inspector: Inspector, command: Any) -> Any:
+        return self._call("after_command", inspector, command)
 
-    def before_op(self, debugger: Debugger, record: Any) -> Any:
-        return self._call("before_op", debugger, record)
+    def before_op(self, inspector: Inspector, record: Any) -> Any:
+        return self._call("before_op", inspector, record)
 
-    def after_op(self, debugger: Debugger, record: Any) -> Any:
-        return self._call("after_op", debugger, record)
+    def after_op(self, inspector: Inspector, record: Any) -> Any:
+        return self._call("after_op", inspector, record)
 
-    def changed_after(self, debugger: Debugger, moment: int) -> None:
-        self._call("changed_after", debugger, moment)
+    def changed_after(self, inspector: Inspector, moment: int) -> None:
+        self._call("changed_after", inspector, moment)
 
-    def stopped(self, debugger: Debugger, stop: Any) -> None:
-        self._call("stopped", debugger, stop)
+    def stopped(self, inspector: Inspector, stop: Any) -> None:
+        self._call("stopped", inspector, stop)
 
-    def finished(self, debugger: Debugger) -> None:
-        self._call("finished", debugger)
+    def finished(self, inspector: Inspector) -> None:
+        self._call("finished", inspector)
 
 
 def add_observers(debugger: Debugger) -> None:
@@ -64,8 +65,8 @@ def add_observers(debugger: Debugger) -> None:
         try:
             observer = make()
         except Exception as error:
-            debugger.say(f"{plugin.title} is switched off: {type(error).__name__}: {error}")
+            debugger.listener.note(f"{plugin.title} is switched off: {type(error).__name__}: {error}")
             continue
         guarded = Guarded(plugin, observer)
         debugger.observers.append(guarded)
-        guarded.loaded(debugger)
+        guarded.loaded(debugger.inspector)

@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from tdb_dap.engine.control.breakpoints import Breakpoint
+    from tdb_dap.engine.expressions.lexer import Level
 
 NOT_SIMULATED = "not simulated"
 """Name of the finding at a command that the backend cannot execute."""
 
 BACKEND_FAILED = "backend"
 """Name of the finding where the backend is lost and the session goes on with the target's own semantics."""
-
-Level = Literal["command", "op"]
-"""Whether ``in`` and ``out`` mean the operands of the hardware command or of the op in final.mlir."""
 
 Reason = Literal["entry", "step", "breakpoint", "exception", "pause", "goto", "end"]
 

@@ -19,8 +19,8 @@ from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.memory import Bytes, Memory
 from tdb_dap.engine.hardware.target import Description
 from tdb_dap.engine.hardware.views import View
-from tdb_dap.engine.machine.backend import Executable, Outcome
-from tdb_dap.engine.machine.undo_log import OverwrittenBytes
+from tdb_dap.engine.machine.backend import Executable
+from tdb_dap.engine.machine.undo_log import Outcome, OverwrittenBytes
 from tdb_dap.engine.program.program import Program
 from tdb_dap.errors import BackendFailed, BadAccess, NotSimulated
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
-from tdb_dap.engine.control.stops import Level
 from tdb_dap.engine.expressions.values import Value
 from tdb_dap.engine.hardware.addresses import ADDRESS
 from tdb_dap.errors import BadExpression
+
+Level = Literal["command", "op"]
+"""Whether ``in`` and ``out`` mean the operands of the hardware command or of the op in final.mlir."""
 
 
 class Names(Protocol):

@@ -7,22 +7,22 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tdb_dap.engine.control.stops import Level
+from tdb_dap.engine.expressions.lexer import Level
 from tdb_dap.engine.expressions.values import Value
 from tdb_dap.engine.hardware import dtypes
 from tdb_dap.engine.hardware.addresses import parse_address
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.hardware.geometry import Space
-from tdb_dap.engine.hardware.layouts import contiguous, strides_of
-from tdb_dap.engine.hardware.views import Constant, Layout, View
+from tdb_dap.engine.hardware.views import Constant, Layout, View, contiguous, strides_of
 from tdb_dap.engine.source.value_flow import Argument, Definition
 from tdb_dap.errors import BadExpression
 
 if TYPE_CHECKING:
     from tdb_dap.engine.commands.commands import Command
     from tdb_dap.engine.commands.net_tensors import Tensor
-    from tdb_dap.engine.control.inspection import Inspection
+    from tdb_dap.engine.machine.machine import Machine
     from tdb_dap.engine.program.program import Subnet
+    from tdb_dap.engine.reference.reference import Reference
     from tdb_dap.engine.source.mlir_file import MlirFile, MlirOp, Region
     from tdb_dap.engine.source.source_map import NamedValue, OpRecord
 
@@ -34,7 +34,8 @@ class Scope:
     ``line``: where value ids are looked up in final.mlir; None: at the line of the op in focus.
     """
 
-    debugger: Inspection
+    machine: Machine
+    reference: Reference | None
     focus: int
     level: Level = "command"
     line: int | None = None
@@ -42,13 +43,13 @@ class Scope:
     @property
     def command(self) -> Command | None:
         """The command in focus; None past the end of the program."""
-        commands = self.debugger.program.commands
-        return self.debugger.machine.command_at(self.focus) if self.focus < len(commands) else None
+        commands = self.machine.program.commands
+        return self.machine.command_at(self.focus) if self.focus < len(commands) else None
 
     @property
     def record(self) -> OpRecord | None:
         """The op instance in focus."""
-        records = self.debugger.program.source.records_of(self.focus) if self.command else ()
+        records = self.machine.program.source.records_of(self.focus) if self.command else ()
         return records[0] if records else None
 
     @property
@@ -60,10 +61,10 @@ class Scope:
 
     def seen_from(self, focus: int, level: Level, line: int | None) -> Scope:
         """The names as command ``focus`` sees them, whatever has been executed."""
-        count = len(self.debugger.program.commands)
+        count = len(self.machine.program.commands)
         if not 0 <= focus <= count:
             raise BadExpression(f"@{focus}: there is no such command; there are {count}, from 0")
-        return Scope(self.debugger, focus, level, line)
+        return Scope(self.machine, self.reference, focus, level, line)
 
     @property
     def _is_op(self) -> bool:
@@ -93,7 +94,7 @@ class Scope:
         for value in self._own_values() if self._looks_at_own_op else ():
             if value.title.partition(" ")[0] == name:
                 return value
-        mlir = self.debugger.program.source.mlir
+        mlir = self.machine.program.source.mlir
         if mlir is None:
             raise BadExpression(f"{name}: this model has no final.mlir")
         region = mlir.region_at(self.line if self.line is not None else self._line or 0)
@@ -125,12 +126,12 @@ class Scope:
 
     @property
     def _functions(self) -> set[str]:
-        return {subnet.function for subnet in self.debugger.program.subnets}
+        return {subnet.function for subnet in self.machine.program.subnets}
 
     def _only(self, name: str, ops: Sequence[MlirOp]) -> MlirOp | None:
         """The one definition that can be meant; BadExpression if there are several."""
         if len(ops) > 1:
-            source = self.debugger.program.source
+            source = self.machine.program.source
             places = ", ".join(f"line {op.line}" for op in ops[:4]) + (", ..." if len(ops) > 4 else "")
             firsts = (record.first for op in ops for record in source.records_at(op.line))
             example = next(firsts, None)
@@ -140,7 +141,7 @@ class Scope:
 
     def _result(self, name: str, op: MlirOp) -> Value:
         """A result of an op, in the instance nearest to the focus; of a group or call, what it passes on."""
-        flow = self.debugger.program.source.flow
+        flow = self.machine.program.source.flow
         leaves = list(flow.leaves(name, op.region)) if flow is not None else []
         for leaf in leaves:
             if isinstance(leaf, Argument):
@@ -166,21 +167,21 @@ class Scope:
             for named, is_result in (*((v, True) for v in record.results), *((v, False) for v in record.operands)):
                 if named.name == name and named.view is not None:
                     return self._named(named, pending=pending and is_result)
-        program = self.debugger.program
+        program = self.machine.program
         for tensor in (*program.inputs, *program.outputs):
             if tensor.name == name:
                 return Value(name, self._reader(tensor.view), tensor.view)
         raise BadExpression(f"there is no tensor named {name!r}")
 
     def alias(self, number: int) -> Value:
-        mlir = self.debugger.program.source.mlir
+        mlir = self.machine.program.source.mlir
         names = mlir.resolve(f"#loc{number}") if mlir else ()
         if not names:
             raise BadExpression(f"there is no #loc{number}")
         return self.location(names[0])
 
     def memory(self, address: str, core: int | None, dtype: str, shape: tuple[int, ...]) -> Value:
-        geometry = self.debugger.program.target.geometry
+        geometry = self.machine.program.target.geometry
         space, offset = parse_address(address, geometry)
         number_format = dtypes.BY_NAME.get(dtype)
         if number_format is None:
@@ -213,7 +214,7 @@ class Scope:
 
     def border(self, kind: str, name: str) -> Value:
         """An input or output of the net by its name, or of the subnet in focus; or a weight."""
-        program = self.debugger.program
+        program = self.machine.program
         if kind == "weight":
             named = program.source.weights.get(name)
             if named is not None:
@@ -223,14 +224,14 @@ class Scope:
         for part, end in ((program, len(program.commands)), *(((subnet, subnet.stop),) if subnet is not None else ())):
             for tensor in part.inputs if kind == "input" else part.outputs:
                 if tensor.name == name:
-                    pending = kind == "output" and self.debugger.ordinal < end
+                    pending = kind == "output" and self.machine.ordinal < end
                     return Value(name, self._reader(tensor.view), tensor.view, pending=pending)
         raise BadExpression(f"there is no {kind} named {name!r}")
 
     @property
     def _subnet(self) -> Subnet | None:
         command = self.command
-        subnets = self.debugger.program.subnets
+        subnets = self.machine.program.subnets
         return next((s for s in subnets if command is not None and s.id == command.subnet), None)
 
     def _op_operands(self) -> list[Value]:
@@ -262,7 +263,7 @@ class Scope:
 
         That of the command in focus or of the nearest one before it; past the end, where ``main`` returns.
         """
-        source = self.debugger.program.source
+        source = self.machine.program.source
         if self.command is None and source.mlir is not None:
             return source.mlir.last_line_of_main
         for ordinal in range(self.focus, -1, -1):
@@ -272,14 +273,14 @@ class Scope:
 
     @property
     def _op(self) -> MlirOp | None:
-        mlir, record = self.debugger.program.source.mlir, self.record
+        mlir, record = self.machine.program.source.mlir, self.record
         return mlir.op_at(record.line) if mlir and record else None
 
     def _views(self, roles: str, views: str) -> list[Value]:
         command = self.command
         if command is None:
             return []
-        pending = views == "results" and self.focus >= self.debugger.ordinal
+        pending = views == "results" and self.focus >= self.machine.ordinal
         found: list[Value] = []
         named: Sequence[str] = getattr(command, roles)
         for i, view in enumerate(getattr(command, views)):
@@ -288,7 +289,7 @@ class Scope:
         return found
 
     def _is_pending(self, record: OpRecord) -> bool:
-        return bool(record.ordinals) and record.last >= self.debugger.ordinal
+        return bool(record.ordinals) and record.last >= self.machine.ordinal
 
     def _named(self, named: NamedValue, mlir_name: str = "", pending: bool = False) -> Value:
         if named.view is None:
@@ -297,7 +298,7 @@ class Scope:
         return Value(title, self._reader(named.view), named.view, named, pending)
 
     def _reader(self, view: View | Constant) -> Callable[[], Array]:
-        return lambda: self.debugger.machine.read(view)
+        return lambda: self.machine.read(view)
 
     def _unplaced(self, name: str) -> Value:
         def fail() -> Array:
@@ -307,7 +308,7 @@ class Scope:
 
     def _expected(self, named: NamedValue) -> Callable[[], Array]:
         def read() -> Array:
-            reference = self.debugger.reference
+            reference = self.reference
             if reference is None:
                 raise BadExpression("no reference is loaded")
             expected = reference.expected(named)
@@ -331,7 +332,7 @@ class Scope:
 
     def _arguments(self, function: str) -> Sequence[Tensor]:
         """Inputs of the subnet that a function is of, which are its arguments; else those of the net."""
-        program = self.debugger.program
+        program = self.machine.program
         return next((subnet.inputs for subnet in program.subnets if subnet.function == function), program.inputs)
 
     def _nearest(self, wanted: Callable[[OpRecord], bool]) -> Iterator[OpRecord]:
@@ -339,7 +340,7 @@ class Scope:
 
         Of several cores the core in focus comes first: each has local memory of its own.
         """
-        source = self.debugger.program.source
+        source = self.machine.program.source
         here, command = self.record, self.command
         core = command.core if command is not None else 0
         if here is not None and wanted(here):

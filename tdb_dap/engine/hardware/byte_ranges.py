@@ -17,9 +17,7 @@ from numpy.typing import NDArray
 
 from tdb_dap.engine.hardware.addresses import whole_number
 from tdb_dap.engine.hardware.geometry import Geometry, Space
-from tdb_dap.engine.hardware.int4 import as_bytes
-from tdb_dap.engine.hardware.layouts import Segment
-from tdb_dap.engine.hardware.views import Layout, View
+from tdb_dap.engine.hardware.views import Layout, Segment, View, as_bytes
 from tdb_dap.engine.rendering.printable import quoted
 from tdb_dap.errors import BadExpression
 

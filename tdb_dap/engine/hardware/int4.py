@@ -7,35 +7,16 @@ of such a view count nibbles.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tdb_dap.engine.hardware.dtypes import UI8, Array
-from tdb_dap.engine.hardware.geometry import Geometry
-from tdb_dap.engine.hardware.layouts import Segment
-from tdb_dap.engine.hardware.views import View
+from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.engine.hardware.views import Segment, View
 
 Find = Callable[[int, int], NDArray[np.uint8]]
 """The bytes [start, stop) of a view's memory, live."""
-
-
-def doubled(geometry: Geometry) -> Geometry:
-    """The geometry in nibbles."""
-    return replace(
-        geometry,
-        lane_bytes=2 * geometry.lane_bytes,
-        bank_bytes=2 * geometry.bank_bytes,
-        eu_bytes=2 * geometry.eu_bytes,
-        cube_channels=2 * geometry.cube_channels,
-    )
-
-
-def as_bytes(view: View) -> View:
-    """The view in a memory in which every nibble has a byte of its own."""
-    return replace(view, dtype=UI8, address=2 * view.address, geometry=doubled(view.geometry))
 
 
 def positions(segment: Segment) -> NDArray[np.int64]:

@@ -16,8 +16,7 @@ from tdb_dap.engine.files import limits
 from tdb_dap.engine.hardware import int4
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.hardware.geometry import Geometry, Space
-from tdb_dap.engine.hardware.layouts import template
-from tdb_dap.engine.hardware.views import Layout, View
+from tdb_dap.engine.hardware.views import Layout, View, template
 from tdb_dap.errors import BadAccess
 
 Bytes = NDArray[np.uint8]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from tdb_dap.engine.hardware.memory import Memory, Region
 from tdb_dap.engine.hardware.target import Description, Target
 from tdb_dap.engine.hardware.views import View
-from tdb_dap.engine.machine.undo_log import Change, OverwrittenView
+from tdb_dap.engine.machine.undo_log import Outcome, OverwrittenView
 from tdb_dap.errors import NotSimulated
 
 if TYPE_CHECKING:
@@ -38,18 +37,6 @@ class Executable(Protocol):
     def register_setup(self) -> tuple[bytes, ...]:
         """Descriptors that bring the configuration registers into the state that this command expects."""
         ...
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What executing a command has done.
-
-    ``changes``: what it overwrote, in an order in which the last one is to be undone first. ``divergence``: where two
-    backends did not agree, in words; None where they did, or where there is only one.
-    """
-
-    changes: tuple[Change, ...] = ()
-    divergence: str | None = None
 
 
 class Backend(Protocol):

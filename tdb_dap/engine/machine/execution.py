@@ -8,8 +8,9 @@ from tdb_dap.engine.bmodel import Bmodel, RunMode
 from tdb_dap.engine.commands.commands import Command
 from tdb_dap.engine.hardware.memory import Memory
 from tdb_dap.engine.machine import host_subnets
-from tdb_dap.engine.machine.backend import Backend, Outcome
+from tdb_dap.engine.machine.backend import Backend
 from tdb_dap.engine.machine.branches import Branches
+from tdb_dap.engine.machine.undo_log import Outcome
 from tdb_dap.errors import BackendFailed, BadAccess, NotSimulated
 
 

@@ -13,14 +13,14 @@ from tdb_dap.engine.hardware.byte_ranges import Place
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.views import Operand, View
-from tdb_dap.engine.machine.backend import Backend, InProcess, Outcome
+from tdb_dap.engine.machine.backend import Backend, InProcess
 from tdb_dap.engine.machine.branches import Branches
 from tdb_dap.engine.machine.checkpoints import Checkpoints, Snapshots
 from tdb_dap.engine.machine.edited_accesses import EditedAccesses
 from tdb_dap.engine.machine.edits import CommandEdit, Edit, Edits, MemoryEdit, MovedBack, Skip
 from tdb_dap.engine.machine.execution import compute_subnet, execute
 from tdb_dap.engine.machine.host_subnets import Source
-from tdb_dap.engine.machine.undo_log import DEFAULT_LIMIT, Change, History, OverwrittenBytes, OverwrittenView
+from tdb_dap.engine.machine.undo_log import DEFAULT_LIMIT, Change, History, Outcome, OverwrittenBytes, OverwrittenView
 from tdb_dap.engine.program.program import Program
 from tdb_dap.errors import EndOfProgram
 
@@ -33,6 +33,16 @@ def never() -> bool:
     return False
 
 
+class MachineListener:
+    """What a machine tells whoever drives it; override what is of interest."""
+
+    def note(self, text: str) -> None:
+        """Outputs of a subnet that cannot be computed were taken from a source."""
+
+    def edited(self, moment: int) -> None:
+        """An edit was made or undone; ``moment``: the last moment that is still as it was."""
+
+
 class Machine:
     """Executes a program forwards and backwards. Knows nothing of breakpoints or files.
 
@@ -40,9 +50,8 @@ class Machine:
     commands, and for ``checkpoints``: what lies further back than commands can be undone is reached by running again
     from the nearest checkpoint; 0 keeps nothing, and every way back begins at the start. ``backend``: who executes;
     default: the target's own semantics. ``divergence``: where the backends did not agree on the last command, in words.
-    ``sources``: who knows the outputs of subnets that cannot be computed, the first that counts first; ``say``: told
-    where they were used; ``shapes``: tensors that turned out smaller than the room they have. ``edited``: told the last
-    moment that is still as it was when an edit is made or undone.
+    ``sources``: who knows the outputs of subnets that cannot be computed, the first that counts first; ``listener``:
+    told where they were used, and of edits; ``shapes``: tensors that turned out smaller than the room they have.
     """
 
     def __init__(
@@ -68,11 +77,10 @@ class Machine:
         self._accesses = EditedAccesses(program, self._edits, self.command_at, self.passes_over)
         self._excursions = 0
         self._latest: Outcome | None = None
-        self.edited: Callable[[int], None] = lambda moment: None
+        self.listener = MachineListener()
         self._inputs: dict[str, Array] = {}
         self.sources: list[Source] = []
         self.shapes: dict[str, tuple[int, ...]] = {}
-        self.say: Callable[[str], None] = lambda text: None
         self.ordinal = 0
         self._initialise()
 
@@ -172,7 +180,7 @@ class Machine:
         self.backend.edited()
         self.shapes.update(outcome.shapes)
         if outcome.note:
-            self.say(outcome.note)
+            self.listener.note(outcome.note)
         return Outcome(changes)
 
     def step_back(self) -> None:
@@ -257,7 +265,7 @@ class Machine:
         """What was known of later moments is not true any more."""
         self.checkpoints.forget_after(moment)
         self.backend.edited()
-        self.edited(moment)
+        self.listener.edited(moment)
 
     @contextmanager
     def without(self, edits: Sequence[Edit]) -> Iterator[None]:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.memory import Bytes, Memory
 from tdb_dap.engine.hardware.views import View
-
-if TYPE_CHECKING:
-    from tdb_dap.engine.machine.backend import Outcome
 
 DEFAULT_LIMIT = 1 << 30
 # Bookkeeping per change, counted so that a million tiny commands stay within the limit.
@@ -60,6 +57,18 @@ class OverwrittenBytes:
 
     def undo(self, memory: Memory) -> None:
         memory.bytes_at(self.space, self.start, self.old.size, self.core)[...] = self.old
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What executing a command has done.
+
+    ``changes``: what it overwrote, in an order in which the last one is to be undone first. ``divergence``: where two
+    backends did not agree, in words; None where they did, or where there is only one.
+    """
+
+    changes: tuple[Change, ...] = ()
+    divergence: str | None = None
 
 
 class History:

@@ -10,9 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tdb_dap.engine.hardware.geometry import Space
-from tdb_dap.engine.hardware.int4 import as_bytes
-from tdb_dap.engine.hardware.layouts import template
-from tdb_dap.engine.hardware.views import View
+from tdb_dap.engine.hardware.views import View, as_bytes, template
 from tdb_dap.engine.program.accesses import views_of
 from tdb_dap.errors import BadAccess
 

@@ -10,25 +10,25 @@ from typing import TYPE_CHECKING
 from tdb_dap.errors import BadInput
 
 if TYPE_CHECKING:
-    from tdb_dap.engine.program.program import Program
     from tdb_dap.engine.source.op_records import OpRecord
+    from tdb_dap.engine.source.source_map import SourceMap
 
 _LINES = re.compile(r"(?:mlir:)?(\d+)(?:-(\d+))?")
 _LOCATION = re.compile(r'#?loc\("(.+)"\)|loc:(.+)')
 
 
-def records_named(program: Program, text: str) -> list[OpRecord]:
+def records_named(source: SourceMap, text: str) -> list[OpRecord]:
     """Instances of the ops that ``22``, ``20-30``, ``conv1*`` or ``#loc("conv1")`` names, in the order of execution.
 
     BadInput if nothing of that name is there; it lists names that are near.
     """
-    records = program.source.records
+    records = source.records
     lines = _LINES.fullmatch(text.strip())
     if lines:
         first, last = int(lines[1]), int(lines[2] or lines[1])
         found = [record for record in records if first <= record.line <= last]
         if not found:
-            there = ", ".join(map(str, program.source.lines_with_commands[:12]))
+            there = ", ".join(map(str, source.lines_with_commands[:12]))
             raise BadInput(f"line {text} of final.mlir has no commands; these have: {there}, ...")
         return found
     match = _LOCATION.fullmatch(text.strip())

@@ -7,20 +7,22 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
+from tdb_dap.engine.program.op_lookup import records_named
 from tdb_dap.engine.rendering import html
 from tdb_dap.engine.rendering.tables import Table
 
 if TYPE_CHECKING:
-    from tdb_dap.engine.commands.commands import Command
-    from tdb_dap.engine.program.program import Program
+    from tdb_dap.engine.commands.commands import Command, Commands
     from tdb_dap.engine.source.op_records import OpRecord
+    from tdb_dap.engine.source.source_map import SourceMap
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Op:
     """An op that has commands. ``records``: its instances, one for each slice and core that it is cut into."""
 
-    program: Program
+    source: SourceMap
+    all_commands: Commands
     line: int
     opcode: str
     records: tuple[OpRecord, ...]
@@ -38,7 +40,7 @@ class Op:
     @property
     def commands(self) -> list[Command]:
         """Its commands in the order of execution."""
-        return [self.program.commands[ordinal] for ordinal in self.ordinals]
+        return [self.all_commands[ordinal] for ordinal in self.ordinals]
 
     @property
     def first(self) -> int:
@@ -53,7 +55,7 @@ class Op:
     @property
     def text(self) -> str:
         """The op as final.mlir has it; empty where that is missing."""
-        mlir = self.program.source.mlir
+        mlir = self.source.mlir
         op = mlir.op_at(self.line) if mlir else None
         return op.text.strip() if op else ""
 
@@ -85,13 +87,13 @@ class Op:
 class Ops(Sequence[Op]):
     """The ops of a program in the order in which they begin."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, source: SourceMap, commands: Commands) -> None:
         by_line: dict[tuple[int, str], list[OpRecord]] = {}
-        for record in program.source.records:
+        for record in source.records:
             if record.ordinals:
                 by_line.setdefault((record.line, record.opcode), []).append(record)
-        found = [Op(program, line, opcode, tuple(records)) for (line, opcode), records in by_line.items()]
-        self._program = program
+        found = [Op(source, commands, line, opcode, tuple(records)) for (line, opcode), records in by_line.items()]
+        self._source = source
         self._ops = sorted(found, key=lambda op: op.first)
 
     def __len__(self) -> int:
@@ -106,9 +108,7 @@ class Ops(Sequence[Op]):
 
     def named(self, text: str) -> list[Op]:
         """The ops that ``22``, ``20-30``, ``conv1*`` or ``#loc("conv1")`` names; BadInput lists what is near."""
-        from tdb_dap.engine.program.op_lookup import records_named
-
-        lines = {record.line for record in records_named(self._program, text)}
+        lines = {record.line for record in records_named(self._source, text)}
         return [op for op in self if op.line in lines]
 
     def table(self) -> Table:

@@ -17,13 +17,13 @@ from tdb_dap.engine.commands.listing import Listing
 from tdb_dap.engine.commands.net_tensors import Tensor
 from tdb_dap.engine.files import limits
 from tdb_dap.engine.files.context import Context
-from tdb_dap.engine.hardware.layouts import contiguous
 from tdb_dap.engine.hardware.memory import Region
 from tdb_dap.engine.hardware.target import Message, Target
-from tdb_dap.engine.hardware.views import memref_text
+from tdb_dap.engine.hardware.views import contiguous, memref_text
 from tdb_dap.engine.host.operation_names import CPU_OPERATIONS
 from tdb_dap.engine.program.access_table import AccessRows
 from tdb_dap.engine.program.accesses import Accesses
+from tdb_dap.engine.rendering import html
 from tdb_dap.engine.source.compile_stages import Origins
 from tdb_dap.engine.source.mlir_file import MlirFile
 from tdb_dap.engine.source.source_map import SourceMap
@@ -96,8 +96,6 @@ class Program:
         return f"<Program {self.net.name}: {self.chip}, {len(self.commands):,} commands>"
 
     def _repr_html_(self) -> str:
-        from tdb_dap.engine.program.program_html import program_html
-
         return program_html(self)
 
     def sibling(self, net: str, stage: int) -> Program:
@@ -129,9 +127,7 @@ class Program:
     @cached_property
     def ops(self) -> Ops:
         """The ops that have commands, in the order in which they begin; empty without ``tensor_location.json``."""
-        from tdb_dap.engine.program.ops import Ops
-
-        return Ops(self)
+        return Ops(self.source, self.commands)
 
     @cached_property
     def origins(self) -> Origins:
@@ -210,3 +206,28 @@ class Program:
         geometry = self.target.geometry
         name = geometry.name(*geometry.locate(tensor.address))
         return f"%{name}: {memref_text(tensor.shape, tensor.dtype, contiguous(tensor.shape))}"
+
+
+def program_html(program: Program) -> str:
+    """Three tables."""
+    about = {
+        "net": program.net.name,
+        "chip": f"{program.chip}, {program.core_count} core(s)",
+        "compiler": program.bmodel.metadata.version,
+        "commands": f"{len(program.commands):,}",
+        "ops": f"{len(program.ops):,}",
+    }
+    tensors = [
+        (role, tensor.name, tensor.dtype.name, tensor.shape, f"%{tensor.view.name}", tensor.scale, tensor.zero_point)
+        for role, group in (("input", program.inputs), ("output", program.outputs))
+        for tensor in group
+    ]
+    subnets = [
+        (subnet.id, subnet.run_mode, subnet.stop - subnet.start, tuple(tensor.name for tensor in subnet.outputs))
+        for subnet in program.subnets
+    ]
+    return html.block(
+        html.fields(about),
+        html.table(("", "name", "type", "shape", "lies at", "scale", "zero point"), tensors),
+        html.table(("subnet", "runs", "commands", "gives"), subnets),
+    )

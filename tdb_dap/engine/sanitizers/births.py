@@ -22,7 +22,7 @@ from tdb_dap.errors import BadAccess, NotSimulated
 
 if TYPE_CHECKING:
     from tdb_dap.engine.commands.commands import Command
-    from tdb_dap.engine.control.debugger import Debugger
+    from tdb_dap.engine.control.inspector import Inspector
     from tdb_dap.engine.hardware.memory import Memory
 
 Test = Callable[[Array, DType], NDArray[np.bool_]]
@@ -86,19 +86,19 @@ class Birth(Observer):
         self._special = special
         self._inherits: tuple[int, bool] = (-1, False)
 
-    def before_command(self, debugger: Debugger, command: Command) -> None:
+    def before_command(self, inspector: Inspector, command: Command) -> None:
         """Operands that the command overwrites can be looked at only now."""
         own = [view for view in _floats(command, reads=True) if _is_overwritten(command, view)]
-        self._inherits = (command.ordinal, self._any(debugger.memory, own)) if own else (-1, False)
+        self._inherits = (command.ordinal, self._any(inspector.memory, own)) if own else (-1, False)
 
-    def after_command(self, debugger: Debugger, command: Command) -> Finding | None:
-        memory = debugger.memory
+    def after_command(self, inspector: Inspector, command: Command) -> Finding | None:
+        memory = inspector.memory
         for view in _floats(command, reads=False):
             if self._has(memory, view):
                 break
         else:
             return None
-        if self._inherited(debugger, command):
+        if self._inherited(inspector, command):
             return None
         words = memory.read(view)
         found = self._special.test(words, view.dtype).reshape(view.shape)
@@ -110,11 +110,11 @@ class Birth(Observer):
         )
         return Finding(self._special.name, self._special.title, text, command.ordinal, (command.asm,))
 
-    def _inherited(self, debugger: Debugger, command: Command) -> bool:
+    def _inherited(self, inspector: Inspector, command: Command) -> bool:
         operands = _floats(command, reads=True)
         if any(isinstance(operand, Constant) and self._is(operand) for operand in command.description.reads):
             return True
-        if self._any(debugger.memory, [view for view in operands if not _is_overwritten(command, view)]):
+        if self._any(inspector.memory, [view for view in operands if not _is_overwritten(command, view)]):
             return True
         own = [view for view in operands if _is_overwritten(command, view)]
         if not own:
@@ -122,9 +122,9 @@ class Birth(Observer):
         if self._inherits[0] == command.ordinal:
             return self._inherits[1]
         # Time has come from the other side.
-        with debugger.machine.excursion():
-            debugger.machine.travel(command.ordinal)
-            return self._any(debugger.memory, own)
+        with inspector.machine.excursion():
+            inspector.machine.travel(command.ordinal)
+            return self._any(inspector.memory, own)
 
     def _any(self, memory: Memory, views: list[View]) -> bool:
         return any(self._has(memory, view) for view in views)

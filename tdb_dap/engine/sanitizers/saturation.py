@@ -20,7 +20,7 @@ from tdb_dap.errors import BadAccess, NotSimulated
 
 if TYPE_CHECKING:
     from tdb_dap.engine.commands.commands import Command
-    from tdb_dap.engine.control.debugger import Debugger
+    from tdb_dap.engine.control.inspector import Inspector
 
 NAME = "saturate"
 DEFAULT_SHARE = 0.01
@@ -37,20 +37,20 @@ class Saturation(Observer):
         self._share = share
         self._before: tuple[int, float] = (-1, 0.0)
 
-    def before_command(self, debugger: Debugger, command: Command) -> None:
-        self._before = (command.ordinal, self._given(debugger, command)) if self._clips(command) else (-1, 0.0)
+    def before_command(self, inspector: Inspector, command: Command) -> None:
+        self._before = (command.ordinal, self._given(inspector, command)) if self._clips(command) else (-1, 0.0)
 
-    def after_command(self, debugger: Debugger, command: Command) -> Finding | None:
+    def after_command(self, inspector: Inspector, command: Command) -> Finding | None:
         if not self._clips(command):
             return None
         for view in _integers(command, reads=False):
-            count = _clipped(debugger, view)
+            count = _clipped(inspector, view)
             if count < _FEWEST or count <= self._share * view.size:
                 continue
             if self._before[0] != command.ordinal:
-                with debugger.machine.excursion():
-                    debugger.machine.travel(command.ordinal)
-                    self._before = command.ordinal, self._given(debugger, command)
+                with inspector.machine.excursion():
+                    inspector.machine.travel(command.ordinal)
+                    self._before = command.ordinal, self._given(inspector, command)
             share = count / view.size
             if share - self._before[1] > self._share:
                 text = (
@@ -72,11 +72,11 @@ class Saturation(Observer):
         ends = {end for view in views for end in _ends(view.dtype)}
         return not any(constant.value in ends for constant in constants)
 
-    def _given(self, debugger: Debugger, command: Command) -> float:
+    def _given(self, inspector: Inspector, command: Command) -> float:
         """The largest share that an operand of the same width has."""
         sizes = {view.dtype.itemsize for view in _integers(command, reads=False)}
         shares = [
-            _clipped(debugger, view) / view.size
+            _clipped(inspector, view) / view.size
             for view in _integers(command, reads=True)
             if view.dtype.itemsize in sizes
         ]
@@ -103,10 +103,10 @@ def _integers(command: Command, reads: bool) -> list[View]:
     ]
 
 
-def _clipped(debugger: Debugger, view: View) -> int:
+def _clipped(inspector: Inspector, view: View) -> int:
     ends = [view.dtype.bits_dtype.type(end & ((1 << view.dtype.bits) - 1)) for end in _ends(view.dtype)]
     try:
-        pieces = debugger.memory.pieces(view)
+        pieces = inspector.memory.pieces(view)
     except BadAccess:
         return 0
     return sum(int(np.count_nonzero(piece == end)) for _, piece in pieces for end in ends)

@@ -14,8 +14,7 @@ from tdb_dap.engine.hardware.dtypes import BY_NAME, Array
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.memory import Memory, Region
 from tdb_dap.engine.hardware.views import Layout, View
-from tdb_dap.engine.machine.backend import Outcome
-from tdb_dap.engine.machine.undo_log import Change, History, OverwrittenBytes, OverwrittenView
+from tdb_dap.engine.machine.undo_log import Change, History, Outcome, OverwrittenBytes, OverwrittenView
 from tdb_dap.engine.program.access_table import SPACES
 from tdb_dap.engine.program.program import Program
 from tdb_dap.errors import BadAccess

@@ -10,7 +10,7 @@ from tdb_dap.engine.control.stops import Finding
 
 if TYPE_CHECKING:
     from tdb_dap.engine.commands.commands import Command
-    from tdb_dap.engine.control.debugger import Debugger
+    from tdb_dap.engine.control.inspector import Inspector
     from tdb_dap.engine.program.program import Program
 
 Analysis = Callable[["Program"], Iterable[Finding]]
@@ -36,6 +36,6 @@ class Known(Observer):
                 self._found.setdefault(finding.focus, []).append(finding)
         return self._found
 
-    def after_command(self, debugger: Debugger, command: Command) -> Finding | None:
-        found = self.findings(debugger.program).get(command.ordinal)
+    def after_command(self, inspector: Inspector, command: Command) -> Finding | None:
+        found = self.findings(inspector.program).get(command.ordinal)
         return found[0] if found else None

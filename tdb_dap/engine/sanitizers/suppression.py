@@ -10,7 +10,7 @@ from tdb_dap.engine.reference.name_patterns import fits
 
 if TYPE_CHECKING:
     from tdb_dap.engine.commands.commands import Command
-    from tdb_dap.engine.control.debugger import Debugger
+    from tdb_dap.engine.control.inspector import Inspector
     from tdb_dap.engine.program.program import Program
     from tdb_dap.engine.source.source_map import OpRecord
 
@@ -45,30 +45,30 @@ class Suppressing(Observer):
         self.looks_back = inner.looks_back
         self._patterns = patterns
 
-    def keeps(self, debugger: Debugger, finding: Finding) -> bool:
+    def keeps(self, inspector: Inspector, finding: Finding) -> bool:
         """Whether a finding is not suppressed."""
-        return not is_suppressed(debugger.program, finding, self._patterns)
+        return not is_suppressed(inspector.program, finding, self._patterns)
 
-    def _kept(self, debugger: Debugger, finding: Finding | None) -> Finding | None:
-        return finding if finding is not None and self.keeps(debugger, finding) else None
+    def _kept(self, inspector: Inspector, finding: Finding | None) -> Finding | None:
+        return finding if finding is not None and self.keeps(inspector, finding) else None
 
-    def before_command(self, debugger: Debugger, command: Command) -> Finding | None:
-        return self._kept(debugger, self.inner.before_command(debugger, command))
+    def before_command(self, inspector: Inspector, command: Command) -> Finding | None:
+        return self._kept(inspector, self.inner.before_command(inspector, command))
 
-    def after_command(self, debugger: Debugger, command: Command) -> Finding | None:
-        return self._kept(debugger, self.inner.after_command(debugger, command))
+    def after_command(self, inspector: Inspector, command: Command) -> Finding | None:
+        return self._kept(inspector, self.inner.after_command(inspector, command))
 
-    def before_op(self, debugger: Debugger, record: OpRecord) -> Finding | None:
-        return self._kept(debugger, self.inner.before_op(debugger, record))
+    def before_op(self, inspector: Inspector, record: OpRecord) -> Finding | None:
+        return self._kept(inspector, self.inner.before_op(inspector, record))
 
-    def after_op(self, debugger: Debugger, record: OpRecord) -> Finding | None:
-        return self._kept(debugger, self.inner.after_op(debugger, record))
+    def after_op(self, inspector: Inspector, record: OpRecord) -> Finding | None:
+        return self._kept(inspector, self.inner.after_op(inspector, record))
 
-    def changed_after(self, debugger: Debugger, moment: int) -> None:
-        self.inner.changed_after(debugger, moment)
+    def changed_after(self, inspector: Inspector, moment: int) -> None:
+        self.inner.changed_after(inspector, moment)
 
-    def stopped(self, debugger: Debugger, stop: Stop) -> None:
-        self.inner.stopped(debugger, stop)
+    def stopped(self, inspector: Inspector, stop: Stop) -> None:
+        self.inner.stopped(inspector, stop)
 
-    def finished(self, debugger: Debugger) -> None:
-        self.inner.finished(debugger)
+    def finished(self, inspector: Inspector) -> None:
+        self.inner.finished(inspector)

@@ -44,7 +44,9 @@ def known_ahead(debugger: Debugger, sanitizers: Iterable[Observer]) -> list[Find
     for observer in sanitizers:
         known = _known(observer)
         for findings in known.findings(debugger.program).values() if known is not None else ():
-            found += [f for f in findings if not isinstance(observer, Suppressing) or observer.keeps(debugger, f)]
+            found += [
+                f for f in findings if not isinstance(observer, Suppressing) or observer.keeps(debugger.inspector, f)
+            ]
     return sorted(found, key=lambda finding: finding.focus)
 
 
@@ -54,7 +56,7 @@ def _known(observer: Observer) -> Known | None:
 
 
 def _run(debugger: Debugger, running: list[Observer], found: list[Finding], progress: Callable[[int], None]) -> str:
-    announcer = Announcer(debugger, running)
+    announcer = Announcer(debugger.inspector, running)
     debugger.machine.travel(0)
     try:
         while not debugger.at_end:

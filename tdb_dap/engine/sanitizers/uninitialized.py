@@ -24,7 +24,7 @@ from tdb_dap.errors import NotSimulated
 
 if TYPE_CHECKING:
     from tdb_dap.engine.commands.commands import Command
-    from tdb_dap.engine.control.debugger import Debugger
+    from tdb_dap.engine.control.inspector import Inspector
     from tdb_dap.engine.hardware.target import Description
     from tdb_dap.engine.source.source_map import OpRecord
 
@@ -42,53 +42,53 @@ class Uninitialized(Observer):
         self._origins = Origins()
         self._known: dict[int, Finding | None] = {}
 
-    def before_command(self, debugger: Debugger, command: Command) -> None:
-        shadow = self._at(debugger, command.ordinal)
-        self._known[command.ordinal] = self._follow(debugger, shadow)
+    def before_command(self, inspector: Inspector, command: Command) -> None:
+        shadow = self._at(inspector, command.ordinal)
+        self._known[command.ordinal] = self._follow(inspector, shadow)
 
-    def after_command(self, debugger: Debugger, command: Command) -> Finding | None:
+    def after_command(self, inspector: Inspector, command: Command) -> Finding | None:
         if command.ordinal not in self._known:  # time has come from the other side
-            with debugger.machine.excursion():
-                debugger.machine.travel(command.ordinal)
-                self.before_command(debugger, command)
+            with inspector.machine.excursion():
+                inspector.machine.travel(command.ordinal)
+                self.before_command(inspector, command)
         finding = self._known[command.ordinal]
-        return self._outputs(debugger, command) if finding is None and debugger.at_end else finding
+        return self._outputs(inspector, command) if finding is None and inspector.at_end else finding
 
-    def after_op(self, debugger: Debugger, record: OpRecord) -> Finding | None:
-        if debugger.reference is None or self._shadow is None or self._shadow.position != debugger.ordinal:
+    def after_op(self, inspector: Inspector, record: OpRecord) -> Finding | None:
+        if inspector.reference is None or self._shadow is None or self._shadow.position != inspector.ordinal:
             return None
         for value in record.results:
             if value.view is None or value.view.space is not Space.LOCAL:
                 continue
             marks = self._shadow.marks(value.view)
             # Views in packed batches also cover padding: that a comparison passes over it is right.
-            comparison = debugger.reference.compare(debugger.machine, value) if marks is not None else None
+            comparison = inspector.reference.compare(inspector.machine, value) if marks is not None else None
             if marks is not None and comparison is not None and comparison.verdict == "fail":
-                command = debugger.program.commands[record.last]
+                command = inspector.program.commands[record.last]
                 return self._finding(command, f"{value.name}, which differs from the reference, holds", marks)
         return None
 
-    def changed_after(self, debugger: Debugger, moment: int) -> None:
+    def changed_after(self, inspector: Inspector, moment: int) -> None:
         self._known = {ordinal: finding for ordinal, finding in self._known.items() if ordinal < moment}
         if self._shadow is not None and self._shadow.position > moment:
             self._rewind(self._shadow, moment)
 
     # Moments
 
-    def _at(self, debugger: Debugger, ordinal: int) -> Shadow:
+    def _at(self, inspector: Inspector, ordinal: int) -> Shadow:
         """The marks at the moment before a command; run again where they are behind."""
         if self._shadow is None:
-            self._shadow = Shadow(debugger.program, debugger.machine.keeps_history)
-            self._lifetimes = Lifetimes(debugger.program)
+            self._shadow = Shadow(inspector.program, inspector.machine.keeps_history)
+            self._lifetimes = Lifetimes(inspector.program)
         shadow = self._shadow
         self._rewind(shadow, ordinal)
         if shadow.position < ordinal:
-            with debugger.machine.excursion():
-                debugger.machine.travel(shadow.position)
-                while debugger.ordinal < ordinal:
-                    here = debugger.ordinal
-                    self._known[here] = self._follow(debugger, shadow)
-                    debugger.machine.step()
+            with inspector.machine.excursion():
+                inspector.machine.travel(shadow.position)
+                while inspector.ordinal < ordinal:
+                    here = inspector.ordinal
+                    self._known[here] = self._follow(inspector, shadow)
+                    inspector.machine.step()
         return shadow
 
     def _rewind(self, shadow: Shadow, ordinal: int) -> None:
@@ -97,21 +97,21 @@ class Uninitialized(Observer):
         else:
             shadow.go_back(ordinal)
 
-    def _follow(self, debugger: Debugger, shadow: Shadow) -> Finding | None:
+    def _follow(self, inspector: Inspector, shadow: Shadow) -> Finding | None:
         """Bring the marks behind the next command; what gets out by it."""
-        ordinal = debugger.ordinal
-        for edit in debugger.machine.edits:
+        ordinal = inspector.ordinal
+        for edit in inspector.machine.edits:
             if isinstance(edit, MemoryEdit) and edit.moment == ordinal:
                 shadow.define(edit.after)
         assert self._lifetimes is not None
         for birth in self._lifetimes.at(ordinal):
-            self._begin(debugger, shadow, birth)
-        skipped = debugger.machine.passes_over(ordinal)
-        finding = None if skipped else self._carry(debugger, shadow, debugger.machine.command_at(ordinal))
+            self._begin(inspector, shadow, birth)
+        skipped = inspector.machine.passes_over(ordinal)
+        finding = None if skipped else self._carry(inspector, shadow, inspector.machine.command_at(ordinal))
         shadow.advance()
         return finding
 
-    def _begin(self, debugger: Debugger, shadow: Shadow, birth: Birth) -> None:
+    def _begin(self, inspector: Inspector, shadow: Shadow, birth: Birth) -> None:
         """What belongs to an op from now on holds nothing; its operands keep what they hold."""
         record = birth.record
         shadow.leave(record.core, birth.left)
@@ -127,7 +127,7 @@ class Uninitialized(Observer):
 
     # One command
 
-    def _carry(self, debugger: Debugger, shadow: Shadow, command: Command) -> Finding | None:
+    def _carry(self, inspector: Inspector, shadow: Shadow, command: Command) -> Finding | None:
         if command.is_system:
             return None
         try:
@@ -146,22 +146,22 @@ class Uninitialized(Observer):
                 shadow.put(view, None)
             return self._finding(command, "the host is given", next(iter(marks.values())), mark)
         finding = None
-        depends = dependent(debugger.program.target, description, debugger.memory, marks, command.ordinal)
+        depends = dependent(inspector.program.target, description, inspector.memory, marks, command.ordinal)
         for view in results:
             if not depends[view].any():
                 shadow.put(view, None)
                 continue
             words = marked_words(depends[view], view, mark)
             shadow.put(view, words)
-            if view.space is Space.GLOBAL and self._gets_out(debugger, shadow, command, mark):
+            if view.space is Space.GLOBAL and self._gets_out(inspector, shadow, command, mark):
                 finding = self._finding(command, f"{command.token} stores to {view.name}", words, mark)
                 # What is computed from it later is its consequence, and not reported again.
                 shadow.put(view, None)
         return finding
 
-    def _gets_out(self, debugger: Debugger, shadow: Shadow, command: Command, mark: int) -> bool:
+    def _gets_out(self, inspector: Inspector, shadow: Shadow, command: Command, mark: int) -> bool:
         """Whether the marked bytes belong to a tensor: not to padding, nor to scratch space of the op in DDR."""
-        for record in debugger.program.source.records_of(command.ordinal):
+        for record in inspector.program.source.records_of(command.ordinal):
             if any(value.view is None for value in record.results):
                 return True
             views = [value.view for value in record.results if value.view is not None]
@@ -169,10 +169,10 @@ class Uninitialized(Observer):
             return any(words is not None and self._origins.holds(words, mark) for words in found)
         return True
 
-    def _outputs(self, debugger: Debugger, command: Command) -> Finding | None:
-        if self._shadow is None or self._shadow.position != debugger.ordinal:
+    def _outputs(self, inspector: Inspector, command: Command) -> Finding | None:
+        if self._shadow is None or self._shadow.position != inspector.ordinal:
             return None
-        for tensor in debugger.program.outputs:
+        for tensor in inspector.program.outputs:
             marks = self._shadow.marks(tensor.view)
             if marks is not None:
                 return self._finding(command, f"output {tensor.name} holds", marks)

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from tdb_dap.engine.hardware.dtypes import BY_NAME
 from tdb_dap.engine.hardware.geometry import Geometry, Space
-from tdb_dap.engine.hardware.layouts import contiguous, in_words, strides_of
-from tdb_dap.engine.hardware.views import Layout, View
+from tdb_dap.engine.hardware.views import Layout, View, contiguous, in_words, strides_of
 from tdb_dap.errors import BadInput
 
 _UNIFORM = re.compile(r"!quant\.uniform<[^:]*:f\d+, ([-+.\deE]+)(?::(-?\d+))?>")

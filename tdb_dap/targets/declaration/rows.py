@@ -11,8 +11,7 @@ import numpy as np
 
 from tdb_dap.engine.hardware.dtypes import DType
 from tdb_dap.engine.hardware.geometry import Space
-from tdb_dap.engine.hardware.layouts import contiguous, in_words, strides_of
-from tdb_dap.engine.hardware.views import Constant, Layout, Operand, View
+from tdb_dap.engine.hardware.views import Constant, Layout, Operand, View, contiguous, in_words, strides_of
 from tdb_dap.errors import Undefined
 from tdb_dap.targets.declaration.fields import Fields
 

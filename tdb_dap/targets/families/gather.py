@@ -6,8 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from tdb_dap.engine.hardware.dtypes import SI16, DType
-from tdb_dap.engine.hardware.layouts import align, strides_of
-from tdb_dap.engine.hardware.views import Layout, Operand, View
+from tdb_dap.engine.hardware.views import Layout, Operand, View, align, strides_of
 from tdb_dap.targets.declaration.family import RESULT_SHAPE, family, operand, result_
 from tdb_dap.targets.declaration.fields import Fields
 

@@ -6,8 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from tdb_dap.engine.hardware.dtypes import F32, SI8, SI16, SI32, DType
-from tdb_dap.engine.hardware.layouts import strides_of
-from tdb_dap.engine.hardware.views import Layout, Operand, View
+from tdb_dap.engine.hardware.views import Layout, Operand, View, strides_of
 from tdb_dap.targets.declaration.family import constant, family, flag, operand, result_
 from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.families.convolution import (

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 from tdb_dap.engine.hardware.dtypes import DType
 from tdb_dap.engine.hardware.geometry import Space
-from tdb_dap.engine.hardware.layouts import strides_of
-from tdb_dap.engine.hardware.views import Layout, Operand, View
+from tdb_dap.engine.hardware.views import Layout, Operand, View, strides_of
 from tdb_dap.targets.declaration.family import family, operand, result_
 from tdb_dap.targets.declaration.fields import Fields
 

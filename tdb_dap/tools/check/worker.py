@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tdb_dap.engine.compare.segments import start_at
 from tdb_dap.engine.compare.walk import Mode, Walk
+from tdb_dap.engine.control.listener import Listener
 from tdb_dap.tools.check.results import Looked, Walked
 from tdb_dap.tools.check.rows import row_of
 
@@ -40,7 +41,7 @@ class Worker:
         found: list[Looked] = []
         walk = Walk(self._mode, lambda checked: found.append(self._looked(checked)), stretch)
         debugger.observers.append(walk)
-        debugger.between_commands = lambda: progress(debugger.ordinal)
+        debugger.listener = _Progress(lambda: progress(debugger.ordinal))
         is_last = stop == len(debugger.program.commands)
         ended = debugger.run() if is_last else debugger.step(stop - start)
         debugger.observers.remove(walk)
@@ -55,6 +56,16 @@ class Worker:
         if result is None or keep == "none" or (keep == "failed" and checked.verdict != "fail"):
             return Looked(row_of(checked))
         return Looked(row_of(checked), result.actual, result.expected)
+
+
+class _Progress(Listener):
+    """Tells how far a run is."""
+
+    def __init__(self, between_commands: Callable[[], None]) -> None:
+        self._between_commands = between_commands
+
+    def between_commands(self) -> None:
+        self._between_commands()
 
 
 _OF_THIS_THREAD = threading.local()

@@ -21,6 +21,7 @@ from tdb_dap.tools.export.recording import Step, computes, record
 
 if TYPE_CHECKING:
     from tdb_dap.engine.control.debugger import Debugger
+    from tdb_dap.engine.control.inspector import Inspector
     from tdb_dap.engine.source.mapped_tensor import NamedValue
     from tdb_dap.engine.source.op_records import OpRecord
     from tdb_dap.targets.chips.chip import Chip
@@ -84,23 +85,23 @@ class _Values(Observer):
         self.expected: dict[str, Array] = {}
         self.kept: dict[int, list[tuple[str, View]]] = {}
 
-    def before_op(self, debugger: Debugger, record: OpRecord) -> None:
+    def before_op(self, inspector: Inspector, record: OpRecord) -> None:
         if record.index in self._wanted:
             for value in record.operands:
                 if value.view is not None:
-                    self.inputs[_title(value, record)] = debugger.machine.read(value.view)
+                    self.inputs[_title(value, record)] = inspector.machine.read(value.view)
 
-    def after_op(self, debugger: Debugger, record: OpRecord) -> None:
+    def after_op(self, inspector: Inspector, record: OpRecord) -> None:
         if record.index in self._wanted:
             for value in record.results:
                 if value.view is not None:
                     title = _title(value, record)
-                    self.expected[title] = debugger.machine.read(value.view)
-                    self.kept.setdefault(_last_that_computes(debugger, record), []).append((title, value.view))
+                    self.expected[title] = inspector.machine.read(value.view)
+                    self.kept.setdefault(_last_that_computes(inspector, record), []).append((title, value.view))
 
 
-def _last_that_computes(debugger: Debugger, record: OpRecord) -> int:
-    commands = debugger.program.commands
+def _last_that_computes(inspector: Inspector, record: OpRecord) -> int:
+    commands = inspector.program.commands
     return next((o for o in reversed(record.ordinals) if commands[o].results), record.last)
 
 

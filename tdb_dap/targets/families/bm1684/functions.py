@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from tdb_dap.engine.hardware.dtypes import F32, UI32, DType
 from tdb_dap.engine.hardware.geometry import Space
-from tdb_dap.engine.hardware.layouts import strides_of
-from tdb_dap.engine.hardware.views import Layout
+from tdb_dap.engine.hardware.views import Layout, strides_of
 from tdb_dap.targets.declaration.family import RESULT_SHAPE, family, operand, result_
 from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.families.bm1684.rows import itemsize, storage, word_result, words

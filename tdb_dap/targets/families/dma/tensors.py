@@ -8,8 +8,7 @@ from typing import Any
 
 from tdb_dap.engine.hardware.dtypes import DType
 from tdb_dap.engine.hardware.geometry import Space
-from tdb_dap.engine.hardware.layouts import contiguous, strides_of
-from tdb_dap.engine.hardware.views import Layout, Operand, View
+from tdb_dap.engine.hardware.views import Layout, Operand, View, contiguous, strides_of
 from tdb_dap.errors import Undefined
 from tdb_dap.targets.declaration.family import Row, Shape, VendorView, family, operand, result_
 from tdb_dap.targets.declaration.fields import Fields

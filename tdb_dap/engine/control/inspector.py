@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from tdb_dap.engine.control.stops import Level, Stop
+from tdb_dap.engine.control.listener import Listener
+from tdb_dap.engine.control.stops import Finding, Reason, Stop
 from tdb_dap.engine.expressions.assignment import Part, assign, part_named
 from tdb_dap.engine.expressions.evaluator import evaluate
+from tdb_dap.engine.expressions.lexer import Level
 from tdb_dap.engine.expressions.scope import Scope
 from tdb_dap.engine.expressions.values import Value
 from tdb_dap.engine.hardware.byte_ranges import Place
@@ -16,26 +18,37 @@ from tdb_dap.engine.hardware.views import Constant, View
 from tdb_dap.engine.machine.not_computed import NotComputed
 
 if TYPE_CHECKING:
+    from tdb_dap.engine.control.breakpoints import Breakpoint
     from tdb_dap.engine.hardware.memory import Memory
     from tdb_dap.engine.machine.machine import Machine
     from tdb_dap.engine.program.program import Program
     from tdb_dap.engine.reference.reference import Reference
 
 
-class Inspection:
-    """A program on a machine, as it is now. ``last_stop``: whose command is looked at if none is named."""
+class Inspector:
+    """A program on a machine, as it is now: what observers and conditions see of a debugger.
 
-    last_stop: Stop
+    ``last_stop``: its command is looked at if none is named. ``listener``: receives log points and notes. ``excepted``:
+    names of tensors that are never compared with the reference.
+    """
 
-    def __init__(self, program: Program, machine: Machine, reference: Reference | None) -> None:
+    def __init__(self, program: Program, machine: Machine, reference: Reference | None, listener: Listener) -> None:
         self.program = program
         self.machine = machine
         self.reference = reference
+        self.listener = listener
+        self.excepted: frozenset[str] = frozenset()
+        self.last_stop = self.stop("entry")
 
     @property
     def ordinal(self) -> int:
         """Number of commands executed so far."""
         return self.machine.ordinal
+
+    @property
+    def at_end(self) -> bool:
+        """Whether every command has been executed."""
+        return self.ordinal >= len(self.program.commands)
 
     @property
     def memory(self) -> Memory:
@@ -45,7 +58,7 @@ class Inspection:
     def scope(self, focus: int | None = None, level: Level | None = None, line: int | None = None) -> Scope:
         """The names visible at a command (default: what the last stop is about), or on a line of final.mlir."""
         stop = self.last_stop
-        return Scope(self, stop.focus if focus is None else focus, level or stop.level, line)
+        return Scope(self.machine, self.reference, stop.focus if focus is None else focus, level or stop.level, line)
 
     def evaluate(self, expression: str, scope: Scope | None = None) -> Value:
         """Value of an expression; BadExpression says what is wrong with it."""
@@ -94,3 +107,26 @@ class Inspection:
         """Ordinal of the last executed command that wrote any byte of a place, or None."""
         place = part_named(what, self.scope()).place if isinstance(what, str) else Place.of(what)
         return self.machine.last_writer(place)
+
+    def stop(
+        self,
+        reason: Reason,
+        focus: int | None = None,
+        finding: Finding | None = None,
+        breakpoints: tuple[Breakpoint, ...] = (),
+        level: Level = "op",
+    ) -> Stop:
+        """A stop at this moment; ``focus``: the command it is about, default: the next one."""
+        focus = self.ordinal if focus is None else focus
+        commands = self.program.commands
+        return Stop(
+            reason,
+            self.ordinal,
+            focus,
+            core=commands[min(focus, len(commands) - 1)].core if len(commands) else 0,
+            description=finding.title if finding else "",
+            text=finding.text if finding else "",
+            breakpoints=breakpoints,
+            finding=finding,
+            level=level,
+        )
