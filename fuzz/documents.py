@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fuzz.target import target
+from tdb_dap.language.document_kinds import document_of
 from tdb_dap.language.documents import Documents
 from tdb_dap.tools.opening import open_program
 from tests.samples import SAMPLE
@@ -10,7 +11,7 @@ from tests.samples import SAMPLE
 
 def ask(uri: str, text: str) -> None:
     """Everything that an editor asks about a text."""
-    documents = Documents()
+    documents = Documents(document_of)
     document = documents.put(uri, text)
     last = len(document.lines) - 1
     list(document.folds())

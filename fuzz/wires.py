@@ -12,6 +12,7 @@ from fuzz.words import BREAKPOINTS, EXPRESSIONS
 from tdb_dap.adapter.protocol.framing import Connection, Malformed
 from tdb_dap.adapter.protocol.types import *  # noqa: F403  the handlers look their types up by name
 from tdb_dap.adapter.server import AREAS
+from tdb_dap.adapter.session.dispatcher import Dispatcher
 from tdb_dap.adapter.session.handlers import HANDLERS
 from tdb_dap.adapter.session.session import Session
 from tdb_dap.backends.remote import messages as remote
@@ -103,7 +104,7 @@ class Talk:
 def talk(messages: list[bytes]) -> None:
     """A whole session; AssertionError if anything in it was our fault."""
     stream = Talk(messages)
-    Session(Connection(stream), None, stream.close).serve()
+    Dispatcher(Session(Connection(stream), None, stream.close)).serve()
     stream.close()
     at = stream.said.find(b"internal error")
     assert at < 0, stream.said[at : at + 300].decode("utf-8", "replace")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from tdb_dap.engine.checks.exception_filters import filters_named
 from tdb_dap.engine.control.debugger import Debugger
 from tdb_dap.engine.control.stepping import Unit
 from tdb_dap.engine.control.stops import Stop
@@ -53,6 +54,10 @@ class InteractiveDebugger(Debugger):
         focus = self.last_stop.focus
         lines = self.program.commands[focus].mlir_lines if focus < len(self.program.commands) else ()
         return next((op for op in self.program.ops if op.line in lines), None)
+
+    def set_filters(self, wanted: Mapping[str, str | None]) -> None:
+        """Switch on exactly these exception filters; name -> condition or None. BadExpression lists the names."""
+        self.set_checks(filters_named(wanted))
 
     def check(self) -> CheckTable:
         """Every operand and result of what has been executed so far, compared with the reference.

@@ -15,6 +15,7 @@ import pytest
 import tdb_dap
 from tdb_dap.cli.main import main
 from tdb_dap.engine.rendering.printable import code, code_block, table_row, visible
+from tdb_dap.language.document_kinds import document_of
 from tdb_dap.language.documents import Documents
 from tests.conftest import Toy
 from tests.dap_client import DapClient
@@ -151,7 +152,7 @@ def test_markdown_that_is_shown_as_it_is():
 def test_what_is_shown_over_a_name_is_no_markdown(name: str, tmp_path: Path):
     folder = renamed(tmp_path, name)
     text = (folder / "final.mlir").read_text("utf-8")
-    document = Documents().put((folder / "final.mlir").as_uri(), text)
+    document = Documents(document_of).put((folder / "final.mlir").as_uri(), text)
     spot = next((i, line.index(name)) for i, line in enumerate(document.lines) if name in line)
     found = document.hover(*spot)
     assert found is not None

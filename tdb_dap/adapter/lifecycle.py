@@ -57,8 +57,21 @@ def terminate(session: Session, arguments: TerminateArguments) -> None:
     session.after(lambda: end(session, 0))
 
 
+_PATIENCE = 2.0
+"""Seconds that a busy session is given to answer ``disconnect`` before the connection is closed."""
+
+
 def _leave(session: Session, request: Request) -> None:
-    session.leave(request)
+    """End what is in progress; if that takes too long, answer from here."""
+    session.withdrawn.set()
+    threading.Thread(target=_watch_departure, args=(session, request), daemon=True).start()
+
+
+def _watch_departure(session: Session, request: Request) -> None:
+    if not session.over.wait(_PATIENCE):
+        session.respond(request)
+        session.hang_up()
+        session.abandon()
 
 
 @request("disconnect", while_running="wait", arrival=_leave)

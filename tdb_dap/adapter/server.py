@@ -31,7 +31,7 @@ AREAS = (
     "requests.stepping",
     "requests.stack_trace",
     "requests.variables",
-    "requests.read_memory",
+    "requests.memory",
     "extensions.tensors",
     "requests.modules",
     "console.running",
@@ -124,6 +124,7 @@ def _serve(
     visitor: Visitor | None = None,
 ) -> None:
     from tdb_dap.adapter.protocol.framing import Connection
+    from tdb_dap.adapter.session.dispatcher import Dispatcher
     from tdb_dap.adapter.session.session import Session
 
     for area in AREAS:
@@ -131,7 +132,7 @@ def _serve(
     connection = Connection(stream, (lambda way, message: _write_log(log, way, message)) if log else None)
     session = Session(connection, token, abandon, visitor)
     try:
-        session.serve()
+        Dispatcher(session).serve()
     finally:
         connection.close()
 

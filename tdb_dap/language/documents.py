@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -112,18 +112,16 @@ class Bound(BaseModel):
 class Documents:
     """By URI; what is known of a text is kept until it changes."""
 
-    def __init__(self) -> None:
+    def __init__(self, make: Callable[[str, str, Documents], Document]) -> None:
+        """``make``: the document of a URI and its text."""
         self.models = Models()
+        self._make = make
         self._open: dict[str, Document] = {}
         self._bound: dict[str, Path] = {}
 
     def put(self, uri: str, text: str) -> Document:
         """The editor has opened or changed a document."""
-        from tdb_dap.language.listing_document import ListingDocument
-        from tdb_dap.language.mlir_document import MlirDocument
-
-        make = ListingDocument if path_of(uri).suffix == ".tdbasm" else MlirDocument
-        found = make(uri, text, self)
+        found = self._make(uri, text, self)
         before = self._open.get(uri)
         if before is not None:
             found.verdicts = before.verdicts

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from tdb_dap.engine.rendering.printable import code
@@ -11,53 +11,55 @@ from tdb_dap.language.tokens import Token, token_at
 if TYPE_CHECKING:
     from tdb_dap.engine.program.program import Program
     from tdb_dap.engine.source.mapped_tensor import NamedValue
-    from tdb_dap.engine.source.mlir_file import MlirOp
-    from tdb_dap.language.mlir_document import MlirDocument
+    from tdb_dap.engine.source.mlir_file import MlirFile, MlirOp
+    from tdb_dap.language.models import Model
 
 _INSTANCES = 4
 
 
-def hover(document: MlirDocument, line: int, column: int) -> tuple[str, Token] | None:
-    """Markdown for a place of the text (lines and columns from 0) and the token that it is about."""
-    if not 0 <= line < len(document.mlir.lines):
+def hover(mlir: MlirFile, model: Callable[[], Model], line: int, column: int) -> tuple[str, Token] | None:
+    """Markdown for a position in the text (lines and columns from 0) and the token that it is about.
+
+    ``model``: finds the model that the text belongs to; called only where something is to be said.
+    """
+    if not 0 <= line < len(mlir.lines):
         return None
-    token = token_at(document.mlir.lines[line], column)
+    token = token_at(mlir.lines[line], column)
     if token is None:
         return None
-    lines = list(_about(document, token, line + 1))
+    lines = list(_about(mlir, model(), token, line + 1))
     return ("\n\n".join(lines), token) if lines else None
 
 
-def _about(document: MlirDocument, token: Token, line: int) -> Iterator[str]:
-    mlir = document.mlir
+def _about(mlir: MlirFile, model: Model, token: Token, line: int) -> Iterator[str]:
     if token.kind == "value":
         producer = mlir.op_defining(token.text, line)
         if producer is not None:
-            yield from _result(document, producer, token.text)
+            yield from _result(model, producer, token.text)
     elif token.kind == "op":
         op = mlir.op_at(line)
         if op is not None:
-            yield from _op(document, op)
+            yield from _op(model, op)
     elif token.kind in ("location", "alias"):
         names = (token.text,) if token.kind == "location" else mlir.resolve(token.text)
         yield "location " + (", ".join(code(name) for name in names) or "unknown")
-        if document.program is not None:
+        if model.program is not None:
             for name in names:
-                yield from _named(document.program, name)
-    elif token.kind == "address" and document.program is not None:
-        yield from _address(document.program, int(token.text))
+                yield from _named(model.program, name)
+    elif token.kind == "address" and model.program is not None:
+        yield from _address(model.program, int(token.text))
 
 
-def _result(document: MlirDocument, producer: MlirOp, value: str) -> Iterator[str]:
+def _result(model: Model, producer: MlirOp, value: str) -> Iterator[str]:
     yield f"{code(value)} = **{producer.name}** {code(producer.location)}, line {producer.line}"
     index = producer.result_index(value)
     types = result_types(producer)
     if index < len(types):
         yield code(types[index])
-    if document.program is not None:
+    if model.program is not None:
         names = producer.locations[index : index + 1] or producer.locations[:1]
         for name in names:
-            yield from _named(document.program, name, producer.line)
+            yield from _named(model.program, name, producer.line)
 
 
 def result_types(op: MlirOp) -> list[str]:
@@ -84,12 +86,12 @@ def _split(text: str) -> list[str]:
     return [part for part in (*parts, text[start:].strip()) if part]
 
 
-def _op(document: MlirDocument, op: MlirOp) -> Iterator[str]:
+def _op(model: Model, op: MlirOp) -> Iterator[str]:
     yield f"**{op.name}** {code(op.location)}"
-    program = document.program
+    program = model.program
     if program is None:
-        if document.trouble:
-            yield code(document.trouble)
+        if model.trouble:
+            yield code(model.trouble)
         return
     records = [record for record in program.source.records_at(op.line) if record.ordinals]
     if not records:

@@ -10,7 +10,7 @@ from tdb_dap.language.documents import Document, Documents
 from tdb_dap.language.listing_document import ListingDocument
 from tdb_dap.language.models import Model, checked
 from tdb_dap.language.spots import Spot
-from tdb_dap.language.tokens import Token, tokens
+from tdb_dap.language.tokens import Token, token_at, tokens
 from tdb_dap.language.verdicts import Verdict, by_op
 
 
@@ -36,15 +36,17 @@ class MlirDocument(Document):
         return Model(None, "the text differs from the file that the model was compiled with")
 
     def hover(self, line: int, column: int) -> tuple[str, Token] | None:
-        return hover.hover(self, line, column)
+        return hover.hover(self.mlir, lambda: self.model, line, column)
 
     def definitions(self, line: int, column: int) -> list[Spot]:
-        return navigation.definitions(self, line, column)
+        return navigation.definitions(self.mlir, lambda: self.program, line, column)
 
     def references(self, line: int, column: int, with_definition: bool) -> list[Spot]:
-        return navigation.references(self, line, column, with_definition)
+        found = navigation.references(self.mlir, lambda: self.program, line, column, with_definition)
+        token = token_at(self.lines[line], column) if 0 <= line < len(self.lines) else None
+        return [*found, *self._in_disassembly(token, line)] if token is not None else found
 
-    def in_disassembly(self, token: Token, line: int) -> Iterator[Spot]:
+    def _in_disassembly(self, token: Token, line: int) -> Iterator[Spot]:
         """The commands of an op, or those that touch an address, where the disassembly is open."""
         if token.kind not in ("op", "address") or self.program is None:
             return

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from tdb_dap.language.spots import Spot, uri_of
 from tdb_dap.language.tokens import Token, token_at
 
 if TYPE_CHECKING:
+    from tdb_dap.engine.program.program import Program
     from tdb_dap.engine.source.mlir_file import MlirFile, MlirOp
-    from tdb_dap.language.mlir_document import MlirDocument
 
 
-def definitions(document: MlirDocument, line: int, column: int) -> list[Spot]:
+def definitions(mlir: MlirFile, program: Callable[[], Program | None], line: int, column: int) -> list[Spot]:
     """Where what stands there is defined: the op of a value, the line of a location, in earlier stages, too."""
-    mlir = document.mlir
     token = token_at(mlir.lines[line], column) if 0 <= line < len(mlir.lines) else None
     if token is None:
         return []
@@ -29,17 +28,17 @@ def definitions(document: MlirDocument, line: int, column: int) -> list[Spot]:
         return [_spot(mlir, function.line - 1, token.text)] if function is not None else []
     if token.kind == "op":
         op = mlir.op_at(line + 1)
-        return _earlier(document, op) if op is not None else []
+        return _earlier(program(), op) if op is not None else []
     if token.kind == "location":
         return [_spot(mlir, op.line - 1, op.name) for op in mlir.by_location.get(token.text, ())]
     return []
 
 
-def _earlier(document: MlirDocument, op: MlirOp) -> list[Spot]:
+def _earlier(program: Program | None, op: MlirOp) -> list[Spot]:
     """The same op in the stages before final.mlir."""
-    if document.program is None:
+    if program is None:
         return []
-    return [_spot(found.file, found.line - 1, found.name) for _, found in document.program.origins.places(op)]
+    return [_spot(found.file, found.line - 1, found.name) for _, found in program.origins.places(op)]
 
 
 def _value(mlir: MlirFile, token: Token, line: int) -> list[Spot]:
@@ -50,31 +49,37 @@ def _value(mlir: MlirFile, token: Token, line: int) -> list[Spot]:
     return [_spot(mlir, producer.line - 1, token.text.partition("#")[0])] if producer is not None else []
 
 
-def references(document: MlirDocument, line: int, column: int, with_definition: bool) -> list[Spot]:
+def references(
+    mlir: MlirFile, program: Callable[[], Program | None], line: int, column: int, with_definition: bool
+) -> list[Spot]:
     """Where a value is used in its function, or a location, an address or a function in the file.
 
-    Of an op its commands in the disassembly, of an address the commands that touch it, where that is open; of a
-    location the ops of earlier stages that compute it.
+    Of a location also the ops of earlier stages that compute it.
     """
-    mlir = document.mlir
     token = token_at(mlir.lines[line], column) if 0 <= line < len(mlir.lines) else None
     if token is None:
         return []
-    found = _in_the_file(document, token, line, column, with_definition)
+    found = _in_the_file(mlir, program, token, line, column, with_definition)
     if token.kind == "location":
-        found += [spot for op in mlir.by_location.get(token.text, ())[:1] for spot in _earlier(document, op)]
-    return [*found, *document.in_disassembly(token, line)]
+        found += [spot for op in mlir.by_location.get(token.text, ())[:1] for spot in _earlier(program(), op)]
+    return found
 
 
-def _in_the_file(document: MlirDocument, token: Token, line: int, column: int, with_definition: bool) -> list[Spot]:
-    mlir = document.mlir
+def _in_the_file(
+    mlir: MlirFile,
+    program: Callable[[], Program | None],
+    token: Token,
+    line: int,
+    column: int,
+    with_definition: bool,
+) -> list[Spot]:
     if token.kind == "op":
         return []
     if token.kind == "value":
         found = list(_uses_of_value(mlir, token.text.partition("#")[0], line + 1))
     else:
         found = list(_uses(mlir, token.text, 1, len(mlir.lines), is_value=False))
-    defined = set(definitions(document, line, column))
+    defined = set(definitions(mlir, program, line, column))
     return [spot for spot in found if with_definition or spot not in defined]
 
 

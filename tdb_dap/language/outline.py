@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from tdb_dap.engine.source.op_graph import tensor_type
+from tdb_dap.language.hover import operand_types
+
 if TYPE_CHECKING:
     from tdb_dap.engine.source.mlir_file import MlirFile, MlirOp
 
@@ -52,8 +55,6 @@ def folds(mlir: MlirFile) -> Iterator[tuple[int, int]]:
 
 def shapes(op: MlirOp) -> list[tuple[int, str]]:
     """Column behind each operand, and its shape in short: ``1x3x32x32 f32``; none for operands without a tensor."""
-    from tdb_dap.engine.source.op_graph import tensor_type
-    from tdb_dap.language.hover import operand_types
 
     line = op.file.lines[op.line - 1]
     start = line.find("(", line.find(op.name))

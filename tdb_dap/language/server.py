@@ -13,6 +13,7 @@ from lsprotocol import types as lsp
 from pygls.lsp.server import LanguageServer
 
 from tdb_dap import __version__
+from tdb_dap.language.document_kinds import document_of
 from tdb_dap.language.documents import Bound, Document, Documents
 from tdb_dap.language.outline import Entry
 from tdb_dap.language.problems import Problem
@@ -32,7 +33,7 @@ _SEVERITIES = {
 def make_server() -> LanguageServer:
     """A server with all its handlers; ``start_io`` or ``start_tcp`` runs it."""
     server = LanguageServer("tdb-dap", __version__, text_document_sync_kind=lsp.TextDocumentSyncKind.Full)
-    documents = Documents()
+    documents = Documents(document_of)
     problems = _Problems(server, documents)
     _synchronise(server, documents, problems)
     _listen(server, documents, problems)

@@ -10,6 +10,7 @@ import pytest
 
 import tdb_dap
 from tdb_dap.backends.cmodel import Lockstep, VendorBackend
+from tdb_dap.engine.checks.exception_filters import filters_named
 from tdb_dap.engine.control.debugger import Debugger
 from tdb_dap.engine.machine.backend import InProcess
 from tdb_dap.engine.machine.input_data import load_inputs
@@ -102,7 +103,7 @@ def test_a_library_that_does_not_load_is_refused_before_anything_runs(lockstep: 
 
 def test_bytes_outside_of_every_result_are_a_divergence_and_are_undone(lockstep: Open) -> None:
     debugger = lockstep("wrong", 3)
-    debugger.set_filters({"divergence": None})
+    debugger.set_checks(filters_named({"divergence": None}))
     before = debugger.memory.l2()[5]
     stop = debugger.run()
     assert stop.finding is not None

@@ -14,6 +14,7 @@ from tdb_dap.engine.sanitizers import made
 from tdb_dap.engine.sanitizers.survey import survey
 from tdb_dap.errors import NotSimulated
 from tdb_dap.tools.opening import open_debugger
+from tests.heard import Heard
 from tests.samples import DATA
 
 MODEL = DATA / "contexts" / "branches"
@@ -33,7 +34,7 @@ def start_of(debugger: Debugger, subnet: int) -> int:
 def test_outputs_are_those_of_the_vendors_runtime(sign: str):
     debugger = opened(sign)
     said: list[str] = []
-    debugger.say = said.append
+    debugger.listener = Heard(notes=said)
     assert debugger.run().reason == "end"
     with np.load(MODEL / f"runtime_{sign}.npz") as truth:
         for name in truth.files:

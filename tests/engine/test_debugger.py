@@ -10,18 +10,20 @@ import numpy as np
 import pytest
 
 import tdb_dap
+from tdb_dap.engine.checks.exception_filters import filters_named
 from tdb_dap.engine.control.breakpoints import parse_hit_condition
 from tdb_dap.engine.control.debugger import Debugger
 from tdb_dap.engine.control.observers import Observer
 from tdb_dap.errors import BadExpression
 from tdb_dap.targets import kernel
 from tests.conftest import Toy
+from tests.heard import Heard
 
 
 @pytest.fixture
 def debugger(toy: Toy) -> Iterator[Debugger]:
     opened = tdb_dap.open(toy.directory, inputs=toy.inputs, reference=toy.reference)
-    opened.print = lambda text, _: None
+    opened.listener = Heard()
     return opened
 
 
@@ -197,14 +199,14 @@ def test_observers_see_commands_and_ops_in_order(debugger: Debugger):
 
 def test_log_points_print_and_go_on(debugger: Debugger):
     said: list[str] = []
-    debugger.print = lambda message, _: said.append(message.text)
+    debugger.listener = Heard(said)
     debugger.breakpoints.add("conv.normal", log="kernel {shape(in[1])}")
     assert debugger.run().reason == "end"
     assert said == ["kernel si64[4] [16, 3, 3, 3]", "kernel si64[4] [32, 16, 3, 3]"]
 
 
 def test_the_first_mismatch_is_found(debugger: Debugger):
-    debugger.set_filters({"mismatch": None})
+    debugger.set_checks(filters_named({"mismatch": None}))
     assert debugger.run().reason == "end"
     debugger.travel(5)
     debugger.write("%16", 0)
@@ -215,12 +217,12 @@ def test_the_first_mismatch_is_found(debugger: Debugger):
     assert (stop.ordinal, stop.focus) == (6, 5)
     debugger.travel(5)
     debugger.write("%16", 0)
-    debugger.set_filters({"mismatch": "maxpool5_MaxPool, conv8_Conv"})
+    debugger.set_checks(filters_named({"mismatch": "maxpool5_MaxPool, conv8_Conv"}))
     later = debugger.run().finding
     assert later is not None
     assert later.title.startswith("mul10_Mul")
     with pytest.raises(BadExpression, match="no exception filter"):
-        debugger.set_filters({"weather": None})
+        debugger.set_checks(filters_named({"weather": None}))
 
 
 @pytest.mark.parametrize("with_kernel", [True, False])
@@ -242,7 +244,7 @@ def test_a_long_command_is_given_up_between_its_parts(
             if len(asked) == 5:
                 debugger.pause()
 
-        debugger.between_commands = between
+        debugger.listener = Heard(between=between)
         assert debugger.run().reason == "pause"
         assert asked == [3] * 5
         assert debugger.ordinal == 3

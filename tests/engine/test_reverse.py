@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tdb_dap
+from tdb_dap.engine.checks.exception_filters import filters_named
 from tdb_dap.engine.control.debugger import Debugger
 from tdb_dap.engine.control.observers import Observer
 from tdb_dap.engine.control.stops import Finding, Stop
@@ -15,13 +16,14 @@ from tdb_dap.engine.machine.undo_log import DEFAULT_LIMIT
 from tdb_dap.errors import BadExpression
 from tdb_dap.tools.opening import open_debugger
 from tests.conftest import Toy
+from tests.heard import Heard
 from tests.samples import case
 
 
 @pytest.fixture(params=[DEFAULT_LIMIT, 100_000, 0], ids=["all history", "little", "none"])
 def debugger(request: pytest.FixtureRequest, toy: Toy) -> Iterator[Debugger]:
     opened = open_debugger(toy.directory, toy.inputs, toy.reference, history_limit=request.param)
-    opened.print = lambda text, _: None
+    opened.listener = Heard()
     return opened
 
 
@@ -84,7 +86,7 @@ def test_exception_filters_count_on_the_way_back(debugger: Debugger):
     debugger.travel(5)
     debugger.write("%16", 0)
     debugger.travel(len(debugger.program.commands))
-    debugger.set_filters({"mismatch": None})
+    debugger.set_checks(filters_named({"mismatch": None}))
     found = moments(debugger.reverse)
     assert found[-1] == ("exception", 6, 5)
     debugger.travel(5)

@@ -7,6 +7,7 @@ import pytest
 
 from scripts.mutate_models.faults import DROPPED, LOWERED, SHIFTED, SHORTENED, SWAPPED
 from scripts.mutate_models.orders import outcomes, schedule
+from tdb_dap.engine.checks.exception_filters import filters_named
 from tdb_dap.engine.control.debugger import Debugger
 from tdb_dap.engine.control.stops import Finding
 from tdb_dap.engine.hardware.byte_ranges import Place
@@ -87,13 +88,13 @@ def test_swapped_commands_leave_a_result_unused():
 @pytest.mark.parametrize(("kind", "start", "name"), [(DROPPED, "2 D3", "uninitialized"), (LOWERED, "57 D12", "hazard")])
 def test_stops_are_the_same_from_either_side(kind: str, start: str, name: str):
     debugger = with_fault(TOY, kind, start)
-    debugger.set_filters({name: None})
+    debugger.set_checks(filters_named({name: None}))
     forwards = []
     while (stop := debugger.run()).reason != "end":
         forwards.append((stop.ordinal, stop.text))
     assert forwards
     fresh = with_fault(TOY, kind, start)
-    fresh.set_filters({name: None})
+    fresh.set_checks(filters_named({name: None}))
     fresh.travel(len(fresh.program.commands))
     backwards = []
     while (stop := fresh.reverse()).reason != "entry":
@@ -104,7 +105,7 @@ def test_stops_are_the_same_from_either_side(kind: str, start: str, name: str):
 
 def test_an_edit_defines_bytes_and_undo_takes_that_back():
     debugger = with_fault(TOY, DROPPED, "2 D3")
-    debugger.set_filters({"uninitialized": None})
+    debugger.set_checks(filters_named({"uninitialized": None}))
     assert debugger.run().reason == "exception"
     debugger.travel(2)
     debugger.write("in[1]", 0)
@@ -120,7 +121,7 @@ def test_an_edit_defines_bytes_and_undo_takes_that_back():
 @pytest.mark.parametrize(("name", "numbers"), [("nan", (np.inf, 0)), ("inf", (3e38, 3e38)), ("denormal", (1e-39, 1))])
 def test_only_the_birth_of_a_special_number_is_reported(name: str, numbers: tuple[float, float]):
     debugger = opened(TOY)
-    debugger.set_filters({name: None})
+    debugger.set_checks(filters_named({name: None}))
     debugger.travel(3)
     for operand, number in zip(("in[0]", "in[1]"), numbers, strict=True):
         debugger.write(operand, number)
@@ -141,11 +142,11 @@ def test_only_the_birth_of_a_special_number_is_reported(name: str, numbers: tupl
 
 def test_saturate_counts_what_is_clipped():
     debugger = open_debugger(case("toy_bm1684x_int8").path, case("toy_bm1684x_int8").inputs)
-    debugger.set_filters({"saturate": "0.1%"})
+    debugger.set_checks(filters_named({"saturate": "0.1%"}))
     stop = debugger.run()
     assert stop.finding is None or stop.finding.filter == "saturate"
     with pytest.raises(BadExpression, match="not a percentage"):
-        debugger.set_filters({"saturate": "150%"})
+        debugger.set_checks(filters_named({"saturate": "150%"}))
 
 
 # Descriptors

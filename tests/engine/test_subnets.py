@@ -16,6 +16,7 @@ import tdb_dap
 from tdb_dap.engine.host import execute
 from tdb_dap.errors import NotFinished, NotSimulated
 from tests.dap_client import DapClient
+from tests.heard import Heard
 from tests.samples import DATA
 
 MIXED = DATA / "contexts" / "dynamic_subnet"
@@ -65,7 +66,7 @@ def test_a_cpu_subnet_runs_and_is_undone() -> None:
 def test_a_dynamic_subnet_takes_its_outputs_from_the_reference_and_says_so() -> None:
     said: list[str] = []
     debugger = tdb_dap.open(MIXED, inputs=MIXED / "input.npz", reference=MIXED / "ref.npz")
-    debugger.say = said.append
+    debugger.listener = Heard(notes=said)
     assert debugger.run().reason == "end"
     assert said == ["subnet 1 (DYN1_FULLNET) is dynamic: its output gather4_Gather from the reference"]
     with np.load(MIXED / "ref.npz") as reference:
@@ -102,7 +103,7 @@ def test_the_vendors_runtime_is_asked_where_it_is_installed(tmp_path, monkeypatc
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     said: list[str] = []
     debugger = tdb_dap.open(MIXED, inputs=MIXED / "input.npz", reference=MIXED / "ref.npz")
-    debugger.say = said.append
+    debugger.listener = Heard(notes=said)
     assert debugger.run().reason == "end"
     assert "gather4_Gather from the vendor's runtime" in said[0]
     assert debugger.outputs()["gather4_Gather"].tolist() == [[7, 7, 7], [7, 7, 7]]

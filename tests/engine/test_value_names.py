@@ -19,6 +19,7 @@ from tdb_dap.engine.source.mlir_file import MlirFile
 from tdb_dap.engine.source.op_graph import OpGraph
 from tdb_dap.engine.source.op_records import OpRecord
 from tdb_dap.errors import BadExpression
+from tests.heard import Heard
 from tests.samples import Case, case, cases
 
 if TYPE_CHECKING:
@@ -148,7 +149,7 @@ def test_a_moment_that_does_not_exist_is_refused():
 def test_in_means_the_same_in_a_condition_a_log_point_and_at_the_stop(model: str, place: str):
     debugger = tdb_dap.open(case(model).path, inputs=case(model).inputs)
     said: list[str] = []
-    debugger.print = lambda message, _: said.append(message.text)
+    debugger.listener = Heard(said)
     debugger.breakpoints.add(place, log="{in[0]} {out[0]}")
     debugger.breakpoints.add(place)
     assert debugger.run().reason == "breakpoint"
@@ -167,7 +168,7 @@ def test_a_condition_on_a_model_without_ops_means_the_command(tmp_path: Path):
     debugger = tdb_dap.open(alone)
     debugger.breakpoints.add("core:0", condition="len(shape(out[0])) > 0")
     said: list[str] = []
-    debugger.print = lambda message, _: said.append(message.text)
+    debugger.listener = Heard(said)
     assert debugger.run().reason == "breakpoint"
     assert said == []
 

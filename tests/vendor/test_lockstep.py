@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import tdb_dap
+from tdb_dap.engine.checks.exception_filters import filters_named
 from tdb_dap.engine.control.debugger import Debugger
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.targets.chips.registry import chips
@@ -35,7 +36,7 @@ def all_memories(debugger: Debugger) -> list[bytes]:
 @pytest.mark.parametrize("case", STATIC, ids=lambda case: case.name)
 def test_no_command_of_a_recorded_model_diverges(case: Case) -> None:
     debugger = tdb_dap.open(case.path, inputs=case.inputs, backend="lockstep")
-    debugger.set_filters({"divergence": None})
+    debugger.set_checks(filters_named({"divergence": None}))
     stop = debugger.run()
     debugger.close()
     assert stop.reason == "end", stop.text
@@ -120,7 +121,7 @@ def test_a_wrong_formula_is_a_divergence_with_both_numbers(toy: Toy, monkeypatch
         return words
 
     monkeypatch.setitem(SEMANTICS, key, off_by_one)
-    debugger.set_filters({"divergence": None})
+    debugger.set_checks(filters_named({"divergence": None}))
     stop = debugger.run()
     assert stop.finding is not None
     assert stop.finding.filter == "divergence"
@@ -143,7 +144,7 @@ def test_a_command_in_place_agrees_after_an_edit(toy: Toy) -> None:
     command = next(c for c in debugger.program.commands if not c.is_system and c.results and in_place(c))
     debugger.travel(command.ordinal)
     debugger.write(command.results[0], 0.75)
-    debugger.set_filters({"divergence": None})
+    debugger.set_checks(filters_named({"divergence": None}))
     assert debugger.step().reason == "step"
     debugger.close()
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import tdb_dap
+from tdb_dap.engine.checks.exception_filters import filters_named
 from tdb_dap.engine.hardware.views import View
 from tests.backends.far_side import Server
 from tests.conftest import Toy
@@ -44,7 +45,7 @@ def test_the_recorded_outputs_and_every_moment_on_the_way(serve: Serve, case: Ca
     debugger = tdb_dap.open(case.path, inputs=case.inputs, backend=server.name, backend_token="s3cret")
     assert debugger.machine.backend.compares == (backend == "lockstep")
     if backend == "lockstep":
-        debugger.set_filters({"divergence": None})
+        debugger.set_checks(filters_named({"divergence": None}))
     middle = len(debugger.program.commands) // 2
     debugger.travel(middle)
     at_middle = all_memories(debugger)

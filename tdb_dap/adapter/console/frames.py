@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from tdb_dap.adapter.console.breakpoints import add_breakpoint
 from tdb_dap.adapter.console.inspecting import TOPICS
 from tdb_dap.adapter.console.verbs import count, execute, resume_quietly, verb
+from tdb_dap.adapter.session.handles import FrameChoice
 from tdb_dap.errors import BadExpression
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def _down(session: Session, rest: str, frame: Frame | None) -> str:
 
 
 def _choose(session: Session, levels: list[_Level], number: int) -> str:
-    session.frame_choice.choose(levels[number].frame)
+    session.feature(FrameChoice).choose(levels[number].frame)
     return levels[number].text
 
 

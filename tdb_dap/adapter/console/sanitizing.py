@@ -6,6 +6,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from tdb_dap.adapter.console.verbs import verb
+from tdb_dap.adapter.requests.sanitizers import Sanitizing
 from tdb_dap.adapter.session.progress import Progress
 from tdb_dap.errors import BadExpression
 
@@ -30,7 +31,9 @@ def _sanitize(session: Session, rest: str, frame: Frame | None) -> str:
         wanted = chosen(shlex.split(rest) or ["all"])
     except ValueError as error:
         raise BadExpression(f"sanitize: {error}") from None
-    progress = Progress(session, "Sanitizing", len(debugger.program.commands)) if session.traits.progress else None
+    progress = (
+        Progress(session.event, "Sanitizing", len(debugger.program.commands)) if session.traits.progress else None
+    )
 
     def done(count: int) -> None:
         session.check_withdrawn()
@@ -43,6 +46,6 @@ def _sanitize(session: Session, rest: str, frame: Frame | None) -> str:
         if progress:
             progress.end()
     for finding in found.findings:
-        session.sanitizing.note(finding)
+        session.feature(Sanitizing).note(finding)
     said = list(lines(report_of(debugger.program, wanted, found)))
     return "\n".join([*said, *([f"the run stopped: {found.stopped}"] if found.stopped else [])])

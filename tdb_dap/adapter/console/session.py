@@ -5,16 +5,16 @@ from __future__ import annotations
 import contextlib
 import io
 import platform
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tdb_dap import __version__
 from tdb_dap.adapter.console.inspecting import TOPICS
-from tdb_dap.adapter.console.verbs import Verb, add_verb, execute, find_verb, verb
+from tdb_dap.adapter.console.verbs import execute, find_verb, load_plugins, verb
 from tdb_dap.adapter.requests.scopes import names_at
+from tdb_dap.adapter.session.handlers import when_stopped
 from tdb_dap.errors import BadExpression, TdbError
-from tdb_dap.system.plugins import GROUPS, Plugin, plugins, problems
+from tdb_dap.system.plugins import GROUPS, plugins, problems
 
 if TYPE_CHECKING:
     from tdb_dap.adapter.session.handles import Frame
@@ -22,6 +22,14 @@ if TYPE_CHECKING:
 
 
 # Displays
+
+
+class Displays(dict[int, str]):
+    """What is shown after each stop: number -> expression or verb."""
+
+
+class PythonNames(dict[str, Any]):
+    """The variables of ``py``."""
 
 
 @verb(
@@ -32,28 +40,29 @@ if TYPE_CHECKING:
 )
 def _display(session: Session, rest: str, frame: Frame | None) -> str:
     if not rest:
-        return "\n".join(f"{number:3}  {text}" for number, text in session.displays.items()) or "no displays"
+        return "\n".join(f"{number:3}  {text}" for number, text in session.feature(Displays).items()) or "no displays"
     shown = _shown(session, rest, frame)
-    number = max(session.displays, default=0) + 1
-    session.displays[number] = rest
+    number = max(session.feature(Displays), default=0) + 1
+    session.feature(Displays)[number] = rest
     return f"{number}: {rest} = {shown}"
 
 
 @verb("undisplay", usage="[N ...]", help="do not show it any more; without a number: none of them")
 def _undisplay(session: Session, rest: str, frame: Frame | None) -> str:
     if not rest:
-        session.displays.clear()
+        session.feature(Displays).clear()
         return "no displays"
     for word in rest.replace(",", " ").split():
-        if not word.isdigit() or int(word) not in session.displays:
+        if not word.isdigit() or int(word) not in session.feature(Displays):
             raise BadExpression(f"there is no display {word}; display lists them")
-        del session.displays[int(word)]
+        del session.feature(Displays)[int(word)]
     return _display(session, "", frame)
 
 
+@when_stopped
 def show_displays(session: Session) -> None:
     """One block for each display; one that cannot be evaluated here says why."""
-    for number, text in session.displays.items():
+    for number, text in session.feature(Displays).items():
         try:
             shown = _shown(session, text, None)
         except TdbError as error:
@@ -79,7 +88,7 @@ def _status(session: Session, rest: str, frame: Frame | None) -> str:
     return "\n".join(
         [
             f"{debugger.ordinal:,} of {total:,} commands executed; last stop: {debugger.last_stop.reason}",
-            f"{len(debugger.breakpoints)} breakpoints, {len(session.displays)} displays, "
+            f"{len(debugger.breakpoints)} breakpoints, {len(session.feature(Displays))} displays, "
             f"{len(debugger.machine.edits)} edits, reference: {'yes' if debugger.reference else 'no'}",
         ]
     )
@@ -127,7 +136,7 @@ def _dump(session: Session, rest: str, frame: Frame | None) -> str:
     takes="one of input reference",
 )
 def _reload(session: Session, rest: str, frame: Frame | None) -> str:
-    from tdb_dap.adapter.launch import load_again
+    from tdb_dap.adapter.requests.loading import load_again
 
     what, *files = rest.split() or [""]
     changes: dict[str, Any] = {}
@@ -150,7 +159,7 @@ def _python(session: Session, rest: str, frame: Frame | None) -> str:
 
     if not session.configuration.allowPython:
         raise BadExpression('py needs "allowPython": true in the launch configuration: Python can do anything')
-    names = session.python_names
+    names = session.feature(PythonNames)
     names.update(dbg=session.debugger, np=np)
     printed = io.StringIO()
     try:
@@ -171,39 +180,6 @@ def _python(session: Session, rest: str, frame: Frame | None) -> str:
 
 
 # Plugins
-
-
-@cache
-def load_plugins() -> tuple[str, ...]:
-    """Declare the verbs of installed plugins; returns what is wrong with those that cannot be used.
-
-    A verb is a function ``(debugger, text) -> str``; its docstring is the help.
-    """
-    return tuple(problem for plugin in plugins("console_commands") if (problem := _declare(plugin)))
-
-
-def _declare(plugin: Plugin) -> str:
-    if find_verb(plugin.name) is not None:
-        return f"{plugin.title}: there is such a verb already"
-    if plugin.problem:
-        return f"{plugin.title} {plugin.problem}"
-    function = plugin.loaded
-
-    def act(session: Session, rest: str, frame: Frame | None) -> str:
-        try:
-            answer = function(session.debugger, rest)
-        except TdbError:
-            raise
-        except Exception as error:
-            raise BadExpression(f"{plugin.title}: {type(error).__name__}: {error}") from None
-        finally:
-            session.handles.forget_values()
-        return "" if answer is None else str(answer)
-
-    about = (function.__doc__ or "").strip().splitlines()
-    help = (about[0] if about else "a plugin") + f" (plugin {plugin.value})"
-    add_verb(Verb((plugin.name,), f"{plugin.name} [TEXT]", help, act, takes="expression"))
-    return ""
 
 
 @verb("plugin", "plugins", help="what installed plugins have brought", only_looks=True)

@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 from tdb_dap.adapter.console.gdb_words import translated
 from tdb_dap.adapter.requests.scopes import names_at
-from tdb_dap.errors import BadExpression
+from tdb_dap.adapter.requests.stepping import resume
+from tdb_dap.errors import BadExpression, TdbError
+from tdb_dap.system.plugins import Plugin, plugins
 
 if TYPE_CHECKING:
     from tdb_dap.adapter.session.handles import Frame
@@ -79,8 +82,6 @@ def is_verb(text: str) -> bool:
     """Whether a console line begins with a verb rather than being an expression."""
     first, _, rest = text.partition(" ")
     if first not in _VERBS:
-        from tdb_dap.adapter.console.session import load_plugins
-
         load_plugins()
     if first not in _VERBS:
         return False
@@ -101,10 +102,41 @@ def opened_by(text: str) -> str:
 
 def verbs() -> list[Verb]:
     """Every verb once, in the order of declaration; those of plugins last."""
-    from tdb_dap.adapter.console.session import load_plugins
-
     load_plugins()
     return list(dict.fromkeys(_VERBS.values()))
+
+
+@cache
+def load_plugins() -> tuple[str, ...]:
+    """Declare the verbs of installed plugins; returns what is wrong with those that cannot be used.
+
+    A verb is a function ``(debugger, text) -> str``; its docstring is the help.
+    """
+    return tuple(problem for plugin in plugins("console_commands") if (problem := _declare(plugin)))
+
+
+def _declare(plugin: Plugin) -> str:
+    if find_verb(plugin.name) is not None:
+        return f"{plugin.title}: there is such a verb already"
+    if plugin.problem:
+        return f"{plugin.title} {plugin.problem}"
+    function = plugin.loaded
+
+    def act(session: Session, rest: str, frame: Frame | None) -> str:
+        try:
+            answer = function(session.debugger, rest)
+        except TdbError:
+            raise
+        except Exception as error:
+            raise BadExpression(f"{plugin.title}: {type(error).__name__}: {error}") from None
+        finally:
+            session.handles.forget_values()
+        return "" if answer is None else str(answer)
+
+    about = (function.__doc__ or "").strip().splitlines()
+    help = (about[0] if about else "a plugin") + f" (plugin {plugin.value})"
+    add_verb(Verb((plugin.name,), f"{plugin.name} [TEXT]", help, act, takes="expression"))
+    return ""
 
 
 @contextmanager
@@ -150,7 +182,7 @@ def resume_quietly(
 ) -> str:
     """Run when the answer to the console line is out; the answer is empty."""
     session.after(lambda: session.event("continued", {"threadId": 1, "allThreadsContinued": True}))
-    session.resume(go, by_instruction=by_instruction, stay=stay)
+    resume(session, go, by_instruction=by_instruction, stay=stay)
     return ""
 
 

@@ -158,7 +158,7 @@ def set_breakpoints(session: Session, arguments: SetBreakpointsArguments) -> Set
         return SetBreakpointsResponseBody(
             breakpoints=[
                 Breakpoint(id=id, verified=False, message=message, reason="pending")
-                for id in session.breakpoints.keep(arguments, len(lines))
+                for id in session.feature(BreakpointTable).keep(arguments, len(lines))
             ]
         )
     if kind_of(session, arguments.source) is None:
@@ -186,7 +186,7 @@ def place_lines(session: Session, arguments: SetBreakpointsArguments) -> list[Pl
         Wish(f"{kind}:{session.traits.line_in(b.line)}", b.condition, b.hitCondition, b.logMessage, b.mode)
         for b in _asked(arguments)
     ]
-    return session.breakpoints.replace(session, kind, wishes)
+    return session.feature(BreakpointTable).replace(session, kind, wishes)
 
 
 @request("setFunctionBreakpoints", capability="supportsFunctionBreakpoints", while_running="answer")
@@ -195,7 +195,7 @@ def set_function_breakpoints(
 ) -> SetBreakpointsResponseBody:
     """Every other form of breakpoint, by its text: mnemonics, op names, ids, addresses, values, locations."""
     wishes = [Wish(b.name, b.condition, b.hitCondition) for b in arguments.breakpoints]
-    placed = session.breakpoints.replace(session, "function", wishes)
+    placed = session.feature(BreakpointTable).replace(session, "function", wishes)
     return SetBreakpointsResponseBody(breakpoints=[describe(session, p) for p in placed])
 
 
@@ -209,7 +209,7 @@ def set_instruction_breakpoints(
     for b in arguments.breakpoints:
         ordinal = instruction_ordinal(session, b.instructionReference, b.offset or 0)
         wishes.append(Wish(f"asm:{listing.line_of(ordinal)}", b.condition, b.hitCondition, None, b.mode))
-    placed = session.breakpoints.replace(session, "instruction", wishes)
+    placed = session.feature(BreakpointTable).replace(session, "instruction", wishes)
     return SetBreakpointsResponseBody(breakpoints=[describe(session, p) for p in placed])
 
 

@@ -11,9 +11,10 @@ from tdb_dap.adapter.protocol.types import (
     SetBreakpointsResponseBody,
     SetDataBreakpointsArguments,
 )
-from tdb_dap.adapter.requests.breakpoints import Wish, describe
-from tdb_dap.adapter.session.handlers import Body, request
+from tdb_dap.adapter.requests.breakpoints import BreakpointTable, Wish, describe
+from tdb_dap.adapter.session.handlers import request
 from tdb_dap.adapter.session.references import parse_memory_reference
+from tdb_dap.adapter.session.session import Body
 from tdb_dap.errors import BadExpression, TdbError
 
 if TYPE_CHECKING:
@@ -70,5 +71,5 @@ def set_data_breakpoints(session: Session, arguments: SetDataBreakpointsArgument
         place, change, _ = wanted.dataId.partition(_CHANGE)
         access = "change" if change else wanted.accessType or "write"
         wishes.append(Wish(f"data:{place}:{access}", wanted.condition, wanted.hitCondition))
-    placed = session.breakpoints.replace(session, "data", wishes)
+    placed = session.feature(BreakpointTable).replace(session, "data", wishes)
     return SetBreakpointsResponseBody(breakpoints=[describe(session, p) for p in placed])

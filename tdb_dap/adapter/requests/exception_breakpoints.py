@@ -13,6 +13,7 @@ from tdb_dap.adapter.protocol.types import (
     SetBreakpointsResponseBody,
     SetExceptionBreakpointsArguments,
 )
+from tdb_dap.adapter.requests.sanitizers import Sanitizing
 from tdb_dap.adapter.session.handlers import provides, request
 from tdb_dap.engine.checks.exception_filters import FILTERS, filters_named
 from tdb_dap.errors import TdbError
@@ -30,7 +31,7 @@ class ExceptionFilters:
     def apply(self, session: Session) -> None:
         """Hand them to the engine, if there is one already."""
         if session.has_program:
-            session.debugger.set_filters(filters_named({**session.sanitizing.wanted, **self.wanted}))
+            session.debugger.set_checks(filters_named({**session.feature(Sanitizing).wanted, **self.wanted}))
 
 
 @provides("exceptionBreakpointFilters")
@@ -56,8 +57,8 @@ def set_exception_breakpoints(
     """Switch on exactly these filters."""
     asked: list[tuple[str, str | None]] = [(name, None) for name in arguments.filters]
     asked += [(option.filterId, option.condition) for option in arguments.filterOptions or ()]
-    session.exceptions.wanted = {name: condition for name, condition in asked if name in FILTERS}
-    session.exceptions.apply(session)
+    session.feature(ExceptionFilters).wanted = {name: condition for name, condition in asked if name in FILTERS}
+    session.feature(ExceptionFilters).apply(session)
     return SetBreakpointsResponseBody(breakpoints=[_answer(session, name) for name, _ in asked])
 
 

@@ -12,6 +12,7 @@ from tdb_dap.adapter.protocol.types import (
     RestartFrameArguments,
 )
 from tdb_dap.adapter.requests.sources import kind_of
+from tdb_dap.adapter.requests.stepping import resume
 from tdb_dap.adapter.session.handlers import request
 from tdb_dap.adapter.session.references import instruction_reference
 from tdb_dap.errors import BadExpression, TdbError
@@ -70,9 +71,9 @@ def goto(session: Session, arguments: GotoArguments) -> None:
     if not 0 <= ordinal < len(session.debugger.program.commands):
         raise BadExpression(f"there is no target {arguments.targetId}")
     if kind == _SKIP:
-        session.resume(lambda d: d.skip_to(ordinal))
+        resume(session, lambda d: d.skip_to(ordinal))
     else:
-        session.resume(lambda d: d.travel(ordinal))
+        resume(session, lambda d: d.travel(ordinal))
 
 
 @request("restartFrame", capability="supportsRestartFrame")
@@ -80,7 +81,7 @@ def restart_frame(session: Session, arguments: RestartFrameArguments) -> None:
     """Back to the start of what a frame shows: the command, this slice of the op, of the group, the subnet, all."""
     frame = session.handles.frame(arguments.frameId)
     start = _start_of(session.debugger.program, frame)
-    session.resume(lambda d: d.travel(start), by_instruction=frame.level == "command")
+    resume(session, lambda d: d.travel(start), by_instruction=frame.level == "command")
 
 
 def _start_of(program: Program, frame: Frame) -> int:

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from tdb_dap.adapter.protocol.types import LocationsArguments, LocationsResponseBody
 from tdb_dap.adapter.requests.sources import listing_source
-from tdb_dap.adapter.requests.variable_nodes import leaf, tree
 from tdb_dap.adapter.session.handlers import request
-from tdb_dap.adapter.session.handles import Node
+from tdb_dap.adapter.session.handles import Node, leaf, tree
 from tdb_dap.adapter.session.references import view_reference
 from tdb_dap.errors import TdbError
 

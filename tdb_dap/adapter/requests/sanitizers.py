@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tdb_dap.adapter.requests.sources import mlir_path, mlir_source
 from tdb_dap.adapter.session.handlers import request
 
 if TYPE_CHECKING:
@@ -51,15 +52,13 @@ def announce(session: Session) -> None:
     from tdb_dap.engine.sanitizers.survey import known_ahead
 
     for finding in known_ahead(session.debugger, session.debugger.observers):
-        if session.sanitizing.note(finding):
+        if session.feature(Sanitizing).note(finding):
             session.output(
                 f"{finding.severity}: {finding.text} [{finding.filter}]", "important", **_place(session, finding)
             )
 
 
 def _place(session: Session, finding: Finding) -> dict[str, Any]:
-    from tdb_dap.adapter.requests.sources import mlir_source
-
     lines = session.debugger.program.source.lines_of(finding.focus)
     source = mlir_source(session) if lines else None
     if source is None:
@@ -73,13 +72,12 @@ def findings(session: Session) -> dict[str, Any]:
 
     ``path`` is missing where a finding belongs to no line of a file on disk.
     """
-    from tdb_dap.adapter.requests.sources import mlir_path
     from tdb_dap.tools.sanitize.report import finding_of
 
     program = session.debugger.program
     path = mlir_path(session)
     rows: list[dict[str, Any]] = []
-    for finding in session.sanitizing.found:
+    for finding in session.feature(Sanitizing).found:
         row = finding_of(program, finding).model_dump()
         if path is not None and row["command"]["line"]:
             row["path"] = path

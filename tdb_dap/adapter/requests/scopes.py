@@ -6,8 +6,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from tdb_dap.adapter.requests.variable_nodes import comparison, layout, leaf, mapping, remembered, tensor
-from tdb_dap.adapter.session.handles import Frame, Node
+from tdb_dap.adapter.requests.variable_nodes import comparison, layout, remembered, tensor
+from tdb_dap.adapter.session.handles import Frame, Node, leaf, mapping
 from tdb_dap.adapter.session.references import every_region, memory_reference
 from tdb_dap.engine.expressions.scope import Scope
 from tdb_dap.engine.expressions.values import NOT_COMPUTED, Value

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from typing import TYPE_CHECKING
 
 from tdb_dap.adapter.protocol.types import (
@@ -10,12 +9,10 @@ from tdb_dap.adapter.protocol.types import (
     SetExpressionResponseBody,
     SetVariableArguments,
     SetVariableResponseBody,
-    WriteMemoryArguments,
-    WriteMemoryResponseBody,
 )
 from tdb_dap.adapter.requests.variables import describe
 from tdb_dap.adapter.session.handlers import request
-from tdb_dap.adapter.session.references import memory_reference, parse_memory_reference
+from tdb_dap.adapter.session.references import memory_reference
 from tdb_dap.engine.expressions.values import STANDS_FOR
 from tdb_dap.errors import BadExpression
 
@@ -90,7 +87,7 @@ def set_variable(session: Session, arguments: SetVariableArguments) -> SetVariab
 @request("setExpression", capability="supportsSetExpression")
 def set_expression(session: Session, arguments: SetExpressionArguments) -> SetExpressionResponseBody:
     """What an expression names: a tensor, a slice or an element."""
-    from tdb_dap.adapter.console.evaluate import show
+    from tdb_dap.adapter.requests.expressions import show
     from tdb_dap.adapter.requests.scopes import names_at
     from tdb_dap.engine.expressions.assignment import part_named
 
@@ -107,24 +104,3 @@ def set_expression(session: Session, arguments: SetExpressionArguments) -> SetEx
         memoryReference=shown.memoryReference,
         valueLocationReference=shown.valueLocationReference,
     )
-
-
-@request("writeMemory", capability="supportsWriteMemoryRequest")
-def write_memory(session: Session, arguments: WriteMemoryArguments) -> WriteMemoryResponseBody:
-    """Bytes from a reference on; with ``allowPartial`` as many of them as there is memory for."""
-    from tdb_dap.engine.hardware.byte_ranges import Place
-
-    space, core, base = parse_memory_reference(session, arguments.memoryReference)
-    start = base + (arguments.offset or 0)
-    try:
-        data = base64.b64decode(arguments.data, validate=True)
-    except ValueError:
-        raise BadExpression("the data is not base64") from None
-    if arguments.allowPartial:
-        regions = session.debugger.memory.regions(space, core)
-        stop = next((region.stop for region in regions if region.start <= start < region.stop), start)
-        data = data[: stop - start]
-    if data:
-        session.debugger.machine.write_bytes(space, core, start, data)
-        announce(session, Place.range(space, core, start, len(data)))
-    return WriteMemoryResponseBody(bytesWritten=len(data))

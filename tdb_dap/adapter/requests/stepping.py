@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from tdb_dap.adapter.protocol.types import (
@@ -18,9 +21,10 @@ from tdb_dap.adapter.protocol.types import (
     StepOutArguments,
     SteppingGranularity,
 )
-from tdb_dap.adapter.requests.stopped_event import core_of
+from tdb_dap.adapter.requests.stopped_event import core_of, report
 from tdb_dap.adapter.session.handlers import request
 from tdb_dap.adapter.session.handles import Frame
+from tdb_dap.adapter.session.progress import Progress
 from tdb_dap.errors import BadExpression
 
 if TYPE_CHECKING:
@@ -54,19 +58,71 @@ def alone(
     return alone
 
 
+def resume(
+    session: Session, go: Callable[[Debugger], Stop], *, by_instruction: bool = False, stay: bool = False
+) -> None:
+    """Let the program run when the response is out, and report where it stops.
+
+    ``by_instruction``: the user looks at commands, not at ops; ``stay``: do not end at the end, stop there.
+    """
+    debugger = session.debugger
+    session.by_instruction = by_instruction
+    stay = stay and not debugger.at_end
+    session.after(lambda: run(session, debugger, go, stay))
+
+
+def run(session: Session, debugger: Debugger, go: Callable[[Debugger], Stop], stay: bool = False) -> None:
+    """Run now, as ``resume``."""
+    session.unreported = False
+    debugger.forget_pause()
+    session.handles.clear()
+    session.running = True
+    try:
+        with _progress(session, debugger):
+            stop = go(debugger)
+    except Exception as error:  # a fault of ours: the user keeps the session and is told where it happened
+        traceback.print_exc(file=sys.stderr)
+        stop = debugger.failed(error)
+    finally:
+        session.running = False
+    if stop.reason == "breakpoint":
+        session.by_instruction = stop.level == "command"
+    if not session.unreported:
+        report(session, stop, stay)
+
+
+@contextmanager
+def _progress(session: Session, debugger: Debugger) -> Iterator[None]:
+    """Inside, the client is told how far the program is, if it shows that."""
+    if not session.traits.progress:
+        yield
+        return
+    progress = Progress(session.event, "Running", len(debugger.program.commands))
+
+    def update() -> None:
+        progress.update(debugger.ordinal)
+
+    session.between_commands.append(update)
+    try:
+        yield
+    finally:
+        session.between_commands.remove(update)
+        progress.end()
+
+
 def step(session: Session, count: int, unit: Unit, thread: int, single: bool | None = None) -> None:
     """Step one core by so many units, when the response is out."""
     cores = session.debugger.program.core_count
     core = core_of(thread) if cores > 1 and 0 <= core_of(thread) < cores else None
     go = alone(session, thread, single, lambda d: d.step(count, unit, core))
-    session.resume(go, by_instruction=unit == "command", stay=True)
+    resume(session, go, by_instruction=unit == "command", stay=True)
 
 
 @request("continue", capability="supportsSingleThreadExecutionRequests")
 def continue_(session: Session, arguments: ContinueArguments) -> dict[str, Any]:
     """Run to the next stop or the end; ``singleThread``: stops of other cores do not count."""
     go = alone(session, arguments.threadId, arguments.singleThread, lambda d: d.run())
-    session.resume(go, stay=session.configuration.stopOnExit)
+    resume(session, go, stay=session.configuration.stopOnExit)
     return {"allThreadsContinued": True}
 
 
@@ -125,7 +181,7 @@ def step_in(session: Session, arguments: StepInArguments) -> None:
     if not session.debugger.ordinal < target < len(session.debugger.program.commands):
         raise BadExpression(f"there is no target {arguments.targetId} ahead")
     go = alone(session, arguments.threadId, arguments.singleThread, lambda d: d.run_to(target))
-    session.resume(go, by_instruction=True, stay=True)
+    resume(session, go, by_instruction=True, stay=True)
 
 
 @request("stepOut")
@@ -143,7 +199,7 @@ def step_back(session: Session, arguments: StepBackArguments) -> None:
 @request("reverseContinue")
 def reverse_continue(session: Session, arguments: ReverseContinueArguments) -> None:
     """Back to the previous stop or the start."""
-    session.resume(alone(session, arguments.threadId, arguments.singleThread, lambda d: d.reverse()))
+    resume(session, alone(session, arguments.threadId, arguments.singleThread, lambda d: d.reverse()))
 
 
 @request("pause", while_running="answer")

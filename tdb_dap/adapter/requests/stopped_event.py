@@ -6,6 +6,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from tdb_dap.adapter.protocol.types import StoppedEventBody
+from tdb_dap.adapter.requests.breakpoints import BreakpointTable
+from tdb_dap.adapter.requests.sanitizers import Sanitizing
+from tdb_dap.adapter.session.handlers import STOPPED
 from tdb_dap.engine.control.stops import BACKEND_FAILED, NOT_SIMULATED
 from tdb_dap.errors import TdbError
 
@@ -38,7 +41,7 @@ def report(session: Session, stop: Stop, stay: bool) -> None:
     At a command that cannot be executed the program stops and stays: memory, edits and the way back are all there.
     """
     if stop.finding:
-        session.sanitizing.note(stop.finding)
+        session.feature(Sanitizing).note(stop.finding)
     if stop.finding and stop.finding.filter == BACKEND_FAILED:
         session.output(stop.finding.text, "important")
     if stop.finding and stop.finding.filter in (NOT_SIMULATED, "internal error"):
@@ -56,9 +59,9 @@ def report(session: Session, stop: Stop, stay: bool) -> None:
 def stopped(session: Session, stop: Stop) -> None:
     """The ``stopped`` event."""
     reason = _REASONS.get(stop.reason, stop.reason)
-    if stop.reason == "breakpoint" and (kind := session.breakpoints.kind_of(stop.breakpoints[0])):
+    if stop.reason == "breakpoint" and (kind := session.feature(BreakpointTable).kind_of(stop.breakpoints[0])):
         reason = f"{kind} breakpoint"
-    ids = [id for b in stop.breakpoints if (id := session.breakpoints.id_of(b)) is not None]
+    ids = [id for b in stop.breakpoints if (id := session.feature(BreakpointTable).id_of(b)) is not None]
     session.event(
         "stopped",
         StoppedEventBody(
@@ -70,10 +73,8 @@ def stopped(session: Session, stop: Stop) -> None:
             hitBreakpointIds=ids or None,
         ),
     )
-    if session.displays:
-        from tdb_dap.adapter.console.session import show_displays
-
-        show_displays(session)
+    for act in STOPPED:
+        act(session)
 
 
 def _description(session: Session, stop: Stop) -> str | None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tdb_dap.adapter.session.handles import Node
+from tdb_dap.adapter.session.handles import Node, leaf, mapping, tree
 from tdb_dap.adapter.session.references import view_reference
 from tdb_dap.engine.expressions.assignment import Part
 from tdb_dap.engine.expressions.values import (
@@ -29,21 +29,6 @@ if TYPE_CHECKING:
     from tdb_dap.engine.hardware.dtypes import Array
     from tdb_dap.engine.reference.reference import Comparison
     from tdb_dap.engine.source.source_map import NamedValue
-
-
-def leaf(name: str, value: object) -> Node:
-    """A name and a text."""
-    return Node(name, str(value))
-
-
-def tree(name: str, value: str, children: Callable[[], list[Node]], hint: str | None = None) -> Node:
-    """A node with named children."""
-    return Node(name, value, named=children, hint=hint)
-
-
-def mapping(name: str, value: str, items: Mapping[str, Any]) -> Node:
-    """A node with one leaf for each entry."""
-    return tree(name, value, lambda: [leaf(key, item) for key, item in items.items()])
 
 
 def tensor(session: Session, name: str, value: Value, evaluate_name: str | None = None) -> Node:

@@ -7,14 +7,10 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from tdb_dap.adapter.protocol.types import ProtocolModel
-
-if TYPE_CHECKING:
-    from tdb_dap.adapter.session.session import Request, Session
-
-Body = ProtocolModel | Mapping[str, Any] | None
+from tdb_dap.adapter.session.session import Body, Request, Session
 
 DEFERRED: Mapping[str, Any] = {"deferred": True}
 """Returned by a handler whose response comes later."""
@@ -82,6 +78,16 @@ def provides(capability: str) -> Callable[[Callable[[], Any]], Callable[[], Any]
         return value
 
     return declare
+
+
+STOPPED: list[Callable[[Session], None]] = []
+"""What is done when the client has been told of a stop."""
+
+
+def when_stopped(act: Callable[[Session], None]) -> Callable[[Session], None]:
+    """Declare a function that is called when the client has been told of a stop."""
+    STOPPED.append(act)
+    return act
 
 
 def capabilities() -> dict[str, Any]:

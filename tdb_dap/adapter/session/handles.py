@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from tdb_dap.errors import TdbError
 
@@ -66,6 +66,21 @@ class Node:
             return self.part
         whole, index = self.element
         return replace(whole, title=f"{whole.title}[{index}]", index=(*whole.index, index))
+
+
+def leaf(name: str, value: object) -> Node:
+    """A name and a text."""
+    return Node(name, str(value))
+
+
+def tree(name: str, value: str, children: Callable[[], list[Node]], hint: str | None = None) -> Node:
+    """A node with named children."""
+    return Node(name, value, named=children, hint=hint)
+
+
+def mapping(name: str, value: str, items: Mapping[str, Any]) -> Node:
+    """A node with one leaf for each entry."""
+    return tree(name, value, lambda: [leaf(key, item) for key, item in items.items()])
 
 
 class FrameChoice:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import itertools
 import time
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from tdb_dap.adapter.session.session import Session
+from collections.abc import Callable, Mapping
+from typing import Any
 
 _DELAY = 0.5
 """Seconds of work before anything is shown, so that short work does not flicker."""
@@ -17,10 +15,13 @@ _ids = itertools.count(1)
 
 
 class Progress:
-    """One bar. ``total``: the count at which the work is complete; 0 where that is not known."""
+    """One bar.
 
-    def __init__(self, session: Session, title: str, total: int) -> None:
-        self._session = session
+    ``event``: sends an event to the client; ``total``: the count at which the work is complete, 0 if not known.
+    """
+
+    def __init__(self, event: Callable[[str, Mapping[str, Any]], None], title: str, total: int) -> None:
+        self._event = event
         self._title = title
         self._total = total
         self._id = f"progress-{next(_ids)}"
@@ -36,7 +37,7 @@ class Progress:
         text = message or (f"{done:,} of {self._total:,}" if self._total else f"{done:,}")
         if not self._shown:
             self._shown = True
-            self._session.event(
+            self._event(
                 "progressStart",
                 {
                     "progressId": self._id,
@@ -47,9 +48,9 @@ class Progress:
                 },
             )
         else:
-            self._session.event("progressUpdate", {"progressId": self._id, "message": text, **share})
+            self._event("progressUpdate", {"progressId": self._id, "message": text, **share})
 
     def end(self) -> None:
         """Take the bar away, if it was ever shown."""
         if self._shown:
-            self._session.event("progressEnd", {"progressId": self._id})
+            self._event("progressEnd", {"progressId": self._id})

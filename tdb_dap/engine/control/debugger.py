@@ -225,7 +225,7 @@ class Debugger:
             self.inspector.stop("exception", finding=Finding("internal error", "Internal error", text, self.ordinal))
         )
 
-    def set_filters(self, wanted: Mapping[Filter, str | None]) -> None:
+    def set_checks(self, wanted: Mapping[Filter, str | None]) -> None:
         """Switch on exactly these exception filters; filter -> condition or None."""
         checks = [wanted_filter.make(condition) for wanted_filter, condition in wanted.items()]
         self.observers[:] = [o for o in self.observers if o not in self._checks] + checks

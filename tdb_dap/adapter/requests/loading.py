@@ -1,0 +1,144 @@
+"""Loading a program into a session: files, listener, breakpoints, sanitizers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tdb_dap.adapter.protocol.types import BreakpointEventBody
+from tdb_dap.adapter.requests.breakpoints import BreakpointTable, describe
+from tdb_dap.adapter.requests.exception_breakpoints import ExceptionFilters
+from tdb_dap.adapter.requests.sanitizers import Sanitizing
+from tdb_dap.adapter.requests.sources import mlir_source
+from tdb_dap.adapter.requests.stopped_event import stopped
+from tdb_dap.adapter.requests.variable_nodes import logged
+from tdb_dap.adapter.session.launch_configuration import Configuration, validated
+from tdb_dap.adapter.session.progress import Progress
+from tdb_dap.engine.control.listener import Listener
+
+if TYPE_CHECKING:
+    from tdb_dap.adapter.session.session import Session
+    from tdb_dap.engine.control.breakpoints import Breakpoint
+    from tdb_dap.engine.control.debugger import Debugger
+    from tdb_dap.engine.control.logpoints import Message
+
+_NEED_HISTORY = ("supportsStepBack", "supportsRestartFrame")
+"""Capabilities that go when nothing is kept for going back."""
+
+
+class _ToClient(Listener):
+    """Passes on to a client what its debugger says."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def log_point(self, message: Message, breakpoint: Breakpoint) -> None:
+        """What a log point says, with the line it is on, and its tensors to be opened."""
+        session = self._session
+        where: dict[str, Any] = {}
+        if breakpoint.line is not None and breakpoint.text.startswith("mlir:") and (source := mlir_source(session)):
+            line = session.traits.line_out(breakpoint.line)
+            where = {"source": source.model_dump(exclude_none=True), "line": line}
+        if any(value.shape for value in message.values):
+            where["variablesReference"] = session.handles.add_logged(logged(session, message))
+        session.output(message.text, **where)
+
+    def note(self, text: str) -> None:
+        self._session.output(text, "important")
+
+    def between_commands(self) -> None:
+        for act in tuple(self._session.between_commands):
+            act()
+
+
+def load_again(session: Session, changes: Mapping[str, Any]) -> None:
+    """Load the files as they are now, with changes of the configuration; when this is answered, stop at the start."""
+    given = session.configuration.model_dump(by_alias=True, exclude_unset=True)
+    changed = read_configuration(session, type(session.configuration), {**given, **changes})
+    debugger = open_program(session, changed)
+    console = [
+        (b.text, b.condition) for b in session.debugger.breakpoints if session.feature(BreakpointTable).id_of(b) is None
+    ]
+    take_over(session, debugger, changed)
+    for text, condition in console:
+        debugger.breakpoints.add(text, condition)
+    session.configuration = changed
+    session.after(lambda: session.event("continued", {"threadId": 1, "allThreadsContinued": True}))
+    session.after(lambda: stopped(session, debugger.last_stop))
+
+
+def read_configuration(session: Session, model: type[Configuration], arguments: Mapping[str, Any]) -> Configuration:
+    """The launch configuration in ``arguments``; the user is told what in it is unknown."""
+    return validated(model, arguments, lambda text: session.output(text, "important"))
+
+
+def open_program(session: Session, configuration: Configuration) -> Debugger:
+    """Load program, inputs and reference; shows progress, and stops loading where the client cancels."""
+    from tdb_dap.engine.machine.undo_log import DEFAULT_LIMIT
+    from tdb_dap.engine.reference.reference import Tolerance as EngineTolerance
+    from tdb_dap.tools.opening import open_debugger
+
+    progress = (
+        Progress(session.event, f"Loading {Path(configuration.program).name}", 0) if session.traits.progress else None
+    )
+
+    def loading(message: str) -> None:
+        session.check_withdrawn()
+        if progress:
+            progress.update(0, message)
+
+    wanted = configuration.tolerance
+    limits: dict[str, float | None] = (
+        {"cosine": wanted.cosine, "euclidean": wanted.euclidean, "max_abs": wanted.maxAbs, "ulp": wanted.ulp}
+        if wanted
+        else {}
+    )
+    limit = configuration.historyLimit
+    try:
+        return open_debugger(
+            configuration.program,
+            configuration.inputs,
+            configuration.reference or (),
+            configuration.backend,
+            progress=loading,
+            tolerance=EngineTolerance(**{name: value for name, value in limits.items() if value is not None}),
+            history_limit=DEFAULT_LIMIT if limit is None else limit,
+            cmodel_path=configuration.cmodelPath,
+            net=configuration.net,
+            stage=configuration.stage,
+            backend_token=configuration.backendToken,
+        )
+    finally:
+        if progress:
+            progress.end()
+
+
+def take_over(session: Session, debugger: Debugger, configuration: Configuration) -> None:
+    """Make a loaded program the session's, and place the breakpoints that are waiting for it."""
+    from tdb_dap.engine.control.plugin_observers import add_observers
+
+    session.load(debugger)
+    debugger.inspector.excepted = frozenset(configuration.except_)
+    debugger.listener = _ToClient(session)
+    add_observers(debugger)
+    session.feature(Sanitizing).begin(configuration.sanitizers)
+    session.feature(ExceptionFilters).apply(session)
+    for placed in session.feature(BreakpointTable).place_all(session):
+        session.event("breakpoint", BreakpointEventBody(reason="changed", breakpoint=describe(session, placed)))
+    if not debugger.machine.keeps_history:
+        session.event("capabilities", {"capabilities": dict.fromkeys(_NEED_HISTORY, False)})
+    program = debugger.program
+    session.output(
+        f"{program.chip}, {program.context.bmodel.name}: {len(program.commands):,} commands, "
+        f"{len(program.subnets)} subnet(s), {program.core_count} core(s)."
+    )
+    if configuration.inputs is None and program.context.inputs is None:
+        session.output(
+            "No inputs are given: all inputs are zero. Set `inputs` in the launch configuration.", "important"
+        )
+    for subnet in program.subnets:
+        if subnet.run_mode not in ("TPU_STATIC", "CPU", "SWITCH", "MERGE") and subnet.stop > subnet.start:
+            origins = " or ".join(source.origin for source in debugger.machine.sources)
+            what = f"its outputs will be taken from {origins}" if origins else "the run will stop there"
+            session.output(f"Subnet {subnet.id} is dynamic, its commands are made while it runs: {what}.", "important")

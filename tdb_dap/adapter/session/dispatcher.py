@@ -1,0 +1,179 @@
+"""From messages to handlers and back.
+
+A reader thread takes messages off the wire. One session thread answers them in order and owns the engine; while a
+program runs, it looks at what has arrived between any two commands. Events that a request causes go out after its
+response.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import traceback
+from collections import deque
+
+from pydantic import ValidationError
+
+from tdb_dap.adapter.protocol.framing import Malformed, Message
+from tdb_dap.adapter.session.error_responses import Cancelled, NotStopped
+from tdb_dap.adapter.session.handlers import DEFERRED, HANDLERS
+from tdb_dap.adapter.session.session import Body, Request, Session
+from tdb_dap.errors import BadInput, TdbError
+from tdb_dap.system.remarks import Once, heard_by
+
+_FOR_STRANGERS = ("initialize", "attach", "launch", "disconnect")
+"""What is answered to a client that has not given the token."""
+
+
+class Dispatcher:
+    """Takes the requests of one session and has them answered."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._inbox: deque[Request | None] = deque()
+        self._arrived = threading.Condition()
+        self._attention = False
+        session.between_commands.append(self._between_commands)
+
+    def serve(self) -> None:
+        """Answer until the client has left."""
+        session = self._session
+        reader = threading.Thread(target=self._read, name="tdb-dap reader", daemon=True)
+        reader.start()
+        with heard_by(Once(lambda text: session.output(f"{text[0].upper()}{text[1:]}."))):
+            self._answer_all()
+        session.over.set()
+        session.taken.set()
+        session.unload()
+
+    # On the reader thread
+
+    def _read(self) -> None:
+        session = self._session
+        while True:
+            message = session.receive()
+            if message is None:
+                break
+            request = self._request(message)
+            if request is not None:
+                handler = HANDLERS.get(request.command)
+                if handler and handler.arrival and self._is_open_to(request):
+                    handler.arrival(session, request)
+                session.taken.clear()
+                self._enqueue(request)
+                if not session.admitted and not session.over.is_set():
+                    session.taken.wait()  # a stranger's requests are taken one by one: they fill no memory
+        session.withdrawn.set()
+        self._enqueue(None)
+
+    def _enqueue(self, request: Request | None) -> None:
+        with self._arrived:
+            self._inbox.append(request)
+            self._attention = True
+            self._arrived.notify()
+
+    def _request(self, message: Message | Malformed) -> Request | None:
+        """The request in a message; None, and a complaint to the client, if there is none."""
+        if isinstance(message, Malformed):
+            if message.foreign:
+                print(f"tdb-dap: a connection is closed: {message.problem}", file=sys.stderr, flush=True)
+            else:
+                self._complain(message.problem)
+            return None
+        if message.get("type") in ("response", "event"):
+            return None
+        seq, command, arguments = message.get("seq"), message.get("command"), message.get("arguments")
+        if not isinstance(seq, int) or isinstance(seq, bool):
+            self._complain(f"a request's seq must be a number, not {seq!r:.40}")
+            return None
+        request = Request(seq, command if isinstance(command, str) else "", {})
+        if message.get("type") != "request" or not request.command:
+            problem = "a message needs a type (request) and a command (text)"
+            self._session.respond(request, error=TdbError(problem))
+            return None
+        if arguments is not None and not isinstance(arguments, dict):
+            problem = f"{command}: arguments must be an object, not {type(arguments).__name__}"
+            self._session.respond(request, error=TdbError(problem))
+            return None
+        return Request(seq, request.command, arguments or {})
+
+    def _complain(self, problem: str) -> None:
+        print(f"tdb-dap: error: {problem}", file=sys.stderr, flush=True)
+        self._session.output(f"tdb-dap: error: {problem}", "stderr")
+
+    # On the session thread
+
+    def _answer_all(self) -> None:
+        while not self._session.over.is_set():
+            with self._arrived:
+                while not self._inbox:
+                    self._arrived.wait()
+                request = self._inbox.popleft()
+                self._attention = bool(self._inbox)
+            if request is None:
+                break
+            self._answer(request)
+            self._session.taken.set()
+
+    def _answer(self, request: Request) -> None:
+        """Answer one request, then do what it asked to be done afterwards."""
+        session = self._session
+        session.begin(request)
+        try:
+            body = self._handle(request)
+        except Exception as error:  # whatever goes wrong, the client gets one answer and the session goes on
+            if not isinstance(error, (TdbError, ValidationError)):
+                traceback.print_exc(file=sys.stderr)
+            session.respond(request, error=error)
+        else:
+            if body is not DEFERRED:
+                session.respond(request, body)
+        for act in session.answered():
+            try:
+                session.afterwards(act)
+            except Exception as error:  # the request is answered already: tell the user in the console
+                traceback.print_exc(file=sys.stderr)
+                session.output(f"internal error, please report it: {type(error).__name__}: {error}", "stderr")
+
+    def _handle(self, request: Request) -> Body:
+        session = self._session
+        handler = HANDLERS.get(request.command)
+        if handler is None:
+            raise TdbError(f"the request {request.command!r:.80} is not supported")
+        if not self._is_open_to(request):
+            raise BadInput(f"{request.command}: attach with the token that the adapter was started with")
+        if request.seq in session.cancelled:
+            session.cancelled.discard(request.seq)
+            raise Cancelled("cancelled")
+        if session.running and handler.while_running == "refuse":
+            raise NotStopped("notStopped")
+        return handler.call(session, request.arguments)
+
+    def _is_open_to(self, request: Request) -> bool:
+        """Whether the client may ask this: one that has yet to give the token may ask little."""
+        return self._session.admitted or request.command in _FOR_STRANGERS
+
+    def _between_commands(self) -> None:
+        if self._attention and self._session.running:
+            self._answer_while_running()
+        elif self._attention and self._session.is_unwanted:
+            self._session.debugger.pause()
+        # Else this is an excursion that answers a request; what arrives meanwhile is about the moment after it.
+
+    def _answer_while_running(self) -> None:
+        """Answer what can be answered now; what has to wait stays in the inbox, in order."""
+        with self._arrived:
+            arrived = list(self._inbox)
+            self._inbox.clear()
+            self._attention = False
+        waiting: list[Request | None] = []
+        for request in arrived:
+            handler = HANDLERS.get(request.command) if request else None
+            if request is None or waiting or (handler and handler.while_running == "wait"):
+                waiting.append(request)
+                self._session.unreported = True
+                self._session.debugger.pause()
+            else:
+                self._answer(request)
+        with self._arrived:
+            self._inbox.extendleft(reversed(waiting))
