@@ -19,8 +19,8 @@ from tdb_dap.engine.tensors import borders
 from tdb_dap.engine.views import Operand
 from tdb_dap.errors import NotSimulated
 
-ENGINES = ("tiu", "dma", "cdma", "cpu", "dynamic")
-_LETTERS = {"tiu": "B", "dma": "D", "cdma": "C"}
+ENGINES = ("tiu", "dma", "cdma", "cpu", "dynamic", "sdma")
+_LETTERS = {"tiu": "B", "dma": "D", "cdma": "C", "sdma": "M"}
 _CACHED = 1 << 14
 
 
@@ -176,7 +176,7 @@ class Command:
 
     @property
     def token(self) -> str:
-        """Short name: B23 (TIU), D465 (DMA)."""
+        """Short name: B23 (TIU), D465 (DMA), M7 (system DMA)."""
         return f"{_LETTERS.get(self.engine, 'S')}{self.id}"
 
     def __repr__(self) -> str:

@@ -89,8 +89,9 @@ class CpuOperation:
 class SubnetInfo:
     """One subnet: ``groups[core]`` are the command groups that a core executes one after another.
 
-    ``chip_to_chip``: per core the streams of the engine that moves data between chips; ``other_streams``: bytes of
-    streams by what they are for (SDMA, HAU), which are not decoded. ``merged_from``: of a MERGE, for each output the
+    ``chip_to_chip``: per core the streams of the engine that moves data between chips; ``system_dma``: per core those
+    of the engine that moves data outside of local memory; ``other_streams``: bytes of streams by what they are for
+    (HAU), which are not decoded. ``merged_from``: of a MERGE, for each output the
     numbers of the inputs it may come from.
     """
 
@@ -102,6 +103,7 @@ class SubnetInfo:
     groups: tuple[tuple[CommandGroup, ...], ...]
     cpu_operations: tuple[CpuOperation, ...]
     chip_to_chip: tuple[tuple[Span, ...], ...] = ()
+    system_dma: tuple[tuple[Span, ...], ...] = ()
     other_streams: Mapping[str, int] = field(default_factory=dict)
     merged_from: tuple[tuple[int, ...], ...] = ()
 
@@ -210,12 +212,18 @@ class _Reader:
 
     def subnet(self, subnet: Any) -> SubnetInfo:
         chip_to_chip: tuple[tuple[Span, ...], ...] = ()
+        system_dma: tuple[tuple[Span, ...], ...] = ()
         other: dict[str, int] = {}
         if subnet.CoreCommandsLength():
             chip_to_chip = self.each(
                 subnet.CoreCommandsLength(),
                 subnet.CoreCommands,
                 lambda core: self.each(core.CdmaCommandsLength(), core.CdmaCommands, self.span),
+            )
+            system_dma = self.each(
+                subnet.CoreCommandsLength(),
+                subnet.CoreCommands,
+                lambda core: self.each(core.SdmaCommandsLength(), core.SdmaCommands, self.span),
             )
             other = self.other_streams(subnet)
             groups = self.each(
@@ -238,6 +246,7 @@ class _Reader:
                 lambda p: CpuOperation(p.OpType(), self.span(p.BinaryParam())),
             ),
             chip_to_chip=chip_to_chip,
+            system_dma=system_dma,
             other_streams=other,
             merged_from=self.merged_from(subnet.MergeParam()),
         )
@@ -256,13 +265,10 @@ class _Reader:
         found: dict[str, int] = {}
         for index in range(self.count(subnet.CoreCommandsLength())):
             core = subnet.CoreCommands(index)
-            for name, length, get in (
-                ("SDMA", core.SdmaCommandsLength(), core.SdmaCommands),
-                ("HAU", core.HauCommandsLength(), core.HauCommands),
-            ):
-                size = sum(span.size for span in self.each(length, get, self.span) if span.size > _END_ONLY)
-                if size:
-                    found[name] = found.get(name, 0) + size
+            spans = self.each(core.HauCommandsLength(), core.HauCommands, self.span)
+            size = sum(span.size for span in spans if span.size > _END_ONLY)
+            if size:
+                found["HAU"] = found.get("HAU", 0) + size
         return found
 
     def group(self, group: Any) -> CommandGroup:
