@@ -48,7 +48,7 @@ class Streams:
             self._decode_system_dma(index, core, spans, f"{where}, core {core}")
             for core, spans in enumerate(info.system_dma)
         ]
-        parts = [*cores, *(mover for mover in movers if mover.kind.size)]
+        parts = [*cores, *movers] if any(self._moves(mover) for mover in movers) else cores
         return _joined(
             [
                 cores[0] if len(parts) == 1 else self._interleave(parts),
@@ -74,7 +74,7 @@ class Streams:
         )
 
     def _decode_system_dma(self, subnet: int, core: int, spans: tuple[Span, ...], what: str) -> Columns:
-        """What a core's system DMA does: only messages tie it to the core's other engines."""
+        """What a core's system DMA does; only messages tie it to the core's other engines."""
         parts = [_stand_in_columns(ENGINES.index("sdma"), subnet, 0)]
         for span in spans:
             data = self._bmodel.bytes_of(span, "the SDMA stream")
@@ -90,6 +90,10 @@ class Streams:
             )
         whole = _joined(parts)
         return replace(whole, id=np.arange(1, whole.kind.size + 1, dtype=np.int64))
+
+    def _moves(self, mover: Columns) -> bool:
+        """Whether it does more than take part in barriers."""
+        return not all(self._target.is_system(kind) for kind in np.unique(mover.kind).tolist())
 
     def _decode_core(self, subnet: int, core: int, groups: tuple[CommandGroup, ...], what: str) -> Columns:
         """The groups of one core, one after another."""
@@ -152,7 +156,7 @@ class Streams:
 
 
 def _engines_of(columns: Columns, subnet: int | None = None) -> int:
-    """How many engines of a core send and wait: the system DMA does where its streams hold commands."""
+    """How many engines of a core send and wait among these commands: the system DMA only where it moves something."""
     is_mover = columns.engine == ENGINES.index("sdma")
     return 3 if bool((is_mover if subnet is None else is_mover & (columns.subnet == subnet)).any()) else 2
 

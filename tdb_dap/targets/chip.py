@@ -37,8 +37,9 @@ class Chip:
     ``static_tables``, ``l2_tables``: constants in static memory from byte 0, in L2 from ``l2_tables_start`` on;
     ``id_fields``: where a command's own id may be (none: its position in the stream, from 1); ``dependency_fields``:
     the same for the id it waits for; ``dependency_mask``: bits of the dependency that count; ``message_engines``:
-    engines of a core that a barrier counts; ``same_commands``: engine -> the one whose commands it takes; ``end_commands``: (engine, type, sub type) of the commands that end a
-    stream; ``known_problems``: contradictions of the table that are the maker's own (see ``self_check``);
+    engines of a core that a barrier counts; ``same_commands``: engine -> the one whose commands it takes;
+    ``end_commands``: (engine, type, sub type) of the commands that end a stream;
+    ``known_problems``: contradictions of the table that are the maker's own (see ``self_check``);
     ``idle_commands``: by engine a command, with some of its fields, that the vendor's simulator is known to pass over;
     ``vendor_library``: the vendor's simulator, None where how to drive it is not known; ``timing``: its speeds, None
     where they are not known.
@@ -121,7 +122,7 @@ class Chip:
         if found is None:
             return None
         number, count = found
-        # An engine whose streams hold no commands is counted as well; its sends are not in the streams.
+        # An engine that moves nothing is counted as well; its sends are left out.
         return Message(f.sub in (3, 8), number, count * min(engines, self.message_engines) // self.message_engines)
 
     def fields(self, kind: int, descriptor: bytes) -> dict[str, int]:
