@@ -19,7 +19,7 @@ from tdb_dap.engine.tensors import borders
 from tdb_dap.engine.views import Operand
 from tdb_dap.errors import NotSimulated
 
-ENGINES = ("tiu", "dma", "cdma", "cpu", "dynamic", "sdma")
+ENGINES = ("tiu", "dma", "cdma", "cpu", "dynamic", "sdma", "hau")
 _LETTERS = {"tiu": "B", "dma": "D", "cdma": "C", "sdma": "M"}
 _CACHED = 1 << 14
 

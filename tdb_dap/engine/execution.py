@@ -40,6 +40,8 @@ def compute_subnet(
             return branches.merge(info, memory)
         if command.engine == "cpu":
             return subnets.on_the_host(info, command.name, bmodel, memory)
+        if command.engine == "hau":
+            raise NotSimulated(f"{command.name}: the {info.hau_bytes:,} bytes of HAU streams are not simulated")
         return subnets.known_elsewhere(info, command.name, memory, sources)
     except (NotSimulated, BadAccess) as trouble:
         raise NotSimulated(f"command {command.ordinal}: {trouble}", command.ordinal) from None

@@ -51,6 +51,7 @@ class Streams:
         parts = [*cores, *movers] if any(self._moves(mover) for mover in movers) else cores
         return _joined(
             [
+                _stand_in_columns(ENGINES.index("hau"), index, 1 if info.hau_bytes else 0),
                 cores[0] if len(parts) == 1 else self._interleave(parts),
                 *(
                     self._decode_chip_to_chip(index, core, span, f"{where}, core {core}")

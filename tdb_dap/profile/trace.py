@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tdb_dap.profile.profiling import Profile, Timed
 
 Event = dict[str, Any]
-_THREADS = {"tiu": 1, "dma": 2, "cdma": 3, "cpu": 4, "dynamic": 4, "sdma": 5}
+_THREADS = {"tiu": 1, "dma": 2, "cdma": 3, "cpu": 4, "dynamic": 4, "sdma": 5, "hau": 4}
 _NAMES = {1: "TIU", 2: "DMA", 3: "CDMA", 4: "subnets that run elsewhere", 5: "SDMA"}
 
 

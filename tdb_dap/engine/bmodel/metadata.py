@@ -7,7 +7,7 @@ holds such a list again, would otherwise make years of work of a few kilobytes.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, TypeVar
@@ -90,9 +90,9 @@ class SubnetInfo:
     """One subnet: ``groups[core]`` are the command groups that a core executes one after another.
 
     ``chip_to_chip``: per core the streams of the engine that moves data between chips; ``system_dma``: per core those
-    of the engine that moves data outside of local memory; ``other_streams``: bytes of streams by what they are for
-    (HAU), which are not decoded. ``merged_from``: of a MERGE, for each output the
-    numbers of the inputs it may come from.
+    of the engine that moves data outside of local memory; ``hau_bytes``: of the streams of the engine that
+    sorts, which are not decoded. ``merged_from``: of a MERGE, for each output the numbers of the inputs it may come
+    from.
     """
 
     id: int
@@ -104,7 +104,7 @@ class SubnetInfo:
     cpu_operations: tuple[CpuOperation, ...]
     chip_to_chip: tuple[tuple[Span, ...], ...] = ()
     system_dma: tuple[tuple[Span, ...], ...] = ()
-    other_streams: Mapping[str, int] = field(default_factory=dict)
+    hau_bytes: int = 0
     merged_from: tuple[tuple[int, ...], ...] = ()
 
 
@@ -213,7 +213,7 @@ class _Reader:
     def subnet(self, subnet: Any) -> SubnetInfo:
         chip_to_chip: tuple[tuple[Span, ...], ...] = ()
         system_dma: tuple[tuple[Span, ...], ...] = ()
-        other: dict[str, int] = {}
+        hau_bytes = 0
         if subnet.CoreCommandsLength():
             chip_to_chip = self.each(
                 subnet.CoreCommandsLength(),
@@ -225,7 +225,7 @@ class _Reader:
                 subnet.CoreCommands,
                 lambda core: self.each(core.SdmaCommandsLength(), core.SdmaCommands, self.span),
             )
-            other = self.other_streams(subnet)
+            hau_bytes = self.hau_bytes(subnet)
             groups = self.each(
                 subnet.CoreCommandsLength(),
                 subnet.CoreCommands,
@@ -247,7 +247,7 @@ class _Reader:
             ),
             chip_to_chip=chip_to_chip,
             system_dma=system_dma,
-            other_streams=other,
+            hau_bytes=hau_bytes,
             merged_from=self.merged_from(subnet.MergeParam()),
         )
 
@@ -260,16 +260,14 @@ class _Reader:
             lambda source: tuple(source.Indice(i) for i in range(self.count(source.IndiceLength()))),
         )
 
-    def other_streams(self, subnet: Any) -> dict[str, int]:
-        """Sizes of the streams that are not decoded; one that holds its end command only is not counted."""
-        found: dict[str, int] = {}
-        for index in range(self.count(subnet.CoreCommandsLength())):
-            core = subnet.CoreCommands(index)
-            spans = self.each(core.HauCommandsLength(), core.HauCommands, self.span)
-            size = sum(span.size for span in spans if span.size > _END_ONLY)
-            if size:
-                found["HAU"] = found.get("HAU", 0) + size
-        return found
+    def hau_bytes(self, subnet: Any) -> int:
+        """Of the streams that hold more than their end command."""
+        cores = self.each(
+            subnet.CoreCommandsLength(),
+            subnet.CoreCommands,
+            lambda core: self.each(core.HauCommandsLength(), core.HauCommands, self.span),
+        )
+        return sum(span.size for spans in cores for span in spans if span.size > _END_ONLY)
 
     def group(self, group: Any) -> CommandGroup:
         return CommandGroup(
