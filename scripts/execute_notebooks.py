@@ -37,6 +37,7 @@ def executed(path: Path) -> Any:
             timeout=120,
             kernel_name="python3",
             record_timing=False,
+            coalesce_streams=True,  # what a slow machine sends in parts is one output
             extra_arguments=["--HistoryManager.enabled=False"],
             config=_own_channels(directory),
         )

@@ -7,7 +7,7 @@ from multiprocessing.connection import Connection
 import msgspec
 from msgspec import Struct
 
-ENGINE_NUMBERS = {"tiu": 0, "dma": 1}
+ENGINE_NUMBERS = {"tiu": 0, "dma": 1, "sdma": 3}
 """The library's numbers for the engines."""
 
 LINE = 64

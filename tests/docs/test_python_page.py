@@ -42,6 +42,16 @@ def test_a_notebook_shows_what_its_file_holds(path: Path) -> None:
     assert list(execute_notebooks.differences(path)) == []
 
 
+def test_text_that_arrives_in_parts_is_one_output(tmp_path: Path) -> None:
+    pytest.importorskip("ipykernel")
+    nbformat = pytest.importorskip("nbformat")
+    path = tmp_path / "slow.ipynb"
+    code = "import sys, time\nprint(1)\nsys.stdout.flush()\ntime.sleep(0.5)\nprint(2)"
+    nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)]), path)
+    (output,) = execute_notebooks.executed(path).cells[0].outputs
+    assert output.text == "1\n2\n"
+
+
 def test_a_notebook_that_shows_something_else_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("ipykernel")
     [path, *_] = execute_notebooks.notebooks()

@@ -157,6 +157,22 @@ def test_moves_between_chips_are_listed_and_refused(tmp_path) -> None:
     assert "command 0 (C1 cdma.send): cdma.send is not simulated yet" in debugger.run().text
 
 
+def test_what_the_sorting_engine_would_do_stops_before_anything_is_computed(tmp_path) -> None:
+    file = Model("BM1690", Stream(b"", 0), Stream(b"", 0), hau=bytes(256)).write(tmp_path / "sort.bmodel")
+    debugger = tdb_dap.open(file)
+    assert [command.asm for command in debugger.program.commands] == [
+        "HAU0 (streams of 256 bytes that are not decoded)"
+    ]
+    stop = debugger.run()
+    assert (stop.reason, stop.text) == ("exception", "command 0: HAU0: the 256 bytes of HAU streams are not simulated")
+
+
+def test_a_system_dma_of_a_chip_that_is_not_known_to_have_one_is_refused(tmp_path) -> None:
+    file = Model("BM1688", Stream(b"", 0), Stream(b"", 0), system_dma=bytes(256)).write(tmp_path / "sdma.bmodel")
+    with pytest.raises(BadInput, match=r"core 0, SDMA stream: this chip has no SDMA engine \(decoded as bm1688\)"):
+        tdb_dap.open(file)
+
+
 @pytest.mark.parametrize("name", sorted(chips()))
 def test_system_commands_are_known_whatever_stands_in_place_of_the_short_bit(name: str) -> None:
     """They have no short form: the bit belongs to other data."""

@@ -18,7 +18,7 @@ from tdb_dap.targets.semantics import SEMANTICS
 from tdb_dap.tools.opening import open_debugger, open_program
 from tests.conftest import Toy
 from tests.dap_client import DapClient
-from tests.samples import Case, cases
+from tests.samples import DATA, Case, cases
 
 pytestmark = pytest.mark.vendor
 
@@ -40,6 +40,17 @@ def test_no_command_of_a_recorded_model_diverges(case: Case) -> None:
     stop = debugger.run()
     debugger.close()
     assert stop.reason == "end", stop.text
+
+
+@pytest.mark.parametrize("inputs", ["exact", "rounded"])
+def test_no_command_of_a_fused_mlp_diverges(inputs: str) -> None:
+    """Eight cores that add to the same bytes of L2, and their system DMAs."""
+    model = DATA / "contexts" / "fused_mlp"
+    debugger = tdb_dap.open(model, inputs=model / f"input_{inputs}.npz", backend="lockstep")
+    debugger.set_filters({"divergence": None})
+    stop = debugger.run()
+    debugger.close()
+    assert (stop.reason, debugger.ordinal) == ("end", 760), stop.text
 
 
 @pytest.mark.parametrize("case", ONE_OF_EACH_CHIP, ids=lambda case: case.name)

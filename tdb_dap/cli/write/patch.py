@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tdb_dap.engine.hardware.dtypes import Array
     from tdb_dap.engine.program.program import Program
 
-_FIELD = re.compile(r"([BD]\d+(?:@core\d+)?)\.([^=]+)=(\w+)")
+_FIELD = re.compile(r"([BDM]\d+(?:@core\d+)?)\.([^=]+)=(\w+)")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -92,7 +92,7 @@ def _behind(program: Program, text: str) -> int:
     from tdb_dap.engine.control.breakpoint_specs import resolve
     from tdb_dap.engine.program.op_lookup import records_named
 
-    if re.fullmatch(r"[BD]\d+(@core\d+)?", text):
+    if re.fullmatch(r"[BDM]\d+(@core\d+)?", text):
         place = resolve(program, text)
         if not place.spans:
             raise BadInput(place.message)

@@ -7,7 +7,7 @@ holds such a list again, would otherwise make years of work of a few kilobytes.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, TypeVar
@@ -89,9 +89,10 @@ class CpuOperation:
 class SubnetInfo:
     """One subnet: ``groups[core]`` are the command groups that a core executes one after another.
 
-    ``chip_to_chip``: per core the streams of the engine that moves data between chips; ``other_streams``: bytes of
-    streams by what they are for (SDMA, HAU), which are not decoded. ``merged_from``: of a MERGE, for each output the
-    numbers of the inputs it may come from.
+    ``chip_to_chip``: per core the streams of the engine that moves data between chips; ``system_dma``: per core those
+    of the engine that moves data outside of local memory; ``hau_bytes``: of the streams of the engine that
+    sorts, which are not decoded. ``merged_from``: of a MERGE, for each output the numbers of the inputs it may come
+    from.
     """
 
     id: int
@@ -102,7 +103,8 @@ class SubnetInfo:
     groups: tuple[tuple[CommandGroup, ...], ...]
     cpu_operations: tuple[CpuOperation, ...]
     chip_to_chip: tuple[tuple[Span, ...], ...] = ()
-    other_streams: Mapping[str, int] = field(default_factory=dict)
+    system_dma: tuple[tuple[Span, ...], ...] = ()
+    hau_bytes: int = 0
     merged_from: tuple[tuple[int, ...], ...] = ()
 
 
@@ -210,14 +212,20 @@ class _Reader:
 
     def subnet(self, subnet: Any) -> SubnetInfo:
         chip_to_chip: tuple[tuple[Span, ...], ...] = ()
-        other: dict[str, int] = {}
+        system_dma: tuple[tuple[Span, ...], ...] = ()
+        hau_bytes = 0
         if subnet.CoreCommandsLength():
             chip_to_chip = self.each(
                 subnet.CoreCommandsLength(),
                 subnet.CoreCommands,
                 lambda core: self.each(core.CdmaCommandsLength(), core.CdmaCommands, self.span),
             )
-            other = self.other_streams(subnet)
+            system_dma = self.each(
+                subnet.CoreCommandsLength(),
+                subnet.CoreCommands,
+                lambda core: self.each(core.SdmaCommandsLength(), core.SdmaCommands, self.span),
+            )
+            hau_bytes = self.hau_bytes(subnet)
             groups = self.each(
                 subnet.CoreCommandsLength(),
                 subnet.CoreCommands,
@@ -238,7 +246,8 @@ class _Reader:
                 lambda p: CpuOperation(p.OpType(), self.span(p.BinaryParam())),
             ),
             chip_to_chip=chip_to_chip,
-            other_streams=other,
+            system_dma=system_dma,
+            hau_bytes=hau_bytes,
             merged_from=self.merged_from(subnet.MergeParam()),
         )
 
@@ -251,19 +260,14 @@ class _Reader:
             lambda source: tuple(source.Indice(i) for i in range(self.count(source.IndiceLength()))),
         )
 
-    def other_streams(self, subnet: Any) -> dict[str, int]:
-        """Sizes of the streams that are not decoded; one that holds its end command only is not counted."""
-        found: dict[str, int] = {}
-        for index in range(self.count(subnet.CoreCommandsLength())):
-            core = subnet.CoreCommands(index)
-            for name, length, get in (
-                ("SDMA", core.SdmaCommandsLength(), core.SdmaCommands),
-                ("HAU", core.HauCommandsLength(), core.HauCommands),
-            ):
-                size = sum(span.size for span in self.each(length, get, self.span) if span.size > _END_ONLY)
-                if size:
-                    found[name] = found.get(name, 0) + size
-        return found
+    def hau_bytes(self, subnet: Any) -> int:
+        """Of the streams that hold more than their end command."""
+        cores = self.each(
+            subnet.CoreCommandsLength(),
+            subnet.CoreCommands,
+            lambda core: self.each(core.HauCommandsLength(), core.HauCommands, self.span),
+        )
+        return sum(span.size for spans in cores for span in spans if span.size > _END_ONLY)
 
     def group(self, group: Any) -> CommandGroup:
         return CommandGroup(

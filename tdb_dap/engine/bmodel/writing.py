@@ -42,11 +42,13 @@ class Model:
     outputs: Sequence[Border] = ()
     activations: tuple[int, int] = (0, 4096)
     chip_to_chip: bytes = b""
+    system_dma: bytes = b""
+    hau: bytes = b""
 
     def write(self, path: Path) -> Path:
         """Write the file; the streams follow each other in the payload."""
         metadata = _Writer(self).metadata()
-        payload = self.tiu.data + self.dma.data + self.chip_to_chip
+        payload = self.tiu.data + self.dma.data + self.chip_to_chip + self.system_dma + self.hau
         header = HEADER.pack(MAGIC, HEADER_BYTES, len(metadata), len(payload)).ljust(HEADER_BYTES, b"\0")
         with whole_file(path) as file:
             file.write(header + metadata + payload)
@@ -64,7 +66,7 @@ class _Writer:
         b, model = self._builder, self._model
         inputs, outputs = (self._vector([self._tensor(t) for t in ts]) for ts in (model.inputs, model.outputs))
         groups = self._vector([self._group()])
-        cores = self._vector([self._core(groups)]) if model.chip_to_chip else 0
+        cores = self._vector([self._core(groups)]) if model.chip_to_chip or model.system_dma or model.hau else 0
         b.StartVector(4, 1, 4)
         b.PrependInt32(-1)
         following = b.EndVector()
@@ -113,12 +115,19 @@ class _Writer:
 
     def _core(self, groups: int) -> int:
         b, model = self._builder, self._model
-        fb.CoreCommandsStartCdmaCommandsVector(b, 1)
-        fb.CreateBinSpan(b, len(model.tiu.data) + len(model.dma.data), len(model.chip_to_chip))
-        spans = b.EndVector()
+        spans: list[int] = []
+        start = len(model.tiu.data) + len(model.dma.data)
+        for data in (model.chip_to_chip, model.system_dma, model.hau):
+            b.StartVector(16, 1 if data else 0, 8)
+            if data:
+                fb.CreateBinSpan(b, start, len(data))
+            spans.append(b.EndVector())
+            start += len(data)
         fb.CoreCommandsStart(b)
         fb.CoreCommandsAddGdmaTiuCommands(b, groups)
-        fb.CoreCommandsAddCdmaCommands(b, spans)
+        fb.CoreCommandsAddCdmaCommands(b, spans[0])
+        fb.CoreCommandsAddSdmaCommands(b, spans[1])
+        fb.CoreCommandsAddHauCommands(b, spans[2])
         return fb.CoreCommandsEnd(b)
 
     def _tensor(self, tensor: Border) -> int:

@@ -18,8 +18,8 @@ from tdb_dap.engine.hardware.target import Description, Target
 from tdb_dap.engine.hardware.views import Operand, View
 from tdb_dap.errors import NotSimulated
 
-ENGINES = ("tiu", "dma", "cdma", "cpu", "dynamic")
-_LETTERS = {"tiu": "B", "dma": "D", "cdma": "C"}
+ENGINES = ("tiu", "dma", "cdma", "cpu", "dynamic", "sdma", "hau")
+_LETTERS = {"tiu": "B", "dma": "D", "cdma": "C", "sdma": "M"}
 _CACHED = 1 << 14
 
 
@@ -175,7 +175,7 @@ class Command:
 
     @property
     def token(self) -> str:
-        """Short name: B23 (TIU), D465 (DMA)."""
+        """Short name: B23 (TIU), D465 (DMA), M7 (system DMA)."""
         return f"{_LETTERS.get(self.engine, 'S')}{self.id}"
 
     def __repr__(self) -> str:

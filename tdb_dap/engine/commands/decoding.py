@@ -44,9 +44,15 @@ class Streams:
         cores = [
             self._decode_core(index, core, groups, f"{where}, core {core}") for core, groups in enumerate(info.groups)
         ]
+        movers = [
+            self._decode_system_dma(index, core, spans, f"{where}, core {core}")
+            for core, spans in enumerate(info.system_dma)
+        ]
+        parts = [*cores, *movers] if any(self._moves(mover) for mover in movers) else cores
         return _joined(
             [
-                cores[0] if len(cores) == 1 else self._interleave(cores),
+                _stand_in_columns(ENGINES.index("hau"), index, 1 if info.hau_bytes else 0),
+                cores[0] if len(parts) == 1 else self._interleave(parts),
                 *(
                     self._decode_chip_to_chip(index, core, span, f"{where}, core {core}")
                     for core, spans in enumerate(info.chip_to_chip)
@@ -68,6 +74,28 @@ class Streams:
             id=stream.ids,
         )
 
+    def _decode_system_dma(self, subnet: int, core: int, spans: tuple[Span, ...], what: str) -> Columns:
+        """What a core's system DMA does; only messages tie it to the core's other engines."""
+        parts = [_stand_in_columns(ENGINES.index("sdma"), subnet, 0)]
+        for span in spans:
+            data = self._bmodel.bytes_of(span, "the SDMA stream")
+            stream = self._target.decode_stream("sdma", data, None, f"{what}, SDMA stream")
+            own = np.flatnonzero(~stream.is_end)
+            parts.append(
+                replace(
+                    _stand_in_columns(ENGINES.index("sdma"), subnet, own.size),
+                    core=np.full(own.size, core, np.int16),
+                    kind=stream.kinds[own],
+                    offset=stream.offsets[own] + span.start,
+                )
+            )
+        whole = _joined(parts)
+        return replace(whole, id=np.arange(1, whole.kind.size + 1, dtype=np.int64))
+
+    def _moves(self, mover: Columns) -> bool:
+        """Whether it does more than take part in barriers."""
+        return not all(self._target.is_system(kind) for kind in np.unique(mover.kind).tolist())
+
     def _decode_core(self, subnet: int, core: int, groups: tuple[CommandGroup, ...], what: str) -> Columns:
         """The groups of one core, one after another."""
         whole = _joined([])
@@ -76,8 +104,9 @@ class Streams:
         return whole
 
     def _interleave(self, cores: list[Columns]) -> Columns:
-        """The cores' commands in one order: see ``order.interleave``."""
-        messages = [[self.message(columns, i) for i in range(columns.kind.size)] for columns in cores]
+        """The commands of all cores, and of their system DMAs, in one order: see ``order.interleave``."""
+        engines = _engines_of(_joined(cores))
+        messages = [[self._message(columns, i, engines) for i in range(columns.kind.size)] for columns in cores]
         chosen = interleave(messages, self._where)
         whole = _joined(cores)
         starts = np.cumsum([0, *(columns.kind.size for columns in cores[:-1])])
@@ -86,12 +115,16 @@ class Streams:
 
     def message(self, columns: Columns, index: int) -> Message | None:
         """The message that a command sends to other cores or waits for; None if it does neither."""
+        return self._message(columns, index, _engines_of(columns, int(columns.subnet[index])))
+
+    def _message(self, columns: Columns, index: int, engines: int) -> Message | None:
+        """``engines``: how many engines of a core take part."""
         kind = int(columns.kind[index])
         if not self._target.is_system(kind):
             return None
         start = int(columns.offset[index])
         descriptor = self._bmodel.payload[start : start + self._target.kind_size(kind)].tobytes()
-        return self._target.message(kind, descriptor)
+        return self._target.message(kind, descriptor, engines)
 
     def _decode_group(self, subnet: int, core: int, group: CommandGroup, what: str) -> Columns:
         tiu, dma = (
@@ -121,6 +154,12 @@ class Streams:
             dependency=pick(tiu.dependencies, dma.dependencies),
             listed=pick(tiu.listed, dma.listed),
         )
+
+
+def _engines_of(columns: Columns, subnet: int | None = None) -> int:
+    """How many engines of a core send and wait among these commands: the system DMA only where it moves something."""
+    is_mover = columns.engine == ENGINES.index("sdma")
+    return 3 if bool((is_mover if subnet is None else is_mover & (columns.subnet == subnet)).any()) else 2
 
 
 def _stand_in_columns(engine: int, subnet: int, count: int) -> Columns:

@@ -143,9 +143,9 @@ def _listing_line(program: Program, match: re.Match[str]) -> Place:
     return Place(((ordinal, ordinal),), line, moved)
 
 
-@form("command id", r"(?P<engine>[BTD])(?P<id>\d+)(?:(?:@core|C)(?P<core>\d+))?", "B23@core1", "command")
+@form("command id", r"(?P<engine>[BTDM])(?P<id>\d+)(?:(?:@core|C)(?P<core>\d+))?", "B23@core1", "command")
 def _command_id(program: Program, match: re.Match[str]) -> Place:
-    engine = "dma" if match["engine"] == "D" else "tiu"
+    engine = {"D": "dma", "M": "sdma"}.get(match["engine"], "tiu")
     number, core = int(match["id"]), match["core"]
     return Place(
         spans_of_commands(

@@ -143,8 +143,11 @@ class Target(Protocol):
         """True for commands that synchronise or control and move no data."""
         ...
 
-    def message(self, kind: int, descriptor: bytes) -> Message | None:
-        """The message that a system command sends or waits for; None if it does neither."""
+    def message(self, kind: int, descriptor: bytes, engines: int = 2) -> Message | None:
+        """The message that a system command sends or waits for; None if it does neither.
+
+        ``engines``: how many engines of a core take part.
+        """
         ...
 
     def fields(self, kind: int, descriptor: bytes) -> dict[str, int]:

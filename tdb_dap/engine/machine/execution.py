@@ -41,6 +41,8 @@ def compute_subnet(
             return branches.merge(info, memory)
         if command.engine == "cpu":
             return host_subnets.on_the_host(info, command.name, bmodel, memory)
+        if command.engine == "hau":
+            raise NotSimulated(f"{command.name}: the {info.hau_bytes:,} bytes of HAU streams are not simulated")
         return host_subnets.known_elsewhere(info, command.name, memory, sources)
     except (NotSimulated, BadAccess) as trouble:
         raise NotSimulated(f"command {command.ordinal}: {trouble}", command.ordinal) from None

@@ -190,6 +190,8 @@ class Program:
     def _stand_in(self, command: Command) -> tuple[str, str]:
         """Name and text of a subnet that is not made of commands."""
         info = command.subnet_info
+        if command.engine == "hau":
+            return f"HAU{info.id}", f"HAU{info.id} (streams of {info.hau_bytes:,} bytes that are not decoded)"
         if info.run_mode is RunMode.CPU:
             position = command.ordinal - next(s.start for s in self.subnets if s.id == info.id)
             operations = info.cpu_operations

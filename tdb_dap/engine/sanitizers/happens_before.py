@@ -1,6 +1,7 @@
 """Which command is certain to have ended before which other one begins: vector clocks.
 
-Every engine of every core executes its own commands in order. Three things order commands of different engines: the
+Every engine of every core executes its own commands in order: TIU and DMA, and the system DMA, which waits for no other
+engine but with messages. Three things order commands of different engines: the
 dependency in a command (wait until the other engine of this core has finished that id), messages between cores (a wait
 passes when all sends that it counts have been made), and the ends of command groups and subnets, where all stop.
 
@@ -11,6 +12,7 @@ cores have finished changes at waits only, of which there are few.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -24,7 +26,8 @@ if TYPE_CHECKING:
     from tdb_dap.engine.program.program import Program
 
 Clock = NDArray[np.int64]
-_PER_CORE = 2
+_NO_ENGINE = -1
+_IN_GROUPS = (ENGINES.index("tiu"), ENGINES.index("dma"))
 
 
 @dataclass(frozen=True)
@@ -54,8 +57,7 @@ class _Subnet:
         self._ordinals: list[Clock] = []
         self._known: list[Clock] = []
         cores = int(columns.core[inside].max(initial=-1)) + 1
-        engines = (ENGINES.index("tiu"), ENGINES.index("dma"))
-        self._keys = [(core, engine) for core in range(cores) for engine in engines]
+        self._keys = [(core, engine) for core in range(cores) for engine in _engines(columns.engine[inside])]
         groups = program.stage.subnets[index].groups
         for core, engine in self._keys:
             self._ordinals.append(inside[(columns.core[inside] == core) & (columns.engine[inside] == engine)])
@@ -64,7 +66,7 @@ class _Subnet:
             # Ids that do not ascend are another matter (decode); here the largest so far counts.
             ids = np.maximum.accumulate(columns.id[other])
             known = np.searchsorted(ids, columns.dependency[own], side="right")
-            if core < len(groups) and len(groups[core]) > 1:
+            if core < len(groups) and len(groups[core]) > 1 and self._keys[thread][1] in _IN_GROUPS:
                 starts = np.array([(group.tiu.start, group.dma.start) for group in groups[core]], np.int64)
                 which = [
                     np.searchsorted(starts[:, self._keys[t][1]], columns.offset[self._ordinals[t]], side="right")
@@ -139,6 +141,14 @@ class _Round:
         if not self.sends or len(self.sends) > count:
             return np.zeros(size, np.int64)
         return np.max(np.stack(self.sends), axis=0)
+
+
+def _engines(used: NDArray[np.int8]) -> Iterator[int]:
+    """The engines of a core in pairs that wait for each other; the system DMA has no partner."""
+    yield from _IN_GROUPS
+    mover = ENGINES.index("sdma")
+    if (used == mover).any():
+        yield from (mover, _NO_ENGINE)
 
 
 def _partner(thread: int) -> int:

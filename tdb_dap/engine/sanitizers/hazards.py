@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from tdb_dap.engine.control.stops import Finding
 from tdb_dap.engine.hardware.byte_ranges import Place
+from tdb_dap.engine.hardware.views import View
 from tdb_dap.engine.sanitizers.finding_text import place_text, title_of
 from tdb_dap.engine.sanitizers.happens_before import timelines
 from tdb_dap.engine.sanitizers.overlap import SharedBytes, unordered_overlaps
@@ -34,11 +35,22 @@ def hazards(program: Program) -> Iterator[Finding]:
             key = int(rows.ordinal[first]), int(rows.ordinal[second])
             if key in known:
                 continue
+            if _is_settled(program.commands[key[0]], program.commands[key[1]]):
+                continue
             place = shared(first, second)
             if place is not None:
                 known.add(key)
                 writes = bool(rows.is_write[first]), bool(rows.is_write[second])
                 yield _finding(program, key, writes, place)
+
+
+def _is_settled(one: Command, other: Command) -> bool:
+    """Whether no order is needed: both leave the same constants, or both combine (memory does that undivided)."""
+    combination = one.attributes.get("all_reduce")
+    if combination is not None and combination == other.attributes.get("all_reduce"):
+        return True
+    is_fill = not any(isinstance(read, View) for read in one.description.reads)
+    return is_fill and one.descriptor == other.descriptor
 
 
 def _finding(program: Program, ordinals: tuple[int, int], writes: tuple[bool, bool], place: Place) -> Finding:

@@ -63,6 +63,7 @@ BM1690 = Chip(
     ),
     static_tables=BM1690_TABLES,
     message_engines=3,
+    same_commands={"sdma": "dma"},
     vendor_library=_EMULATOR,
     vendor_style=Style(loses_dependencies=True),
     timing=Timing(

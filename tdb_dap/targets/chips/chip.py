@@ -37,8 +37,9 @@ class Chip:
     ``static_tables``, ``l2_tables``: constants in static memory from byte 0, in L2 from ``l2_tables_start`` on;
     ``id_fields``: where a command's own id may be (none: its position in the stream, from 1); ``dependency_fields``:
     the same for the id it waits for; ``dependency_mask``: bits of the dependency that count; ``message_engines``:
-    engines of a core that a barrier counts; ``end_commands``: (engine, type, sub type) of the commands that end a
-    stream; ``known_problems``: contradictions of the table that are the maker's own (see ``self_check``);
+    engines of a core that a barrier counts; ``same_commands``: engine -> the one whose commands it takes;
+    ``end_commands``: (engine, type, sub type) of the commands that end a stream;
+    ``known_problems``: contradictions of the table that are the maker's own (see ``self_check``);
     ``idle_commands``: by engine a command, with some of its fields, that the vendor's simulator is known to pass over;
     ``vendor_library``: the vendor's simulator, None where how to drive it is not known; ``timing``: its speeds, None
     where they are not known.
@@ -55,6 +56,7 @@ class Chip:
     dependency_fields: tuple[str, ...] = ("cmd_id_dep",)
     dependency_mask: int = 0xFFFFF
     message_engines: int = 2
+    same_commands: Mapping[str, str] = field(default_factory=dict)
     vendor_style: Style = PLAIN
     end_commands: tuple[tuple[str, int, int], ...] = (("tiu", 15, 31), ("dma", 6, 0))
     idle_commands: Mapping[str, tuple[str, Mapping[str, int]]] = field(default_factory=dict)
@@ -74,6 +76,7 @@ class Chip:
         return self.instruction_set.instructions[kind]
 
     def decode_stream(self, engine: str, data: NDArray[np.uint8], count: int | None, what: str) -> Stream:
+        engine = self.same_commands.get(engine, engine)
         offsets, kinds = self.instruction_set.split(engine, data, count, what)
         count = offsets.size
         ids, dependencies = np.arange(1, count + 1, dtype=np.int64), np.zeros(count, np.int64)
@@ -113,14 +116,14 @@ class Chip:
         family = FAMILIES.get(self._instruction(kind).register)
         return family is not None and family.name == "system"
 
-    def message(self, kind: int, descriptor: bytes) -> Message | None:
+    def message(self, kind: int, descriptor: bytes, engines: int = 2) -> Message | None:
         f = self.fields_of(kind, descriptor, 0, {})
         found = message_of(f)
         if found is None:
             return None
         number, count = found
-        # Engines whose streams hold no commands (SDMA) are counted as well; their sends are not in the streams.
-        return Message(f.sub in (3, 8), number, count * 2 // self.message_engines)
+        # An engine that moves nothing is counted as well; its sends are left out.
+        return Message(f.sub in (3, 8), number, count * min(engines, self.message_engines) // self.message_engines)
 
     def fields(self, kind: int, descriptor: bytes) -> dict[str, int]:
         return self._instruction(kind).decode(descriptor)
@@ -137,7 +140,7 @@ class Chip:
         return None
 
     def kind_of(self, engine: str, descriptor: bytes) -> int | None:
-        return self.instruction_set.kind_of(engine, descriptor)
+        return self.instruction_set.kind_of(self.same_commands.get(engine, engine), descriptor)
 
     def writes_registers(self, kind: int) -> bool:
         return self._instruction(kind).writes_registers

@@ -47,7 +47,8 @@ def _function(stages: Sequence[Program]) -> Iterator[str]:
 
 
 def _block(program: Program, subnet: Subnet) -> Iterator[str]:
-    commands = program.commands[subnet.start : subnet.stop]
+    # The vendor's listing knows nothing of these engines.
+    commands = [c for c in program.commands[subnet.start : subnet.stop] if c.engine not in ("sdma", "hau")]
     if not commands:
         yield ""
     elif not commands[0].has_descriptor:

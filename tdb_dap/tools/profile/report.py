@@ -49,7 +49,7 @@ def report_of(profile: Profile, host: Mapping[int, float] | None = None) -> Prof
 
 def _engines(profile: Profile) -> Iterator[EngineUse]:
     for core in range(profile.program.core_count):
-        for engine in ("tiu", "dma", "cdma"):
+        for engine in ("tiu", "dma", "sdma", "cdma"):
             commands = [t for t in profile.commands if (t.command.core, t.command.engine) == (core, engine)]
             if commands:
                 busy = sum(t.cycles for t in commands)

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from tdb_dap.tools.profile.profiling import Profile, Timed
 
 Event = dict[str, Any]
-_THREADS = {"tiu": 1, "dma": 2, "cdma": 3, "cpu": 4, "dynamic": 4}
-_NAMES = {1: "TIU", 2: "DMA", 3: "CDMA", 4: "subnets that run elsewhere"}
+_THREADS = {"tiu": 1, "dma": 2, "cdma": 3, "cpu": 4, "dynamic": 4, "sdma": 5, "hau": 4}
+_NAMES = {1: "TIU", 2: "DMA", 3: "CDMA", 4: "subnets that run elsewhere", 5: "SDMA"}
 
 
 def trace(profile: Profile) -> dict[str, Any]:
