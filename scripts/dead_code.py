@@ -27,6 +27,7 @@ DECORATORS = (
     "@tiu",
     "@host_operation",
     "@server.feature",
+    "@when_stopped",
     "@field_validator",
 )
 """What they stand on is registered by them and called by name."""
@@ -55,6 +56,7 @@ RULES = (
     ),
     Rule("tdb_dap/engine/compare/tdb_profile.py", "variable", "close_order", "part of the vendor's verdict"),
     Rule("tdb_dap/engine/program/ops.py", "function", "command_table", "public: docs/python.md"),
+    Rule("tdb_dap/notebook.py", "method", "set_filters", "public: docs/python.md"),
     Rule("tdb_dap/cli/options.py", "variable", "namespace", "signature of argparse.Action"),
     Rule("tdb_dap/engine/sanitizers/births.py", "variable", "NAN|INF|DENORMAL", "looked up by name, with _part"),
     Rule("tdb_dap/engine/sanitizers/*", "function", "decoding|hazards|unused|bounds", "looked up by name, with _part"),

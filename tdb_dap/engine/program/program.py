@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,14 +22,12 @@ from tdb_dap.engine.hardware.views import contiguous, memref_text
 from tdb_dap.engine.host.operation_names import CPU_OPERATIONS
 from tdb_dap.engine.program.access_table import AccessRows
 from tdb_dap.engine.program.accesses import Accesses
+from tdb_dap.engine.program.ops import Ops
 from tdb_dap.engine.rendering import html
 from tdb_dap.engine.source.compile_stages import Origins
 from tdb_dap.engine.source.mlir_file import MlirFile
 from tdb_dap.engine.source.source_map import SourceMap
 from tdb_dap.errors import BadInput
-
-if TYPE_CHECKING:
-    from tdb_dap.engine.program.ops import Ops
 
 
 @dataclass(frozen=True)
