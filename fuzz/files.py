@@ -283,7 +283,7 @@ def reports() -> Iterable[bytes]:
 )
 def json_reports(data: bytes) -> None:
     """check.json, sanitize.json, ref_files.json."""
-    from tdb_dap.engine.source.compile_stages import Origins
+    from tdb_dap.engine.source.compile_stages import CompileStages
 
     path = written("check.json", data)
     written("sanitize.json", data)
@@ -291,7 +291,7 @@ def json_reports(data: bytes) -> None:
     program = beside(path.parent)
     models.checked(program)
     models.sanitized(program)
-    assert "\n" not in Origins(program.context).trouble
+    assert "\n" not in CompileStages(program.context).reason
     try:
         by_verdict(path)
     except BadInput as error:

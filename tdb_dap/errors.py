@@ -1,4 +1,4 @@
-"""The kinds of trouble a user can meet. Each message is one line: what, where, what to do."""
+"""Errors shown to the user. Each message is one line: what, where, what to do."""
 
 from __future__ import annotations
 

@@ -16,6 +16,8 @@ from tdb_dap.engine.rendering.tables import Table
 from tdb_dap.errors import BadInput
 
 if TYPE_CHECKING:
+    from tdb_dap.engine.hardware.memory import Memory
+    from tdb_dap.engine.hardware.views import View
     from tdb_dap.tools.check.schema import Row
     from tdb_dap.tools.profile.schema import OpTime
 
@@ -54,6 +56,15 @@ class InteractiveDebugger(Debugger):
         focus = self.last_stop.focus
         lines = self.program.commands[focus].mlir_lines if focus < len(self.program.commands) else ()
         return next((op for op in self.program.ops if op.line in lines), None)
+
+    @property
+    def memory(self) -> Memory:
+        """The machine's memories, live."""
+        return self.machine.memory
+
+    def who_wrote(self, what: View | str) -> int | None:
+        """Ordinal of the last executed command that wrote any byte of a place, or None."""
+        return self.inspector.who_wrote(what)
 
     def set_filters(self, wanted: Mapping[str, str | None]) -> None:
         """Switch on exactly these exception filters; name -> condition or None. BadExpression lists the names."""

@@ -52,8 +52,8 @@ def _run(program: Program, inputs: Mapping[str, Array], ordinals: range | tuple[
             if not command.is_system:
                 program.target.execute(command.description, machine.memory)
         return b"".join(machine.memory.read(tensor.view).tobytes() for tensor in program.outputs)
-    except (NotSimulated, BadAccess) as trouble:
-        return f"{type(trouble).__name__}"
+    except (NotSimulated, BadAccess) as error:
+        return f"{type(error).__name__}"
 
 
 def schedule(program: Program, order: Order) -> Iterator[int]:

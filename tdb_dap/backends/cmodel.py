@@ -95,7 +95,7 @@ class VendorBackend:
         """The bytes that are in the memories now."""
         found: list[OverwrittenBytes] = []
         for index, start, stop in ranges:
-            place = self._shared.places[index]
+            place = self._shared.offsets[index]
             first = place.start + start
             old = self._shared.memory.bytes_at(place.space, first, stop - start, place.core).copy()
             found.append(OverwrittenBytes(place.space, place.core, first, old))

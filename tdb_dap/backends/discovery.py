@@ -16,26 +16,26 @@ from tdb_dap.targets.chips.registry import chips
 
 
 @dataclass(frozen=True)
-class Place:
+class LibraryPath:
     """A directory to look into, and in words where it comes from."""
 
     directory: Path
-    origin: str
+    found_by: str
 
 
-def places(given: Path | None = None) -> Iterator[Place]:
+def library_paths(given: Path | None = None) -> Iterator[LibraryPath]:
     """Every directory that is looked into, the first that counts first. ``given``: as in ``--cmodel-path``."""
     if given is not None:
-        yield Place(given, "--cmodel-path")
-        yield Place(given / "lib", "--cmodel-path")
+        yield LibraryPath(given, "--cmodel-path")
+        yield LibraryPath(given / "lib", "--cmodel-path")
         return
     root = os.environ.get("TPUC_ROOT")
     if root:
-        yield Place(Path(root) / "lib", "TPUC_ROOT")
+        yield LibraryPath(Path(root) / "lib", "TPUC_ROOT")
     package = _package_directory()
     if package is not None:
-        yield Place(package / "lib", "the installed package tpu_mlir")
-    yield Place(cache_directory() / "lib", "tdb-dap backends fetch")
+        yield LibraryPath(package / "lib", "the installed package tpu_mlir")
+    yield LibraryPath(cache_directory() / "lib", "tdb-dap backends fetch")
 
 
 def _package_directory() -> Path | None:
@@ -65,10 +65,10 @@ def find(file: str, given: Path | None = None) -> tuple[Path, str] | None:
     """The first library of that name, and where it comes from. ``given`` may be the file itself."""
     if given is not None and given.name == file and given.is_file():
         return given, "--cmodel-path"
-    for place in places(given):
-        path = place.directory / file
+    for candidate in library_paths(given):
+        path = candidate.directory / file
         if path.is_file():
-            return path, place.origin
+            return path, candidate.found_by
     return None
 
 
@@ -89,7 +89,7 @@ def library_of(chip: Chip, given: Path | None = None) -> Path:
     file = chip.vendor_library.file
     found = find(file, given)
     if found is None:
-        looked = ", ".join(f"{place.directory} ({place.origin})" for place in places(given))
+        looked = ", ".join(f"{candidate.directory} ({candidate.found_by})" for candidate in library_paths(given))
         advice = "give another --cmodel-path" if given is not None else "run: tdb-dap backends fetch"
         raise BadInput(f"{file}, the vendor's simulator of {chip.name}, is in none of: {looked}; {advice}")
     return found[0]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tdb_dap.backends.discovery import places
+from tdb_dap.backends.discovery import library_paths
 from tdb_dap.engine.commands.net_tensors import Tensor
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.machine.npz import read_npz, write_npz
@@ -34,8 +34,8 @@ def find(given: Path | None = None) -> Path | None:
 
     ``given``: as in ``--cmodel-path``. None if it is nowhere.
     """
-    for place in places(given.parent if given is not None and given.is_file() else given):
-        found = _near(place.directory, "model_runner", "model_runner.py")
+    for candidate in library_paths(given.parent if given is not None and given.is_file() else given):
+        found = _near(candidate.directory, "model_runner", "model_runner.py")
         if found is not None:
             return found
     on_path = shutil.which("model_runner")
@@ -57,11 +57,11 @@ def _near(directory: Path, *names: str) -> Path | None:
 class VendorRuntime:
     """Outputs of a net by name, computed from its inputs by the vendor's runtime in a process of its own.
 
-    It runs once for the same inputs, when it is first asked. ``inputs``: stored words by name; ``trouble``: why it gave
+    It runs once for the same inputs, when it is first asked. ``inputs``: stored words by name; ``reason``: why it gave
     nothing, if so; ``kernel``: see ``VendorLibrary.kernel_module``.
     """
 
-    origin = "the vendor's runtime, from the net's inputs"
+    title = "the vendor's runtime, from the net's inputs"
 
     def __init__(
         self, executable: Path, program: Program, inputs: Callable[[], Mapping[str, Array]], kernel: str = ""
@@ -71,7 +71,7 @@ class VendorRuntime:
         self._inputs = inputs
         self._kernel = kernel
         self._known: tuple[bytes, Mapping[str, Array]] | None = None
-        self.trouble = ""
+        self.reason = ""
 
     def whole(self, name: str) -> Array | None:
         """All numbers of an output of the net, dequantised; None if it has none of that name or could not be run."""
@@ -94,17 +94,17 @@ class VendorRuntime:
             model, inputs, outputs = folder / "model.bmodel", folder / "inputs.npz", folder / "outputs.npz"
             self._program.bmodel.copy_to(model)
             model = self._alone(model)
-            if self.trouble:
+            if self.reason:
                 return {}
             self._put_kernel_into(model)
             write_npz(inputs, given)
             command = [str(self._executable), "--input", str(inputs), "--model", str(model), "--output", str(outputs)]
-            self.trouble = self._execute(command, folder)
-            if not self.trouble and outputs.exists():
+            self.reason = self._execute(command, folder)
+            if not self.reason and outputs.exists():
                 try:
                     return read_npz(outputs)
                 except BadInput as error:
-                    self.trouble = str(error)
+                    self.reason = str(error)
         return {}
 
     def _alone(self, model: Path) -> Path:
@@ -116,9 +116,9 @@ class VendorRuntime:
         tool = self._tool
         number = [net.name for net in nets].index(program.net.name)
         alone = model.with_name(f"bm_net{number}_stage{program.stage_index}.bmodel")
-        self.trouble = self._execute([str(tool), "--extract", str(model)], model.parent)
-        if not self.trouble and not alone.exists():
-            self.trouble = f"{tool} --extract has not made {alone.name}"
+        self.reason = self._execute([str(tool), "--extract", str(model)], model.parent)
+        if not self.reason and not alone.exists():
+            self.reason = f"{tool} --extract has not made {alone.name}"
         return alone
 
     @property

@@ -21,7 +21,7 @@ _KINDS = {Space.GLOBAL: "ddr", Space.L2: "l2", Space.LOCAL: "local", Space.STATI
 
 
 @dataclass(frozen=True)
-class Place:
+class AreaOffset:
     """Where an area lies in the debugger's memories: ``start`` is the offset of its first byte in the space."""
 
     space: Space
@@ -30,7 +30,7 @@ class Place:
 
 
 class SharedMemory:
-    """``memory``: the memories, all of whose bytes are in the block. ``places``: one for each area of ``setup``."""
+    """``memory``: the memories, all of whose bytes are in the block. ``offsets``: one for each area of ``setup``."""
 
     def __init__(
         self, geometry: Geometry, cores: int, ddr: Iterable[Region], library: VendorLibrary, path: str
@@ -42,7 +42,7 @@ class SharedMemory:
         spaces += [(Space.LOCAL, core, geometry.local_bytes) for core in range(cores)]
         spaces += [(Space.STATIC, core, geometry.static_bytes) for core in range(cores)]
         bases, ddr_size = placement(geometry, regions, library)
-        self.places: list[Place] = []
+        self.offsets: list[AreaOffset] = []
         areas: list[Area] = []
         offset = 0
         for space, core, size, start, inside in (
@@ -51,7 +51,7 @@ class SharedMemory:
         ):
             if size:
                 areas.append(Area(_KINDS[space], core, offset, size, inside))
-                self.places.append(Place(space, core, start))
+                self.offsets.append(AreaOffset(space, core, start))
                 offset += -(-size // _PAGE) * _PAGE
         self._descriptor = os.memfd_create("tdb-dap memories")
         os.ftruncate(self._descriptor, offset)

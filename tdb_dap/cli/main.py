@@ -58,7 +58,7 @@ _OWN_TERMINAL = ("adapter", "debug", "demo", "lsp")
 _ONLY_PRINT = ("info", "dis", "explain")
 """Those that have nothing left to do once nobody reads."""
 
-TROUBLE = 2
+EXIT_ERROR = 2
 """Exit code for everything that the user can put right."""
 
 
@@ -101,7 +101,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         problem = f"internal error, please report it: {type(error).__name__}: {error} ({_place(error)})"
     with outlets(escaped=True, ends=False):
         print(f"tdb-dap: error: {_shortened(problem)}", file=sys.stderr, flush=True)
-    return TROUBLE
+    return EXIT_ERROR
 
 
 def _run(given: Sequence[str]) -> int:

@@ -47,9 +47,9 @@ class Document(ABC):
         return self.model.program
 
     @property
-    def trouble(self) -> str:
+    def reason(self) -> str:
         """Why there is no model, if there should be one."""
-        return self.model.trouble
+        return self.model.reason
 
     @property
     def model(self) -> Model:

@@ -10,7 +10,7 @@ from tdb_dap.language.tokens import Token, token_at
 
 if TYPE_CHECKING:
     from tdb_dap.engine.program.program import Program
-    from tdb_dap.engine.source.mapped_tensor import NamedValue
+    from tdb_dap.engine.source.mapped_tensor import MappedTensor
     from tdb_dap.engine.source.mlir_file import MlirFile, MlirOp
     from tdb_dap.language.models import Model
 
@@ -90,8 +90,8 @@ def _op(model: Model, op: MlirOp) -> Iterator[str]:
     yield f"**{op.name}** {code(op.location)}"
     program = model.program
     if program is None:
-        if model.trouble:
-            yield code(model.trouble)
+        if model.reason:
+            yield code(model.reason)
         return
     records = [record for record in program.source.records_at(op.line) if record.ordinals]
     if not records:
@@ -103,7 +103,7 @@ def _op(model: Model, op: MlirOp) -> Iterator[str]:
         yield f"{len(record.ordinals):,} commands{part}{core}: {first.token} to {last.token} ({record.first:,} on)"
     if len(records) > _INSTANCES:
         yield f"and {len(records) - _INSTANCES:,} instances more"
-    layer = program.origins.layer_of(op)
+    layer = program.compile_stages.layer_of(op)
     if layer is not None:
         nodes = f"; ONNX {', '.join(map(code, layer.nodes))}" if layer.nodes else ""
         yield f"layer {code(layer.name)}, {layer.opcode}{nodes}"
@@ -113,7 +113,7 @@ def _named(program: Program, name: str, line: int | None = None) -> Iterator[str
     """Where a tensor lies, by the first record of an op's line that writes or reads it, else of any."""
     for record in (*(program.source.records_at(line) if line is not None else ()), *program.source.records):
         for values in (record.results, record.operands):
-            found: NamedValue | None = next((value for value in values if value.name == name), None)
+            found: MappedTensor | None = next((value for value in values if value.name == name), None)
             if found is not None:
                 place = f"at `{found.view.name}`, " if found.view is not None else ""
                 part = f", slice {code(found.slice_text)}" if found.slices is not None else ""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from tdb_dap.engine.commands.listing import Listing
-from tdb_dap.engine.hardware.byte_ranges import Place
+from tdb_dap.engine.hardware.byte_ranges import ByteRanges
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.engine.program.program import Program
 from tdb_dap.engine.rendering.printable import code, code_block
@@ -72,7 +72,7 @@ class ListingDocument(Document):
             return self._spots(program, [_waited_for(program, ordinal, token.text)])
         view = self._view(program, ordinal, line, token) if token.kind == "address" else None
         if view is not None and not any(view is result for result in program.commands[ordinal].description.results):
-            return self._spots(program, [program.accesses.last_writer(Place.of(view), ordinal, lambda _: False)])
+            return self._spots(program, [program.accesses.last_writer(ByteRanges.of(view), ordinal, lambda _: False)])
         return list(_in_mlir(program, ordinal))
 
     def references(self, line: int, column: int, with_definition: bool) -> list[Spot]:
@@ -84,7 +84,7 @@ class ListingDocument(Document):
         view = self._view(program, ordinal, line, token)
         if view is None:
             return []
-        place = Place.of(view)
+        place = ByteRanges.of(view)
         is_result = any(view is result for result in program.commands[ordinal].description.results)
         writer = ordinal if is_result else program.accesses.last_writer(place, ordinal, lambda _: False)
         first = 0 if writer is None else writer + 1
@@ -106,7 +106,7 @@ class ListingDocument(Document):
         if program is None:
             return []
         space, offset = program.target.geometry.locate(address)
-        place = Place.range(space, 0, offset, 1)
+        place = ByteRanges.range(space, 0, offset, 1)
         return self._spots(program, program.accesses.touching(place, reads=True, writes=True))
 
     def outline(self) -> list[Entry]:
@@ -119,7 +119,7 @@ class ListingDocument(Document):
         for title, first, last in _sections(self.lines):
             section = Entry(title.rstrip(":"), "", "function", first, last)
             for start, stop, line in _ops(program, listing, first, last):
-                op = program.source.mlir.op_at(line) if program.source.mlir is not None else None
+                op = program.source.op_at(line)
                 name, location = (op.name, op.location) if op is not None else (f"line {line}", "")
                 section.children.append(Entry(name, location, "op", start, stop))
             found.append(section)
@@ -150,7 +150,7 @@ class ListingDocument(Document):
     def problems(self) -> list[problems.Problem]:
         program = self.program
         if program is None:
-            return [problems.Problem(0, self.trouble, "information")] if self.trouble else []
+            return [problems.Problem(0, self.reason, "information")] if self.reason else []
         listing = program.listing
         return [
             problems.problem_of(finding, listing.line_of(finding.command.ordinal) - 1)
@@ -212,7 +212,7 @@ def _about(program: Program, ordinal: int, view: View | None) -> list[str]:
     if names:
         lines.append("tensor " + ", ".join(map(code, sorted(names))))
     if not is_result:
-        writer = program.accesses.last_writer(Place.of(view), ordinal, lambda _: False)
+        writer = program.accesses.last_writer(ByteRanges.of(view), ordinal, lambda _: False)
         lines.append(f"written by `{program.commands[writer].asm}`" if writer is not None else "there from the start")
     return ["\n\n".join(lines)]
 

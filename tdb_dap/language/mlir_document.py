@@ -76,7 +76,7 @@ class MlirDocument(Document):
     def problems(self) -> list[problems.Problem]:
         program = self.program
         if program is None:
-            return [problems.Problem(0, self.trouble, "warning")] if self.trouble else []
+            return [problems.Problem(0, self.reason, "warning")] if self.reason else []
         found = [
             problems.problem_of(finding, finding.command.line - 1)
             for finding in problems.findings(program)

@@ -30,10 +30,10 @@ _FILES = tuple(
 
 @dataclass(frozen=True)
 class Model:
-    """A compiled model. ``program``: None where it could not be read, and ``trouble`` says why."""
+    """A compiled model. ``program``: None where it could not be read, and ``reason`` says why."""
 
     program: Program | None
-    trouble: str = ""
+    reason: str = ""
 
 
 class Models:

@@ -38,7 +38,7 @@ def _earlier(program: Program | None, op: MlirOp) -> list[Spot]:
     """The same op in the stages before final.mlir."""
     if program is None:
         return []
-    return [_spot(found.file, found.line - 1, found.name) for _, found in program.origins.places(op)]
+    return [_spot(found.file, found.line - 1, found.name) for _, found in program.compile_stages.places(op)]
 
 
 def _value(mlir: MlirFile, token: Token, line: int) -> list[Spot]:

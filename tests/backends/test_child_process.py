@@ -85,8 +85,8 @@ def test_time_travels_across_the_death_of_a_library(lockstep: Open, expected) ->
     debugger.run()
     start = tdb_dap.open(SAMPLE, SAMPLE / "input.npz")
     debugger.travel(0)
-    assert debugger.memory.local().tobytes() == start.memory.local().tobytes()
-    assert debugger.memory.neuron().tobytes() == start.memory.neuron().tobytes()
+    assert debugger.machine.memory.local().tobytes() == start.memory.local().tobytes()
+    assert debugger.machine.memory.neuron().tobytes() == start.memory.neuron().tobytes()
     assert debugger.run().reason == "end"
     assert outputs(debugger) == expected
 
@@ -104,11 +104,11 @@ def test_a_library_that_does_not_load_is_refused_before_anything_runs(lockstep: 
 def test_bytes_outside_of_every_result_are_a_divergence_and_are_undone(lockstep: Open) -> None:
     debugger = lockstep("wrong", 3)
     debugger.set_checks(filters_named({"divergence": None}))
-    before = debugger.memory.l2()[5]
+    before = debugger.machine.memory.l2()[5]
     stop = debugger.run()
     assert stop.finding is not None
     assert stop.finding.filter == "divergence"
     assert "1 bytes outside of the results differ: %L5 0x00 here, 0xab there" in stop.text
-    assert debugger.memory.l2()[5] == 0xAB
+    assert debugger.machine.memory.l2()[5] == 0xAB
     debugger.step(-1)
-    assert debugger.memory.l2()[5] == before
+    assert debugger.machine.memory.l2()[5] == before

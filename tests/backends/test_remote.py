@@ -50,7 +50,7 @@ def device_of(debugger: Debugger) -> RemoteDevice:
 
 
 def all_memories(debugger: Debugger) -> list[bytes]:
-    memory = debugger.memory
+    memory = debugger.machine.memory
     spaces = [(Space.GLOBAL, 0), (Space.L2, 0)]
     spaces += [(space, core) for space in (Space.LOCAL, Space.STATIC) for core in range(memory.cores)]
     return [region.data.tobytes() for space, core in spaces for region in memory.regions(space, core)]
@@ -133,7 +133,7 @@ def test_a_step_costs_kilobytes_and_what_nobody_needs_is_not_sent(server: Server
     assert 0 < device.sent - before < 300_000
     debugger.run()
     sent = device.sent
-    assert sent < sum(region.data.size for region in debugger.memory.regions(Space.GLOBAL)) * 2
+    assert sent < sum(region.data.size for region in debugger.machine.memory.regions(Space.GLOBAL)) * 2
     debugger.travel(0)
     assert device.sent - sent < 200  # going back is done here; of the other side it takes a word
     debugger.close()

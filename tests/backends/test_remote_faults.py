@@ -149,11 +149,11 @@ def lost(script: Script, silence: float = 5.0) -> str:
         program = open_program(SAMPLE)
         device = RemoteDevice("127.0.0.1", int(name.rpartition(":")[2]), None, silence)
         debugger = Debugger(program, Machine(program, backend=Attached(device)))
-        before = debugger.memory.local().tobytes()
+        before = debugger.machine.memory.local().tobytes()
         stop = debugger.run()
         assert stop.finding is not None, stop
         assert stop.finding.filter == "backend"
-        assert debugger.memory.local().tobytes() == before
+        assert debugger.machine.memory.local().tobytes() == before
         assert debugger.machine.backend.name == "numpy"
         assert debugger.run().reason == "end"
         return stop.text

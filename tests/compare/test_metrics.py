@@ -89,9 +89,9 @@ def test_limits_by_format_and_name():
 
 @pytest.mark.parametrize("text", ["", "cosine", "cosine=much", "f16:0.9", "speed=3"])
 def test_what_is_no_limit_is_refused_in_one_line(text: str):
-    with pytest.raises(BadInput, match="limits are cosine, euclidean") as trouble:
+    with pytest.raises(BadInput, match="limits are cosine, euclidean") as error:
         Tolerances.parse([text])
-    assert "\n" not in str(trouble.value)
+    assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize(

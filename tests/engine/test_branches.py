@@ -95,10 +95,10 @@ def test_any_moment_is_what_it_was(sign: str, limit: int):
     memories = {}
     for ordinal in range(total + 1):
         debugger.travel(ordinal)
-        memories[ordinal] = debugger.memory.neuron().tobytes()
+        memories[ordinal] = debugger.machine.memory.neuron().tobytes()
     for ordinal in np.random.default_rng(0).permutation(total + 1).tolist():
         debugger.travel(ordinal)
-        assert debugger.memory.neuron().tobytes() == memories[ordinal]
+        assert debugger.machine.memory.neuron().tobytes() == memories[ordinal]
 
 
 def test_who_wrote_the_result_is_in_the_branch_that_ran():
@@ -106,7 +106,7 @@ def test_who_wrote_the_result_is_in_the_branch_that_ran():
         debugger = opened(sign)
         debugger.travel(start_of(debugger, MERGE))
         subnet = next(s for s in debugger.program.subnets if s.id == runs)
-        writer = debugger.who_wrote(subnet.outputs[0].view)
+        writer = debugger.inspector.who_wrote(subnet.outputs[0].view)
         assert writer is not None
         assert subnet.start <= writer < subnet.stop
 
@@ -121,7 +121,7 @@ def test_sanitizers_find_nothing(sign: str):
 
 def test_what_a_switch_or_merge_does_beyond_that_is_refused_by_name():
     debugger = opened("pos")
-    program, memory = debugger.program, debugger.memory
+    program, memory = debugger.program, debugger.machine.memory
     infos = {info.id: info for info in program.stage.subnets}
     branches = Branches(program.stage.subnets, program.subnets)
     with pytest.raises(NotSimulated, match=r"subnet 1 \(SWITCH\) with 3 branches and 0 outputs is not simulated"):

@@ -158,10 +158,10 @@ def test_edits_change_the_run_and_are_undone_by_going_back(debugger: Debugger):
 
 
 def test_who_wrote(debugger: Debugger):
-    assert debugger.who_wrote('#loc("relu4_Relu")') is None
+    assert debugger.inspector.who_wrote('#loc("relu4_Relu")') is None
     debugger.travel(10)
-    assert debugger.who_wrote("%17") == 5
-    assert debugger.who_wrote("G0:f32[4]") is None
+    assert debugger.inspector.who_wrote("%17") == 5
+    assert debugger.inspector.who_wrote("G0:f32[4]") is None
 
 
 def test_a_pause_from_another_thread_ends_the_run(debugger: Debugger):
@@ -236,7 +236,7 @@ def test_a_long_command_is_given_up_between_its_parts(
     monkeypatch.setattr("tdb_dap.targets.semantics.numerics.dot._BLOCK", 1000)
     with kernel.switched(with_kernel):
         debugger.step(3)
-        before = debugger.memory.local(0).copy()
+        before = debugger.machine.memory.local(0).copy()
         asked: list[int] = []
 
         def between() -> None:
@@ -248,7 +248,7 @@ def test_a_long_command_is_given_up_between_its_parts(
         assert debugger.run().reason == "pause"
         assert asked == [3] * 5
         assert debugger.ordinal == 3
-        np.testing.assert_array_equal(debugger.memory.local(0), before)
+        np.testing.assert_array_equal(debugger.machine.memory.local(0), before)
         assert debugger.run().reason == "end"
         whole = tdb_dap.open(toy.directory, inputs=toy.inputs)
         whole.run()

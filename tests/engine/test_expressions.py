@@ -11,7 +11,7 @@ import pytest
 from tdb_dap.engine.expressions.evaluator import _COMPARISONS, _OPERATORS, _Evaluator, evaluate, pinned
 from tdb_dap.engine.expressions.values import Value, array_text, number_text
 from tdb_dap.engine.hardware.dtypes import BY_NAME, DType
-from tdb_dap.engine.source.mapped_tensor import NamedValue
+from tdb_dap.engine.source.mapped_tensor import MappedTensor
 from tdb_dap.errors import BadExpression
 from tdb_dap.targets.chips.registry import chips
 
@@ -254,7 +254,7 @@ def test_a_pinned_expression_names_its_moment(text: str, expected: str):
 
 # Stored and real numbers
 
-STORED = NamedValue(
+STORED = MappedTensor(
     {
         "name": "q",
         "address": 0,

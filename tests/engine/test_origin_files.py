@@ -31,7 +31,7 @@ def staged(tmp_path: Path) -> Case:
 
 def test_every_op_that_computes_knows_its_layer(staged: Case):
     program = open_program(staged.path)
-    assert [(stage.title, stage.path.name) for stage in program.origins.stages] == [
+    assert [(stage.title, stage.path.name) for stage in program.compile_stages.stages] == [
         ("as imported", "toy_origin.mlir"),
         ("top", "toy.mlir"),
     ]
@@ -39,7 +39,7 @@ def test_every_op_that_computes_knows_its_layer(staged: Case):
     assert mlir is not None
     found = {}
     for op in mlir.ops.values():
-        layer = program.origins.layer_of(op) if op.name.startswith("tpu.") else None
+        layer = program.compile_stages.layer_of(op) if op.name.startswith("tpu.") else None
         if layer is not None:
             found[op.location] = (layer.opcode, layer.nodes)
     assert found["relu4_Relu"] == ("top.Conv", ("conv3 (Conv)", "relu4 (Relu)")), "what was merged is named"
@@ -78,5 +78,7 @@ def test_a_check_sums_up_by_layer(staged: Case, tmp_path: Path):
 def test_a_damaged_list_of_files_is_named_and_the_rest_works(staged: Case, text: str):
     (staged.path / "ref_files.json").write_text(text)
     program = open_program(staged.path)
-    assert program.origins.stages == ()
-    assert program.origins.trouble.startswith(f"{staged.path / 'ref_files.json'}: the layers of the original model")
+    assert program.compile_stages.stages == ()
+    assert program.compile_stages.reason.startswith(
+        f"{staged.path / 'ref_files.json'}: the layers of the original model"
+    )

@@ -9,10 +9,10 @@ import numpy as np
 
 import tdb_dap
 from tdb_dap.engine.control.debugger import Debugger
-from tdb_dap.engine.hardware.byte_ranges import Place, parse
+from tdb_dap.engine.hardware.byte_ranges import ByteRanges, parse
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.views import View
-from tdb_dap.engine.machine.provenance import origin_of, sources_of
+from tdb_dap.engine.machine.provenance import provenance_of, sources_of
 from tests.conftest import Toy
 
 
@@ -21,7 +21,7 @@ def spoiled(toy: Toy, directory: Path) -> tuple[Path, int]:
     good = tdb_dap.open(toy.directory)
     load = next(c for c in good.program.commands if c.engine == "dma" and _reads_weights(good, c.ordinal, after=5))
     view = next(v for v in load.operands if isinstance(v, View) and v.space is Space.GLOBAL)
-    place = Place.of(view)
+    place = ByteRanges.of(view)
     file = directory / "compilation.bmodel"
     good.program.bmodel.copy_to(file)
     data = bytearray(file.read_bytes())
@@ -37,19 +37,19 @@ def spoiled(toy: Toy, directory: Path) -> tuple[Path, int]:
 
 
 def _reads_weights(debugger: Debugger, ordinal: int, after: int) -> bool:
-    (region,) = [r for r in debugger.memory.regions(Space.GLOBAL) if r.title == "weights"]
-    weights = Place.range(Space.GLOBAL, 0, region.start, region.data.size)
+    (region,) = [r for r in debugger.machine.memory.regions(Space.GLOBAL) if r.title == "weights"]
+    weights = ByteRanges.range(Space.GLOBAL, 0, region.start, region.data.size)
     return ordinal > after and any(
-        Place.of(view).overlaps(weights) for _, view in sources_of(debugger.machine, ordinal)
+        ByteRanges.of(view).overlaps(weights) for _, view in sources_of(debugger.machine, ordinal)
     )
 
 
-def wrong_place(debugger: Debugger, right: Debugger, views: list[View]) -> Place | None:
+def wrong_place(debugger: Debugger, right: Debugger, views: list[View]) -> ByteRanges | None:
     """A wrong element of one of the views; None if there is none."""
     for view in views:
-        wrong = np.argwhere(debugger.memory.read(view) != right.memory.read(view))
+        wrong = np.argwhere(debugger.machine.memory.read(view) != right.memory.read(view))
         if len(wrong):
-            return Place.of(view, (tuple(wrong[0]),))
+            return ByteRanges.of(view, (tuple(wrong[0]),))
     return None
 
 
@@ -66,7 +66,7 @@ def test_who_leads_from_the_wrong_output_to_the_spoiled_weight(toy: Toy, tmp_pat
     place = wrong_place(debugger, right, [output])
     assert place is not None
     path: list[int] = []
-    while (origin := origin_of(debugger.machine, place, before)) is not None:
+    while (origin := provenance_of(debugger.machine, place, before)) is not None:
         path.append(origin.ordinal)
         before = origin.ordinal
         debugger.travel(before)
@@ -75,7 +75,7 @@ def test_who_leads_from_the_wrong_output_to_the_spoiled_weight(toy: Toy, tmp_pat
         assert place is not None, f"nothing that command {before} read is wrong, so the command is"
     load = debugger.program.commands[path[-1]]
     assert load.engine == "dma"
-    assert place.overlaps(Place.range(Space.GLOBAL, 0, address, 4))
+    assert place.overlaps(ByteRanges.range(Space.GLOBAL, 0, address, 4))
     assert len(path) > 4
 
 
@@ -84,10 +84,10 @@ def test_a_place_is_named_by_its_bytes(toy: Toy):
     for command in debugger.program.commands:
         for view in () if command.is_system else command.results:
             if isinstance(view, View):
-                place = Place.of(view)
+                place = ByteRanges.of(view)
                 assert np.array_equal(parse(place.text).runs, place.runs)
                 ranges = view.byte_ranges()
                 assert place.start == ranges[0][0]
                 assert place.runs[-1, 1] == ranges[-1][1]
                 assert place.size >= view.size * view.dtype.itemsize or 0 in (view.strides or ())
-                assert np.array_equal(Place.of(view, (...,)).runs, place.runs)
+                assert np.array_equal(ByteRanges.of(view, (...,)).runs, place.runs)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tdb_dap.engine.hardware.byte_ranges import Place, merged, parse, place_name
+from tdb_dap.engine.hardware.byte_ranges import ByteRanges, merged, parse, ranges_name
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.errors import BadExpression
 from tdb_dap.targets.chips.bm1684x import BM1684X
@@ -17,11 +17,11 @@ from tdb_dap.targets.chips.bm1684x import BM1684X
 RANGES = st.lists(st.tuples(st.integers(0, 60), st.integers(1, 9)), max_size=6)
 
 
-def place(ranges: list[tuple[int, int]], space: Space = Space.LOCAL, core: int = 0) -> Place:
-    return Place(space, core, merged(np.array([(a, a + n) for a, n in ranges], np.int64).reshape(-1, 2)))
+def place(ranges: list[tuple[int, int]], space: Space = Space.LOCAL, core: int = 0) -> ByteRanges:
+    return ByteRanges(space, core, merged(np.array([(a, a + n) for a, n in ranges], np.int64).reshape(-1, 2)))
 
 
-def numbers(of: Place | None) -> set[int]:
+def numbers(of: ByteRanges | None) -> set[int]:
     return {byte for start, stop in (of.runs.tolist() if of is not None else ()) for byte in range(start, stop)}
 
 
@@ -61,9 +61,9 @@ def test_equal_distances_are_one_part():
 
 
 def test_the_name_of_a_place():
-    assert place_name(Place.range(Space.GLOBAL, 3, 64, 8), BM1684X.geometry).startswith("G64")
-    assert Place.range(Space.GLOBAL, 3, 64, 8).core == 0
-    assert Place.range(Space.LOCAL, 3, 64, 8).core == 3
+    assert ranges_name(ByteRanges.range(Space.GLOBAL, 3, 64, 8), BM1684X.geometry).startswith("G64")
+    assert ByteRanges.range(Space.GLOBAL, 3, 64, 8).core == 0
+    assert ByteRanges.range(Space.LOCAL, 3, 64, 8).core == 3
 
 
 @pytest.mark.parametrize(

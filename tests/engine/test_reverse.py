@@ -148,12 +148,12 @@ def test_the_last_writer_is_not_somebody_beside_it():
         if command.is_system or not command.results:
             continue
         debugger.travel(command.ordinal + 1)
-        before = debugger.memory.read(command.results[0])
+        before = debugger.machine.memory.read(command.results[0])
         debugger.travel(command.ordinal)
-        changed = np.argwhere(debugger.memory.read(command.results[0]) != before)
+        changed = np.argwhere(debugger.machine.memory.read(command.results[0]) != before)
         debugger.travel(command.ordinal + 1)
         if len(changed):
-            from tdb_dap.engine.hardware.byte_ranges import Place
+            from tdb_dap.engine.hardware.byte_ranges import ByteRanges
 
-            place = Place.of(command.results[0], (tuple(changed[0]),))
-            assert debugger.machine.last_writer(place) == command.ordinal
+            place = ByteRanges.of(command.results[0], (tuple(changed[0]),))
+            assert debugger.machine.accesses.last_writer(place, debugger.ordinal) == command.ordinal

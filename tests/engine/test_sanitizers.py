@@ -10,7 +10,7 @@ from scripts.mutate_models.orders import outcomes, schedule
 from tdb_dap.engine.checks.exception_filters import filters_named
 from tdb_dap.engine.control.debugger import Debugger
 from tdb_dap.engine.control.stops import Finding
-from tdb_dap.engine.hardware.byte_ranges import Place
+from tdb_dap.engine.hardware.byte_ranges import ByteRanges
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.machine.edits import MemoryEdit
 from tdb_dap.engine.sanitizers import chosen, made
@@ -183,15 +183,15 @@ def test_clocks_agree_with_every_schedule():
 
 
 def test_places_can_be_cut():
-    place = Place(Space.LOCAL, 0, np.array([[0, 10], [20, 30]]))
-    rest = place.without(Place(Space.LOCAL, 0, np.array([[5, 25]])))
+    place = ByteRanges(Space.LOCAL, 0, np.array([[0, 10], [20, 30]]))
+    rest = place.without(ByteRanges(Space.LOCAL, 0, np.array([[5, 25]])))
     assert rest is not None
     assert rest.runs.tolist() == [[0, 5], [25, 30]]
-    assert place.without(Place(Space.LOCAL, 0, np.array([[0, 40]]))) is None
-    shared = place.intersection(Place(Space.LOCAL, 0, np.array([[5, 25]])))
+    assert place.without(ByteRanges(Space.LOCAL, 0, np.array([[0, 40]]))) is None
+    shared = place.intersection(ByteRanges(Space.LOCAL, 0, np.array([[5, 25]])))
     assert shared is not None
     assert shared.runs.tolist() == [[5, 10], [20, 25]]
-    assert place.intersection(Place(Space.GLOBAL, 0, np.array([[0, 40]]))) is None
+    assert place.intersection(ByteRanges(Space.GLOBAL, 0, np.array([[0, 40]]))) is None
 
 
 # The compiler's own faults

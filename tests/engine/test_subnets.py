@@ -58,7 +58,7 @@ def test_a_cpu_subnet_runs_and_is_undone() -> None:
     result = debugger.machine.read(command.results[0])
     with np.load(MIXED / "runtime.npz") as truth:
         assert np.array_equal(result, truth["gatherelements2_GatherElements"])
-    assert debugger.who_wrote(f"%{command.results[0].name}:f32[4,5]") == command.ordinal
+    assert debugger.inspector.who_wrote(f"%{command.results[0].name}:f32[4,5]") == command.ordinal
     debugger.step(-1)
     assert np.array_equal(debugger.machine.read(command.results[0]), before)
 
@@ -179,7 +179,7 @@ def test_of_several_nets_the_runtime_gets_the_one_that_runs(tmp_path: Path, monk
 def test_outputs_that_are_not_computed_are_never_given_as_if_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     debugger = tdb_dap.open(MIXED, inputs=MIXED / "input.npz", reference=())
-    if any(source.origin.startswith("the vendor") for source in debugger.machine.sources):
+    if any(source.title.startswith("the vendor") for source in debugger.machine.sources):
         pytest.skip("the vendor's runtime is installed here and gives them")
     with pytest.raises(NotFinished, match=r"gather4_Gather is not computed: 0 of 2 commands are executed; outputs"):
         debugger.outputs()["gather4_Gather"].argmax()

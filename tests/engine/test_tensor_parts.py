@@ -61,7 +61,7 @@ def test_what_lies_in_several_lanes_reads_as_from_memory(toy: Toy):
     debugger.travel(len(debugger.program.commands))
     for text in ("R0:f32[2,100,4,4]", "R0:bf16[1,70,2,3]", "R0:si4[1,64,2,8]"):
         value: Value = debugger.evaluate(text)
-        parts = stored(debugger.memory, value)
+        parts = stored(debugger.machine.memory, value)
         everything = tuple(slice(0, extent) for extent in parts.shape)
         assert np.array_equal(parts.read(everything), debugger.read(text), equal_nan=True), text
 

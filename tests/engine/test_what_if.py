@@ -9,7 +9,7 @@ import pytest
 
 import tdb_dap
 from tdb_dap.engine.control.debugger import Debugger
-from tdb_dap.engine.hardware.byte_ranges import Place
+from tdb_dap.engine.hardware.byte_ranges import ByteRanges
 from tdb_dap.engine.machine.what_if import change_field, consequences
 from tdb_dap.errors import BadExpression
 from tests.conftest import Toy
@@ -36,13 +36,13 @@ def test_another_address_is_written_and_known_to_who_and_to_watches(debugger: De
     (elsewhere,) = machine.command_at(POOLING).results
     assert elsewhere.address == result.address + 0x4000
     assert debugger.program.commands[POOLING].results == (result,)
-    watch = debugger.breakpoints.add(f"data:{Place.of(elsewhere).text}:write", hit="1")
+    watch = debugger.breakpoints.add(f"data:{ByteRanges.of(elsewhere).text}:write", hit="1")
     before = debugger.read(result)
     stop = debugger.run()
     assert (stop.reason, stop.ordinal, stop.breakpoints) == ("breakpoint", POOLING + 1, (watch,))
     assert np.array_equal(debugger.read(result), before)
-    assert debugger.who_wrote(elsewhere) == POOLING
-    assert debugger.who_wrote(result) != POOLING
+    assert debugger.inspector.who_wrote(elsewhere) == POOLING
+    assert debugger.inspector.who_wrote(result) != POOLING
     debugger.breakpoints.remove(watch)
     debugger.run()
     assert any(not np.array_equal(debugger.outputs()[name], array) for name, array in expected.items())

@@ -56,10 +56,10 @@ def assert_memories(debugger: Debugger, case: Case, entry: dict[str, Any]) -> No
     local = entry.get("lmem", {}).get("crc")
     if local is not None:
         wanted = int(local, 16) if isinstance(local, str) else local
-        assert zlib.crc32(debugger.memory.local(entry["core"]).tobytes()) == wanted, entry["asm"]
+        assert zlib.crc32(debugger.machine.memory.local(entry["core"]).tobytes()) == wanted, entry["asm"]
     size = case.meta["neuron_region"][1]
     if entry.get("ddr") and size:
-        assert f"{zlib.crc32(debugger.memory.neuron()[:size].tobytes()):08x}" == entry["ddr"], entry["asm"]
+        assert f"{zlib.crc32(debugger.machine.memory.neuron()[:size].tobytes()):08x}" == entry["ddr"], entry["asm"]
 
 
 @names(STATIC)
@@ -83,7 +83,7 @@ def test_all_the_way_back_restores_every_byte(case: Case) -> None:
 
 def snapshot(debugger: Debugger) -> list[int]:
     """Checksums of all memories."""
-    memory = debugger.memory
+    memory = debugger.machine.memory
     cores = range(debugger.program.core_count)
     ddr = memory.regions(Space.GLOBAL)
     return [zlib.crc32(part) for part in (*(memory.local(core) for core in cores), *(region.data for region in ddr))]

@@ -28,7 +28,7 @@ ONE_OF_EACH_CHIP += [case for case in STATIC if case.name == "toy_bm1688_int8c2"
 
 
 def all_memories(debugger: Debugger) -> list[bytes]:
-    memory = debugger.memory
+    memory = debugger.machine.memory
     locals_ = [memory.local(core).tobytes() for core in range(memory.cores)]
     return [*locals_, memory.neuron().tobytes()]
 

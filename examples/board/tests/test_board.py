@@ -30,7 +30,7 @@ def debugger_with(make: Callable[..., object]) -> Debugger:
 
 
 def memories(debugger: Debugger) -> list[bytes]:
-    return [debugger.memory.local().tobytes(), debugger.memory.neuron().tobytes()]
+    return [debugger.machine.memory.local().tobytes(), debugger.machine.memory.neuron().tobytes()]
 
 
 @pytest.mark.parametrize("backend", ["board", "emulator"])

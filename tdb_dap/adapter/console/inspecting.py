@@ -133,6 +133,6 @@ def _bytes(session: Session, rest: str, frame: Frame | None) -> str:
     space, start = parse_address(place, session.debugger.program.target.geometry)
     command = names_at(session, frame).command
     size = count(number.strip()) if number.strip() else 64
-    data = session.debugger.memory.read_bytes(space, start, size, command.core if command else 0)
+    data = session.debugger.machine.memory.read_bytes(space, start, size, command.core if command else 0)
     rows = range(0, len(data), 16)
     return "\n".join(f"{space.value}{start + row:<10} {data[row : row + 16].hex(' ')}" for row in rows)

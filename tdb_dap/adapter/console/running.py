@@ -78,10 +78,8 @@ def _back(session: Session, rest: str, frame: Frame | None) -> str:
 def _goto(session: Session, rest: str, frame: Frame | None) -> str:
     if not rest.isdigit():
         raise BadExpression("goto takes an ordinal, the number of commands executed")
-    count = len(session.debugger.program.commands)
-    if int(rest) > count:
-        raise BadExpression(f"ordinal {rest} is not in this program: 0 to {count}")
-    return resume_quietly(session, lambda d: d.travel(int(rest)))
+    ordinal = session.debugger.program.require_ordinal(int(rest))
+    return resume_quietly(session, lambda d: d.travel(ordinal))
 
 
 @verb("q", "quit", help="end the session")

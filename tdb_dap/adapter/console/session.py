@@ -184,9 +184,9 @@ def _python(session: Session, rest: str, frame: Frame | None) -> str:
 
 @verb("plugin", "plugins", help="what installed plugins have brought", only_looks=True)
 def _plugins(session: Session, rest: str, frame: Frame | None) -> str:
-    troubles = load_plugins()
+    unusable = load_plugins()
     found = [
         f"{group[:-1].replace('_', ' ')} {plugin.name}  {plugin.value}" for group in GROUPS for plugin in plugins(group)
     ]
-    others = [problem for problem in problems() if problem not in troubles]
-    return "\n".join([*found, *troubles, *others]) or "no plugins"
+    others = [problem for problem in problems() if problem not in unusable]
+    return "\n".join([*found, *unusable, *others]) or "no plugins"

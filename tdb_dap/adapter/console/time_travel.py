@@ -11,7 +11,7 @@ from tdb_dap.adapter.requests.provenance import readers, writer_text
 from tdb_dap.adapter.requests.scopes import names_at
 from tdb_dap.adapter.requests.set_variable import announce, set_part
 from tdb_dap.engine.expressions.assignment import Part, part_named
-from tdb_dap.engine.machine.provenance import origin_of, sources_of
+from tdb_dap.engine.machine.provenance import provenance_of, sources_of
 from tdb_dap.engine.machine.what_if import change_field, consequences
 from tdb_dap.errors import BadExpression, NotSimulated
 
@@ -50,7 +50,7 @@ def _who(session: Session, rest: str, frame: Frame | None) -> str:
         text, depth = head, int(tail)
     part = part_named(text, names_at(session, frame))
     lines = _chain(session, part, None, depth, "")
-    found = readers(session, part.place)
+    found = readers(session, part.ranges)
     if found:
         more = ", ..." if len(found) > _MOST_LISTED else ""
         lines.append(f"read by {', '.join(map(str, found[:_MOST_LISTED]))}{more}")
@@ -59,7 +59,7 @@ def _who(session: Session, rest: str, frame: Frame | None) -> str:
 
 def _chain(session: Session, part: Part, before: int | None, depth: int, indent: str) -> list[str]:
     """The writer of a part, and ``depth`` - 1 writers of what each of them read."""
-    origin = origin_of(session.debugger.machine, part.place, before)
+    origin = provenance_of(session.debugger.machine, part.ranges, before)
     if origin is None and before is None:
         return ["no command has written it"]
     lines = [indent + writer_text(session, origin)]
@@ -86,7 +86,7 @@ def _watch(session: Session, rest: str, frame: Frame | None) -> str:
     head, colon, tail = rest.rpartition(":")
     if colon and tail.strip() in ("read", "write", "readWrite", "change"):
         text, access = head, tail.strip()
-    place = part_named(indexed(text.strip()), names_at(session, frame)).place
+    place = part_named(indexed(text.strip()), names_at(session, frame)).ranges
     return add_breakpoint(session, f"data:{place.text}:{access}", temporary=False)
 
 
@@ -151,7 +151,7 @@ def _change(session: Session, field: str, text: str, frame: Frame | None) -> str
 
 def _edits(session: Session, rest: str, frame: Frame | None) -> str:
     edits = session.debugger.machine.edits
-    return "\n".join(f"at {edit.origin:5}  {edit.text}" for edit in edits) or "no edits"
+    return "\n".join(f"at {edit.made_at:5}  {edit.text}" for edit in edits) or "no edits"
 
 
 TOPICS["edits"] = _edits

@@ -50,7 +50,7 @@ class SetMemoryArguments(PlaceArguments):
 @request("tdb/memory")
 def read_window(session: Session, arguments: WindowArguments) -> Mapping[str, Any]:
     """Bytes, and the numbers of a type that they are; no more of them than the region has."""
-    memory, geometry = session.debugger.memory, session.debugger.program.target.geometry
+    memory, geometry = session.debugger.machine.memory, session.debugger.program.target.geometry
     dtype = _dtype(arguments.dtype)
     if not 0 < arguments.count <= _LARGEST_WINDOW or arguments.rowBytes < 1:
         raise BadExpression(f"count must be from 1 to {_LARGEST_WINDOW:,}, and rowBytes at least 1")
@@ -75,7 +75,7 @@ def read_window(session: Session, arguments: WindowArguments) -> Mapping[str, An
 def set_memory(session: Session, arguments: SetMemoryArguments) -> Mapping[str, Any]:
     """Overwrite the number of a type at an address. It is an edit like others: listed, and undone."""
     from tdb_dap.adapter.requests.scopes import names_at
-    from tdb_dap.engine.hardware.byte_ranges import Place
+    from tdb_dap.engine.hardware.byte_ranges import ByteRanges
 
     debugger = session.debugger
     dtype = _dtype(arguments.dtype)
@@ -88,7 +88,7 @@ def set_memory(session: Session, arguments: SetMemoryArguments) -> Mapping[str, 
         raise BadExpression(f"{arguments.value} is {numbers.size:,} numbers; one is written at a time")
     word = dtype.words_for(numbers.reshape(1))
     debugger.machine.write_bytes(space, core, start, word.tobytes())
-    announce(session, Place.range(space, core, start, dtype.itemsize))
+    announce(session, ByteRanges.range(space, core, start, dtype.itemsize))
     return {"number": number_text(dtype.decode(word)[0])}
 
 

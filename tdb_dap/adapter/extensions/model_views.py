@@ -140,7 +140,7 @@ def memory_map(session: Session, arguments: MemoryMapArguments) -> dict[str, Any
             "stop": region.stop,
             "reference": memory_reference(space, core, region.start),
         }
-        for title, space, core, region in every_region(session.debugger.memory)
+        for title, space, core, region in every_region(session.debugger.machine.memory)
         if region.data.size
     ]
     moments = {"ordinal": ordinal, "commands": len(program.commands)}

@@ -223,8 +223,7 @@ def _value(session: Session, arguments: TensorArguments) -> Value:
 
 def _at(session: Session, expression: str, names: Scope, moment: int) -> Value:
     debugger = session.debugger
-    if not 0 <= moment <= len(debugger.program.commands):
-        raise BadExpression(f"ordinal {moment} is not in this program: 0 to {len(debugger.program.commands)}")
+    debugger.program.require_ordinal(moment)
     with debugger.machine.excursion():
         debugger.machine.travel(moment)
         value = debugger.evaluate(expression, names)
@@ -234,7 +233,7 @@ def _at(session: Session, expression: str, names: Scope, moment: int) -> Value:
 
 def _stored(session: Session, arguments: TensorArguments, value: Value) -> Parts:
     live = arguments.ordinal is None or arguments.ordinal == session.debugger.ordinal
-    return stored(session.debugger.memory, value, live)
+    return stored(session.debugger.machine.memory, value, live)
 
 
 def _parts(session: Session, arguments: PartArguments) -> Parts:

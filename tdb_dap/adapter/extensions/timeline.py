@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from tdb_dap.adapter.console.verbs import resume_quietly
 from tdb_dap.adapter.protocol.types import ProtocolModel
 from tdb_dap.adapter.session.handlers import request
-from tdb_dap.errors import BadExpression
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,11 +32,15 @@ def time(session: Session, arguments: TimeArguments) -> Mapping[str, Any]:
     debugger = session.debugger
     commands, source = debugger.program.commands, debugger.program.source
     at = debugger.ordinal if arguments.at is None else arguments.at
-    answer: dict[str, Any] = {"ordinal": debugger.ordinal, "commands": len(commands), "at": _moment(session, at)}
+    answer: dict[str, Any] = {
+        "ordinal": debugger.ordinal,
+        "commands": len(commands),
+        "at": session.debugger.program.require_ordinal(at),
+    }
     if at < len(commands):
         answer["command"] = commands[at].asm
         records = source.records_of(at)
-        op = source.mlir.op_at(records[0].line) if source.mlir and records else None
+        op = source.op_of(records[0]) if records else None
         if op is not None:
             answer |= {"line": session.traits.line_out(records[0].line), "op": op.name, "location": op.location}
     return answer
@@ -46,12 +49,5 @@ def time(session: Session, arguments: TimeArguments) -> Mapping[str, Any]:
 @request("tdb/travel")
 def travel(session: Session, arguments: TravelArguments) -> None:
     """Go to a moment; the events ``continued`` and ``stopped``, with the reason ``goto``, follow."""
-    ordinal = _moment(session, arguments.ordinal)
+    ordinal = session.debugger.program.require_ordinal(arguments.ordinal)
     resume_quietly(session, lambda debugger: debugger.travel(ordinal))
-
-
-def _moment(session: Session, ordinal: int) -> int:
-    last = len(session.debugger.program.commands)
-    if not 0 <= ordinal <= last:
-        raise BadExpression(f"ordinal {ordinal} is not in this program: 0 to {last}")
-    return ordinal

@@ -19,7 +19,7 @@ from tdb_dap.errors import BadExpression, TdbError
 
 if TYPE_CHECKING:
     from tdb_dap.adapter.session.session import Session
-    from tdb_dap.engine.hardware.byte_ranges import Place
+    from tdb_dap.engine.hardware.byte_ranges import ByteRanges
 
 _CHANGE = "!change"
 """Behind a data id: only writes that change something count."""
@@ -28,7 +28,7 @@ _CHANGE = "!change"
 @request("dataBreakpointInfo", capability=("supportsDataBreakpoints", "supportsDataBreakpointBytes"))
 def data_breakpoint_info(session: Session, arguments: DataBreakpointInfoArguments) -> Body:
     """What can be watched: a variable, an expression, or bytes from an address on."""
-    from tdb_dap.engine.hardware.byte_ranges import place_name
+    from tdb_dap.engine.hardware.byte_ranges import ranges_name
 
     try:
         place = _place(session, arguments)
@@ -38,29 +38,29 @@ def data_breakpoint_info(session: Session, arguments: DataBreakpointInfoArgument
         return {"dataId": None, "description": f"{arguments.name} has no bytes to watch"}
     return DataBreakpointInfoResponseBody(
         dataId=place.text + (_CHANGE if arguments.mode == "change" else ""),
-        description=f"{arguments.name} ({place_name(place, session.debugger.program.target.geometry)})",
+        description=f"{arguments.name} ({ranges_name(place, session.debugger.program.target.geometry)})",
         accessTypes=["write"] if arguments.mode == "change" else ["write", "read", "readWrite"],
         canPersist=True,
     )
 
 
-def _place(session: Session, arguments: DataBreakpointInfoArguments) -> Place:
+def _place(session: Session, arguments: DataBreakpointInfoArguments) -> ByteRanges:
     from tdb_dap.adapter.requests.scopes import names_at
     from tdb_dap.engine.expressions.assignment import part_named
-    from tdb_dap.engine.hardware.byte_ranges import Place
+    from tdb_dap.engine.hardware.byte_ranges import ByteRanges
 
     if arguments.asAddress:
         space, core, start = parse_memory_reference(session, arguments.name)
         size = arguments.bytes if arguments.bytes is not None else 1
-        session.debugger.memory.region(space, start, start + max(size, 1), core)
-        return Place.range(space, core, start, size)
+        session.debugger.machine.memory.region(space, start, start + max(size, 1), core)
+        return ByteRanges.range(space, core, start, size)
     if arguments.variablesReference:
         child = session.handles.child(arguments.variablesReference, arguments.name)
         if (part := child.own_part) is None:
             raise BadExpression(f"{arguments.name} does not lie in memory")
-        return part.place
+        return part.ranges
     frame = session.handles.frame(arguments.frameId) if arguments.frameId else None
-    return part_named(arguments.name, names_at(session, frame)).place
+    return part_named(arguments.name, names_at(session, frame)).ranges
 
 
 @request("setDataBreakpoints", while_running="answer")

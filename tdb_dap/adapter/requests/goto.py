@@ -102,10 +102,10 @@ def _start_of(program: Program, frame: Frame) -> int:
 
 def _start_of_slice(program: Program, focus: int) -> int:
     """First command of the group's ops that work on the same slice as the one in focus."""
-    here, mlir = program.source.records_of(focus)[0], program.source.mlir
+    here = program.source.records_of(focus)[0]
 
     def group(line: int) -> int | None:
-        op = mlir.op_at(line) if mlir else None
+        op = program.source.op_at(line)
         return op.group_line if op else None
 
     wanted, subnet = group(here.line), program.commands[focus].subnet

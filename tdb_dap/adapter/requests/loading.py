@@ -139,6 +139,6 @@ def take_over(session: Session, debugger: Debugger, configuration: Configuration
         )
     for subnet in program.subnets:
         if subnet.run_mode not in ("TPU_STATIC", "CPU", "SWITCH", "MERGE") and subnet.stop > subnet.start:
-            origins = " or ".join(source.origin for source in debugger.machine.sources)
+            origins = " or ".join(source.title for source in debugger.machine.sources)
             what = f"its outputs will be taken from {origins}" if origins else "the run will stop there"
             session.output(f"Subnet {subnet.id} is dynamic, its commands are made while it runs: {what}.", "important")

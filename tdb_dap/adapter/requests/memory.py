@@ -28,7 +28,7 @@ def read_memory(session: Session, arguments: ReadMemoryArguments) -> ReadMemoryR
     space, core, base = parse_memory_reference(session, arguments.memoryReference)
     start = base + (arguments.offset or 0)
     count = max(0, arguments.count)
-    memory = session.debugger.memory
+    memory = session.debugger.machine.memory
     stop = next((r.stop for r in memory.regions(space, core) if r.start <= start < r.stop), start)
     size = min(count, stop - start, _LARGEST_READ)
     answer = ReadMemoryResponseBody(address=memory_reference(space, core, max(start, 0)))
@@ -42,7 +42,7 @@ def read_memory(session: Session, arguments: ReadMemoryArguments) -> ReadMemoryR
 @request("writeMemory", capability="supportsWriteMemoryRequest")
 def write_memory(session: Session, arguments: WriteMemoryArguments) -> WriteMemoryResponseBody:
     """Bytes from a reference on; with ``allowPartial`` as many of them as there is memory for."""
-    from tdb_dap.engine.hardware.byte_ranges import Place
+    from tdb_dap.engine.hardware.byte_ranges import ByteRanges
 
     space, core, base = parse_memory_reference(session, arguments.memoryReference)
     start = base + (arguments.offset or 0)
@@ -51,10 +51,10 @@ def write_memory(session: Session, arguments: WriteMemoryArguments) -> WriteMemo
     except ValueError:
         raise BadExpression("the data is not base64") from None
     if arguments.allowPartial:
-        regions = session.debugger.memory.regions(space, core)
+        regions = session.debugger.machine.memory.regions(space, core)
         stop = next((region.stop for region in regions if region.start <= start < region.stop), start)
         data = data[: stop - start]
     if data:
         session.debugger.machine.write_bytes(space, core, start, data)
-        announce(session, Place.range(space, core, start, len(data)))
+        announce(session, ByteRanges.range(space, core, start, len(data)))
     return WriteMemoryResponseBody(bytesWritten=len(data))

@@ -15,8 +15,8 @@ from tdb_dap.errors import TdbError
 if TYPE_CHECKING:
     from tdb_dap.adapter.session.session import Session
     from tdb_dap.engine.expressions.assignment import Part
-    from tdb_dap.engine.hardware.byte_ranges import Place
-    from tdb_dap.engine.machine.provenance import Origin
+    from tdb_dap.engine.hardware.byte_ranges import ByteRanges
+    from tdb_dap.engine.machine.provenance import Provenance
 
 _AS_AT_THE_START = "nobody: as it was at the start"
 
@@ -24,10 +24,10 @@ _AS_AT_THE_START = "nobody: as it was at the start"
 @request("locations")
 def locations(session: Session, arguments: LocationsArguments) -> LocationsResponseBody:
     """The line of the listing of a value's last writer."""
-    from tdb_dap.engine.machine.provenance import origin_of
+    from tdb_dap.engine.machine.provenance import provenance_of
 
     part = session.handles.location(arguments.locationReference)
-    origin = origin_of(session.debugger.machine, part.place)
+    origin = provenance_of(session.debugger.machine, part.ranges)
     if origin is None:
         raise TdbError(f"{part.title} is as it was at the start; no command has written it")
     if origin.edit is not None:
@@ -38,7 +38,7 @@ def locations(session: Session, arguments: LocationsArguments) -> LocationsRespo
     )
 
 
-def writer_text(session: Session, origin: Origin | None) -> str:
+def writer_text(session: Session, origin: Provenance | None) -> str:
     """``ordinal 12, line 31: %B5 = ...``."""
     if origin is None:
         return _AS_AT_THE_START
@@ -58,9 +58,9 @@ def written_by(session: Session, part: Part, before: int | None = None) -> Node:
 
 
 def _written_by(session: Session, part: Part, before: int | None) -> Node:
-    from tdb_dap.engine.machine.provenance import origin_of
+    from tdb_dap.engine.machine.provenance import provenance_of
 
-    origin = origin_of(session.debugger.machine, part.place, before)
+    origin = provenance_of(session.debugger.machine, part.ranges, before)
     text = writer_text(session, origin)
     if origin is None or origin.edit is not None:
         return leaf("written by", text)
@@ -86,21 +86,21 @@ def _only_writer(session: Session, part: Part, before: int) -> list[Node]:
 
 def read_by(session: Session, part: Part) -> Node:
     """The commands that read the value behind its last writer, up to the next one that writes there."""
-    place = part.place
+    place = part.ranges
     return tree("read by", "commands behind the writer", lambda: _readers(session, place))
 
 
-def readers(session: Session, place: Place) -> list[int]:
+def readers(session: Session, place: ByteRanges) -> list[int]:
     """Ordinals of the commands that read what is there now."""
-    from tdb_dap.engine.machine.provenance import origin_of, readers_of
+    from tdb_dap.engine.machine.provenance import provenance_of, readers_of
 
     machine = session.debugger.machine
-    origin = origin_of(machine, place)
+    origin = provenance_of(machine, place)
     since = 0 if origin is None else origin.ordinal + (origin.edit is None)
     return readers_of(machine, place, since)
 
 
-def _readers(session: Session, place: Place) -> list[Node]:
+def _readers(session: Session, place: ByteRanges) -> list[Node]:
     found = readers(session, place)
     commands = session.debugger.program.commands
     return [leaf(f"ordinal {ordinal}", commands[ordinal].asm) for ordinal in found] or [leaf("nobody", "")]

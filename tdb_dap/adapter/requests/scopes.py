@@ -152,8 +152,7 @@ def _place_of(session: Session, command: Command, engine: str) -> str:
 
 
 def _op_attributes(session: Session, names: Scope) -> list[Node]:
-    mlir, record = session.debugger.program.source.mlir, names.record
-    op = mlir.op_at(record.line) if mlir and record else None
+    op = session.debugger.program.source.op_of(names.record) if names.record else None
     return [leaf(key, _text(item)) for key, item in op.attributes.items()] if op else []
 
 
@@ -194,7 +193,7 @@ def _weights(session: Session, names: Scope) -> list[Node]:
 def memory_nodes(session: Session) -> list[Node]:
     """The memories that exist, each with a reference to its first byte."""
     nodes: list[Node] = []
-    for title, space, core, region in every_region(session.debugger.memory):
+    for title, space, core, region in every_region(session.debugger.machine.memory):
         node = mapping(
             f"{space.value} {title}",
             f"{region.data.size:,} bytes from {space.value}{region.start}",

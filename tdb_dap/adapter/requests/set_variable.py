@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from tdb_dap.adapter.session.handles import Frame
     from tdb_dap.adapter.session.session import Session
     from tdb_dap.engine.expressions.assignment import Part
-    from tdb_dap.engine.hardware.byte_ranges import Place
+    from tdb_dap.engine.hardware.byte_ranges import ByteRanges
 
 
-def announce(session: Session, place: Place | None = None) -> None:
+def announce(session: Session, place: ByteRanges | None = None) -> None:
     """Tell the client what is not what it shows any more. ``place``: memory that was overwritten."""
     session.handles.forget_values()
 
@@ -51,7 +51,7 @@ def set_part(session: Session, part: Part, text: str, frame: Frame | None) -> No
 
     debugger = session.debugger
     assign(debugger.machine, part, debugger.evaluate(stored_of(text), names_at(session, frame)).array)
-    announce(session, part.place)
+    announce(session, part.ranges)
 
 
 def stored_of(text: str) -> str:

@@ -135,7 +135,7 @@ def frames(session: Session, core: int) -> Iterator[StackFrame]:
             yield frame("group", f"{group.name} {record.slice_text}".strip(), file, group.line)
         subnet = next((s for s in program.subnets if s.id == command.subnet), None)
         if subnet is not None:
-            origins = " or ".join(source.origin for source in session.debugger.machine.sources)
+            origins = " or ".join(source.title for source in session.debugger.machine.sources)
             origin = f", outputs from {origins}" if command.engine == "dynamic" and origins else ""
             name = f"{subnet.function} ({subnet.run_mode}{origin})"
             yield frame("subnet", name, file, _function_line(program, subnet.function))
@@ -163,9 +163,9 @@ def _names_line(program: Program, level: Level, line: int) -> int | None:
 
 def _origins(program: Program, record: OpRecord) -> Iterator[tuple[Stage, MlirOp]]:
     """The op in the files of the compilation before final.mlir, where they are there."""
-    op = program.source.mlir.op_at(record.line) if program.source.mlir else None
+    op = program.source.op_of(record)
     if op is not None:
-        yield from program.origins.places(op)
+        yield from program.compile_stages.places(op)
 
 
 def _op_name(record: OpRecord) -> str:
@@ -176,9 +176,8 @@ def _op_name(record: OpRecord) -> str:
 
 def _group(program: Program, record: OpRecord) -> MlirOp | None:
     """The operation whose region the op lies in."""
-    mlir = program.source.mlir
-    op = mlir.op_at(record.line) if mlir else None
-    return mlir.op_at(op.group_line) if mlir and op and op.group_line else None
+    op = program.source.op_of(record)
+    return program.source.op_at(op.group_line) if op and op.group_line else None
 
 
 def _function_line(program: Program, name: str) -> int:

@@ -154,10 +154,9 @@ def _commands_ahead(session: Session, frame: Frame) -> list[int]:
     if frame.level not in ("group", "subnet") or frame.focus >= len(program.commands):
         return []
     subnet = program.commands[frame.focus].subnet
-    mlir = program.source.mlir
 
     def group(line: int) -> int | None:
-        op = mlir.op_at(line) if mlir else None
+        op = program.source.op_at(line)
         return op.group_line if op else None
 
     firsts = [

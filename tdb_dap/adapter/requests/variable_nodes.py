@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tdb_dap.engine.control.logpoints import Message as LogMessage
     from tdb_dap.engine.hardware.dtypes import Array
     from tdb_dap.engine.reference.reference import Comparison
-    from tdb_dap.engine.source.source_map import NamedValue
+    from tdb_dap.engine.source.source_map import MappedTensor
 
 
 def tensor(session: Session, name: str, value: Value, evaluate_name: str | None = None) -> Node:
@@ -84,7 +84,7 @@ def _array(
     text: str,
     evaluate_name: str | None,
     part: Part | None = None,
-    named: NamedValue | None = None,
+    named: MappedTensor | None = None,
 ) -> Node:
     """``load``: the numbers as they are now; ``part``: where they lie in memory; ``named``: what they stand for."""
     node = Node(name, text, evaluate_name=evaluate_name, part=part)
@@ -106,7 +106,7 @@ def _item(load: Callable[[], Array], index: int) -> Array:
 
 
 def _numbers(
-    numbers: Array, start: int, parent: str | None, whole: Part | None, named: NamedValue | None
+    numbers: Array, start: int, parent: str | None, whole: Part | None, named: MappedTensor | None
 ) -> list[Node]:
     """Single numbers; there may be thousands of them."""
     dtype = whole.view.dtype if whole else None
@@ -125,7 +125,7 @@ def _numbers(
 
 
 def _part(
-    load: Callable[[], Array], index: int, parent: str | None, whole: Part | None, named: NamedValue | None
+    load: Callable[[], Array], index: int, parent: str | None, whole: Part | None, named: MappedTensor | None
 ) -> Node:
     evaluate_name = f"{parent}[{index}]" if parent else None
     inner = Part(f"{whole.title}[{index}]", whole.view, (*whole.index, index)) if whole else None
@@ -178,7 +178,7 @@ def _layout_node(value: Value) -> Node:
     return layout(value.view, "layout", value.named)
 
 
-def layout(view: View | Constant | None, name: str, named: NamedValue | None = None) -> Node:
+def layout(view: View | Constant | None, name: str, named: MappedTensor | None = None) -> Node:
     """Where a tensor lies, how its elements are arranged, and what its stored numbers mean."""
     if not isinstance(view, View):
         return leaf(name, f"constant {view.name}" if isinstance(view, Constant) else "no place in memory")

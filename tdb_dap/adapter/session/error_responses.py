@@ -39,7 +39,7 @@ def error_message(error: Exception, loud: bool) -> Message:
 
 
 def _error_id(error: Exception) -> int:
-    """A number that is the same for the same kind of trouble in every session."""
+    """A number that is the same for the same kind of error in every session."""
     kinds = ("NotStopped", "Cancelled", "NoProgram", "BadInput", "BadExpression", "BadAccess", "NotSimulated")
     name = type(error).__name__
     return 100 + kinds.index(name) if name in kinds else 1

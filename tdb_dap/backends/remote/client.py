@@ -74,9 +74,9 @@ class RemoteDevice:
         try:
             enter(self._channel, self._token)
             opened = self._ask(Open(layout.chip, layout.cores, parts))
-        except (NotAdmitted, BackendFailed, NotSimulated, BadAccess) as trouble:
+        except (NotAdmitted, BackendFailed, NotSimulated, BadAccess) as error:
             self.close()
-            why = str(trouble).removeprefix(self._complaint(""))
+            why = str(error).removeprefix(self._complaint(""))
             raise BadInput(f"{self.name} cannot be used: {why}") from None
         if not isinstance(opened, Opened):
             raise self._lost(f"it answered with {type(opened).__name__}")
@@ -129,8 +129,8 @@ class RemoteDevice:
         self._settle()
         try:
             self._channel.send(request, self._silence)
-        except Broken as trouble:
-            raise self._lost(str(trouble)) from None
+        except Broken as error:
+            raise self._lost(str(error)) from None
         self._owed = True
         answer = self._next(interruptible=isinstance(request, Execute))
         self._owed = False
@@ -154,8 +154,8 @@ class RemoteDevice:
                 answer = self._channel.receive(
                     answers, self._silence, waiting=between_parts if interruptible else lambda: None
                 )
-            except Broken as trouble:
-                raise self._lost(str(trouble)) from None
+            except Broken as error:
+                raise self._lost(str(error)) from None
             if isinstance(answer, Working):
                 if interruptible:
                     between_parts()

@@ -89,5 +89,5 @@ def enter(channel: Channel, token: str | None) -> None:
 def _next(channel: Channel) -> Greeting:
     try:
         return channel.receive(greetings, SILENCE, LONGEST_GREETING)
-    except Broken as trouble:
-        raise NotAdmitted(str(trouble)) from None
+    except Broken as error:
+        raise NotAdmitted(str(error)) from None

@@ -13,7 +13,7 @@ import numpy as np
 from tdb_dap.backends.choice import in_lockstep, vendor_backend
 from tdb_dap.backends.remote.messages import Execute, Open
 from tdb_dap.engine.device.device import Content
-from tdb_dap.engine.hardware.byte_ranges import Place, Runs, merged
+from tdb_dap.engine.hardware.byte_ranges import ByteRanges, Runs, merged
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.memory import Region
 from tdb_dap.engine.hardware.target import Description
@@ -127,7 +127,7 @@ def _extents(change: Change) -> Iterator[tuple[Space, int, int, int]]:
     if isinstance(change, OverwrittenBytes):
         yield change.space, change.core, change.start, change.old.size
     elif isinstance(change, OverwrittenView):
-        place = Place.of(change.view)
+        place = ByteRanges.of(change.view)
         if len(place.runs):
             for start, stop in _bridged(place.runs).tolist():
                 yield place.space, place.core, start, stop - start

@@ -90,12 +90,12 @@ class _Client:
             threading.Thread(target=self._show_life, daemon=True).start()
             while True:
                 self._answer(self._channel.receive(requests, None))
-        except NotAdmitted as trouble:
-            if self._visitor is not None and isinstance(trouble, WrongToken):
+        except NotAdmitted as error:
+            if self._visitor is not None and isinstance(error, WrongToken):
                 self._visitor.mistaken()
-            return f"not admitted: {trouble}"
-        except Broken as trouble:
-            return str(trouble)
+            return f"not admitted: {error}"
+        except Broken as error:
+            return str(error)
         finally:
             self._over.set()
             if self._memories is not None:
@@ -112,8 +112,8 @@ class _Client:
         self._busy.set()
         try:
             answers: list[Answer] = list(self._answers(request))
-        except Exception as trouble:  # whatever a client sends, the server lives and the client hears of it
-            answers = [_refused(trouble)]
+        except Exception as error:  # whatever a client sends, the server lives and the client hears of it
+            answers = [_refused(error)]
         self._busy.clear()
         for answer in answers:
             self._send(answer)
@@ -160,8 +160,8 @@ def _in_turn(batches: list[list[Filled]], divergence: str | None) -> Iterator[Ch
     yield Changed(batches[-1], more=False, divergence=divergence)
 
 
-def _refused(trouble: Exception) -> Refused:
+def _refused(error: Exception) -> Refused:
     kinds = {NotSimulated: "not simulated", BadAccess: "bad access", BackendFailed: "lost"}
-    kind = next((kind for error, kind in kinds.items() if isinstance(trouble, error)), "bad input")
-    is_told = isinstance(trouble, TdbError | ValueError)
-    return Refused(kind, str(trouble) if is_told else f"{type(trouble).__name__}: {trouble}")
+    kind = next((kind for error, kind in kinds.items() if isinstance(error, error)), "bad input")
+    is_told = isinstance(error, TdbError | ValueError)
+    return Refused(kind, str(error) if is_told else f"{type(error).__name__}: {error}")

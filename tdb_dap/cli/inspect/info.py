@@ -40,10 +40,10 @@ def describe(program: Program) -> Iterator[str]:
     yield from net_lines(program)
     yield f"source     {_file(context.mlir)}"
     yield f"locations  {_file(context.locations)}"
-    for stage in program.origins.stages:
+    for stage in program.compile_stages.stages:
         yield f"before     {stage.path} ({stage.title}{', changed since' if stage.is_changed else ''})"
-    if program.origins.trouble:
-        yield f"before     {program.origins.trouble}"
+    if program.compile_stages.reason:
+        yield f"before     {program.compile_stages.reason}"
     for word, tensors in (("input", program.inputs), ("output", program.outputs)):
         for tensor in tensors:
             yield f"{word:9}  {_tensor(tensor)}"

@@ -163,8 +163,8 @@ def _check(arguments: argparse.Namespace) -> tuple[Report, Walked]:
     assert reference is not None
     if arguments.inputs is None and program.context.inputs is None:
         print("tdb-dap: no --inputs given: all inputs are zero", file=sys.stderr)
-    if program.origins.trouble:
-        print(f"tdb-dap: {program.origins.trouble}", file=sys.stderr)
+    if program.compile_stages.reason:
+        print(f"tdb-dap: {program.compile_stages.reason}", file=sys.stderr)
     bar = Bar(len(program.commands), arguments.quiet)
     walked = _walk(arguments, job, arguments.mode, worker, team, bar)
     rows = walked.rows

@@ -76,7 +76,7 @@ def _serve(arguments: argparse.Namespace) -> int:
 
 def _list(given: Path | None) -> None:
     from tdb_dap.backends.choice import BACKENDS
-    from tdb_dap.backends.discovery import find, places, supported
+    from tdb_dap.backends.discovery import find, library_paths, supported
     from tdb_dap.targets import kernel
     from tdb_dap.targets.chips.registry import chips
 
@@ -95,5 +95,6 @@ def _list(given: Path | None) -> None:
         where = f"{found[0]} ({found[1]})" if found else f"{chip.vendor_library.file} not found"
         print(f"  {chip.name:9} {where}")
     if missing:
-        print("looked into: " + ", ".join(f"{place.directory} ({place.origin})" for place in places(given)))
+        looked = ", ".join(f"{candidate.directory} ({candidate.found_by})" for candidate in library_paths(given))
+        print(f"looked into: {looked}")
         print("`tdb-dap backends fetch` downloads the vendor's libraries; --cmodel-path names another directory")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tdb_dap.engine.commands.commands import Command
     from tdb_dap.engine.control.inspector import Inspector
     from tdb_dap.engine.reference.comparison import Comparison
-    from tdb_dap.engine.source.source_map import NamedValue, OpRecord
+    from tdb_dap.engine.source.source_map import MappedTensor, OpRecord
 
 
 BIRTH = "birth"
@@ -34,7 +34,7 @@ class Mismatch(Observer):
         self._excepted = excepted
         self._birth = birth
         self._last_of: dict[tuple[int, str, str], int] | None = None
-        self._suspects: dict[int, list[NamedValue]] = {}
+        self._suspects: dict[int, list[MappedTensor]] = {}
         self._inherited: set[tuple[int, str]] = set()
 
     @classmethod
@@ -73,7 +73,7 @@ class Mismatch(Observer):
     def _excepts(self, inspector: Inspector, name: str) -> bool:
         return name in inspector.excepted or any(fits(name, pattern) for pattern in self._excepted)
 
-    def _is_wrong(self, inspector: Inspector, value: NamedValue) -> bool:
+    def _is_wrong(self, inspector: Inspector, value: MappedTensor) -> bool:
         if inspector.reference is None:
             return False
         comparison = inspector.reference.compare(inspector.machine, value)
@@ -89,7 +89,7 @@ class Mismatch(Observer):
         return self._last_of[record.line, name, record.slice_text] == record.last
 
 
-def _finding(record: OpRecord, value: NamedValue, comparison: Comparison) -> Finding:
+def _finding(record: OpRecord, value: MappedTensor, comparison: Comparison) -> Finding:
     place = f"{record.opcode} at line {record.line}" + (f", slice {record.slice_text}" if record.slice_text else "")
     metrics = comparison.metrics
     details = [*comparison.complaints, f"{metrics.bad_count:,} of {metrics.size:,} elements differ"]

@@ -118,8 +118,8 @@ class Command:
         try:
             registers = self._commands.registers(self.core, self.ordinal)
             return self._commands.target.describe(self.kind, self.descriptor, self.core, registers)
-        except NotSimulated as trouble:
-            raise type(trouble)(f"command {self.ordinal} ({self.name}): {trouble}", self.ordinal) from None
+        except NotSimulated as error:
+            raise type(error)(f"command {self.ordinal} ({self.name}): {error}", self.ordinal) from None
 
     def _of_subnet(self) -> Description:
         """The borders of a subnet that is not made of commands, all in DDR."""

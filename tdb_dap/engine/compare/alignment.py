@@ -41,8 +41,7 @@ class Layer:
     @cached_property
     def attributes(self) -> dict[str, Any]:
         """The op's attributes, but for those that only say where its results lie."""
-        mlir = self._program.source.mlir
-        op = mlir.op_at(self.line) if mlir else None
+        op = self._program.source.op_at(self.line)
         return {name: value for name, value in (op.attributes if op else {}).items() if name not in _PLACEMENT}
 
     @cached_property

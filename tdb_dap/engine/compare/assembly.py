@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tdb_dap.engine.hardware.dtypes import Array
-from tdb_dap.engine.source.mapped_tensor import NamedValue
+from tdb_dap.engine.source.mapped_tensor import MappedTensor
 
 
 class Assembly:
@@ -21,7 +21,7 @@ class Assembly:
         self._seen: Array = np.zeros(self.expected.shape, np.bool_)
         self.pieces = 0
 
-    def add(self, value: NamedValue, actual: Array) -> None:
+    def add(self, value: MappedTensor, actual: Array) -> None:
         """Put in what one value holds; ValueError or IndexError if its slice does not fit the reference."""
         target = value.expected(self._whole)
         seen = value.expected(self._seen)

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.views import View
-from tdb_dap.engine.source.mapped_tensor import NamedValue
+from tdb_dap.engine.source.mapped_tensor import MappedTensor
 
 if TYPE_CHECKING:
     from tdb_dap.engine.program.program import Program
@@ -36,7 +35,7 @@ class Producers:
         found.pop(line, None)
         return tuple(found)
 
-    def _writers(self, reader: OpRecord, operand: NamedValue) -> Iterator[int]:
+    def _writers(self, reader: OpRecord, operand: MappedTensor) -> Iterator[int]:
         """The latest op before ``reader`` with a result in the operand's place, with all its instances."""
         view = operand.view
         if view is None:
@@ -51,7 +50,7 @@ class Producers:
 
 def overlaps(a: View, b: View) -> bool:
     """Whether two views share a byte."""
-    if a.space is not b.space or (a.space not in (Space.GLOBAL, Space.L2) and a.core != b.core):
+    if a.space is not b.space or (not a.space.is_shared and a.core != b.core):
         return False
     first, second = a.byte_ranges(), b.byte_ranges()
     i = j = 0

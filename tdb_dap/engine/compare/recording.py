@@ -9,7 +9,7 @@ import numpy as np
 from tdb_dap.engine.control.observers import Observer
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.reference.reference import numbers_of
-from tdb_dap.engine.source.mapped_tensor import NamedValue, layer_names
+from tdb_dap.engine.source.mapped_tensor import MappedTensor, layer_names
 from tdb_dap.errors import NotSimulated
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Recorder(Observer):
         for name, array in inspector.outputs().items():
             self.arrays.setdefault(name, np.asarray(array, np.float32))
 
-    def _take(self, inspector: Inspector, value: NamedValue) -> None:
+    def _take(self, inspector: Inspector, value: MappedTensor) -> None:
         name = layer_names(value.name)[-1]
         if name != value.name and name in self._computed:
             return  # a copy in local memory of what an op has computed

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tdb_dap.engine.compare.dataflow import overlaps
-from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.reference.reference import stored_form
-from tdb_dap.engine.source.mapped_tensor import NamedValue
+from tdb_dap.engine.source.mapped_tensor import MappedTensor
 
 if TYPE_CHECKING:
     from tdb_dap.engine.control.debugger import Debugger
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
     from tdb_dap.engine.program.program import Program
     from tdb_dap.engine.reference.reference import Reference
     from tdb_dap.engine.source.source_map import OpRecord
-
-_SHARED = (Space.GLOBAL, Space.L2)
 
 
 def stretches(program: Program, reference: Reference | None, count: int) -> list[tuple[int, int]]:
@@ -47,14 +44,14 @@ def start_at(debugger: Debugger, ordinal: int) -> None:
     for record in sorted((r for r in program.source.records if r.ordinals), key=lambda r: r.last):
         if record.last < ordinal:
             for value in record.results:
-                if value.view is not None and value.view.space in _SHARED:
+                if value.view is not None and value.view.space.is_shared:
                     put(machine, reference, value)
     machine.backend.edited()
     # Nobody goes back beyond a cut: the history of such a machine begins here.
     machine.ordinal = ordinal
 
 
-def put(machine: Machine, reference: Reference, value: NamedValue) -> bool:
+def put(machine: Machine, reference: Reference, value: MappedTensor) -> bool:
     """Write the reference's numbers where a value lies; whether there were such. The backend is not told."""
     expected = reference.expected(value)
     words = stored_form(value, expected) if expected is not None else None
@@ -79,7 +76,7 @@ def _cuts(program: Program, reference: Reference | None) -> np.ndarray[tuple[int
 def _spans(program: Program, reference: Reference | None) -> Iterator[tuple[int, int]]:
     """First and last ordinal of what must not be cut in two."""
     records = sorted((r for r in program.source.records if r.ordinals), key=lambda r: r.first)
-    writers: list[tuple[OpRecord, NamedValue]] = []
+    writers: list[tuple[OpRecord, MappedTensor]] = []
     spans: dict[int, tuple[int, int]] = {}
     for record in records:
         # The slices and cores of an op make one tensor, which is judged when it is whole.
@@ -93,11 +90,13 @@ def _spans(program: Program, reference: Reference | None) -> Iterator[tuple[int,
     yield from spans.values()
 
 
-def _writer(writers: list[tuple[OpRecord, NamedValue]], operand: NamedValue) -> tuple[OpRecord, NamedValue] | None:
+def _writer(
+    writers: list[tuple[OpRecord, MappedTensor]], operand: MappedTensor
+) -> tuple[OpRecord, MappedTensor] | None:
     view = operand.view
     if view is None:
         return None
-    local = view.space not in _SHARED
+    local = not view.space.is_shared
     for record, value in reversed(writers):
         if local and value.name != operand.name:
             continue
@@ -106,7 +105,7 @@ def _writer(writers: list[tuple[OpRecord, NamedValue]], operand: NamedValue) -> 
     return None
 
 
-def _is_known(value: NamedValue, reference: Reference | None) -> bool:
-    if reference is None or value.view is None or value.view.space not in _SHARED:
+def _is_known(value: MappedTensor, reference: Reference | None) -> bool:
+    if reference is None or value.view is None or not value.view.space.is_shared:
         return False
     return reference.expected(value) is not None

@@ -19,7 +19,7 @@ from tdb_dap.engine.commands.commands import ENGINES
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.engine.reference.tolerance import Tolerance
-from tdb_dap.engine.source.mapped_tensor import NamedValue
+from tdb_dap.engine.source.mapped_tensor import MappedTensor
 from tdb_dap.engine.source.op_records import stream_of
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Point:
     """
 
     record: OpRecord
-    value: NamedValue
+    value: MappedTensor
     index: int
     is_operand: bool
     ordinal: int
@@ -143,7 +143,7 @@ def points(program: Program) -> dict[int, list[Point]]:
     return before
 
 
-def _values(record: OpRecord, is_operand: bool) -> Iterator[tuple[int, NamedValue]]:
+def _values(record: OpRecord, is_operand: bool) -> Iterator[tuple[int, MappedTensor]]:
     """Values with their place in the record's list, in which absent ones have one, too."""
     entries = record.raw.list_of("operands" if is_operand else "results")
     values = iter(record.operands if is_operand else record.results)

@@ -18,10 +18,9 @@ from tdb_dap.engine.compare.finding import Checked, Reason, Role, Verdict
 from tdb_dap.engine.compare.segments import put
 from tdb_dap.engine.control.observers import Observer
 from tdb_dap.engine.hardware.dtypes import Array
-from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.reference.comparison import Comparison, compare
 from tdb_dap.engine.reference.reference import numbers_of
-from tdb_dap.engine.source.mapped_tensor import NamedValue, layer_names
+from tdb_dap.engine.source.mapped_tensor import MappedTensor, layer_names
 
 if TYPE_CHECKING:
     from tdb_dap.engine.commands.commands import Command
@@ -116,7 +115,7 @@ class Walk(Observer):
                 )
                 self._found(made(_verdict(result), comparison=result))
 
-    def _actual(self, inspector: Inspector, value: NamedValue) -> Array | None:
+    def _actual(self, inspector: Inspector, value: MappedTensor) -> Array | None:
         """What a value holds, where that can be compared."""
         expected = _expected(inspector, value)
         if expected is None or value.view is None or value.view.size != expected.size:
@@ -125,7 +124,7 @@ class Walk(Observer):
         return None if actual is None else actual.reshape(expected.shape)
 
     def _take(
-        self, inspector: Inspector, record: OpRecord, role: Role, index: int, value: NamedValue, actual: Array | None
+        self, inspector: Inspector, record: OpRecord, role: Role, index: int, value: MappedTensor, actual: Array | None
     ) -> None:
         key: Key = (record.line, role, index, value.name)
         self._firsts.setdefault(key, record.first)
@@ -141,7 +140,7 @@ class Walk(Observer):
         if self._count_down(inspector, key):
             self._found(self._judged(inspector, record, key, value))
 
-    def _judged(self, inspector: Inspector, record: OpRecord, key: Key, value: NamedValue) -> Checked:
+    def _judged(self, inspector: Inspector, record: OpRecord, key: Key, value: MappedTensor) -> Checked:
         line, role, index, name = key
         dtype = value.view.dtype if value.view else None
         first = self._firsts.pop(key)
@@ -156,7 +155,7 @@ class Walk(Observer):
         result = compare(name, assembly.actual, assembly.expected, tolerance, dtype, abs(value.scale))
         return made(_verdict(result), pieces=assembly.pieces, covered=assembly.covered, comparison=result)
 
-    def _put_right(self, inspector: Inspector, value: NamedValue) -> None:
+    def _put_right(self, inspector: Inspector, value: MappedTensor) -> None:
         """The reference's numbers in the place of what was computed, for the ops that read it."""
         if inspector.reference is not None and put(inspector.machine, inspector.reference, value):
             inspector.machine.backend.edited()
@@ -170,7 +169,7 @@ class Walk(Observer):
         self._left[key] -= 1
         return self._left[key] == 0
 
-    def _is_last_part(self, inspector: Inspector, record: OpRecord, value: NamedValue) -> bool:
+    def _is_last_part(self, inspector: Inspector, record: OpRecord, value: MappedTensor) -> bool:
         """Of the same part written by several cores, only the last writer makes it whole."""
         self._prepare(inspector)
         return self._parts[_part(record, value)] == record.index
@@ -199,7 +198,7 @@ def _subnet(inspector: Inspector, command: Command) -> Subnet:
     return next(s for s in inspector.program.subnets if s.id == command.subnet)
 
 
-def _looks(record: OpRecord) -> Iterator[tuple[Role, int, NamedValue]]:
+def _looks(record: OpRecord) -> Iterator[tuple[Role, int, MappedTensor]]:
     for index, value in enumerate(record.operands):
         yield "operand", index, value
     for index, value in enumerate(record.results):
@@ -210,14 +209,14 @@ def _verdict(result: Comparison) -> Verdict:
     return "fail" if result.complaints else "pass"
 
 
-def _part(record: OpRecord, value: NamedValue) -> Hashable:
+def _part(record: OpRecord, value: MappedTensor) -> Hashable:
     """Records with the same answer write parts of the same tensor in the same place, one per core."""
-    if value.view is None or value.view.space not in (Space.GLOBAL, Space.L2):
+    if value.view is None or not value.view.space.is_shared:
         return record.index
     return record.line, value.name, value.slice_text, value.address
 
 
-def _expected(inspector: Inspector, value: NamedValue) -> Array | None:
+def _expected(inspector: Inspector, value: MappedTensor) -> Array | None:
     return inspector.reference.expected(value) if inspector.reference is not None else None
 
 
@@ -238,7 +237,7 @@ def _misfit(expected: Array, shape: tuple[int, ...]) -> str:
     return f"the reference has shape {list(expected.shape)}, the model {list(shape)}"
 
 
-def _reason(inspector: Inspector, value: NamedValue) -> tuple[Reason, str]:
+def _reason(inspector: Inspector, value: MappedTensor) -> tuple[Reason, str]:
     """Why a tensor could not be compared, in general and for this one."""
     reference = inspector.reference
     whole = reference.whole(value.name) if reference is not None else None
@@ -251,7 +250,7 @@ def _reason(inspector: Inspector, value: NamedValue) -> tuple[Reason, str]:
     return "other size", _misfit(whole, value.reshape or value.shape)
 
 
-def _kind(inspector: Inspector, value: NamedValue) -> Reason:
+def _kind(inspector: Inspector, value: MappedTensor) -> Reason:
     """What a tensor is that the reference has no name for: it holds what ops compute, not what is moved to them."""
     mlir = inspector.program.source.mlir
     known = mlir.by_location if mlir is not None else {}

@@ -9,7 +9,7 @@ import numpy as np
 
 from tdb_dap.engine.control.breakpoints import Breakpoint, parse_hit_condition
 from tdb_dap.engine.control.logpoints import Message, message
-from tdb_dap.engine.hardware.byte_ranges import Place
+from tdb_dap.engine.hardware.byte_ranges import ByteRanges
 from tdb_dap.engine.machine.undo_log import OverwrittenBytes, OverwrittenView
 from tdb_dap.errors import TdbError
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tdb_dap.engine.machine.undo_log import Change
 
 
-class Judge:
+class BreakpointConditions:
     """Evaluates conditions and hit conditions of a debugger's breakpoints at the moment where it is."""
 
     def __init__(self, inspector: Inspector) -> None:
@@ -35,7 +35,7 @@ class Judge:
         return message(breakpoint.log or "", self._scope(breakpoint))
 
     def _scope(self, breakpoint: Breakpoint) -> Scope:
-        return self._inspector.scope(breakpoint.stops[self._inspector.ordinal], breakpoint.place.level)
+        return self._inspector.scope(breakpoint.stops[self._inspector.ordinal], breakpoint.location.level)
 
     def _holds(self, breakpoint: Breakpoint) -> bool:
         if not breakpoint.is_conditional:
@@ -59,11 +59,11 @@ class Judge:
 
     def _changes(self, breakpoint: Breakpoint) -> bool:
         """For a watch on changes: whether the last command has given any of its bytes another value."""
-        watched = breakpoint.place.watched
+        watched = breakpoint.location.watched
         if watched is None or watched.access != "change":
             return True
         machine = self._inspector.machine
-        return any(_differs(change, machine.memory, watched.place) for change in machine.latest_changes())
+        return any(_differs(change, machine.memory, watched.ranges) for change in machine.latest_changes())
 
     def _is_the_hit(self, breakpoint: Breakpoint) -> bool:
         if breakpoint.hit is None:
@@ -80,13 +80,13 @@ class Judge:
         return parse_hit_condition(breakpoint.hit)(breakpoint.hits_until(inspector.ordinal))
 
 
-def _differs(change: Change, memory: Memory, place: Place) -> bool:
+def _differs(change: Change, memory: Memory, place: ByteRanges) -> bool:
     """Whether bytes of a place are not what they were before a change."""
     if isinstance(change, OverwrittenView):
         differing = memory.read(change.view) != change.old
-        return bool(differing.any()) and Place.of(change.view, (differing,)).overlaps(place)
+        return bool(differing.any()) and ByteRanges.of(change.view, (differing,)).overlaps(place)
     if isinstance(change, OverwrittenBytes):
         now = memory.bytes_at(change.space, change.start, change.old.size, change.core)
         at = change.start + np.flatnonzero(now != change.old)
-        return Place(change.space, change.core, np.stack([at, at + 1], axis=1)).overlaps(place)
+        return ByteRanges(change.space, change.core, np.stack([at, at + 1], axis=1)).overlaps(place)
     return True

@@ -36,12 +36,12 @@ Access = Literal["read", "write", "readWrite", "change"]
 class Watched:
     """Memory that is watched, and for what: ``change`` is a write that gives some byte another value."""
 
-    place: byte_ranges.Place
+    ranges: byte_ranges.ByteRanges
     access: Access
 
 
 @dataclass(frozen=True)
-class Place:
+class BreakpointLocation:
     """The commands a text names.
 
     ``line``: where the breakpoint came to lie; ``message``: what the user should know; ``watched``: stop after each
@@ -56,7 +56,7 @@ class Place:
     level: Level = "op"
 
 
-Resolver = Callable[["Program", "re.Match[str]"], Place]
+Resolver = Callable[["Program", "re.Match[str]"], BreakpointLocation]
 
 
 @dataclass(frozen=True)
@@ -87,29 +87,29 @@ def form(title: str, pattern: str, example: str, level: Level = "op") -> Callabl
     return declare
 
 
-def resolve(program: Program, text: str) -> Place:
-    """The place that ``text`` names; BadExpression if no form fits."""
+def resolve(program: Program, text: str) -> BreakpointLocation:
+    """The location that ``text`` names; BadExpression if no form fits."""
     text = text.strip()
     for known in FORMS:
         if match := known.pattern.fullmatch(text):
-            place = replace(known.resolve(program, match), level=known.level)
-            if place.spans or place.message:
-                return place
-            return replace(place, message=f"{text}: no command of this program matches ({known.title})")
+            location = replace(known.resolve(program, match), level=known.level)
+            if location.spans or location.message:
+                return location
+            return replace(location, message=f"{text}: no command of this program matches ({known.title})")
     raise BadExpression(
         f"{quoted(text)} is not a breakpoint; write one of " + ", ".join(known.example for known in FORMS)
     )
 
 
-def _one_of(spans: tuple[Span, ...], asked: str, what: str, present: Iterable[str]) -> Place:
+def _one_of(spans: tuple[Span, ...], asked: str, what: str, present: Iterable[str]) -> BreakpointLocation:
     """The place of the spans; where there are none, the message says what there is instead, nearest names first."""
     if spans:
-        return Place(spans)
+        return BreakpointLocation(spans)
     names = sorted(set(present))
     near = get_close_matches(asked, names, 3, 0.7)
     more = ", ..." if len(names) > _MOST_NAMED else ""
     there = f"near are {', '.join(near)}" if near else f"it has {', '.join(names[:_MOST_NAMED])}{more}"
-    return Place((), message=f"{asked}: no such {what} in this program; {there}")
+    return BreakpointLocation((), message=f"{asked}: no such {what} in this program; {there}")
 
 
 def spans_of_records(records: Iterable[OpRecord]) -> tuple[Span, ...]:
@@ -121,33 +121,33 @@ def spans_of_commands(program: Program, wanted: Callable[[Command], bool]) -> tu
 
 
 @form("line of final.mlir", r"(?:mlir)?:(\d+)", "mlir:312")
-def _mlir_line(program: Program, match: re.Match[str]) -> Place:
+def _mlir_line(program: Program, match: re.Match[str]) -> BreakpointLocation:
     asked = int(match[1])
     if program.source.mlir is None:
-        return Place((), asked, "this model has no final.mlir")
+        return BreakpointLocation((), asked, "this model has no final.mlir")
     line = program.source.next_line_with_commands(asked)
     if line is None:
-        return Place((), asked, f"no line from {asked} on has commands")
+        return BreakpointLocation((), asked, f"no line from {asked} on has commands")
     moved = f"line {asked} has no commands of its own; moved to line {line}" if line != asked else ""
-    return Place(spans_of_records(program.source.records_at(line)), line, moved)
+    return BreakpointLocation(spans_of_records(program.source.records_at(line)), line, moved)
 
 
 @form("line of the listing", r"(?:asm|:):(\d+)", "asm:168", "command")
-def _listing_line(program: Program, match: re.Match[str]) -> Place:
+def _listing_line(program: Program, match: re.Match[str]) -> BreakpointLocation:
     asked = int(match[1])
     line = program.listing.next_line_with_command(asked)
     ordinal = program.listing.ordinal_at(line) if line is not None else None
     if line is None or ordinal is None:
-        return Place((), asked, f"no line from {asked} on is a command")
+        return BreakpointLocation((), asked, f"no line from {asked} on is a command")
     moved = f"line {asked} is not a command; moved to line {line}" if line != asked else ""
-    return Place(((ordinal, ordinal),), line, moved)
+    return BreakpointLocation(((ordinal, ordinal),), line, moved)
 
 
 @form("command id", r"(?P<engine>[BTDM])(?P<id>\d+)(?:(?:@core|C)(?P<core>\d+))?", "B23@core1", "command")
-def _command_id(program: Program, match: re.Match[str]) -> Place:
+def _command_id(program: Program, match: re.Match[str]) -> BreakpointLocation:
     engine = {"D": "dma", "M": "sdma"}.get(match["engine"], "tiu")
     number, core = int(match["id"]), match["core"]
-    return Place(
+    return BreakpointLocation(
         spans_of_commands(
             program,
             lambda c: c.engine == engine and c.id == number and (core is None or c.core == int(core)),
@@ -156,7 +156,7 @@ def _command_id(program: Program, match: re.Match[str]) -> Place:
 
 
 @form("address", rf"{ADDRESS}(?:\+(?P<size>0x[0-9a-fA-F]+|\d+))?(?P<access>[rw]{{0,2}})", "R4.64+4096", "command")
-def _address(program: Program, match: re.Match[str]) -> Place:
+def _address(program: Program, match: re.Match[str]) -> BreakpointLocation:
     text = match.string[: match.start("access")].split("+")[0]
     space, start = parse_address(text, program.target.geometry)
     stop = start + max(1, whole_number(match["size"] or "1"))
@@ -175,38 +175,40 @@ def _address(program: Program, match: re.Match[str]) -> Place:
             for view in (*operands, *results)
         )
 
-    return Place(spans_of_commands(program, touches))
+    return BreakpointLocation(spans_of_commands(program, touches))
 
 
 @form(
     "watched memory",
-    rf"data:(?P<place>{byte_ranges.PLACE}):(?P<access>{'|'.join(get_args(Access))})",
+    rf"data:(?P<place>{byte_ranges.RANGES_TEXT}):(?P<access>{'|'.join(get_args(Access))})",
     "data:R0x0+4:write",
 )
-def _watched(program: Program, match: re.Match[str]) -> Place:
-    place = byte_ranges.parse(match["place"])
+def _watched(program: Program, match: re.Match[str]) -> BreakpointLocation:
+    ranges = byte_ranges.parse(match["place"])
     access: Access = next(known for known in get_args(Access) if known == match["access"])
     reads, writes = access in ("read", "readWrite"), access != "read"
-    spans = tuple((ordinal, ordinal) for ordinal in program.accesses.touching(place, reads, writes))
+    spans = tuple((ordinal, ordinal) for ordinal in program.accesses.touching(ranges, reads, writes))
     what = {"read": "reads", "readWrite": "reads or writes"}.get(access, "writes")
-    message = "" if spans else f"no command {what} {byte_ranges.place_name(place, program.target.geometry)}"
-    return Place(spans, None, message, Watched(place, access))
+    message = "" if spans else f"no command {what} {byte_ranges.ranges_name(ranges, program.target.geometry)}"
+    return BreakpointLocation(spans, None, message, Watched(ranges, access))
 
 
 @form("value id", r"%(\w+)(?:#\d+)?", "%173")
-def _value(program: Program, match: re.Match[str]) -> Place:
+def _value(program: Program, match: re.Match[str]) -> BreakpointLocation:
     value = f"%{match[1]}"
     records = [r for r in program.source.records if r.ordinals and value in _results(program, r)]
     if records or program.source.mlir is None:
         lines = sorted({record.line for record in records})
-        several = f"{value} stands for {len(lines)} values (lines {', '.join(map(str, lines[:4]))}" if lines[1:] else ""
-        more = ", ..." if len(lines) > 4 else ""
-        return Place(spans_of_records(records), message=f"{several}{more}); it stops at each" if several else "")
+        first, more = ", ".join(map(str, lines[:4])), ", ..." if len(lines) > 4 else ""
+        several = f"{value} stands for {len(lines)} values (lines {first}" if lines[1:] else ""
+        return BreakpointLocation(
+            spans_of_records(records), message=f"{several}{more}); it stops at each" if several else ""
+        )
     return _used(program, value, [r for r in program.source.records if value in _operands(program, r)])
 
 
 @form("location", r'#loc\("(?P<name>.+)"\)|#loc\(?(?P<alias>\d+)\)?|loc:(?P<glob>.+)', '#loc("conv1")')
-def _location(program: Program, match: re.Match[str]) -> Place:
+def _location(program: Program, match: re.Match[str]) -> BreakpointLocation:
     mlir = program.source.mlir
     if match["alias"]:
         wanted = set(mlir.resolve(f"#loc{match['alias']}")) if mlir else set[str]()
@@ -216,63 +218,65 @@ def _location(program: Program, match: re.Match[str]) -> Place:
     return _located(program, match[0], lambda name: fnmatchcase(name, match["glob"]))
 
 
-def _located(program: Program, text: str, fits: Callable[[str], bool]) -> Place:
+def _located(program: Program, text: str, fits: Callable[[str], bool]) -> BreakpointLocation:
     """The ops whose location fits; where these have no commands of their own (weights, reshapes), those that use it."""
     spans = spans_of_records(r for r in program.source.records if any(map(fits, _names(program, r))))
     if spans:
-        return Place(spans)
+        return BreakpointLocation(spans)
     return _used(program, text, [r for r in program.source.records if any(fits(v.name) for v in r.operands)])
 
 
-def _used(program: Program, text: str, users: list[OpRecord]) -> Place:
+def _used(program: Program, text: str, users: list[OpRecord]) -> BreakpointLocation:
     spans = spans_of_records(users)
     if not spans:
-        return Place(())
+        return BreakpointLocation(())
     first = min((r for r in users if r.ordinals), key=lambda r: r.first)
-    return Place(
+    return BreakpointLocation(
         spans, message=f"{text} has no commands of its own; stops where it is used, first at line {first.line}"
     )
 
 
 @form("subnet", r"subnet:(\d+)", "subnet:2")
-def _subnet(program: Program, match: re.Match[str]) -> Place:
-    return Place(tuple((s.start, s.stop - 1) for s in program.subnets if s.id == int(match[1]) and s.stop > s.start))
+def _subnet(program: Program, match: re.Match[str]) -> BreakpointLocation:
+    return BreakpointLocation(
+        tuple((s.start, s.stop - 1) for s in program.subnets if s.id == int(match[1]) and s.stop > s.start)
+    )
 
 
 @form("core", r"core:(\d+)", "core:1")
-def _core(program: Program, match: re.Match[str]) -> Place:
+def _core(program: Program, match: re.Match[str]) -> BreakpointLocation:
     """Where the core starts to work in each subnet."""
     core = int(match[1])
     starts: dict[int, int] = {}
     for command in program.commands:
         if command.core == core:
             starts.setdefault(command.subnet, command.ordinal)
-    return Place(tuple((ordinal, ordinal) for ordinal in starts.values()))
+    return BreakpointLocation(tuple((ordinal, ordinal) for ordinal in starts.values()))
 
 
 @form("op name", r"(?:tpu|top|func)\.[\w*?\[\]]+", "tpu.Conv2D")
-def _op_name(program: Program, match: re.Match[str]) -> Place:
+def _op_name(program: Program, match: re.Match[str]) -> BreakpointLocation:
     spans = spans_of_records(r for r in program.source.records if fnmatchcase(r.opcode, match[0]))
     return _one_of(spans, match[0], "op", (r.opcode for r in program.source.records))
 
 
 @form("instruction", r"[a-z*?][\w*?\[\].&]*", "arith.*", "command")
-def _mnemonic(program: Program, match: re.Match[str]) -> Place:
+def _mnemonic(program: Program, match: re.Match[str]) -> BreakpointLocation:
     spans = spans_of_commands(program, lambda c: fnmatchcase(c.name, match[0]))
     return _one_of(spans, match[0], "instruction", (c.name for c in program.commands))
 
 
 def _results(program: Program, record: OpRecord) -> tuple[str, ...]:
-    op = program.source.mlir.op_at(record.line) if program.source.mlir else None
+    op = program.source.op_of(record)
     return op.results if op else ()
 
 
 def _operands(program: Program, record: OpRecord) -> tuple[str, ...]:
-    op = program.source.mlir.op_at(record.line) if program.source.mlir else None
+    op = program.source.op_of(record)
     return op.operands if op else ()
 
 
 def _names(program: Program, record: OpRecord) -> tuple[str, ...]:
     """Location names of the op, all parts of a fused location."""
-    op = program.source.mlir.op_at(record.line) if program.source.mlir else None
+    op = program.source.op_of(record)
     return op.locations if op and op.locations else tuple(value.name for value in record.results)

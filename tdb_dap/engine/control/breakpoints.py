@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from tdb_dap.engine.control.breakpoint_specs import Place, resolve
+from tdb_dap.engine.control.breakpoint_specs import BreakpointLocation, resolve
 from tdb_dap.engine.control.logpoints import require_message
 from tdb_dap.engine.expressions.evaluator import require_expression
 from tdb_dap.errors import BadExpression
@@ -33,7 +33,7 @@ _COMPARISONS: dict[str, Callable[[int, int], bool]] = {
 class Breakpoint:
     """One breakpoint.
 
-    ``text``: the place as the user wrote it (forms: ``breakpoint_forms``). ``condition``: expression that must be
+    ``text``: where, as the user wrote it (forms: ``breakpoint_specs``). ``condition``: expression that must be
     true. ``hit``: ``5``, ``>= 5``, ``% 3`` on the number of moments, counted from the start of the program, at which
     the place is reached with a true condition.
     ``log``: message to print instead of stopping, expressions in braces, with formats: ``{max(in[0]):.3f}``.
@@ -42,7 +42,7 @@ class Breakpoint:
 
     id: int
     text: str
-    place: Place
+    location: BreakpointLocation
     condition: str | None = None
     hit: str | None = None
     log: str | None = None
@@ -55,12 +55,12 @@ class Breakpoint:
     """Ordinal at which to stop -> ordinal of the command it is about."""
 
     def __post_init__(self) -> None:
-        if self.place.watched is not None:
+        if self.location.watched is not None:
             self.when = "after"
         if self.when == "before":
-            self.stops = {first: first for first, _ in self.place.spans}
+            self.stops = {first: first for first, _ in self.location.spans}
         else:
-            self.stops = {last + 1: last for _, last in self.place.spans}
+            self.stops = {last + 1: last for _, last in self.location.spans}
         if self.condition is not None:
             require_expression(self.condition)
         if self.log is not None:
@@ -76,17 +76,17 @@ class Breakpoint:
     @property
     def line(self) -> int | None:
         """The line it came to lie on, for file lines."""
-        return self.place.line
+        return self.location.line
 
     @property
     def message(self) -> str:
         """What the user should know about the place; empty if it is just where it was asked for."""
-        return self.place.message
+        return self.location.message
 
     @property
     def is_conditional(self) -> bool:
         """Whether reaching the place is not enough."""
-        watched = self.place.watched
+        watched = self.location.watched
         return self.condition is not None or (watched is not None and watched.access == "change")
 
     def hits_until(self, ordinal: int) -> int:
@@ -138,7 +138,7 @@ class Breakpoints:
         when: When = "before",
         temporary: bool = False,
     ) -> Breakpoint:
-        """Set a breakpoint on any place of ``breakpoint_forms``; BadExpression if the text names no kind of place.
+        """Set a breakpoint at a place of any form (``breakpoint_specs``); BadExpression if the text has none of them.
 
         A place without commands gives a breakpoint that is not ``verified`` and says why in ``message``.
         """

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tdb_dap.engine.control.breakpoint_conditions import Judge
+from tdb_dap.engine.control.breakpoint_conditions import BreakpointConditions
 from tdb_dap.engine.control.breakpoints import Breakpoint, Breakpoints
 from tdb_dap.engine.control.exception_filter import Filter
 from tdb_dap.engine.control.inspector import Inspector
@@ -51,12 +51,12 @@ class Debugger:
         self._checks: list[Observer] = []
         self._stepper = Stepper(program)
         self._announcer = Announcer(self.inspector, self.observers)
-        self._judge = Judge(self.inspector)
+        self._conditions = BreakpointConditions(self.inspector)
         self._found: dict[int, Finding] = {}
         self._watching_changed = False
         self._only_core: int | None = None
         self._pause = threading.Event()
-        machine.listener = _Edits(self)
+        machine.listener = _FromMachine(self.inspector, self._changed_after)
         if reference is not None:
             machine.sources.append(reference)
 
@@ -86,11 +86,6 @@ class Debugger:
         """Whether every command has been executed."""
         return self.inspector.at_end
 
-    @property
-    def memory(self) -> Memory:
-        """The machine's memories, live."""
-        return self.machine.memory
-
     def scope(self, focus: int | None = None, level: Level | None = None, line: int | None = None) -> Scope:
         """The names visible at a command (default: what the last stop is about), or on a line of final.mlir."""
         return self.inspector.scope(focus, level, line)
@@ -114,10 +109,6 @@ class Debugger:
         marked: to use its numbers raises NotFinished; with ``partial`` it is what memory happens to hold.
         """
         return self.inspector.outputs(raw, partial)
-
-    def who_wrote(self, what: View | str) -> int | None:
-        """Ordinal of the last executed command that wrote any byte of a place, or None."""
-        return self.inspector.who_wrote(what)
 
     # Run control
 
@@ -178,8 +169,7 @@ class Debugger:
 
     def travel(self, ordinal: int) -> Stop:
         """Go to the moment when ``ordinal`` commands have been executed; breakpoints and checks do not count."""
-        if not 0 <= ordinal <= len(self.program.commands):
-            raise BadExpression(f"ordinal {ordinal} is not in this program: 0 to {len(self.program.commands)}")
+        self.program.require_ordinal(ordinal)
         try:
             self._go(ordinal)
         except (NotSimulated, BackendFailed) as error:
@@ -193,8 +183,7 @@ class Debugger:
 
     def skip_to(self, ordinal: int) -> Stop:
         """Go on at another command with the memories as they are: neither executed nor undone. It is an edit."""
-        if not 0 <= ordinal <= len(self.program.commands):
-            raise BadExpression(f"ordinal {ordinal} is not in this program: 0 to {len(self.program.commands)}")
+        self.program.require_ordinal(ordinal)
         self.machine.skip_to(ordinal)
         return self._finish(self.inspector.stop("goto"))
 
@@ -280,7 +269,7 @@ class Debugger:
         if finding is not None and self._counts(finding.focus):
             return self.inspector.stop("exception", focus=finding.focus, finding=finding, breakpoints=hit)
         if hit:
-            focus, level = hit[0].stops[self.ordinal], hit[0].place.level
+            focus, level = hit[0].stops[self.ordinal], hit[0].location.level
             return self.inspector.stop("breakpoint", focus=focus, breakpoints=hit, level=level)
         return None
 
@@ -295,18 +284,18 @@ class Debugger:
         for breakpoint in self.breakpoints.at(self.ordinal):
             if self.machine.passes_over(breakpoint.stops[self.ordinal]):
                 continue
-            if not self._judge.stops(breakpoint) or not self._counts(breakpoint.stops[self.ordinal]):
+            if not self._conditions.stops(breakpoint) or not self._counts(breakpoint.stops[self.ordinal]):
                 continue
             if breakpoint.log is None:
                 hit.append(breakpoint)
             elif speak:
-                self.listener.log_point(self._judge.message(breakpoint), breakpoint)
+                self.listener.log_point(self._conditions.message(breakpoint), breakpoint)
         for breakpoint in hit:
             if breakpoint.temporary:
                 self.breakpoints.remove(breakpoint)
         return tuple(hit)
 
-    def changed_after(self, moment: int) -> None:
+    def _changed_after(self, moment: int) -> None:
         """An edit: what was found out about later moments is not true any more."""
         for breakpoint in self.breakpoints:
             breakpoint.forget_after(moment)
@@ -318,9 +307,9 @@ class Debugger:
         """Commands that are not the program's own access other places: find again where data breakpoints stop."""
         changed = bool(self.machine.changed_commands)
         for breakpoint in self.breakpoints if changed or self._watching_changed else ():
-            if (watched := breakpoint.place.watched) is not None:
+            if (watched := breakpoint.location.watched) is not None:
                 reads, writes = watched.access in ("read", "readWrite"), watched.access != "read"
-                self.breakpoints.move(breakpoint, self.machine.touching(watched.place, reads, writes))
+                self.breakpoints.move(breakpoint, self.machine.accesses.touching(watched.ranges, reads, writes))
         self._watching_changed = changed
 
     # Backwards
@@ -388,14 +377,15 @@ class Debugger:
         return stop
 
 
-class _Edits(MachineListener):
-    """Passes on to a debugger what its machine tells."""
+class _FromMachine(MachineListener):
+    """Passes on what the machine of a debugger tells."""
 
-    def __init__(self, debugger: Debugger) -> None:
-        self._debugger = debugger
+    def __init__(self, inspector: Inspector, edited: Callable[[int], None]) -> None:
+        self._inspector = inspector
+        self._edited = edited
 
     def note(self, text: str) -> None:
-        self._debugger.listener.note(text)
+        self._inspector.listener.note(text)
 
     def edited(self, moment: int) -> None:
-        self._debugger.changed_after(moment)
+        self._edited(moment)

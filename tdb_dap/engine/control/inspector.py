@@ -12,7 +12,7 @@ from tdb_dap.engine.expressions.evaluator import evaluate
 from tdb_dap.engine.expressions.lexer import Level
 from tdb_dap.engine.expressions.scope import Scope
 from tdb_dap.engine.expressions.values import Value
-from tdb_dap.engine.hardware.byte_ranges import Place
+from tdb_dap.engine.hardware.byte_ranges import ByteRanges
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.hardware.views import Constant, View
 from tdb_dap.engine.machine.not_computed import NotComputed
@@ -105,8 +105,8 @@ class Inspector:
 
     def who_wrote(self, what: View | str) -> int | None:
         """Ordinal of the last executed command that wrote any byte of a place, or None."""
-        place = part_named(what, self.scope()).place if isinstance(what, str) else Place.of(what)
-        return self.machine.last_writer(place)
+        place = part_named(what, self.scope()).ranges if isinstance(what, str) else ByteRanges.of(what)
+        return self.machine.accesses.last_writer(place, self.ordinal)
 
     def stop(
         self,

@@ -80,10 +80,10 @@ class Stepper:
 
     def _group(self, ordinal: int) -> Hashable:
         line = self._line(ordinal)
-        mlir = self._program.source.mlir
-        if not isinstance(line, int) or mlir is None:
+        source = self._program.source
+        if not isinstance(line, int) or source.mlir is None:
             return None
-        op = mlir.op_at(line)
+        op = source.op_at(line)
         return (self._subnet(ordinal), op.group_line if op else None)
 
     def _ungrouped(self, ordinal: int) -> Hashable:

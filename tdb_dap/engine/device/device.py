@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 
 from tdb_dap.engine.device.page_sync import DevicePages, Extent
-from tdb_dap.engine.hardware.byte_ranges import Place
+from tdb_dap.engine.hardware.byte_ranges import ByteRanges
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.memory import Bytes, Memory
 from tdb_dap.engine.hardware.target import Description
@@ -136,8 +136,8 @@ class Attached:
             effect = self._device.execute(command)
             executed = True
             changed = self._read_back(description) if effect.changed is None else effect.changed
-        except BaseException as trouble:
-            if executed or not isinstance(trouble, NotSimulated | BadAccess):
+        except BaseException as error:
+            if executed or not isinstance(error, NotSimulated | BadAccess):
                 self._pages.forget()  # given up by the user, or not to be read back: nobody knows what it holds now
             raise
         return Outcome(tuple(self._take(memory, changed)), effect.divergence)
@@ -153,7 +153,7 @@ class Attached:
     def close(self) -> None:
         self._device.close()
 
-    def _bring(self, memory: Memory, needed: list[Place] | None) -> None:
+    def _bring(self, memory: Memory, needed: list[ByteRanges] | None) -> None:
         """Have the device hold what our memories hold at some places; None: everywhere."""
         missing = self._pages.missing(needed)
         if missing:
@@ -165,7 +165,7 @@ class Attached:
         """What the device holds at the results of a command."""
         if description is None:
             raise NotSimulated("what the command writes is not known, and the device does not tell")
-        places = [Place.of(result) for result in description.results if isinstance(result, View)]
+        places = [ByteRanges.of(result) for result in description.results if isinstance(result, View)]
         extents = [
             Extent(place.space, place.core, start, stop - start)
             for place in places
@@ -195,9 +195,9 @@ def _description(command: Executable) -> Description | None:
         return None
 
 
-def _needed(description: Description, cores: int) -> list[Place]:
+def _needed(description: Description, cores: int) -> list[ByteRanges]:
     """What a command reads and writes, and the constants of static memory that it may look up."""
     operands = (*description.reads, *description.operands, *description.results)
-    places = [Place.of(operand) for operand in operands if isinstance(operand, View)]
+    places = [ByteRanges.of(operand) for operand in operands if isinstance(operand, View)]
     every = np.array([[0, 1 << 62]], np.int64)
-    return places + [Place(Space.STATIC, core, every) for core in range(cores)]
+    return places + [ByteRanges(Space.STATIC, core, every) for core in range(cores)]

@@ -8,7 +8,7 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
-from tdb_dap.engine.hardware.byte_ranges import Place
+from tdb_dap.engine.hardware.byte_ranges import ByteRanges
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.memory import Bytes, Memory, Region
 
@@ -104,7 +104,7 @@ class DevicePages:
         for pages in (p for regions in self._regions.values() for p in regions):
             pages.equal[:] = False
 
-    def missing(self, places: list[Place] | None) -> list[Extent]:
+    def missing(self, places: list[ByteRanges] | None) -> list[Extent]:
         """What has to be written to the device for it to hold the same at some places (None: everywhere).
 
         It counts as written from now on. Places that do not exist are left out: the command will be refused.

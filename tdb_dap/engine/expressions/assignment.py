@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tdb_dap.engine.expressions.evaluator import evaluate_place
-from tdb_dap.engine.hardware.byte_ranges import Place
+from tdb_dap.engine.hardware.byte_ranges import ByteRanges
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.errors import BadExpression
 
@@ -26,9 +26,9 @@ class Part:
     index: tuple[Any, ...] = ()
 
     @property
-    def place(self) -> Place:
+    def ranges(self) -> ByteRanges:
         """The bytes."""
-        return Place.of(self.view, self.index)
+        return ByteRanges.of(self.view, self.index)
 
 
 def part_named(text: str, names: Names) -> Part:
@@ -60,7 +60,7 @@ def assign(machine: Machine, part: Part, numbers: Any) -> None:
         ) from None
     if not np.shares_memory(inside, words):
         raise BadExpression(f"{part.title} is a selection of a selection; write it with one index")
-    machine.write_words(part.view, words, f"{part.title} = {_brief(numbers)}", part.place)
+    machine.write_words(part.view, words, f"{part.title} = {_brief(numbers)}", part.ranges)
 
 
 def _brief(numbers: Any) -> str:

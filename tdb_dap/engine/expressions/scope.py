@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tdb_dap.engine.program.program import Subnet
     from tdb_dap.engine.reference.reference import Reference
     from tdb_dap.engine.source.mlir_file import MlirFile, MlirOp, Region
-    from tdb_dap.engine.source.source_map import NamedValue, OpRecord
+    from tdb_dap.engine.source.source_map import MappedTensor, OpRecord
 
 
 @dataclass(frozen=True)
@@ -273,8 +273,8 @@ class Scope:
 
     @property
     def _op(self) -> MlirOp | None:
-        mlir, record = self.machine.program.source.mlir, self.record
-        return mlir.op_at(record.line) if mlir and record else None
+        record = self.record
+        return self.machine.program.source.op_of(record) if record else None
 
     def _views(self, roles: str, views: str) -> list[Value]:
         command = self.command
@@ -291,7 +291,7 @@ class Scope:
     def _is_pending(self, record: OpRecord) -> bool:
         return bool(record.ordinals) and record.last >= self.machine.ordinal
 
-    def _named(self, named: NamedValue, mlir_name: str = "", pending: bool = False) -> Value:
+    def _named(self, named: MappedTensor, mlir_name: str = "", pending: bool = False) -> Value:
         if named.view is None:
             return self._unplaced(named.name)
         title = f"{mlir_name} {named.name}".strip()
@@ -306,7 +306,7 @@ class Scope:
 
         return Value(name, fail)
 
-    def _expected(self, named: NamedValue) -> Callable[[], Array]:
+    def _expected(self, named: MappedTensor) -> Callable[[], Array]:
         def read() -> Array:
             reference = self.reference
             if reference is None:
@@ -318,7 +318,7 @@ class Scope:
 
         return read
 
-    def _reference(self, named: NamedValue) -> Value:
+    def _reference(self, named: MappedTensor) -> Value:
         return Value(f"ref {named.name}", self._expected(named), is_real=True)
 
     def _argument(self, name: str, region: Region | None, function: str = "") -> Value:

@@ -15,7 +15,7 @@ from tdb_dap.engine.hardware.views import Constant, View
 from tdb_dap.engine.rendering import html
 
 if TYPE_CHECKING:
-    from tdb_dap.engine.source.source_map import NamedValue
+    from tdb_dap.engine.source.source_map import MappedTensor
 
 SMALL = 8
 """Tensors of at most this many elements are shown whole."""
@@ -55,7 +55,7 @@ class Statistics:
         """``min -3.1 max 4 mean 0.12 NaN 2``; NaN and Inf only where there are any."""
         return self.shown(None)
 
-    def shown(self, named: NamedValue | None) -> str:
+    def shown(self, named: MappedTensor | None) -> str:
         """The text, with what stored numbers stand for beside them: ``min -128 → -3.4 max 127 → 3.37``."""
         parts: list[str] = []
         if self.minimum is not None and self.maximum is not None and self.mean is not None:
@@ -80,28 +80,28 @@ def array_text(array: Array) -> str:
     return "[" + ", ".join(array_text(part) for part in array) + "]"
 
 
-def quantised(named: NamedValue | None) -> NamedValue | None:
+def quantised(named: MappedTensor | None) -> MappedTensor | None:
     """The record of a tensor whose stored numbers stand for others; None for one that they stand for themselves."""
     return None if named is None or (named.scale == 1 and named.zero_point == 0) else named
 
 
-def real_numbers(stored: Array, named: NamedValue) -> Array:
+def real_numbers(stored: Array, named: MappedTensor) -> Array:
     """(stored - zero point) * scale, float32."""
     return ((stored.astype(np.float32) - named.zero_point) * np.float32(named.scale)).astype(np.float32)
 
 
-def _meant(number: Any, named: NamedValue | None, digits: int = 6) -> str:
+def _meant(number: Any, named: MappedTensor | None, digits: int = 6) -> str:
     if quantised(named) is None or named is None:
         return ""
     return f" {STANDS_FOR} {(float(number) - named.zero_point) * named.scale:.{digits}g}"
 
 
-def shown_number(number: Any, named: NamedValue | None) -> str:
+def shown_number(number: Any, named: MappedTensor | None) -> str:
     """A stored number, and what it stands for where that is another: ``200 → 6.08``."""
     return number_text(number) + _meant(number, named)
 
 
-def shown_array(array: Array, named: NamedValue | None) -> str:
+def shown_array(array: Array, named: MappedTensor | None) -> str:
     """A small array of stored numbers, and what they stand for: ``[200, 0] → [6.08, 0.0]``."""
     if quantised(named) is None or named is None:
         return array_text(array)
@@ -138,7 +138,7 @@ class Value:
     title: str
     load: Callable[[], Array] = field(repr=False)
     view: View | Constant | None = None
-    named: NamedValue | None = None
+    named: MappedTensor | None = None
     pending: bool = False
     is_real: bool = False
 

@@ -30,14 +30,12 @@ _MOST_BYTES = 1 << 48
 
 _NUMBER = r"0x[0-9a-fA-F]+|\d+"
 _PART = rf"(?:{_NUMBER})\+(?:{_NUMBER})(?:\*(?:{_NUMBER})/(?:{_NUMBER}))?"
-PLACE = rf"[RGSL]{_PART}(?:,{_PART})*(?:@core\d+)?"
+RANGES_TEXT = rf"[RGSL]{_PART}(?:,{_PART})*(?:@core\d+)?"
 """Pattern of a place text, without groups."""
-
-_SHARED = (Space.GLOBAL, Space.L2)
 
 
 @dataclass(frozen=True, eq=False)
-class Place:
+class ByteRanges:
     """Bytes of one memory. ``core``: 0 for the memories that all cores share."""
 
     space: Space
@@ -45,9 +43,9 @@ class Place:
     runs: Runs
 
     @classmethod
-    def of(cls, view: View, index: tuple[Any, ...] = ()) -> Place:
+    def of(cls, view: View, index: tuple[Any, ...] = ()) -> ByteRanges:
         """The bytes of a view, or of the elements that each ``index`` in turn selects from it."""
-        core = 0 if view.space in _SHARED else view.core
+        core = 0 if view.space.is_shared else view.core
         if index:
             return cls(view.space, core, _elements(view, index))
         plain = view if view.dtype.per_byte == 1 else as_bytes(view)
@@ -59,9 +57,9 @@ class Place:
         return cls(view.space, core, runs if share == 1 else merged(_shared_bytes(runs, share)))
 
     @classmethod
-    def range(cls, space: Space, core: int, start: int, size: int) -> Place:
+    def range(cls, space: Space, core: int, start: int, size: int) -> ByteRanges:
         """``size`` bytes from ``start`` on."""
-        core = 0 if space in _SHARED else core
+        core = 0 if space.is_shared else core
         return cls(space, core, np.array([[start, start + size]], np.int64))
 
     @property
@@ -74,7 +72,7 @@ class Place:
         """The first byte."""
         return int(self.runs[0, 0])
 
-    def overlaps(self, other: Place) -> bool:
+    def overlaps(self, other: ByteRanges) -> bool:
         """Whether the two share a byte."""
         if self.space is not other.space or self.core != other.core or not len(self.runs) or not len(other.runs):
             return False
@@ -82,7 +80,7 @@ class Place:
         inside = behind < len(other.runs)
         return bool((other.runs[behind[inside], 0] < self.runs[inside, 1]).any())
 
-    def intersection(self, other: Place) -> Place | None:
+    def intersection(self, other: ByteRanges) -> ByteRanges | None:
         """The bytes that both have; None if there are none."""
         if not self.overlaps(other):
             return None
@@ -94,9 +92,9 @@ class Place:
         theirs = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts) + np.repeat(first, counts)
         starts = np.maximum(self.runs[mine, 0], other.runs[theirs, 0])
         stops = np.minimum(self.runs[mine, 1], other.runs[theirs, 1])
-        return Place(self.space, self.core, np.stack([starts, stops], axis=1))
+        return ByteRanges(self.space, self.core, np.stack([starts, stops], axis=1))
 
-    def without(self, other: Place) -> Place | None:
+    def without(self, other: ByteRanges) -> ByteRanges | None:
         """The bytes that only this one has; None if there are none."""
         shared = self.intersection(other)
         if shared is None:
@@ -105,7 +103,7 @@ class Place:
         starts = np.sort(np.concatenate([self.runs[:, 0], shared.runs[:, 1]]))
         stops = np.sort(np.concatenate([shared.runs[:, 0], self.runs[:, 1]]))
         kept = starts < stops
-        return Place(self.space, self.core, np.stack([starts, stops], axis=1)[kept]) if kept.any() else None
+        return ByteRanges(self.space, self.core, np.stack([starts, stops], axis=1)[kept]) if kept.any() else None
 
     @property
     def text(self) -> str:
@@ -114,9 +112,9 @@ class Place:
         return self.space.value + ",".join(_part_text(*part) for part in _parts(self.runs)) + where
 
 
-def parse(text: str) -> Place:
-    """The place that a text of ``Place.text`` names; BadExpression if it names none."""
-    if re.fullmatch(PLACE, text.strip()) is None:
+def parse(text: str) -> ByteRanges:
+    """The place that a text of ``ByteRanges.text`` names; BadExpression if it names none."""
+    if re.fullmatch(RANGES_TEXT, text.strip()) is None:
         raise BadExpression(f"{quoted(text)} is not a place; write R0x4000+64 or R0x4000+64*8/0x40000")
     body, _, core = text.strip().partition("@core")
     runs: list[tuple[int, int]] = []
@@ -127,10 +125,10 @@ def parse(text: str) -> Place:
         if count > _MOST_RUNS or size <= 0 or start + size + count * step > _MOST_BYTES:
             raise BadExpression(f"{quoted(text)}: {part[:40]} is not a number of bytes that can be watched")
         runs += [(start + i * step, start + i * step + size) for i in range(count)]
-    return Place(Space(body[0]), int(core or 0), merged(np.array(runs, np.int64).reshape(-1, 2)))
+    return ByteRanges(Space(body[0]), int(core or 0), merged(np.array(runs, np.int64).reshape(-1, 2)))
 
 
-def place_name(place: Place, geometry: Geometry) -> str:
+def ranges_name(place: ByteRanges, geometry: Geometry) -> str:
     """The place for people: its first address and its bytes."""
     name = geometry.name(place.space, place.start)
     return f"{name}, {place.size:,} byte{'s' if place.size != 1 else ''}"

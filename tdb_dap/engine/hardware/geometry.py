@@ -20,6 +20,11 @@ class Space(Enum):
     def title(self) -> str:
         return {"G": "DDR", "L": "L2", "R": "local memory", "S": "static memory", "?": "unknown memory"}[self.value]
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether all cores share one memory of this kind, where the others are one for each core."""
+        return self in (Space.GLOBAL, Space.L2)
+
 
 @dataclass(frozen=True)
 class Window:

@@ -123,7 +123,7 @@ class Target(Protocol):
     def decode_stream(self, engine: str, data: NDArray[np.uint8], count: int | None, what: str) -> Stream:
         """Cut a stream into commands (None: as many as there are before the zeros at its end).
 
-        BadInput names ``what`` and the byte offset of trouble.
+        BadInput names ``what`` and the byte offset of the error.
         """
         ...
 

@@ -23,7 +23,7 @@ PAGE = 1 << 16
 _ROOM_AFTER = 0.75
 """Part of the room that may still be full when some checkpoints have been dropped."""
 
-Place = tuple[int, int]
+PageKey = tuple[int, int]
 """Index of a region in the order of ``_regions``, and first byte of a page in it."""
 
 
@@ -31,7 +31,7 @@ Place = tuple[int, int]
 class Snapshot:
     """The memories at one moment: the pages that are not as at the start, by their place."""
 
-    pages: dict[Place, Bytes] = field(repr=False)
+    pages: dict[PageKey, Bytes] = field(repr=False)
 
 
 class Snapshots:
@@ -44,7 +44,7 @@ class Snapshots:
     def take(self, before: Snapshot | None = None) -> Snapshot:
         """A copy of the memories as they are; pages that are equal in ``before`` are shared with it."""
         known = before.pages if before else {}
-        pages: dict[Place, Bytes] = {}
+        pages: dict[PageKey, Bytes] = {}
         for place, live, fresh in self._pages():
             old = known.get(place)
             if old is not None and np.array_equal(live, old):
@@ -70,8 +70,8 @@ class Snapshots:
                 then = np.zeros_like(live) if wanted is None else wanted.copy()
                 yield space, core, base + start, live.copy(), then
 
-    def _pages(self) -> Iterator[tuple[Place, Bytes, Bytes | None]]:
-        """Place, live bytes, and the bytes at the start (None: zeros) of every page."""
+    def _pages(self) -> Iterator[tuple[PageKey, Bytes, Bytes | None]]:
+        """PageKey, live bytes, and the bytes at the start (None: zeros) of every page."""
         for index, (space, _, region) in enumerate(_regions(self._memory)):
             fresh = self._fresh.get(region.start) if space is Space.GLOBAL else None
             for start in range(0, region.data.size, PAGE):

@@ -1,11 +1,11 @@
-"""Which commands touch a place as the program is executed: with the commands that edits have changed or left out."""
+"""Which commands touch which bytes as the program is executed, edited and left out commands included."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from tdb_dap.engine.commands.commands import Command
-from tdb_dap.engine.hardware.byte_ranges import Place
+from tdb_dap.engine.hardware.byte_ranges import ByteRanges
 from tdb_dap.engine.machine.edits import Edits
 from tdb_dap.engine.program.accesses import views_of
 from tdb_dap.engine.program.program import Program
@@ -29,14 +29,14 @@ class EditedAccesses:
         self._command_at = command_at
         self._passes_over = passes_over
 
-    def last_writer(self, place: Place, before: int) -> int | None:
+    def last_writer(self, place: ByteRanges, before: int) -> int | None:
         """Ordinal of the last command before ``before`` that wrote a byte of ``place``; None if none did."""
         changed, skips = self._edits.changed, self._passes_over
         found = self._program.accesses.last_writer(place, before, lambda o: o in changed or skips(o))
         ours = [o for o in changed if o < before and not skips(o) and self._touches(o, place, True)]
         return max([o for o in (found, *ours) if o is not None], default=None)
 
-    def touching(self, place: Place, reads: bool, writes: bool, start: int) -> list[int]:
+    def touching(self, place: ByteRanges, reads: bool, writes: bool, start: int = 0) -> list[int]:
         """Ordinals from ``start`` on, ascending, of the commands that read or write a byte of ``place``."""
         changed = self._edits.changed
         found = [o for o in self._program.accesses.touching(place, reads, writes, start) if o not in changed]
@@ -45,5 +45,5 @@ class EditedAccesses:
                 found.append(ordinal)
         return sorted(o for o in found if not self._passes_over(o))
 
-    def _touches(self, ordinal: int, place: Place, writes: bool) -> bool:
-        return any(Place.of(view).overlaps(place) for view in views_of(self._command_at(ordinal), writes))
+    def _touches(self, ordinal: int, place: ByteRanges, writes: bool) -> bool:
+        return any(ByteRanges.of(view).overlaps(place) for view in views_of(self._command_at(ordinal), writes))

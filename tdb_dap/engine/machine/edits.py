@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tdb_dap.engine.hardware.byte_ranges import Place
+from tdb_dap.engine.hardware.byte_ranges import ByteRanges
 from tdb_dap.engine.hardware.memory import Memory
 from tdb_dap.engine.machine.undo_log import Change
 
@@ -22,7 +22,7 @@ class Edit:
     text: str
 
     @property
-    def origin(self) -> int:
+    def made_at(self) -> int:
         """The last moment whose memories do not depend on it."""
         return self.moment
 
@@ -37,12 +37,13 @@ class Edit:
 class MemoryEdit(Edit):
     """Memory was overwritten.
 
-    ``before``, ``after``: what puts the old and the new contents into place; ``place``: where, if it is not all that.
+    ``before``, ``after``: what puts the old and the new contents into place; ``ranges``: which
+    bytes, if it is not all that.
     """
 
     before: tuple[Change, ...]
     after: tuple[Change, ...]
-    place: Place | None = None
+    ranges: ByteRanges | None = None
 
     def apply(self, memory: Memory) -> None:
         for change in self.after:
@@ -81,7 +82,7 @@ class Skip(Edit):
     stop: int
 
     @property
-    def origin(self) -> int:
+    def made_at(self) -> int:
         return self.first
 
 
@@ -136,7 +137,7 @@ class Edits:
         dropped = self._all[len(kept) :]
         self._all = kept
         self._in_force = min(self._in_force, len(kept))
-        return min((edit.origin for edit in dropped), default=None)
+        return min((edit.made_at for edit in dropped), default=None)
 
     def take_back(self, memory: Memory) -> Edit:
         """Undo the last edit, which is in force, and forget it."""

@@ -20,11 +20,11 @@ def execute(command: Command, backend: Backend, memory: Memory) -> Outcome:
         return Outcome()
     try:
         return backend.execute(command, memory)
-    except (NotSimulated, BadAccess, BackendFailed) as trouble:
-        if isinstance(trouble, NotSimulated) and trouble.ordinal is not None:
+    except (NotSimulated, BadAccess, BackendFailed) as error:
+        if isinstance(error, NotSimulated) and error.ordinal is not None:
             raise
-        text = f"command {command.ordinal} ({command.token} {command.name}): {trouble}"
-        if isinstance(trouble, BackendFailed):
+        text = f"command {command.ordinal} ({command.token} {command.name}): {error}"
+        if isinstance(error, BackendFailed):
             raise BackendFailed(text) from None
         raise NotSimulated(text, command.ordinal) from None
 
@@ -44,5 +44,5 @@ def compute_subnet(
         if command.engine == "hau":
             raise NotSimulated(f"{command.name}: the {info.hau_bytes:,} bytes of HAU streams are not simulated")
         return host_subnets.known_elsewhere(info, command.name, memory, sources)
-    except (NotSimulated, BadAccess) as trouble:
-        raise NotSimulated(f"command {command.ordinal}: {trouble}", command.ordinal) from None
+    except (NotSimulated, BadAccess) as error:
+        raise NotSimulated(f"command {command.ordinal}: {error}", command.ordinal) from None

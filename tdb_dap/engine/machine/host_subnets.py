@@ -23,14 +23,14 @@ from tdb_dap.errors import NotSimulated
 class Source(Protocol):
     """Somebody who knows the outputs of subnets that cannot be computed here.
 
-    ``origin``: who, in words; ``trouble``: why nothing is known, if something went wrong.
+    ``title``: who, in words; ``reason``: why nothing is known, if something went wrong.
     """
 
     @property
-    def origin(self) -> str: ...
+    def title(self) -> str: ...
 
     @property
-    def trouble(self) -> str: ...
+    def reason(self) -> str: ...
 
     def whole(self, name: str) -> Array | None:
         """All numbers of a tensor, dequantised or as stored; None where they are not known."""
@@ -87,12 +87,12 @@ def known_elsewhere(info: SubnetInfo, name: str, memory: Memory, sources: Sequen
         pairs = [(tensor, numbers) for tensor in outputs if (numbers := source.whole(tensor.name)) is not None]
         if len(pairs) == len(outputs):
             writes = tuple(_words(tensor, memory, _stored(tensor, numbers)) for tensor, numbers in pairs)
-            note = f"subnet {info.id} ({name}) is dynamic: {_listed(outputs)} from {source.origin}"
+            note = f"subnet {info.id} ({name}) is dynamic: {_listed(outputs)} from {source.title}"
             return Outcome(writes, note, _smaller(pairs))
-    troubles = "".join(f" ({source.trouble})" for source in sources if source.trouble)
+    reasons = "".join(f" ({source.reason})" for source in sources if source.reason)
     raise NotSimulated(
         f"subnet {info.id} ({name}) is dynamic: its commands are made while it runs, which is not simulated; with "
-        f"reference data for {', '.join(tensor.name for tensor in outputs)} the run goes on from there{troubles}"
+        f"reference data for {', '.join(tensor.name for tensor in outputs)} the run goes on from there{reasons}"
     )
 
 

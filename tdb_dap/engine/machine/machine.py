@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from tdb_dap.engine.commands.commands import Command
-from tdb_dap.engine.hardware.byte_ranges import Place
+from tdb_dap.engine.hardware.byte_ranges import ByteRanges
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.views import Operand, View
@@ -20,7 +20,7 @@ from tdb_dap.engine.machine.edited_accesses import EditedAccesses
 from tdb_dap.engine.machine.edits import CommandEdit, Edit, Edits, MemoryEdit, MovedBack, Skip
 from tdb_dap.engine.machine.execution import compute_subnet, execute
 from tdb_dap.engine.machine.host_subnets import Source
-from tdb_dap.engine.machine.undo_log import DEFAULT_LIMIT, Change, History, Outcome, OverwrittenBytes, OverwrittenView
+from tdb_dap.engine.machine.undo_log import DEFAULT_LIMIT, Change, Outcome, OverwrittenBytes, OverwrittenView, UndoLog
 from tdb_dap.engine.program.program import Program
 from tdb_dap.errors import EndOfProgram
 
@@ -52,6 +52,7 @@ class Machine:
     default: the target's own semantics. ``divergence``: where the backends did not agree on the last command, in words.
     ``sources``: who knows the outputs of subnets that cannot be computed, the first that counts first; ``listener``:
     told where they were used, and of edits; ``shapes``: tensors that turned out smaller than the room they have.
+    ``accesses``: which commands read and write which bytes, edits included.
     """
 
     def __init__(
@@ -69,12 +70,12 @@ class Machine:
         if not self.backend.reversible:
             history_limit = 0
         room = history_limit // _CHECKPOINTS
-        self._history = History(history_limit - room)
+        self._history = UndoLog(history_limit - room)
         self._snapshots = Snapshots(self.memory, program.ddr_regions())
         self.checkpoints = Checkpoints(self._snapshots, room)
         self._edits = Edits()
         self._branches = Branches(program.stage.subnets, program.subnets)
-        self._accesses = EditedAccesses(program, self._edits, self.command_at, self.passes_over)
+        self.accesses = EditedAccesses(program, self._edits, self.command_at, self.passes_over)
         self._excursions = 0
         self._latest: Outcome | None = None
         self.listener = MachineListener()
@@ -183,11 +184,6 @@ class Machine:
             self.listener.note(outcome.note)
         return Outcome(changes)
 
-    def step_back(self) -> None:
-        """Undo the last command; at the start nothing happens."""
-        if self.ordinal:
-            self.travel(self.ordinal - 1)
-
     def travel(self, ordinal: int, interrupt: Callable[[], bool] = never) -> None:
         """Go to the moment when ``ordinal`` commands have been executed, or until ``interrupt`` returns true.
 
@@ -255,7 +251,7 @@ class Machine:
 
     def _edit(self, edit: Edit) -> None:
         self._edits.add(edit, self.memory)
-        self._changed_after(edit.origin)
+        self._changed_after(edit.made_at)
 
     def _forget_edits(self, moment: int) -> None:
         if len(self._edits) and (origin := self._edits.forget(moment)) is not None:
@@ -284,10 +280,10 @@ class Machine:
         if not len(self._edits):
             return None
         edit = self.edits[-1]
-        self.travel(min(edit.origin, self.ordinal))
+        self.travel(min(edit.made_at, self.ordinal))
         if len(self._edits) and self.edits[-1] is edit:
             self._edits.take_back(self.memory)
-            self._changed_after(edit.origin)
+            self._changed_after(edit.made_at)
             if isinstance(edit, MovedBack):
                 self._edits.await_again(edit.later)
                 self._go(edit.came_from, never)
@@ -313,7 +309,7 @@ class Machine:
             text = f"moved back from {here} to {ordinal} with the memories as they were"
             self._edit(MovedBack(ordinal, text, before, after, None, here, later))
 
-    def write_words(self, view: View, words: Array, text: str, place: Place | None = None) -> None:
+    def write_words(self, view: View, words: Array, text: str, place: ByteRanges | None = None) -> None:
         """Overwrite a view with stored words of its shape; undone when time goes back before this moment.
 
         ``place``: what of it the user has set, if it is not all.
@@ -335,10 +331,6 @@ class Machine:
         bits = view.dtype.words_for(np.broadcast_to(np.asarray(numbers), view.shape))
         self.write_words(view, bits, f"%{view.name} overwritten")
 
-    def read_bytes(self, space: Space, core: int, start: int, size: int) -> bytes:
-        """Bytes of a space; BadAccess outside of what exists."""
-        return self.memory.read_bytes(space, start, size, core)
-
     def write_bytes(self, space: Space, core: int, start: int, data: bytes) -> None:
         """Overwrite bytes of a space, as ``write``."""
         old = self.memory.bytes_at(space, start, len(data), core).copy()
@@ -347,19 +339,7 @@ class Machine:
         text = f"{len(data):,} bytes from {self.memory.geometry.name(space, start)} overwritten"
         self._edit(MemoryEdit(self.ordinal, text, (before,), (after,)))
 
-    def last_writer(self, what: View | Place, before: int | None = None) -> int | None:
-        """Ordinal of the last executed command that wrote a byte of ``what``; None if none did.
-
-        ``before``: of those with a smaller ordinal than this.
-        """
-        place = Place.of(what) if isinstance(what, View) else what
-        return self._accesses.last_writer(place, self.ordinal if before is None else before)
-
     @property
     def changed_commands(self) -> frozenset[int]:
         """Ordinals of the commands that edits have changed."""
         return self._edits.changed
-
-    def touching(self, place: Place, reads: bool, writes: bool, start: int = 0) -> list[int]:
-        """Ordinals from ``start`` on, ascending, of the commands that read or write a byte of ``place``."""
-        return self._accesses.touching(place, reads, writes, start)

@@ -71,7 +71,7 @@ class Outcome:
     divergence: str | None = None
 
 
-class History:
+class UndoLog:
     """Undo log of one run; the oldest entries are dropped beyond ``limit`` bytes.
 
     ``first``: the earliest ordinal that can still be reached by undoing.

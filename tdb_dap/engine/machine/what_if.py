@@ -62,7 +62,7 @@ def consequences(machine: Machine, until: int) -> list[Consequence]:
     one of the two runs cannot be carried out.
     """
     here = machine.ordinal
-    edits = [edit for edit in machine.edits if isinstance(edit, CommandEdit | Skip) and edit.origin >= here]
+    edits = [edit for edit in machine.edits if isinstance(edit, CommandEdit | Skip) and edit.made_at >= here]
     if not edits:
         raise BadExpression("nothing has been changed here; whatif FIELD = VALUE does")
     with machine.excursion():

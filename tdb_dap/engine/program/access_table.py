@@ -58,7 +58,7 @@ class AccessRows:
         for command in commands:
             for is_write in (False, True):
                 for view in views_of(command, is_write):
-                    core = 0 if view.space in (Space.GLOBAL, Space.L2) else view.core
+                    core = 0 if view.space.is_shared else view.core
                     space = SPACES.index(view.space)
                     for start, stop, lane, lane_stop in rectangles(view):
                         rows.append((command.ordinal, space, core, start, stop, lane, lane_stop, is_write, len(views)))
@@ -94,7 +94,7 @@ def rectangles(view: View) -> Iterator[Rectangle]:
 
 def may_overlap(one: View, other: View) -> bool:
     """Whether the rectangles of two views meet; if not, they share no byte."""
-    if one.space is not other.space or (one.core != other.core and one.space not in (Space.GLOBAL, Space.L2)):
+    if one.space is not other.space or (one.core != other.core and not one.space.is_shared):
         return False
     if one.address == other.address:
         return True

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tdb_dap.engine.hardware.byte_ranges import Place
+from tdb_dap.engine.hardware.byte_ranges import ByteRanges
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.errors import BadAccess, NotSimulated
@@ -21,7 +21,6 @@ _CHUNK = 1024
 """Commands that are looked at at once."""
 
 _SPACES = list(Space)
-_SHARED = (Space.GLOBAL, Space.L2)
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,7 @@ class Chunk:
     rows: NDArray[np.int64]
     views: tuple[View, ...]
 
-    def touching(self, place: Place) -> Iterator[int]:
+    def touching(self, place: ByteRanges) -> Iterator[int]:
         """Ordinals, ascending, of the commands with a view that shares a byte with ``place``."""
         if not len(self.rows) or not len(place.runs):
             return
@@ -40,7 +39,7 @@ class Chunk:
         near &= (first < int(place.runs[-1, 1])) & (last > place.start)
         found = -1
         for row in np.flatnonzero(near).tolist():
-            if int(ordinal[row]) != found and Place.of(self.views[row]).overlaps(place):
+            if int(ordinal[row]) != found and ByteRanges.of(self.views[row]).overlaps(place):
                 found = int(ordinal[row])
                 yield found
 
@@ -52,7 +51,7 @@ class Accesses:
         self._commands = commands
         self._chunks: dict[tuple[int, bool], Chunk] = {}
 
-    def last_writer(self, place: Place, before: int, skipped: Callable[[int], bool]) -> int | None:
+    def last_writer(self, place: ByteRanges, before: int, skipped: Callable[[int], bool]) -> int | None:
         """The last command with an ordinal below ``before`` that writes a byte of ``place``; None if none does.
 
         ``skipped``: whether a command is not executed.
@@ -63,7 +62,7 @@ class Accesses:
                     return ordinal
         return None
 
-    def touching(self, place: Place, reads: bool, writes: bool, start: int = 0) -> Iterator[int]:
+    def touching(self, place: ByteRanges, reads: bool, writes: bool, start: int = 0) -> Iterator[int]:
         """Ordinals from ``start`` on, ascending, of the commands that read or write a byte of ``place``."""
         for number in range(start // _CHUNK, -(-len(self._commands) // _CHUNK)):
             found = set[int]()
@@ -87,7 +86,7 @@ class Accesses:
                     first, last = _hull(view)
                 except BadAccess:  # a view that has no place in memory touches none
                     continue
-                core = 0 if view.space in _SHARED else view.core
+                core = 0 if view.space.is_shared else view.core
                 rows.append((ordinal, _SPACES.index(view.space), core, first, last))
                 views.append(view)
         return Chunk(np.array(rows, np.int64).reshape(-1, 5), tuple(views))

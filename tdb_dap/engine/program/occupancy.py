@@ -12,7 +12,7 @@ from tdb_dap.engine.hardware.geometry import Space
 if TYPE_CHECKING:
     from tdb_dap.engine.hardware.views import View
     from tdb_dap.engine.program.program import Program
-    from tdb_dap.engine.source.mapped_tensor import NamedValue
+    from tdb_dap.engine.source.mapped_tensor import MappedTensor
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Resident:
 class _Open:
     """A resident that may still be read."""
 
-    value: NamedValue
+    value: MappedTensor
     core: int
     start: int
     stop: int
@@ -95,7 +95,7 @@ def residents(program: Program) -> list[Resident]:
     return sorted(done, key=lambda resident: (resident.born, resident.start))
 
 
-def _is_part(entry: _Open, value: NamedValue) -> bool:
+def _is_part(entry: _Open, value: MappedTensor) -> bool:
     """Another slice of a tensor at the same place counts as the same resident only if it is the same slice."""
     return entry.value.name == value.name and entry.value.slice_text == value.slice_text
 
@@ -133,7 +133,7 @@ def _lanes(view: View) -> tuple[tuple[int, int], ...]:
     return tuple(runs)
 
 
-def _touching(alive: dict[tuple[Space, int], list[_Open]], value: NamedValue) -> list[_Open]:
+def _touching(alive: dict[tuple[Space, int], list[_Open]], value: MappedTensor) -> list[_Open]:
     place = _place(value.view)
     if value.view is None or place is None:
         return []

@@ -55,8 +55,7 @@ class Op:
     @property
     def text(self) -> str:
         """The op as final.mlir has it; empty where that is missing."""
-        mlir = self.source.mlir
-        op = mlir.op_at(self.line) if mlir else None
+        op = self.source.op_at(self.line)
         return op.text.strip() if op else ""
 
     @property

@@ -24,10 +24,10 @@ from tdb_dap.engine.program.access_table import AccessRows
 from tdb_dap.engine.program.accesses import Accesses
 from tdb_dap.engine.program.ops import Ops
 from tdb_dap.engine.rendering import html
-from tdb_dap.engine.source.compile_stages import Origins
+from tdb_dap.engine.source.compile_stages import CompileStages
 from tdb_dap.engine.source.mlir_file import MlirFile
 from tdb_dap.engine.source.source_map import SourceMap
-from tdb_dap.errors import BadInput
+from tdb_dap.errors import BadExpression, BadInput
 
 
 @dataclass(frozen=True)
@@ -121,15 +121,22 @@ class Program:
         sections = [(f"subnet {subnet.id} {subnet.run_mode}:", subnet.start, subnet.stop) for subnet in self.subnets]
         return Listing(self.net.name, heading, sections, lambda ordinal: self.commands[ordinal].asm)
 
+    def require_ordinal(self, ordinal: int) -> int:
+        """A number of executed commands that there can be; BadExpression for any other."""
+        last = len(self.commands)
+        if not 0 <= ordinal <= last:
+            raise BadExpression(f"ordinal {ordinal} is not in this program: 0 to {last}")
+        return ordinal
+
     @cached_property
     def ops(self) -> Ops:
         """The ops that have commands, in the order in which they begin; empty without ``tensor_location.json``."""
         return Ops(self.source, self.commands)
 
     @cached_property
-    def origins(self) -> Origins:
+    def compile_stages(self) -> CompileStages:
         """The stages of compilation before final.mlir."""
-        return Origins(self.context)
+        return CompileStages(self.context)
 
     @cached_property
     def accesses(self) -> Accesses:

@@ -62,6 +62,6 @@ def compare(
     dtype: DType | None = None,
     scale: float = 1.0,
 ) -> Comparison:
-    """Judge ``actual`` against ``expected``. ``dtype``, ``scale``: how the tensor is stored."""
+    """BreakpointConditions ``actual`` against ``expected``. ``dtype``, ``scale``: how the tensor is stored."""
     metrics = measure(actual, expected, tolerance.relative, dtype, scale)
     return Comparison(name, metrics, tolerance.complaints(metrics), expected, actual)

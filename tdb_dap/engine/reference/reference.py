@@ -11,7 +11,7 @@ from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.machine.machine import Machine
 from tdb_dap.engine.reference.comparison import Comparison, compare
 from tdb_dap.engine.reference.tolerance import Tolerance, Tolerances
-from tdb_dap.engine.source.mapped_tensor import NamedValue, layer_names
+from tdb_dap.engine.source.mapped_tensor import MappedTensor, layer_names
 from tdb_dap.errors import BadInput
 
 __all__ = ["Comparison", "Reference", "Tolerance", "Tolerances", "compare", "numbers_of", "stored_form"]
@@ -23,8 +23,8 @@ class Reference:
     ``sources``: one mapping of names to tensors for each path.
     """
 
-    origin = "the reference"
-    trouble = ""
+    title = "the reference"
+    reason = ""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class Reference:
                 files = ", ".join(str(path) for path in self.paths)
                 raise BadInput(f"{files}: {name}: {dtype} cannot be compared; give real numbers")
 
-    def has(self, value: NamedValue) -> bool:
+    def has(self, value: MappedTensor) -> bool:
         return self.whole(value.name) is not None
 
     def whole(self, name: str) -> Array | None:
@@ -69,7 +69,7 @@ class Reference:
         """The tensor of exactly the first of these names that is known."""
         return next((self._arrays[name] for name in names if name in self._arrays), None)
 
-    def expected(self, value: NamedValue) -> Array | None:
+    def expected(self, value: MappedTensor) -> Array | None:
         """What a value should hold, float32, or None if the reference does not know it or cannot be laid over it.
 
         In the shape of the value's view (the compiler's records count five axes, memory four), so that the two can be
@@ -86,7 +86,7 @@ class Reference:
         fits = value.view is not None and value.view.size == found.size
         return found.reshape(value.view.shape) if fits and value.view is not None else found
 
-    def compare(self, machine: Machine, value: NamedValue) -> Comparison | None:
+    def compare(self, machine: Machine, value: MappedTensor) -> Comparison | None:
         """Compare what a value holds now; None if the reference does not know it or it cannot be read."""
         expected = self.expected(value)
         if expected is None or value.view is None or value.view.size != expected.size:
@@ -99,7 +99,7 @@ class Reference:
         return compare(value.name, actual.reshape(expected.shape), expected, tolerance, dtype, value.scale)
 
 
-def numbers_of(machine: Machine, value: NamedValue) -> Array | None:
+def numbers_of(machine: Machine, value: MappedTensor) -> Array | None:
     """What a value holds now, float32, dequantised, in the shape of its view; None if it cannot be read."""
     if value.view is None:
         return None
@@ -109,7 +109,7 @@ def numbers_of(machine: Machine, value: NamedValue) -> Array | None:
     return stored
 
 
-def stored_form(value: NamedValue, expected: Array) -> Array | None:
+def stored_form(value: MappedTensor, expected: Array) -> Array | None:
     """Stored words of ``value`` that stand for the numbers ``expected``; None if they do not fit."""
     view = value.view
     if view is None or view.size != expected.size:

@@ -80,9 +80,9 @@ def _forms(program: Program) -> Iterator[tuple[int, str]]:
                     yield command.ordinal, f"%{view.name} has no elements: {view.memref}"
                 else:
                     _ = view.segments
-        except Undefined as trouble:
-            yield command.ordinal, str(trouble)
-        except BadAccess as trouble:
-            yield command.ordinal, str(trouble)
+        except Undefined as error:
+            yield command.ordinal, str(error)
+        except BadAccess as error:
+            yield command.ordinal, str(error)
         except NotSimulated:
             continue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tdb_dap.engine.hardware.byte_ranges import Place
+from tdb_dap.engine.hardware.byte_ranges import ByteRanges
 from tdb_dap.engine.hardware.geometry import Geometry, Space
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ def title_of(command: Command) -> str:
     return f"{command.token} {command.name}" + (f" of core {command.core}" if command.core else "")
 
 
-def place_text(place: Place, geometry: Geometry) -> str:
+def place_text(place: ByteRanges, geometry: Geometry) -> str:
     """The number of bytes and where the first of them lies: ``128 bytes from R4.64 on``."""
     where = f"{place.size:,} byte{'s' if place.size != 1 else ''} from {geometry.name(place.space, place.start)} on"
     return f"{where} in core {place.core}" if place.core and place.space in (Space.LOCAL, Space.STATIC) else where

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tdb_dap.engine.control.stops import Finding
-from tdb_dap.engine.hardware.byte_ranges import Place
+from tdb_dap.engine.hardware.byte_ranges import ByteRanges
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.engine.sanitizers.finding_text import place_text, title_of
 from tdb_dap.engine.sanitizers.happens_before import timelines
@@ -53,7 +53,7 @@ def _is_settled(one: Command, other: Command) -> bool:
     return is_fill and one.descriptor == other.descriptor
 
 
-def _finding(program: Program, ordinals: tuple[int, int], writes: tuple[bool, bool], place: Place) -> Finding:
+def _finding(program: Program, ordinals: tuple[int, int], writes: tuple[bool, bool], place: ByteRanges) -> Finding:
     one, other = (program.commands[ordinal] for ordinal in ordinals)
     verbs = ["writes" if is_write else "reads" for is_write in writes]
     text = (

@@ -39,7 +39,7 @@ class Lifetimes:
         records = [record for record in program.source.records if record.ordinals]
         written = _Written(program)
         for record in sorted(records, key=lambda record: record.first):
-            op = mlir.op_at(record.line) if mlir is not None else None
+            op = program.source.op_of(record)
             line = record.line if not record.is_local else op.group_line if op is not None else None
             now = record.subnet, record.is_local, line
             # Without final.mlir it is not known where one group ends and the next begins.

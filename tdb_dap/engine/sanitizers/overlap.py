@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tdb_dap.engine.hardware.byte_ranges import Place
+from tdb_dap.engine.hardware.byte_ranges import ByteRanges
 from tdb_dap.engine.program.access_table import LOCAL, SHARED, AccessRows, Column
 from tdb_dap.engine.sanitizers.happens_before import Timeline
 
@@ -92,15 +92,15 @@ class SharedBytes:
 
     def __init__(self, rows: AccessRows) -> None:
         self._rows = rows
-        self._places: dict[int, Place] = {}
+        self._places: dict[int, ByteRanges] = {}
 
-    def __call__(self, one: int, other: int) -> Place | None:
+    def __call__(self, one: int, other: int) -> ByteRanges | None:
         """None if they share none."""
         return self.place(one).intersection(self.place(other))
 
-    def place(self, row: int) -> Place:
+    def place(self, row: int) -> ByteRanges:
         """The bytes of the whole view that a row is a piece of."""
         view = int(self._rows.view[row])
         if view not in self._places:
-            self._places[view] = Place.of(self._rows.views[view])
+            self._places[view] = ByteRanges.of(self._rows.views[view])
         return self._places[view]

@@ -14,7 +14,7 @@ from tdb_dap.engine.hardware.dtypes import BY_NAME, Array
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.memory import Memory, Region
 from tdb_dap.engine.hardware.views import Layout, View
-from tdb_dap.engine.machine.undo_log import Change, History, Outcome, OverwrittenBytes, OverwrittenView
+from tdb_dap.engine.machine.undo_log import Change, Outcome, OverwrittenBytes, OverwrittenView, UndoLog
 from tdb_dap.engine.program.access_table import SPACES
 from tdb_dap.engine.program.program import Program
 from tdb_dap.errors import BadAccess
@@ -36,7 +36,7 @@ class Shadow:
 
     def __init__(self, program: Program, keeps_history: bool) -> None:
         self._program = program
-        self._history = History(_HISTORY if keeps_history else 0)
+        self._history = UndoLog(_HISTORY if keeps_history else 0)
         self._weights = [(r.start, r.stop) for r in program.ddr_regions() if r.title == "weights"]
         self._changes: list[Change] = []
         self.position = 0

@@ -63,6 +63,6 @@ def _run(debugger: Debugger, running: list[Observer], found: list[Finding], prog
             announcer.execute()
             found += announcer.heard
             progress(debugger.ordinal)
-    except (NotSimulated, BackendFailed) as trouble:
-        return str(trouble)
+    except (NotSimulated, BackendFailed) as error:
+        return str(error)
     return ""

@@ -24,18 +24,18 @@ _STORIES = {
 
 
 @dataclass(frozen=True)
-class Origin:
+class TaintSource:
     """``ordinal``: of the command; ``text``: what it took from where."""
 
     ordinal: int
     text: str
 
 
-class Origins:
+class TaintSources:
     """The origins of one run; number 1 is the first."""
 
     def __init__(self) -> None:
-        self._known: list[Origin] = []
+        self._known: list[TaintSource] = []
 
     def of(self, command: Command, marks: Mapping[View, Array], roles: Mapping[View, str]) -> int:
         """The mark of what a command computes from marked operands: their oldest origin, or a new one."""
@@ -46,7 +46,7 @@ class Origins:
         view, words = next(iter(marks.items()))
         why = "that are left over from an op that is over" if LEFT_OVER in found else "that nobody has written"
         text = f"{title_of(command)} takes {byte_count(words)} from {view.name} {why} as {roles[view]}"
-        origin = Origin(command.ordinal, text)
+        origin = TaintSource(command.ordinal, text)
         if origin not in self._known:
             self._known.append(origin)
         return min(self._known.index(origin) + 1, MANY)

@@ -19,7 +19,7 @@ from tdb_dap.engine.program.access_table import may_overlap
 from tdb_dap.engine.sanitizers.lifetimes import Birth, Lifetimes
 from tdb_dap.engine.sanitizers.shadow import LEFT_OVER, Shadow
 from tdb_dap.engine.sanitizers.taint import dependent
-from tdb_dap.engine.sanitizers.taint_sources import Origins, byte_count, marked_words
+from tdb_dap.engine.sanitizers.taint_sources import TaintSources, byte_count, marked_words
 from tdb_dap.errors import NotSimulated
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Uninitialized(Observer):
     def __init__(self) -> None:
         self._shadow: Shadow | None = None
         self._lifetimes: Lifetimes | None = None
-        self._origins = Origins()
+        self._origins = TaintSources()
         self._known: dict[int, Finding | None] = {}
 
     def before_command(self, inspector: Inspector, command: Command) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tdb_dap.engine.control.stops import Finding
-from tdb_dap.engine.hardware.byte_ranges import Place
+from tdb_dap.engine.hardware.byte_ranges import ByteRanges
 from tdb_dap.engine.program.access_table import AccessRows, Column
 from tdb_dap.engine.sanitizers.finding_text import place_text, title_of
 from tdb_dap.engine.sanitizers.overlap import SharedBytes
@@ -54,19 +54,19 @@ class _Readers:
     def __init__(self, program: Program) -> None:
         self._rows = rows = program.access_rows
         self._shared = SharedBytes(rows)
-        self._outputs = [Place.of(tensor.view) for tensor in program.outputs]
+        self._outputs = [ByteRanges.of(tensor.view) for tensor in program.outputs]
         self._same_memory: dict[tuple[int, int], Column] = {}
         for space, core in np.unique(np.stack([rows.space, rows.core], axis=1), axis=0).tolist():
             self._same_memory[space, core] = np.flatnonzero((rows.space == space) & (rows.core == core))
 
-    def place(self, row: int) -> Place:
+    def place(self, row: int) -> ByteRanges:
         """The bytes of an access, exactly."""
         return self._shared.place(row)
 
     def has(self, row: int) -> bool:
         """Follow the bytes of a row until one of them is read, or all are overwritten."""
         rows = self._rows
-        left: Place | None = None
+        left: ByteRanges | None = None
         for other in self._meeting(row):
             if rows.ordinal[other] == rows.ordinal[row]:
                 continue

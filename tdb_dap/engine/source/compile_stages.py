@@ -70,15 +70,15 @@ class OriginalLayer:
     nodes: tuple[str, ...]
 
 
-class Origins:
+class CompileStages:
     """The stages that exist, and the layer that an operation of final.mlir belongs to.
 
-    ``trouble``: why there are none although the compiler has left its list of files.
+    ``reason``: why there are none although the compiler has left its list of files.
     """
 
     def __init__(self, context: Context) -> None:
         path = context.directory / NOTES
-        self.trouble = ""
+        self.reason = ""
         self.stages: tuple[Stage, ...] = ()
         try:
             self.stages = tuple(_stages(path))
@@ -86,7 +86,7 @@ class Origins:
                 _ = stage.mlir
         except (OSError, ValueError, TypeError, AttributeError, RecursionError, OverflowError, BadInput) as error:
             self.stages = ()
-            self.trouble = f"{path}: the layers of the original model are not known: {error}"
+            self.reason = f"{path}: the layers of the original model are not known: {error}"
 
     @cached_property
     def _layers(self) -> Stage | None:

@@ -47,7 +47,7 @@ def layer_names(name: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-class NamedValue:
+class MappedTensor:
     """A tensor that the source map names. ``scale`` and ``zero_point`` turn stored integers into numbers.
 
     ``rearranged``: the load spread the channels of the image for the convolution that follows, so that the bytes are

@@ -15,7 +15,7 @@ from tdb_dap.engine.commands.commands import ENGINES, Columns
 from tdb_dap.engine.hardware.dtypes import BY_NAME
 from tdb_dap.engine.hardware.geometry import Geometry, Space
 from tdb_dap.engine.hardware.views import Layout, View
-from tdb_dap.engine.source.mapped_tensor import NamedValue
+from tdb_dap.engine.source.mapped_tensor import MappedTensor
 from tdb_dap.engine.source.mlir_file import MlirFile
 from tdb_dap.engine.source.tensor_location import LocationRecord
 from tdb_dap.errors import BadInput
@@ -44,19 +44,19 @@ class OpRecord:
     def last(self) -> int:
         return self.ordinals[-1]
 
-    def _values(self, key: str) -> tuple[NamedValue, ...]:
+    def _values(self, key: str) -> tuple[MappedTensor, ...]:
         entries = self.raw.list_of(key)
-        return tuple(NamedValue(value, self.geometry, self.core, self.rearranged) for value in entries if value)
+        return tuple(MappedTensor(value, self.geometry, self.core, self.rearranged) for value in entries if value)
 
     @cached_property
-    def operands(self) -> tuple[NamedValue, ...]:
+    def operands(self) -> tuple[MappedTensor, ...]:
         return self._values("operands")
 
     @cached_property
-    def results(self) -> tuple[NamedValue, ...]:
+    def results(self) -> tuple[MappedTensor, ...]:
         return self._values("results")
 
-    def result(self, index: int) -> NamedValue | None:
+    def result(self, index: int) -> MappedTensor | None:
         """Result ``index`` of the op; the compiler's record has an empty entry for one that nobody uses."""
         entries = self.raw.list_of("results")
         if not 0 <= index < len(entries) or not entries[index]:

@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 
 from tdb_dap.engine.commands.commands import Columns
 from tdb_dap.engine.hardware.geometry import Geometry, Space
-from tdb_dap.engine.source.mapped_tensor import NamedValue
-from tdb_dap.engine.source.mlir_file import MlirFile
+from tdb_dap.engine.source.mapped_tensor import MappedTensor
+from tdb_dap.engine.source.mlir_file import MlirFile, MlirOp
 from tdb_dap.engine.source.op_records import OpRecord, Records, check_against, owners_of
 from tdb_dap.engine.source.tensor_location import read_records
 from tdb_dap.engine.source.value_flow import ValueFlow
 
-__all__ = ["NamedValue", "OpRecord", "SourceMap"]
+__all__ = ["MappedTensor", "OpRecord", "SourceMap"]
 
 _REARRANGED = re.compile(r"use_3ic_optimize = [1-9]")
 
@@ -38,6 +38,14 @@ class SourceMap:
         self.records = records
         self._owners = owners
         self._lines = lines
+
+    def op_at(self, line: int) -> MlirOp | None:
+        """The op on a line of final.mlir; None if that is missing, or the line holds none."""
+        return self.mlir.op_at(line) if self.mlir is not None else None
+
+    def op_of(self, record: OpRecord) -> MlirOp | None:
+        """The op that a record is an instance of."""
+        return self.op_at(record.line)
 
     @classmethod
     def empty(cls, mlir: MlirFile | None, count: int) -> SourceMap:
@@ -67,11 +75,11 @@ class SourceMap:
         return ValueFlow(self.mlir) if self.mlir is not None else None
 
     @cached_property
-    def weights(self) -> Mapping[str, NamedValue]:
+    def weights(self) -> Mapping[str, MappedTensor]:
         """Weights by name, as the first op that reads them from DDR sees them."""
         ops = self.mlir.ops.values() if self.mlir is not None else ()
         wanted = {name for op in ops if op.name == "top.Weight" for name in op.locations}
-        found: dict[str, NamedValue] = {}
+        found: dict[str, MappedTensor] = {}
         for named in (named for record in self.records for named in record.operands if named.name in wanted):
             if named.view is not None and named.view.space is Space.GLOBAL:
                 found.setdefault(named.name, named)

@@ -197,7 +197,7 @@ class InstructionSet:
             if index is None:
                 index = by_type.table.get(head & by_type.mask)
             if index is None or offset + sizes[index] > len(data):
-                raise BadInput(self._trouble(data, offset, engine, what, i, count))
+                raise BadInput(self._error_text(data, offset, engine, what, i, count))
             offsets[i], kinds[i] = offset, index
             offset += sizes[index]
         if any(data[offset:]):
@@ -236,7 +236,7 @@ class InstructionSet:
             offset += self.instructions[index].size
         return count
 
-    def _trouble(self, data: bytes, offset: int, engine: str, what: str, i: int, count: int) -> str:
+    def _error_text(self, data: bytes, offset: int, engine: str, what: str, i: int, count: int) -> str:
         if offset + 8 > len(data):
             return f"{what}: ends at byte {len(data):,} after {i:,} of {count:,} commands; copy or compile it again"
         head = data[offset : offset + 8].hex()

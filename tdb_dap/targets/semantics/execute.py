@@ -72,8 +72,8 @@ def execute(name: str, bound: Bound, memory: Words, rules: Rules) -> None:
         ]
     except KeyError as missing:
         raise NotSimulated(f"{name}: its operands and results do not fit together: it has no {missing}") from None
-    except (ValueError, IndexError, ArithmeticError, MemoryError) as trouble:
-        raise NotSimulated(f"{name}: its operands and results do not fit together: {trouble}") from None
+    except (ValueError, IndexError, ArithmeticError, MemoryError) as error:
+        raise NotSimulated(f"{name}: its operands and results do not fit together: {error}") from None
     for view, bits in zip(results, stored, strict=True):
         memory.write(view, bits)
 

@@ -12,7 +12,7 @@ from tdb_dap.tools.check.schema import LayerRow, Row
 def by_layer(program: Program, rows: Iterable[Row]) -> tuple[LayerRow, ...]:
     """The results of each layer, in the order of execution; empty where the compiler's earlier files are not there."""
     mlir = program.source.mlir
-    origins = program.origins
+    origins = program.compile_stages
     if mlir is None or not origins.stages:
         return ()
     layers: dict[str, tuple[OriginalLayer, list[Row]]] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tdb_dap.engine.hardware.byte_ranges import Place
+from tdb_dap.engine.hardware.byte_ranges import ByteRanges
 from tdb_dap.engine.hardware.views import Constant, View
 from tdb_dap.errors import NotSimulated
 
@@ -74,7 +74,7 @@ def _writer(program: Program, ordinal: int, operand: View | Constant) -> str:
     """Who wrote an operand."""
     if isinstance(operand, Constant):
         return ""
-    writer = program.accesses.last_writer(Place.of(operand), ordinal, lambda _: False)
+    writer = program.accesses.last_writer(ByteRanges.of(operand), ordinal, lambda _: False)
     if writer is not None:
         return f", written by {_named(program, writer)}"
     return ", there from the start" if operand.space.value in "GS" else ", written by nobody before"
@@ -84,7 +84,7 @@ def _readers(program: Program, ordinal: int, result: View | Constant) -> str:
     """Who reads a result before it is overwritten."""
     if isinstance(result, Constant):
         return ""
-    place = Place.of(result)
+    place = ByteRanges.of(result)
     last = next(program.accesses.touching(place, reads=False, writes=True, start=ordinal + 1), None)
     found: list[int] = []
     for reader in program.accesses.touching(place, reads=True, writes=False, start=ordinal + 1):
@@ -141,4 +141,4 @@ def _reason(command: Command, before: Command) -> str:
 
 
 def _overlap(a: View | Constant, b: View | Constant) -> bool:
-    return isinstance(a, View) and isinstance(b, View) and Place.of(a).overlaps(Place.of(b))
+    return isinstance(a, View) and isinstance(b, View) and ByteRanges.of(a).overlaps(ByteRanges.of(b))

@@ -16,14 +16,13 @@ _WIDTH = 400
 
 def explain_op(program: Program, line: int) -> Iterator[str]:
     """The lines; ``line``: of final.mlir."""
-    mlir = program.source.mlir
-    op = mlir.op_at(line) if mlir is not None else None
+    op = program.source.op_at(line)
     if op is not None:
-        layer = program.origins.layer_of(op)
+        layer = program.compile_stages.layer_of(op)
         if layer is not None:
             for node in layer.nodes:
                 yield f"node         {node}"
-        for stage, earlier in reversed(list(program.origins.places(op))):
+        for stage, earlier in reversed(list(program.compile_stages.places(op))):
             changed = ", changed since" if stage.is_changed else ""
             yield f"{stage.title + changed:12} {stage.path.name}:{earlier.line}"
             yield f"             {_text(earlier)}"

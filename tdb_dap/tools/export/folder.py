@@ -22,7 +22,7 @@ from tdb_dap.tools.export.recording import Step, computes, record
 if TYPE_CHECKING:
     from tdb_dap.engine.control.debugger import Debugger
     from tdb_dap.engine.control.inspector import Inspector
-    from tdb_dap.engine.source.mapped_tensor import NamedValue
+    from tdb_dap.engine.source.mapped_tensor import MappedTensor
     from tdb_dap.engine.source.op_records import OpRecord
     from tdb_dap.targets.chips.chip import Chip
 
@@ -105,7 +105,7 @@ def _last_that_computes(inspector: Inspector, record: OpRecord) -> int:
     return next((o for o in reversed(record.ordinals) if commands[o].results), record.last)
 
 
-def _title(value: NamedValue, record: OpRecord) -> str:
+def _title(value: MappedTensor, record: OpRecord) -> str:
     return f"{value.name} {record.slice_text}".strip() + (f" core {record.core}" if record.core else "")
 
 

@@ -11,7 +11,7 @@ from tdb_dap.engine.hardware.views import View
 if TYPE_CHECKING:
     from tdb_dap.engine.commands.commands import Command
     from tdb_dap.engine.program.program import Program
-    from tdb_dap.engine.source.mapped_tensor import NamedValue
+    from tdb_dap.engine.source.mapped_tensor import MappedTensor
 
 _LONGEST = 80
 """Characters of a name: it becomes that of a file as well."""
@@ -54,7 +54,7 @@ class TensorNames:
 
     def _named(self, view: View, command: Command) -> str:
         record = self._records.get(command.ordinal)
-        values: tuple[NamedValue, ...] = (*record.results, *record.operands) if record is not None else ()
+        values: tuple[MappedTensor, ...] = (*record.results, *record.operands) if record is not None else ()
         for value in values:
             other = value.view
             if other is not None and (other.space, other.address, other.core) == (view.space, view.address, view.core):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tdb_dap.engine.hardware.byte_ranges import Place, Runs, merged
+from tdb_dap.engine.hardware.byte_ranges import ByteRanges, Runs, merged
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.views import Layout, View
@@ -101,16 +101,16 @@ class _Known:
     def __init__(self) -> None:
         self._runs: dict[Key, Runs] = {}
 
-    def missing(self, place: Place) -> Runs:
+    def missing(self, place: ByteRanges) -> Runs:
         return without(place.runs, self._of(place))
 
-    def add(self, place: Place) -> None:
+    def add(self, place: ByteRanges) -> None:
         self._runs[place.space, place.core] = merged(np.concatenate([self._of(place), place.runs]))
 
-    def forget(self, place: Place) -> None:
+    def forget(self, place: ByteRanges) -> None:
         self._runs[place.space, place.core] = without(self._of(place), place.runs)
 
-    def _of(self, place: Place) -> Runs:
+    def _of(self, place: ByteRanges) -> Runs:
         return self._runs.get((place.space, place.core), np.zeros((0, 2), np.int64))
 
 
@@ -144,19 +144,19 @@ def record(
     for ordinal in range(max(wanted) + 1):
         command = debugger.program.commands[ordinal]
         exported = ordinal in wanted and computes(command, target)
-        step = _step(command, debugger.memory, known, target) if exported else None
+        step = _step(command, debugger.machine.memory, known, target) if exported else None
         debugger.step()
         if debugger.ordinal != ordinal + 1:
             stop = debugger.step()
             raise BadInput(f"{debugger.program.context.bmodel}: {stop.text}; what comes behind it cannot be exported")
         for view in _views(command.description.results):
             if step is None:
-                known.forget(Place.of(view))
+                known.forget(ByteRanges.of(view))
             else:
-                known.add(Place.of(view))
+                known.add(ByteRanges.of(view))
         if step is not None:
-            words = [debugger.memory.read(view) for view in _views(step.bound.results.values())]
-            behind = _restored(results(ordinal), debugger.memory, known)
+            words = [debugger.machine.memory.read(view) for view in _views(step.bound.results.values())]
+            behind = _restored(results(ordinal), debugger.machine.memory, known)
             yield replace(step, checksum=checksum(words), restored_behind=behind)
 
 
@@ -203,13 +203,13 @@ def _restored(views: Iterable[View], memory: Memory, known: _Known) -> tuple[Res
     return tuple(found)
 
 
-def _whole(view: View, memory: Memory) -> Place:
+def _whole(view: View, memory: Memory) -> ByteRanges:
     """The bytes of a view; of data whose length is in itself as many as there are."""
     if view.layout is not Layout.STREAM:
-        return Place.of(view)
+        return ByteRanges.of(view)
     region = memory.region(view.space, view.address, view.address + 1, view.core)
     size = min(view.size, region.stop - view.address)
-    return Place(view.space, 0, np.array([[view.address, view.address + size]], np.int64))
+    return ByteRanges(view.space, 0, np.array([[view.address, view.address + size]], np.int64))
 
 
 def _views(operands: Any) -> list[View]:

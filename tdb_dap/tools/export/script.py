@@ -161,8 +161,7 @@ class _Writer:
             yield from self._step(step)
 
     def _op(self, line: int) -> str:
-        mlir = self._program.source.mlir
-        op = mlir.op_at(line) if mlir is not None else None
+        op = self._program.source.op_at(line)
         return f"{op.name} {op.location}, line {line} of final.mlir" if op is not None else f"line {line}"
 
     def _step(self, step: Step) -> Iterator[str]:
