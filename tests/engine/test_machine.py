@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tdb_dap.engine.hardware.byte_ranges import ByteRanges
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.machine.input_data import load_inputs
 from tdb_dap.engine.machine.machine import Machine
@@ -82,8 +83,8 @@ def test_the_last_writer_of_a_tensor_is_found() -> None:
     run.travel(5)
     relu = PROGRAM.commands[4]
     assert relu.name == "arith.max"
-    assert run.last_writer(relu.results[0]) == 4
-    assert run.last_writer(PROGRAM.inputs[0].view) is None
+    assert run.accesses.last_writer(ByteRanges.of(relu.results[0]), run.ordinal) == 4
+    assert run.accesses.last_writer(ByteRanges.of(PROGRAM.inputs[0].view), run.ordinal) is None
 
 
 def test_weights_are_mapped_and_each_machine_writes_its_own_pages(tmp_path: Path) -> None:

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from tdb_dap.engine.expressions.scope import Scope
     from tdb_dap.engine.expressions.values import Value
     from tdb_dap.engine.hardware.dtypes import Array
-    from tdb_dap.engine.hardware.memory import Memory
     from tdb_dap.engine.hardware.views import Constant, View
     from tdb_dap.engine.machine.machine import Machine
     from tdb_dap.engine.program.program import Program
