@@ -10,12 +10,21 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tdb_dap.engine.device.device import Attached, Content, Device, Effect, Layout
-from tdb_dap.engine.device.page_sync import Extent
-from tdb_dap.engine.hardware.memory import Bytes, Region
-from tdb_dap.engine.machine.backend import Backend, Executable, InProcess
-from tdb_dap.engine.program.program import Program
-from tdb_dap.targets.chips.registry import target_for
+from tdb_dap.api import (
+    Attached,
+    Backend,
+    Bytes,
+    Content,
+    Device,
+    Effect,
+    Executable,
+    Extent,
+    InProcess,
+    Program,
+    Region,
+    target_for,
+)
+from tdb_dap.api import DeviceLayout as Layout
 
 
 def attach(program: Program) -> Backend:

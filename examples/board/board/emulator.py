@@ -5,11 +5,7 @@
 
 from __future__ import annotations
 
-from tdb_dap.engine.hardware.memory import Memory
-from tdb_dap.engine.machine.backend import Executable, InProcess
-from tdb_dap.engine.machine.undo_log import Outcome
-from tdb_dap.engine.program.program import Program
-from tdb_dap.errors import BackendFailed
+from tdb_dap.api import BackendFailed, Executable, InProcess, Memory, Outcome, Program
 
 
 class Emulator:

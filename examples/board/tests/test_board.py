@@ -12,11 +12,7 @@ import pytest
 from board.emulator import Emulator
 
 import tdb_dap
-from tdb_dap.adapter.protocol.client import Client
-from tdb_dap.engine.control.debugger import Debugger
-from tdb_dap.engine.machine.input_data import load_inputs
-from tdb_dap.engine.machine.machine import Machine
-from tdb_dap.tools.opening import open_program
+from tdb_dap.api import Client, Debugger, Machine, load_inputs, open_program
 
 SAMPLE = Path(tdb_dap.__file__).parent / "sample"
 INPUTS = SAMPLE / "input.npz"

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tdb_dap.engine.control.observers import Observer
+from tdb_dap.api import Observer
 
 if TYPE_CHECKING:
-    from tdb_dap.engine.control.inspector import Inspector
+    from tdb_dap.api import Inspector
 
 VARIABLE = "NAN_LOG"
 """Environment variable with the name of the file; without it nothing is written."""

@@ -9,11 +9,8 @@ from pathlib import Path
 import numpy as np
 from toy_chip import chip, model
 
-from tdb_dap.engine.control.debugger import Debugger
-from tdb_dap.engine.files.context import Context
-from tdb_dap.engine.machine.machine import Machine
-from tdb_dap.engine.program.program import Program
-from tdb_dap.targets.validation.self_check import check
+from tdb_dap.api import Context, Debugger, Machine, Program
+from tdb_dap.api import self_check as check
 
 
 def test_a_page_of_data_is_a_chip(tmp_path: Path) -> None:

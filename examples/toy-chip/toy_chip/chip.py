@@ -1,8 +1,6 @@
 """A chip that does not exist: four lanes, two engines, three instructions. Nothing here but data."""
 
-from tdb_dap.engine.hardware.geometry import Geometry, Space, window
-from tdb_dap.targets.chips.chip import Chip
-from tdb_dap.targets.semantics.rules import Rules
+from tdb_dap.api import Chip, Geometry, Rules, Space, window
 
 DDR = 0x1000_0000
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from tdb_dap.engine.bmodel.writing import Border, Model, Stream
+from tdb_dap.api import Border, Model, Stream
 from toy_chip.chip import DDR, TOY4
 
 SHAPE = (1, 6, 2, 3)  # six channels on four lanes: two rows per lane

@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING
 from tdb_dap.adapter.console.inspecting import TOPICS
 from tdb_dap.adapter.console.verbs import verbs
 from tdb_dap.adapter.protocol.types import CompletionItem, CompletionsArguments, CompletionsResponseBody
+from tdb_dap.adapter.requests.scopes import names_at
 from tdb_dap.adapter.session.handlers import provides, request
+from tdb_dap.engine.control.breakpoint_specs import FORMS
+from tdb_dap.engine.expressions.functions import FUNCTIONS
 
 if TYPE_CHECKING:
     from tdb_dap.adapter.session.handles import Frame
@@ -76,9 +79,6 @@ def _choices(session: Session, before: str, frame: Frame | None) -> Choices:
 
 
 def _expression(session: Session, frame: Frame | None) -> Choices:
-    from tdb_dap.adapter.requests.scopes import names_at
-    from tdb_dap.engine.expressions.functions import FUNCTIONS
-
     if not session.has_program:
         return
     names = names_at(session, frame)
@@ -96,8 +96,6 @@ def _expression(session: Session, frame: Frame | None) -> Choices:
 
 def _places(session: Session) -> Choices:
     """Everything that a breakpoint can name in this program, and how the other forms are written."""
-    from tdb_dap.engine.control.breakpoint_specs import FORMS
-
     if not session.has_program:
         return
     program = session.debugger.program

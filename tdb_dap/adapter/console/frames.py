@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from tdb_dap.adapter.console.breakpoints import add_breakpoint
 from tdb_dap.adapter.console.inspecting import TOPICS
 from tdb_dap.adapter.console.verbs import count, execute, resume_quietly, verb
+from tdb_dap.adapter.requests.stack_trace import frames
 from tdb_dap.adapter.session.handles import FrameChoice
 from tdb_dap.errors import BadExpression
 
@@ -26,8 +27,6 @@ class _Level:
 
 def _levels(session: Session) -> list[_Level]:
     """The call stack of the core that has stopped, innermost frame first."""
-    from tdb_dap.adapter.requests.stack_trace import frames
-
     found: list[_Level] = []
     for number, frame in enumerate(frames(session, session.debugger.last_stop.core)):
         place = f" at {frame.source.name}:{frame.line}" if frame.source is not None else ""
@@ -97,8 +96,6 @@ def _info_locals(session: Session, rest: str, frame: Frame | None) -> str:
 
 
 def _info_threads(session: Session, rest: str, frame: Frame | None) -> str:
-    from tdb_dap.adapter.requests.stack_trace import frames
-
     stopped = session.debugger.last_stop.core
     lines = []
     for core in range(session.debugger.program.core_count):

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from tdb_dap.adapter.console.breakpoints import listed
 from tdb_dap.adapter.console.verbs import Act, count, verb
-from tdb_dap.adapter.requests.scopes import names_at
+from tdb_dap.adapter.requests.scopes import memory_nodes, names_at
 from tdb_dap.engine.expressions.values import SMALL, array_text
+from tdb_dap.engine.hardware.addresses import parse_address
 from tdb_dap.errors import BadExpression
 
 if TYPE_CHECKING:
@@ -73,8 +74,6 @@ def _info_watch(session: Session, rest: str, frame: Frame | None) -> str:
 
 
 def _info_mem(session: Session, rest: str, frame: Frame | None) -> str:
-    from tdb_dap.adapter.requests.scopes import memory_nodes
-
     return "\n".join(f"{node.name}: {node.value}" for node in memory_nodes(session))
 
 
@@ -127,8 +126,6 @@ def _print(session: Session, rest: str, frame: Frame | None) -> str:
 
 @verb("x", usage="ADDRESS [COUNT]", help="bytes of memory: x R4.64 32, x G4096", only_looks=True)
 def _bytes(session: Session, rest: str, frame: Frame | None) -> str:
-    from tdb_dap.engine.hardware.addresses import parse_address
-
     place, _, number = rest.partition(" ")
     space, start = parse_address(place, session.debugger.program.target.geometry)
     command = names_at(session, frame).command

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tdb_dap.adapter.console.verbs import count, resume_quietly, verb
+from tdb_dap.adapter.requests.stopped_event import end
 from tdb_dap.engine.control.stepping import Unit
 from tdb_dap.errors import BadExpression
 
@@ -84,7 +85,5 @@ def _goto(session: Session, rest: str, frame: Frame | None) -> str:
 
 @verb("q", "quit", help="end the session")
 def _quit(session: Session, rest: str, frame: Frame | None) -> str:
-    from tdb_dap.adapter.requests.stopped_event import end
-
     session.after(lambda: end(session, 0))
     return ""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from tdb_dap.adapter.console.verbs import verb
 from tdb_dap.adapter.requests.sanitizers import Sanitizing
 from tdb_dap.adapter.session.progress import Progress
+from tdb_dap.engine.sanitizers import chosen, made
 from tdb_dap.errors import BadExpression
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     help='run everything with sanitizers: all, hazard, "saturate: 5%" ...; then come back',
 )
 def _sanitize(session: Session, rest: str, frame: Frame | None) -> str:
-    from tdb_dap.engine.sanitizers import chosen, made
     from tdb_dap.engine.sanitizers.survey import survey
     from tdb_dap.tools.sanitize.report import report_of
     from tdb_dap.tools.sanitize.text import lines

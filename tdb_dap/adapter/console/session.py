@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tdb_dap import __version__
 from tdb_dap.adapter.console.inspecting import TOPICS
 from tdb_dap.adapter.console.verbs import execute, find_verb, load_plugins, verb
+from tdb_dap.adapter.requests.loading import load_again
 from tdb_dap.adapter.requests.scopes import names_at
 from tdb_dap.adapter.session.handlers import when_stopped
 from tdb_dap.errors import BadExpression, TdbError
@@ -136,8 +137,6 @@ def _dump(session: Session, rest: str, frame: Frame | None) -> str:
     takes="one of input reference",
 )
 def _reload(session: Session, rest: str, frame: Frame | None) -> str:
-    from tdb_dap.adapter.requests.loading import load_again
-
     what, *files = rest.split() or [""]
     changes: dict[str, Any] = {}
     if what in ("input", "inputs") and len(files) == 1:

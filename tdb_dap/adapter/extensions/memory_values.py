@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tdb_dap.adapter.protocol.types import ProtocolModel
+from tdb_dap.adapter.requests.scopes import names_at
 from tdb_dap.adapter.requests.set_variable import announce
 from tdb_dap.adapter.session.handlers import request
 from tdb_dap.adapter.session.references import memory_reference, parse_memory_reference
 from tdb_dap.engine.expressions.values import number_text
+from tdb_dap.engine.hardware.byte_ranges import ByteRanges
 from tdb_dap.engine.hardware.dtypes import BY_NAME
 from tdb_dap.errors import BadExpression
 
@@ -74,9 +76,6 @@ def read_window(session: Session, arguments: WindowArguments) -> Mapping[str, An
 @request("tdb/setMemory")
 def set_memory(session: Session, arguments: SetMemoryArguments) -> Mapping[str, Any]:
     """Overwrite the number of a type at an address. It is an edit like others: listed, and undone."""
-    from tdb_dap.adapter.requests.scopes import names_at
-    from tdb_dap.engine.hardware.byte_ranges import ByteRanges
-
     debugger = session.debugger
     dtype = _dtype(arguments.dtype)
     space, core, start = _place(session, arguments)

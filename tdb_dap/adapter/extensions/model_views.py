@@ -10,8 +10,9 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Literal
 
+from tdb_dap.adapter.console.checking import compared_rows
 from tdb_dap.adapter.protocol.types import ProtocolModel
-from tdb_dap.adapter.requests.sources import mlir_source
+from tdb_dap.adapter.requests.sources import mlir_path, mlir_source
 from tdb_dap.adapter.session.handlers import request
 from tdb_dap.adapter.session.references import every_region, memory_reference
 from tdb_dap.errors import BadExpression, BadInput
@@ -168,8 +169,6 @@ def results(session: Session) -> dict[str, Any]:
 
     ``path`` is null where the model's final.mlir is no file on disk.
     """
-    from tdb_dap.adapter.console.checking import compared_rows
-    from tdb_dap.adapter.requests.sources import mlir_path
     from tdb_dap.tools.check.blame import first_culprit
 
     if session.debugger.reference is None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from tdb_dap.adapter.protocol.types import ProtocolModel
+from tdb_dap.adapter.requests.scopes import names_at
 from tdb_dap.adapter.session.handlers import request
 from tdb_dap.adapter.session.references import view_reference
 from tdb_dap.engine.expressions.chunks import Parts, actual, bits, error, stored
@@ -199,8 +200,6 @@ def element(session: Session, arguments: ElementArguments) -> Mapping[str, Any]:
 
 
 def _names(session: Session, arguments: TensorArguments) -> Scope:
-    from tdb_dap.adapter.requests.scopes import names_at
-
     if arguments.frameId is not None:
         return names_at(session, session.handles.frame(arguments.frameId))
     level: Level = arguments.level

@@ -12,9 +12,12 @@ from tdb_dap.adapter.protocol.types import (
     SetDataBreakpointsArguments,
 )
 from tdb_dap.adapter.requests.breakpoints import BreakpointTable, Wish, describe
+from tdb_dap.adapter.requests.scopes import names_at
 from tdb_dap.adapter.session.handlers import request
 from tdb_dap.adapter.session.references import parse_memory_reference
 from tdb_dap.adapter.session.session import Body
+from tdb_dap.engine.expressions.assignment import part_named
+from tdb_dap.engine.hardware.byte_ranges import ByteRanges, ranges_name
 from tdb_dap.errors import BadExpression, TdbError
 
 if TYPE_CHECKING:
@@ -28,8 +31,6 @@ _CHANGE = "!change"
 @request("dataBreakpointInfo", capability=("supportsDataBreakpoints", "supportsDataBreakpointBytes"))
 def data_breakpoint_info(session: Session, arguments: DataBreakpointInfoArguments) -> Body:
     """What can be watched: a variable, an expression, or bytes from an address on."""
-    from tdb_dap.engine.hardware.byte_ranges import ranges_name
-
     try:
         place = _place(session, arguments)
     except TdbError as error:
@@ -45,10 +46,6 @@ def data_breakpoint_info(session: Session, arguments: DataBreakpointInfoArgument
 
 
 def _place(session: Session, arguments: DataBreakpointInfoArguments) -> ByteRanges:
-    from tdb_dap.adapter.requests.scopes import names_at
-    from tdb_dap.engine.expressions.assignment import part_named
-    from tdb_dap.engine.hardware.byte_ranges import ByteRanges
-
     if arguments.asAddress:
         space, core, start = parse_memory_reference(session, arguments.name)
         size = arguments.bytes if arguments.bytes is not None else 1

@@ -10,6 +10,8 @@ from tdb_dap.adapter.requests.scopes import names_at
 from tdb_dap.adapter.requests.sources import kind_of
 from tdb_dap.adapter.requests.variable_nodes import tensor
 from tdb_dap.adapter.requests.variables import describe
+from tdb_dap.engine.expressions.evaluator import pinned
+from tdb_dap.engine.expressions.values import array_text
 
 if TYPE_CHECKING:
     from tdb_dap.adapter.session.handles import Frame
@@ -40,8 +42,6 @@ def show(session: Session, text: str, frame: Frame | None, format: ValueFormat |
 
 
 def shown_as(session: Session, text: str, names: Scope, format: ValueFormat | None) -> EvaluateResponseBody:
-    from tdb_dap.engine.expressions.evaluator import pinned
-
     value = session.debugger.evaluate(text, names)
     value.array  # noqa: B018  errors in reading belong to this request
     name = pinned(text, names.moment, names.command.core if names.command else 0)
@@ -53,7 +53,5 @@ def shown_as(session: Session, text: str, names: Scope, format: ValueFormat | No
 
 def copied(session: Session, text: str, frame: Frame | None) -> str:
     """All numbers as text that can be pasted into Python."""
-    from tdb_dap.engine.expressions.values import array_text
-
     value = session.debugger.evaluate(text, names_at(session, frame))
     return array_text(value.array) if value.array.size <= _MOST_COPIED else value.text()

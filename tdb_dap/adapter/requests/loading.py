@@ -16,6 +16,7 @@ from tdb_dap.adapter.requests.variable_nodes import logged
 from tdb_dap.adapter.session.launch_configuration import Configuration, validated
 from tdb_dap.adapter.session.progress import Progress
 from tdb_dap.engine.control.listener import Listener
+from tdb_dap.engine.machine.undo_log import DEFAULT_LIMIT
 
 if TYPE_CHECKING:
     from tdb_dap.adapter.session.session import Session
@@ -75,7 +76,6 @@ def read_configuration(session: Session, model: type[Configuration], arguments: 
 
 def open_program(session: Session, configuration: Configuration) -> Debugger:
     """Load program, inputs and reference; shows progress, and stops loading where the client cancels."""
-    from tdb_dap.engine.machine.undo_log import DEFAULT_LIMIT
     from tdb_dap.engine.reference.reference import Tolerance as EngineTolerance
     from tdb_dap.tools.opening import open_debugger
 

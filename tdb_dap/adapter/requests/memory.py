@@ -14,6 +14,7 @@ from tdb_dap.adapter.protocol.types import (
 from tdb_dap.adapter.requests.set_variable import announce
 from tdb_dap.adapter.session.handlers import request
 from tdb_dap.adapter.session.references import memory_reference, parse_memory_reference
+from tdb_dap.engine.hardware.byte_ranges import ByteRanges
 from tdb_dap.errors import BadExpression
 
 if TYPE_CHECKING:
@@ -42,8 +43,6 @@ def read_memory(session: Session, arguments: ReadMemoryArguments) -> ReadMemoryR
 @request("writeMemory", capability="supportsWriteMemoryRequest")
 def write_memory(session: Session, arguments: WriteMemoryArguments) -> WriteMemoryResponseBody:
     """Bytes from a reference on; with ``allowPartial`` as many of them as there is memory for."""
-    from tdb_dap.engine.hardware.byte_ranges import ByteRanges
-
     space, core, base = parse_memory_reference(session, arguments.memoryReference)
     start = base + (arguments.offset or 0)
     try:

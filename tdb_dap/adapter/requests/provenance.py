@@ -10,6 +10,8 @@ from tdb_dap.adapter.requests.sources import listing_source
 from tdb_dap.adapter.session.handlers import request
 from tdb_dap.adapter.session.handles import Node, leaf, tree
 from tdb_dap.adapter.session.references import view_reference
+from tdb_dap.engine.expressions.assignment import Part
+from tdb_dap.engine.machine.provenance import provenance_of, readers_of, sources_of
 from tdb_dap.errors import TdbError
 
 if TYPE_CHECKING:
@@ -24,8 +26,6 @@ _AS_AT_THE_START = "nobody: as it was at the start"
 @request("locations")
 def locations(session: Session, arguments: LocationsArguments) -> LocationsResponseBody:
     """The line of the listing of a value's last writer."""
-    from tdb_dap.engine.machine.provenance import provenance_of
-
     part = session.handles.location(arguments.locationReference)
     origin = provenance_of(session.debugger.machine, part.ranges)
     if origin is None:
@@ -58,8 +58,6 @@ def written_by(session: Session, part: Part, before: int | None = None) -> Node:
 
 
 def _written_by(session: Session, part: Part, before: int | None) -> Node:
-    from tdb_dap.engine.machine.provenance import provenance_of
-
     origin = provenance_of(session.debugger.machine, part.ranges, before)
     text = writer_text(session, origin)
     if origin is None or origin.edit is not None:
@@ -68,9 +66,6 @@ def _written_by(session: Session, part: Part, before: int | None) -> Node:
 
 
 def _sources(session: Session, ordinal: int) -> list[Node]:
-    from tdb_dap.engine.expressions.assignment import Part
-    from tdb_dap.engine.machine.provenance import sources_of
-
     nodes: list[Node] = []
     for role, view in sources_of(session.debugger.machine, ordinal):
         part = Part(f"{role} %{view.name}".strip(), view)
@@ -92,8 +87,6 @@ def read_by(session: Session, part: Part) -> Node:
 
 def readers(session: Session, place: ByteRanges) -> list[int]:
     """Ordinals of the commands that read what is there now."""
-    from tdb_dap.engine.machine.provenance import provenance_of, readers_of
-
     machine = session.debugger.machine
     origin = provenance_of(machine, place)
     since = 0 if origin is None else origin.ordinal + (origin.edit is None)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tdb_dap.adapter.requests.sources import mlir_path, mlir_source
 from tdb_dap.adapter.session.handlers import request
+from tdb_dap.engine.sanitizers import BY_NAME, chosen
 
 if TYPE_CHECKING:
     from tdb_dap.adapter.session.session import Session
@@ -21,8 +22,6 @@ class Sanitizing:
 
     def begin(self, entries: list[str]) -> None:
         """A program is loaded: nothing is known of it yet."""
-        from tdb_dap.engine.sanitizers import chosen
-
         self.forget()
         self.wanted = chosen(entries)
 
@@ -33,8 +32,6 @@ class Sanitizing:
 
     def note(self, finding: Finding) -> bool:
         """Keep what a sanitizer has found; False for what is known, or not a sanitizer's."""
-        from tdb_dap.engine.sanitizers import BY_NAME
-
         key = finding.filter, finding.focus, finding.text
         if finding.filter not in BY_NAME or key in self._found:
             return False

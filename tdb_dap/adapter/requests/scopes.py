@@ -11,6 +11,7 @@ from tdb_dap.adapter.session.handles import Frame, Node, leaf, mapping
 from tdb_dap.adapter.session.references import every_region, memory_reference
 from tdb_dap.engine.expressions.scope import Scope
 from tdb_dap.engine.expressions.values import NOT_COMPUTED, Value
+from tdb_dap.engine.machine.what_if import change_field
 from tdb_dap.errors import BadExpression, NotSimulated
 
 if TYPE_CHECKING:
@@ -61,8 +62,6 @@ def _registers(session: Session, ordinal: int) -> list[Node]:
 
 
 def _set_register(session: Session, ordinal: int, name: str, text: str) -> None:
-    from tdb_dap.engine.machine.what_if import change_field
-
     try:
         value = int(text.partition("(")[0], 0)
     except ValueError:

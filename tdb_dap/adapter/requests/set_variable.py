@@ -10,9 +10,12 @@ from tdb_dap.adapter.protocol.types import (
     SetVariableArguments,
     SetVariableResponseBody,
 )
+from tdb_dap.adapter.requests.expressions import show
+from tdb_dap.adapter.requests.scopes import names_at
 from tdb_dap.adapter.requests.variables import describe
 from tdb_dap.adapter.session.handlers import request
 from tdb_dap.adapter.session.references import memory_reference
+from tdb_dap.engine.expressions.assignment import assign, part_named
 from tdb_dap.engine.expressions.values import STANDS_FOR
 from tdb_dap.errors import BadExpression
 
@@ -46,9 +49,6 @@ def announce(session: Session, place: ByteRanges | None = None) -> None:
 
 def set_part(session: Session, part: Part, text: str, frame: Frame | None) -> None:
     """Overwrite a part of memory with the value of an expression."""
-    from tdb_dap.adapter.requests.scopes import names_at
-    from tdb_dap.engine.expressions.assignment import assign
-
     debugger = session.debugger
     assign(debugger.machine, part, debugger.evaluate(stored_of(text), names_at(session, frame)).array)
     announce(session, part.ranges)
@@ -87,10 +87,6 @@ def set_variable(session: Session, arguments: SetVariableArguments) -> SetVariab
 @request("setExpression", capability="supportsSetExpression")
 def set_expression(session: Session, arguments: SetExpressionArguments) -> SetExpressionResponseBody:
     """What an expression names: a tensor, a slice or an element."""
-    from tdb_dap.adapter.requests.expressions import show
-    from tdb_dap.adapter.requests.scopes import names_at
-    from tdb_dap.engine.expressions.assignment import part_named
-
     frame = session.handles.frame(arguments.frameId) if arguments.frameId else None
     part = part_named(arguments.expression, names_at(session, frame))
     set_part(session, part, arguments.value, frame)

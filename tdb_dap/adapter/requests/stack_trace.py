@@ -15,6 +15,7 @@ from tdb_dap.adapter.protocol.types import (
     ThreadsResponseBody,
 )
 from tdb_dap.adapter.requests.modules import module_id
+from tdb_dap.adapter.requests.scopes import names_at
 from tdb_dap.adapter.requests.sources import listing_source, mlir_source
 from tdb_dap.adapter.requests.stopped_event import core_of, thread_id
 from tdb_dap.adapter.session.handlers import request
@@ -73,8 +74,6 @@ def _formatted(session: Session, frame: StackFrame, wanted: StackFrameFormat | N
 
 
 def _parameters(session: Session, frame: Frame, wanted: StackFrameFormat) -> list[str]:
-    from tdb_dap.adapter.requests.scopes import names_at
-
     found: list[str] = []
     for value in names_at(session, frame).operands():
         parts = [value.title] if wanted.parameterNames is not False else []

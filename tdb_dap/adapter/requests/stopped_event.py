@@ -10,6 +10,7 @@ from tdb_dap.adapter.requests.breakpoints import BreakpointTable
 from tdb_dap.adapter.requests.sanitizers import Sanitizing
 from tdb_dap.adapter.session.handlers import STOPPED
 from tdb_dap.engine.control.stops import BACKEND_FAILED, NOT_SIMULATED
+from tdb_dap.engine.expressions.values import Value
 from tdb_dap.errors import TdbError
 
 if TYPE_CHECKING:
@@ -100,8 +101,6 @@ def end(session: Session, exit_code: int) -> None:
 
 def _show_outputs(session: Session) -> None:
     """One console line for each output of the net."""
-    from tdb_dap.engine.expressions.values import Value
-
     debugger = session.debugger
     session.output(f"Finished: {debugger.ordinal:,} commands.")
     for tensor in debugger.program.outputs:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tdb_dap.adapter.requests.provenance import read_by, written_by
 from tdb_dap.adapter.session.handles import Node, leaf, mapping, tree
 from tdb_dap.adapter.session.references import view_reference
 from tdb_dap.engine.expressions.assignment import Part
@@ -143,8 +144,6 @@ def _part(
 
 
 def _origins(session: Session, part: Part) -> list[Node]:
-    from tdb_dap.adapter.requests.provenance import read_by, written_by
-
     return [written_by(session, part), read_by(session, part)]
 
 

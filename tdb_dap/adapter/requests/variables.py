@@ -11,6 +11,7 @@ from tdb_dap.adapter.protocol.types import (
     ValueFormat,
     VariablesArguments,
 )
+from tdb_dap.adapter.requests.scopes import contents
 from tdb_dap.adapter.session.handlers import request
 from tdb_dap.adapter.session.handles import Node
 
@@ -27,8 +28,6 @@ _EXPENSIVE = {"Weights", "Memory"}
 @request("scopes")
 def scopes(session: Session, arguments: ScopesArguments) -> ScopesResponseBody:
     """The scopes of a frame."""
-    from tdb_dap.adapter.requests.scopes import contents
-
     frame = session.handles.frame(arguments.frameId)
     return ScopesResponseBody(
         scopes=[

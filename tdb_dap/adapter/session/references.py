@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tdb_dap.engine.hardware.addresses import parse_address
+from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.errors import BadExpression
 
 if TYPE_CHECKING:
@@ -59,8 +61,6 @@ def memory_reference(space: Space, core: int, offset: int) -> str:
 
 def every_region(memory: Memory) -> Iterator[tuple[str, Space, int, Region]]:
     """What there is of each memory: (title, space, core, region). DDR and L2 are those of all cores."""
-    from tdb_dap.engine.hardware.geometry import Space
-
     for space in (Space.GLOBAL, Space.L2, Space.LOCAL, Space.STATIC):
         for core in range(memory.cores if space in (Space.LOCAL, Space.STATIC) else 1):
             for region in memory.regions(space, core):
@@ -74,9 +74,6 @@ def view_reference(view: View) -> str:
 
 def parse_memory_reference(session: Session, reference: str) -> tuple[Space, int, int]:
     """Space, core and byte offset; BadExpression if the text is no reference."""
-    from tdb_dap.engine.hardware.addresses import parse_address
-    from tdb_dap.engine.hardware.geometry import Space
-
     if not reference[:1].isdigit():
         space, offset = parse_address(reference, session.debugger.program.target.geometry)
         return space, 0, offset
