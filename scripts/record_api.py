@@ -27,7 +27,7 @@ def offered() -> dict[str, Any]:
 def _described(thing: Any) -> Any:
     if inspect.isclass(thing):
         return _class(thing)
-    return _signature(thing) if callable(thing) else type(thing).__name__
+    return _signature(thing) if inspect.isfunction(thing) else "value"
 
 
 def _class(thing: type[Any]) -> dict[str, Any]:
@@ -35,7 +35,8 @@ def _class(thing: type[Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if issubclass(thing, enum.Enum):
         return {member.name: member.value for member in thing}
-    found["()"] = _signature(thing)
+    if "__init__" in vars(thing) or dataclasses.is_dataclass(thing):
+        found["()"] = _signature(thing)
     if dataclasses.is_dataclass(thing):
         found["fields"] = [field.name for field in dataclasses.fields(thing) if not field.name.startswith("_")]
     for name in sorted(dir(thing)):
