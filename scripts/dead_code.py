@@ -55,7 +55,6 @@ RULES = (
         "tdb_dap/targets/kernel/__init__.py", "function", "switched|choose_width", "tests compare all ways to compute"
     ),
     Rule("tdb_dap/engine/compare/tdb_profile.py", "variable", "close_order", "part of the vendor's verdict"),
-    Rule("tdb_dap/engine/program/ops.py", "function", "command_table", "public: docs/python.md"),
     Rule("tdb_dap/notebook.py", "method", "set_filters", "public: docs/python.md"),
     Rule("tdb_dap/cli/options.py", "variable", "namespace", "signature of argparse.Action"),
     Rule("tdb_dap/engine/sanitizers/births.py", "variable", "NAN|INF|DENORMAL", "looked up by name, with _part"),
@@ -64,7 +63,7 @@ RULES = (
     Rule("tdb_dap/engine/expressions/evaluator.py", "method", "generic_visit", "ast.NodeVisitor calls it"),
     Rule("tdb_dap/adapter/protocol/client.py", "method", "connect", "public: a client of a server on a port"),
     Rule("tdb_dap/targets/*", "function|method", "unused_fields|named_fields", "for walks over all fields"),
-    Rule("tdb_dap/engine/*", "method", "who_wrote|step_back|global_|neuron", "public: docs/python.md"),
+    Rule("tdb_dap/engine/*", "method", "who_wrote|global_|neuron", "public: docs/python.md"),
 )
 
 

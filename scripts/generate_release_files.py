@@ -3,7 +3,7 @@
     python -m scripts.generate_release_files            rewrite them
     python -m scripts.generate_release_files --check    exit 1 if one is out of date
 
-A release changes one line, ``__version__`` in tdb_dap/__init__.py, and gives CHANGELOG.md a heading of that name.
+A release changes one line, ``__version__`` in tdb_dap/version.py, and gives CHANGELOG.md a heading of that name.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def texts() -> dict[Path, str]:
     """Every file, with its text."""
     newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
     if newest is None or newest[1] != __version__:
-        sys.exit(f"CHANGELOG.md: the first heading must be of {__version__} (tdb_dap/__init__.py)")
+        sys.exit(f"CHANGELOG.md: the first heading must be of {__version__} (tdb_dap/version.py)")
     made = {EXTENSION / name: with_version(EXTENSION / name) for name in ("package.json", "package-lock.json")}
     return made | {EXTENSION / name: (ROOT / name).read_text("utf-8") for name in COPIED}
 

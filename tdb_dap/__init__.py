@@ -11,10 +11,12 @@ from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING
 
+from tdb_dap.version import __version__
+
 if TYPE_CHECKING:
     from tdb_dap.notebook import InteractiveDebugger
 
-__version__ = "0.1.0"
+__all__ = ["__version__", "open"]
 
 
 def open(

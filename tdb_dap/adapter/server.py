@@ -65,7 +65,7 @@ def serve_standard_streams(streams: StandardStreams, log: TextIO | None) -> int:
     def abandon() -> None:
         os._exit(0)  # the session thread is busy and the client has gone: nothing is left to be saved
 
-    _serve(streams, None, log, abandon)
+    serve(streams, None, log, abandon)
     return 0
 
 
@@ -75,7 +75,7 @@ def listen(listening: socket.socket, token: str, log: TextIO | None) -> None:
     def session(connected: socket.socket, visitor: Visitor) -> None:
         """One of many: its memories, whole chips of them, are given back at once and not when Python likes."""
         try:
-            _serve(SocketStream(connected), token, log, _nothing, visitor)
+            serve(SocketStream(connected), token, log, _nothing, visitor)
         finally:
             gc.collect()
             _trim()
@@ -116,13 +116,18 @@ def _nothing() -> None:
     """A session on a port that does not come to an end keeps its thread; others are not concerned."""
 
 
-def _serve(
+def serve(
     stream: ByteStream,
-    token: str | None,
-    log: TextIO | None,
-    abandon: Callable[[], None],
+    token: str | None = None,
+    log: TextIO | None = None,
+    abandon: Callable[[], None] = _nothing,
     visitor: Visitor | None = None,
 ) -> None:
+    """One session over a stream, on this thread, until the client has left.
+
+    ``token``: what the client must bring, or None. ``log``: gets every message. ``abandon``: called where the client
+    has left and the session does not end.
+    """
     from tdb_dap.adapter.protocol.framing import Connection
     from tdb_dap.adapter.session.dispatcher import Dispatcher
     from tdb_dap.adapter.session.session import Session

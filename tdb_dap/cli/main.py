@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from tdb_dap import __version__
 from tdb_dap.cli.standard_streams import ReaderGone, open_closed_descriptors, outlets
 from tdb_dap.engine.rendering.printable import visible
 from tdb_dap.errors import BadInput, TdbError
 from tdb_dap.system.remarks import Once, heard_by
+from tdb_dap.version import __version__
 
 _SUBCOMMANDS = (
     ("debug", "adapter", "the debug adapter that editors start"),

@@ -12,13 +12,13 @@ from typing import Any
 from lsprotocol import types as lsp
 from pygls.lsp.server import LanguageServer
 
-from tdb_dap import __version__
 from tdb_dap.language.document_kinds import document_of
 from tdb_dap.language.documents import Bound, Document, Documents
 from tdb_dap.language.outline import Entry
 from tdb_dap.language.problems import Problem
 from tdb_dap.language.spots import Spot, path_of, uri_of
 from tdb_dap.language.verdicts import Judged
+from tdb_dap.version import __version__
 
 _KINDS = {"function": lsp.SymbolKind.Function, "group": lsp.SymbolKind.Namespace, "op": lsp.SymbolKind.Method}
 TOKEN_TYPES = ("variable", "method", "string", "function", "number")

@@ -13,7 +13,7 @@ from tests.conftest import Toy
 from tests.dap_client import DapClient
 
 ROOT = Path(__file__).resolve().parents[2]
-VERSION = re.findall(r'^__version__ = "(.+)"$', (ROOT / "tdb_dap" / "__init__.py").read_text(), re.MULTILINE)
+VERSION = re.findall(r'^__version__ = "(.+)"$', (ROOT / "tdb_dap" / "version.py").read_text(), re.MULTILINE)
 
 
 def test_a_single_line_is_the_source():

@@ -8,7 +8,6 @@ import platform
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tdb_dap import __version__
 from tdb_dap.adapter.console.inspecting import TOPICS
 from tdb_dap.adapter.console.verbs import execute, find_verb, load_plugins, verb
 from tdb_dap.adapter.requests.loading import load_again
@@ -16,6 +15,7 @@ from tdb_dap.adapter.requests.scopes import names_at
 from tdb_dap.adapter.session.handlers import when_stopped
 from tdb_dap.errors import BadExpression, TdbError
 from tdb_dap.system.plugins import GROUPS, plugins, problems
+from tdb_dap.version import __version__
 
 if TYPE_CHECKING:
     from tdb_dap.adapter.session.handles import Frame

@@ -135,7 +135,6 @@ def _refuse(arguments: argparse.Namespace) -> None:
 
 
 def _check(arguments: argparse.Namespace) -> tuple[Report, Walked]:
-    from tdb_dap import __version__
     from tdb_dap.engine.compare.dataflow import Producers
     from tdb_dap.engine.reference.tolerance import Tolerances
     from tdb_dap.tools.check.blame import first_culprit, with_blame
@@ -143,6 +142,7 @@ def _check(arguments: argparse.Namespace) -> tuple[Report, Walked]:
     from tdb_dap.tools.check.layers import by_layer
     from tdb_dap.tools.check.schema import Report
     from tdb_dap.tools.check.worker import Worker
+    from tdb_dap.version import __version__
 
     job = Job(
         arguments.context,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from tdb_dap.engine.rendering import html
+
 if TYPE_CHECKING:
     from tdb_dap.engine.control.breakpoints import Breakpoint
     from tdb_dap.engine.expressions.lexer import Level
@@ -56,8 +58,6 @@ class Stop:
     level: Level = "op"
 
     def _repr_html_(self) -> str:
-        from tdb_dap.engine.rendering import html
-
         return html.fields(
             {
                 "stopped": self.description or self.reason,

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
-from tdb_dap import __version__
 from tdb_dap.engine.files.atomic_files import write_text
 from tdb_dap.engine.machine.checkpoints import Snapshot, Snapshots
 from tdb_dap.engine.machine.npz import read_npz, write_npz
 from tdb_dap.errors import BadInput
 from tdb_dap.tools.check.results import Looked, Walked
 from tdb_dap.tools.check.schema import Row
+from tdb_dap.version import __version__
 
 if TYPE_CHECKING:
     from tdb_dap.engine.compare.walk import Mode

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tdb_dap import __version__
 from tdb_dap.engine.compare.alignment import Difference, Layer, align
 from tdb_dap.errors import NotSimulated
 from tdb_dap.tools.check.job import Job
@@ -14,6 +13,7 @@ from tdb_dap.tools.check.team import Alone
 from tdb_dap.tools.check.worker import Worker
 from tdb_dap.tools.diff.schema import Change, DiffReport, LayerChange, LayerOf, Side
 from tdb_dap.tools.opening import open_program
+from tdb_dap.version import __version__
 
 if TYPE_CHECKING:
     from tdb_dap.engine.program.program import Program

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tdb_dap import __version__
 from tdb_dap.engine.control.observers import Observer
 from tdb_dap.engine.files.atomic_files import whole_path, write_text
 from tdb_dap.engine.hardware.dtypes import Array
@@ -18,6 +17,7 @@ from tdb_dap.errors import BadInput
 from tdb_dap.tools.export import bundle, script
 from tdb_dap.tools.export.names import identifier
 from tdb_dap.tools.export.recording import Step, computes, record
+from tdb_dap.version import __version__
 
 if TYPE_CHECKING:
     from tdb_dap.engine.control.debugger import Debugger

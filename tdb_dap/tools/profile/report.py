@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from tdb_dap import __version__
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.program.occupancy import Resident, Timeline, residents, use_at
 from tdb_dap.tools.profile.comparing import compare
 from tdb_dap.tools.profile.schema import EngineUse, MemoryUse, OpTime, ProfileReport
+from tdb_dap.version import __version__
 
 if TYPE_CHECKING:
     from tdb_dap.engine.program.program import Program

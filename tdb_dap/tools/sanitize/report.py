@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tdb_dap import __version__
 from tdb_dap.engine.control.stops import Finding
 from tdb_dap.engine.program.program import Program
 from tdb_dap.engine.sanitizers.survey import Survey
 from tdb_dap.tools.sanitize.schema import CommandPlace, SanitizerFinding, SanitizerReport
+from tdb_dap.version import __version__
 
 
 def report_of(program: Program, sanitizers: Mapping[str, str | None], found: Survey) -> SanitizerReport:

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tdb_dap import __version__
 from tdb_dap.engine.checks.exception_filters import FILTERS
 from tdb_dap.tools.sanitize.schema import CommandPlace, SanitizerFinding, SanitizerReport
+from tdb_dap.version import __version__
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 

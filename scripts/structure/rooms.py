@@ -1,0 +1,67 @@
+"""The rooms of the package from the ground up: a room may import those of lower storeys, and nothing else."""
+
+from __future__ import annotations
+
+STOREYS: tuple[tuple[str, ...], ...] = (
+    ("errors", "version"),
+    ("engine.files", "engine.rendering"),
+    ("system",),
+    ("engine.hardware",),
+    ("engine.bmodel", "engine.host"),
+    ("engine.commands",),
+    ("engine.source",),
+    ("engine.program",),
+    ("engine.machine",),
+    ("engine.device", "engine.reference"),
+    ("engine.expressions",),
+    ("engine.control",),
+    ("engine.compare", "engine.sanitizers"),
+    ("engine.checks",),
+    ("targets.declaration", "targets.timing"),
+    ("targets.families",),
+    ("targets.kernel",),
+    ("targets.semantics",),
+    ("targets.chips",),
+    ("targets.validation",),
+    ("backends",),
+    ("tools.opening", "tools.report_schema"),
+    (
+        "tools.check",
+        "tools.disassemble",
+        "tools.explain",
+        "tools.export",
+        "tools.info",
+        "tools.patch",
+        "tools.profile",
+        "tools.sanitize",
+    ),
+    ("tools.diff", "tools.graph"),
+    ("adapter.protocol",),
+    ("adapter.session",),
+    ("adapter.requests",),
+    ("adapter.console",),
+    ("adapter.extensions",),
+    ("adapter",),
+    ("language", "notebook", "terminal"),
+    ("api", "cli"),
+    ("__init__", "__main__", "adapter.__main__"),
+)
+"""Rooms by storey, the ground first. A room is a file, or a folder with all that is in no room further down."""
+
+LEVELS = {room: level for level, rooms in enumerate(STOREYS) for room in rooms}
+
+APART = {
+    "targets": ("errors", "system", "engine.hardware", "targets"),
+    "tools": ("errors", "version", "system", "engine", "targets", "backends", "tools"),
+    "language": ("errors", "version", "engine", "tools", "language"),
+    "terminal": ("errors", "engine.rendering", "adapter.protocol", "terminal"),
+}
+"""Part of the package -> all that it may know, where that is less than all storeys below it."""
+
+
+def room_of(module: str) -> str:
+    """The room of a module, both without the name of the package; empty if it is in none."""
+    name = module or "__init__"
+    while name and name not in LEVELS:
+        name = name.rpartition(".")[0]
+    return name

@@ -1,0 +1,93 @@
+"""The rooms of the package: imports lead down, in no circle, and every room is there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from scripts.structure import rooms, traced
+from scripts.structure.imports import MOST_FILES, Structure
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = Structure(ROOT)
+
+
+def test_no_modules_import_each_other_in_a_circle():
+    assert PACKAGE.circles() == []
+
+
+def test_imports_lead_down():
+    assert PACKAGE.wrong_ways() == []
+
+
+def test_every_module_is_in_a_room_and_every_room_holds_something():
+    assert PACKAGE.homeless() == []
+
+
+def test_no_folder_is_too_full():
+    assert {folder: count for folder, count in PACKAGE.folders().items() if count > MOST_FILES} == {}
+
+
+def test_imports_inside_functions_have_a_reason():
+    assert [f"{found.path}:{found.line}" for found in PACKAGE.inside_functions().get("", ())] == []
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A package of three rooms, the upper ones importing the lower ones."""
+    levels = {"__init__": 9, "ground": 0, "engine.files": 1, "tools": 2}
+    monkeypatch.setattr("scripts.structure.imports.LEVELS", levels)
+    monkeypatch.setattr(rooms, "LEVELS", levels)
+    for name, text in {
+        "__init__": "from tdb_dap import tools\nprint(tools)",
+        "ground": "",
+        "engine/__init__": "",
+        "engine/files/__init__": "",
+        "engine/files/read": "from tdb_dap import ground",
+        "tools/__init__": "",
+        "tools/check": "from tdb_dap.engine.files.read import x",
+    }.items():
+        path = tmp_path / "tdb_dap" / f"{name}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return tmp_path / "tdb_dap"
+
+
+def test_a_sound_package_is_found_sound(package: Path):
+    structure = Structure(package.parent)
+    assert structure.circles() == []
+    assert structure.wrong_ways() == []
+    assert structure.homeless() == []
+
+
+def test_a_type_only_import_counts(package: Path):
+    text = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from tdb_dap.tools.check import Job\n"
+    (package / "engine" / "files" / "read.py").write_text(text)
+    structure = Structure(package.parent)
+    assert structure.circles() == [["tdb_dap.engine.files.read", "tdb_dap.tools.check"]]
+    assert structure.wrong_ways() == ["tdb_dap/engine/files/read.py:3 imports tdb_dap.tools.check"]
+
+
+def test_a_room_that_is_empty_or_missing_is_named(package: Path):
+    (package / "engine" / "files" / "read.py").unlink()
+    (package / "ground.py").unlink()
+    (package / "attic.py").write_text("")
+    found = Structure(package.parent).homeless()
+    assert "the room engine.files is missing or empty" in found
+    assert "the room ground is missing or empty" in found
+    assert "tdb_dap.attic is in no room" in found
+
+
+def test_an_import_inside_a_function_without_a_reason_is_found(package: Path):
+    (package / "ground.py").write_text("def f():\n    from tdb_dap.engine.files import read\n    return read\n")
+    [found] = Structure(package.parent).inside_functions()[""]
+    assert (found.path, found.line) == ("tdb_dap/ground.py", 2)
+
+
+def test_a_tensor_is_reached_through_few_files():
+    files = traced.measured()
+    assert set(files) == {"setBreakpoints", "one step", "one expanded tensor"}
+    assert "adapter/requests/breakpoints.py" in files["setBreakpoints"]
+    for name, most in traced.MOST.items():
+        assert len(files[name]) <= most, files[name]
