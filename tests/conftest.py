@@ -44,18 +44,18 @@ def protocol() -> Protocol:
 
 @pytest.fixture
 def new_client(tmp_path: Path, protocol: Protocol) -> Iterator[Callable[..., DapClient]]:
-    """Makes clients; ``checked=False`` for those that break the protocol on purpose."""
+    """Makes clients; ``checked=False`` for those that break the protocol on purpose, ``process=True``: of a process."""
     clients: list[tuple[DapClient, Path, bool]] = []
 
-    def make(traits: dict[str, Any] | None = None, checked: bool = True) -> DapClient:
+    def make(traits: dict[str, Any] | None = None, checked: bool = True, process: bool = False) -> DapClient:
         log = tmp_path / f"session-{len(clients)}.jsonl"
-        client = DapClient(log, traits)
+        client = DapClient(log, traits, process)
         clients.append((client, log, checked))
         return client
 
     yield make
     for client, log, checked in clients:
-        client.raw.close()
+        client.close()
         if checked:
             complaints, _ = check(log.read_text().splitlines(), protocol)
             assert complaints == []

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import socket
 import sys
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tdb_dap.adapter.protocol.client import Client, RequestFailed
+from tdb_dap.adapter.protocol.transports import SocketStream
+from tdb_dap.adapter.server import serve
 
 EVERYTHING: dict[str, Any] = {
     "clientID": "tests",
@@ -132,11 +136,20 @@ class Stop:
 
 
 class DapClient:
-    """A session with an adapter process; its transcript goes to ``log``."""
+    """A session with an adapter; its transcript goes to ``log``.
 
-    def __init__(self, log: Path, traits: Mapping[str, Any] | None = None) -> None:
-        command = (sys.executable, "-m", "tdb_dap.adapter", "--log", str(log))
-        self.raw = Client.spawn(command, timeout=30)
+    The adapter runs on a thread of this process, behind a socket; as a ``process`` of its own where that is the point.
+    """
+
+    def __init__(self, log: Path, traits: Mapping[str, Any] | None = None, process: bool = False) -> None:
+        if process:
+            self.raw = Client.spawn((sys.executable, "-m", "tdb_dap.adapter", "--log", str(log)), timeout=30)
+            self._thread: threading.Thread | None = None
+        else:
+            near, far = socket.socketpair()
+            self._thread = threading.Thread(target=_serve, args=(far, log), daemon=True)
+            self._thread.start()
+            self.raw = Client(SocketStream(near), timeout=30)
         self.traits = EVERYTHING if traits is None else traits
         self.thread = 1
 
@@ -237,4 +250,23 @@ class DapClient:
     def disconnect(self) -> None:
         """Leave; the adapter must come to its end."""
         self.request("disconnect")
-        assert self.raw.exit_code() == 0
+        self.expect_exit()
+
+    def expect_exit(self) -> None:
+        """The adapter comes to its end."""
+        if self._thread is None:
+            assert self.raw.exit_code() == 0
+        else:
+            self._thread.join(30)
+            assert not self._thread.is_alive()
+
+    def close(self) -> None:
+        """Leave without a word."""
+        self.raw.close()
+        if self._thread is not None:
+            self._thread.join(30)
+
+
+def _serve(far: socket.socket, log: Path) -> None:
+    with log.open("a", encoding="utf-8") as transcript:
+        serve(SocketStream(far), log=transcript)

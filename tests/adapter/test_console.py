@@ -135,7 +135,7 @@ def test_verbs_of_plugins_appear(new_client, toy: Toy, tmp_path: Path, monkeypat
         "continue = weather_plugin:weather\nabsent = no_such_module:verb\n"
     )
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    client = new_client()
+    client = new_client(process=True)
     client.launch(toy.directory, **toy.data)
     client.expect_stopped("entry")
     assert client.console("weather hot") == "hot at command 0"

@@ -142,7 +142,7 @@ def test_levels_and_counts_of_zero_mean_all(client: DapClient, toy: Toy):
 
 
 def test_a_client_that_vanishes_ends_the_adapter(new_client: Callable[..., DapClient], toy: Toy):
-    client = new_client(checked=False)
+    client = new_client(checked=False, process=True)
     client.launch(toy.directory, **toy.data)
     client.raw.close()
     assert client.raw.exit_code() == 0
@@ -168,3 +168,10 @@ def test_numbers_that_json_cannot_hold_become_null():
     stream = Recording(b"")
     Connection(stream).send({"type": "event", "body": {"a": [float("nan"), 1.5], "b": float("-inf")}})
     assert json.loads(stream.written.partition(b"\r\n\r\n")[2])["body"] == {"a": [None, 1.5], "b": None}
+
+
+def test_a_process_ends_in_order_when_its_client_leaves(new_client: Callable[..., DapClient], toy: Toy):
+    client = new_client(process=True)
+    client.launch(toy.directory, **toy.data)
+    client.expect_stopped("entry")
+    client.disconnect()
