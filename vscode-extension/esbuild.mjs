@@ -14,7 +14,9 @@ const common = {
 await build({
   ...common,
   entryPoints: tests
-    ? readdirSync("test").filter((name) => name.endsWith(".test.ts")).map((name) => `test/${name}`)
+    ? readdirSync("test")
+        .filter((name) => name.endsWith(".test.ts"))
+        .map((name) => `test/${name}`)
     : ["src/extension.ts"],
   ...(tests ? { outdir: "out/test" } : { outfile: "dist/extension.js" }),
   platform: "node",

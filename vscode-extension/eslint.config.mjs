@@ -9,7 +9,12 @@ export default typescript.config(
     extends: [typescript.configs.strictTypeChecked, typescript.configs.stylisticTypeChecked],
     languageOptions: { parserOptions: { projectService: true } },
     // node:test returns promises that it tracks itself.
-    rules: { "@typescript-eslint/no-floating-promises": ["error", { allowForKnownSafeCalls: [{ from: "package", package: "node:test", name: ["test", "describe", "it"] }] }] },
+    rules: {
+      "@typescript-eslint/no-floating-promises": [
+        "error",
+        { allowForKnownSafeCalls: [{ from: "package", package: "node:test", name: ["test", "describe", "it"] }] },
+      ],
+    },
   },
   {
     // Names in a model may hold anything: webviews show them as text.

@@ -10,7 +10,10 @@ describe("the colours of a heat map", () => {
   };
 
   it("go from the first to the last of the palette", () => {
-    assert.deepEqual(colours([0, 10]), [[68, 1, 84], [253, 231, 37]]);
+    assert.deepEqual(colours([0, 10]), [
+      [68, 1, 84],
+      [253, 231, 37],
+    ]);
     assert.deepEqual(colours([-5, 15]), colours([0, 10]));
   });
 
@@ -21,13 +24,20 @@ describe("the colours of a heat map", () => {
   });
 
   it("of three channels are red, green and blue", () => {
-    const [red, green, blue] = [[10, 0, 5, NaN], [0, 10, 5, 1], [0, 0, 5, 2]];
+    const [red, green, blue] = [
+      [10, 0, 5, NaN],
+      [0, 10, 5, 1],
+      [0, 0, 5, 2],
+    ];
     const pixels = paintColour([red, green, blue], range, false);
     assert.deepEqual([...pixels], [255, 0, 0, 255, 0, 255, 0, 255, 128, 128, 128, 255, ...NAN, 255]);
     assert.deepEqual([...paintColour([[11], [0], [0]], range, true)], [...OUTSIDE, 255]);
   });
 
   it("are white where there is no error", () => {
-    assert.deepEqual([...paint([0], { low: -1, high: 1 }, SIGNED, false)].map((part) => part > 240), [true, true, true, true]);
+    assert.deepEqual(
+      [...paint([0], { low: -1, high: 1 }, SIGNED, false)].map((part) => part > 240),
+      [true, true, true, true],
+    );
   });
 });

@@ -15,7 +15,10 @@ describe("findings of sanitizers", () => {
   it("are shown in the file they are about", () => {
     const files = byFile([finding("/a/final.mlir", 3), finding("/a/final.mlir", 7), finding("/b/final.mlir", 1)]);
     assert.deepEqual([...files.keys()], ["/a/final.mlir", "/b/final.mlir"]);
-    assert.deepEqual(files.get("/a/final.mlir")?.map((f) => f.command.line), [3, 7]);
+    assert.deepEqual(
+      files.get("/a/final.mlir")?.map((f) => f.command.line),
+      [3, 7],
+    );
   });
   it("without a line of a file are left to the console", () => {
     assert.equal(byFile([finding(undefined, 3), finding("/a/final.mlir", 0)]).size, 0);

@@ -20,11 +20,21 @@ describe("a tensor as a file", () => {
   });
 
   it("npz: an archive whose files have their checksums", () => {
-    const archive = zip([{ name: "actual.npy", content: npy([6], "f32", data) }, { name: "error.npy", content: npy([6], "f32", data) }]);
-    const read = "import sys, io, json, zipfile; z = zipfile.ZipFile(io.BytesIO(sys.stdin.buffer.read())); print(json.dumps([z.testzip(), [[i.filename, i.file_size] for i in z.infolist()]]))";
-    const [broken, files] = JSON.parse(execFileSync("python3", ["-c", read], { input: archive }).toString()) as [string | null, [string, number][]];
+    const archive = zip([
+      { name: "actual.npy", content: npy([6], "f32", data) },
+      { name: "error.npy", content: npy([6], "f32", data) },
+    ]);
+    const read =
+      "import sys, io, json, zipfile; z = zipfile.ZipFile(io.BytesIO(sys.stdin.buffer.read())); print(json.dumps([z.testzip(), [[i.filename, i.file_size] for i in z.infolist()]]))";
+    const [broken, files] = JSON.parse(execFileSync("python3", ["-c", read], { input: archive }).toString()) as [
+      string | null,
+      [string, number][],
+    ];
     assert.equal(broken, null);
-    assert.deepEqual(files, [["actual.npy", 152], ["error.npy", 152]]);
+    assert.deepEqual(files, [
+      ["actual.npy", 152],
+      ["error.npy", 152],
+    ]);
   });
 
   it("csv: a line for each row, an empty one between matrices", () => {

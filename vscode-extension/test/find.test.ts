@@ -10,14 +10,18 @@ function machine(path: Record<string, string>, withAdapter: string[]): Machine {
   };
 }
 
-const everything = machine(
-  { "tdb-dap": "/usr/bin/tdb-dap", python3: "/usr/bin/python3", python: "/usr/bin/python" },
-  ["/venv/bin/python", "/usr/bin/python3", "/usr/bin/python"],
-);
+const everything = machine({ "tdb-dap": "/usr/bin/tdb-dap", python3: "/usr/bin/python3", python: "/usr/bin/python" }, [
+  "/venv/bin/python",
+  "/usr/bin/python3",
+  "/usr/bin/python",
+]);
 
 describe("the adapter is", () => {
   it("the user's own command line before all else", async () => {
-    const { found } = await findAdapter({ command: ["ssh", "board", "tdb-dap"], interpreter: "/venv/bin/python" }, everything);
+    const { found } = await findAdapter(
+      { command: ["ssh", "board", "tdb-dap"], interpreter: "/venv/bin/python" },
+      everything,
+    );
     assert.deepEqual(found, { executable: "ssh", args: ["board", "tdb-dap"], fixed: true });
   });
 
@@ -50,8 +54,14 @@ describe("the language server is", () => {
 
   it("a command of the adapter's own package", () => {
     assert.deepEqual(of("/usr/bin/tdb-dap", "adapter"), { executable: "/usr/bin/tdb-dap", args: ["lsp"] });
-    assert.deepEqual(of("/venv/bin/python", "-m", "tdb_dap.adapter"), { executable: "/venv/bin/python", args: ["-m", "tdb_dap", "lsp"] });
-    assert.deepEqual(of("python", "-m", "tdb_dap.adapter", "--log", "x"), { executable: "python", args: ["-m", "tdb_dap", "lsp"] });
+    assert.deepEqual(of("/venv/bin/python", "-m", "tdb_dap.adapter"), {
+      executable: "/venv/bin/python",
+      args: ["-m", "tdb_dap", "lsp"],
+    });
+    assert.deepEqual(of("python", "-m", "tdb_dap.adapter", "--log", "x"), {
+      executable: "python",
+      args: ["-m", "tdb_dap", "lsp"],
+    });
   });
 
   it("none where the user's command line does not tell", () => {

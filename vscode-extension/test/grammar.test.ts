@@ -43,8 +43,15 @@ function scopes(language: IGrammar, line: string, pieces: string[]): string[] {
 }
 
 const check = (language: IGrammar, line: string, expected: [string, string][]): void => {
-  const found = scopes(language, line, expected.map(([piece]) => piece));
-  assert.deepEqual(expected.map(([piece], i) => [piece, found[i]]), expected);
+  const found = scopes(
+    language,
+    line,
+    expected.map(([piece]) => piece),
+  );
+  assert.deepEqual(
+    expected.map(([piece], i) => [piece, found[i]]),
+    expected,
+  );
 };
 
 describe("the colours of MLIR", async () => {

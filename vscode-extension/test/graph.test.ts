@@ -4,11 +4,26 @@ import { NODE, place } from "../webview/graph/layout";
 import { byVerdict, legend, type OpGraph, type OpNode } from "../webview/graph/model";
 import type { Row } from "../src/views/compare/results";
 
-const node = (line: number, dtype = "f32", color = "#f4d3a1"): OpNode =>
-  ({ id: `L${String(line)}`, opcode: "tpu.Conv2D", name: "x", line, shape: [1], dtype, subnet: "subfunc_0", group: null, color, note: dtype });
+const node = (line: number, dtype = "f32", color = "#f4d3a1"): OpNode => ({
+  id: `L${String(line)}`,
+  opcode: "tpu.Conv2D",
+  name: "x",
+  line,
+  shape: [1],
+  dtype,
+  subnet: "subfunc_0",
+  group: null,
+  color,
+  note: dtype,
+});
 const graph: OpGraph = {
   nodes: [node(1), node(2), node(3), node(4, "f16", "#bfe0f5")],
-  edges: [{ tail: "L1", head: "L2", value: "%1" }, { tail: "L1", head: "L3", value: "%1" }, { tail: "L2", head: "L4", value: "%2" }, { tail: "L3", head: "L4", value: "%3" }],
+  edges: [
+    { tail: "L1", head: "L2", value: "%1" },
+    { tail: "L1", head: "L3", value: "%1" },
+    { tail: "L2", head: "L4", value: "%2" },
+    { tail: "L3", head: "L4", value: "%3" },
+  ],
 };
 
 describe("the graph", () => {
@@ -25,16 +40,31 @@ describe("the graph", () => {
   it("has a frame around each subnet, and in it around each layer group, with their nodes and no others", () => {
     const inGroup = (line: number, group: number | null, subnet = "subfunc_0") => ({ ...node(line), group, subnet });
     const nodes = [inGroup(1, null), inGroup(3, 2), inGroup(4, 2), inGroup(5, null), inGroup(7, null, "subfunc_1")];
-    const edges = [[1, 3], [3, 4], [4, 5], [1, 5], [5, 7]].map(([tail, head]) => ({ tail: `L${String(tail)}`, head: `L${String(head)}`, value: "%" }));
+    const edges = [
+      [1, 3],
+      [3, 4],
+      [4, 5],
+      [1, 5],
+      [5, 7],
+    ].map(([tail, head]) => ({ tail: `L${String(tail)}`, head: `L${String(head)}`, value: "%" }));
     const placed = place({ nodes, edges });
     const within = (title: string) => {
       const { left, top, width, height } = placed.frames.find((frame) => frame.title === title) ?? assert.fail(title);
       const inside = ({ x, y }: { x: number; y: number }) =>
-        left <= x - NODE.width / 2 && x + NODE.width / 2 <= left + width && top <= y - NODE.height / 2 && y + NODE.height / 2 <= top + height;
+        left <= x - NODE.width / 2 &&
+        x + NODE.width / 2 <= left + width &&
+        top <= y - NODE.height / 2 &&
+        y + NODE.height / 2 <= top + height;
       return nodes.filter(({ id }) => inside(placed.nodes.get(id) ?? assert.fail(id))).map(({ line }) => line);
     };
-    assert.deepEqual(placed.frames.map(({ kind }) => kind), ["subnet", "subnet", "group"]);
-    assert.deepEqual([within("subfunc_0"), within("subfunc_1"), within("layer group, line 2")], [[1, 3, 4, 5], [7], [3, 4]]);
+    assert.deepEqual(
+      placed.frames.map(({ kind }) => kind),
+      ["subnet", "subnet", "group"],
+    );
+    assert.deepEqual(
+      [within("subfunc_0"), within("subfunc_1"), within("layer group, line 2")],
+      [[1, 3, 4, 5], [7], [3, 4]],
+    );
   });
 
   it("has, where it is large, frames around what lies together", () => {
@@ -44,18 +74,39 @@ describe("the graph", () => {
     assert.deepEqual([subnet?.kind, group?.kind], ["subnet", "group"]);
     assert.ok(Math.abs((subnet?.height ?? 0) - 2 * (group?.height ?? 0)) < 200);
     const mixed = nodes.map((one, i) => ({ ...one, group: i % 2 ? 1 : null }));
-    assert.deepEqual(place({ nodes: mixed, edges }).frames.map(({ kind }) => kind), ["subnet"]);
+    assert.deepEqual(
+      place({ nodes: mixed, edges }).frames.map(({ kind }) => kind),
+      ["subnet"],
+    );
   });
 
   it("is painted by verdict: red what differs, grey what has not run", () => {
-    const row = (line: number, verdict: Row["verdict"]): Row =>
-      ({ line, opcode: "tpu.Conv2D", name: "x", role: "result", index: 0, dtype: "f32", first: line, verdict, note: "", complaints: [], numbers: null, blame: null });
+    const row = (line: number, verdict: Row["verdict"]): Row => ({
+      line,
+      opcode: "tpu.Conv2D",
+      name: "x",
+      role: "result",
+      index: 0,
+      dtype: "f32",
+      first: line,
+      verdict,
+      note: "",
+      complaints: [],
+      numbers: null,
+      blame: null,
+    });
     const paint = byVerdict({ rows: [row(1, "pass"), row(2, "fail"), row(3, "fail")], first: row(2, "fail") });
-    assert.deepEqual(graph.nodes.map((found) => paint(found).note), ["as expected", "first to differ", "differs", "not compared"]);
+    assert.deepEqual(
+      graph.nodes.map((found) => paint(found).note),
+      ["as expected", "first to differ", "differs", "not compared"],
+    );
   });
 
   it("says what its colours mean", () => {
     const paint = ({ color, note }: OpNode) => ({ color, note });
-    assert.deepEqual(legend("dtype", graph.nodes, paint).map(({ note }) => note), ["f32", "f16"]);
+    assert.deepEqual(
+      legend("dtype", graph.nodes, paint).map(({ note }) => note),
+      ["f32", "f16"],
+    );
   });
 });

@@ -4,7 +4,10 @@ import { asmExpressionAt, mlirExpressionAt } from "../src/hover/expressions";
 
 describe("hovering in final.mlir over", () => {
   const line = '        %17 = "tpu.Pool2D"(%16, %arg0, %11#1) {pad = [0, 0]} : (none) -> none loc(#loc13)';
-  const definitions: Record<string, string> = { "#loc13": 'loc("maxpool5_MaxPool")', "#loc14": "loc(fused[#loc13, #loc2])" };
+  const definitions: Record<string, string> = {
+    "#loc13": 'loc("maxpool5_MaxPool")',
+    "#loc14": "loc(fused[#loc13, #loc2])",
+  };
   const at = (text: string, within = line): string | undefined =>
     mlirExpressionAt(within, within.indexOf(text) + 1, (alias) => definitions[alias])?.expression;
 
@@ -30,8 +33,10 @@ describe("hovering in final.mlir over", () => {
 });
 
 describe("hovering in the disassembly over", () => {
-  const line = "  B1: %R1.L6 f32[1,16,32,32] = conv.normal(input = %R0 f32[1,3,32,32], weight = %R3.64 f32[16,3,3,3], pad_value = 0.0 f32)  wait D3";
-  const at = (text: string, within = line): string | undefined => asmExpressionAt(within, within.indexOf(text) + 1)?.expression;
+  const line =
+    "  B1: %R1.L6 f32[1,16,32,32] = conv.normal(input = %R0 f32[1,3,32,32], weight = %R3.64 f32[16,3,3,3], pad_value = 0.0 f32)  wait D3";
+  const at = (text: string, within = line): string | undefined =>
+    asmExpressionAt(within, within.indexOf(text) + 1)?.expression;
 
   it("an operand or a result gives its address", () => {
     assert.equal(at("%R0"), "%R0");

@@ -22,12 +22,24 @@ describe("package.json", () => {
   const { contributes } = manifest;
 
   it("declares the names that the code uses", () => {
-    assert.deepEqual(contributes.debuggers.map(({ type }) => type), [DEBUG_TYPE]);
+    assert.deepEqual(
+      contributes.debuggers.map(({ type }) => type),
+      [DEBUG_TYPE],
+    );
     const languages = Object.values(LANGUAGES);
-    assert.deepEqual(contributes.languages.map(({ id }) => id), languages);
-    assert.deepEqual(contributes.breakpoints.map(({ language }) => language), languages);
+    assert.deepEqual(
+      contributes.languages.map(({ id }) => id),
+      languages,
+    );
+    assert.deepEqual(
+      contributes.breakpoints.map(({ language }) => language),
+      languages,
+    );
     assert.deepEqual(contributes.debuggers[0]?.languages, languages);
-    assert.deepEqual(contributes.commands.map(({ command }) => command), [...Object.values(COMMANDS), ...Object.values(VIEW_COMMANDS)]);
+    assert.deepEqual(
+      contributes.commands.map(({ command }) => command),
+      [...Object.values(COMMANDS), ...Object.values(VIEW_COMMANDS)],
+    );
     assert.deepEqual(Object.keys(contributes.configuration.properties), [
       `${SETTINGS.section}.${SETTINGS.command}`,
       `${SETTINGS.section}.${SETTINGS.logDirectory}`,

@@ -2,37 +2,87 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { extent, liesAt, placeOf, stretches, use, type Memory, type Resident } from "../webview/memory/model";
 
-const resident = (name: string, start: number, stop: number, born: number, died: number): Resident =>
-  ({ name, start, stop, born, died, line: 1, opcode: "tpu.Load", shape: [], dtype: "f32", readers: [], lanes: [[0, 3]] });
-const memory = (size: number, ...residents: Resident[]): Memory => ({ title: "local memory", space: "R", core: 0, size, residents });
+const resident = (name: string, start: number, stop: number, born: number, died: number): Resident => ({
+  name,
+  start,
+  stop,
+  born,
+  died,
+  line: 1,
+  opcode: "tpu.Load",
+  shape: [],
+  dtype: "f32",
+  readers: [],
+  lanes: [[0, 3]],
+});
+const memory = (size: number, ...residents: Resident[]): Memory => ({
+  title: "local memory",
+  space: "R",
+  core: 0,
+  size,
+  residents,
+});
 
 describe("a memory at one moment", () => {
   const local = memory(100, resident("a", 10, 20, 0, 5), resident("b", 40, 60, 3, 9), resident("c", 50, 70, 3, 4));
-  const told = (ordinal: number) => stretches(local, ordinal).map(({ start, stop, residents }) => [start, stop, residents.map(({ name }) => name).join("+")]);
+  const told = (ordinal: number) =>
+    stretches(local, ordinal).map(({ start, stop, residents }) => [
+      start,
+      stop,
+      residents.map(({ name }) => name).join("+"),
+    ]);
 
   it("is tensors and free space from its first byte to its last", () => {
-    assert.deepEqual(told(0), [[0, 10, ""], [10, 20, "a"], [20, 100, ""]]);
-    assert.deepEqual(told(9), [[0, 40, ""], [40, 60, "b"], [60, 100, ""]]);
+    assert.deepEqual(told(0), [
+      [0, 10, ""],
+      [10, 20, "a"],
+      [20, 100, ""],
+    ]);
+    assert.deepEqual(told(9), [
+      [0, 40, ""],
+      [40, 60, "b"],
+      [60, 100, ""],
+    ]);
     assert.deepEqual(told(10), [[0, 100, ""]]);
   });
 
   it("counts what overlaps once", () => {
-    assert.deepEqual(told(4), [[0, 10, ""], [10, 20, "a"], [20, 40, ""], [40, 70, "b+c"], [70, 100, ""]]);
+    assert.deepEqual(told(4), [
+      [0, 10, ""],
+      [10, 20, "a"],
+      [20, 40, ""],
+      [40, 70, "b+c"],
+      [70, 100, ""],
+    ]);
     assert.deepEqual(use(stretches(local, 4)), { used: 40, largestGap: 30 });
   });
 
   it("without a limit reaches as far as the program uses it", () => {
-    assert.deepEqual(extent(memory(0, resident("a", 4096, 8192, 0, 1), resident("b", 16384, 20480, 0, 1))), [4096, 20480]);
+    assert.deepEqual(
+      extent(memory(0, resident("a", 4096, 8192, 0, 1), resident("b", 16384, 20480, 0, 1))),
+      [4096, 20480],
+    );
   });
 
   it("knows where a tensor begins, and what lies at a byte of any lane", () => {
     const tensor = resident("a", 10, 20, 0, 5);
-    const region = { title: "local memory of core 1", space: "R", core: 1, start: 0, stop: 6400, reference: "0x3100000000000" };
+    const region = {
+      title: "local memory of core 1",
+      space: "R",
+      core: 1,
+      start: 0,
+      stop: 6400,
+      reference: "0x3100000000000",
+    };
     const memories = [{ ...memory(100, tensor), core: 1 }];
-    assert.deepEqual(placeOf({ ...memory(100), core: 1 }, tensor, [{ ...region, core: 0 }, region]), { address: region.reference, offset: 10 });
+    assert.deepEqual(placeOf({ ...memory(100), core: 1 }, tensor, [{ ...region, core: 0 }, region]), {
+      address: region.reference,
+      offset: 10,
+    });
     assert.equal(placeOf(memory(100), tensor, [region]), undefined);
     const map = { ordinal: 0, commands: 9, lanes: 64, laneBytes: 100, bankBytes: 50, memories, regions: [region] };
-    const names = (ordinal: number, core: number, byte: number) => liesAt(map, ordinal, "R", core, byte).map(({ name }) => name);
+    const names = (ordinal: number, core: number, byte: number) =>
+      liesAt(map, ordinal, "R", core, byte).map(({ name }) => name);
     assert.deepEqual([names(2, 1, 319), names(2, 1, 320), names(6, 1, 319), names(2, 0, 319)], [["a"], [], [], []]);
   });
 });

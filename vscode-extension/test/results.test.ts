@@ -2,23 +2,51 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { leading, numbersOf, opsOf, summary, type Results, type Row, type Verdict } from "../src/views/compare/results";
 
-const row = (line: number, role: Row["role"], name: string, verdict: Verdict, cosine: number | null = 1): Row =>
-  ({ line, opcode: "tpu.Conv2D", name, role, index: 0, dtype: "f32", first: line, verdict, note: "", complaints: [], numbers: { cosine, max_abs: 0.25 }, blame: null });
+const row = (line: number, role: Row["role"], name: string, verdict: Verdict, cosine: number | null = 1): Row => ({
+  line,
+  opcode: "tpu.Conv2D",
+  name,
+  role,
+  index: 0,
+  dtype: "f32",
+  first: line,
+  verdict,
+  note: "",
+  complaints: [],
+  numbers: { cosine, max_abs: 0.25 },
+  blame: null,
+});
 
 describe("results of comparing", () => {
   const bad = row(23, "result", "y", "fail", 0.5);
   const results: Results = {
-    rows: [row(22, "operand", "a", "unknown"), row(22, "result", "x", "pass"), row(23, "operand", "x", "pass"), bad, row(0, "output", "y", "fail")],
+    rows: [
+      row(22, "operand", "a", "unknown"),
+      row(22, "result", "x", "pass"),
+      row(23, "operand", "x", "pass"),
+      bad,
+      row(0, "output", "y", "fail"),
+    ],
     first: { ...bad },
   };
   const ops = opsOf(results);
 
   it("are put together by op, in the order of execution", () => {
-    assert.deepEqual(ops.map(({ line, name, verdict }) => [line, name, verdict]), [[22, "x", "pass"], [23, "y", "fail"], [0, "y", "fail"]]);
+    assert.deepEqual(
+      ops.map(({ line, name, verdict }) => [line, name, verdict]),
+      [
+        [22, "x", "pass"],
+        [23, "y", "fail"],
+        [0, "y", "fail"],
+      ],
+    );
   });
 
   it("name the first that differs, and what is wrong with it", () => {
-    assert.deepEqual(ops.filter(({ isCulprit }) => isCulprit).map(({ line }) => line), [23]);
+    assert.deepEqual(
+      ops.filter(({ isCulprit }) => isCulprit).map(({ line }) => line),
+      [23],
+    );
     assert.equal(ops[1] && leading(ops[1]), bad);
     assert.equal(numbersOf(bad), "cosine 0.5000, largest difference 0.250");
   });

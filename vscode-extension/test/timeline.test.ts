@@ -3,7 +3,16 @@ import { describe, it } from "node:test";
 import { Span, ticks } from "../webview/shared/ticks";
 import { firstBehind, levelAt, timeOf, timelineOf, type Trace } from "../webview/timeline/model";
 
-const slice = (tid: number, cat: string, name: string, ts: number, dur: number, args: Record<string, unknown>) => ({ ph: "X", pid: 0, tid, cat, name, ts, dur, args });
+const slice = (tid: number, cat: string, name: string, ts: number, dur: number, args: Record<string, unknown>) => ({
+  ph: "X",
+  pid: 0,
+  tid,
+  cat,
+  name,
+  ts,
+  dur,
+  args,
+});
 const trace: Trace = {
   traceEvents: [
     { ph: "M", name: "thread_name", pid: 0, tid: 2, args: { name: "DMA" } },
@@ -23,20 +32,36 @@ describe("the timeline", () => {
   const timeline = timelineOf(trace);
 
   it("has a track for each engine, with ops and their commands", () => {
-    const told = timeline.tracks.map(({ title, ops, commands }) => [title, ops.map(({ name }) => name), commands.length]);
-    assert.deepEqual(told, [["TIU", ["tpu.Conv2D y"], 2], ["DMA", ["tpu.Load x"], 1]]);
+    const told = timeline.tracks.map(({ title, ops, commands }) => [
+      title,
+      ops.map(({ name }) => name),
+      commands.length,
+    ]);
+    assert.deepEqual(told, [
+      ["TIU", ["tpu.Conv2D y"], 2],
+      ["DMA", ["tpu.Load x"], 1],
+    ]);
     assert.deepEqual([timeline.stop, timeline.unit], [6, "µs"]);
   });
 
   it("knows when a command begins, and when all have ended", () => {
-    assert.deepEqual([0, 1, 2, 3].map((ordinal) => timeOf(timeline, ordinal)), [0, 2, 5, 6]);
+    assert.deepEqual(
+      [0, 1, 2, 3].map((ordinal) => timeOf(timeline, ordinal)),
+      [0, 2, 5, 6],
+    );
   });
 
   it("finds what is under a time", () => {
     const commands = timeline.tracks[0]?.commands ?? [];
-    assert.deepEqual([0, 2, 4.9, 5, 6].map((time) => firstBehind(commands, time)), [0, 0, 0, 1, 2]);
+    assert.deepEqual(
+      [0, 2, 4.9, 5, 6].map((time) => firstBehind(commands, time)),
+      [0, 0, 0, 1, 2],
+    );
     const counter = timeline.counters[0] ?? assert.fail();
-    assert.deepEqual([3.9, 4, 99].map((time) => levelAt(counter, time)), [64, 16, 16]);
+    assert.deepEqual(
+      [3.9, 4, 99].map((time) => levelAt(counter, time)),
+      [64, 16, 16],
+    );
     assert.equal(counter.most, 64);
   });
 });

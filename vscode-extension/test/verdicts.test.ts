@@ -23,7 +23,13 @@ const row = (line: number, verdict: Verdict, more: Partial<Row> = {}): Row => ({
 describe("verdicts for the language server", () => {
   it("are one for each op, with what is wrong", () => {
     const wrong = row(5, "fail", { blame: { text: "the op's own" } });
-    const rows = [row(4, "pass"), row(5, "fail", { role: "operand", name: "of another op" }), row(6, "fail", { role: "operand" }), wrong, row(0, "fail", { role: "output" })];
+    const rows = [
+      row(4, "pass"),
+      row(5, "fail", { role: "operand", name: "of another op" }),
+      row(6, "fail", { role: "operand" }),
+      wrong,
+      row(0, "fail", { role: "output" }),
+    ];
     assert.deepEqual(verdictsOf({ rows, first: wrong }), [
       { line: 4, verdict: "pass", text: "" },
       { line: 5, verdict: "fail", text: "t5: cosine 0.5000, largest difference 3.00; the op's own" },
@@ -41,6 +47,13 @@ describe("problems of the server and of the session", () => {
   it("that are the same are shown once", () => {
     const problem = (line: number, message: string) => ({ message, range: { start: { line } } });
     const found = merged([problem(3, "race"), problem(4, "race")], [problem(3, "race"), problem(3, "NaN")]);
-    assert.deepEqual(found.map(({ message, range }) => [range.start.line, message]), [[3, "race"], [4, "race"], [3, "NaN"]]);
+    assert.deepEqual(
+      found.map(({ message, range }) => [range.start.line, message]),
+      [
+        [3, "race"],
+        [4, "race"],
+        [3, "NaN"],
+      ],
+    );
   });
 });

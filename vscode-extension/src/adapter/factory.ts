@@ -13,7 +13,9 @@ async function createDebugAdapterDescriptor(session: vscode.DebugSession): Promi
   if (session.configuration.request === "attach") {
     const { host, port } = session.configuration as { host?: string; port?: number } & vscode.DebugConfiguration;
     if (port === undefined) {
-      throw new Error("TDB: an attach configuration needs the port that 'tdb-dap adapter --listen HOST:PORT' was given.");
+      throw new Error(
+        "TDB: an attach configuration needs the port that 'tdb-dap adapter --listen HOST:PORT' was given.",
+      );
     }
     return new vscode.DebugAdapterServer(port, host ?? "127.0.0.1");
   }
@@ -24,7 +26,11 @@ async function createDebugAdapterDescriptor(session: vscode.DebugSession): Promi
   const { executable, args, fixed } = search.found;
   // Not in the workspace: Python looks for modules in its working directory.
   const options = { cwd: homedir() };
-  return new vscode.DebugAdapterExecutable(executable, [...args, ...(fixed ? [] : transcript(session, scope))], options);
+  return new vscode.DebugAdapterExecutable(
+    executable,
+    [...args, ...(fixed ? [] : transcript(session, scope))],
+    options,
+  );
 }
 
 /** Arguments that make the adapter write down its messages, if the user wants that. */

@@ -43,7 +43,9 @@ export function informer(adapter: AdapterCommand): ServerCommand | undefined {
 function instead({ executable, args }: AdapterCommand, command: string): ServerCommand | undefined {
   if (args.at(-1) === "adapter") return { executable, args: [...args.slice(0, -1), command] };
   const module = args.indexOf("tdb_dap.adapter");
-  return module > 0 && args[module - 1] === "-m" ? { executable, args: [...args.slice(0, module), "tdb_dap", command] } : undefined;
+  return module > 0 && args[module - 1] === "-m"
+    ? { executable, args: [...args.slice(0, module), "tdb_dap", command] }
+    : undefined;
 }
 
 /**

@@ -4,9 +4,9 @@ import * as vscode from "vscode";
 interface PythonApi {
   readonly environments: {
     getActiveEnvironmentPath(resource?: vscode.Uri): { readonly path: string };
-    resolveEnvironment(environment: { readonly path: string }): Promise<
-      { readonly executable: { readonly uri: vscode.Uri | undefined } } | undefined
-    >;
+    resolveEnvironment(environment: {
+      readonly path: string;
+    }): Promise<{ readonly executable: { readonly uri: vscode.Uri | undefined } } | undefined>;
   };
 }
 

@@ -12,9 +12,14 @@ export const thisMachine: Machine = {
   hasAdapter: (interpreter) =>
     new Promise((resolve) => {
       // Not in the workspace: a folder there that happens to be called tdb_dap is not an installation.
-      execFile(interpreter, ["-c", PROBE], { cwd: homedir(), timeout: PROBE_MILLISECONDS, windowsHide: true }, (error) => {
-        resolve(error === null);
-      });
+      execFile(
+        interpreter,
+        ["-c", PROBE],
+        { cwd: homedir(), timeout: PROBE_MILLISECONDS, windowsHide: true },
+        (error) => {
+          resolve(error === null);
+        },
+      );
     }),
 
   which(program) {

@@ -11,7 +11,9 @@ export function programOfUri(uri: vscode.Uri): string | undefined {
 /** The model of the tab in front; a bmodel is no text, so there need not be an active text editor. */
 export function programInFront(): string | undefined {
   const input: unknown = vscode.window.tabGroups.activeTabGroup.activeTab?.input;
-  return input instanceof vscode.TabInputText || input instanceof vscode.TabInputCustom ? programOfUri(input.uri) : undefined;
+  return input instanceof vscode.TabInputText || input instanceof vscode.TabInputCustom
+    ? programOfUri(input.uri)
+    : undefined;
 }
 
 export async function programsInWorkspace(folder?: vscode.WorkspaceFolder): Promise<string[]> {
@@ -36,7 +38,11 @@ export async function chooseProgram(folder?: vscode.WorkspaceFolder): Promise<st
   }
   if (programs.length <= 1) return programs[0];
   const picked = await vscode.window.showQuickPick(
-    programs.map((program) => ({ label: titleOf(program), description: vscode.workspace.asRelativePath(program), program })),
+    programs.map((program) => ({
+      label: titleOf(program),
+      description: vscode.workspace.asRelativePath(program),
+      program,
+    })),
     { title: "Debug Compiled Model", placeHolder: "The compiled model to debug", matchOnDescription: true },
   );
   return picked?.program;

@@ -8,13 +8,18 @@ import { withAbsolutePaths } from "./paths";
 export function registerConfigurations(): vscode.Disposable[] {
   const { Dynamic } = vscode.DebugConfigurationProviderTriggerKind;
   return [
-    vscode.debug.registerDebugConfigurationProvider(DEBUG_TYPE, { resolveDebugConfiguration, resolveDebugConfigurationWithSubstitutedVariables }),
+    vscode.debug.registerDebugConfigurationProvider(DEBUG_TYPE, {
+      resolveDebugConfiguration,
+      resolveDebugConfigurationWithSubstitutedVariables,
+    }),
     vscode.debug.registerDebugConfigurationProvider(DEBUG_TYPE, { provideDebugConfigurations }, Dynamic),
   ];
 }
 
 /** The models of a folder, for the list that "Run and Debug" offers. */
-async function provideDebugConfigurations(folder: vscode.WorkspaceFolder | undefined): Promise<vscode.DebugConfiguration[]> {
+async function provideDebugConfigurations(
+  folder: vscode.WorkspaceFolder | undefined,
+): Promise<vscode.DebugConfiguration[]> {
   return (await programsInWorkspace(folder)).map(launchConfiguration);
 }
 

@@ -47,8 +47,7 @@ async function show(session: vscode.DebugSession, problems: Problems): Promise<v
 }
 
 function diagnostic(uri: vscode.Uri, finding: Finding): vscode.Diagnostic {
-  const severity =
-    finding.severity === "error" ? vscode.DiagnosticSeverity.Error : vscode.DiagnosticSeverity.Warning;
+  const severity = finding.severity === "error" ? vscode.DiagnosticSeverity.Error : vscode.DiagnosticSeverity.Warning;
   const made = new vscode.Diagnostic(wholeLine(finding.command), finding.text, severity);
   made.source = DEBUG_TYPE;
   made.code = finding.sanitizer;
@@ -56,7 +55,10 @@ function diagnostic(uri: vscode.Uri, finding: Finding): vscode.Diagnostic {
     .filter((other) => other.line > 0)
     .map(
       (other) =>
-        new vscode.DiagnosticRelatedInformation(new vscode.Location(uri, wholeLine(other)), `${other.token} ${other.name}`),
+        new vscode.DiagnosticRelatedInformation(
+          new vscode.Location(uri, wholeLine(other)),
+          `${other.token} ${other.name}`,
+        ),
     );
   return made;
 }

@@ -11,7 +11,10 @@ export function registerNumbers(): vscode.Disposable[] {
   return Object.values(LANGUAGES).map((language) => vscode.languages.registerHoverProvider(language, { provideHover }));
 }
 
-async function provideHover(document: vscode.TextDocument, position: vscode.Position): Promise<vscode.Hover | undefined> {
+async function provideHover(
+  document: vscode.TextDocument,
+  position: vscode.Position,
+): Promise<vscode.Hover | undefined> {
   const frame = vscode.debug.activeStackItem;
   if (!(frame instanceof vscode.DebugStackFrame) || frame.session.type !== DEBUG_TYPE) return undefined;
   const found = expressionAt(document, position);
@@ -19,9 +22,13 @@ async function provideHover(document: vscode.TextDocument, position: vscode.Posi
   const { expression, start, end } = found;
   try {
     const { path } = document.uri.scheme === "file" ? { path: document.uri.fsPath } : { path: undefined };
-    const where = path === undefined ? {} : { source: { path }, line: position.line + 1, column: position.character + 1 };
+    const where =
+      path === undefined ? {} : { source: { path }, line: position.line + 1, column: position.character + 1 };
     const asked = { expression, frameId: frame.frameId, context: "hover", ...where };
-    const { result, type } = (await frame.session.customRequest("evaluate", asked)) as { result: string; type?: string };
+    const { result, type } = (await frame.session.customRequest("evaluate", asked)) as {
+      result: string;
+      type?: string;
+    };
     const text = new vscode.MarkdownString();
     text.appendCodeblock(result, "");
     if (type !== undefined) {

@@ -9,7 +9,10 @@ export function registerHovers(): vscode.Disposable[] {
       provideEvaluatableExpression(document, position) {
         const found = expressionAt(document, position);
         const { line } = position;
-        return found && new vscode.EvaluatableExpression(new vscode.Range(line, found.start, line, found.end), found.expression);
+        return (
+          found &&
+          new vscode.EvaluatableExpression(new vscode.Range(line, found.start, line, found.end), found.expression)
+        );
       },
     }),
   );

@@ -1,7 +1,13 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { homedir } from "node:os";
 import * as vscode from "vscode";
-import { CloseAction, ErrorAction, LanguageClient, RevealOutputChannelOn, type TextDocumentFilter } from "vscode-languageclient/node";
+import {
+  CloseAction,
+  ErrorAction,
+  LanguageClient,
+  RevealOutputChannelOn,
+  type TextDocumentFilter,
+} from "vscode-languageclient/node";
 import { languageServer, type ServerCommand } from "../adapter/find";
 import { searchAdapter } from "../adapter/locate";
 import type { Problems } from "../diagnostics/problems";
@@ -12,35 +18,37 @@ import { SETTINGS } from "../names";
 const WATCHED = "**/{check.json,sanitize.json,compilation.bmodel,final.mlir,tensor_location.json}";
 
 /** Undefined where there is no server, after the user has been told once. */
-export async function startClient(uri: vscode.Uri, texts: TextDocumentFilter[], problems: Problems): Promise<LanguageClient | undefined> {
+export async function startClient(
+  uri: vscode.Uri,
+  texts: TextDocumentFilter[],
+  problems: Problems,
+): Promise<LanguageClient | undefined> {
   const { found } = await searchAdapter(vscode.workspace.getWorkspaceFolder(uri)?.uri);
   const command = found && languageServer(found);
   // Without an adapter F5 says what to do; a file that is only read is no reason to.
   if (command === undefined) return undefined;
   const server = new Server(command);
-  const client = new QuietClient(
-    "tdb",
-    "TDB Language Server",
-    () => Promise.resolve(server.process),
-    {
-      documentSelector: texts,
-      synchronize: { fileEvents: vscode.workspace.createFileSystemWatcher(WATCHED) },
-      middleware: {
-        handleDiagnostics: (file, found) => { problems.serverSays(file, found); },
-        didOpen: async (document, next) => {
-          const program = programOf(document.uri);
-          if (program !== undefined) await client.sendNotification("tdb/program", { uri: document.uri.toString(), program });
-          await next(document);
-        },
+  const client = new QuietClient("tdb", "TDB Language Server", () => Promise.resolve(server.process), {
+    documentSelector: texts,
+    synchronize: { fileEvents: vscode.workspace.createFileSystemWatcher(WATCHED) },
+    middleware: {
+      handleDiagnostics: (file, found) => {
+        problems.serverSays(file, found);
       },
-      revealOutputChannelOn: RevealOutputChannelOn.Never,
-      initializationFailedHandler: () => false,
-      errorHandler: {
-        error: () => ({ action: ErrorAction.Continue, handled: true }),
-        closed: () => ({ action: CloseAction.DoNotRestart, handled: true }),
+      didOpen: async (document, next) => {
+        const program = programOf(document.uri);
+        if (program !== undefined)
+          await client.sendNotification("tdb/program", { uri: document.uri.toString(), program });
+        await next(document);
       },
     },
-  );
+    revealOutputChannelOn: RevealOutputChannelOn.Never,
+    initializationFailedHandler: () => false,
+    errorHandler: {
+      error: () => ({ action: ErrorAction.Continue, handled: true }),
+      closed: () => ({ action: CloseAction.DoNotRestart, handled: true }),
+    },
+  });
   try {
     await client.start();
     return client;
@@ -72,9 +80,13 @@ class Server {
 
   constructor({ executable, args }: ServerCommand) {
     const server = spawn(executable, args, { cwd: homedir(), windowsHide: true });
-    server.stderr.setEncoding("utf8").on("data", (text: string) => { this.said += text; });
+    server.stderr.setEncoding("utf8").on("data", (text: string) => {
+      this.said += text;
+    });
     this.ended = new Promise((resolve) => {
-      server.once("close", () => { resolve(); });
+      server.once("close", () => {
+        resolve();
+      });
       server.once("error", (error) => {
         this.said = error.message;
         resolve();
@@ -96,5 +108,7 @@ async function complain(reason: string): Promise<void> {
   const never = "Do Not Start It";
   const message = `TDB: no language server for final.mlir, debugging works without it. ${reason}`;
   if ((await vscode.window.showInformationMessage(message, never)) !== never) return;
-  await vscode.workspace.getConfiguration(SETTINGS.language).update(SETTINGS.enabled, false, vscode.ConfigurationTarget.Global);
+  await vscode.workspace
+    .getConfiguration(SETTINGS.language)
+    .update(SETTINGS.enabled, false, vscode.ConfigurationTarget.Global);
 }

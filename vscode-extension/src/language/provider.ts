@@ -15,9 +15,12 @@ const TEXTS = [
 export function registerLanguageClient(problems: Problems): vscode.Disposable[] {
   let client: Promise<LanguageClient | undefined> | undefined;
   const look = (document: vscode.TextDocument) => {
-    if (client === undefined && vscode.languages.match(TEXTS, document) > 0 && isWanted(document.uri)) client = start(document.uri, problems);
+    if (client === undefined && vscode.languages.match(TEXTS, document) > 0 && isWanted(document.uri))
+      client = start(document.uri, problems);
   };
-  const lookAtAll = () => { vscode.workspace.textDocuments.forEach(look); };
+  const lookAtAll = () => {
+    vscode.workspace.textDocuments.forEach(look);
+  };
   const judge = (results: ResultsOfFile) => {
     if (results.path === null) return;
     const uri = vscode.Uri.file(results.path).toString();
@@ -50,5 +53,8 @@ async function start(uri: vscode.Uri, problems: Problems): Promise<LanguageClien
 
 /** A workspace may name the interpreter: merely to open a file must not start what nobody trusts. */
 function isWanted(scope: vscode.Uri): boolean {
-  return vscode.workspace.isTrusted && vscode.workspace.getConfiguration(SETTINGS.language, scope).get(SETTINGS.enabled, true);
+  return (
+    vscode.workspace.isTrusted &&
+    vscode.workspace.getConfiguration(SETTINGS.language, scope).get(SETTINGS.enabled, true)
+  );
 }

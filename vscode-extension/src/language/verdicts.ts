@@ -14,7 +14,12 @@ export interface ResultsOfFile extends Results {
 
 /** The results if a message from the adapter brings some. */
 export function resultsIn(message: unknown): ResultsOfFile | undefined {
-  const { type, command, success, body } = message as { type?: string; command?: string; success?: boolean; body?: ResultsOfFile };
+  const { type, command, success, body } = message as {
+    type?: string;
+    command?: string;
+    success?: boolean;
+    body?: ResultsOfFile;
+  };
   return type === "response" && command === "tdb/results" && success === true ? body : undefined;
 }
 

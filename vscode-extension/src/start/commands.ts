@@ -15,15 +15,18 @@ export function registerStart(context: vscode.ExtensionContext): vscode.Disposab
 /** Choose a .bmodel anywhere, and show what belongs to it. */
 async function openModel(): Promise<void> {
   const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
-  const [file] = (await vscode.window.showOpenDialog({
-    title: "Open Compiled Model",
-    openLabel: "Open",
-    filters: { "Compiled models": ["bmodel", "xz"], "All files": ["*"] },
-    ...(folder && { defaultUri: folder }),
-  })) ?? [];
+  const [file] =
+    (await vscode.window.showOpenDialog({
+      title: "Open Compiled Model",
+      openLabel: "Open",
+      filters: { "Compiled models": ["bmodel", "xz"], "All files": ["*"] },
+      ...(folder && { defaultUri: folder }),
+    })) ?? [];
   if (file === undefined) return;
   if (programOf(file.fsPath, readdirSync) === undefined) {
-    void vscode.window.showErrorMessage(`TDB: ${file.fsPath} is no compiled model; choose a .bmodel, or the final.mlir beside one.`);
+    void vscode.window.showErrorMessage(
+      `TDB: ${file.fsPath} is no compiled model; choose a .bmodel, or the final.mlir beside one.`,
+    );
     return;
   }
   await show(file);

@@ -36,7 +36,7 @@ async function summary(uri: vscode.Uri): Promise<string> {
   return new Promise((resolve) => {
     const options = { cwd: homedir(), timeout: PATIENCE, windowsHide: true };
     execFile(command.executable, [...command.args, uri.fsPath], options, (error, output, complaint) => {
-      resolve(error === null ? output : complaint.trim().split("\n").at(-1) ?? error.message);
+      resolve(error === null ? output : (complaint.trim().split("\n").at(-1) ?? error.message));
     });
   });
 }

@@ -59,9 +59,13 @@ export type Format = "npy" | "npz" | "csv" | "png";
 
 export type FromView =
   | { readonly type: "ready" }
-  | { readonly type: "save"; readonly format: Format; readonly subject: Subject; readonly of: Source; readonly picture?: string | undefined };
+  | {
+      readonly type: "save";
+      readonly format: Format;
+      readonly subject: Subject;
+      readonly of: Source;
+      readonly picture?: string | undefined;
+    };
 
 export type ToView =
-  | { readonly type: "show"; readonly subject: Subject }
-  | { readonly type: "stopped" }
-  | { readonly type: "ended" };
+  { readonly type: "show"; readonly subject: Subject } | { readonly type: "stopped" } | { readonly type: "ended" };

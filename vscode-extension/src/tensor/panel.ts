@@ -66,7 +66,10 @@ export class TensorPanel {
       ...(folder && { defaultUri: vscode.Uri.joinPath(folder, name) }),
     });
     if (target === undefined) return;
-    const content = format === "png" ? Buffer.from(picture ?? "", "base64") : await fileOf(format, subject, of, (request, which) => this.ask(request, which));
+    const content =
+      format === "png"
+        ? Buffer.from(picture ?? "", "base64")
+        : await fileOf(format, subject, of, (request, which) => this.ask(request, which));
     await vscode.workspace.fs.writeFile(target, content);
   }
 

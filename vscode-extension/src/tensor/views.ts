@@ -28,11 +28,19 @@ function tracker(session: vscode.DebugSession): vscode.DebugAdapterTracker {
   return {
     onDidSendMessage({ type, event }: { type?: string; event?: string }) {
       if (type !== "event") return;
-      if (event === "stopped" || event === "invalidated" || event === "memory") each((panel) => { panel.stopped(); });
-      if (event === "terminated") each((panel) => { panel.ended(); });
+      if (event === "stopped" || event === "invalidated" || event === "memory")
+        each((panel) => {
+          panel.stopped();
+        });
+      if (event === "terminated")
+        each((panel) => {
+          panel.ended();
+        });
     },
     onWillStopSession() {
-      each((panel) => { panel.ended(); });
+      each((panel) => {
+        panel.ended();
+      });
     },
   };
 }
@@ -54,7 +62,9 @@ async function viewTensor(root: vscode.Uri, from: unknown): Promise<void> {
     const description = (await session.customRequest("tdb/tensor", named)) as Description;
     // From here on by the moment: the numbers of frames are void after the next step.
     const { focus, level } = description;
-    panels.add(new TensorPanel(root, session, { expression, focus, level }, description, (panel) => panels.delete(panel)));
+    panels.add(
+      new TensorPanel(root, session, { expression, focus, level }, description, (panel) => panels.delete(panel)),
+    );
   } catch (error) {
     void vscode.window.showErrorMessage(`TDB: ${expression}: ${textOf(error)}`);
   }
@@ -76,7 +86,8 @@ function underCursor(): string | undefined {
 function ask(): Thenable<string | undefined> {
   return vscode.window.showInputBox({
     title: "View Tensor",
-    prompt: 'A value, an operand, a location, memory, or what is computed of them: %16, in[0], #loc("conv1"), R0:f16[1,64,8,8]',
+    prompt:
+      'A value, an operand, a location, memory, or what is computed of them: %16, in[0], #loc("conv1"), R0:f16[1,64,8,8]',
     value: underCursor() ?? "in[0]",
   });
 }

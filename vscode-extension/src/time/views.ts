@@ -58,7 +58,9 @@ class Slider implements vscode.WebviewViewProvider {
     this.view = view;
     view.webview.options = { enableScripts: true, localResourceRoots: [vscode.Uri.joinPath(this.root, "dist")] };
     view.webview.onDidReceiveMessage((message: FromTime) => void this.receive(message));
-    view.onDidDispose(() => { this.view = undefined; });
+    view.onDidDispose(() => {
+      this.view = undefined;
+    });
     view.webview.html = page(view.webview, this.root, "time", "Time");
   }
 

@@ -9,7 +9,12 @@ export function registerViews(extension: vscode.Uri): { dispose(): void }[] {
   const sessions = new Sessions();
   const page = (command: string, name: string, title: string) => {
     const made = new Page(name, title, extension, sessions);
-    return [made, vscode.commands.registerCommand(command, () => { made.show(); })];
+    return [
+      made,
+      vscode.commands.registerCommand(command, () => {
+        made.show();
+      }),
+    ];
   };
   return [
     sessions,

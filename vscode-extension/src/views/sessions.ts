@@ -23,7 +23,9 @@ export class Sessions implements vscode.Disposable {
       vscode.debug.onDidTerminateDebugSession((session) => {
         if (session === this.session) this.follow(undefined);
       }),
-      vscode.debug.registerDebugAdapterTrackerFactory(DEBUG_TYPE, { createDebugAdapterTracker: (session) => this.tracker(session) }),
+      vscode.debug.registerDebugAdapterTrackerFactory(DEBUG_TYPE, {
+        createDebugAdapterTracker: (session) => this.tracker(session),
+      }),
     ];
   }
 

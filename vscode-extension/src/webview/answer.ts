@@ -6,7 +6,10 @@ import type { Answer, Ask } from "./messages";
 const REQUESTS = "tdb/";
 
 /** What the adapter says to a page's question; without a session, or where the page may not ask, why not. */
-export async function answer(session: vscode.DebugSession | undefined, { id, request, arguments: rest }: Ask): Promise<Answer> {
+export async function answer(
+  session: vscode.DebugSession | undefined,
+  { id, request, arguments: rest }: Ask,
+): Promise<Answer> {
   if (session === undefined) return { type: "answer", id, error: "no model is being debugged" };
   if (!request.startsWith(REQUESTS)) return { type: "answer", id, error: `a view may not ask for ${request}` };
   try {

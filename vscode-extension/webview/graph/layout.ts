@@ -36,7 +36,13 @@ export interface Placed {
 export function place({ nodes, edges }: OpGraph): Placed {
   const isFramed = nodes.length <= FRAMED;
   const graph = new Graph({ compound: isFramed });
-  graph.setGraph({ nodesep: 18, ranksep: 30, marginx: 12, marginy: 20, ranker: nodes.length > LARGE ? "tight-tree" : "network-simplex" });
+  graph.setGraph({
+    nodesep: 18,
+    ranksep: 30,
+    marginx: 12,
+    marginy: 20,
+    ranker: nodes.length > LARGE ? "tight-tree" : "network-simplex",
+  });
   graph.setDefaultEdgeLabel(() => ({}));
   const frames = framesOf(nodes);
   for (const node of nodes) graph.setNode(node.id, { ...NODE });
@@ -60,12 +66,16 @@ export function place({ nodes, edges }: OpGraph): Placed {
     height,
     frames: isFramed
       ? frames.map(({ id, kind, title }) => {
-        const { x, y, width, height } = box(id);
-        return { kind, title, left: x - width / 2, top: y - height / 2, width, height };
-      })
+          const { x, y, width, height } = box(id);
+          return { kind, title, left: x - width / 2, top: y - height / 2, width, height };
+        })
       : frames.flatMap((frame) => around(frame, nodes, middles)),
     nodes: middles,
-    edges: graph.edges().map((edge: { v: string; w: string }) => ({ tail: edge.v, head: edge.w, points: (graph.edge(edge) as { points?: Point[] }).points ?? [] })),
+    edges: graph.edges().map((edge: { v: string; w: string }) => ({
+      tail: edge.v,
+      head: edge.w,
+      points: (graph.edge(edge) as { points?: Point[] }).points ?? [],
+    })),
   };
 }
 
@@ -87,16 +97,31 @@ function around({ id, kind, title }: Wanted, nodes: readonly OpNode[], middles: 
   const right = Math.max(...xs) + NODE.width / 2 + PADDING;
   const bottom = Math.max(...ys) + NODE.height / 2 + PADDING;
   const isInside = ({ x, y }: Point) =>
-    left < x + NODE.width / 2 && x - NODE.width / 2 < right && top < y + NODE.height / 2 && y - NODE.height / 2 < bottom;
+    left < x + NODE.width / 2 &&
+    x - NODE.width / 2 < right &&
+    top < y + NODE.height / 2 &&
+    y - NODE.height / 2 < bottom;
   if (nodes.some((node) => !isOurs(node) && isInside(at(node)))) return [];
   return [{ kind, title, left, top, width: right - left, height: bottom - top }];
 }
 
 function framesOf(nodes: readonly OpNode[]): Wanted[] {
-  const subnets = new Map(nodes.map((node) => [subnetId(node), { id: subnetId(node), kind: "subnet" as const, title: node.subnet }]));
-  const groups = new Map(nodes.filter(({ group }) => group !== null).map((node) => [
-    groupId(node), { id: groupId(node), kind: "group" as const, title: `layer group, line ${String(node.group)}`, parent: subnetId(node) },
-  ]));
+  const subnets = new Map(
+    nodes.map((node) => [subnetId(node), { id: subnetId(node), kind: "subnet" as const, title: node.subnet }]),
+  );
+  const groups = new Map(
+    nodes
+      .filter(({ group }) => group !== null)
+      .map((node) => [
+        groupId(node),
+        {
+          id: groupId(node),
+          kind: "group" as const,
+          title: `layer group, line ${String(node.group)}`,
+          parent: subnetId(node),
+        },
+      ]),
+  );
   return [...subnets.values(), ...groups.values()];
 }
 

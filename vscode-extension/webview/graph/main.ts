@@ -10,13 +10,34 @@ import { count, type } from "../shared/text";
 import { byVerdict, legend, type Colouring, type OpGraph, type OpNode, type Paint } from "./model";
 import { Picture } from "./picture";
 
-const CHOICES: readonly [Colouring, string][] = [["dtype", "colour: number format"], ["time", "colour: time"], ["verdict", "colour: comparison"]];
-const choice = html("select", { "aria-label": "What colours say", change: () => { recolour(); } }, ...CHOICES.map(([value, text]) => html("option", { value }, text)));
-const constants = html("input", { type: "checkbox", id: "constants", change: () => { load().catch(failed); } });
+const CHOICES: readonly [Colouring, string][] = [
+  ["dtype", "colour: number format"],
+  ["time", "colour: time"],
+  ["verdict", "colour: comparison"],
+];
+const choice = html(
+  "select",
+  {
+    "aria-label": "What colours say",
+    change: () => {
+      recolour();
+    },
+  },
+  ...CHOICES.map(([value, text]) => html("option", { value }, text)),
+);
+const constants = html("input", {
+  type: "checkbox",
+  id: "constants",
+  change: () => {
+    load().catch(failed);
+  },
+});
 const status = html("span", { class: "status", role: "status" });
 const key = html("div", { class: "bar key" });
 const about = html("div", { class: "about", "aria-live": "polite" });
-const picture = new Picture(tell, ({ line }) => { openLine(line); });
+const picture = new Picture(tell, ({ line }) => {
+  openLine(line);
+});
 let graph: OpGraph | undefined;
 let paint: (node: OpNode) => Paint = (node) => ({ color: node.color, note: node.note });
 let lines: readonly number[] = [];
@@ -27,10 +48,34 @@ document.body.append(
     { class: "bar", role: "toolbar", "aria-label": "Graph" },
     choice,
     html("label", { for: "constants" }, constants, " constants"),
-    button("+", () => { picture.zoom(1.25); }, { title: "Zoom in (wheel)", "aria-label": "Zoom in" }),
-    button("−", () => { picture.zoom(0.8); }, { title: "Zoom out (wheel)", "aria-label": "Zoom out" }),
-    button("All", () => { picture.fit(); }, { title: "Show everything" }),
-    button("Now", () => { picture.mark(lines); }, { title: "Show the op that runs next" }),
+    button(
+      "+",
+      () => {
+        picture.zoom(1.25);
+      },
+      { title: "Zoom in (wheel)", "aria-label": "Zoom in" },
+    ),
+    button(
+      "−",
+      () => {
+        picture.zoom(0.8);
+      },
+      { title: "Zoom out (wheel)", "aria-label": "Zoom out" },
+    ),
+    button(
+      "All",
+      () => {
+        picture.fit();
+      },
+      { title: "Show everything" },
+    ),
+    button(
+      "Now",
+      () => {
+        picture.mark(lines);
+      },
+      { title: "Show the op that runs next" },
+    ),
     html("span", { class: "fill" }),
     status,
   ),
@@ -96,14 +141,31 @@ async function colour(): Promise<void> {
   key.replaceChildren(
     html("span", { class: "trouble" }, trouble),
     ...legend(colouring, graph.nodes, paint).map(({ color, note }) =>
-      html("span", {}, svg("svg", { width: 12, height: 12, "aria-hidden": "true" }, svg("rect", { class: "swatch", width: 12, height: 12, fill: color })), ` ${note}`),
+      html(
+        "span",
+        {},
+        svg(
+          "svg",
+          { width: 12, height: 12, "aria-hidden": "true" },
+          svg("rect", { class: "swatch", width: 12, height: 12, fill: color }),
+        ),
+        ` ${note}`,
+      ),
     ),
   );
 }
 
 function tell(node: OpNode): void {
   const place = node.group === null ? node.subnet : `${node.subnet}, group at line ${String(node.group)}`;
-  about.textContent = [`${node.opcode} ${node.name}`, type(node.dtype, node.shape), paint(node).note, `line ${String(node.line)}`, place].filter(Boolean).join(" · ");
+  about.textContent = [
+    `${node.opcode} ${node.name}`,
+    type(node.dtype, node.shape),
+    paint(node).note,
+    `line ${String(node.line)}`,
+    place,
+  ]
+    .filter(Boolean)
+    .join(" · ");
 }
 
 function failed(why: unknown): void {

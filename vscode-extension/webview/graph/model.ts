@@ -54,7 +54,11 @@ export function byVerdict(results: Results): (node: OpNode) => Paint {
 
 /** What each colour stands for, in the order of the nodes; nothing where colours run from one into the other. */
 export function legend(colouring: Colouring, nodes: readonly OpNode[], paint: (node: OpNode) => Paint): Paint[] {
-  if (colouring === "time") return [{ color: "#ffffff", note: "no time" }, { color: "#ff6969", note: "most time" }];
+  if (colouring === "time")
+    return [
+      { color: "#ffffff", note: "no time" },
+      { color: "#ff6969", note: "most time" },
+    ];
   const found = new Map<string, Paint>();
   for (const node of nodes) {
     const painted = paint(node);

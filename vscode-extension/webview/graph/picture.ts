@@ -9,7 +9,12 @@ const ZOOM = { least: 0.02, readable: 0.7, most: 3 } as const;
 
 export class Picture {
   readonly element = html("div", { class: "graph" });
-  private readonly surface = svg("svg", { role: "application", tabindex: 0, "aria-label": "Graph of the ops. Arrow keys follow the edges and go sideways, Enter goes to the line, plus and minus zoom." });
+  private readonly surface = svg("svg", {
+    role: "application",
+    tabindex: 0,
+    "aria-label":
+      "Graph of the ops. Arrow keys follow the edges and go sideways, Enter goes to the line, plus and minus zoom.",
+  });
   private readonly world = svg("g");
   private readonly boxes = new Map<string, SVGElement>();
   private graph: OpGraph = { nodes: [], edges: [] };
@@ -23,7 +28,19 @@ export class Picture {
     private readonly chosen: (node: OpNode) => void,
     private readonly opened: (node: OpNode) => void,
   ) {
-    const arrow = svg("marker", { id: "arrow", viewBox: "0 0 8 8", refX: 8, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto-start-reverse" }, svg("path", { d: "M0 0 8 4 0 8z" }));
+    const arrow = svg(
+      "marker",
+      {
+        id: "arrow",
+        viewBox: "0 0 8 8",
+        refX: 8,
+        refY: 4,
+        markerWidth: 7,
+        markerHeight: 7,
+        orient: "auto-start-reverse",
+      },
+      svg("path", { d: "M0 0 8 4 0 8z" }),
+    );
     this.surface.append(svg("defs", {}, arrow), this.world);
     this.element.append(this.surface);
     this.surface.addEventListener("wheel", (event) => {
@@ -43,9 +60,19 @@ export class Picture {
     this.boxes.clear();
     this.selected = undefined;
     const edges = this.placed.edges.map(({ tail, head, points }) =>
-      svg("path", { class: "edge", d: path(points), "marker-end": "url(#arrow)", "data-tail": tail, "data-head": head }),
+      svg("path", {
+        class: "edge",
+        d: path(points),
+        "marker-end": "url(#arrow)",
+        "data-tail": tail,
+        "data-head": head,
+      }),
     );
-    this.world.replaceChildren(...this.placed.frames.map(frame), ...edges, ...graph.nodes.map((node) => this.box(node)));
+    this.world.replaceChildren(
+      ...this.placed.frames.map(frame),
+      ...edges,
+      ...graph.nodes.map((node) => this.box(node)),
+    );
     this.fit();
     if (this.scale < ZOOM.readable) this.zoom(ZOOM.readable / this.scale); // then a part of it; `mark` chooses which
   }
@@ -56,14 +83,21 @@ export class Picture {
       const box = this.boxes.get(node.id);
       box?.querySelector("rect")?.setAttribute("fill", color);
       const title = box?.querySelector("title");
-      if (title) title.textContent = [node.opcode, node.name, type(node.dtype, node.shape), note, `line ${String(node.line)}`].filter(Boolean).join("\n");
+      if (title)
+        title.textContent = [node.opcode, node.name, type(node.dtype, node.shape), note, `line ${String(node.line)}`]
+          .filter(Boolean)
+          .join("\n");
     }
   }
 
   /** Mark the ops that run next, and make the first of them visible. */
   mark(lines: readonly number[]): void {
     const current = this.graph.nodes.filter(({ line, opcode }) => opcode !== "input" && lines.includes(line));
-    for (const [id, box] of this.boxes) box.classList.toggle("current", current.some((node) => node.id === id));
+    for (const [id, box] of this.boxes)
+      box.classList.toggle(
+        "current",
+        current.some((node) => node.id === id),
+      );
     if (current[0] !== undefined) this.reveal(current[0]);
   }
 
@@ -112,10 +146,22 @@ export class Picture {
   private box(node: OpNode): SVGElement {
     const { x, y } = this.placed?.nodes.get(node.id) ?? { x: 0, y: 0 };
     const text = (line: number, content: string, name: string) =>
-      svg("text", { x, y: y - NODE.height / 2 + 13 * line, "text-anchor": "middle", class: name }, content.length > LETTERS ? `${content.slice(0, LETTERS - 1)}…` : content);
+      svg(
+        "text",
+        { x, y: y - NODE.height / 2 + 13 * line, "text-anchor": "middle", class: name },
+        content.length > LETTERS ? `${content.slice(0, LETTERS - 1)}…` : content,
+      );
     const box = svg(
       "g",
-      { class: "node", "data-line": node.line, "data-opcode": node.opcode, click: () => { this.select(node); this.opened(node); } },
+      {
+        class: "node",
+        "data-line": node.line,
+        "data-opcode": node.opcode,
+        click: () => {
+          this.select(node);
+          this.opened(node);
+        },
+      },
       svg("title"),
       svg("rect", { x: x - NODE.width / 2, y: y - NODE.height / 2, width: NODE.width, height: NODE.height, rx: 4 }),
       text(1, node.opcode.replace(/^tpu\./, ""), "opcode"),
@@ -127,7 +173,12 @@ export class Picture {
   }
 
   private pressed(key: string): boolean {
-    const next = { ArrowDown: () => this.along("tail", "head"), ArrowUp: () => this.along("head", "tail"), ArrowRight: () => this.beside(1), ArrowLeft: () => this.beside(-1) }[key];
+    const next = {
+      ArrowDown: () => this.along("tail", "head"),
+      ArrowUp: () => this.along("head", "tail"),
+      ArrowRight: () => this.beside(1),
+      ArrowLeft: () => this.beside(-1),
+    }[key];
     const node = next?.();
     if (node !== undefined) this.select(node);
     else if (key === "Enter" && this.selected !== undefined) this.opened(this.selected);
@@ -145,7 +196,9 @@ export class Picture {
   }
 
   private beside(step: number): OpNode | undefined {
-    return this.selected === undefined ? this.start() : this.graph.nodes[this.graph.nodes.indexOf(this.selected) + step];
+    return this.selected === undefined
+      ? this.start()
+      : this.graph.nodes[this.graph.nodes.indexOf(this.selected) + step];
   }
 
   private start(): OpNode | undefined {
@@ -168,7 +221,9 @@ export class Picture {
 }
 
 function frame({ kind, title, left, top, width, height }: Frame): SVGElement {
-  return svg("g", { class: `frame ${kind}`, "data-title": title },
+  return svg(
+    "g",
+    { class: `frame ${kind}`, "data-title": title },
     svg("rect", { x: left, y: top, width, height, rx: 6 }),
     svg("text", { x: left + 8, y: top - 4 }, title),
   );

@@ -17,16 +17,59 @@ interface Place {
 }
 
 export class Bytes {
-  private readonly regions = html("select", { "aria-label": "Region", change: () => { this.go({ address: this.regions.value, offset: 0 }); } });
-  private readonly address = html("input", { type: "text", size: 14, placeholder: "R4.64, G4096", "aria-label": "Address: R4.64, G4096, L0, S64", change: () => { this.go({ address: this.address.value.trim(), offset: 0 }); } });
-  private readonly type = html("select", { "aria-label": "Type of the numbers", change: () => void this.refresh() }, ...TYPES.map((name) => html("option", { value: name }, name)));
+  private readonly regions = html("select", {
+    "aria-label": "Region",
+    change: () => {
+      this.go({ address: this.regions.value, offset: 0 });
+    },
+  });
+  private readonly address = html("input", {
+    type: "text",
+    size: 14,
+    placeholder: "R4.64, G4096",
+    "aria-label": "Address: R4.64, G4096, L0, S64",
+    change: () => {
+      this.go({ address: this.address.value.trim(), offset: 0 });
+    },
+  });
+  private readonly type = html(
+    "select",
+    { "aria-label": "Type of the numbers", change: () => void this.refresh() },
+    ...TYPES.map((name) => html("option", { value: name }, name)),
+  );
   private readonly status = html("div", { class: "status", role: "status" });
-  private readonly grid = new Grid((choice) => { this.tell(choice); }, (choice, text) => this.write(choice, text), (rows) => { this.turn(rows); });
-  readonly element = html("section", { class: "bytes", role: "tabpanel", "aria-label": "Bytes" },
-    html("div", { class: "bar", role: "toolbar", "aria-label": "Bytes" },
-      this.regions, this.address, this.type,
-      button("▲", () => { this.turn(-ROWS); }, { title: "Before (Page Up)", "aria-label": "Before" }),
-      button("▼", () => { this.turn(ROWS); }, { title: "Behind (Page Down)", "aria-label": "Behind" }),
+  private readonly grid = new Grid(
+    (choice) => {
+      this.tell(choice);
+    },
+    (choice, text) => this.write(choice, text),
+    (rows) => {
+      this.turn(rows);
+    },
+  );
+  readonly element = html(
+    "section",
+    { class: "bytes", role: "tabpanel", "aria-label": "Bytes" },
+    html(
+      "div",
+      { class: "bar", role: "toolbar", "aria-label": "Bytes" },
+      this.regions,
+      this.address,
+      this.type,
+      button(
+        "▲",
+        () => {
+          this.turn(-ROWS);
+        },
+        { title: "Before (Page Up)", "aria-label": "Before" },
+      ),
+      button(
+        "▼",
+        () => {
+          this.turn(ROWS);
+        },
+        { title: "Behind (Page Down)", "aria-label": "Behind" },
+      ),
     ),
     this.grid.element,
     this.status,
@@ -43,7 +86,9 @@ export class Bytes {
   /** Which memories there are; until a place is chosen, the first byte of local memory is shown. */
   offer(regions: readonly Region[]): void {
     this.known = regions;
-    this.regions.replaceChildren(...regions.map(({ space, title, reference }) => html("option", { value: reference }, `${space} ${title}`)));
+    this.regions.replaceChildren(
+      ...regions.map(({ space, title, reference }) => html("option", { value: reference }, `${space} ${title}`)),
+    );
     const first = regions.find(({ space }) => space === "R") ?? regions[0];
     this.place ??= first && { address: first.reference, offset: 0 };
   }
@@ -60,15 +105,22 @@ export class Bytes {
   async refresh(): Promise<void> {
     if (this.place === undefined || this.element.hidden) return;
     const turn = ++this.turns;
-    const rowBytes = this.rowBytes = this.element.clientWidth >= WIDE ? 16 : 8;
+    const rowBytes = (this.rowBytes = this.element.clientWidth >= WIDE ? 16 : 8);
     try {
       const before = this.window;
-      const now = await ask<Window>("tdb/memory", { ...this.place, dtype: this.type.value, count: ROWS * rowBytes, rowBytes });
+      const now = await ask<Window>("tdb/memory", {
+        ...this.place,
+        dtype: this.type.value,
+        count: ROWS * rowBytes,
+        rowBytes,
+      });
       if (turn !== this.turns) return;
       this.window = now;
       this.place = { address: now.reference, offset: 0 };
       this.address.value = now.rows[0] ?? "";
-      const region = this.known.find(({ space, core, start }) => space === now.space && core === now.core && start === now.region.start);
+      const region = this.known.find(
+        ({ space, core, start }) => space === now.space && core === now.core && start === now.region.start,
+      );
       if (region !== undefined) this.regions.value = region.reference;
       this.grid.show(rowsOf(now, this.type.value, rowBytes, before));
     } catch (error) {
@@ -89,7 +141,13 @@ export class Bytes {
     const { space, core, start } = this.window;
     const lies = this.whatLies(space, core, start + byte);
     this.status.classList.remove("trouble");
-    this.status.textContent = [`byte ${count(start + byte)} of ${space === "G" ? "DDR" : this.window.region.title}`, text, lies].filter(Boolean).join(" · ");
+    this.status.textContent = [
+      `byte ${count(start + byte)} of ${space === "G" ? "DDR" : this.window.region.title}`,
+      text,
+      lies,
+    ]
+      .filter(Boolean)
+      .join(" · ");
   }
 
   /** Resolves to whether it is written; if not, the status says why. The edit is announced like a stop: then it is seen. */
@@ -97,7 +155,10 @@ export class Bytes {
     if (this.window === undefined) return false;
     const type = this.type.value;
     try {
-      const written = part === "word" ? { dtype: `ui${String(8 * sizeOf(type))}`, value: hexadecimal(text) } : { dtype: type, value: text };
+      const written =
+        part === "word"
+          ? { dtype: `ui${String(8 * sizeOf(type))}`, value: hexadecimal(text) }
+          : { dtype: type, value: text };
       await ask("tdb/setMemory", { address: this.window.reference, offset: byte, ...written });
     } catch (error) {
       this.complain(error);

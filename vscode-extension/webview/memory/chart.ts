@@ -146,9 +146,16 @@ export class Chart {
     const bottom = MARGIN.top + this.height;
     picture.setAttribute("width", String(right + MARGIN.right));
     picture.setAttribute("height", String(bottom + MARGIN.bottom));
-    picture.setAttribute("aria-label", `${memory.title}: bytes over ${this.over}. Arrow keys go through the tensors, plus and minus zoom, Home shows all.`);
+    picture.setAttribute(
+      "aria-label",
+      `${memory.title}: bytes over ${this.over}. Arrow keys go through the tensors, plus and minus zoom, Home shows all.`,
+    );
     picture.replaceChildren(
-      svg("clipPath", { id: "inside" }, svg("rect", { x: MARGIN.left, y: MARGIN.top, width: this.width, height: this.height })),
+      svg(
+        "clipPath",
+        { id: "inside" },
+        svg("rect", { x: MARGIN.left, y: MARGIN.top, width: this.width, height: this.height }),
+      ),
       ...this.byteAxis(right),
       ...this.commandAxis(bottom),
       svg("g", { "clip-path": "url(#inside)" }, ...this.visible(memory).map((resident) => this.rectangle(resident))),
@@ -158,8 +165,12 @@ export class Chart {
 
   private visible({ residents }: Memory): Resident[] {
     const { columns, rows } = this;
-    return residents.filter((resident) =>
-      resident.start < rows.to && resident.stop > rows.from && this.spans(resident).some(([from, to]) => from < columns.to && to > columns.from));
+    return residents.filter(
+      (resident) =>
+        resident.start < rows.to &&
+        resident.stop > rows.from &&
+        this.spans(resident).some(([from, to]) => from < columns.to && to > columns.from),
+    );
   }
 
   /** Where a tensor is on the horizontal axis. */
@@ -174,20 +185,38 @@ export class Chart {
 
   private rectangle(resident: Resident): SVGElement {
     const { name, start, stop, born, died } = resident;
-    const spans = this.spans(resident).map(([from, to]) => ({ left: this.x(from), width: Math.max(this.x(to) - this.x(from), LEAST_PIXELS) }));
+    const spans = this.spans(resident).map(([from, to]) => ({
+      left: this.x(from),
+      width: Math.max(this.x(to) - this.x(from), LEAST_PIXELS),
+    }));
     const { left, width } = spans[0] ?? { left: 0, width: 0 };
     const height = Math.max(this.y(start) - this.y(stop), LEAST_PIXELS);
     const top = this.y(start) - height;
-    const classes = ["resident", `colour${String(colourOf(name, COLOURS))}`, this.isAlive(resident) && "alive", born === this.now && "coming", resident === this.selected && "selected"];
+    const classes = [
+      "resident",
+      `colour${String(colourOf(name, COLOURS))}`,
+      this.isAlive(resident) && "alive",
+      born === this.now && "coming",
+      resident === this.selected && "selected",
+    ];
     const visibleLeft = Math.max(left, MARGIN.left);
     const room = Math.min(left + width, MARGIN.left + this.width) - visibleLeft;
     const letters = Math.floor((room - 6) / TEXT_PIXELS);
     const text = letters < name.length ? `${name.slice(0, Math.max(letters - 1, 0))}…` : name;
-    const label = height >= LINE_PIXELS && letters >= 4 ? svg("text", { x: visibleLeft + 3, y: top + height / 2 + 4 }, text) : undefined;
+    const label =
+      height >= LINE_PIXELS && letters >= 4
+        ? svg("text", { x: visibleLeft + 3, y: top + height / 2 + 4 }, text)
+        : undefined;
     const tip = `${name} ${type(resident.dtype, resident.shape)}, ${hex(start)} to ${hex(stop)}, commands ${count(born)} to ${count(died)}`;
     return svg(
       "g",
-      { class: classes.filter(Boolean).join(" "), "data-name": name, click: () => { this.select(resident); } },
+      {
+        class: classes.filter(Boolean).join(" "),
+        "data-name": name,
+        click: () => {
+          this.select(resident);
+        },
+      },
       svg("title", {}, tip),
       ...spans.map((span) => svg("rect", { x: span.left, y: top, width: span.width, height })),
       label,
@@ -203,9 +232,18 @@ export class Chart {
       const y = this.y(byte);
       made.push(svg("line", { class: "rule", x1: MARGIN.left, x2: right, y1: y, y2: y }));
       if (this.bank && (byte / this.bank) % every > 0) continue; // no room for its text
-      made.push(svg("text", { class: "faint", x: MARGIN.left - 6, y: y + 4, "text-anchor": "end" }, this.bank ? bytes(byte) : hex(byte)));
+      made.push(
+        svg(
+          "text",
+          { class: "faint", x: MARGIN.left - 6, y: y + 4, "text-anchor": "end" },
+          this.bank ? bytes(byte) : hex(byte),
+        ),
+      );
       const middle = y - (this.height * this.bank) / this.rows.length / 2;
-      if (this.bank && middle > MARGIN.top) made.push(svg("text", { class: "faint bank", x: right + 6, y: middle + 4 }, `bank ${String(byte / this.bank)}`));
+      if (this.bank && middle > MARGIN.top)
+        made.push(
+          svg("text", { class: "faint bank", x: right + 6, y: middle + 4 }, `bank ${String(byte / this.bank)}`),
+        );
     }
     return made;
   }
@@ -221,7 +259,14 @@ export class Chart {
     const marks = ticks(this.columns.from, this.columns.to, this.width / 90, 1).map((command) =>
       svg("text", { class: "faint", x: this.x(command), y: bottom + 13, "text-anchor": "middle" }, count(command)),
     );
-    return [...marks, svg("text", { class: "faint", x: MARGIN.left + this.width / 2, y: bottom + 28, "text-anchor": "middle" }, this.over === "commands" ? "commands executed" : "lanes")];
+    return [
+      ...marks,
+      svg(
+        "text",
+        { class: "faint", x: MARGIN.left + this.width / 2, y: bottom + 28, "text-anchor": "middle" },
+        this.over === "commands" ? "commands executed" : "lanes",
+      ),
+    ];
   }
 
   private present(bottom: number): SVGElement[] {

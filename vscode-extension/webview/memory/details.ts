@@ -5,7 +5,11 @@ import { bytes, count, hex, type } from "../shared/text";
 import type { OpInstance, Resident, Stretch } from "./model";
 
 /** `now`: how many commands have been executed; what the next one begins to write is said to come. */
-export function presentTable(parts: readonly Stretch[], now: number, select: (resident: Resident) => void): HTMLElement {
+export function presentTable(
+  parts: readonly Stretch[],
+  now: number,
+  select: (resident: Resident) => void,
+): HTMLElement {
   const rows = parts.flatMap(({ start, stop, residents }) =>
     residents.length === 0
       ? [row(html("span", { class: "status" }, "free"), start, stop, "free")]
@@ -13,17 +17,40 @@ export function presentTable(parts: readonly Stretch[], now: number, select: (re
           row(named(resident, now, select), resident.start, resident.stop, resident.born === now ? "coming" : "taken"),
         ),
   );
-  const head = html("tr", {}, html("th", { class: "number" }, "from"), html("th", { class: "number" }, "bytes"), html("th", {}, "what"));
-  return html("table", { "aria-label": "What lies in this memory now" }, html("thead", {}, head), html("tbody", {}, ...rows));
+  const head = html(
+    "tr",
+    {},
+    html("th", { class: "number" }, "from"),
+    html("th", { class: "number" }, "bytes"),
+    html("th", {}, "what"),
+  );
+  return html(
+    "table",
+    { "aria-label": "What lies in this memory now" },
+    html("thead", {}, head),
+    html("tbody", {}, ...rows),
+  );
 }
 
 function named(resident: Resident, now: number, select: (resident: Resident) => void): HTMLElement {
-  const name = button(resident.name, () => { select(resident); }, { class: "link" });
+  const name = button(
+    resident.name,
+    () => {
+      select(resident);
+    },
+    { class: "link" },
+  );
   return resident.born === now ? html("span", {}, name, html("span", { class: "status" }, " written next")) : name;
 }
 
 function row(what: HTMLElement, start: number, stop: number, kind: string): HTMLElement {
-  return html("tr", { class: kind }, html("td", { class: "number" }, hex(start)), html("td", { class: "number" }, bytes(stop - start)), html("td", {}, what));
+  return html(
+    "tr",
+    { class: kind },
+    html("td", { class: "number" }, hex(start)),
+    html("td", { class: "number" }, bytes(stop - start)),
+    html("td", {}, what),
+  );
 }
 
 /** `words`: what `tdb/explain` says about the command that writes it; `look`: shows its bytes. */
@@ -36,9 +63,18 @@ export function story(resident: Resident, bank: number, words: readonly string[]
     html("h2", {}, resident.name),
     html("div", {}, type(resident.dtype, resident.shape)),
     html("div", {}, `${hex(start)} to ${hex(stop)}: ${bytes(stop - start)}${bank ? " of each lane" : ""}${banks}`),
-    html("div", {}, button("Bytes", look, { class: "link", title: "What is in this memory now, to look at and to edit" })),
+    html(
+      "div",
+      {},
+      button("Bytes", look, { class: "link", title: "What is in this memory now, to look at and to edit" }),
+    ),
     html("div", {}, `alive during commands ${count(born)} to ${count(died)}`),
-    html("div", { class: "writer" }, "written by ", ...op({ ordinal: born, line: resident.line, opcode: resident.opcode })),
+    html(
+      "div",
+      { class: "writer" },
+      "written by ",
+      ...op({ ordinal: born, line: resident.line, opcode: resident.opcode }),
+    ),
     ...(resident.readers.length === 0 ? [html("div", {}, "read by no op")] : []),
     ...resident.readers.map((reader) => html("div", { class: "reader" }, "read by ", ...op(reader))),
     html("pre", {}, words.join("\n")),
@@ -46,7 +82,19 @@ export function story(resident: Resident, bank: number, words: readonly string[]
 }
 
 function op({ ordinal, line, opcode }: OpInstance): (Node | string)[] {
-  const place = button(`${opcode}, line ${String(line)}`, () => { openLine(line); }, { class: "link" });
-  const there = button(`command ${count(ordinal)}`, () => { travel(ordinal); }, { class: "link", title: "Travel to the moment before it" });
+  const place = button(
+    `${opcode}, line ${String(line)}`,
+    () => {
+      openLine(line);
+    },
+    { class: "link" },
+  );
+  const there = button(
+    `command ${count(ordinal)}`,
+    () => {
+      travel(ordinal);
+    },
+    { class: "link", title: "Travel to the moment before it" },
+  );
   return [place, ", ", there];
 }

@@ -13,7 +13,11 @@ export interface Choice {
 
 export class Grid {
   private readonly body = html("tbody");
-  readonly element = html("div", { class: "grid" }, html("table", { role: "grid", "aria-label": "Memory: arrows move, Enter edits" }, this.body));
+  readonly element = html(
+    "div",
+    { class: "grid" },
+    html("table", { role: "grid", "aria-label": "Memory: arrows move, Enter edits" }, this.body),
+  );
   private rows: readonly Row[] = [];
   private at = { row: 0, part: "word" as Part, column: 0 };
 
@@ -31,31 +35,54 @@ export class Grid {
   show(rows: readonly Row[]): void {
     const hadFocus = this.body.contains(document.activeElement);
     this.rows = rows;
-    this.body.replaceChildren(...rows.map(({ address, words }, row) =>
-      html("tr", {},
-        html("th", { scope: "row" }, address),
-        ...words.map((word, column) => this.cell(word, row, "word", column)),
-        ...words.map((word, column) => this.cell(word, row, "number", column)),
-      )));
+    this.body.replaceChildren(
+      ...rows.map(({ address, words }, row) =>
+        html(
+          "tr",
+          {},
+          html("th", { scope: "row" }, address),
+          ...words.map((word, column) => this.cell(word, row, "word", column)),
+          ...words.map((word, column) => this.cell(word, row, "number", column)),
+        ),
+      ),
+    );
     this.move(this.at.row, this.at.part, this.at.column, hadFocus);
   }
 
   private cell(word: Word, row: number, part: Part, column: number): HTMLElement {
     const classes = [part, word.changed && "changed", column === 0 && "first"].filter(Boolean).join(" ");
-    return html("td", {
-      class: classes, tabindex: -1, role: "gridcell", "data-byte": word.byte, "data-part": part,
-      title: word.changed ? "Changed since the last stop" : undefined,
-      click: () => { this.move(row, part, column, true); },
-      focus: () => { if (this.current?.choice.byte !== word.byte || this.at.part !== part) this.move(row, part, column, false); },
-      dblclick: () => { this.edit(); },
-    }, part === "word" ? word.hex : word.number);
+    return html(
+      "td",
+      {
+        class: classes,
+        tabindex: -1,
+        role: "gridcell",
+        "data-byte": word.byte,
+        "data-part": part,
+        title: word.changed ? "Changed since the last stop" : undefined,
+        click: () => {
+          this.move(row, part, column, true);
+        },
+        focus: () => {
+          if (this.current?.choice.byte !== word.byte || this.at.part !== part) this.move(row, part, column, false);
+        },
+        dblclick: () => {
+          this.edit();
+        },
+      },
+      part === "word" ? word.hex : word.number,
+    );
   }
 
   private get current(): { element: HTMLTableCellElement; choice: Choice } | undefined {
     const { row, part, column } = this.at;
     const word = this.rows[row]?.words[column];
-    const element = word && this.body.querySelector<HTMLTableCellElement>(`td[data-part="${part}"][data-byte="${String(word.byte)}"]`);
-    return word && element ? { element, choice: { byte: word.byte, part, text: part === "word" ? `0x${word.hex}` : word.number } } : undefined;
+    const element =
+      word &&
+      this.body.querySelector<HTMLTableCellElement>(`td[data-part="${part}"][data-byte="${String(word.byte)}"]`);
+    return word && element
+      ? { element, choice: { byte: word.byte, part, text: part === "word" ? `0x${word.hex}` : word.number } }
+      : undefined;
   }
 
   private move(row: number, part: Part, column: number, focus: boolean): void {
@@ -80,10 +107,12 @@ export class Grid {
     else if (key === "PageUp" || key === "PageDown") this.turn(key === "PageUp" ? -this.rows.length : this.rows.length);
     else if (key === "ArrowUp" && row === 0) this.turn(-1);
     else if (key === "ArrowDown" && row === this.rows.length - 1) this.turn(1);
-    else if (key === "ArrowUp" || key === "ArrowDown") this.move(row + (key === "ArrowUp" ? -1 : 1), part, column, true);
+    else if (key === "ArrowUp" || key === "ArrowDown")
+      this.move(row + (key === "ArrowUp" ? -1 : 1), part, column, true);
     else if (key === "ArrowRight" && column === last && part === "word") this.move(row, "number", 0, true);
     else if (key === "ArrowLeft" && column === 0 && part === "number") this.move(row, "word", last, true);
-    else if (key === "ArrowLeft" || key === "ArrowRight") this.move(row, part, column + (key === "ArrowLeft" ? -1 : 1), true);
+    else if (key === "ArrowLeft" || key === "ArrowRight")
+      this.move(row, part, column + (key === "ArrowLeft" ? -1 : 1), true);
     else if (key === "Home" || key === "End") this.move(row, part, key === "Home" ? 0 : last, true);
     else return false;
     return true;
@@ -95,7 +124,13 @@ export class Grid {
     if (current === undefined) return;
     const { element, choice } = current;
     const text = element.textContent;
-    const field = html("input", { type: "text", value: text, size: Math.max(4, text.length), "aria-label": `New ${choice.part}`, spellcheck: "false" });
+    const field = html("input", {
+      type: "text",
+      value: text,
+      size: Math.max(4, text.length),
+      "aria-label": `New ${choice.part}`,
+      spellcheck: "false",
+    });
     let over = false;
     const close = (focus: boolean) => {
       if (over) return;
@@ -103,7 +138,9 @@ export class Grid {
       element.replaceChildren(text);
       if (focus) element.focus();
     };
-    field.addEventListener("blur", () => { close(false); });
+    field.addEventListener("blur", () => {
+      close(false);
+    });
     field.addEventListener("keydown", (event) => {
       event.stopPropagation();
       if (event.key === "Escape") close(true);

@@ -11,17 +11,52 @@ import { Chart, type Over } from "./chart";
 import { presentTable, story } from "./details";
 import { liesAt, placeOf, stretches, use, type Memory, type MemoryMap, type Resident } from "./model";
 
-const chooser = html("select", { "aria-label": "Memory", change: () => { choose(); } });
-const over = html("select", { "aria-label": "Horizontal axis", change: () => { choose(); } },
-  html("option", { value: "commands" }, "over commands"), html("option", { value: "lanes" }, "over lanes, now"));
+const chooser = html("select", {
+  "aria-label": "Memory",
+  change: () => {
+    choose();
+  },
+});
+const over = html(
+  "select",
+  {
+    "aria-label": "Horizontal axis",
+    change: () => {
+      choose();
+    },
+  },
+  html("option", { value: "commands" }, "over commands"),
+  html("option", { value: "lanes" }, "over lanes, now"),
+);
 const status = html("span", { class: "status", role: "status" });
 const present = html("section", { class: "present" });
 const details = html("section", { class: "details", "aria-live": "polite" });
 const chart = new Chart((resident) => void select(resident));
-const bytesView = new Bytes((space, core, byte) => (map ? liesAt(map, now, space, core, byte).map(({ name }) => name).join(", ") || "free" : ""));
+const bytesView = new Bytes((space, core, byte) =>
+  map
+    ? liesAt(map, now, space, core, byte)
+        .map(({ name }) => name)
+        .join(", ") || "free"
+    : "",
+);
 const tensors = html("section", { class: "tensors", role: "tabpanel", "aria-label": "Tensors" }, present, details);
-const panels = new Map<string, HTMLElement>([["Tensors", tensors], ["Bytes", bytesView.element]]);
-const tabs = html("div", { class: "tabs", role: "tablist" }, ...[...panels.keys()].map((name) => button(name, () => { turnTo(name); }, { role: "tab", "data-tab": name })));
+const panels = new Map<string, HTMLElement>([
+  ["Tensors", tensors],
+  ["Bytes", bytesView.element],
+]);
+const tabs = html(
+  "div",
+  { class: "tabs", role: "tablist" },
+  ...[...panels.keys()].map((name) =>
+    button(
+      name,
+      () => {
+        turnTo(name);
+      },
+      { role: "tab", "data-tab": name },
+    ),
+  ),
+);
 let map: MemoryMap | undefined;
 let now = 0;
 
@@ -31,11 +66,41 @@ document.body.append(
     { class: "bar", role: "toolbar", "aria-label": "Chip memory" },
     chooser,
     over,
-    button("+", () => { chart.zoom(1 / 1.5); }, { title: "Zoom in sideways (wheel)", "aria-label": "Zoom in sideways" }),
-    button("−", () => { chart.zoom(1.5); }, { title: "Zoom out sideways (wheel)", "aria-label": "Zoom out sideways" }),
-    button("↕+", () => { chart.zoomBytes(1 / 1.5); }, { title: "Zoom in on bytes (shift and wheel)", "aria-label": "Zoom in on bytes" }),
-    button("↕−", () => { chart.zoomBytes(1.5); }, { title: "Zoom out of bytes (shift and wheel)", "aria-label": "Zoom out of bytes" }),
-    button("All", () => { chart.fit(); }, { title: "Show everything" }),
+    button(
+      "+",
+      () => {
+        chart.zoom(1 / 1.5);
+      },
+      { title: "Zoom in sideways (wheel)", "aria-label": "Zoom in sideways" },
+    ),
+    button(
+      "−",
+      () => {
+        chart.zoom(1.5);
+      },
+      { title: "Zoom out sideways (wheel)", "aria-label": "Zoom out sideways" },
+    ),
+    button(
+      "↕+",
+      () => {
+        chart.zoomBytes(1 / 1.5);
+      },
+      { title: "Zoom in on bytes (shift and wheel)", "aria-label": "Zoom in on bytes" },
+    ),
+    button(
+      "↕−",
+      () => {
+        chart.zoomBytes(1.5);
+      },
+      { title: "Zoom out of bytes (shift and wheel)", "aria-label": "Zoom out of bytes" },
+    ),
+    button(
+      "All",
+      () => {
+        chart.fit();
+      },
+      { title: "Show everything" },
+    ),
     html("span", { class: "fill" }),
     status,
   ),
@@ -50,9 +115,15 @@ follow({
     map = await ask<MemoryMap>("tdb/memoryMap");
     now = map.ordinal;
     // Local memory first: that is what nobody else shows.
-    const order = map.memories.map((memory, index) => ({ memory, index })).sort((one, other) => rank(one.memory) - rank(other.memory));
+    const order = map.memories
+      .map((memory, index) => ({ memory, index }))
+      .sort((one, other) => rank(one.memory) - rank(other.memory));
     const chosen = chooser.selectedOptions[0]?.text;
-    chooser.replaceChildren(...order.map(({ memory, index }) => html("option", { value: index, selected: memory.title === chosen }, memory.title)));
+    chooser.replaceChildren(
+      ...order.map(({ memory, index }) =>
+        html("option", { value: index, selected: memory.title === chosen }, memory.title),
+      ),
+    );
     bytesView.offer(map.regions);
     choose();
     await bytesView.refresh();
@@ -74,7 +145,8 @@ follow({
 /** Show one of the panels below the chart. */
 function turnTo(name: string): void {
   for (const [other, panel] of panels) panel.hidden = other !== name;
-  for (const tab of tabs.querySelectorAll("button")) tab.setAttribute("aria-selected", String(tab.dataset.tab === name));
+  for (const tab of tabs.querySelectorAll("button"))
+    tab.setAttribute("aria-selected", String(tab.dataset.tab === name));
   void bytesView.refresh();
 }
 
@@ -106,7 +178,10 @@ function tell(): void {
   const { used, largestGap } = use(parts);
   const limit = memory.size > 0 ? ` of ${bytes(memory.size)}` : "";
   status.textContent = `${count(now)} of ${count(map.commands)} commands executed · ${bytes(used)}${limit} in use · largest gap ${bytes(largestGap)}`;
-  present.replaceChildren(html("h2", {}, "Now"), presentTable(parts, now, (resident) => void select(resident)));
+  present.replaceChildren(
+    html("h2", {}, "Now"),
+    presentTable(parts, now, (resident) => void select(resident)),
+  );
 }
 
 async function select(resident: Resident): Promise<void> {
@@ -121,6 +196,8 @@ async function select(resident: Resident): Promise<void> {
   };
   if (place !== undefined && !bytesView.element.hidden) bytesView.go(place, resident.dtype);
   details.replaceChildren(...story(resident, bank, [], look));
-  const { lines } = await ask<{ lines: string[] }>("tdb/explain", { ordinal: resident.born }).catch((error: unknown) => ({ lines: [textOf(error)] }));
+  const { lines } = await ask<{ lines: string[] }>("tdb/explain", { ordinal: resident.born }).catch(
+    (error: unknown) => ({ lines: [textOf(error)] }),
+  );
   details.replaceChildren(...story(resident, bank, lines, look));
 }

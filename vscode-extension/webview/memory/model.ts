@@ -70,15 +70,28 @@ export function aliveAt(memory: Memory, ordinal: number): Resident[] {
 }
 
 /** The region that a tensor begins in, and how many bytes behind its first. */
-export function placeOf({ space, core }: Memory, { start }: Resident, regions: readonly Region[]): { address: string; offset: number } | undefined {
-  const found = regions.find((region) => region.space === space && region.core === core && region.start <= start && start < region.stop);
+export function placeOf(
+  { space, core }: Memory,
+  { start }: Resident,
+  regions: readonly Region[],
+): { address: string; offset: number } | undefined {
+  const found = regions.find(
+    (region) => region.space === space && region.core === core && region.start <= start && start < region.stop,
+  );
   return found && { address: found.reference, offset: start - found.start };
 }
 
 /** The tensors at a byte of a space now; in local memory the bytes of all lanes are alike. */
-export function liesAt({ memories, laneBytes }: MemoryMap, ordinal: number, space: string, core: number, byte: number): Resident[] {
+export function liesAt(
+  { memories, laneBytes }: MemoryMap,
+  ordinal: number,
+  space: string,
+  core: number,
+  byte: number,
+): Resident[] {
   const at = space === "R" ? byte % laneBytes : byte;
-  return memories.filter((memory) => memory.space === space && memory.core === core)
+  return memories
+    .filter((memory) => memory.space === space && memory.core === core)
     .flatMap((memory) => aliveAt(memory, ordinal).filter(({ start, stop }) => start <= at && at < stop));
 }
 
@@ -87,7 +100,9 @@ export function stretches(memory: Memory, ordinal: number): Stretch[] {
   const [first, last] = extent(memory);
   const found: Stretch[] = [];
   let end = first;
-  for (const resident of aliveAt(memory, ordinal).sort((one, other) => one.start - other.start || one.stop - other.stop)) {
+  for (const resident of aliveAt(memory, ordinal).sort(
+    (one, other) => one.start - other.start || one.stop - other.stop,
+  )) {
     if (resident.start > end) found.push({ start: end, stop: resident.start, residents: [] });
     const previous = found.at(-1);
     if (previous?.residents.length && resident.start < previous.stop) {

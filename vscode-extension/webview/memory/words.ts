@@ -1,7 +1,19 @@
 /** What stands in each cell of the memory by address. */
 
 /** Types of whole bytes, first the one that says least about what is there. */
-export const TYPES: readonly string[] = ["ui8", "si8", "f32", "f16", "bf16", "f8e4m3", "f8e5m2", "si16", "ui16", "si32", "ui32"];
+export const TYPES: readonly string[] = [
+  "ui8",
+  "si8",
+  "f32",
+  "f16",
+  "bf16",
+  "f8e4m3",
+  "f8e5m2",
+  "si16",
+  "ui16",
+  "si32",
+  "ui32",
+];
 
 /** The answer of `tdb/memory`. */
 export interface Window {
@@ -41,7 +53,10 @@ export function rowsOf(now: Window, type: string, rowBytes: number, before?: Win
     const words: Word[] = [];
     for (let byte = row * rowBytes; byte + size <= Math.min((row + 1) * rowBytes, data.length); byte += size) {
       const taken = data.subarray(byte, byte + size);
-      const hex = [...taken].reverse().map((one) => one.toString(16).padStart(2, "0")).join(""); // little-endian
+      const hex = [...taken]
+        .reverse()
+        .map((one) => one.toString(16).padStart(2, "0"))
+        .join(""); // little-endian
       const changed = old !== undefined && taken.some((one, i) => byte + i < old.length && one !== old[byte + i]);
       words.push({ byte, hex, number: now.numbers[byte / size] ?? "", changed });
     }

@@ -12,8 +12,15 @@ export function travel(ordinal: number): void {
 }
 
 /** `load` runs for each session, `stopped` after each stop; `ended` when there is no session (any more). */
-export function follow(on: { load: () => Promise<void>; stopped: () => Promise<void>; ended: () => void; failed: (why: string) => void }): void {
-  const failed = (error: unknown) => { on.failed(textOf(error)); };
+export function follow(on: {
+  load: () => Promise<void>;
+  stopped: () => Promise<void>;
+  ended: () => void;
+  failed: (why: string) => void;
+}): void {
+  const failed = (error: unknown) => {
+    on.failed(textOf(error));
+  };
   listen((message: ToPage) => {
     if (message.type === "stopped") on.stopped().catch(failed);
     else if (message.name === undefined) on.ended();

@@ -3,7 +3,10 @@ import { html } from "../shared/dom";
 import type { Arrangement, Layout, Order, Role } from "./layout";
 
 const ARRANGEMENTS: readonly [Arrangement, string][] = [
-  ["slice", "one slice"], ["mosaic", "all channels"], ["rgb", "colour, RGB"], ["bgr", "colour, BGR"],
+  ["slice", "one slice"],
+  ["mosaic", "all channels"],
+  ["rgb", "colour, RGB"],
+  ["bgr", "colour, BGR"],
 ];
 
 /** `rearranged`: other cells are shown; `moved`: others of the same arrangement. */
@@ -21,11 +24,15 @@ export class Axes {
     const { shape, arrangement } = layout;
     const parts: Node[] = [];
     if (layout.allows("mosaic")) parts.push(this.arrangement(layout));
-    if (shape.length > 1) parts.push(this.axis(layout, "row", "Rows: axis"), this.axis(layout, "column", "Columns: axis"));
+    if (shape.length > 1)
+      parts.push(this.axis(layout, "row", "Rows: axis"), this.axis(layout, "column", "Columns: axis"));
     if (arrangement !== "slice") parts.push(this.axis(layout, "channel", "Channels: axis"), this.order(layout));
     if (arrangement === "mosaic") parts.push(this.across(layout));
     shape.forEach((extent, axis) => {
-      const shown = axis === layout.axis("row") || axis === layout.axis("column") || (arrangement === "mosaic" && axis === layout.axis("channel"));
+      const shown =
+        axis === layout.axis("row") ||
+        axis === layout.axis("column") ||
+        (arrangement === "mosaic" && axis === layout.axis("channel"));
       if (!shown && extent > 1) parts.push(this.position(layout, axis, extent));
     });
     this.element.replaceChildren(...parts);
@@ -38,58 +45,100 @@ export class Axes {
   }
 
   private arrangement(layout: Layout): HTMLElement {
-    const options = ARRANGEMENTS.filter(([value]) => layout.allows(value)).map(([value, text]) => html("option", { value, selected: value === layout.arrangement }, text));
-    const select = html("select", { id: "arrangement", change: () => {
-      this.change(() => {
-        layout.arrangement = select.value as Arrangement;
-        if (layout.isColour) layout.firstColour(layout.index[layout.axis("channel") ?? 0] ?? 0);
-      });
-    } }, ...options);
+    const options = ARRANGEMENTS.filter(([value]) => layout.allows(value)).map(([value, text]) =>
+      html("option", { value, selected: value === layout.arrangement }, text),
+    );
+    const select = html(
+      "select",
+      {
+        id: "arrangement",
+        change: () => {
+          this.change(() => {
+            layout.arrangement = select.value as Arrangement;
+            if (layout.isColour) layout.firstColour(layout.index[layout.axis("channel") ?? 0] ?? 0);
+          });
+        },
+      },
+      ...options,
+    );
     return html("label", {}, "Show ", select);
   }
 
   private axis(layout: Layout, role: Role, label: string): HTMLElement {
-    const options = layout.shape.map((extent, axis) => html("option", { value: axis, selected: axis === layout.axis(role) }, `${String(axis)} (${String(extent)})`));
-    const select = html("select", { "data-role": role, change: () => {
-      this.change(() => {
-        layout.setAxis(role, Number(select.value));
-        if (!layout.allows(layout.arrangement)) layout.arrangement = "slice";
-      });
-    } }, ...options);
+    const options = layout.shape.map((extent, axis) =>
+      html("option", { value: axis, selected: axis === layout.axis(role) }, `${String(axis)} (${String(extent)})`),
+    );
+    const select = html(
+      "select",
+      {
+        "data-role": role,
+        change: () => {
+          this.change(() => {
+            layout.setAxis(role, Number(select.value));
+            if (!layout.allows(layout.arrangement)) layout.arrangement = "slice";
+          });
+        },
+      },
+      ...options,
+    );
     return html("label", {}, `${label} `, select);
   }
 
   /** Sets all three axes at once; another choice of axes has no name. */
   private order(layout: Layout): HTMLElement {
     const names = layout.order === undefined ? ["", "CHW", "HWC"] : ["CHW", "HWC"];
-    const options = names.map((value) => html("option", { value, selected: value === layout.order }, value === "" ? "other" : value));
-    const select = html("select", { id: "order", title: "Order of the axes: channels, height, width", change: () => {
-      if (select.value === "") return;
-      this.change(() => {
-        layout.setOrder(select.value as Order);
-        if (!layout.allows(layout.arrangement)) layout.arrangement = "slice";
-      });
-    } }, ...options);
+    const options = names.map((value) =>
+      html("option", { value, selected: value === layout.order }, value === "" ? "other" : value),
+    );
+    const select = html(
+      "select",
+      {
+        id: "order",
+        title: "Order of the axes: channels, height, width",
+        change: () => {
+          if (select.value === "") return;
+          this.change(() => {
+            layout.setOrder(select.value as Order);
+            if (!layout.allows(layout.arrangement)) layout.arrangement = "slice";
+          });
+        },
+      },
+      ...options,
+    );
     return html("label", {}, "Order ", select);
   }
 
   private across(layout: Layout): HTMLElement {
-    const input = html("input", { type: "number", id: "across", min: 1, max: layout.channels, value: layout.across, input: () => {
-      if (!input.validity.valid || input.value === "") return;
-      layout.setAcross(input.valueAsNumber);
-      this.rearranged();
-    } });
+    const input = html("input", {
+      type: "number",
+      id: "across",
+      min: 1,
+      max: layout.channels,
+      value: layout.across,
+      input: () => {
+        if (!input.validity.valid || input.value === "") return;
+        layout.setAcross(input.valueAsNumber);
+        this.rearranged();
+      },
+    });
     return html("label", {}, "In a line ", input);
   }
 
   private position(layout: Layout, axis: number, extent: number): HTMLElement {
     const first = layout.isColour && axis === layout.axis("channel");
     const most = first ? extent - 3 : extent - 1;
-    const input = html("input", { type: "number", min: 0, max: most, value: layout.index[axis] ?? 0, "data-axis": axis, input: () => {
-      if (!input.validity.valid || input.value === "") return;
-      layout.index[axis] = input.valueAsNumber;
-      this.moved();
-    } });
+    const input = html("input", {
+      type: "number",
+      min: 0,
+      max: most,
+      value: layout.index[axis] ?? 0,
+      "data-axis": axis,
+      input: () => {
+        if (!input.validity.valid || input.value === "") return;
+        layout.index[axis] = input.valueAsNumber;
+        this.moved();
+      },
+    });
     return html("label", {}, first ? "First channel " : `Axis ${String(axis)} `, input, ` of ${String(extent)}`);
   }
 }

@@ -30,7 +30,9 @@ export class Beside {
     private readonly failed: (error: unknown) => void,
   ) {
     const statistics = html("div", { class: "numbers" }, this.summary, html("div", {}, this.histogram, this.ends));
-    this.element = html("aside", {},
+    this.element = html(
+      "aside",
+      {},
       html("section", {}, html("h2", {}, "Element"), this.cursor),
       html("section", {}, html("h2", {}, "Statistics"), statistics),
       this.worstSection,
@@ -54,8 +56,9 @@ export class Beside {
     window.clearTimeout(this.asking);
     if (index === undefined) return;
     this.asking = window.setTimeout(() => {
-      ask<Element>("tdb/tensorElement", { ...subject, index })
-        .then((element) => { this.cursor.replaceChildren(...cursorRows(index, element, dtype)); }, this.failed);
+      ask<Element>("tdb/tensorElement", { ...subject, index }).then((element) => {
+        this.cursor.replaceChildren(...cursorRows(index, element, dtype));
+      }, this.failed);
     }, PAUSE);
   }
 
@@ -67,14 +70,27 @@ export class Beside {
     if (size > UNASKED && !forced) {
       this.found.clear();
       const title = `Look at all ${size.toLocaleString("en")} elements`;
-      this.summary.replaceChildren(html("dt", {}, button("Compute", () => { this.summarise(subject, description, of, true).catch(this.failed); }, { title })));
+      this.summary.replaceChildren(
+        html(
+          "dt",
+          {},
+          button(
+            "Compute",
+            () => {
+              this.summarise(subject, description, of, true).catch(this.failed);
+            },
+            { title },
+          ),
+        ),
+      );
       return;
     }
     const wanted = new Set<Source | "stored">(["actual", of]);
     if (description.hasReference) wanted.add("error");
     if (/^[su]?i(4|8|16)$/.test(description.dtype)) wanted.add("stored");
     const answers = new Map<Source | "stored", Statistics>();
-    for (const kind of wanted) answers.set(kind, await ask<Statistics>("tdb/tensorStatistics", { ...subject, of: kind }));
+    for (const kind of wanted)
+      answers.set(kind, await ask<Statistics>("tdb/tensorStatistics", { ...subject, of: kind }));
     if (turn !== this.turn) return; // the program has stopped elsewhere since
     for (const [kind, answer] of answers) this.found.set(kind, answer);
     this.show(of, size);
@@ -84,7 +100,9 @@ export class Beside {
   private show(of: Source, size: number): void {
     const [found, error, actual] = [this.found.get(of), this.found.get("error"), this.found.get("actual")];
     if (found === undefined) return;
-    this.summary.replaceChildren(...statisticsRows(found, size, of === "actual" ? this.found.get("stored")?.saturated : undefined));
+    this.summary.replaceChildren(
+      ...statisticsRows(found, size, of === "actual" ? this.found.get("stored")?.saturated : undefined),
+    );
     drawHistogram(this.histogram, found);
     this.ends.replaceChildren(html("span", {}, short(found.minimum)), html("span", {}, short(found.maximum)));
     if (error) this.worst.replaceChildren(...largestList(error, this.goTo));

@@ -9,12 +9,29 @@ export type Colour = readonly [number, number, number];
 
 /** Viridis in nine steps, of matplotlib (CC0): even to the eye, also in grey and to the colour-blind. */
 const EVEN: readonly Colour[] = [
-  [68, 1, 84], [71, 44, 122], [59, 81, 139], [44, 113, 142], [33, 144, 141], [39, 173, 129], [92, 200, 99], [170, 220, 50], [253, 231, 37],
+  [68, 1, 84],
+  [71, 44, 122],
+  [59, 81, 139],
+  [44, 113, 142],
+  [33, 144, 141],
+  [39, 173, 129],
+  [92, 200, 99],
+  [170, 220, 50],
+  [253, 231, 37],
 ];
-const GREY: readonly Colour[] = [[0, 0, 0], [255, 255, 255]];
+const GREY: readonly Colour[] = [
+  [0, 0, 0],
+  [255, 255, 255],
+];
 /** Red-blue of ColorBrewer, white where there is no error. */
 export const SIGNED: readonly Colour[] = [
-  [5, 48, 97], [67, 147, 195], [209, 229, 240], [247, 247, 247], [253, 219, 199], [214, 96, 77], [103, 0, 31],
+  [5, 48, 97],
+  [67, 147, 195],
+  [209, 229, 240],
+  [247, 247, 247],
+  [253, 219, 199],
+  [214, 96, 77],
+  [103, 0, 31],
 ];
 export const NAN: Colour = [255, 0, 255];
 export const INFINITE: Colour = [255, 140, 0];
@@ -24,10 +41,19 @@ export const PALETTES = { viridis: EVEN, grey: GREY, "red-blue": SIGNED } as con
 export type PaletteName = keyof typeof PALETTES;
 
 /** The colours that say what a number is rather than how large. */
-export const MARKS: readonly (readonly [string, Colour])[] = [["NaN", NAN], ["Inf", INFINITE], ["out of range", OUTSIDE]];
+export const MARKS: readonly (readonly [string, Colour])[] = [
+  ["NaN", NAN],
+  ["Inf", INFINITE],
+  ["out of range", OUTSIDE],
+];
 
 /** Pixels of numbers, RGBA. `mark`: finite numbers outside of the range have a colour of their own, else the nearest. */
-export function paint(numbers: ArrayLike<number>, range: Range, colours: readonly Colour[], mark: boolean): Uint8ClampedArray<ArrayBuffer> {
+export function paint(
+  numbers: ArrayLike<number>,
+  range: Range,
+  colours: readonly Colour[],
+  mark: boolean,
+): Uint8ClampedArray<ArrayBuffer> {
   const ramp = shades(colours);
   const place = placing(range);
   return pixels(numbers.length, (i) => {
@@ -37,7 +63,11 @@ export function paint(numbers: ArrayLike<number>, range: Range, colours: readonl
 }
 
 /** Pixels of three channels, RGBA: black at the lower end of the range, white at the upper one. */
-export function paintColour(channels: readonly [ArrayLike<number>, ArrayLike<number>, ArrayLike<number>], range: Range, mark: boolean): Uint8ClampedArray<ArrayBuffer> {
+export function paintColour(
+  channels: readonly [ArrayLike<number>, ArrayLike<number>, ArrayLike<number>],
+  range: Range,
+  mark: boolean,
+): Uint8ClampedArray<ArrayBuffer> {
   const place = placing(range);
   return pixels(channels[0].length, (i) => {
     const [red, green, blue] = [channels[0][i] ?? NaN, channels[1][i] ?? NaN, channels[2][i] ?? NaN];
@@ -80,7 +110,9 @@ function shades(colours: readonly Colour[]): Colour[] {
     const below = colours[Math.floor(at)] ?? NAN;
     const above = colours[Math.ceil(at)] ?? below;
     const share = at - Math.floor(at);
-    return [0, 1, 2].map((c) => Math.round((below[c] ?? 0) + share * ((above[c] ?? 0) - (below[c] ?? 0)))) as unknown as Colour;
+    return [0, 1, 2].map((c) =>
+      Math.round((below[c] ?? 0) + share * ((above[c] ?? 0) - (below[c] ?? 0))),
+    ) as unknown as Colour;
   });
 }
 

@@ -42,15 +42,39 @@ export class HeatMap {
   readonly canvas: HTMLCanvasElement;
   private readonly ends = html("span", { class: "ends" });
 
-  constructor(readonly of: Source, private readonly stage: Stage) {
+  constructor(
+    readonly of: Source,
+    private readonly stage: Stage,
+  ) {
     this.canvas = html("canvas", { tabindex: 0, role: "img", id: `map-${of}`, "aria-describedby": "cursor" });
-    this.element = html("figure", { class: "map" }, html("figcaption", {}, html("span", {}, of), this.ends), this.canvas);
-    this.canvas.addEventListener("keydown", (event) => { this.key(event); });
-    this.canvas.addEventListener("wheel", (event) => { this.wheel(event); }, { passive: false });
-    this.canvas.addEventListener("pointerdown", (event) => { this.press(event); });
-    this.canvas.addEventListener("pointermove", (event) => { this.stage.hover(this.cellAt(event)); });
-    this.canvas.addEventListener("pointerleave", () => { this.stage.hover(undefined); });
-    new ResizeObserver(() => { this.stage.redraw(); }).observe(this.canvas);
+    this.element = html(
+      "figure",
+      { class: "map" },
+      html("figcaption", {}, html("span", {}, of), this.ends),
+      this.canvas,
+    );
+    this.canvas.addEventListener("keydown", (event) => {
+      this.key(event);
+    });
+    this.canvas.addEventListener(
+      "wheel",
+      (event) => {
+        this.wheel(event);
+      },
+      { passive: false },
+    );
+    this.canvas.addEventListener("pointerdown", (event) => {
+      this.press(event);
+    });
+    this.canvas.addEventListener("pointermove", (event) => {
+      this.stage.hover(this.cellAt(event));
+    });
+    this.canvas.addEventListener("pointerleave", () => {
+      this.stage.hover(undefined);
+    });
+    new ResizeObserver(() => {
+      this.stage.redraw();
+    }).observe(this.canvas);
   }
 
   /** The scale at which all of the plane is in sight. */
@@ -79,7 +103,10 @@ export class HeatMap {
     const { low, high } = stage.range(this.of);
     const { rows, columns } = stage.layout.plane;
     this.ends.textContent = low === -high ? `± ${short(high)}` : `${short(low)} to ${short(high)}`;
-    canvas.setAttribute("aria-label", `${this.of}: heat map, ${String(rows)} rows, ${String(columns)} columns, colours from ${short(low)} to ${short(high)}`);
+    canvas.setAttribute(
+      "aria-label",
+      `${this.of}: heat map, ${String(rows)} rows, ${String(columns)} columns, colours from ${short(low)} to ${short(high)}`,
+    );
   }
 
   private drawTiles(context: CanvasRenderingContext2D): void {
@@ -105,7 +132,9 @@ export class HeatMap {
   /** The tile at a place, or in colour those of red, green and blue; what is not known yet is missing. */
   private pieces(step: number, row: number, column: number): Tile[] {
     const { layout, tiles } = this.stage;
-    return layout.slices.map((index) => tiles.get(this.of, step, row, column, index)).filter((tile) => tile !== undefined);
+    return layout.slices
+      .map((index) => tiles.get(this.of, step, row, column, index))
+      .filter((tile) => tile !== undefined);
   }
 
   /** Painted once for each range: with the first tile it is kept. Undefined while a colour is missing. */
@@ -119,9 +148,10 @@ export class HeatMap {
     const key = [range.low, range.high, marks, colours.join(), ...pieces.map(({ serial }) => serial)].join(" ");
     if (first.picture?.key !== key) {
       const canvas = new OffscreenCanvas(first.columns, first.rows);
-      const pixels = second && third
-        ? paintColour([first.numbers, second.numbers, third.numbers], range, marks)
-        : paint(first.numbers, range, colours, marks);
+      const pixels =
+        second && third
+          ? paintColour([first.numbers, second.numbers, third.numbers], range, marks)
+          : paint(first.numbers, range, colours, marks);
       canvas.getContext("2d")?.putImageData(new ImageData(pixels, first.columns, first.rows), 0, 0);
       first.picture = { key, canvas };
     }
@@ -198,7 +228,10 @@ export class HeatMap {
     const size = Math.max(5, camera.scale);
     const x = (cursor.column + 0.5 - camera.left) * camera.scale - size / 2;
     const y = (cursor.row + 0.5 - camera.top) * camera.scale - size / 2;
-    for (const [colour, width] of [["black", 4], ["white", 2]] as const) {
+    for (const [colour, width] of [
+      ["black", 4],
+      ["white", 2],
+    ] as const) {
       context.strokeStyle = colour;
       context.lineWidth = width;
       context.strokeRect(x, y, size, size);

@@ -67,7 +67,9 @@ export class Layout {
 
   private rolesOf(order: Order): Record<Role, number> {
     const last = this.shape.length - 1;
-    return order === "CHW" ? { channel: last - 2, row: last - 1, column: last } : { row: last - 2, column: last - 1, channel: last };
+    return order === "CHW"
+      ? { channel: last - 2, row: last - 1, column: last }
+      : { row: last - 2, column: last - 1, channel: last };
   }
 
   get channels(): number {
@@ -96,10 +98,22 @@ export class Layout {
 
   get plane(): Plane {
     const { row, column, channel } = this.axes;
-    const one = { rowAxis: row, columnAxis: column, index: this.index, rows: this.extent("row"), columns: this.extent("column") };
+    const one = {
+      rowAxis: row,
+      columnAxis: column,
+      index: this.index,
+      rows: this.extent("row"),
+      columns: this.extent("column"),
+    };
     if (this.arrangement !== "mosaic") return { ...one, channelAxis: null, across: 1 };
     const { across } = this;
-    return { ...one, channelAxis: channel, across, rows: Math.ceil(this.channels / across) * one.rows, columns: across * one.columns };
+    return {
+      ...one,
+      channelAxis: channel,
+      across,
+      rows: Math.ceil(this.channels / across) * one.rows,
+      columns: across * one.columns,
+    };
   }
 
   /** Indices of the slices that a picture is made of: one, or those of red, green and blue. */
@@ -137,12 +151,17 @@ export class Layout {
     const { row, column, channel } = this.axes;
     const at = (axis: number | null) => (axis === null ? 0 : (index[axis] ?? 0));
     const isMosaic = this.arrangement === "mosaic";
-    this.index = this.index.map((before, axis) => (axis === row || axis === column || (isMosaic && axis === channel) ? before : at(axis)));
+    this.index = this.index.map((before, axis) =>
+      axis === row || axis === column || (isMosaic && axis === channel) ? before : at(axis),
+    );
     if (this.isColour) this.firstColour(at(channel));
     const cell = { row: at(row), column: at(column) };
     if (!isMosaic) return cell;
     const { rows, columns } = this.pane;
-    return { row: Math.floor(at(channel) / this.across) * rows + cell.row, column: (at(channel) % this.across) * columns + cell.column };
+    return {
+      row: Math.floor(at(channel) / this.across) * rows + cell.row,
+      column: (at(channel) % this.across) * columns + cell.column,
+    };
   }
 
   /** The channel that the three colours begin with. */

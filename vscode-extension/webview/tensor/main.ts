@@ -26,7 +26,16 @@ class TensorView implements Stage {
   readonly camera = { top: 0, left: 0, scale: 0 };
   cursor: Cell = { row: 0, column: 0 };
   layout = new Layout([]);
-  readonly tiles = new Tiles(() => this.subject, () => this.layout.plane, () => { this.redraw(); }, (error) => { this.complain(error); });
+  readonly tiles = new Tiles(
+    () => this.subject,
+    () => this.layout.plane,
+    () => {
+      this.redraw();
+    },
+    (error) => {
+      this.complain(error);
+    },
+  );
   private subject: Subject;
   private readonly named: Subject;
   private description: Description | undefined;
@@ -34,23 +43,75 @@ class TensorView implements Stage {
   private maps: HeatMap[] = [];
   private readonly table = new Table(this);
   private readonly beside = new Beside(
-    () => { this.scale.suggest(this.span("actual")); this.redraw(); },
-    (index) => { this.goTo(index); },
-    (error) => { this.complain(error); },
+    () => {
+      this.scale.suggest(this.span("actual"));
+      this.redraw();
+    },
+    (index) => {
+      this.goTo(index);
+    },
+    (error) => {
+      this.complain(error);
+    },
   );
-  private readonly axes = new Axes(() => this.layout, () => { this.rearrange(); }, () => { this.redraw(); this.point(); });
-  private readonly scale = new Scale(() => { this.redraw(); });
+  private readonly axes = new Axes(
+    () => this.layout,
+    () => {
+      this.rearrange();
+    },
+    () => {
+      this.redraw();
+      this.point();
+    },
+  );
+  private readonly scale = new Scale(() => {
+    this.redraw();
+  });
 
   private readonly title = html("h1");
   private readonly about = html("p", { id: "about" });
   private readonly pictures = html("div", { class: "maps" });
   private readonly status = html("p", { id: "status", role: "status" });
-  private readonly of = html("select", { id: "of", "aria-label": "Numbers in the table, the statistics and the files", change: () => { this.tabulate(); this.summarise(); } });
-  private readonly bits = html("input", { type: "checkbox", id: "bits", change: () => { this.tabulate(); } });
-  private readonly pin = html("input", { type: "checkbox", id: "pin", change: () => { this.choose(); } });
+  private readonly of = html("select", {
+    id: "of",
+    "aria-label": "Numbers in the table, the statistics and the files",
+    change: () => {
+      this.tabulate();
+      this.summarise();
+    },
+  });
+  private readonly bits = html("input", {
+    type: "checkbox",
+    id: "bits",
+    change: () => {
+      this.tabulate();
+    },
+  });
+  private readonly pin = html("input", {
+    type: "checkbox",
+    id: "pin",
+    change: () => {
+      this.choose();
+    },
+  });
   private readonly pinLabel = html("label", { for: "pin" }, "Pin to this moment");
-  private readonly moment = html("input", { type: "number", id: "moment", min: 0, hidden: true, "aria-label": "Ordinal", change: () => { this.choose(); } });
-  private readonly follow = html("input", { type: "checkbox", id: "follow", change: () => { this.choose(); } });
+  private readonly moment = html("input", {
+    type: "number",
+    id: "moment",
+    min: 0,
+    hidden: true,
+    "aria-label": "Ordinal",
+    change: () => {
+      this.choose();
+    },
+  });
+  private readonly follow = html("input", {
+    type: "checkbox",
+    id: "follow",
+    change: () => {
+      this.choose();
+    },
+  });
 
   constructor(subject: Subject) {
     this.subject = this.named = subject;
@@ -110,7 +171,8 @@ class TensorView implements Stage {
       const number = cell && this.tiles.number(of, cell.row, cell.column);
       return number === undefined ? [] : [`${of} ${short(number)}`];
     });
-    this.status.textContent = index === undefined || numbers.length === 0 ? "" : `[${index.join(", ")}]: ${numbers.join(" · ")}`;
+    this.status.textContent =
+      index === undefined || numbers.length === 0 ? "" : `[${index.join(", ")}]: ${numbers.join(" · ")}`;
   }
 
   // The tensor
@@ -149,17 +211,32 @@ class TensorView implements Stage {
     if (!this.pin.checked) this.moment.value = "";
     else if (this.moment.value === "") this.moment.value = String(this.description?.ordinal ?? 0);
     if (this.pin.checked) this.subject = { ...this.subject, ordinal: this.moment.valueAsNumber };
-    else this.subject = this.follow.checked && level !== undefined ? { expression: withoutMoment(expression), level } : this.named;
+    else
+      this.subject =
+        this.follow.checked && level !== undefined ? { expression: withoutMoment(expression), level } : this.named;
     this.follow.disabled = this.pin.checked;
     void this.renew();
   }
 
-  private describe({ title, dtype, shape, type, layout, scale, zeroPoint, pending, ordinal, commands }: Description): void {
+  private describe({
+    title,
+    dtype,
+    shape,
+    type,
+    layout,
+    scale,
+    zeroPoint,
+    pending,
+    ordinal,
+    commands,
+  }: Description): void {
     this.title.textContent = `${title} `;
     this.title.append(html("code", {}, `${dtype}[${shape.join(",")}]`));
     const quantised = scale !== 1 || zeroPoint !== 0 ? `scale ${String(scale)}, zero point ${String(zeroPoint)}` : "";
     const time = `at ordinal ${ordinal.toLocaleString("en")} of ${commands.toLocaleString("en")}`;
-    this.about.textContent = [time, pending ? "not yet computed" : "", layout, type, quantised].filter(Boolean).join(" · ");
+    this.about.textContent = [time, pending ? "not yet computed" : "", layout, type, quantised]
+      .filter(Boolean)
+      .join(" · ");
     this.pinLabel.textContent = this.pin.checked ? "Pinned to ordinal" : "Pin to this moment";
     this.moment.max = String(commands);
     this.status.textContent = "";
@@ -203,7 +280,8 @@ class TensorView implements Stage {
   // What is said around the pictures
 
   private point(): void {
-    if (this.description !== undefined) this.beside.point(this.subject, this.layout.indexAt(this.cursor), this.description.dtype);
+    if (this.description !== undefined)
+      this.beside.point(this.subject, this.layout.indexAt(this.cursor), this.description.dtype);
   }
 
   private tabulate(): void {
@@ -213,7 +291,9 @@ class TensorView implements Stage {
 
   private summarise(): void {
     if (this.description !== undefined) {
-      this.beside.summarise(this.subject, this.description, this.source).catch((error: unknown) => { this.complain(error); });
+      this.beside.summarise(this.subject, this.description, this.source).catch((error: unknown) => {
+        this.complain(error);
+      });
     }
   }
 
@@ -228,25 +308,100 @@ class TensorView implements Stage {
   }
 
   private lay(): void {
-    const label = (input: HTMLInputElement, text: string, title: string) => html("span", { title }, input, html("label", { for: input.id }, text));
-    const tools = html("div", { class: "bar", role: "toolbar", "aria-label": "View" },
-      html("span", { title: "Go on showing what was there now, wherever the program stops" }, this.pin, this.pinLabel, " ", this.moment),
-      label(this.follow, "Follow the op", "After each stop show what the expression means there, instead of the same memory"),
-      html("span", { class: "group" },
-        button("−", () => { this.maps[0]?.zoom(0.5); }, { title: "Zoom out (-)", "aria-label": "Zoom out" }),
-        button("+", () => { this.maps[0]?.zoom(2); }, { title: "Zoom in (+)", "aria-label": "Zoom in" }),
-        button("Fit", () => { this.maps[0]?.whole(); }, { title: "Show all (0)" })),
+    const label = (input: HTMLInputElement, text: string, title: string) =>
+      html("span", { title }, input, html("label", { for: input.id }, text));
+    const tools = html(
+      "div",
+      { class: "bar", role: "toolbar", "aria-label": "View" },
+      html(
+        "span",
+        { title: "Go on showing what was there now, wherever the program stops" },
+        this.pin,
+        this.pinLabel,
+        " ",
+        this.moment,
+      ),
+      label(
+        this.follow,
+        "Follow the op",
+        "After each stop show what the expression means there, instead of the same memory",
+      ),
+      html(
+        "span",
+        { class: "group" },
+        button(
+          "−",
+          () => {
+            this.maps[0]?.zoom(0.5);
+          },
+          { title: "Zoom out (-)", "aria-label": "Zoom out" },
+        ),
+        button(
+          "+",
+          () => {
+            this.maps[0]?.zoom(2);
+          },
+          { title: "Zoom in (+)", "aria-label": "Zoom in" },
+        ),
+        button(
+          "Fit",
+          () => {
+            this.maps[0]?.whole();
+          },
+          { title: "Show all (0)" },
+        ),
+      ),
       this.scale.element,
     );
-    const numbers = html("div", { class: "bar", role: "toolbar", "aria-label": "Numbers" },
+    const numbers = html(
+      "div",
+      { class: "bar", role: "toolbar", "aria-label": "Numbers" },
       html("label", {}, "Numbers ", this.of),
       label(this.bits, "Bits", "The words in memory, in the table"),
-      html("span", { class: "group" }, html("span", {}, "Save "), ...FORMATS.map(([format, title]) => button(format, () => { this.save(format); }, { title }))),
+      html(
+        "span",
+        { class: "group" },
+        html("span", {}, "Save "),
+        ...FORMATS.map(([format, title]) =>
+          button(
+            format,
+            () => {
+              this.save(format);
+            },
+            { title },
+          ),
+        ),
+      ),
     );
-    const key = html("div", { class: "bar key", "aria-label": "Colours of their own" }, ...MARKS.map(([name, colour]) =>
-      html("span", {}, svg("svg", { width: 10, height: 10, "aria-hidden": "true" }, svg("rect", { width: 10, height: 10, fill: `rgb(${colour.join()})` })), ` ${name}`)));
-    const main = html("main", {}, this.pictures, key, this.status, numbers, html("div", { class: "table" }, this.table.element));
-    document.body.replaceChildren(html("header", {}, this.title, this.about, this.axes.element, tools), html("div", { class: "body" }, main, this.beside.element));
+    const key = html(
+      "div",
+      { class: "bar key", "aria-label": "Colours of their own" },
+      ...MARKS.map(([name, colour]) =>
+        html(
+          "span",
+          {},
+          svg(
+            "svg",
+            { width: 10, height: 10, "aria-hidden": "true" },
+            svg("rect", { width: 10, height: 10, fill: `rgb(${colour.join()})` }),
+          ),
+          ` ${name}`,
+        ),
+      ),
+    );
+    const main = html(
+      "main",
+      {},
+      this.pictures,
+      key,
+      this.status,
+      numbers,
+      html("div", { class: "table" }, this.table.element),
+    );
+    document.body.replaceChildren(
+      html("header", {}, this.title, this.about, this.axes.element, tools),
+      html("div", { class: "body" }, main, this.beside.element),
+    );
   }
 }
 

@@ -20,12 +20,34 @@ export class Scale {
   private readonly palette: HTMLSelectElement;
 
   constructor(changed: () => void) {
-    const end = (label: string) => html("input", { type: "number", step: "any", "aria-label": label, change: () => { this.choose(); changed(); } });
+    const end = (label: string) =>
+      html("input", {
+        type: "number",
+        step: "any",
+        "aria-label": label,
+        change: () => {
+          this.choose();
+          changed();
+        },
+      });
     [this.low, this.high] = [end("Colours from"), end("Colours to")];
-    this.kind = html("select", { id: "range", "aria-label": "Range of the colours", change: () => { this.preset(); changed(); } },
-      ...RANGES.map(({ name, text }) => html("option", { value: name }, text)));
-    this.palette = html("select", { id: "palette", "aria-label": "Palette", change: changed },
-      ...Object.keys(PALETTES).map((name) => html("option", { value: name }, name)));
+    this.kind = html(
+      "select",
+      {
+        id: "range",
+        "aria-label": "Range of the colours",
+        change: () => {
+          this.preset();
+          changed();
+        },
+      },
+      ...RANGES.map(({ name, text }) => html("option", { value: name }, text)),
+    );
+    this.palette = html(
+      "select",
+      { id: "palette", "aria-label": "Palette", change: changed },
+      ...Object.keys(PALETTES).map((name) => html("option", { value: name }, name)),
+    );
     this.element.append(html("label", {}, "Colours ", this.kind), this.low, " to ", this.high, this.palette);
   }
 
@@ -38,7 +60,9 @@ export class Scale {
 
   /** Whether numbers outside of the range are marked: where it was chosen, not where all are within. */
   get marks(): boolean {
-    return this.kind.value !== "all" && this.kind.value !== "symmetric" && this.low.valueAsNumber < this.high.valueAsNumber;
+    return (
+      this.kind.value !== "all" && this.kind.value !== "symmetric" && this.low.valueAsNumber < this.high.valueAsNumber
+    );
   }
 
   get colours(): readonly Colour[] {

@@ -4,7 +4,9 @@ import { short } from "./colours";
 
 /** Name and value, one below the other. */
 function rows(of: Record<string, string | undefined>): Node[] {
-  return Object.entries(of).flatMap(([name, value]) => (value === undefined ? [] : [html("dt", {}, name), html("dd", {}, value)]));
+  return Object.entries(of).flatMap(([name, value]) =>
+    value === undefined ? [] : [html("dt", {}, name), html("dd", {}, value)],
+  );
 }
 
 /** What stands at the cursor: the number, its bits, and what it should be. */
@@ -30,7 +32,8 @@ function grouped(binary: string, dtype: string): string {
 
 /** `saturated`: stored integers at the ends of their range, where that is known. */
 export function statisticsRows(found: Statistics, size: number, saturated?: number): Node[] {
-  const share = (count: number) => (count === 0 ? "0" : `${count.toLocaleString("en")} (${((100 * count) / size).toPrecision(3)} %)`);
+  const share = (count: number) =>
+    count === 0 ? "0" : `${count.toLocaleString("en")} (${((100 * count) / size).toPrecision(3)} %)`;
   return rows({
     min: short(found.minimum),
     max: short(found.maximum),
@@ -56,13 +59,22 @@ export function drawHistogram(canvas: HTMLCanvasElement, found: Statistics): voi
     context.fillRect((i * width) / found.histogram.length, height - bar, width / found.histogram.length - 1, bar);
   });
   const range = `from ${short(found.minimum)} to ${short(found.maximum)}`;
-  canvas.setAttribute("aria-label", `Histogram ${range}, most in an interval: ${String(Math.max(0, ...found.histogram))}`);
+  canvas.setAttribute(
+    "aria-label",
+    `Histogram ${range}, most in an interval: ${String(Math.max(0, ...found.histogram))}`,
+  );
 }
 
 /** Buttons that lead to the elements of largest magnitude. */
 export function largestList(found: Statistics, go: (index: readonly number[]) => void): Node[] {
   return found.largest.map(({ index, value }) => {
-    const link = button(`[${index.join(", ")}]`, () => { go(index); }, { class: "link" });
+    const link = button(
+      `[${index.join(", ")}]`,
+      () => {
+        go(index);
+      },
+      { class: "link" },
+    );
     return html("li", {}, link, ` ${value}`);
   });
 }

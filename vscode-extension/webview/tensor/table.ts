@@ -14,7 +14,9 @@ export class Table {
   digits = 8;
 
   constructor(private readonly stage: Stage) {
-    this.element.addEventListener("keydown", (event) => { this.key(event); });
+    this.element.addEventListener("keydown", (event) => {
+      this.key(event);
+    });
   }
 
   draw(): void {
@@ -24,9 +26,19 @@ export class Table {
     const across = range(left, Math.min(left + COLUMNS, columns));
     // Behind each other in a mosaic lie several slices: what is told is where in its slice a number is.
     const { pane } = this.stage.layout;
-    const head = html("tr", {}, html("td"), ...across.map((column) => html("th", { scope: "col" }, String(column % pane.columns))));
+    const head = html(
+      "tr",
+      {},
+      html("td"),
+      ...across.map((column) => html("th", { scope: "col" }, String(column % pane.columns))),
+    );
     const body = range(top, Math.min(top + ROWS, rows)).map((row) =>
-      html("tr", {}, html("th", { scope: "row" }, String(row % pane.rows)), ...across.map((column) => this.cell({ row, column }))),
+      html(
+        "tr",
+        {},
+        html("th", { scope: "row" }, String(row % pane.rows)),
+        ...across.map((column) => this.cell({ row, column })),
+      ),
     );
     this.element.replaceChildren(html("thead", {}, head), html("tbody", {}, ...body));
   }
@@ -35,9 +47,15 @@ export class Table {
     const { cursor, layout } = this.stage;
     const here = at.row === cursor.row && at.column === cursor.column;
     const number = layout.indexAt(at) && this.stage.tiles.number(this.of, at.row, at.column);
-    const attributes = { class: this.mark(number), "aria-selected": here ? "true" : undefined, "data-at": `${String(at.row)},${String(at.column)}` };
+    const attributes = {
+      class: this.mark(number),
+      "aria-selected": here ? "true" : undefined,
+      "data-at": `${String(at.row)},${String(at.column)}`,
+    };
     const element = html("td", attributes, this.text(at, number));
-    element.addEventListener("click", () => { this.stage.moveTo(at); });
+    element.addEventListener("click", () => {
+      this.stage.moveTo(at);
+    });
     return element;
   }
 

@@ -116,7 +116,16 @@ export class Tiles {
     const span = (at: number, extent: number) => [at * side, Math.min((at + 1) * side, extent)];
     try {
       const answer = await ask<Numbers>("tdb/tensorTile", {
-        ...this.subject(), of, rowAxis, columnAxis, channelAxis, across, index, step, rows: span(row, rows), columns: span(column, columns),
+        ...this.subject(),
+        of,
+        rowAxis,
+        columnAxis,
+        channelAxis,
+        across,
+        index,
+        step,
+        rows: span(row, rows),
+        columns: span(column, columns),
       });
       if (generation !== this.generation) return;
       this.asked.delete(key);

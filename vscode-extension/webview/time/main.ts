@@ -42,8 +42,13 @@ function show(moment: Moment | undefined): void {
   slider.valueAsNumber = at;
   number.textContent = `${String(at)} of ${String(commands)}`;
   const place = op === undefined ? "" : `${op} ${location ?? ""}, line ${String(line ?? "")}`;
-  about.replaceChildren(html("strong", {}, command === undefined ? "At the end" : place), html("code", {}, command ?? ""));
+  about.replaceChildren(
+    html("strong", {}, command === undefined ? "At the end" : place),
+    html("code", {}, command ?? ""),
+  );
   slider.setAttribute("aria-valuetext", `${number.textContent} ${place}`);
 }
 
-listen(({ moment }: ToTime) => { show(moment); });
+listen(({ moment }: ToTime) => {
+  show(moment);
+});

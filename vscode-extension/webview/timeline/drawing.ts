@@ -32,7 +32,12 @@ interface Colours {
 
 export class Drawing {
   readonly element = html("div", { class: "timeline" });
-  private readonly canvas = html("canvas", { role: "application", tabindex: 0, "aria-label": "Timeline of the engines. Arrow keys go from op to op and between engines, Enter goes to the line, plus and minus zoom, Home shows all." });
+  private readonly canvas = html("canvas", {
+    role: "application",
+    tabindex: 0,
+    "aria-label":
+      "Timeline of the engines. Arrow keys go from op to op and between engines, Enter goes to the line, plus and minus zoom, Home shows all.",
+  });
   private readonly tip = html("div", { class: "tip hidden", "aria-hidden": "true" });
   private timeline: Timeline = { tracks: [], counters: [], stop: 1, unit: "" };
   private span = new Span(0, 1, 1);
@@ -51,7 +56,8 @@ export class Drawing {
     const themes = new MutationObserver(() => {
       this.draw();
     });
-    for (const root of [document.documentElement, document.body]) themes.observe(root, { attributes: true, attributeFilter: ["class", "style"] });
+    for (const root of [document.documentElement, document.body])
+      themes.observe(root, { attributes: true, attributeFilter: ["class", "style"] });
     this.listen();
   }
 
@@ -127,7 +133,9 @@ export class Drawing {
     const slices = (y - AXIS) % (OPS + COMMANDS + GAP) < OPS ? track.ops : track.commands;
     const time = this.timeAt(x);
     const slice = slices[firstBehind(slices, time)];
-    return slice !== undefined && slice.start <= time + this.span.length / this.width ? { slice, slices, track } : undefined;
+    return slice !== undefined && slice.start <= time + this.span.length / this.width
+      ? { slice, slices, track }
+      : undefined;
   }
 
   private listen(): void {
@@ -135,7 +143,8 @@ export class Drawing {
     let last: { x: number; moved: boolean } | undefined;
     canvas.addEventListener("wheel", (event) => {
       event.preventDefault();
-      if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) this.span.move(((event.deltaX || event.deltaY) / this.width) * this.span.length);
+      if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY))
+        this.span.move(((event.deltaX || event.deltaY) / this.width) * this.span.length);
       else this.span.zoom(1.2 ** Math.sign(event.deltaY), this.timeAt(event.offsetX));
       this.draw();
     });
@@ -210,7 +219,10 @@ export class Drawing {
 
   /** To the row above or below: the commands of an engine are below its ops. */
   private across(step: number): void {
-    const rows = this.timeline.tracks.flatMap((track) => [{ track, slices: track.ops }, { track, slices: track.commands }]);
+    const rows = this.timeline.tracks.flatMap((track) => [
+      { track, slices: track.ops },
+      { track, slices: track.commands },
+    ]);
     const { selected } = this;
     const from = selected ? rows.findIndex(({ slices }) => slices === selected.slices) : -1;
     const row = rows[selected ? from + step : 0];
@@ -259,7 +271,14 @@ export class Drawing {
   }
 
   /** What is narrower than a pixel is drawn once per pixel. */
-  private row(context: CanvasRenderingContext2D, colours: Colours, slices: readonly Slice[], top: number, height: number, isOp: boolean): void {
+  private row(
+    context: CanvasRenderingContext2D,
+    colours: Colours,
+    slices: readonly Slice[],
+    top: number,
+    height: number,
+    isOp: boolean,
+  ): void {
     let drawn = -1;
     for (let index = firstBehind(slices, this.span.from); index < slices.length; index++) {
       const slice = slices[index];
@@ -272,7 +291,15 @@ export class Drawing {
       context.fillStyle = colours.palette[kind(slice.name) % colours.palette.length] ?? colours.text;
       context.fillRect(left, top, Math.max(right - left - (right - left > 3 ? 1 : 0), 1), height);
       context.globalAlpha = 1;
-      if (right - left > 24) label(context, isOp ? colours.ground : colours.text, slice.name.replace(/^tpu\./, ""), left + 3, top + height / 2, right - left - 6);
+      if (right - left > 24)
+        label(
+          context,
+          isOp ? colours.ground : colours.text,
+          slice.name.replace(/^tpu\./, ""),
+          left + 3,
+          top + height / 2,
+          right - left - 6,
+        );
       if (slice === this.selected?.slice) {
         context.strokeStyle = colours.focus;
         context.lineWidth = 2;
@@ -306,7 +333,14 @@ export class Drawing {
   }
 }
 
-function label(context: CanvasRenderingContext2D, colour: string, text: string, x: number, y: number, room: number): void {
+function label(
+  context: CanvasRenderingContext2D,
+  colour: string,
+  text: string,
+  x: number,
+  y: number,
+  room: number,
+): void {
   const letters = Math.floor(room / LETTER);
   context.fillStyle = colour;
   context.fillText(letters < text.length ? `${text.slice(0, Math.max(letters - 1, 1))}…` : text, x, y);

@@ -13,7 +13,9 @@ const BAR = 80;
 const status = html("span", { class: "status", role: "status" });
 const about = html("div", { class: "about", "aria-live": "polite" });
 const table = html("section", { class: "ranking" });
-const drawing = new Drawing(tell, ({ slice }) => { goTo(slice.args.line); });
+const drawing = new Drawing(tell, ({ slice }) => {
+  goTo(slice.args.line);
+});
 let isLoaded = false;
 let lineOf = new Map<number, number>();
 
@@ -21,9 +23,27 @@ document.body.append(
   html(
     "div",
     { class: "bar", role: "toolbar", "aria-label": "Timeline" },
-    button("+", () => { drawing.zoom(1 / 1.5); }, { title: "Zoom in (wheel)", "aria-label": "Zoom in" }),
-    button("−", () => { drawing.zoom(1.5); }, { title: "Zoom out (wheel)", "aria-label": "Zoom out" }),
-    button("All", () => { drawing.fit(); }, { title: "Show everything" }),
+    button(
+      "+",
+      () => {
+        drawing.zoom(1 / 1.5);
+      },
+      { title: "Zoom in (wheel)", "aria-label": "Zoom in" },
+    ),
+    button(
+      "−",
+      () => {
+        drawing.zoom(1.5);
+      },
+      { title: "Zoom out (wheel)", "aria-label": "Zoom out" },
+    ),
+    button(
+      "All",
+      () => {
+        drawing.fit();
+      },
+      { title: "Show everything" },
+    ),
     html("span", { class: "fill" }),
     status,
   ),
@@ -54,7 +74,8 @@ follow({
 async function mark(): Promise<void> {
   const { ordinal, lines } = await ask<Moment>("tdb/moment");
   drawing.move(ordinal);
-  for (const row of table.querySelectorAll<HTMLElement>("tr[data-line]")) row.classList.toggle("current", lines.includes(Number(row.dataset.line)));
+  for (const row of table.querySelectorAll<HTMLElement>("tr[data-line]"))
+    row.classList.toggle("current", lines.includes(Number(row.dataset.line)));
 }
 
 function goTo(line: unknown): void {
@@ -78,29 +99,73 @@ function linesOf(tracks: ReturnType<typeof timelineOf>["tracks"]): Map<number, n
 function headline({ cycles, milliseconds, engines, given, commands }: Report): string {
   const time = milliseconds === null ? "" : ` (${milliseconds.toPrecision(4)} ms)`;
   const cores = new Set(engines.map(({ core }) => core)).size;
-  const busy = engines.map(({ core, engine, utilisation }) => `${engine.toUpperCase()}${cores > 1 ? ` of core ${String(core)}` : ""} busy ${(100 * utilisation).toFixed(0)}%`);
-  const from = given === commands ? "the compiler's figures" : given > 0 ? "the compiler's figures and estimates" : "estimates";
+  const busy = engines.map(
+    ({ core, engine, utilisation }) =>
+      `${engine.toUpperCase()}${cores > 1 ? ` of core ${String(core)}` : ""} busy ${(100 * utilisation).toFixed(0)}%`,
+  );
+  const from =
+    given === commands ? "the compiler's figures" : given > 0 ? "the compiler's figures and estimates" : "estimates";
   return [`${count(cycles)} cycles${time}`, ...busy, from].join(" · ");
 }
 
 function tell({ slice, track }: Found): void {
   const { ordinal, line = lineOf.get(Number(ordinal)), ...rest } = slice.args;
-  const details = Object.entries(rest).filter(([, value]) => value !== "").map(([name, value]) => `${name} ${typeof value === "number" ? count(value) : String(value)}`);
+  const details = Object.entries(rest)
+    .filter(([, value]) => value !== "")
+    .map(([name, value]) => `${name} ${typeof value === "number" ? count(value) : String(value)}`);
   about.replaceChildren(
     html("strong", {}, slice.name),
     html("div", {}, [track.title, drawing.duration(slice), ...details].join(" · ")),
-    ...(typeof line === "number" && line > 0 ? [button(`line ${String(line)}`, () => { openLine(line); }, { class: "link" }), " · "] : []),
-    ...(typeof ordinal === "number" ? [button(`travel to command ${count(ordinal)}`, () => { travel(ordinal); }, { class: "link" })] : []),
+    ...(typeof line === "number" && line > 0
+      ? [
+          button(
+            `line ${String(line)}`,
+            () => {
+              openLine(line);
+            },
+            { class: "link" },
+          ),
+          " · ",
+        ]
+      : []),
+    ...(typeof ordinal === "number"
+      ? [
+          button(
+            `travel to command ${count(ordinal)}`,
+            () => {
+              travel(ordinal);
+            },
+            { class: "link" },
+          ),
+        ]
+      : []),
   );
 }
 
 function ranking(ops: readonly OpTime[]): HTMLElement {
-  const head = ["op", "TIU cycles", "DMA cycles", "share"].map((text, index) => html("th", { scope: "col", class: index > 0 && "number" }, text));
+  const head = ["op", "TIU cycles", "DMA cycles", "share"].map((text, index) =>
+    html("th", { scope: "col", class: index > 0 && "number" }, text),
+  );
   const largest = Math.max(...ops.map(({ share }) => share), Number.MIN_VALUE);
   const rows = ops.map(({ line, opcode, name, tiu, dma, share }) => {
     const title = [opcode.replace(/^tpu\./, ""), name].filter(Boolean).join(" ");
-    const what = line > 0 ? button(title, () => { drawing.select(line); openLine(line); }, { class: "link", title: `line ${String(line)}` }) : title;
-    const bar = svg("svg", { width: BAR, height: 10, "aria-hidden": "true" }, svg("rect", { class: "whole", width: BAR, height: 10 }), svg("rect", { class: "share", width: (share / largest) * BAR, height: 10 }));
+    const what =
+      line > 0
+        ? button(
+            title,
+            () => {
+              drawing.select(line);
+              openLine(line);
+            },
+            { class: "link", title: `line ${String(line)}` },
+          )
+        : title;
+    const bar = svg(
+      "svg",
+      { width: BAR, height: 10, "aria-hidden": "true" },
+      svg("rect", { class: "whole", width: BAR, height: 10 }),
+      svg("rect", { class: "share", width: (share / largest) * BAR, height: 10 }),
+    );
     return html(
       "tr",
       { "data-line": line },
@@ -110,5 +175,10 @@ function ranking(ops: readonly OpTime[]): HTMLElement {
       html("td", { class: "number" }, `${(100 * share).toFixed(1)}% `, bar),
     );
   });
-  return html("table", { "aria-label": "Ops by time" }, html("thead", {}, html("tr", {}, ...head)), html("tbody", {}, ...rows));
+  return html(
+    "table",
+    { "aria-label": "Ops by time" },
+    html("thead", {}, html("tr", {}, ...head)),
+    html("tbody", {}, ...rows),
+  );
 }

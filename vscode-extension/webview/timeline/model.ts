@@ -94,9 +94,19 @@ export function timelineOf({ traceEvents, otherData }: Trace): Timeline {
       counter.points.push({ at: event.ts ?? 0, bytes: Number(event.args?.bytes) });
     }
   }
-  const sorted = [...tracks].sort(([one], [other]) => one.localeCompare(other, "en", { numeric: true })).map(([, track]) => track);
-  const levels = [...counters.values()].map((counter) => ({ ...counter, most: Math.max(...counter.points.map(({ bytes }) => bytes)) }));
-  return { tracks: sorted, counters: levels, stop, unit: otherData.timeUnit === "microseconds" ? "µs" : otherData.timeUnit };
+  const sorted = [...tracks]
+    .sort(([one], [other]) => one.localeCompare(other, "en", { numeric: true }))
+    .map(([, track]) => track);
+  const levels = [...counters.values()].map((counter) => ({
+    ...counter,
+    most: Math.max(...counter.points.map(({ bytes }) => bytes)),
+  }));
+  return {
+    tracks: sorted,
+    counters: levels,
+    stop,
+    unit: otherData.timeUnit === "microseconds" ? "µs" : otherData.timeUnit,
+  };
 }
 
 /** Index of the first slice that ends behind a time; slices of a list follow each other. */

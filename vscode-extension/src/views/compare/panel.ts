@@ -25,7 +25,10 @@ export function registerComparePanel(sessions: Sessions): { dispose(): void }[] 
 
 class ComparePanel {
   private readonly tree = new ResultTree();
-  private readonly view = vscode.window.createTreeView<Node>(COMPARE_VIEW, { treeDataProvider: this.tree, showCollapseAll: true });
+  private readonly view = vscode.window.createTreeView<Node>(COMPARE_VIEW, {
+    treeDataProvider: this.tree,
+    showCollapseAll: true,
+  });
   private readonly disposables: { dispose(): void }[];
   private isFast = true;
   private asked = 0;

@@ -67,7 +67,10 @@ function isSame(one: Row, other: Row): boolean {
 export function numbersOf({ numbers }: Row): string {
   if (numbers === null) return "";
   const { cosine, max_abs } = numbers;
-  const told = [cosine === null ? "" : `cosine ${cosine.toFixed(4)}`, max_abs === null ? "" : `largest difference ${max_abs.toPrecision(3)}`];
+  const told = [
+    cosine === null ? "" : `cosine ${cosine.toFixed(4)}`,
+    max_abs === null ? "" : `largest difference ${max_abs.toPrecision(3)}`,
+  ];
   return told.filter(Boolean).join(", ");
 }
 
@@ -82,5 +85,7 @@ export function summary({ rows }: Results): string {
   const failed = rows.filter(({ verdict }) => verdict === "fail").length;
   if (rows.length === 0) return "No op has been executed yet.";
   const others = rows.length > compared ? `; ${String(rows.length - compared)} not compared` : "";
-  return failed > 0 ? `${String(failed)} of ${String(compared)} tensors differ${others}` : `${String(compared)} tensor${compared === 1 ? "" : "s"} as expected${others}`;
+  return failed > 0
+    ? `${String(failed)} of ${String(compared)} tensors differ${others}`
+    : `${String(compared)} tensor${compared === 1 ? "" : "s"} as expected${others}`;
 }

@@ -9,7 +9,12 @@ const ICONS: Record<Verdict, vscode.ThemeIcon> = {
   unknown: new vscode.ThemeIcon("question", new vscode.ThemeColor("testing.iconUnset")),
   excepted: new vscode.ThemeIcon("circle-slash", new vscode.ThemeColor("testing.iconSkipped")),
 };
-const WORDS: Record<Verdict, string> = { pass: "as expected", fail: "differs", unknown: "not compared", excepted: "left out" };
+const WORDS: Record<Verdict, string> = {
+  pass: "as expected",
+  fail: "differs",
+  unknown: "not compared",
+  excepted: "left out",
+};
 
 /** Ops in the order of execution, below them their tensors. */
 export class ResultTree implements vscode.TreeDataProvider<Node> {
@@ -51,7 +56,11 @@ export class ResultTree implements vscode.TreeDataProvider<Node> {
     item.accessibilityInformation = { label: `${label}, ${WORDS[node.verdict]}, ${String(item.description)}` };
     if (this.uri !== undefined && node.line > 0) {
       const start = new vscode.Position(node.line - 1, 0);
-      const options: vscode.TextDocumentShowOptions = { selection: new vscode.Range(start, start), viewColumn: vscode.ViewColumn.One, preserveFocus: true };
+      const options: vscode.TextDocumentShowOptions = {
+        selection: new vscode.Range(start, start),
+        viewColumn: vscode.ViewColumn.One,
+        preserveFocus: true,
+      };
       item.command = { command: "vscode.open", title: "Go to Line", arguments: [this.uri, options] };
     }
     return item;
@@ -62,7 +71,11 @@ function opItem(op: ComparedOp, label: string): vscode.TreeItem {
   const item = new vscode.TreeItem(label, vscode.TreeItemCollapsibleState.Collapsed);
   item.id = `op ${String(op.line)}`;
   const row = leading(op);
-  const told = [op.isCulprit ? "first to differ" : "", row ? numbersOf(row) : "", op.line > 0 ? `line ${String(op.line)}` : ""];
+  const told = [
+    op.isCulprit ? "first to differ" : "",
+    row ? numbersOf(row) : "",
+    op.line > 0 ? `line ${String(op.line)}` : "",
+  ];
   item.description = told.filter(Boolean).join(" · ");
   item.tooltip = tooltip(row ?? op.rows[0]);
   return item;
@@ -78,5 +91,7 @@ function rowItem(row: Row, label: string): vscode.TreeItem {
 
 function tooltip(row: Row | undefined): string {
   if (row === undefined) return "";
-  return [`${row.name}: ${WORDS[row.verdict]}`, numbersOf(row), ...row.complaints, row.note, row.blame?.text ?? ""].filter(Boolean).join("\n");
+  return [`${row.name}: ${WORDS[row.verdict]}`, numbersOf(row), ...row.complaints, row.note, row.blame?.text ?? ""]
+    .filter(Boolean)
+    .join("\n");
 }
