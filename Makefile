@@ -44,7 +44,7 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format .
 
 # Code made from schemas; check-generated fails if a file in the tree is not what its generator writes.
-GENERATORS := bmodel_reader protocol extension_schema capabilities python_reference release_files
+GENERATORS := bmodel_reader protocol extension_schema extension_types capabilities python_reference release_files
 
 generate: $(VENV)/.dev
 	for name in $(GENERATORS); do $(BIN)/python -m scripts.generate_$$name || exit 1; done

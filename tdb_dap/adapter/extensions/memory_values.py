@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,8 +18,7 @@ from tdb_dap.engine.hardware.dtypes import BY_NAME
 from tdb_dap.errors import BadExpression
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
+    from tdb_dap.adapter.extensions.responses import MemoryWindow, WrittenNumber
     from tdb_dap.adapter.session.session import Session
     from tdb_dap.engine.hardware.dtypes import DType
     from tdb_dap.engine.hardware.geometry import Space
@@ -50,7 +49,7 @@ class SetMemoryArguments(PlaceArguments):
 
 
 @request("tdb/memory")
-def read_window(session: Session, arguments: WindowArguments) -> Mapping[str, Any]:
+def read_window(session: Session, arguments: WindowArguments) -> MemoryWindow:
     """Bytes, and the numbers of a type that they are; no more of them than the region has."""
     memory, geometry = session.debugger.machine.memory, session.debugger.program.target.geometry
     dtype = _dtype(arguments.dtype)
@@ -74,7 +73,7 @@ def read_window(session: Session, arguments: WindowArguments) -> Mapping[str, An
 
 
 @request("tdb/setMemory")
-def set_memory(session: Session, arguments: SetMemoryArguments) -> Mapping[str, Any]:
+def set_memory(session: Session, arguments: SetMemoryArguments) -> WrittenNumber:
     """Overwrite the number of a type at an address. It is an edit like others: listed, and undone."""
     debugger = session.debugger
     dtype = _dtype(arguments.dtype)

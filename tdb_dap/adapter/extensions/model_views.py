@@ -18,6 +18,17 @@ from tdb_dap.adapter.session.references import every_region, memory_reference
 from tdb_dap.errors import BadExpression, BadInput
 
 if TYPE_CHECKING:
+    from tdb_dap.adapter.extensions.responses import (
+        Explanation,
+        Graph,
+        GraphNode,
+        Memory,
+        MemoryMap,
+        Moment,
+        ProfileBody,
+        Region,
+        Results,
+    )
     from tdb_dap.adapter.session.session import Session
     from tdb_dap.engine.source.mlir_file import MlirFile
     from tdb_dap.tools.check.schema import Row
@@ -55,27 +66,35 @@ class MomentArguments(ProtocolModel):
 
 
 @request("tdb/moment", while_running="answer")
-def moment(session: Session, arguments: MomentArguments) -> dict[str, Any]:
+def moment(session: Session, arguments: MomentArguments) -> Moment:
     """Where the program stands, and the source that the lines of all these answers belong to."""
     debugger, source = session.debugger, mlir_source(session)
-    body = {"ordinal": debugger.ordinal, "commands": len(debugger.program.commands), "lines": _lines_now(session)}
-    return {**body, "source": source.model_dump(exclude_none=True)} if source is not None else body
+    body: Moment = {
+        "ordinal": debugger.ordinal,
+        "commands": len(debugger.program.commands),
+        "lines": _lines_now(session),
+    }
+    if source is not None:
+        body["source"] = source.model_dump(exclude_none=True)
+    return body
 
 
 @request("tdb/profile", while_running="wait")
-def profile(session: Session, arguments: ProfileArguments) -> dict[str, Any]:
+def profile(session: Session, arguments: ProfileArguments) -> ProfileBody:
     """What ``tdb-dap profile`` reports."""
     from tdb_dap.tools.profile.profiling import Profile
     from tdb_dap.tools.profile.report import report_of
     from tdb_dap.tools.profile.trace import trace
 
     found = Profile(session.debugger.program, not arguments.estimate)
-    body = {"report": report_of(found).model_dump(mode="json")}
-    return {**body, "trace": trace(found)} if arguments.trace else body
+    body: ProfileBody = {"report": report_of(found).model_dump(mode="json")}
+    if arguments.trace:
+        body["trace"] = trace(found)
+    return body
 
 
 @request("tdb/graph", while_running="answer")
-def graph(session: Session, arguments: GraphArguments) -> dict[str, Any]:
+def graph(session: Session, arguments: GraphArguments) -> Graph:
     """Nodes and edges of final.mlir, with the line of the op that runs next."""
     from tdb_dap.engine.source.op_graph import OpGraph
     from tdb_dap.tools.graph import colours
@@ -83,11 +102,28 @@ def graph(session: Session, arguments: GraphArguments) -> dict[str, Any]:
     program = session.debugger.program
     found = OpGraph.of(_mlir(session), arguments.weights)
     colouring = colours.by_time(program, found) if arguments.color == "time" else colours.by_dtype
-    nodes = []
+    nodes: list[GraphNode] = []
     for node in found.nodes:
         colour, why = colouring(node)
-        nodes.append({**vars(node), "shape": list(node.shape), "color": colour, "note": why})
-    return {"nodes": nodes, "edges": [vars(edge) for edge in found.edges], "currentLines": _lines_now(session)}
+        nodes.append(
+            {
+                "id": node.id,
+                "opcode": node.opcode,
+                "name": node.name,
+                "line": node.line,
+                "shape": list(node.shape),
+                "dtype": node.dtype,
+                "subnet": node.subnet,
+                "group": node.group,
+                "color": colour,
+                "note": why,
+            }
+        )
+    return {
+        "nodes": nodes,
+        "edges": [{"tail": edge.tail, "head": edge.head, "value": edge.value} for edge in found.edges],
+        "currentLines": _lines_now(session),
+    }
 
 
 def _lines_now(session: Session) -> list[int]:
@@ -104,7 +140,7 @@ def _mlir(session: Session) -> MlirFile:
 
 
 @request("tdb/memoryMap", while_running="answer")
-def memory_map(session: Session, arguments: MemoryMapArguments) -> dict[str, Any]:
+def memory_map(session: Session, arguments: MemoryMapArguments) -> MemoryMap:
     """What lies where in each memory, from when to when."""
     from tdb_dap.engine.program.occupancy import use_at
     from tdb_dap.tools.profile.report import timelines
@@ -112,7 +148,7 @@ def memory_map(session: Session, arguments: MemoryMapArguments) -> dict[str, Any
     program = session.debugger.program
     ordinal = session.debugger.ordinal if arguments.ordinal is None else arguments.ordinal
     geometry = program.target.geometry
-    memories = []
+    memories: list[Memory] = []
     for title, (size, timeline) in timelines(program).items():
         alive = timeline.at(ordinal)
         use = use_at(alive, size)
@@ -131,8 +167,7 @@ def memory_map(session: Session, arguments: MemoryMapArguments) -> dict[str, Any
                 ],
             }
         )
-    layout = {"lanes": geometry.lanes, "laneBytes": geometry.lane_bytes, "bankBytes": geometry.bank_bytes}
-    regions = [
+    regions: list[Region] = [
         {
             "title": title,
             "space": space.value,
@@ -144,12 +179,19 @@ def memory_map(session: Session, arguments: MemoryMapArguments) -> dict[str, Any
         for title, space, core, region in every_region(session.debugger.machine.memory)
         if region.data.size
     ]
-    moments = {"ordinal": ordinal, "commands": len(program.commands)}
-    return {**moments, **layout, "memories": memories, "regions": regions}
+    return {
+        "ordinal": ordinal,
+        "commands": len(program.commands),
+        "lanes": geometry.lanes,
+        "laneBytes": geometry.lane_bytes,
+        "bankBytes": geometry.bank_bytes,
+        "memories": memories,
+        "regions": regions,
+    }
 
 
 @request("tdb/explain", while_running="answer")
-def explain(session: Session, arguments: ExplainArguments) -> dict[str, Any]:
+def explain(session: Session, arguments: ExplainArguments) -> Explanation:
     """What ``tdb-dap explain`` prints, by default about the command that runs next."""
     from tdb_dap.tools.explain.command import explain_command
     from tdb_dap.tools.explain.op import explain_op
@@ -164,7 +206,7 @@ def explain(session: Session, arguments: ExplainArguments) -> dict[str, Any]:
 
 
 @request("tdb/results")
-def results(session: Session) -> dict[str, Any]:
+def results(session: Session) -> Results:
     """Every tensor that has been compared up to now, in the order of execution, and the first that differs.
 
     ``path`` is null where the model's final.mlir is no file on disk.
@@ -183,6 +225,6 @@ def results(session: Session) -> dict[str, Any]:
 
 
 def _plain(row: Row) -> dict[str, Any]:
-    """A row as JSON: numbers that are not finite become null."""
+    """A row as JSON; as in the report of a check, numbers that are not finite are the texts NaN and Infinity."""
     found: dict[str, Any] = json.loads(row.model_dump_json(exclude={"picture"}))
     return found

@@ -7,7 +7,7 @@ after a step, and reads no more of it than it answers.
 from __future__ import annotations
 
 import base64
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -23,8 +23,13 @@ from tdb_dap.engine.hardware.views import View
 from tdb_dap.errors import BadExpression
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
+    from tdb_dap.adapter.extensions.responses import (
+        LargestElement,
+        TensorDescription,
+        TensorElement,
+        TensorNumbers,
+        TensorStatistics,
+    )
     from tdb_dap.adapter.session.session import Session
     from tdb_dap.engine.expressions.lexer import Level
     from tdb_dap.engine.expressions.scope import Scope
@@ -94,12 +99,12 @@ class StatisticsArguments(PartArguments):
 
 
 @request("tdb/tensor")
-def describe(session: Session, arguments: TensorArguments) -> Mapping[str, Any]:
+def describe(session: Session, arguments: TensorArguments) -> TensorDescription:
     """Shape, type, and whether there is reference data."""
     names = _names(session, arguments)
     value = _value(session, arguments)
     view = value.view if isinstance(value.view, View) else None
-    answer: dict[str, Any] = {
+    answer: TensorDescription = {
         "title": value.title,
         "shape": list(value.shape),
         "dtype": value.dtype_name,
@@ -119,7 +124,7 @@ def describe(session: Session, arguments: TensorArguments) -> Mapping[str, Any]:
 
 
 @request("tdb/tensorTile")
-def read_tile(session: Session, arguments: TileArguments) -> Mapping[str, Any]:
+def read_tile(session: Session, arguments: TileArguments) -> TensorNumbers:
     """A rectangle of a 2-D slice, or of many side by side, one number for each ``step`` x ``step`` elements."""
     parts = _parts(session, arguments)
     chosen = _plane(arguments)
@@ -146,7 +151,7 @@ def _plane(arguments: TileArguments) -> Slice | Mosaic:
 
 
 @request("tdb/tensorData")
-def read_data(session: Session, arguments: DataArguments) -> Mapping[str, Any]:
+def read_data(session: Session, arguments: DataArguments) -> TensorNumbers:
     """Some of the elements in order, to save a tensor."""
     parts = _parts(session, arguments)
     span = _within("start and count", (arguments.start, arguments.start + arguments.count), parts.size)
@@ -155,7 +160,7 @@ def read_data(session: Session, arguments: DataArguments) -> Mapping[str, Any]:
 
 
 @request("tdb/tensorStatistics")
-def statistics(session: Session, arguments: StatisticsArguments) -> Mapping[str, Any]:
+def statistics(session: Session, arguments: StatisticsArguments) -> TensorStatistics:
     """Summary, histogram, and the elements of largest magnitude: of the error, the worst ones."""
     if not 1 <= arguments.bins <= 4096 or not 1 <= arguments.most <= 4096:
         raise BadExpression("bins and most must be from 1 to 4096")
@@ -177,7 +182,7 @@ def statistics(session: Session, arguments: StatisticsArguments) -> Mapping[str,
 
 
 @request("tdb/tensorElement")
-def element(session: Session, arguments: ElementArguments) -> Mapping[str, Any]:
+def element(session: Session, arguments: ElementArguments) -> TensorElement:
     """One element in words: the number, its bits as they are stored, what it should be and the difference."""
     value = _value(session, arguments)
     parts = _stored(session, arguments, value)
@@ -187,11 +192,14 @@ def element(session: Session, arguments: ElementArguments) -> Mapping[str, Any]:
     dtype = value.view.dtype if value.view is not None else None
     bits = bits_text(number[0], dtype)
     width = dtype.bits if dtype is not None else 8 * number.dtype.itemsize
-    answer = {"stored": number_text(number[0]), "bits": bits}
+    ours = actual(parts, value)
+    answer: TensorElement = {
+        "stored": number_text(number[0]),
+        "bits": bits,
+        "actual": number_text(ours.read(at.index).reshape(1)[0]),
+    }
     if bits.startswith("0x"):
         answer["binary"] = f"{int(bits, 0):0{width}b}"
-    ours = actual(parts, value)
-    answer["actual"] = number_text(ours.read(at.index).reshape(1)[0])
     expected = _expected(session, value)
     if expected is not None:
         answer["reference"] = number_text(expected.read(at.index).reshape(1)[0])
@@ -272,7 +280,7 @@ def _bound(count: int) -> None:
         raise BadExpression(f"{count:,} elements are too many for one answer; ask for {_LARGEST_ANSWER:,} at most")
 
 
-def _numbers(numbers: Array) -> dict[str, Any]:
+def _numbers(numbers: Array) -> TensorNumbers:
     """Numbers as text: float32, or float64 for integers that float32 does not hold."""
     if numbers.dtype.kind == "u" and numbers.dtype.itemsize > 4:
         raise BadExpression(
@@ -287,6 +295,6 @@ def _numbers(numbers: Array) -> dict[str, Any]:
     }
 
 
-def _largest(parts: Parts, flat: int) -> dict[str, Any]:
+def _largest(parts: Parts, flat: int) -> LargestElement:
     index = tuple(int(i) for i in np.unravel_index(flat, parts.shape)) if parts.shape else ()
     return {"index": list(index), "value": number_text(parts.read(index).reshape(1)[0])}

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tdb_dap.adapter.console.verbs import resume_quietly
 from tdb_dap.adapter.protocol.types import ProtocolModel
 from tdb_dap.adapter.session.handlers import request
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
+    from tdb_dap.adapter.extensions.responses import TimePoint
     from tdb_dap.adapter.session.session import Session
 
 
@@ -27,12 +26,12 @@ class TravelArguments(ProtocolModel):
 
 
 @request("tdb/time", while_running="answer")
-def time(session: Session, arguments: TimeArguments) -> Mapping[str, Any]:
+def time(session: Session, arguments: TimeArguments) -> TimePoint:
     """How many commands have been executed of how many, and which one comes next then."""
     debugger = session.debugger
     commands, source = debugger.program.commands, debugger.program.source
     at = debugger.ordinal if arguments.at is None else arguments.at
-    answer: dict[str, Any] = {
+    answer: TimePoint = {
         "ordinal": debugger.ordinal,
         "commands": len(commands),
         "at": session.debugger.program.require_ordinal(at),

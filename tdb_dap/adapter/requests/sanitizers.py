@@ -9,6 +9,7 @@ from tdb_dap.adapter.session.handlers import request
 from tdb_dap.engine.sanitizers import BY_NAME, chosen
 
 if TYPE_CHECKING:
+    from tdb_dap.adapter.extensions.responses import Findings
     from tdb_dap.adapter.session.session import Session
     from tdb_dap.engine.control.stops import Finding
 
@@ -64,7 +65,7 @@ def _place(session: Session, finding: Finding) -> dict[str, Any]:
 
 
 @request("tdb/findings", while_running="answer")
-def findings(session: Session) -> dict[str, Any]:
+def findings(session: Session) -> Findings:
     """What sanitizers have found up to now: for editors, which show it as diagnostics.
 
     ``path`` is missing where a finding belongs to no line of a file on disk.

@@ -1,0 +1,382 @@
+"""Bodies of the responses to the ``tdb/...`` requests (docs/requests.md).
+
+A handler names the body it returns; mypy compares the dictionary with it. The types of the VS Code extension are
+generated from these (``scripts/generate_extension_types.py``). Nothing here is needed while the adapter runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field, GetCoreSchemaHandler, with_config
+from pydantic_core import CoreSchema
+from typing_extensions import NotRequired, TypedDict
+
+from tdb_dap.engine.expressions.lexer import Level
+from tdb_dap.tools.check.schema import Row
+from tdb_dap.tools.profile.schema import ProfileReport
+from tdb_dap.tools.sanitize.schema import SanitizerFinding
+
+_exact = with_config(ConfigDict(extra="forbid", use_attribute_docstrings=True))
+"""No field but those declared; texts below fields describe them."""
+
+NumberFormat = Literal["f32", "f64"]
+
+
+def _may_be_missing(schema: dict[str, Any]) -> None:
+    """Of a field that is not always written."""
+    del schema["default"]
+
+
+class _Dumped:
+    """Annotation of a dictionary: the JSON form of a type that is declared elsewhere."""
+
+    def __init__(self, declared: Any) -> None:
+        self.declared = declared
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return handler.generate_schema(self.declared)
+
+
+@_exact
+class Moment(TypedDict):
+    """Body of `tdb/moment`."""
+
+    ordinal: int
+    """Commands executed."""
+    commands: int
+    """Commands of the program."""
+    lines: list[int]
+    """Lines of final.mlir whose op runs next."""
+    source: NotRequired[dict[str, Any]]
+    """final.mlir as a Source of the Debug Adapter Protocol; missing where the model has none."""
+
+
+@_exact
+class TraceEvent(TypedDict):
+    """One event of Chrome's Trace Event Format."""
+
+    ph: Literal["M", "X", "C"]
+    """M: name of a track; X: an op or a command; C: bytes in use."""
+    name: str
+    pid: int
+    """Core."""
+    tid: NotRequired[int]
+    """Engine."""
+    ts: NotRequired[float]
+    """Start, in the unit of the trace."""
+    dur: NotRequired[float]
+    """Duration, in the unit of the trace."""
+    cat: NotRequired[Literal["op", "command"]]
+    args: dict[str, Any]
+
+
+@_exact
+class TraceSource(TypedDict):
+    """What was traced, and how the times were found."""
+
+    model: str
+    chip: str
+    clockMHz: float | None
+    timeUnit: Literal["microseconds", "cycles"]
+    source: str
+    compilerFigures: bool
+
+
+@_exact
+class Trace(TypedDict):
+    """A profile in Chrome's Trace Event Format."""
+
+    traceEvents: list[TraceEvent]
+    displayTimeUnit: Literal["ns", "ms"]
+    otherData: TraceSource
+
+
+@_exact
+class ProfileBody(TypedDict):
+    """Body of `tdb/profile`."""
+
+    report: Annotated[dict[str, Any], _Dumped(ProfileReport)]
+    trace: NotRequired[Annotated[dict[str, Any], _Dumped(Trace)]]
+    """Present if it was asked for."""
+
+
+@_exact
+class GraphNode(TypedDict):
+    """An op, or an argument of a subnet."""
+
+    id: str
+    opcode: str
+    name: str
+    line: int
+    """Line of final.mlir."""
+    shape: list[int]
+    """Of its first result."""
+    dtype: str
+    """Of its first result."""
+    subnet: str
+    group: int | None
+    """Line of the layer group around it."""
+    color: str
+    """As in CSS."""
+    note: str
+    """What the color says."""
+
+
+@_exact
+class GraphEdge(TypedDict):
+    """``tail`` computes what ``head`` reads."""
+
+    tail: str
+    head: str
+    value: str
+
+
+@_exact
+class Graph(TypedDict):
+    """Body of `tdb/graph`."""
+
+    nodes: list[GraphNode]
+    edges: list[GraphEdge]
+    currentLines: list[int]
+    """Lines of final.mlir whose op runs next."""
+
+
+@_exact
+class OpInstance(TypedDict):
+    """An op that reads a tensor."""
+
+    ordinal: int
+    """Of its first command."""
+    line: int
+    opcode: str
+
+
+@_exact
+class Resident(TypedDict):
+    """A tensor in memory: bytes [start, stop), alive from command `born` to command `died`."""
+
+    name: str
+    space: str
+    core: int
+    start: int
+    """In local memory a byte of a lane."""
+    stop: int
+    born: int
+    died: int
+    line: int
+    """Line of final.mlir of the op that writes it."""
+    opcode: str
+    shape: list[int]
+    dtype: str
+    readers: list[OpInstance]
+    lanes: list[tuple[int, int]]
+    """In local memory, as [first, last + 1) of adjacent ones."""
+    alive: bool
+
+
+@_exact
+class Memory(TypedDict):
+    """A memory and all tensors that are ever in it."""
+
+    title: str
+    space: str
+    core: int
+    size: int
+    """Bytes (of a lane, for local memory); 0 without limit."""
+    used: int
+    """Bytes in use."""
+    fragmentation: float
+    """Share of the free bytes that is not in the largest gap."""
+    residents: list[Annotated[dict[str, Any], _Dumped(Resident)]]
+
+
+@_exact
+class Region(TypedDict):
+    """A stretch of a memory that exists: bytes [start, stop)."""
+
+    title: str
+    space: str
+    core: int
+    start: int
+    stop: int
+    reference: str
+    """Memory reference of its first byte."""
+
+
+@_exact
+class MemoryMap(TypedDict):
+    """Body of `tdb/memoryMap`."""
+
+    ordinal: int
+    commands: int
+    lanes: int
+    laneBytes: int
+    bankBytes: int
+    memories: list[Memory]
+    regions: list[Region]
+
+
+@_exact
+class Explanation(TypedDict):
+    """Body of `tdb/explain`."""
+
+    lines: list[str]
+
+
+class ResultRow(Row):
+    """A tensor of an op that has been compared with the reference."""
+
+    picture: None = Field(None, exclude=True)
+
+
+@_exact
+class Results(TypedDict):
+    """Body of `tdb/results`."""
+
+    rows: list[Annotated[dict[str, Any], _Dumped(ResultRow)]]
+    first: Annotated[dict[str, Any], _Dumped(ResultRow)] | None
+    """The first that differs."""
+    path: str | None
+    """Of final.mlir; null where it is no file on disk."""
+
+
+class Finding(SanitizerFinding):
+    """A finding of a sanitizer."""
+
+    path: str = Field(
+        "",
+        description="Missing where the finding belongs to no line of a file on disk.",
+        json_schema_extra=_may_be_missing,
+    )
+
+
+@_exact
+class Findings(TypedDict):
+    """Body of `tdb/findings`."""
+
+    findings: list[Annotated[dict[str, Any], _Dumped(Finding)]]
+
+
+@_exact
+class RegionSpan(TypedDict):
+    """The region that a window of memory is in: bytes [start, stop)."""
+
+    title: str
+    start: int
+    stop: int
+
+
+@_exact
+class MemoryWindow(TypedDict):
+    """Body of `tdb/memory`."""
+
+    reference: str
+    """Memory reference of the first byte."""
+    space: str
+    core: int
+    start: int
+    region: RegionSpan
+    data: str
+    """The bytes in base64."""
+    numbers: Sequence[str]
+    """The bytes as numbers of the type."""
+    rows: list[str]
+    """Address of each `rowBytes`."""
+
+
+@_exact
+class WrittenNumber(TypedDict):
+    """Body of `tdb/setMemory`."""
+
+    number: str
+    """What is there now."""
+
+
+@_exact
+class TensorDescription(TypedDict):
+    """Body of `tdb/tensor`."""
+
+    title: str
+    shape: list[int]
+    dtype: str
+    scale: float
+    zeroPoint: int
+    hasReference: bool
+    pending: bool
+    """What computes it has not run."""
+    focus: int
+    """Command whose names the expression uses."""
+    level: Level
+    ordinal: int
+    commands: int
+    type: NotRequired[str]
+    """As a memref; missing where the tensor is not in memory."""
+    layout: NotRequired[str]
+    memory: NotRequired[str]
+    """Memory reference."""
+
+
+@_exact
+class TensorNumbers(TypedDict):
+    """Body of `tdb/tensorTile` and `tdb/tensorData`."""
+
+    shape: list[int]
+    format: NumberFormat
+    data: str
+    """Little-endian numbers in base64."""
+
+
+@_exact
+class LargestElement(TypedDict):
+    """One of the elements of largest magnitude."""
+
+    index: list[int]
+    value: str
+
+
+@_exact
+class TensorStatistics(TypedDict):
+    """Body of `tdb/tensorStatistics`; null: no element is finite."""
+
+    minimum: float | None
+    maximum: float | None
+    mean: float | None
+    deviation: float | None
+    nan: int
+    inf: int
+    zeros: int
+    saturated: int
+    """Stored integers at the ends of their range."""
+    histogram: Sequence[int]
+    largest: list[LargestElement]
+
+
+@_exact
+class TensorElement(TypedDict):
+    """Body of `tdb/tensorElement`; numbers as text."""
+
+    stored: str
+    bits: str
+    binary: NotRequired[str]
+    actual: str
+    reference: NotRequired[str]
+    error: NotRequired[str]
+
+
+@_exact
+class TimePoint(TypedDict):
+    """Body of `tdb/time`."""
+
+    ordinal: int
+    """Commands executed."""
+    commands: int
+    """Commands of the program."""
+    at: int
+    """The moment that was asked about."""
+    command: NotRequired[str]
+    """The command that comes next then; missing at the end."""
+    line: NotRequired[int]
+    op: NotRequired[str]
+    location: NotRequired[str]

@@ -1,0 +1,77 @@
+"""The bodies of our own requests are what their declared types say, which the extension's types are generated from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import TypeAdapter
+
+from scripts.generate_extension_types import requests
+from tests.adapter.test_sanitizers import RACE
+from tests.conftest import Toy
+from tests.dap_client import DapClient, Stop
+
+TENSOR = {"expression": "%16"}
+ARGUMENTS: dict[str, tuple[dict[str, Any], ...]] = {
+    "tdb/moment": ({},),
+    "tdb/profile": ({}, {"trace": True}, {"estimate": True, "trace": True}),
+    "tdb/graph": ({"color": "time"}, {"color": "dtype", "weights": True}),
+    "tdb/memoryMap": ({}, {"ordinal": 0}),
+    "tdb/explain": ({}, {"ordinal": 0}),
+    "tdb/results": ({},),
+    "tdb/findings": ({},),
+    "tdb/memory": ({"address": "R1", "count": 32, "dtype": "f32"},),
+    "tdb/setMemory": ({"address": "R1", "value": "nan", "dtype": "f32"},),
+    "tdb/tensor": (TENSOR, {"expression": "in[0]"}, {"expression": "in[0] * 2"}),
+    "tdb/tensorTile": ({**TENSOR, "rowAxis": 2, "columnAxis": 3, "index": [0] * 4, "rows": [0, 8], "columns": [0, 8]},),
+    "tdb/tensorData": ({**TENSOR, "start": 0, "count": 8},),
+    "tdb/tensorStatistics": (TENSOR, {**TENSOR, "of": "error"}),
+    "tdb/tensorElement": ({**TENSOR, "index": [0, 0, 0, 0]},),
+    "tdb/time": ({}, {"at": 0}, {"at": 58}),
+    "tdb/travel": ({"ordinal": 0},),
+}
+
+
+@pytest.fixture
+def pooling(client: DapClient, toy: Toy) -> Stop:
+    """Stopped before the max pooling, whose operand lies at R1."""
+    lines = {toy.mlir: [toy.line_of('"tpu.Pool2D"')]}
+    client.launch(toy.directory, stop_on_entry=False, breakpoints=lines, **toy.data)
+    return client.expect_stopped("breakpoint")
+
+
+def is_declared(request: str, body: Any) -> None:
+    """Raises if a body is not of its type, or has a field that the type does not know."""
+    declared = requests()[request][1]
+    if declared is None:
+        assert not body
+    else:
+        TypeAdapter(declared).validate_python(body)
+
+
+@pytest.mark.parametrize("request_", sorted(requests()))
+def test_a_body_is_of_its_declared_type(pooling: Stop, request_: str):
+    for arguments in ARGUMENTS[request_]:
+        is_declared(request_, pooling.client.request(request_, **arguments))
+
+
+def test_a_result_with_nan_is_of_its_declared_type(pooling: Stop):
+    client = pooling.client
+    client.request("tdb/setMemory", address="R1", value="nan", dtype="f32")
+    client.next()
+    client.expect_stopped("step")
+    body = client.request("tdb/results")
+    is_declared("tdb/results", body)
+    worst = body["first"]["numbers"]
+    assert worst["nan_count"] > 0
+    assert "NaN" in worst.values() or "Infinity" in worst.values(), "numbers that are not finite are texts"
+
+
+def test_findings_are_of_their_declared_type(client: DapClient):
+    client.launch(RACE, sanitizers=["hazard"])
+    client.expect_stopped("entry")
+    body = client.request("tdb/findings")
+    assert body["findings"]
+    is_declared("tdb/findings", body)
+    client.disconnect()
