@@ -20,7 +20,7 @@ from typing import Any
 from pydantic import BaseModel, TypeAdapter
 
 from scripts.generated import ROOT, write_or_check
-from tdb_dap.adapter.extensions import responses
+from tdb_dap.adapter.protocol import responses
 from tdb_dap.adapter.server import AREAS
 from tdb_dap.adapter.session.handlers import HANDLERS
 

@@ -10,7 +10,11 @@ PACKAGE = ROOT / "tdb_dap"
 LARGEST = 500
 """Lines of a file."""
 
-GENERATED = {"tdb_dap/adapter/protocol/types.py", "tdb_dap/engine/bmodel/bmodel_generated.py"}
+GENERATED = {
+    "tdb_dap/adapter/protocol/types.py",
+    "tdb_dap/engine/bmodel/bmodel_generated.py",
+    "vscode-extension/src/protocol/generated.ts",
+}
 
 
 def test_semantics_and_families_touch_no_files():
@@ -33,7 +37,7 @@ def test_no_file_is_longer_than_a_reader_s_patience():
         "benchmarks",
         "examples",
         "vscode-extension/src",
-        "vscode-extension/webview",
+        "vscode-extension/pages",
     )
     files = [path for folder in folders for path in (ROOT / folder).rglob("*") if "node_modules" not in path.parts]
     lengths = {

@@ -1,8 +1,8 @@
-// Bundles the extension and its views into dist/, or with --tests the unit tests into out/test/.
+// Bundles the extension and its pages into dist/, or with --tests the unit tests into out/test/.
 import { cpSync, readdirSync } from "node:fs";
 import { build } from "esbuild";
 
-const VIEWS = ["tensor", "time", "model", "memory", "graph", "timeline"];
+const PAGES = ["tensor", "time", "model", "memory", "graph", "timeline"];
 const tests = process.argv.includes("--tests");
 const common = {
   bundle: true,
@@ -29,7 +29,7 @@ await build({
 if (!tests) {
   await build({
     ...common,
-    entryPoints: Object.fromEntries(VIEWS.map((view) => [view, `webview/${view}/main.ts`])),
+    entryPoints: Object.fromEntries(PAGES.map((page) => [page, `pages/${page}/main.ts`])),
     outdir: "dist",
     platform: "browser",
     format: "iife",

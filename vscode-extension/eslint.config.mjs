@@ -5,7 +5,7 @@ export default typescript.config(
   { ignores: ["dist", "out"] },
   eslint.configs.recommended,
   {
-    files: ["src/**/*.ts", "test/**/*.ts", "webview/**/*.ts"],
+    files: ["src/**/*.ts", "test/**/*.ts", "pages/**/*.ts"],
     extends: [typescript.configs.strictTypeChecked, typescript.configs.stylisticTypeChecked],
     languageOptions: { parserOptions: { projectService: true } },
     // node:test returns promises that it tracks itself.
@@ -17,8 +17,8 @@ export default typescript.config(
     },
   },
   {
-    // Names in a model may hold anything: webviews show them as text.
-    files: ["webview/**/*.ts"],
+    // Names in a model may hold anything: pages show them as text.
+    files: ["pages/**/*.ts"],
     rules: {
       "no-restricted-properties": [
         "error",

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { INFINITE, NAN, OUTSIDE, paint, paintColour, PALETTES, SIGNED } from "../webview/tensor/colours";
+import { INFINITE, NAN, OUTSIDE, paint, paintColour, PALETTES, SIGNED } from "../pages/tensor/colours";
 
 describe("the colours of a heat map", () => {
   const range = { low: 0, high: 10 };

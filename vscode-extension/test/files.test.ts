@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { execFileSync } from "node:child_process";
-import { csv, decode, npy } from "../src/tensor/files";
-import { zip } from "../src/tensor/zip";
+import { csv, decode, npy } from "../src/panels/tensor/files";
+import { zip } from "../src/panels/tensor/zip";
 
 describe("a tensor as a file", () => {
   const data = new Uint8Array(new Float32Array([1, -2.5, NaN, Infinity, 0, 6]).buffer);

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { NODE, place } from "../webview/graph/layout";
-import { byVerdict, legend, type OpGraph, type OpNode } from "../webview/graph/model";
-import type { Row } from "../src/views/compare/results";
+import { NODE, place } from "../pages/graph/layout";
+import { byVerdict, legend, type OpGraph, type OpNode } from "../pages/graph/model";
+import type { Row } from "../src/compare/results";
 
 const node = (line: number, dtype = "f32", color = "#f4d3a1"): OpNode => ({
   id: `L${String(line)}`,

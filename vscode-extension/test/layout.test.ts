@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { Layout } from "../webview/tensor/layout";
+import { Layout } from "../pages/tensor/layout";
 
 describe("the layout of a tensor's pictures", () => {
   it("begins with a slice of the last two axes that have any extent", () => {

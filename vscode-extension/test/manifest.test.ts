@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
-import { COMMANDS, DEBUG_TYPE, LANGUAGES, SETTINGS } from "../src/names";
-import { VIEW_COMMANDS } from "../src/views/names";
+import { COMMANDS, DEBUG_TYPE, LANGUAGES, MODEL_EDITOR, SETTINGS, VIEWS } from "../src/contributions";
 
 interface Manifest {
   publisher: string;
@@ -13,6 +12,8 @@ interface Manifest {
     breakpoints: { language: string }[];
     debuggers: { type: string; languages: string[]; configurationAttributes: Record<string, { properties: object }> }[];
     commands: { command: string }[];
+    views: { debug: { id: string }[] };
+    customEditors: { viewType: string }[];
     configuration: { properties: Record<string, unknown> };
   };
 }
@@ -38,7 +39,15 @@ describe("package.json", () => {
     assert.deepEqual(contributes.debuggers[0]?.languages, languages);
     assert.deepEqual(
       contributes.commands.map(({ command }) => command),
-      [...Object.values(COMMANDS), ...Object.values(VIEW_COMMANDS)],
+      Object.values(COMMANDS),
+    );
+    assert.deepEqual(
+      contributes.views.debug.map(({ id }) => id),
+      Object.values(VIEWS),
+    );
+    assert.deepEqual(
+      contributes.customEditors.map(({ viewType }) => viewType),
+      [MODEL_EDITOR],
     );
     assert.deepEqual(Object.keys(contributes.configuration.properties), [
       `${SETTINGS.section}.${SETTINGS.command}`,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { extent, liesAt, placeOf, stretches, use, type Memory, type Resident } from "../webview/memory/model";
+import { extent, liesAt, placeOf, stretches, use, type Memory, type Resident } from "../pages/memory/model";
 
 const resident = (name: string, start: number, stop: number, born: number, died: number): Resident => ({
   name,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { withoutMoment } from "../webview/tensor/moment";
+import { withoutMoment } from "../pages/tensor/moment";
 
 describe("an expression without its moment", () => {
   for (const [pinned, everywhere] of [

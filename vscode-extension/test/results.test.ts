@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { leading, numbersOf, opsOf, summary, type Results, type Row, type Verdict } from "../src/views/compare/results";
+import { leading, numbersOf, opsOf, summary, type Results, type Row, type Verdict } from "../src/compare/results";
 
 const row = (line: number, role: Row["role"], name: string, verdict: Verdict, cosine: number | null = 1): Row => ({
   line,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { Span, ticks } from "../webview/shared/ticks";
-import { firstBehind, levelAt, timeOf, timelineOf, type Trace } from "../webview/timeline/model";
+import { Span, ticks } from "../pages/shared/ticks";
+import { firstBehind, levelAt, timeOf, timelineOf, type Trace } from "../pages/timeline/model";
 
 const slice = (tid: number, cat: string, name: string, ts: number, dur: number, args: Record<string, unknown>) => ({
   ph: "X",

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { merged } from "../src/diagnostics/findings";
 import { resultsIn, verdictsOf } from "../src/language/verdicts";
-import type { Row, Verdict } from "../src/views/compare/results";
+import type { Row, Verdict } from "../src/compare/results";
 
 const row = (line: number, verdict: Verdict, more: Partial<Row> = {}): Row => ({
   line,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { rowsOf, sizeOf, type Window } from "../webview/memory/words";
+import { rowsOf, sizeOf, type Window } from "../pages/memory/words";
 
 const window = (bytes: number[], numbers: string[], rows: string[], reference = "0x3000000004000"): Window => ({
   reference,

@@ -18,7 +18,7 @@ from tdb_dap.engine.hardware.dtypes import BY_NAME
 from tdb_dap.errors import BadExpression
 
 if TYPE_CHECKING:
-    from tdb_dap.adapter.extensions.responses import MemoryWindow, WrittenNumber
+    from tdb_dap.adapter.protocol.responses import MemoryWindow, WrittenNumber
     from tdb_dap.adapter.session.session import Session
     from tdb_dap.engine.hardware.dtypes import DType
     from tdb_dap.engine.hardware.geometry import Space

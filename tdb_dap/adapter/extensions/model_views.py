@@ -18,7 +18,7 @@ from tdb_dap.adapter.session.references import every_region, memory_reference
 from tdb_dap.errors import BadExpression, BadInput
 
 if TYPE_CHECKING:
-    from tdb_dap.adapter.extensions.responses import (
+    from tdb_dap.adapter.protocol.responses import (
         Explanation,
         Graph,
         GraphNode,

@@ -9,7 +9,7 @@ from tdb_dap.adapter.protocol.types import ProtocolModel
 from tdb_dap.adapter.session.handlers import request
 
 if TYPE_CHECKING:
-    from tdb_dap.adapter.extensions.responses import TimePoint
+    from tdb_dap.adapter.protocol.responses import TimePoint
     from tdb_dap.adapter.session.session import Session
 
 

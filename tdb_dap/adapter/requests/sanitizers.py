@@ -9,7 +9,7 @@ from tdb_dap.adapter.session.handlers import request
 from tdb_dap.engine.sanitizers import BY_NAME, chosen
 
 if TYPE_CHECKING:
-    from tdb_dap.adapter.extensions.responses import Findings
+    from tdb_dap.adapter.protocol.responses import Findings
     from tdb_dap.adapter.session.session import Session
     from tdb_dap.engine.control.stops import Finding
 

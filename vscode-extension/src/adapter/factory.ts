@@ -2,7 +2,7 @@ import { mkdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import * as vscode from "vscode";
-import { DEBUG_TYPE, SETTINGS } from "../names";
+import { DEBUG_TYPE, SETTINGS } from "../contributions";
 import { searchAdapter, whatToDo } from "./locate";
 
 export function registerAdapter(): vscode.Disposable[] {

@@ -1,5 +1,5 @@
 import * as vscode from "vscode";
-import { SETTINGS } from "../names";
+import { SETTINGS } from "../contributions";
 import { findAdapter, type AdapterCommand, type Search } from "./find";
 import { selectedInterpreter } from "./interpreter";
 import { thisMachine } from "./machine";

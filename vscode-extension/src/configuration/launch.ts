@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import * as vscode from "vscode";
-import { DEBUG_TYPE } from "../names";
+import { DEBUG_TYPE } from "../contributions";
 import { dataBeside } from "./data";
 import { titleOf } from "./program";
 

@@ -1,6 +1,6 @@
 import * as vscode from "vscode";
 import { locateAdapter } from "../adapter/locate";
-import { DEBUG_TYPE } from "../names";
+import { DEBUG_TYPE } from "../contributions";
 import { launchConfiguration } from "./launch";
 import { chooseProgram, programInFront, programsInWorkspace } from "./models";
 import { withAbsolutePaths } from "./paths";

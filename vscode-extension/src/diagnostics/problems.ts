@@ -1,5 +1,5 @@
 import * as vscode from "vscode";
-import { DEBUG_TYPE } from "../names";
+import { DEBUG_TYPE } from "../contributions";
 import { merged } from "./findings";
 
 /** The problems of the Problems pane: what the language server has found, and what a session adds to it. */

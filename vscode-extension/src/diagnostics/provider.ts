@@ -1,5 +1,5 @@
 import * as vscode from "vscode";
-import { DEBUG_TYPE } from "../names";
+import { DEBUG_TYPE } from "../contributions";
 import { byFile, mayBringFindings, type CommandPlace, type Finding } from "./findings";
 import type { Problems } from "./problems";
 

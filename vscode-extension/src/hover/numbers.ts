@@ -1,5 +1,5 @@
 import * as vscode from "vscode";
-import { COMMANDS, DEBUG_TYPE, LANGUAGES } from "../names";
+import { COMMANDS, DEBUG_TYPE, LANGUAGES } from "../contributions";
 import { expressionAt } from "./provider";
 
 /**

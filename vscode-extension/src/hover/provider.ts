@@ -1,5 +1,5 @@
 import * as vscode from "vscode";
-import { LANGUAGES } from "../names";
+import { LANGUAGES } from "../contributions";
 import { asmExpressionAt, mlirExpressionAt, type ValueExpression } from "./expressions";
 
 /** Tells the editor what to evaluate under the mouse: its own idea of a word leaves out the `%`. */

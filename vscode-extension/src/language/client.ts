@@ -11,8 +11,8 @@ import {
 import { languageServer, type ServerCommand } from "../adapter/find";
 import { searchAdapter } from "../adapter/locate";
 import type { Problems } from "../diagnostics/problems";
-import { textOf } from "../errors";
-import { SETTINGS } from "../names";
+import { textOf } from "../protocol/errors";
+import { SETTINGS } from "../contributions";
 
 /** What models consist of, and what is said of them: reports of `tdb-dap check` and `tdb-dap sanitize`. */
 const WATCHED = "**/{check.json,sanitize.json,compilation.bmodel,final.mlir,tensor_location.json}";

@@ -1,7 +1,7 @@
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 import type { Problems } from "../diagnostics/problems";
-import { DEBUG_TYPE, LANGUAGES, SETTINGS } from "../names";
+import { DEBUG_TYPE, LANGUAGES, SETTINGS } from "../contributions";
 import { resultsIn, verdictsOf, type ResultsOfFile } from "./verdicts";
 
 /** The compiler's last word, which compiled models come with (other .mlir files have other servers), and disassembly. */

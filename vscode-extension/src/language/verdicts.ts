@@ -1,4 +1,4 @@
-import { leading, numbersOf, opsOf, type Results, type Verdict } from "../views/compare/results";
+import { leading, numbersOf, opsOf, type Results, type Verdict } from "../compare/results";
 
 /** What the language server is told of an op with `tdb/verdicts`. */
 export interface OpVerdict {

@@ -2,14 +2,27 @@ import { cpSync, existsSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import * as vscode from "vscode";
 import { launchConfiguration } from "../configuration/launch";
+import { chooseProgram, programInFront, programOfUri } from "../configuration/models";
 import { programOf } from "../configuration/program";
-import { COMMANDS } from "../names";
+import { COMMANDS } from "../contributions";
 
-export function registerStart(context: vscode.ExtensionContext): vscode.Disposable[] {
+/** The commands that a session starts with: a model, or the sample, is chosen, shown or debugged. */
+export function registerStartCommands(context: vscode.ExtensionContext): vscode.Disposable[] {
   return [
+    vscode.commands.registerCommand(COMMANDS.debug, debugModel),
+    // For "${command:PickModel}" in launch.json.
+    vscode.commands.registerCommand(COMMANDS.pick, () => chooseProgram()),
     vscode.commands.registerCommand(COMMANDS.open, () => openModel()),
     vscode.commands.registerCommand(COMMANDS.sample, () => debugSample(context)),
   ];
+}
+
+/** Debug the model of a file, of the tab in front, or one of the workspace's. */
+async function debugModel(uri?: vscode.Uri): Promise<void> {
+  const program = (uri ? programOfUri(uri) : programInFront()) ?? (await chooseProgram());
+  if (program === undefined) return;
+  const folder = vscode.workspace.getWorkspaceFolder(vscode.Uri.file(program));
+  await vscode.debug.startDebugging(folder, launchConfiguration(program));
 }
 
 /** Choose a .bmodel anywhere, and show what belongs to it. */

@@ -1,0 +1,173 @@
+import "../shared/page.css";
+import "./graph.css";
+import { textOf } from "../../src/protocol/errors";
+import type { Results } from "../../src/compare/results";
+import type { Moment } from "../../src/sessions/moment";
+import { button, html, svg } from "../shared/dom";
+import { ask } from "../shared/host";
+import { follow, openLine } from "../shared/session";
+import { count, type } from "../shared/text";
+import { byVerdict, legend, type Colouring, type OpGraph, type OpNode, type Paint } from "./model";
+import { Picture } from "./picture";
+
+const CHOICES: readonly [Colouring, string][] = [
+  ["dtype", "colour: number format"],
+  ["time", "colour: time"],
+  ["verdict", "colour: comparison"],
+];
+const choice = html(
+  "select",
+  {
+    "aria-label": "What colours say",
+    change: () => {
+      recolour();
+    },
+  },
+  ...CHOICES.map(([value, text]) => html("option", { value }, text)),
+);
+const constants = html("input", {
+  type: "checkbox",
+  id: "constants",
+  change: () => {
+    load().catch(failed);
+  },
+});
+const status = html("span", { class: "status", role: "status" });
+const key = html("div", { class: "bar key" });
+const about = html("div", { class: "about", "aria-live": "polite" });
+const picture = new Picture(tell, ({ line }) => {
+  openLine(line);
+});
+let graph: OpGraph | undefined;
+let paint: (node: OpNode) => Paint = (node) => ({ color: node.color, note: node.note });
+let lines: readonly number[] = [];
+
+document.body.append(
+  html(
+    "div",
+    { class: "bar", role: "toolbar", "aria-label": "Graph" },
+    choice,
+    html("label", { for: "constants" }, constants, " constants"),
+    button(
+      "+",
+      () => {
+        picture.zoom(1.25);
+      },
+      { title: "Zoom in (wheel)", "aria-label": "Zoom in" },
+    ),
+    button(
+      "−",
+      () => {
+        picture.zoom(0.8);
+      },
+      { title: "Zoom out (wheel)", "aria-label": "Zoom out" },
+    ),
+    button(
+      "All",
+      () => {
+        picture.fit();
+      },
+      { title: "Show everything" },
+    ),
+    button(
+      "Now",
+      () => {
+        picture.mark(lines);
+      },
+      { title: "Show the op that runs next" },
+    ),
+    html("span", { class: "fill" }),
+    status,
+  ),
+  key,
+  picture.element,
+  about,
+);
+
+follow({
+  load,
+  stopped: async () => {
+    if (chosen() === "verdict") await colour();
+    await mark();
+  },
+  ended: () => {
+    status.textContent = graph === undefined ? "Debug a model to see its graph." : "The session has ended.";
+  },
+  failed,
+});
+
+function chosen(): Colouring {
+  return choice.value as Colouring;
+}
+
+async function load(): Promise<void> {
+  status.textContent = "Laying out the graph …";
+  const found = await ask<OpGraph>("tdb/graph", { weights: constants.checked });
+  await new Promise(requestAnimationFrame); // the text is seen before the layout takes its time
+  graph = found;
+  picture.show(graph);
+  await colour();
+  await mark();
+}
+
+async function mark(): Promise<void> {
+  const moment = await ask<Moment>("tdb/moment");
+  lines = moment.lines;
+  picture.mark(lines);
+  status.textContent = `${count(graph?.nodes.length ?? 0)} ops · ${count(moment.ordinal)} of ${count(moment.commands)} commands executed`;
+}
+
+function recolour(): void {
+  colour().catch(failed);
+}
+
+async function colour(): Promise<void> {
+  if (graph === undefined) return;
+  const colouring = chosen();
+  let trouble = "";
+  if (colouring === "verdict") {
+    // Without a reference all ops are grey, and the page says why.
+    const results = await ask<Results>("tdb/results").catch((error: unknown) => {
+      trouble = textOf(error);
+      return { rows: [], first: null };
+    });
+    paint = byVerdict(results);
+  } else {
+    const { nodes } = await ask<OpGraph>("tdb/graph", { color: colouring, weights: constants.checked });
+    const painted = new Map(nodes.map(({ id, color, note }) => [id, { color, note }]));
+    paint = (node) => painted.get(node.id) ?? { color: node.color, note: node.note };
+  }
+  picture.paint(paint);
+  key.replaceChildren(
+    html("span", { class: "trouble" }, trouble),
+    ...legend(colouring, graph.nodes, paint).map(({ color, note }) =>
+      html(
+        "span",
+        {},
+        svg(
+          "svg",
+          { width: 12, height: 12, "aria-hidden": "true" },
+          svg("rect", { class: "swatch", width: 12, height: 12, fill: color }),
+        ),
+        ` ${note}`,
+      ),
+    ),
+  );
+}
+
+function tell(node: OpNode): void {
+  const place = node.group === null ? node.subnet : `${node.subnet}, group at line ${String(node.group)}`;
+  about.textContent = [
+    `${node.opcode} ${node.name}`,
+    type(node.dtype, node.shape),
+    paint(node).note,
+    `line ${String(node.line)}`,
+    place,
+  ]
+    .filter(Boolean)
+    .join(" · ");
+}
+
+function failed(why: unknown): void {
+  status.textContent = textOf(why);
+}

@@ -1,0 +1,68 @@
+/** The answer of `tdb/graph`, and how verdicts colour it. */
+import type { Results, Verdict } from "../../src/compare/results";
+import { opsOf } from "../../src/compare/results";
+
+export interface OpNode {
+  readonly id: string;
+  readonly opcode: string;
+  readonly name: string;
+  readonly line: number;
+  readonly shape: readonly number[];
+  readonly dtype: string;
+  readonly subnet: string;
+  readonly group: number | null;
+  readonly color: string;
+  readonly note: string;
+}
+
+export interface OpEdge {
+  readonly tail: string;
+  readonly head: string;
+  readonly value: string;
+}
+
+export interface OpGraph {
+  readonly nodes: readonly OpNode[];
+  readonly edges: readonly OpEdge[];
+}
+
+export type Colouring = "dtype" | "time" | "verdict";
+
+/** The colour of a node, and a line that says why. */
+export interface Paint {
+  readonly color: string;
+  readonly note: string;
+}
+
+/** As light as the adapter's, so that dark text can be read on all of them. */
+const VERDICTS: Readonly<Record<Verdict, Paint>> = {
+  pass: { color: "#c9ecc3", note: "as expected" },
+  fail: { color: "#f28b82", note: "differs" },
+  unknown: { color: "#eeeeee", note: "not compared" },
+  excepted: { color: "#d0d0d0", note: "left out" },
+};
+
+/** Paint of a node by the verdicts up to now. */
+export function byVerdict(results: Results): (node: OpNode) => Paint {
+  const ops = new Map(opsOf(results).map((op) => [op.line, op]));
+  return (node) => {
+    const op = node.opcode === "input" ? undefined : ops.get(node.line);
+    if (op === undefined) return VERDICTS.unknown;
+    return op.isCulprit ? { ...VERDICTS.fail, note: "first to differ" } : VERDICTS[op.verdict];
+  };
+}
+
+/** What each colour stands for, in the order of the nodes; nothing where colours run from one into the other. */
+export function legend(colouring: Colouring, nodes: readonly OpNode[], paint: (node: OpNode) => Paint): Paint[] {
+  if (colouring === "time")
+    return [
+      { color: "#ffffff", note: "no time" },
+      { color: "#ff6969", note: "most time" },
+    ];
+  const found = new Map<string, Paint>();
+  for (const node of nodes) {
+    const painted = paint(node);
+    if (painted.note !== "" && !found.has(painted.color)) found.set(painted.color, painted);
+  }
+  return [...found.values()];
+}

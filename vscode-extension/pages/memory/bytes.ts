@@ -1,0 +1,180 @@
+/** Memory by address: hexadecimal words beside the numbers that they are; either can be edited. */
+import { textOf } from "../../src/protocol/errors";
+import { button, html } from "../shared/dom";
+import { ask } from "../shared/host";
+import { count } from "../shared/text";
+import { Grid, type Choice } from "./grid";
+import type { Region } from "./model";
+import { rowsOf, sizeOf, TYPES, type Window } from "./words";
+
+const ROWS = 16;
+/** Pixels from which on there is room for rows of 16 bytes. */
+const WIDE = 980;
+
+interface Place {
+  readonly address: string;
+  readonly offset: number;
+}
+
+export class Bytes {
+  private readonly regions = html("select", {
+    "aria-label": "Region",
+    change: () => {
+      this.go({ address: this.regions.value, offset: 0 });
+    },
+  });
+  private readonly address = html("input", {
+    type: "text",
+    size: 14,
+    placeholder: "R4.64, G4096",
+    "aria-label": "Address: R4.64, G4096, L0, S64",
+    change: () => {
+      this.go({ address: this.address.value.trim(), offset: 0 });
+    },
+  });
+  private readonly type = html(
+    "select",
+    { "aria-label": "Type of the numbers", change: () => void this.refresh() },
+    ...TYPES.map((name) => html("option", { value: name }, name)),
+  );
+  private readonly status = html("div", { class: "status", role: "status" });
+  private readonly grid = new Grid(
+    (choice) => {
+      this.tell(choice);
+    },
+    (choice, text) => this.write(choice, text),
+    (rows) => {
+      this.turn(rows);
+    },
+  );
+  readonly element = html(
+    "section",
+    { class: "bytes", role: "tabpanel", "aria-label": "Bytes" },
+    html(
+      "div",
+      { class: "bar", role: "toolbar", "aria-label": "Bytes" },
+      this.regions,
+      this.address,
+      this.type,
+      button(
+        "▲",
+        () => {
+          this.turn(-ROWS);
+        },
+        { title: "Before (Page Up)", "aria-label": "Before" },
+      ),
+      button(
+        "▼",
+        () => {
+          this.turn(ROWS);
+        },
+        { title: "Behind (Page Down)", "aria-label": "Behind" },
+      ),
+    ),
+    this.grid.element,
+    this.status,
+  );
+  private known: readonly Region[] = [];
+  private place: Place | undefined;
+  private window: Window | undefined;
+  private rowBytes = 8;
+  private turns = 0;
+
+  /** `whatLies`: names of the tensors at a byte of a memory now. */
+  constructor(private readonly whatLies: (space: string, core: number, byte: number) => string) {}
+
+  /** Which memories there are; until a place is chosen, the first byte of local memory is shown. */
+  offer(regions: readonly Region[]): void {
+    this.known = regions;
+    this.regions.replaceChildren(
+      ...regions.map(({ space, title, reference }) => html("option", { value: reference }, `${space} ${title}`)),
+    );
+    const first = regions.find(({ space }) => space === "R") ?? regions[0];
+    this.place ??= first && { address: first.reference, offset: 0 };
+  }
+
+  /** Show a place; `dtype`: as numbers of this type, if there are such of whole bytes. */
+  go(place: Place, dtype?: string): void {
+    this.place = place;
+    this.window = undefined;
+    if (dtype !== undefined && TYPES.includes(dtype)) this.type.value = dtype;
+    void this.refresh();
+  }
+
+  /** Read what is shown once more; bytes that are others than before are marked. */
+  async refresh(): Promise<void> {
+    if (this.place === undefined || this.element.hidden) return;
+    const turn = ++this.turns;
+    const rowBytes = (this.rowBytes = this.element.clientWidth >= WIDE ? 16 : 8);
+    try {
+      const before = this.window;
+      const now = await ask<Window>("tdb/memory", {
+        ...this.place,
+        dtype: this.type.value,
+        count: ROWS * rowBytes,
+        rowBytes,
+      });
+      if (turn !== this.turns) return;
+      this.window = now;
+      this.place = { address: now.reference, offset: 0 };
+      this.address.value = now.rows[0] ?? "";
+      const region = this.known.find(
+        ({ space, core, start }) => space === now.space && core === now.core && start === now.region.start,
+      );
+      if (region !== undefined) this.regions.value = region.reference;
+      this.grid.show(rowsOf(now, this.type.value, rowBytes, before));
+    } catch (error) {
+      if (turn === this.turns) this.complain(error);
+    }
+  }
+
+  private turn(rows: number): void {
+    const { window } = this;
+    if (window === undefined) return;
+    const { start, stop } = window.region;
+    const to = Math.max(start, Math.min(window.start + rows * this.rowBytes, stop - this.rowBytes));
+    if (to !== window.start) this.go({ address: window.reference, offset: to - window.start });
+  }
+
+  private tell({ byte, text }: Choice): void {
+    if (this.window === undefined) return;
+    const { space, core, start } = this.window;
+    const lies = this.whatLies(space, core, start + byte);
+    this.status.classList.remove("trouble");
+    this.status.textContent = [
+      `byte ${count(start + byte)} of ${space === "G" ? "DDR" : this.window.region.title}`,
+      text,
+      lies,
+    ]
+      .filter(Boolean)
+      .join(" · ");
+  }
+
+  /** Resolves to whether it is written; if not, the status says why. The edit is announced like a stop: then it is seen. */
+  private async write({ byte, part }: Choice, text: string): Promise<boolean> {
+    if (this.window === undefined) return false;
+    const type = this.type.value;
+    try {
+      const written =
+        part === "word"
+          ? { dtype: `ui${String(8 * sizeOf(type))}`, value: hexadecimal(text) }
+          : { dtype: type, value: text };
+      await ask("tdb/setMemory", { address: this.window.reference, offset: byte, ...written });
+    } catch (error) {
+      this.complain(error);
+      return false;
+    }
+    return true;
+  }
+
+  private complain(error: unknown): void {
+    this.status.classList.add("trouble");
+    this.status.textContent = textOf(error);
+  }
+}
+
+function hexadecimal(text: string): string {
+  const digits = text.trim().replace(/^0x/i, "");
+  if (!/^[0-9a-f]+$/i.test(digits)) throw new Error(`${text} is not a hexadecimal number`);
+  return `0x${digits}`;
+}

@@ -1,0 +1,29 @@
+/** Pages that show the session in front, whichever that is. */
+import { textOf } from "../../src/protocol/errors";
+import type { FromPage, ToPage } from "../../src/protocol/messages";
+import { listen, tell } from "./host";
+
+export function openLine(line: number): void {
+  tell({ type: "open", line } satisfies FromPage);
+}
+
+export function travel(ordinal: number): void {
+  tell({ type: "travel", ordinal } satisfies FromPage);
+}
+
+/** `load` runs for each session, `stopped` after each stop; `ended` when there is no session (any more). */
+export function follow(on: {
+  load: () => Promise<void>;
+  stopped: () => Promise<void>;
+  ended: () => void;
+  failed: (why: string) => void;
+}): void {
+  const failed = (error: unknown) => {
+    on.failed(textOf(error));
+  };
+  listen((message: ToPage) => {
+    if (message.type === "stopped") on.stopped().catch(failed);
+    else if (message.name === undefined) on.ended();
+    else on.load().catch(failed);
+  });
+}

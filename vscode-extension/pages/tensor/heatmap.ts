@@ -1,0 +1,340 @@
+import type { Source } from "../../src/protocol/tensor";
+import { html } from "../shared/dom";
+import { paint, paintColour, short, type Colour, type Range } from "./colours";
+import type { Cell, Layout } from "./layout";
+import { SIDE, type Tile, type Tiles } from "./tiles";
+
+/** Pixels of a cell from which on there is a line between cells, and room for a number in each. */
+const LINES = 12;
+const NUMBERS = 52;
+const LARGEST = 96;
+/** Marks when something is painted first, for the benchmark. */
+const FIRST = "first picture";
+/** Pixels of a channel's slice from which on its number is written into it. */
+const NAMED = 34;
+
+/** What all heat maps of a view share, so that they show the same part. */
+export interface Camera {
+  /** Row and column of the upper left corner; fractions are allowed. */
+  top: number;
+  left: number;
+  /** Pixels of a cell. */
+  scale: number;
+}
+
+export interface Stage {
+  readonly camera: Camera;
+  readonly cursor: Cell;
+  readonly tiles: Tiles;
+  readonly layout: Layout;
+  range(of: Source): Range;
+  /** Whether numbers outside of the range are marked. */
+  marks(of: Source): boolean;
+  colours(of: Source): readonly Colour[];
+  moveTo(cell: Cell): void;
+  redraw(): void;
+  hover(cell: Cell | undefined): void;
+}
+
+/** One picture of the plane: of the actual numbers, the reference or the error. */
+export class HeatMap {
+  readonly element: HTMLElement;
+  readonly canvas: HTMLCanvasElement;
+  private readonly ends = html("span", { class: "ends" });
+
+  constructor(
+    readonly of: Source,
+    private readonly stage: Stage,
+  ) {
+    this.canvas = html("canvas", { tabindex: 0, role: "img", id: `map-${of}`, "aria-describedby": "cursor" });
+    this.element = html(
+      "figure",
+      { class: "map" },
+      html("figcaption", {}, html("span", {}, of), this.ends),
+      this.canvas,
+    );
+    this.canvas.addEventListener("keydown", (event) => {
+      this.key(event);
+    });
+    this.canvas.addEventListener(
+      "wheel",
+      (event) => {
+        this.wheel(event);
+      },
+      { passive: false },
+    );
+    this.canvas.addEventListener("pointerdown", (event) => {
+      this.press(event);
+    });
+    this.canvas.addEventListener("pointermove", (event) => {
+      this.stage.hover(this.cellAt(event));
+    });
+    this.canvas.addEventListener("pointerleave", () => {
+      this.stage.hover(undefined);
+    });
+    new ResizeObserver(() => {
+      this.stage.redraw();
+    }).observe(this.canvas);
+  }
+
+  /** The scale at which all of the plane is in sight. */
+  fit(): number {
+    const { rows, columns } = this.stage.layout.plane;
+    return Math.min(LARGEST, this.canvas.clientWidth / columns, this.canvas.clientHeight / rows) || 1;
+  }
+
+  draw(): void {
+    const { canvas, stage } = this;
+    const ratio = window.devicePixelRatio;
+    const width = Math.round(canvas.clientWidth * ratio);
+    const height = Math.round(canvas.clientHeight * ratio);
+    if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
+    const context = canvas.getContext("2d");
+    if (context === null || width === 0 || height === 0) return;
+    context.setTransform(1, 0, 0, 1, 0, 0);
+    context.clearRect(0, 0, width, height);
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.imageSmoothingEnabled = false;
+    this.drawTiles(context);
+    if (stage.camera.scale >= LINES) this.drawLines(context);
+    if (stage.camera.scale >= NUMBERS && !stage.layout.isColour) this.drawNumbers(context);
+    if (stage.layout.arrangement === "mosaic") this.drawChannels(context);
+    this.drawCursor(context);
+    const { low, high } = stage.range(this.of);
+    const { rows, columns } = stage.layout.plane;
+    this.ends.textContent = low === -high ? `± ${short(high)}` : `${short(low)} to ${short(high)}`;
+    canvas.setAttribute(
+      "aria-label",
+      `${this.of}: heat map, ${String(rows)} rows, ${String(columns)} columns, colours from ${short(low)} to ${short(high)}`,
+    );
+  }
+
+  private drawTiles(context: CanvasRenderingContext2D): void {
+    const { camera } = this.stage;
+    const { rows, columns } = this.stage.layout.plane;
+    const step = camera.scale >= 1 ? 1 : 2 ** Math.ceil(-Math.log2(camera.scale));
+    const side = SIDE * step;
+    const seen = this.seen();
+    for (let row = Math.floor(seen.top / side); row * side < Math.min(rows, seen.bottom); row++) {
+      for (let column = Math.floor(seen.left / side); column * side < Math.min(columns, seen.right); column++) {
+        const picture = this.picture(this.pieces(step, row, column));
+        if (picture === undefined) continue;
+        const x = (column * side - camera.left) * camera.scale;
+        const y = (row * side - camera.top) * camera.scale;
+        const wide = Math.min(side, columns - column * side) * camera.scale;
+        const high = Math.min(side, rows - row * side) * camera.scale;
+        context.drawImage(picture, x, y, wide, high);
+        if (performance.getEntriesByName(FIRST).length === 0) performance.mark(FIRST);
+      }
+    }
+  }
+
+  /** The tile at a place, or in colour those of red, green and blue; what is not known yet is missing. */
+  private pieces(step: number, row: number, column: number): Tile[] {
+    const { layout, tiles } = this.stage;
+    return layout.slices
+      .map((index) => tiles.get(this.of, step, row, column, index))
+      .filter((tile) => tile !== undefined);
+  }
+
+  /** Painted once for each range: with the first tile it is kept. Undefined while a colour is missing. */
+  private picture(pieces: readonly Tile[]): OffscreenCanvas | undefined {
+    const { layout } = this.stage;
+    const [first, second, third] = pieces;
+    if (first === undefined || pieces.length < layout.slices.length) return undefined;
+    const range = this.stage.range(this.of);
+    const marks = this.stage.marks(this.of);
+    const colours = this.stage.colours(this.of);
+    const key = [range.low, range.high, marks, colours.join(), ...pieces.map(({ serial }) => serial)].join(" ");
+    if (first.picture?.key !== key) {
+      const canvas = new OffscreenCanvas(first.columns, first.rows);
+      const pixels =
+        second && third
+          ? paintColour([first.numbers, second.numbers, third.numbers], range, marks)
+          : paint(first.numbers, range, colours, marks);
+      canvas.getContext("2d")?.putImageData(new ImageData(pixels, first.columns, first.rows), 0, 0);
+      first.picture = { key, canvas };
+    }
+    return first.picture.canvas;
+  }
+
+  /** Lines between the channels of a mosaic, their numbers, and nothing behind the last one. */
+  private drawChannels(context: CanvasRenderingContext2D): void {
+    const { camera, layout } = this.stage;
+    const { rows, columns } = layout.pane;
+    const [high, wide] = [rows * camera.scale, columns * camera.scale];
+    const seen = this.seen();
+    Object.assign(context, { font: "11px monospace", textAlign: "left", textBaseline: "top" });
+    for (let line = Math.floor(seen.top / rows); line * rows < seen.bottom; line++) {
+      for (let place = Math.floor(seen.left / columns); place * columns < seen.right; place++) {
+        const x = (place * columns - camera.left) * camera.scale;
+        const y = (line * rows - camera.top) * camera.scale;
+        const channel = line * layout.across + place;
+        if (channel >= layout.channels) {
+          context.clearRect(x, y, wide + 1, high + 1);
+          continue;
+        }
+        Object.assign(context, { strokeStyle: "rgba(128, 128, 128, 0.9)", lineWidth: 1 });
+        if (Math.min(wide, high) >= 4) context.strokeRect(Math.round(x) + 0.5, Math.round(y) + 0.5, wide, high);
+        if (Math.min(wide, high) < NAMED) continue;
+        const name = String(channel);
+        context.fillStyle = "rgba(0, 0, 0, 0.6)";
+        context.fillRect(x + 1, y + 1, context.measureText(name).width + 4, 14);
+        context.fillStyle = "white";
+        context.fillText(name, x + 3, y + 3);
+      }
+    }
+  }
+
+  private drawLines(context: CanvasRenderingContext2D): void {
+    const { camera } = this.stage;
+    const seen = this.seen();
+    context.strokeStyle = "rgba(128, 128, 128, 0.4)";
+    context.lineWidth = 1;
+    context.beginPath();
+    for (let row = Math.max(0, Math.ceil(seen.top)); row <= seen.bottom; row++) {
+      const y = Math.round((row - camera.top) * camera.scale) + 0.5;
+      context.moveTo((seen.left - camera.left) * camera.scale, y);
+      context.lineTo((seen.right - camera.left) * camera.scale, y);
+    }
+    for (let column = Math.max(0, Math.ceil(seen.left)); column <= seen.right; column++) {
+      const x = Math.round((column - camera.left) * camera.scale) + 0.5;
+      context.moveTo(x, (seen.top - camera.top) * camera.scale);
+      context.lineTo(x, (seen.bottom - camera.top) * camera.scale);
+    }
+    context.stroke();
+  }
+
+  private drawNumbers(context: CanvasRenderingContext2D): void {
+    const { camera, tiles } = this.stage;
+    const seen = this.seen();
+    Object.assign(context, { font: "11px monospace", textAlign: "center", textBaseline: "middle", lineWidth: 3 });
+    for (let row = Math.floor(seen.top); row < seen.bottom; row++) {
+      for (let column = Math.floor(seen.left); column < seen.right; column++) {
+        const number = tiles.number(this.of, row, column);
+        if (number === undefined) continue;
+        const x = (column + 0.5 - camera.left) * camera.scale;
+        const y = (row + 0.5 - camera.top) * camera.scale;
+        context.strokeStyle = "black";
+        context.fillStyle = "white";
+        context.strokeText(short(number), x, y, camera.scale - 4);
+        context.fillText(short(number), x, y, camera.scale - 4);
+      }
+    }
+  }
+
+  private drawCursor(context: CanvasRenderingContext2D): void {
+    const { camera, cursor } = this.stage;
+    const size = Math.max(5, camera.scale);
+    const x = (cursor.column + 0.5 - camera.left) * camera.scale - size / 2;
+    const y = (cursor.row + 0.5 - camera.top) * camera.scale - size / 2;
+    for (const [colour, width] of [
+      ["black", 4],
+      ["white", 2],
+    ] as const) {
+      context.strokeStyle = colour;
+      context.lineWidth = width;
+      context.strokeRect(x, y, size, size);
+    }
+  }
+
+  /** The part of the plane that is in sight, in rows and columns. */
+  private seen(): { top: number; left: number; bottom: number; right: number } {
+    const { top, left, scale } = this.stage.camera;
+    const { rows, columns } = this.stage.layout.plane;
+    return {
+      top: Math.max(0, top),
+      left: Math.max(0, left),
+      bottom: Math.min(rows, top + this.canvas.clientHeight / scale),
+      right: Math.min(columns, left + this.canvas.clientWidth / scale),
+    };
+  }
+
+  private cellAt(event: MouseEvent): Cell | undefined {
+    const { camera } = this.stage;
+    const { rows, columns } = this.stage.layout.plane;
+    const row = Math.floor(camera.top + event.offsetY / camera.scale);
+    const column = Math.floor(camera.left + event.offsetX / camera.scale);
+    return row >= 0 && column >= 0 && row < rows && column < columns ? { row, column } : undefined;
+  }
+
+  private press(event: PointerEvent): void {
+    const { camera } = this.stage;
+    const start = { x: event.clientX, y: event.clientY, top: camera.top, left: camera.left };
+    let dragged = false;
+    const move = (to: PointerEvent) => {
+      dragged ||= Math.hypot(to.clientX - start.x, to.clientY - start.y) > 4;
+      if (!dragged) return;
+      camera.left = start.left - (to.clientX - start.x) / camera.scale;
+      camera.top = start.top - (to.clientY - start.y) / camera.scale;
+      this.stage.redraw();
+    };
+    const release = (to: PointerEvent) => {
+      this.canvas.removeEventListener("pointermove", move);
+      this.canvas.removeEventListener("pointerup", release);
+      const cell = this.cellAt(to);
+      if (!dragged && cell) this.stage.moveTo(cell);
+    };
+    this.canvas.setPointerCapture(event.pointerId);
+    this.canvas.addEventListener("pointermove", move);
+    this.canvas.addEventListener("pointerup", release);
+  }
+
+  private wheel(event: WheelEvent): void {
+    event.preventDefault();
+    if (event.shiftKey) {
+      this.stage.camera.left += (event.deltaX || event.deltaY) / this.stage.camera.scale;
+      this.stage.redraw();
+    } else this.zoom(2 ** (-event.deltaY / 200), event.offsetX, event.offsetY);
+  }
+
+  /** Make cells larger by `factor`, the one at (x, y) staying where it is. */
+  zoom(factor: number, x = this.canvas.clientWidth / 2, y = this.canvas.clientHeight / 2): void {
+    const { camera } = this.stage;
+    const scale = Math.max(Math.min(1, this.fit()), Math.min(LARGEST, camera.scale * factor));
+    camera.left += x / camera.scale - x / scale;
+    camera.top += y / camera.scale - y / scale;
+    camera.scale = scale;
+    this.stage.redraw();
+  }
+
+  /** All of the plane in the middle. */
+  whole(): void {
+    const { camera } = this.stage;
+    camera.scale = this.fit();
+    camera.top = camera.left = 0;
+    this.stage.redraw();
+  }
+
+  /** Bring a cell into sight. */
+  reveal({ row, column }: Cell): void {
+    const { camera } = this.stage;
+    const high = this.canvas.clientHeight / camera.scale;
+    const wide = this.canvas.clientWidth / camera.scale;
+    if (row < camera.top || row + 1 > camera.top + high) camera.top = row - high / 2;
+    if (column < camera.left || column + 1 > camera.left + wide) camera.left = column - wide / 2;
+  }
+
+  private key(event: KeyboardEvent): void {
+    const { row, column } = this.stage.cursor;
+    const { rows, columns } = this.stage.layout.plane;
+    const page = Math.max(1, Math.floor(this.canvas.clientHeight / this.stage.camera.scale));
+    const moves: Record<string, Cell> = {
+      ArrowUp: { row: row - 1, column },
+      ArrowDown: { row: row + 1, column },
+      ArrowLeft: { row, column: column - 1 },
+      ArrowRight: { row, column: column + 1 },
+      PageUp: { row: row - page, column },
+      PageDown: { row: row + page, column },
+      Home: { row: event.ctrlKey ? 0 : row, column: 0 },
+      End: { row: event.ctrlKey ? rows - 1 : row, column: columns - 1 },
+    };
+    const to = moves[event.key];
+    if (to) this.stage.moveTo(to);
+    else if (event.key === "+" || event.key === "=") this.zoom(2);
+    else if (event.key === "-") this.zoom(0.5);
+    else if (event.key === "0") this.whole();
+    else return;
+    event.preventDefault();
+  }
+}

@@ -1,0 +1,80 @@
+import type { Element, Statistics } from "../../src/protocol/tensor";
+import { button, html } from "../shared/dom";
+import { short } from "./colours";
+
+/** Name and value, one below the other. */
+function rows(of: Record<string, string | undefined>): Node[] {
+  return Object.entries(of).flatMap(([name, value]) =>
+    value === undefined ? [] : [html("dt", {}, name), html("dd", {}, value)],
+  );
+}
+
+/** What stands at the cursor: the number, its bits, and what it should be. */
+export function cursorRows(index: readonly number[], element: Element, dtype: string): Node[] {
+  const { stored, actual, bits, binary, reference, error } = element;
+  return rows({
+    index: `[${index.join(", ")}]`,
+    value: actual,
+    stored: stored === actual ? undefined : `${stored} (${dtype})`,
+    bits,
+    binary: binary && grouped(binary, dtype),
+    reference,
+    error,
+  });
+}
+
+/** Sign, exponent and fraction of a float apart; of integers groups of four bits. */
+function grouped(binary: string, dtype: string): string {
+  const exponent = { f32: 8, f16: 5, bf16: 8, f8e4m3: 4, f8e5m2: 5 }[dtype];
+  if (exponent === undefined) return binary.replace(/\B(?=(?:.{4})+$)/g, " ");
+  return `${binary.slice(0, 1)} ${binary.slice(1, 1 + exponent)} ${binary.slice(1 + exponent)}`;
+}
+
+/** `saturated`: stored integers at the ends of their range, where that is known. */
+export function statisticsRows(found: Statistics, size: number, saturated?: number): Node[] {
+  const share = (count: number) =>
+    count === 0 ? "0" : `${count.toLocaleString("en")} (${((100 * count) / size).toPrecision(3)} %)`;
+  return rows({
+    min: short(found.minimum),
+    max: short(found.maximum),
+    mean: short(found.mean),
+    deviation: short(found.deviation),
+    NaN: share(found.nan),
+    Inf: share(found.inf),
+    zeros: share(found.zeros),
+    saturated: saturated === undefined ? undefined : share(saturated),
+  });
+}
+
+/** Bars on a logarithmic scale: the rare numbers are the ones that matter. */
+export function drawHistogram(canvas: HTMLCanvasElement, found: Statistics): void {
+  const { width, height } = canvas;
+  const context = canvas.getContext("2d");
+  if (context === null) return;
+  context.clearRect(0, 0, width, height);
+  context.fillStyle = getComputedStyle(canvas).color;
+  const most = Math.log1p(Math.max(1, ...found.histogram));
+  found.histogram.forEach((count, i) => {
+    const bar = (height * Math.log1p(count)) / most;
+    context.fillRect((i * width) / found.histogram.length, height - bar, width / found.histogram.length - 1, bar);
+  });
+  const range = `from ${short(found.minimum)} to ${short(found.maximum)}`;
+  canvas.setAttribute(
+    "aria-label",
+    `Histogram ${range}, most in an interval: ${String(Math.max(0, ...found.histogram))}`,
+  );
+}
+
+/** Buttons that lead to the elements of largest magnitude. */
+export function largestList(found: Statistics, go: (index: readonly number[]) => void): Node[] {
+  return found.largest.map(({ index, value }) => {
+    const link = button(
+      `[${index.join(", ")}]`,
+      () => {
+        go(index);
+      },
+      { class: "link" },
+    );
+    return html("li", {}, link, ` ${value}`);
+  });
+}

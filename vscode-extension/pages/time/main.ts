@@ -1,0 +1,54 @@
+/** The time slider: shows what comes next at each moment, and travels to where it is let go. */
+import "../shared/theme.css";
+import "./time.css";
+import type { FromTime, Moment, ToTime } from "../../src/protocol/time";
+import { html } from "../shared/dom";
+import { listen, tell } from "../shared/host";
+
+const slider = html("input", { type: "range", min: 0, max: 0, value: 0, "aria-label": "Commands executed" });
+const number = html("output", { id: "ordinal" });
+const about = html("p", { id: "moment" });
+const nothing = html("p", {}, "While a model is debugged, its moments are here to travel to.");
+
+/** Whether the slider has been moved and the journey has not begun. */
+let looking = false;
+/** With the keyboard it is let go at each key, and a journey takes the focus to the editor: wait for the last one. */
+const PAUSE = 250;
+let going: number | undefined;
+
+slider.addEventListener("input", () => {
+  looking = true;
+  number.textContent = `${slider.value} of ${slider.max}`;
+  tell({ type: "look", ordinal: slider.valueAsNumber } satisfies FromTime);
+});
+slider.addEventListener("change", () => {
+  window.clearTimeout(going);
+  going = window.setTimeout(() => {
+    looking = false;
+    tell({ type: "travel", ordinal: slider.valueAsNumber } satisfies FromTime);
+  }, PAUSE);
+});
+
+function show(moment: Moment | undefined): void {
+  if (moment === undefined) {
+    document.body.replaceChildren(nothing);
+    return;
+  }
+  if (slider.parentElement === null) document.body.replaceChildren(slider, number, about);
+  const { at, commands, op, location, line, command } = moment;
+  // An answer to an earlier look must not tear the slider from under the hand.
+  if (looking && at !== slider.valueAsNumber) return;
+  slider.max = String(commands);
+  slider.valueAsNumber = at;
+  number.textContent = `${String(at)} of ${String(commands)}`;
+  const place = op === undefined ? "" : `${op} ${location ?? ""}, line ${String(line ?? "")}`;
+  about.replaceChildren(
+    html("strong", {}, command === undefined ? "At the end" : place),
+    html("code", {}, command ?? ""),
+  );
+  slider.setAttribute("aria-valuetext", `${number.textContent} ${place}`);
+}
+
+listen(({ moment }: ToTime) => {
+  show(moment);
+});

@@ -1,0 +1,184 @@
+import "../shared/page.css";
+import "./timeline.css";
+import type { Moment } from "../../src/sessions/moment";
+import { button, html, svg } from "../shared/dom";
+import { ask } from "../shared/host";
+import { follow, openLine, travel } from "../shared/session";
+import { count } from "../shared/text";
+import { Drawing, type Found } from "./drawing";
+import { timelineOf, type OpTime, type Profile, type Report } from "./model";
+
+/** Pixels of the bar of the op that takes longest. */
+const BAR = 80;
+const status = html("span", { class: "status", role: "status" });
+const about = html("div", { class: "about", "aria-live": "polite" });
+const table = html("section", { class: "ranking" });
+const drawing = new Drawing(tell, ({ slice }) => {
+  goTo(slice.args.line);
+});
+let isLoaded = false;
+let lineOf = new Map<number, number>();
+
+document.body.append(
+  html(
+    "div",
+    { class: "bar", role: "toolbar", "aria-label": "Timeline" },
+    button(
+      "+",
+      () => {
+        drawing.zoom(1 / 1.5);
+      },
+      { title: "Zoom in (wheel)", "aria-label": "Zoom in" },
+    ),
+    button(
+      "−",
+      () => {
+        drawing.zoom(1.5);
+      },
+      { title: "Zoom out (wheel)", "aria-label": "Zoom out" },
+    ),
+    button(
+      "All",
+      () => {
+        drawing.fit();
+      },
+      { title: "Show everything" },
+    ),
+    html("span", { class: "fill" }),
+    status,
+  ),
+  html("div", { class: "parts" }, html("div", { class: "left" }, drawing.element, about), table),
+);
+
+follow({
+  load: async () => {
+    status.textContent = "Estimating …";
+    const { report, trace } = await ask<Profile>("tdb/profile", { trace: true });
+    const timeline = timelineOf(trace);
+    lineOf = linesOf(timeline.tracks);
+    drawing.show(timeline);
+    table.replaceChildren(ranking(report.ops));
+    status.textContent = headline(report);
+    isLoaded = true;
+    await mark();
+  },
+  stopped: mark,
+  ended: () => {
+    if (!isLoaded) status.textContent = "Debug a model to see its time.";
+  },
+  failed: (why) => {
+    status.textContent = why;
+  },
+});
+
+async function mark(): Promise<void> {
+  const { ordinal, lines } = await ask<Moment>("tdb/moment");
+  drawing.move(ordinal);
+  for (const row of table.querySelectorAll<HTMLElement>("tr[data-line]"))
+    row.classList.toggle("current", lines.includes(Number(row.dataset.line)));
+}
+
+function goTo(line: unknown): void {
+  if (typeof line === "number" && line > 0) openLine(line);
+}
+
+/** Lines of the ops that commands belong to, by ordinal: commands lie within their op. */
+function linesOf(tracks: ReturnType<typeof timelineOf>["tracks"]): Map<number, number> {
+  const found = new Map<number, number>();
+  for (const { ops, commands } of tracks) {
+    let at = 0;
+    for (const { start, stop, args } of commands) {
+      while (at < ops.length && (ops[at]?.stop ?? 0) < stop) at++;
+      const op = ops[at];
+      if (op !== undefined && op.start <= start) found.set(Number(args.ordinal), Number(op.args.line));
+    }
+  }
+  return found;
+}
+
+function headline({ cycles, milliseconds, engines, given, commands }: Report): string {
+  const time = milliseconds === null ? "" : ` (${milliseconds.toPrecision(4)} ms)`;
+  const cores = new Set(engines.map(({ core }) => core)).size;
+  const busy = engines.map(
+    ({ core, engine, utilisation }) =>
+      `${engine.toUpperCase()}${cores > 1 ? ` of core ${String(core)}` : ""} busy ${(100 * utilisation).toFixed(0)}%`,
+  );
+  const from =
+    given === commands ? "the compiler's figures" : given > 0 ? "the compiler's figures and estimates" : "estimates";
+  return [`${count(cycles)} cycles${time}`, ...busy, from].join(" · ");
+}
+
+function tell({ slice, track }: Found): void {
+  const { ordinal, line = lineOf.get(Number(ordinal)), ...rest } = slice.args;
+  const details = Object.entries(rest)
+    .filter(([, value]) => value !== "")
+    .map(([name, value]) => `${name} ${typeof value === "number" ? count(value) : String(value)}`);
+  about.replaceChildren(
+    html("strong", {}, slice.name),
+    html("div", {}, [track.title, drawing.duration(slice), ...details].join(" · ")),
+    ...(typeof line === "number" && line > 0
+      ? [
+          button(
+            `line ${String(line)}`,
+            () => {
+              openLine(line);
+            },
+            { class: "link" },
+          ),
+          " · ",
+        ]
+      : []),
+    ...(typeof ordinal === "number"
+      ? [
+          button(
+            `travel to command ${count(ordinal)}`,
+            () => {
+              travel(ordinal);
+            },
+            { class: "link" },
+          ),
+        ]
+      : []),
+  );
+}
+
+function ranking(ops: readonly OpTime[]): HTMLElement {
+  const head = ["op", "TIU cycles", "DMA cycles", "share"].map((text, index) =>
+    html("th", { scope: "col", class: index > 0 && "number" }, text),
+  );
+  const largest = Math.max(...ops.map(({ share }) => share), Number.MIN_VALUE);
+  const rows = ops.map(({ line, opcode, name, tiu, dma, share }) => {
+    const title = [opcode.replace(/^tpu\./, ""), name].filter(Boolean).join(" ");
+    const what =
+      line > 0
+        ? button(
+            title,
+            () => {
+              drawing.select(line);
+              openLine(line);
+            },
+            { class: "link", title: `line ${String(line)}` },
+          )
+        : title;
+    const bar = svg(
+      "svg",
+      { width: BAR, height: 10, "aria-hidden": "true" },
+      svg("rect", { class: "whole", width: BAR, height: 10 }),
+      svg("rect", { class: "share", width: (share / largest) * BAR, height: 10 }),
+    );
+    return html(
+      "tr",
+      { "data-line": line },
+      html("td", {}, what),
+      html("td", { class: "number" }, count(tiu)),
+      html("td", { class: "number" }, count(dma)),
+      html("td", { class: "number" }, `${(100 * share).toFixed(1)}% `, bar),
+    );
+  });
+  return html(
+    "table",
+    { "aria-label": "Ops by time" },
+    html("thead", {}, html("tr", {}, ...head)),
+    html("tbody", {}, ...rows),
+  );
+}

@@ -1,0 +1,100 @@
+import * as vscode from "vscode";
+import { textOf } from "../protocol/errors";
+import { COMMANDS, CONTEXT, VIEWS } from "../contributions";
+import type { Sessions } from "../sessions/current";
+import { moment, openLine, travel } from "../sessions/moment";
+import { summary, type Results } from "./results";
+import { ResultTree, type Node } from "./tree";
+
+/** Comparing goes the way up to now once more. Where that takes longer, it waits until it is asked to. */
+const PATIENCE_MILLISECONDS = 2000;
+
+/** The tree of what has been compared with the reference up to now, in the Debug side bar. */
+export function registerComparePanel(sessions: Sessions): { dispose(): void }[] {
+  const panel = new ComparePanel(sessions);
+  const command = (name: string, run: (node?: Node) => unknown) => vscode.commands.registerCommand(name, run);
+  return [
+    panel,
+    command(COMMANDS.travel, (node) => panel.travelTo(node)),
+    command(COMMANDS.onlyFailed, () => panel.filter(true)),
+    command(COMMANDS.all, () => panel.filter(false)),
+    command(COMMANDS.culprit, () => panel.goToCulprit()),
+    command(COMMANDS.refresh, () => panel.refresh()),
+  ];
+}
+
+class ComparePanel {
+  private readonly tree = new ResultTree();
+  private readonly view = vscode.window.createTreeView<Node>(VIEWS.compare, {
+    treeDataProvider: this.tree,
+    showCollapseAll: true,
+  });
+  private readonly disposables: { dispose(): void }[];
+  private isFast = true;
+  private asked = 0;
+
+  constructor(private readonly sessions: Sessions) {
+    this.disposables = [
+      this.view,
+      sessions.onDidChange(() => {
+        this.isFast = true;
+        this.tree.show(undefined, undefined);
+      }),
+      sessions.onDidStop(() => this.stopped()),
+      this.view.onDidChangeVisibility(({ visible }) => (visible ? this.stopped() : undefined)),
+    ];
+  }
+
+  dispose(): void {
+    for (const disposable of this.disposables) disposable.dispose();
+  }
+
+  async filter(onlyFailed: boolean): Promise<void> {
+    this.tree.onlyFailed = onlyFailed;
+    this.tree.redraw();
+    await vscode.commands.executeCommand("setContext", CONTEXT.onlyFailed, onlyFailed);
+  }
+
+  async goToCulprit(): Promise<void> {
+    const { culprit } = this.tree;
+    const session = this.sessions.current;
+    if (culprit === undefined || session === undefined) return;
+    await this.view.reveal(culprit, { select: true, focus: true });
+    await openLine(session, culprit.line);
+  }
+
+  async travelTo(node?: Node): Promise<void> {
+    const chosen = node ?? this.view.selection[0];
+    const session = this.sessions.current;
+    if (chosen === undefined || session === undefined) return;
+    await travel(session, chosen.first);
+  }
+
+  private async stopped(): Promise<void> {
+    if (!this.view.visible || this.sessions.current === undefined) return;
+    if (this.isFast) await this.refresh();
+    else this.view.message = "The program has moved on. Press Refresh to compare up to here; it takes a while.";
+  }
+
+  async refresh(): Promise<void> {
+    const session = this.sessions.current;
+    if (session === undefined) return;
+    const asked = ++this.asked;
+    const start = Date.now();
+    try {
+      const { source } = await moment(session);
+      const results = (await session.customRequest("tdb/results")) as Results;
+      if (asked !== this.asked) return; // a later stop is being asked about
+      this.isFast = Date.now() - start < PATIENCE_MILLISECONDS;
+      this.tree.show(results, source && vscode.debug.asDebugSourceUri(source, session));
+      this.view.message = summary(results);
+      const failed = results.rows.filter(({ verdict }) => verdict === "fail").length;
+      this.view.badge = failed > 0 ? { value: failed, tooltip: summary(results) } : undefined;
+    } catch (error) {
+      if (asked !== this.asked) return;
+      this.tree.show(undefined, undefined);
+      this.view.message = textOf(error);
+    }
+    await vscode.commands.executeCommand("setContext", CONTEXT.culprit, this.tree.culprit !== undefined);
+  }
+}

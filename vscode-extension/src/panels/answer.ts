@@ -1,0 +1,20 @@
+import type * as vscode from "vscode";
+import { textOf } from "../protocol/errors";
+import type { Answer, Ask } from "../protocol/ask";
+
+/** Pages may ask for what the adapter knows about the model, and nothing else. */
+const REQUESTS = "tdb/";
+
+/** What the adapter says to a page's question; without a session, or where the page may not ask, why not. */
+export async function answer(
+  session: vscode.DebugSession | undefined,
+  { id, request, arguments: rest }: Ask,
+): Promise<Answer> {
+  if (session === undefined) return { type: "answer", id, error: "no model is being debugged" };
+  if (!request.startsWith(REQUESTS)) return { type: "answer", id, error: `a view may not ask for ${request}` };
+  try {
+    return { type: "answer", id, body: (await session.customRequest(request, rest)) as unknown };
+  } catch (error) {
+    return { type: "answer", id, error: textOf(error) };
+  }
+}

@@ -1,0 +1,22 @@
+import { randomBytes } from "node:crypto";
+import * as vscode from "vscode";
+
+/** The HTML around one of the pages of pages/: its script and style, nothing from elsewhere, no script in the page itself. */
+export function frame(webview: vscode.Webview, root: vscode.Uri, name: string, title: string): string {
+  const file = (kind: string) => webview.asWebviewUri(vscode.Uri.joinPath(root, "dist", `${name}.${kind}`)).toString();
+  const nonce = randomBytes(16).toString("base64");
+  const policy = `default-src 'none'; img-src data: blob:; style-src ${webview.cspSource}; script-src 'nonce-${nonce}'`;
+  return `<!DOCTYPE html>
+<html lang="en">
+<head>
+  <meta charset="UTF-8">
+  <meta http-equiv="Content-Security-Policy" content="${policy}">
+  <meta name="viewport" content="width=device-width, initial-scale=1">
+  <link rel="stylesheet" href="${file("css")}">
+  <title>${title}</title>
+</head>
+<body>
+  <script nonce="${nonce}" src="${file("js")}"></script>
+</body>
+</html>`;
+}

@@ -1,0 +1,73 @@
+import * as vscode from "vscode";
+import { textOf } from "../protocol/errors";
+import { answer } from "./answer";
+import type { Answer, Ask } from "../protocol/ask";
+import { frame } from "./frame";
+import type { FromPage, ToPage } from "../protocol/messages";
+import type { Sessions } from "../sessions/current";
+import { openLine, travel } from "../sessions/moment";
+
+/** One of the pages of pages/ in a panel: it asks the adapter, and hears of each stop. */
+export class ModelPanel implements vscode.Disposable {
+  private panel: vscode.WebviewPanel | undefined;
+  private readonly disposables: vscode.Disposable[];
+
+  /** `name`: of the page, and of its files in dist; `title`: of its tab. */
+  constructor(
+    private readonly name: string,
+    private readonly title: string,
+    private readonly extension: vscode.Uri,
+    private readonly sessions: Sessions,
+  ) {
+    this.disposables = [
+      sessions.onDidChange(() => {
+        this.announce();
+      }),
+      sessions.onDidStop(() => {
+        this.send({ type: "stopped" });
+      }),
+    ];
+  }
+
+  dispose(): void {
+    for (const disposable of this.disposables) disposable.dispose();
+    this.panel?.dispose();
+  }
+
+  show(): void {
+    if (this.panel !== undefined) {
+      this.panel.reveal();
+      return;
+    }
+    const panel = vscode.window.createWebviewPanel(`tdb.${this.name}`, this.title, vscode.ViewColumn.Two, {
+      enableScripts: true,
+      localResourceRoots: [vscode.Uri.joinPath(this.extension, "dist")],
+    });
+    this.panel = panel;
+    panel.onDidDispose(() => {
+      this.panel = undefined;
+    });
+    panel.webview.onDidReceiveMessage((message: FromPage | Ask) => void this.receive(message));
+    panel.webview.html = frame(panel.webview, this.extension, this.name, this.title);
+  }
+
+  private announce(): void {
+    this.send({ type: "session", name: this.sessions.current?.name });
+  }
+
+  private send(message: ToPage | Answer): void {
+    void this.panel?.webview.postMessage(message);
+  }
+
+  private async receive(message: FromPage | Ask): Promise<void> {
+    const session = this.sessions.current;
+    if (message.type === "ready") {
+      this.announce();
+    } else if (message.type === "ask") {
+      this.send(await answer(session, message));
+    } else if (session !== undefined) {
+      const done = message.type === "open" ? openLine(session, message.line) : travel(session, message.ordinal);
+      await done.catch((error: unknown) => void vscode.window.showErrorMessage(textOf(error)));
+    }
+  }
+}

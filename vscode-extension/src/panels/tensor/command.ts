@@ -1,0 +1,93 @@
+import * as vscode from "vscode";
+import { textOf } from "../../protocol/errors";
+import { expressionAt } from "../../hover/provider";
+import { COMMANDS, DEBUG_TYPE } from "../../contributions";
+import { TensorPanel } from "./panel";
+import type { Description, Subject } from "../../protocol/tensor";
+
+/** What VS Code gives a command in the menu of a variable; a watch has only the variable's `name`. */
+interface VariableContext {
+  readonly sessionId?: string;
+  readonly variable?: { readonly name: string; readonly evaluateName?: string };
+}
+
+const panels = new Set<TensorPanel>();
+
+export function registerTensorViews(context: vscode.ExtensionContext): vscode.Disposable[] {
+  return [
+    vscode.commands.registerCommand(COMMANDS.viewTensor, (from?: unknown) => viewTensor(context.extensionUri, from)),
+    vscode.debug.registerDebugAdapterTrackerFactory(DEBUG_TYPE, { createDebugAdapterTracker: tracker }),
+  ];
+}
+
+/** Views follow the program: after each stop, and when memory is edited. */
+function tracker(session: vscode.DebugSession): vscode.DebugAdapterTracker {
+  const each = (act: (panel: TensorPanel) => void) => {
+    for (const panel of panels) if (panel.session.id === session.id) act(panel);
+  };
+  return {
+    onDidSendMessage({ type, event }: { type?: string; event?: string }) {
+      if (type !== "event") return;
+      if (event === "stopped" || event === "invalidated" || event === "memory")
+        each((panel) => {
+          panel.stopped();
+        });
+      if (event === "terminated")
+        each((panel) => {
+          panel.ended();
+        });
+    },
+    onWillStopSession() {
+      each((panel) => {
+        panel.ended();
+      });
+    },
+  };
+}
+
+async function viewTensor(root: vscode.Uri, from: unknown): Promise<void> {
+  const session = vscode.debug.activeDebugSession;
+  if (session?.type !== DEBUG_TYPE) {
+    void vscode.window.showInformationMessage("TDB: a tensor can be viewed while a debug session has stopped.");
+    return;
+  }
+  const expression = expressionOf(from) ?? (await ask());
+  if (expression === undefined) return;
+  const frame = vscode.debug.activeStackItem;
+  const named: Subject = {
+    expression,
+    ...(frame instanceof vscode.DebugStackFrame && frame.session.id === session.id && { frameId: frame.frameId }),
+  };
+  try {
+    const description = (await session.customRequest("tdb/tensor", named)) as Description;
+    // From here on by the moment: the numbers of frames are void after the next step.
+    const { focus, level } = description;
+    panels.add(
+      new TensorPanel(root, session, { expression, focus, level }, description, (panel) => panels.delete(panel)),
+    );
+  } catch (error) {
+    void vscode.window.showErrorMessage(`TDB: ${expression}: ${textOf(error)}`);
+  }
+}
+
+/** The expression of a menu's variable or watch, or under the cursor of the editor whose menu was used. */
+function expressionOf(from: unknown): string | undefined {
+  if (typeof from === "string") return from;
+  if (from instanceof vscode.Uri) return underCursor();
+  const variable = (from as VariableContext | undefined)?.variable;
+  return variable?.evaluateName ?? variable?.name ?? (from as { name?: string } | undefined)?.name;
+}
+
+function underCursor(): string | undefined {
+  const editor = vscode.window.activeTextEditor;
+  return editor && expressionAt(editor.document, editor.selection.active)?.expression;
+}
+
+function ask(): Thenable<string | undefined> {
+  return vscode.window.showInputBox({
+    title: "View Tensor",
+    prompt:
+      'A value, an operand, a location, memory, or what is computed of them: %16, in[0], #loc("conv1"), R0:f16[1,64,8,8]',
+    value: underCursor() ?? "in[0]",
+  });
+}

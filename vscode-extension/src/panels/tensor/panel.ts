@@ -1,0 +1,79 @@
+import * as vscode from "vscode";
+import { textOf } from "../../protocol/errors";
+import { answer } from "../answer";
+import type { Answer, Ask } from "../../protocol/ask";
+import { frame } from "../frame";
+import type { Description, FromView, Subject, ToView } from "../../protocol/tensor";
+import { fileOf } from "./save";
+
+/** One tensor in an editor tab. It asks the adapter of its session for what it draws. */
+export class TensorPanel {
+  private readonly panel: vscode.WebviewPanel;
+  private over = false;
+
+  constructor(
+    root: vscode.Uri,
+    readonly session: vscode.DebugSession,
+    private readonly subject: Subject,
+    description: Description,
+    closed: (panel: TensorPanel) => void,
+  ) {
+    this.panel = vscode.window.createWebviewPanel("tdb.tensor", description.title, vscode.ViewColumn.Beside, {
+      enableScripts: true,
+      retainContextWhenHidden: true,
+      localResourceRoots: [vscode.Uri.joinPath(root, "dist")],
+    });
+    const { webview } = this.panel;
+    webview.onDidReceiveMessage((message: FromView | Ask) => void this.receive(message));
+    webview.html = frame(webview, root, "tensor", "Tensor");
+    this.panel.onDidDispose(() => {
+      this.over = true;
+      closed(this);
+    });
+  }
+
+  /** The program has stopped, or its memory has been changed. */
+  stopped(): void {
+    this.send({ type: "stopped" });
+  }
+
+  ended(): void {
+    this.send({ type: "ended" });
+  }
+
+  private send(message: ToView | Answer): void {
+    if (!this.over) void this.panel.webview.postMessage(message);
+  }
+
+  private async receive(message: FromView | Ask): Promise<void> {
+    switch (message.type) {
+      case "ready":
+        this.send({ type: "show", subject: this.subject });
+        break;
+      case "ask":
+        this.send(await answer(this.session, message));
+        break;
+      case "save":
+        await this.save(message).catch((error: unknown) => vscode.window.showErrorMessage(`TDB: ${textOf(error)}`));
+    }
+  }
+
+  private async save({ format, subject, of, picture }: FromView & { type: "save" }): Promise<void> {
+    const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
+    const name = `${this.panel.title.replace(/[^\w.-]+/g, "_")}.${format}`;
+    const target = await vscode.window.showSaveDialog({
+      filters: { [format]: [format] },
+      ...(folder && { defaultUri: vscode.Uri.joinPath(folder, name) }),
+    });
+    if (target === undefined) return;
+    const content =
+      format === "png"
+        ? Buffer.from(picture ?? "", "base64")
+        : await fileOf(format, subject, of, (request, which) => this.ask(request, which));
+    await vscode.workspace.fs.writeFile(target, content);
+  }
+
+  private async ask<Body>(command: string, which: object): Promise<Body> {
+    return (await this.session.customRequest(command, which)) as Body;
+  }
+}

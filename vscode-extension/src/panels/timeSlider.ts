@@ -1,0 +1,94 @@
+import * as vscode from "vscode";
+import { DEBUG_TYPE, VIEWS } from "../contributions";
+import { textOf } from "../protocol/errors";
+import { frame } from "./frame";
+import type { FromTime, Moment, ToTime } from "../protocol/time";
+
+/** The status bar's item, and the slider in the debug side bar: where the session in front stands in time. */
+export function registerTime(context: vscode.ExtensionContext): vscode.Disposable[] {
+  const item = vscode.window.createStatusBarItem("tdb.time", vscode.StatusBarAlignment.Left, 10);
+  item.name = "TDB: Time";
+  item.command = `${VIEWS.time}.focus`;
+  const slider = new Slider(context.extensionUri);
+
+  const look = async (session: vscode.DebugSession | undefined) => {
+    const moment = session?.type === DEBUG_TYPE ? await ask(session) : undefined;
+    if (session !== vscode.debug.activeDebugSession) return;
+    slider.show(moment);
+    if (moment === undefined) {
+      item.hide();
+      return;
+    }
+    const { ordinal, commands } = moment;
+    item.text = `$(history) ${String(ordinal)}/${String(commands)}`;
+    item.tooltip = `${String(ordinal)} of ${String(commands)} commands executed. Select to travel to another moment.`;
+    item.accessibilityInformation = { label: item.tooltip };
+    item.show();
+  };
+  const tracker = (session: vscode.DebugSession): vscode.DebugAdapterTracker => ({
+    onDidSendMessage({ event }: { event?: string }) {
+      if (event === "stopped") void look(session);
+    },
+  });
+  return [
+    vscode.Disposable.from(item),
+    vscode.debug.onDidChangeActiveDebugSession(look),
+    vscode.debug.onDidTerminateDebugSession(() => look(vscode.debug.activeDebugSession)),
+    vscode.debug.registerDebugAdapterTrackerFactory(DEBUG_TYPE, { createDebugAdapterTracker: tracker }),
+    vscode.window.registerWebviewViewProvider(VIEWS.time, slider),
+  ];
+}
+
+/** Undefined while there is no program: before it is loaded, and behind its end. */
+async function ask(session: vscode.DebugSession, at?: number): Promise<Moment | undefined> {
+  try {
+    return (await session.customRequest("tdb/time", { at })) as Moment;
+  } catch {
+    return undefined;
+  }
+}
+
+class Slider implements vscode.WebviewViewProvider {
+  private view: vscode.WebviewView | undefined;
+  private moment: Moment | undefined;
+
+  constructor(private readonly root: vscode.Uri) {}
+
+  resolveWebviewView(view: vscode.WebviewView): void {
+    this.view = view;
+    view.webview.options = { enableScripts: true, localResourceRoots: [vscode.Uri.joinPath(this.root, "dist")] };
+    view.webview.onDidReceiveMessage((message: FromTime) => void this.receive(message));
+    view.onDidDispose(() => {
+      this.view = undefined;
+    });
+    view.webview.html = frame(view.webview, this.root, "time", "Time");
+  }
+
+  show(moment: Moment | undefined): void {
+    this.moment = moment;
+    this.send(moment);
+  }
+
+  private send(moment: Moment | undefined): void {
+    const message: ToTime = { type: "time", moment };
+    void this.view?.webview.postMessage(message);
+  }
+
+  private async receive(message: FromTime): Promise<void> {
+    const session = vscode.debug.activeDebugSession;
+    if (message.type === "ready" || session?.type !== DEBUG_TYPE) {
+      this.send(this.moment);
+      return;
+    }
+    if (message.type === "look") {
+      this.send((await ask(session, message.ordinal)) ?? this.moment);
+      return;
+    }
+    try {
+      await session.customRequest("tdb/travel", { ordinal: message.ordinal });
+    } catch (error) {
+      void vscode.window.showErrorMessage(`TDB: ${textOf(error)}`);
+      this.send(this.moment);
+    }
+  }
+}
