@@ -1,13 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { byFile, mayBringFindings, type Finding } from "../src/diagnostics/findings";
+import { byFile, mayBringFindings } from "../src/diagnostics/findings";
+import * as fixtures from "./fixtures";
 
-const finding = (path: string | undefined, line: number): Finding => ({
-  sanitizer: "hazard",
-  severity: "error",
-  text: "D6 writes what B4 reads",
-  command: { line, token: "D6", name: "dma.tensor" },
-  related: [],
+const finding = (path: string | undefined, line: number) => ({
+  ...fixtures.finding(line),
   ...(path === undefined ? {} : { path }),
 });
 

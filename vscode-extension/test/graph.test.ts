@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { NODE, place } from "../pages/graph/layout";
-import { byVerdict, legend, type OpGraph, type OpNode } from "../pages/graph/model";
+import { byVerdict, legend } from "../pages/graph/model";
+import * as fixtures from "./fixtures";
+import type { GraphNode } from "../src/protocol/generated";
 import type { Row } from "../src/compare/results";
 
-const node = (line: number, dtype = "f32", color = "#f4d3a1"): OpNode => ({
+const node = (line: number, dtype = "f32", color = "#f4d3a1"): GraphNode => ({
   id: `L${String(line)}`,
   opcode: "tpu.Conv2D",
   name: "x",
@@ -16,7 +18,7 @@ const node = (line: number, dtype = "f32", color = "#f4d3a1"): OpNode => ({
   color,
   note: dtype,
 });
-const graph: OpGraph = {
+const graph = {
   nodes: [node(1), node(2), node(3), node(4, "f16", "#bfe0f5")],
   edges: [
     { tail: "L1", head: "L2", value: "%1" },
@@ -81,20 +83,7 @@ describe("the graph", () => {
   });
 
   it("is painted by verdict: red what differs, grey what has not run", () => {
-    const row = (line: number, verdict: Row["verdict"]): Row => ({
-      line,
-      opcode: "tpu.Conv2D",
-      name: "x",
-      role: "result",
-      index: 0,
-      dtype: "f32",
-      first: line,
-      verdict,
-      note: "",
-      complaints: [],
-      numbers: null,
-      blame: null,
-    });
+    const row = (line: number, verdict: Row["verdict"]) => fixtures.row(line, { verdict });
     const paint = byVerdict({ rows: [row(1, "pass"), row(2, "fail"), row(3, "fail")], first: row(2, "fail") });
     assert.deepEqual(
       graph.nodes.map((found) => paint(found).note),
@@ -103,7 +92,7 @@ describe("the graph", () => {
   });
 
   it("says what its colours mean", () => {
-    const paint = ({ color, note }: OpNode) => ({ color, note });
+    const paint = ({ color, note }: GraphNode) => ({ color, note });
     assert.deepEqual(
       legend("dtype", graph.nodes, paint).map(({ note }) => note),
       ["f32", "f16"],

@@ -1,27 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { extent, liesAt, placeOf, stretches, use, type Memory, type Resident } from "../pages/memory/model";
-
-const resident = (name: string, start: number, stop: number, born: number, died: number): Resident => ({
-  name,
-  start,
-  stop,
-  born,
-  died,
-  line: 1,
-  opcode: "tpu.Load",
-  shape: [],
-  dtype: "f32",
-  readers: [],
-  lanes: [[0, 3]],
-});
-const memory = (size: number, ...residents: Resident[]): Memory => ({
-  title: "local memory",
-  space: "R",
-  core: 0,
-  size,
-  residents,
-});
+import { extent, liesAt, placeOf, stretches, use } from "../pages/memory/model";
+import { memory, resident } from "./fixtures";
 
 describe("a memory at one moment", () => {
   const local = memory(100, resident("a", 10, 20, 0, 5), resident("b", 40, 60, 3, 9), resident("c", 50, 70, 3, 4));

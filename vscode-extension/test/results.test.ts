@@ -1,25 +1,15 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { leading, numbersOf, opsOf, summary, type Results, type Row, type Verdict } from "../src/compare/results";
+import { leading, numbersOf, opsOf, summary, type ComparedRows, type Row, type Verdict } from "../src/compare/results";
+import type { Numbers } from "../src/protocol/generated";
+import * as fixtures from "./fixtures";
 
-const row = (line: number, role: Row["role"], name: string, verdict: Verdict, cosine: number | null = 1): Row => ({
-  line,
-  opcode: "tpu.Conv2D",
-  name,
-  role,
-  index: 0,
-  dtype: "f32",
-  first: line,
-  verdict,
-  note: "",
-  complaints: [],
-  numbers: { cosine, max_abs: 0.25 },
-  blame: null,
-});
+const row = (line: number, role: Row["role"], name: string, verdict: Verdict, cosine: Numbers["cosine"] = 1) =>
+  fixtures.row(line, { name, role, verdict, numbers: fixtures.numbers({ cosine }) });
 
 describe("results of comparing", () => {
   const bad = row(23, "result", "y", "fail", 0.5);
-  const results: Results = {
+  const results: ComparedRows = {
     rows: [
       row(22, "operand", "a", "unknown"),
       row(22, "result", "x", "pass"),
@@ -53,10 +43,10 @@ describe("results of comparing", () => {
 
   it("are summed up", () => {
     assert.equal(summary(results), "2 of 4 tensors differ; 1 not compared");
-    assert.equal(summary({ rows: [], first: null }), "No op has been executed yet.");
+    assert.equal(summary({ rows: [] }), "No op has been executed yet.");
   });
 
   it("leave out numbers that are not finite", () => {
-    assert.equal(numbersOf(row(1, "result", "z", "fail", null)), "largest difference 0.250");
+    assert.equal(numbersOf(row(1, "result", "z", "fail", "NaN")), "largest difference 0.250");
   });
 });

@@ -1,19 +1,27 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { Span, ticks } from "../pages/shared/ticks";
-import { firstBehind, levelAt, timeOf, timelineOf, type Trace } from "../pages/timeline/model";
+import { firstBehind, levelAt, timeOf, timelineOf } from "../pages/timeline/model";
+import type { Trace, TraceEvent } from "../src/protocol/generated";
 
-const slice = (tid: number, cat: string, name: string, ts: number, dur: number, args: Record<string, unknown>) => ({
+const slice = (
+  tid: number,
+  cat: TraceEvent["cat"],
+  name: string,
+  ts: number,
+  dur: number,
+  args: Record<string, unknown>,
+): TraceEvent => ({
   ph: "X",
   pid: 0,
   tid,
-  cat,
+  ...(cat && { cat }),
   name,
   ts,
   dur,
   args,
 });
-const trace: Trace = {
+const trace: Pick<Trace, "traceEvents" | "otherData"> = {
   traceEvents: [
     { ph: "M", name: "thread_name", pid: 0, tid: 2, args: { name: "DMA" } },
     { ph: "M", name: "thread_name", pid: 0, tid: 1, args: { name: "TIU" } },
@@ -25,7 +33,14 @@ const trace: Trace = {
     { ph: "C", name: "L2", pid: 0, ts: 0, args: { bytes: 64 } },
     { ph: "C", name: "L2", pid: 0, ts: 4, args: { bytes: 16 } },
   ],
-  otherData: { timeUnit: "microseconds" },
+  otherData: {
+    model: "",
+    chip: "BM1684X",
+    clockMHz: 1000,
+    timeUnit: "microseconds",
+    source: "",
+    compilerFigures: true,
+  },
 };
 
 describe("the timeline", () => {

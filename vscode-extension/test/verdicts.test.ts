@@ -3,26 +3,16 @@ import { describe, it } from "node:test";
 import { merged } from "../src/diagnostics/findings";
 import { resultsIn, verdictsOf } from "../src/language/verdicts";
 import type { Row, Verdict } from "../src/compare/results";
+import * as fixtures from "./fixtures";
 
-const row = (line: number, verdict: Verdict, more: Partial<Row> = {}): Row => ({
-  line,
-  opcode: "tpu.Conv2D",
-  name: `t${String(line)}`,
-  role: "result",
-  index: 0,
-  dtype: "f32",
-  first: line,
-  verdict,
-  note: "",
-  complaints: [],
-  numbers: { cosine: 0.5, max_abs: 3 },
-  blame: null,
-  ...more,
-});
+const row = (line: number, verdict: Verdict, more: Partial<Row> = {}) =>
+  fixtures.row(line, { name: `t${String(line)}`, verdict, numbers: fixtures.numbers({ max_abs: 3 }), ...more });
 
 describe("verdicts for the language server", () => {
   it("are one for each op, with what is wrong", () => {
-    const wrong = row(5, "fail", { blame: { text: "the op's own" } });
+    const wrong = row(5, "fail", {
+      blame: { kind: "at fault", line: 5, through: [], suspects: [], text: "the op's own" },
+    });
     const rows = [
       row(4, "pass"),
       row(5, "fail", { role: "operand", name: "of another op" }),

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { rowsOf, sizeOf, type Window } from "../pages/memory/words";
+import { rowsOf, sizeOf } from "../pages/memory/words";
+import type { MemoryWindow } from "../src/protocol/generated";
 
-const window = (bytes: number[], numbers: string[], rows: string[], reference = "0x3000000004000"): Window => ({
+const window = (bytes: number[], numbers: string[], rows: string[], reference = "0x3000000004000"): MemoryWindow => ({
   reference,
   space: "R",
   core: 0,

@@ -1,6 +1,6 @@
 /** Where the nodes and edges of the graph are drawn. */
 import { Graph, layout } from "@dagrejs/dagre";
-import type { OpGraph, OpNode } from "./model";
+import type { Graph as OpGraph, GraphNode } from "../../src/protocol/generated";
 
 export const NODE = { width: 168, height: 44 } as const;
 /** From this size on a quicker way of ranking, which leaves edges a little longer. */
@@ -33,7 +33,7 @@ export interface Placed {
   readonly edges: readonly { readonly tail: string; readonly head: string; readonly points: readonly Point[] }[];
 }
 
-export function place({ nodes, edges }: OpGraph): Placed {
+export function place({ nodes, edges }: Pick<OpGraph, "nodes" | "edges">): Placed {
   const isFramed = nodes.length <= FRAMED;
   const graph = new Graph({ compound: isFramed });
   graph.setGraph({
@@ -87,9 +87,13 @@ interface Wanted {
 }
 
 /** A frame around nodes that lie wherever they lie; none where others lie between them. */
-function around({ id, kind, title }: Wanted, nodes: readonly OpNode[], middles: ReadonlyMap<string, Point>): Frame[] {
-  const isOurs = (node: OpNode) => (kind === "subnet" ? subnetId(node) : groupId(node)) === id;
-  const at = (node: OpNode) => middles.get(node.id) ?? { x: 0, y: 0 };
+function around(
+  { id, kind, title }: Wanted,
+  nodes: readonly GraphNode[],
+  middles: ReadonlyMap<string, Point>,
+): Frame[] {
+  const isOurs = (node: GraphNode) => (kind === "subnet" ? subnetId(node) : groupId(node)) === id;
+  const at = (node: GraphNode) => middles.get(node.id) ?? { x: 0, y: 0 };
   const ours = nodes.filter(isOurs).map(at);
   const [xs, ys] = [ours.map(({ x }) => x), ours.map(({ y }) => y)];
   const left = Math.min(...xs) - NODE.width / 2 - PADDING;
@@ -105,7 +109,7 @@ function around({ id, kind, title }: Wanted, nodes: readonly OpNode[], middles: 
   return [{ kind, title, left, top, width: right - left, height: bottom - top }];
 }
 
-function framesOf(nodes: readonly OpNode[]): Wanted[] {
+function framesOf(nodes: readonly GraphNode[]): Wanted[] {
   const subnets = new Map(
     nodes.map((node) => [subnetId(node), { id: subnetId(node), kind: "subnet" as const, title: node.subnet }]),
   );
@@ -125,10 +129,10 @@ function framesOf(nodes: readonly OpNode[]): Wanted[] {
   return [...subnets.values(), ...groups.values()];
 }
 
-function subnetId({ subnet }: OpNode): string {
+function subnetId({ subnet }: GraphNode): string {
   return `subnet ${subnet}`;
 }
 
-function groupId({ subnet, group }: OpNode): string {
+function groupId({ subnet, group }: GraphNode): string {
   return `group ${subnet} ${String(group)}`;
 }

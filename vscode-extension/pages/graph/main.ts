@@ -1,13 +1,13 @@
 import "../shared/page.css";
 import "./graph.css";
 import { textOf } from "../../src/protocol/errors";
-import type { Results } from "../../src/compare/results";
-import type { Moment } from "../../src/sessions/moment";
+import type { ComparedRows } from "../../src/compare/results";
+import type { Graph, GraphNode } from "../../src/protocol/generated";
 import { button, html, svg } from "../shared/dom";
 import { ask } from "../shared/host";
 import { follow, openLine } from "../shared/session";
 import { count, type } from "../shared/text";
-import { byVerdict, legend, type Colouring, type OpGraph, type OpNode, type Paint } from "./model";
+import { byVerdict, legend, type Colouring, type Paint } from "./model";
 import { Picture } from "./picture";
 
 const CHOICES: readonly [Colouring, string][] = [
@@ -38,8 +38,8 @@ const about = html("div", { class: "about", "aria-live": "polite" });
 const picture = new Picture(tell, ({ line }) => {
   openLine(line);
 });
-let graph: OpGraph | undefined;
-let paint: (node: OpNode) => Paint = (node) => ({ color: node.color, note: node.note });
+let graph: Graph | undefined;
+let paint: (node: GraphNode) => Paint = (node) => ({ color: node.color, note: node.note });
 let lines: readonly number[] = [];
 
 document.body.append(
@@ -102,7 +102,7 @@ function chosen(): Colouring {
 
 async function load(): Promise<void> {
   status.textContent = "Laying out the graph …";
-  const found = await ask<OpGraph>("tdb/graph", { weights: constants.checked });
+  const found = await ask("tdb/graph", { weights: constants.checked });
   await new Promise(requestAnimationFrame); // the text is seen before the layout takes its time
   graph = found;
   picture.show(graph);
@@ -111,7 +111,7 @@ async function load(): Promise<void> {
 }
 
 async function mark(): Promise<void> {
-  const moment = await ask<Moment>("tdb/moment");
+  const moment = await ask("tdb/moment");
   lines = moment.lines;
   picture.mark(lines);
   status.textContent = `${count(graph?.nodes.length ?? 0)} ops · ${count(moment.ordinal)} of ${count(moment.commands)} commands executed`;
@@ -127,13 +127,13 @@ async function colour(): Promise<void> {
   let trouble = "";
   if (colouring === "verdict") {
     // Without a reference all ops are grey, and the page says why.
-    const results = await ask<Results>("tdb/results").catch((error: unknown) => {
+    const results = await ask("tdb/results").catch((error: unknown): ComparedRows => {
       trouble = textOf(error);
       return { rows: [], first: null };
     });
     paint = byVerdict(results);
   } else {
-    const { nodes } = await ask<OpGraph>("tdb/graph", { color: colouring, weights: constants.checked });
+    const { nodes } = await ask("tdb/graph", { color: colouring, weights: constants.checked });
     const painted = new Map(nodes.map(({ id, color, note }) => [id, { color, note }]));
     paint = (node) => painted.get(node.id) ?? { color: node.color, note: node.note };
   }
@@ -155,7 +155,7 @@ async function colour(): Promise<void> {
   );
 }
 
-function tell(node: OpNode): void {
+function tell(node: GraphNode): void {
   const place = node.group === null ? node.subnet : `${node.subnet}, group at line ${String(node.group)}`;
   about.textContent = [
     `${node.opcode} ${node.name}`,

@@ -1,30 +1,6 @@
-/** The answer of `tdb/graph`, and how verdicts colour it. */
-import type { Results, Verdict } from "../../src/compare/results";
-import { opsOf } from "../../src/compare/results";
-
-export interface OpNode {
-  readonly id: string;
-  readonly opcode: string;
-  readonly name: string;
-  readonly line: number;
-  readonly shape: readonly number[];
-  readonly dtype: string;
-  readonly subnet: string;
-  readonly group: number | null;
-  readonly color: string;
-  readonly note: string;
-}
-
-export interface OpEdge {
-  readonly tail: string;
-  readonly head: string;
-  readonly value: string;
-}
-
-export interface OpGraph {
-  readonly nodes: readonly OpNode[];
-  readonly edges: readonly OpEdge[];
-}
+/** Which colour a node of the graph has. */
+import { opsOf, type ComparedRows, type Verdict } from "../../src/compare/results";
+import type { GraphNode } from "../../src/protocol/generated";
 
 export type Colouring = "dtype" | "time" | "verdict";
 
@@ -43,7 +19,7 @@ const VERDICTS: Readonly<Record<Verdict, Paint>> = {
 };
 
 /** Paint of a node by the verdicts up to now. */
-export function byVerdict(results: Results): (node: OpNode) => Paint {
+export function byVerdict(results: ComparedRows): (node: GraphNode) => Paint {
   const ops = new Map(opsOf(results).map((op) => [op.line, op]));
   return (node) => {
     const op = node.opcode === "input" ? undefined : ops.get(node.line);
@@ -53,7 +29,7 @@ export function byVerdict(results: Results): (node: OpNode) => Paint {
 }
 
 /** What each colour stands for, in the order of the nodes; nothing where colours run from one into the other. */
-export function legend(colouring: Colouring, nodes: readonly OpNode[], paint: (node: OpNode) => Paint): Paint[] {
+export function legend(colouring: Colouring, nodes: readonly GraphNode[], paint: (node: GraphNode) => Paint): Paint[] {
   if (colouring === "time")
     return [
       { color: "#ffffff", note: "no time" },

@@ -1,8 +1,9 @@
 /** The graph as it is drawn: boxes and arrows that can be moved, zoomed, chosen, and walked along with the arrow keys. */
+import type { Graph, GraphNode } from "../../src/protocol/generated";
 import { html, svg } from "../shared/dom";
 import { type } from "../shared/text";
 import { NODE, place, type Frame, type Placed, type Point } from "./layout";
-import type { OpGraph, OpNode, Paint } from "./model";
+import type { Paint } from "./model";
 
 const LETTERS = 24;
 const ZOOM = { least: 0.02, readable: 0.7, most: 3 } as const;
@@ -17,16 +18,16 @@ export class Picture {
   });
   private readonly world = svg("g");
   private readonly boxes = new Map<string, SVGElement>();
-  private graph: OpGraph = { nodes: [], edges: [] };
+  private graph: Graph = { nodes: [], edges: [], currentLines: [] };
   private placed: Placed | undefined;
-  private selected: OpNode | undefined;
+  private selected: GraphNode | undefined;
   private x = 0;
   private y = 0;
   private scale = 1;
 
   constructor(
-    private readonly chosen: (node: OpNode) => void,
-    private readonly opened: (node: OpNode) => void,
+    private readonly chosen: (node: GraphNode) => void,
+    private readonly opened: (node: GraphNode) => void,
   ) {
     const arrow = svg(
       "marker",
@@ -54,7 +55,7 @@ export class Picture {
     this.drag();
   }
 
-  show(graph: OpGraph): void {
+  show(graph: Graph): void {
     this.graph = graph;
     this.placed = place(graph);
     this.boxes.clear();
@@ -77,7 +78,7 @@ export class Picture {
     if (this.scale < ZOOM.readable) this.zoom(ZOOM.readable / this.scale); // then a part of it; `mark` chooses which
   }
 
-  paint(paint: (node: OpNode) => Paint): void {
+  paint(paint: (node: GraphNode) => Paint): void {
     for (const node of this.graph.nodes) {
       const { color, note } = paint(node);
       const box = this.boxes.get(node.id);
@@ -101,7 +102,7 @@ export class Picture {
     if (current[0] !== undefined) this.reveal(current[0]);
   }
 
-  select(node: OpNode): void {
+  select(node: GraphNode): void {
     this.selected = node;
     for (const [id, box] of this.boxes) box.classList.toggle("selected", id === node.id);
     for (const edge of this.world.querySelectorAll<SVGElement>(".edge")) {
@@ -132,7 +133,7 @@ export class Picture {
     this.world.setAttribute("transform", `translate(${String(this.x)} ${String(this.y)}) scale(${String(this.scale)})`);
   }
 
-  private reveal(node: OpNode): void {
+  private reveal(node: GraphNode): void {
     const at = this.placed?.nodes.get(node.id);
     if (at === undefined) return;
     const [left, top] = [this.x + at.x * this.scale, this.y + at.y * this.scale];
@@ -143,7 +144,7 @@ export class Picture {
     this.move();
   }
 
-  private box(node: OpNode): SVGElement {
+  private box(node: GraphNode): SVGElement {
     const { x, y } = this.placed?.nodes.get(node.id) ?? { x: 0, y: 0 };
     const text = (line: number, content: string, name: string) =>
       svg(
@@ -188,20 +189,20 @@ export class Picture {
     return true;
   }
 
-  private along(from: "tail" | "head", to: "tail" | "head"): OpNode | undefined {
+  private along(from: "tail" | "head", to: "tail" | "head"): GraphNode | undefined {
     if (this.selected === undefined) return this.start();
     const id = this.selected.id;
     const edge = this.graph.edges.find((found) => found[from] === id);
     return this.graph.nodes.find((node) => node.id === edge?.[to]);
   }
 
-  private beside(step: number): OpNode | undefined {
+  private beside(step: number): GraphNode | undefined {
     return this.selected === undefined
       ? this.start()
       : this.graph.nodes[this.graph.nodes.indexOf(this.selected) + step];
   }
 
-  private start(): OpNode | undefined {
+  private start(): GraphNode | undefined {
     return this.graph.nodes.find(({ id }) => this.boxes.get(id)?.classList.contains("current")) ?? this.graph.nodes[0];
   }
 

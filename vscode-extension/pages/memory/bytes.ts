@@ -1,11 +1,11 @@
 /** Memory by address: hexadecimal words beside the numbers that they are; either can be edited. */
 import { textOf } from "../../src/protocol/errors";
+import type { MemoryWindow, Region } from "../../src/protocol/generated";
 import { button, html } from "../shared/dom";
 import { ask } from "../shared/host";
 import { count } from "../shared/text";
 import { Grid, type Choice } from "./grid";
-import type { Region } from "./model";
-import { rowsOf, sizeOf, TYPES, type Window } from "./words";
+import { rowsOf, sizeOf, TYPES } from "./words";
 
 const ROWS = 16;
 /** Pixels from which on there is room for rows of 16 bytes. */
@@ -76,7 +76,7 @@ export class Bytes {
   );
   private known: readonly Region[] = [];
   private place: Place | undefined;
-  private window: Window | undefined;
+  private window: MemoryWindow | undefined;
   private rowBytes = 8;
   private turns = 0;
 
@@ -108,7 +108,7 @@ export class Bytes {
     const rowBytes = (this.rowBytes = this.element.clientWidth >= WIDE ? 16 : 8);
     try {
       const before = this.window;
-      const now = await ask<Window>("tdb/memory", {
+      const now = await ask("tdb/memory", {
         ...this.place,
         dtype: this.type.value,
         count: ROWS * rowBytes,

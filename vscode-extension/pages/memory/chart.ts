@@ -1,8 +1,9 @@
 /** The chart: commands or lanes from left to right, bytes from the bottom up, rectangles for each tensor. */
+import type { Memory, Resident } from "../../src/protocol/generated";
 import { html, svg } from "../shared/dom";
 import { bytes, count, hex, type } from "../shared/text";
 import { Span, ticks } from "../shared/ticks";
-import { colourOf, extent, type Memory, type Resident } from "./model";
+import { colourOf, extent } from "./model";
 
 const MARGIN = { left: 76, right: 56, top: 6, bottom: 32 };
 const COLOURS = 6;

@@ -1,8 +1,9 @@
 /** Beside the chart: the memory at this moment from its first byte on, and the tensor that was chosen. */
+import type { OpInstance, Resident } from "../../src/protocol/generated";
 import { button, html } from "../shared/dom";
 import { openLine, travel } from "../shared/session";
 import { bytes, count, hex, type } from "../shared/text";
-import type { OpInstance, Resident, Stretch } from "./model";
+import type { Stretch } from "./model";
 
 /** `now`: how many commands have been executed; what the next one begins to write is said to come. */
 export function presentTable(

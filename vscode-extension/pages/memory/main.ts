@@ -1,7 +1,7 @@
 import "../shared/page.css";
 import "./memory.css";
 import { textOf } from "../../src/protocol/errors";
-import type { Moment } from "../../src/sessions/moment";
+import type { Memory, MemoryMap, Resident } from "../../src/protocol/generated";
 import { button, html } from "../shared/dom";
 import { ask } from "../shared/host";
 import { follow } from "../shared/session";
@@ -9,7 +9,7 @@ import { bytes, count } from "../shared/text";
 import { Bytes } from "./bytes";
 import { Chart, type Over } from "./chart";
 import { presentTable, story } from "./details";
-import { liesAt, placeOf, stretches, use, type Memory, type MemoryMap, type Resident } from "./model";
+import { liesAt, placeOf, stretches, use } from "./model";
 
 const chooser = html("select", {
   "aria-label": "Memory",
@@ -112,7 +112,7 @@ turnTo("Tensors");
 
 follow({
   load: async () => {
-    map = await ask<MemoryMap>("tdb/memoryMap");
+    map = await ask("tdb/memoryMap");
     now = map.ordinal;
     // Local memory first: that is what nobody else shows.
     const order = map.memories
@@ -129,7 +129,7 @@ follow({
     await bytesView.refresh();
   },
   stopped: async () => {
-    now = (await ask<Moment>("tdb/moment")).ordinal;
+    now = (await ask("tdb/moment")).ordinal;
     chart.move(now);
     tell();
     await bytesView.refresh();
@@ -196,8 +196,8 @@ async function select(resident: Resident): Promise<void> {
   };
   if (place !== undefined && !bytesView.element.hidden) bytesView.go(place, resident.dtype);
   details.replaceChildren(...story(resident, bank, [], look));
-  const { lines } = await ask<{ lines: string[] }>("tdb/explain", { ordinal: resident.born }).catch(
-    (error: unknown) => ({ lines: [textOf(error)] }),
-  );
+  const { lines } = await ask("tdb/explain", { ordinal: resident.born }).catch((error: unknown) => ({
+    lines: [textOf(error)],
+  }));
   details.replaceChildren(...story(resident, bank, lines, look));
 }

@@ -1,55 +1,5 @@
-/** What lies where: the answer of `tdb/memoryMap`, and what follows from it for one moment. */
-
-export interface OpInstance {
-  readonly ordinal: number;
-  readonly line: number;
-  readonly opcode: string;
-}
-
-/** A tensor in memory: bytes [start, stop), alive from command `born` to command `died`. */
-export interface Resident {
-  readonly name: string;
-  readonly start: number;
-  readonly stop: number;
-  readonly born: number;
-  readonly died: number;
-  readonly line: number;
-  readonly opcode: string;
-  readonly shape: readonly number[];
-  readonly dtype: string;
-  readonly readers: readonly OpInstance[];
-  /** In local memory, as [first, last + 1) of adjacent ones. */
-  readonly lanes: readonly (readonly [number, number])[];
-}
-
-export interface Memory {
-  readonly title: string;
-  readonly space: string;
-  readonly core: number;
-  /** Bytes; 0 without limit. */
-  readonly size: number;
-  readonly residents: readonly Resident[];
-}
-
-/** A stretch of a memory that exists; `reference`: of its first byte. */
-export interface Region {
-  readonly title: string;
-  readonly space: string;
-  readonly core: number;
-  readonly start: number;
-  readonly stop: number;
-  readonly reference: string;
-}
-
-export interface MemoryMap {
-  readonly ordinal: number;
-  readonly commands: number;
-  readonly lanes: number;
-  readonly laneBytes: number;
-  readonly bankBytes: number;
-  readonly memories: readonly Memory[];
-  readonly regions: readonly Region[];
-}
+/** What lies where in a memory at one moment. */
+import type { Memory, MemoryMap, Region, Resident } from "../../src/protocol/generated";
 
 /** A stretch of memory at one moment, with what lies there; nothing if it is free. */
 export interface Stretch {

@@ -1,4 +1,5 @@
 /** What stands in each cell of the memory by address. */
+import type { MemoryWindow } from "../../src/protocol/generated";
 
 /** Types of whole bytes, first the one that says least about what is there. */
 export const TYPES: readonly string[] = [
@@ -14,18 +15,6 @@ export const TYPES: readonly string[] = [
   "si32",
   "ui32",
 ];
-
-/** The answer of `tdb/memory`. */
-export interface Window {
-  readonly reference: string;
-  readonly space: string;
-  readonly core: number;
-  readonly start: number;
-  readonly region: { readonly title: string; readonly start: number; readonly stop: number };
-  readonly data: string;
-  readonly numbers: readonly string[];
-  readonly rows: readonly string[];
-}
 
 /** A number in memory: from `byte` of the window on. */
 export interface Word {
@@ -46,7 +35,7 @@ export function sizeOf(type: string): number {
 }
 
 /** Rows of words; `before`: what was there at the last look, if that was at the same place. */
-export function rowsOf(now: Window, type: string, rowBytes: number, before?: Window): Row[] {
+export function rowsOf(now: MemoryWindow, type: string, rowBytes: number, before?: MemoryWindow): Row[] {
   const [data, old] = [bytesOf(now), before?.reference === now.reference ? bytesOf(before) : undefined];
   const size = sizeOf(type);
   return now.rows.map((address, row) => {
@@ -64,6 +53,6 @@ export function rowsOf(now: Window, type: string, rowBytes: number, before?: Win
   });
 }
 
-function bytesOf({ data }: Window): Uint8Array {
+function bytesOf({ data }: MemoryWindow): Uint8Array {
   return Uint8Array.from(atob(data), (character) => character.charCodeAt(0));
 }

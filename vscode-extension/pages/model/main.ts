@@ -1,13 +1,14 @@
 /** The summary of a compiled model. */
 import "../shared/theme.css";
 import "./model.css";
+import type { FromSummaryPage, ToSummaryPage } from "../../src/protocol/messages";
 import { button, html } from "../shared/dom";
 import { listen, tell } from "../shared/host";
 
 const debug = button(
   "Start Debugging",
   () => {
-    tell({ type: "debug" });
+    tell({ type: "debug" } satisfies FromSummaryPage);
   },
   { class: "primary", title: "Debug this model", "aria-label": "Debug this model" },
 );
@@ -29,6 +30,6 @@ function show(text: string): void {
 }
 
 document.body.replaceChildren(status);
-listen(({ text }: { readonly text: string }) => {
+listen(({ text }: ToSummaryPage) => {
   show(text);
 });

@@ -1,5 +1,6 @@
 /** The page's end of the line to the extension, which passes questions on to the debug adapter. */
-import type { Answer, Ask } from "../../src/protocol/ask";
+import type { Answer, Ask } from "../../src/protocol/messages";
+import type { Body, RequestName, Rest } from "../../src/protocol/requests";
 
 declare function acquireVsCodeApi(): { postMessage(message: object): void };
 
@@ -8,12 +9,12 @@ const waiting = new Map<number, (answer: Answer) => void>();
 let asked = 0;
 
 /** What the adapter answers to one of the requests of docs/requests.md; rejects with what it says against it. */
-export function ask<Body>(request: string, rest: object = {}): Promise<Body> {
+export function ask<Name extends RequestName>(request: Name, ...[rest]: Rest<Name>): Promise<Body<Name>> {
   const id = ++asked;
-  tell({ type: "ask", id, request, arguments: rest } satisfies Ask);
+  tell({ type: "ask", id, request, arguments: rest ?? {} } satisfies Ask);
   return new Promise((resolve, reject) => {
     waiting.set(id, ({ body, error }) => {
-      if (error === undefined) resolve(body as Body);
+      if (error === undefined) resolve(body);
       else reject(new Error(error));
     });
   });

@@ -1,14 +1,14 @@
 /** Pages that show the session in front, whichever that is. */
 import { textOf } from "../../src/protocol/errors";
-import type { FromPage, ToPage } from "../../src/protocol/messages";
+import type { FromModelPage, ToModelPage } from "../../src/protocol/messages";
 import { listen, tell } from "./host";
 
 export function openLine(line: number): void {
-  tell({ type: "open", line } satisfies FromPage);
+  tell({ type: "open", line } satisfies FromModelPage);
 }
 
 export function travel(ordinal: number): void {
-  tell({ type: "travel", ordinal } satisfies FromPage);
+  tell({ type: "travel", ordinal } satisfies FromModelPage);
 }
 
 /** `load` runs for each session, `stopped` after each stop; `ended` when there is no session (any more). */
@@ -21,7 +21,7 @@ export function follow(on: {
   const failed = (error: unknown) => {
     on.failed(textOf(error));
   };
-  listen((message: ToPage) => {
+  listen((message: ToModelPage) => {
     if (message.type === "stopped") on.stopped().catch(failed);
     else if (message.name === undefined) on.ended();
     else on.load().catch(failed);

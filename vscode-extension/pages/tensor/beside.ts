@@ -1,5 +1,6 @@
 /** Beside the pictures: the element at the cursor, statistics, and the elements to look at first. */
-import type { Description, Element, Source, Statistics, Subject } from "../../src/protocol/tensor";
+import type { TensorDescription, TensorStatistics } from "../../src/protocol/generated";
+import type { Source, Subject } from "../../src/protocol/messages";
 import { button, html } from "../shared/dom";
 import { ask } from "../shared/host";
 import { short, type Range } from "./colours";
@@ -12,7 +13,7 @@ const PAUSE = 30;
 
 export class Beside {
   readonly element: HTMLElement;
-  private readonly found = new Map<Source | "stored", Statistics>();
+  private readonly found = new Map<Source | "stored", TensorStatistics>();
   private readonly cursor = html("dl", { id: "cursor", "aria-live": "polite", "aria-label": "Element at the cursor" });
   private readonly summary = html("dl", { id: "statistics", "aria-label": "Statistics" });
   private readonly histogram = html("canvas", { width: 240, height: 72, role: "img", class: "histogram" });
@@ -56,14 +57,14 @@ export class Beside {
     window.clearTimeout(this.asking);
     if (index === undefined) return;
     this.asking = window.setTimeout(() => {
-      ask<Element>("tdb/tensorElement", { ...subject, index }).then((element) => {
+      ask("tdb/tensorElement", { ...subject, index }).then((element) => {
         this.cursor.replaceChildren(...cursorRows(index, element, dtype));
       }, this.failed);
     }, PAUSE);
   }
 
   /** Look at all elements, unless there are too many to do that unasked. `of`: whose summary is shown. */
-  async summarise(subject: Subject, description: Description, of: Source, forced = false): Promise<void> {
+  async summarise(subject: Subject, description: TensorDescription, of: Source, forced = false): Promise<void> {
     const turn = ++this.turn;
     const size = description.shape.reduce((product, extent) => product * extent, 1);
     this.worstSection.hidden = !description.hasReference;
@@ -88,9 +89,8 @@ export class Beside {
     const wanted = new Set<Source | "stored">(["actual", of]);
     if (description.hasReference) wanted.add("error");
     if (/^[su]?i(4|8|16)$/.test(description.dtype)) wanted.add("stored");
-    const answers = new Map<Source | "stored", Statistics>();
-    for (const kind of wanted)
-      answers.set(kind, await ask<Statistics>("tdb/tensorStatistics", { ...subject, of: kind }));
+    const answers = new Map<Source | "stored", TensorStatistics>();
+    for (const kind of wanted) answers.set(kind, await ask("tdb/tensorStatistics", { ...subject, of: kind }));
     if (turn !== this.turn) return; // the program has stopped elsewhere since
     for (const [kind, answer] of answers) this.found.set(kind, answer);
     this.show(of, size);

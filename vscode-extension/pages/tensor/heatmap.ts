@@ -1,4 +1,4 @@
-import type { Source } from "../../src/protocol/tensor";
+import type { Source } from "../../src/protocol/messages";
 import { html } from "../shared/dom";
 import { paint, paintColour, short, type Colour, type Range } from "./colours";
 import type { Cell, Layout } from "./layout";

@@ -3,7 +3,8 @@ import { withoutMoment } from "./moment";
 import "../shared/theme.css";
 import "./tensor.css";
 import { textOf } from "../../src/protocol/errors";
-import type { Description, Format, FromView, Source, Subject, ToView } from "../../src/protocol/tensor";
+import type { TensorDescription } from "../../src/protocol/generated";
+import type { FileFormat, FromTensorPage, Source, Subject, ToTensorPage } from "../../src/protocol/messages";
 import { button, html, svg } from "../shared/dom";
 import { ask, listen, tell } from "../shared/host";
 import { Axes } from "./axes";
@@ -15,7 +16,7 @@ import { Scale, symmetric } from "./scale";
 import { Table } from "./table";
 import { Tiles } from "./tiles";
 
-const FORMATS: readonly (readonly [Format, string])[] = [
+const FORMATS: readonly (readonly [FileFormat, string])[] = [
   ["npy", "Save the chosen numbers as npy"],
   ["npz", "Save actual, reference and error as npz"],
   ["csv", "Save the chosen numbers as csv"],
@@ -38,7 +39,7 @@ class TensorView implements Stage {
   );
   private subject: Subject;
   private readonly named: Subject;
-  private description: Description | undefined;
+  private description: TensorDescription | undefined;
   private drawing = false;
   private maps: HeatMap[] = [];
   private readonly table = new Table(this);
@@ -180,7 +181,7 @@ class TensorView implements Stage {
   /** Look again: the program has stopped elsewhere, or the view has another subject. */
   async renew(): Promise<void> {
     try {
-      const description = await ask<Description>("tdb/tensor", this.subject);
+      const description = await ask("tdb/tensor", this.subject);
       const before = this.description;
       this.description = description;
       if (before?.shape.join() !== description.shape.join()) this.reshape(description.shape);
@@ -229,7 +230,7 @@ class TensorView implements Stage {
     pending,
     ordinal,
     commands,
-  }: Description): void {
+  }: TensorDescription): void {
     this.title.textContent = `${title} `;
     this.title.append(html("code", {}, `${dtype}[${shape.join(",")}]`));
     const quantised = scale !== 1 || zeroPoint !== 0 ? `scale ${String(scale)}, zero point ${String(zeroPoint)}` : "";
@@ -301,10 +302,10 @@ class TensorView implements Stage {
     this.status.textContent = textOf(error);
   }
 
-  private save(format: Format): void {
+  private save(format: FileFormat): void {
     const map = this.maps.find(({ of }) => of === this.source);
     const picture = format === "png" ? map?.canvas.toDataURL("image/png").split(",")[1] : undefined;
-    tell({ type: "save", format, subject: this.subject, of: this.source, picture } satisfies FromView);
+    tell({ type: "save", format, subject: this.subject, of: this.source, picture } satisfies FromTensorPage);
   }
 
   private lay(): void {
@@ -406,7 +407,7 @@ class TensorView implements Stage {
 }
 
 let view: TensorView | undefined;
-listen((message: ToView) => {
+listen((message: ToTensorPage) => {
   if (message.type === "show") view = new TensorView(message.subject);
   if (message.type === "ended") view?.ended();
   else void view?.renew();

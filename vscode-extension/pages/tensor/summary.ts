@@ -1,4 +1,4 @@
-import type { Element, Statistics } from "../../src/protocol/tensor";
+import type { TensorElement, TensorStatistics } from "../../src/protocol/generated";
 import { button, html } from "../shared/dom";
 import { short } from "./colours";
 
@@ -10,7 +10,7 @@ function rows(of: Record<string, string | undefined>): Node[] {
 }
 
 /** What stands at the cursor: the number, its bits, and what it should be. */
-export function cursorRows(index: readonly number[], element: Element, dtype: string): Node[] {
+export function cursorRows(index: readonly number[], element: TensorElement, dtype: string): Node[] {
   const { stored, actual, bits, binary, reference, error } = element;
   return rows({
     index: `[${index.join(", ")}]`,
@@ -31,7 +31,7 @@ function grouped(binary: string, dtype: string): string {
 }
 
 /** `saturated`: stored integers at the ends of their range, where that is known. */
-export function statisticsRows(found: Statistics, size: number, saturated?: number): Node[] {
+export function statisticsRows(found: TensorStatistics, size: number, saturated?: number): Node[] {
   const share = (count: number) =>
     count === 0 ? "0" : `${count.toLocaleString("en")} (${((100 * count) / size).toPrecision(3)} %)`;
   return rows({
@@ -47,7 +47,7 @@ export function statisticsRows(found: Statistics, size: number, saturated?: numb
 }
 
 /** Bars on a logarithmic scale: the rare numbers are the ones that matter. */
-export function drawHistogram(canvas: HTMLCanvasElement, found: Statistics): void {
+export function drawHistogram(canvas: HTMLCanvasElement, found: TensorStatistics): void {
   const { width, height } = canvas;
   const context = canvas.getContext("2d");
   if (context === null) return;
@@ -66,7 +66,7 @@ export function drawHistogram(canvas: HTMLCanvasElement, found: Statistics): voi
 }
 
 /** Buttons that lead to the elements of largest magnitude. */
-export function largestList(found: Statistics, go: (index: readonly number[]) => void): Node[] {
+export function largestList(found: TensorStatistics, go: (index: readonly number[]) => void): Node[] {
   return found.largest.map(({ index, value }) => {
     const link = button(
       `[${index.join(", ")}]`,

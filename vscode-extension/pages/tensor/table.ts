@@ -1,7 +1,7 @@
 import { html } from "../shared/dom";
 import type { Stage } from "./heatmap";
 import type { Cell } from "./layout";
-import type { Kind } from "./tiles";
+import type { NumberKind } from "../../src/protocol/messages";
 
 const ROWS = 12;
 const COLUMNS = 8;
@@ -9,7 +9,7 @@ const COLUMNS = 8;
 /** The numbers around the cursor, as a table that the keyboard moves in. */
 export class Table {
   readonly element = html("table", { role: "grid", "aria-label": "Numbers around the cursor", tabindex: 0 });
-  of: Kind = "actual";
+  of: NumberKind = "actual";
   /** Of a stored number: that many hexadecimal digits. */
   digits = 8;
 

@@ -1,4 +1,5 @@
-import type { Numbers, Source, Subject } from "../../src/protocol/tensor";
+import type { TensorNumbers } from "../../src/protocol/generated";
+import type { NumberKind, Subject } from "../../src/protocol/messages";
 import { ask } from "../shared/host";
 import type { Range } from "./colours";
 import type { Plane } from "./layout";
@@ -18,11 +19,8 @@ export interface Tile {
   picture?: { readonly key: string; readonly canvas: OffscreenCanvas };
 }
 
-/** What can be fetched: also the words in memory, for the table. */
-export type Kind = Source | "bits";
-
 interface Wanted {
-  readonly of: Kind;
+  readonly of: NumberKind;
   readonly step: number;
   readonly row: number;
   readonly column: number;
@@ -35,7 +33,7 @@ export class Tiles {
   /** What was shown before the last stop: still drawn until the new numbers are there. */
   private old = new Map<string, Tile>();
   private wanted = new Map<string, Wanted>();
-  private readonly extents = new Map<Kind, Range>();
+  private readonly extents = new Map<NumberKind, Range>();
   private readonly asked = new Set<string>();
   private generation = 0;
   private serial = 0;
@@ -68,7 +66,7 @@ export class Tiles {
   }
 
   /** The least and the greatest finite number seen so far. */
-  extent(of: Kind): Range | undefined {
+  extent(of: NumberKind): Range | undefined {
     return this.extents.get(of);
   }
 
@@ -86,7 +84,7 @@ export class Tiles {
    *
    * `index`: of another slice than that of the plane.
    */
-  get(of: Kind, step: number, row: number, column: number, index = this.plane().index): Tile | undefined {
+  get(of: NumberKind, step: number, row: number, column: number, index = this.plane().index): Tile | undefined {
     const key = `${of} ${String(step)} ${String(row)} ${String(column)} ${index.join()}`;
     const tile = this.known.get(key);
     if (tile !== undefined) return tile;
@@ -95,7 +93,7 @@ export class Tiles {
   }
 
   /** One number at full resolution, if it is known. */
-  number(of: Kind, row: number, column: number): number | undefined {
+  number(of: NumberKind, row: number, column: number): number | undefined {
     const tile = this.get(of, 1, Math.floor(row / SIDE), Math.floor(column / SIDE));
     return tile?.numbers[(row % SIDE) * tile.columns + (column % SIDE)];
   }
@@ -113,9 +111,9 @@ export class Tiles {
   private async load(key: string, { of, step, row, column, index }: Wanted, generation: number): Promise<void> {
     const { rowAxis, columnAxis, channelAxis, across, rows, columns } = this.plane();
     const side = SIDE * step;
-    const span = (at: number, extent: number) => [at * side, Math.min((at + 1) * side, extent)];
+    const span = (at: number, extent: number): [number, number] => [at * side, Math.min((at + 1) * side, extent)];
     try {
-      const answer = await ask<Numbers>("tdb/tensorTile", {
+      const answer = await ask("tdb/tensorTile", {
         ...this.subject(),
         of,
         rowAxis,
@@ -145,7 +143,7 @@ export class Tiles {
     this.arrived();
   }
 
-  private widen(of: Kind, numbers: Iterable<number>): void {
+  private widen(of: NumberKind, numbers: Iterable<number>): void {
     let { low, high } = this.extents.get(of) ?? { low: Infinity, high: -Infinity };
     for (const number of numbers) {
       if (!Number.isFinite(number)) continue;
@@ -156,7 +154,7 @@ export class Tiles {
   }
 }
 
-function decode({ format, data }: Numbers): Float32Array | Float64Array {
+function decode({ format, data }: TensorNumbers): Float32Array | Float64Array {
   const bytes = Uint8Array.from(atob(data), (character) => character.charCodeAt(0));
   return format === "f32" ? new Float32Array(bytes.buffer) : new Float64Array(bytes.buffer);
 }

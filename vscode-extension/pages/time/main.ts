@@ -1,7 +1,8 @@
 /** The time slider: shows what comes next at each moment, and travels to where it is let go. */
 import "../shared/theme.css";
 import "./time.css";
-import type { FromTime, Moment, ToTime } from "../../src/protocol/time";
+import type { TimePoint } from "../../src/protocol/generated";
+import type { FromTimePage, ToTimePage } from "../../src/protocol/messages";
 import { html } from "../shared/dom";
 import { listen, tell } from "../shared/host";
 
@@ -19,17 +20,17 @@ let going: number | undefined;
 slider.addEventListener("input", () => {
   looking = true;
   number.textContent = `${slider.value} of ${slider.max}`;
-  tell({ type: "look", ordinal: slider.valueAsNumber } satisfies FromTime);
+  tell({ type: "look", ordinal: slider.valueAsNumber } satisfies FromTimePage);
 });
 slider.addEventListener("change", () => {
   window.clearTimeout(going);
   going = window.setTimeout(() => {
     looking = false;
-    tell({ type: "travel", ordinal: slider.valueAsNumber } satisfies FromTime);
+    tell({ type: "travel", ordinal: slider.valueAsNumber } satisfies FromTimePage);
   }, PAUSE);
 });
 
-function show(moment: Moment | undefined): void {
+function show(moment: TimePoint | undefined): void {
   if (moment === undefined) {
     document.body.replaceChildren(nothing);
     return;
@@ -49,6 +50,6 @@ function show(moment: Moment | undefined): void {
   slider.setAttribute("aria-valuetext", `${number.textContent} ${place}`);
 }
 
-listen(({ moment }: ToTime) => {
+listen(({ moment }: ToTimePage) => {
   show(moment);
 });

@@ -1,12 +1,12 @@
 import "../shared/page.css";
 import "./timeline.css";
-import type { Moment } from "../../src/sessions/moment";
+import type { OpTime, ProfileReport } from "../../src/protocol/generated";
 import { button, html, svg } from "../shared/dom";
 import { ask } from "../shared/host";
 import { follow, openLine, travel } from "../shared/session";
 import { count } from "../shared/text";
 import { Drawing, type Found } from "./drawing";
-import { timelineOf, type OpTime, type Profile, type Report } from "./model";
+import { timelineOf } from "./model";
 
 /** Pixels of the bar of the op that takes longest. */
 const BAR = 80;
@@ -53,7 +53,8 @@ document.body.append(
 follow({
   load: async () => {
     status.textContent = "Estimating …";
-    const { report, trace } = await ask<Profile>("tdb/profile", { trace: true });
+    const { report, trace } = await ask("tdb/profile", { trace: true });
+    if (trace === undefined) throw new Error("the adapter has sent no trace");
     const timeline = timelineOf(trace);
     lineOf = linesOf(timeline.tracks);
     drawing.show(timeline);
@@ -72,7 +73,7 @@ follow({
 });
 
 async function mark(): Promise<void> {
-  const { ordinal, lines } = await ask<Moment>("tdb/moment");
+  const { ordinal, lines } = await ask("tdb/moment");
   drawing.move(ordinal);
   for (const row of table.querySelectorAll<HTMLElement>("tr[data-line]"))
     row.classList.toggle("current", lines.includes(Number(row.dataset.line)));
@@ -96,7 +97,7 @@ function linesOf(tracks: ReturnType<typeof timelineOf>["tracks"]): Map<number, n
   return found;
 }
 
-function headline({ cycles, milliseconds, engines, given, commands }: Report): string {
+function headline({ cycles, milliseconds, engines, given, commands }: ProfileReport): string {
   const time = milliseconds === null ? "" : ` (${milliseconds.toPrecision(4)} ms)`;
   const cores = new Set(engines.map(({ core }) => core)).size;
   const busy = engines.map(

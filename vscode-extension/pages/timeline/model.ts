@@ -1,45 +1,5 @@
-/** The answer of `tdb/profile`: Trace Events put together by track, and the ops by what they cost. */
-
-interface TraceEvent {
-  readonly ph: string;
-  readonly name: string;
-  readonly pid: number;
-  readonly tid?: number;
-  readonly ts?: number;
-  readonly dur?: number;
-  readonly cat?: string;
-  readonly args?: Readonly<Record<string, unknown>>;
-}
-
-export interface Trace {
-  readonly traceEvents: readonly TraceEvent[];
-  readonly otherData: { readonly timeUnit: string };
-}
-
-export interface OpTime {
-  readonly line: number;
-  readonly opcode: string;
-  readonly name: string;
-  readonly commands: number;
-  readonly tiu: number;
-  readonly dma: number;
-  readonly share: number;
-}
-
-export interface Report {
-  readonly cycles: number;
-  readonly milliseconds: number | null;
-  readonly source: string;
-  readonly given: number;
-  readonly commands: number;
-  readonly engines: readonly { readonly core: number; readonly engine: string; readonly utilisation: number }[];
-  readonly ops: readonly OpTime[];
-}
-
-export interface Profile {
-  readonly report: Report;
-  readonly trace: Trace;
-}
+/** A profile's Trace Events, put together by track. */
+import type { Trace } from "../../src/protocol/generated";
 
 /** An op instance or a command on its track, from `start` to `stop` in the unit of the trace. */
 export interface Slice {
@@ -70,7 +30,7 @@ export interface Timeline {
   readonly unit: string;
 }
 
-export function timelineOf({ traceEvents, otherData }: Trace): Timeline {
+export function timelineOf({ traceEvents, otherData }: Pick<Trace, "traceEvents" | "otherData">): Timeline {
   const names = new Map<string, string>();
   const tracks = new Map<string, { title: string; ops: Slice[]; commands: Slice[] }>();
   const counters = new Map<string, { title: string; points: { at: number; bytes: number }[] }>();
@@ -78,20 +38,20 @@ export function timelineOf({ traceEvents, otherData }: Trace): Timeline {
   let stop = 0;
   for (const event of traceEvents) {
     const place = `${String(event.pid)}.${String(event.tid)}`;
-    if (event.ph === "M" && event.name === "thread_name") names.set(place, String(event.args?.name));
+    if (event.ph === "M" && event.name === "thread_name") names.set(place, String(event.args.name));
     if (event.ph === "X") {
       const title = (names.get(place) ?? "") + (cores > 1 ? `, core ${String(event.pid)}` : "");
       const track = tracks.get(place) ?? { title, ops: [], commands: [] };
       tracks.set(place, track);
       const start = event.ts ?? 0;
-      const slice = { name: event.name, start, stop: start + (event.dur ?? 0), args: event.args ?? {} };
+      const slice = { name: event.name, start, stop: start + (event.dur ?? 0), args: event.args };
       (event.cat === "op" ? track.ops : track.commands).push(slice);
       stop = Math.max(stop, slice.stop);
     }
     if (event.ph === "C") {
       const counter = counters.get(event.name) ?? { title: event.name, points: [] };
       counters.set(event.name, counter);
-      counter.points.push({ at: event.ts ?? 0, bytes: Number(event.args?.bytes) });
+      counter.points.push({ at: event.ts ?? 0, bytes: Number(event.args.bytes) });
     }
   }
   const sorted = [...tracks]

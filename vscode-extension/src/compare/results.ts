@@ -1,27 +1,11 @@
-/** What the adapter's request `tdb/results` answers, put together by op. */
+/** The answer to `tdb/results`, put together by op. */
+import type { Results, ResultRow } from "../protocol/generated";
 
-export type Verdict = "pass" | "fail" | "unknown" | "excepted";
+export type Row = ResultRow;
+export type Verdict = Row["verdict"];
 
-/** A tensor of an op that has been compared with the reference; numbers that are not finite are null. */
-export interface Row {
-  readonly line: number;
-  readonly opcode: string;
-  readonly name: string;
-  readonly role: "operand" | "result" | "output";
-  readonly index: number;
-  readonly dtype: string;
-  readonly first: number;
-  readonly verdict: Verdict;
-  readonly note: string;
-  readonly complaints: readonly string[];
-  readonly numbers: { readonly cosine: number | null; readonly max_abs: number | null } | null;
-  readonly blame: { readonly text: string } | null;
-}
-
-export interface Results {
-  readonly rows: readonly Row[];
-  readonly first: Row | null;
-}
+/** All rows, and the first that differs. */
+export type ComparedRows = Pick<Results, "rows" | "first">;
 
 /** An op of final.mlir, or with line 0 the outputs of the net. `first`: ordinal of its first command. */
 export interface ComparedOp {
@@ -37,7 +21,7 @@ export interface ComparedOp {
 const WORST: readonly Verdict[] = ["fail", "pass", "excepted", "unknown"];
 
 /** Ops in the order in which they were executed. */
-export function opsOf({ rows, first }: Results): ComparedOp[] {
+export function opsOf({ rows, first }: ComparedRows): ComparedOp[] {
   const groups = new Map<number, Row[]>();
   for (const row of rows) {
     const known = groups.get(row.line);
@@ -63,15 +47,14 @@ function isSame(one: Row, other: Row): boolean {
   return one.line === other.line && one.role === other.role && one.index === other.index && one.name === other.name;
 }
 
-/** `cosine 0.9987, largest difference 0.25`; empty where nothing was measured. */
+/** `cosine 0.9987, largest difference 0.25`; without what is not finite, empty where nothing was measured. */
 export function numbersOf({ numbers }: Row): string {
   if (numbers === null) return "";
   const { cosine, max_abs } = numbers;
-  const told = [
-    cosine === null ? "" : `cosine ${cosine.toFixed(4)}`,
-    max_abs === null ? "" : `largest difference ${max_abs.toPrecision(3)}`,
-  ];
-  return told.filter(Boolean).join(", ");
+  const parts: string[] = [];
+  if (typeof cosine === "number") parts.push(`cosine ${cosine.toFixed(4)}`);
+  if (typeof max_abs === "number") parts.push(`largest difference ${max_abs.toPrecision(3)}`);
+  return parts.join(", ");
 }
 
 /** The row that says most about an op: the first that fails, else the first that was measured. */
@@ -80,7 +63,7 @@ export function leading({ rows }: ComparedOp): Row | undefined {
 }
 
 /** `2 of 12 tensors differ` */
-export function summary({ rows }: Results): string {
+export function summary({ rows }: Pick<Results, "rows">): string {
   const compared = rows.filter(({ verdict }) => verdict === "pass" || verdict === "fail").length;
   const failed = rows.filter(({ verdict }) => verdict === "fail").length;
   if (rows.length === 0) return "No op has been executed yet.";

@@ -1,5 +1,5 @@
 import * as vscode from "vscode";
-import { leading, numbersOf, opsOf, type ComparedOp, type Results, type Row, type Verdict } from "./results";
+import { leading, numbersOf, opsOf, type ComparedOp, type ComparedRows, type Row, type Verdict } from "./results";
 
 export type Node = ComparedOp | Row;
 
@@ -25,7 +25,7 @@ export class ResultTree implements vscode.TreeDataProvider<Node> {
   onlyFailed = false;
 
   /** `uri`: of final.mlir, where there is one. */
-  show(results: Results | undefined, uri: vscode.Uri | undefined): void {
+  show(results: ComparedRows | undefined, uri: vscode.Uri | undefined): void {
     this.ops = results === undefined ? [] : opsOf(results);
     this.uri = uri;
     this.redraw();

@@ -1,9 +1,10 @@
 import * as vscode from "vscode";
 import { textOf } from "../protocol/errors";
 import { COMMANDS, CONTEXT, VIEWS } from "../contributions";
+import { request } from "../sessions/requests";
 import type { Sessions } from "../sessions/current";
-import { moment, openLine, travel } from "../sessions/moment";
-import { summary, type Results } from "./results";
+import { openLine, travel } from "../sessions/moment";
+import { summary } from "./results";
 import { ResultTree, type Node } from "./tree";
 
 /** Comparing goes the way up to now once more. Where that takes longer, it waits until it is asked to. */
@@ -82,8 +83,8 @@ class ComparePanel {
     const asked = ++this.asked;
     const start = Date.now();
     try {
-      const { source } = await moment(session);
-      const results = (await session.customRequest("tdb/results")) as Results;
+      const { source } = await request(session, "tdb/moment");
+      const results = await request(session, "tdb/results");
       if (asked !== this.asked) return; // a later stop is being asked about
       this.isFast = Date.now() - start < PATIENCE_MILLISECONDS;
       this.tree.show(results, source && vscode.debug.asDebugSourceUri(source, session));

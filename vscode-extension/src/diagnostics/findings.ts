@@ -1,20 +1,5 @@
-/** What the adapter's request `tdb/findings` answers, as far as the editor shows it. */
-
-export interface CommandPlace {
-  readonly line: number;
-  readonly token: string;
-  readonly name: string;
-}
-
-export interface Finding {
-  readonly sanitizer: string;
-  readonly severity: "error" | "warning";
-  readonly text: string;
-  readonly command: CommandPlace;
-  readonly related: readonly CommandPlace[];
-  /** Missing where the finding belongs to no line of a file on disk. */
-  readonly path?: string;
-}
+/** Findings of sanitizers, as far as the editor shows them. */
+import type { Finding } from "../protocol/generated";
 
 /** The findings that can be shown, by file; `line` of a finding counts from 1 in either case. */
 export function byFile(findings: readonly Finding[]): Map<string, Finding[]> {

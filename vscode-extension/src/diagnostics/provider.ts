@@ -1,6 +1,8 @@
 import * as vscode from "vscode";
 import { DEBUG_TYPE } from "../contributions";
-import { byFile, mayBringFindings, type CommandPlace, type Finding } from "./findings";
+import type { CommandPlace, Finding } from "../protocol/generated";
+import { request } from "../sessions/requests";
+import { byFile, mayBringFindings } from "./findings";
 import type { Problems } from "./problems";
 
 /** Waits this long for further messages: the Variables pane asks many things at once. */
@@ -35,7 +37,7 @@ function tracker(session: vscode.DebugSession, problems: Problems): vscode.Debug
 async function show(session: vscode.DebugSession, problems: Problems): Promise<void> {
   let findings: readonly Finding[];
   try {
-    ({ findings } = (await session.customRequest("tdb/findings")) as { findings: readonly Finding[] });
+    ({ findings } = await request(session, "tdb/findings"));
   } catch {
     return; // the session is over, or its adapter is older than this extension
   }

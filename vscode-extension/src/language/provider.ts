@@ -2,7 +2,8 @@ import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 import type { Problems } from "../diagnostics/problems";
 import { DEBUG_TYPE, LANGUAGES, SETTINGS } from "../contributions";
-import { resultsIn, verdictsOf, type ResultsOfFile } from "./verdicts";
+import type { Results } from "../protocol/generated";
+import { resultsIn, verdictsOf } from "./verdicts";
 
 /** The compiler's last word, which compiled models come with (other .mlir files have other servers), and disassembly. */
 const TEXTS = [
@@ -21,7 +22,7 @@ export function registerLanguageClient(problems: Problems): vscode.Disposable[] 
   const lookAtAll = () => {
     vscode.workspace.textDocuments.forEach(look);
   };
-  const judge = (results: ResultsOfFile) => {
+  const judge = (results: Results) => {
     if (results.path === null) return;
     const uri = vscode.Uri.file(results.path).toString();
     void client?.then((running) => running?.sendNotification("tdb/verdicts", { uri, verdicts: verdictsOf(results) }));
@@ -36,7 +37,7 @@ export function registerLanguageClient(problems: Problems): vscode.Disposable[] 
 }
 
 /** Whoever asks the adapter for the results, the verdicts go above the ops, too. */
-function tracker(judge: (results: ResultsOfFile) => void): vscode.DebugAdapterTracker {
+function tracker(judge: (results: Results) => void): vscode.DebugAdapterTracker {
   return {
     onDidSendMessage: (message: unknown) => {
       const results = resultsIn(message);

@@ -1,4 +1,5 @@
-import { leading, numbersOf, opsOf, type Results, type Verdict } from "../compare/results";
+import { leading, numbersOf, opsOf, type ComparedRows, type Verdict } from "../compare/results";
+import type { Results } from "../protocol/generated";
 
 /** What the language server is told of an op with `tdb/verdicts`. */
 export interface OpVerdict {
@@ -7,24 +8,19 @@ export interface OpVerdict {
   readonly text: string;
 }
 
-/** An answer of the adapter to `tdb/results`, with the file that it is about. */
-export interface ResultsOfFile extends Results {
-  readonly path: string | null;
-}
-
 /** The results if a message from the adapter brings some. */
-export function resultsIn(message: unknown): ResultsOfFile | undefined {
+export function resultsIn(message: unknown): Results | undefined {
   const { type, command, success, body } = message as {
     type?: string;
     command?: string;
     success?: boolean;
-    body?: ResultsOfFile;
+    body?: Results;
   };
   return type === "response" && command === "tdb/results" && success === true ? body : undefined;
 }
 
 /** By op, of its results; the outputs of the net belong to none. Of a wrong one, what differs and whose fault it is. */
-export function verdictsOf({ rows, first }: Results): OpVerdict[] {
+export function verdictsOf({ rows, first }: ComparedRows): OpVerdict[] {
   return opsOf({ rows: rows.filter(({ role }) => role !== "operand"), first })
     .filter(({ line }) => line > 0)
     .map((op) => {

@@ -1,6 +1,7 @@
 import type * as vscode from "vscode";
 import { textOf } from "../protocol/errors";
-import type { Answer, Ask } from "../protocol/ask";
+import type { Answer, Ask } from "../protocol/messages";
+import type { Answered } from "../protocol/requests";
 
 /** Pages may ask for what the adapter knows about the model, and nothing else. */
 const REQUESTS = "tdb/";
@@ -13,7 +14,7 @@ export async function answer(
   if (session === undefined) return { type: "answer", id, error: "no model is being debugged" };
   if (!request.startsWith(REQUESTS)) return { type: "answer", id, error: `a view may not ask for ${request}` };
   try {
-    return { type: "answer", id, body: (await session.customRequest(request, rest)) as unknown };
+    return { type: "answer", id, body: (await session.customRequest(request, rest)) as Answered };
   } catch (error) {
     return { type: "answer", id, error: textOf(error) };
   }

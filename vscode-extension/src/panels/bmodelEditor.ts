@@ -4,6 +4,7 @@ import * as vscode from "vscode";
 import { informer } from "../adapter/find";
 import { searchAdapter, whatToDo } from "../adapter/locate";
 import { COMMANDS, MODEL_EDITOR } from "../contributions";
+import type { FromSummaryPage, ToSummaryPage } from "../protocol/messages";
 import { frame } from "./frame";
 
 const PATIENCE = 60_000;
@@ -16,9 +17,9 @@ export function registerModelEditor(context: vscode.ExtensionContext): vscode.Di
       openCustomDocument: (uri) => ({ uri, dispose: () => undefined }),
       resolveCustomEditor({ uri }, { webview }) {
         webview.options = { enableScripts: true, localResourceRoots: [vscode.Uri.joinPath(root, "dist")] };
-        webview.onDidReceiveMessage(({ type }: { type: string }) => {
+        webview.onDidReceiveMessage(({ type }: FromSummaryPage) => {
           if (type === "debug") void vscode.commands.executeCommand(COMMANDS.debug, uri);
-          else void summary(uri).then((text) => webview.postMessage({ type: "summary", text }));
+          else void summary(uri).then((text) => webview.postMessage({ type: "summary", text } satisfies ToSummaryPage));
         });
         webview.html = frame(webview, root, "model", "Compiled model");
       },

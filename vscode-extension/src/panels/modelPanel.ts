@@ -1,9 +1,8 @@
 import * as vscode from "vscode";
 import { textOf } from "../protocol/errors";
 import { answer } from "./answer";
-import type { Answer, Ask } from "../protocol/ask";
 import { frame } from "./frame";
-import type { FromPage, ToPage } from "../protocol/messages";
+import type { Answer, Ask, FromModelPage, ToModelPage } from "../protocol/messages";
 import type { Sessions } from "../sessions/current";
 import { openLine, travel } from "../sessions/moment";
 
@@ -47,7 +46,7 @@ export class ModelPanel implements vscode.Disposable {
     panel.onDidDispose(() => {
       this.panel = undefined;
     });
-    panel.webview.onDidReceiveMessage((message: FromPage | Ask) => void this.receive(message));
+    panel.webview.onDidReceiveMessage((message: FromModelPage | Ask) => void this.receive(message));
     panel.webview.html = frame(panel.webview, this.extension, this.name, this.title);
   }
 
@@ -55,11 +54,11 @@ export class ModelPanel implements vscode.Disposable {
     this.send({ type: "session", name: this.sessions.current?.name });
   }
 
-  private send(message: ToPage | Answer): void {
+  private send(message: ToModelPage | Answer): void {
     void this.panel?.webview.postMessage(message);
   }
 
-  private async receive(message: FromPage | Ask): Promise<void> {
+  private async receive(message: FromModelPage | Ask): Promise<void> {
     const session = this.sessions.current;
     if (message.type === "ready") {
       this.announce();

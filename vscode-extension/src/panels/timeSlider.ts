@@ -2,7 +2,9 @@ import * as vscode from "vscode";
 import { DEBUG_TYPE, VIEWS } from "../contributions";
 import { textOf } from "../protocol/errors";
 import { frame } from "./frame";
-import type { FromTime, Moment, ToTime } from "../protocol/time";
+import type { TimePoint } from "../protocol/generated";
+import type { FromTimePage, ToTimePage } from "../protocol/messages";
+import { request } from "../sessions/requests";
 
 /** The status bar's item, and the slider in the debug side bar: where the session in front stands in time. */
 export function registerTime(context: vscode.ExtensionContext): vscode.Disposable[] {
@@ -40,9 +42,9 @@ export function registerTime(context: vscode.ExtensionContext): vscode.Disposabl
 }
 
 /** Undefined while there is no program: before it is loaded, and behind its end. */
-async function ask(session: vscode.DebugSession, at?: number): Promise<Moment | undefined> {
+async function ask(session: vscode.DebugSession, at?: number): Promise<TimePoint | undefined> {
   try {
-    return (await session.customRequest("tdb/time", { at })) as Moment;
+    return await request(session, "tdb/time", { at });
   } catch {
     return undefined;
   }
@@ -50,31 +52,31 @@ async function ask(session: vscode.DebugSession, at?: number): Promise<Moment | 
 
 class Slider implements vscode.WebviewViewProvider {
   private view: vscode.WebviewView | undefined;
-  private moment: Moment | undefined;
+  private moment: TimePoint | undefined;
 
   constructor(private readonly root: vscode.Uri) {}
 
   resolveWebviewView(view: vscode.WebviewView): void {
     this.view = view;
     view.webview.options = { enableScripts: true, localResourceRoots: [vscode.Uri.joinPath(this.root, "dist")] };
-    view.webview.onDidReceiveMessage((message: FromTime) => void this.receive(message));
+    view.webview.onDidReceiveMessage((message: FromTimePage) => void this.receive(message));
     view.onDidDispose(() => {
       this.view = undefined;
     });
     view.webview.html = frame(view.webview, this.root, "time", "Time");
   }
 
-  show(moment: Moment | undefined): void {
+  show(moment: TimePoint | undefined): void {
     this.moment = moment;
     this.send(moment);
   }
 
-  private send(moment: Moment | undefined): void {
-    const message: ToTime = { type: "time", moment };
+  private send(moment: TimePoint | undefined): void {
+    const message: ToTimePage = { type: "time", moment };
     void this.view?.webview.postMessage(message);
   }
 
-  private async receive(message: FromTime): Promise<void> {
+  private async receive(message: FromTimePage): Promise<void> {
     const session = vscode.debug.activeDebugSession;
     if (message.type === "ready" || session?.type !== DEBUG_TYPE) {
       this.send(this.moment);
@@ -85,7 +87,7 @@ class Slider implements vscode.WebviewViewProvider {
       return;
     }
     try {
-      await session.customRequest("tdb/travel", { ordinal: message.ordinal });
+      await request(session, "tdb/travel", { ordinal: message.ordinal });
     } catch (error) {
       void vscode.window.showErrorMessage(`TDB: ${textOf(error)}`);
       this.send(this.moment);

@@ -1,7 +1,69 @@
-/** What the page of a view and the extension say to each other, besides questions to the adapter. */
-export type ToPage = { readonly type: "session"; readonly name: string | undefined } | { readonly type: "stopped" };
+/** What a page and the extension say to each other. */
+import type { Answered, RequestName } from "./requests";
+import type { DataArguments, TensorArguments, TimePoint } from "./generated";
 
-export type FromPage =
+/** A page's question to the debug adapter; the extension sends it to the page's session. */
+export interface Ask {
+  readonly type: "ask";
+  readonly id: number;
+  readonly request: RequestName;
+  readonly arguments: object;
+}
+
+/** To the `Ask` of this id: a body, or what speaks against it. */
+export interface Answer {
+  readonly type: "answer";
+  readonly id: number;
+  readonly body?: Answered;
+  readonly error?: string;
+}
+
+/** To the pages of the model: chip memory, graph, timeline. */
+export type ToModelPage =
+  { readonly type: "session"; readonly name: string | undefined } | { readonly type: "stopped" };
+
+export type FromModelPage =
   | { readonly type: "ready" }
   | { readonly type: "open"; readonly line: number }
   | { readonly type: "travel"; readonly ordinal: number };
+
+/** Which tensor, at which moment; part of every request about it. */
+export type Subject = TensorArguments;
+
+/** Which of a tensor's numbers have pictures. */
+export type Source = Extract<DataArguments["of"], "actual" | "reference" | "error">;
+
+/** Which can be in the table: also the words in memory. */
+export type NumberKind = Source | Extract<DataArguments["of"], "bits">;
+
+export type FileFormat = "npy" | "npz" | "csv" | "png";
+
+export type FromTensorPage =
+  | { readonly type: "ready" }
+  | {
+      readonly type: "save";
+      readonly format: FileFormat;
+      readonly subject: Subject;
+      readonly of: Source;
+      /** In base64, of a png. */
+      readonly picture?: string | undefined;
+    };
+
+export type ToTensorPage =
+  { readonly type: "show"; readonly subject: Subject } | { readonly type: "stopped" } | { readonly type: "ended" };
+
+/** To the time slider: an answer, or without `moment` that there is no session to show. */
+export interface ToTimePage {
+  readonly type: "time";
+  readonly moment?: TimePoint | undefined;
+}
+
+export type FromTimePage = { readonly type: "ready" } | { readonly type: "look" | "travel"; readonly ordinal: number };
+
+/** To the summary of a compiled model: lines of a name and what is said of it. */
+export interface ToSummaryPage {
+  readonly type: "summary";
+  readonly text: string;
+}
+
+export interface FromSummaryPage { readonly type: "ready" | "debug" }

@@ -1,21 +1,9 @@
 import * as vscode from "vscode";
-
-/** What the adapter's request `tdb/moment` answers. */
-export interface Moment {
-  readonly ordinal: number;
-  readonly commands: number;
-  readonly lines: readonly number[];
-  /** Missing where the model has no final.mlir. */
-  readonly source?: vscode.DebugProtocolSource;
-}
-
-export async function moment(session: vscode.DebugSession): Promise<Moment> {
-  return (await session.customRequest("tdb/moment")) as Moment;
-}
+import { request } from "./requests";
 
 /** Show a line of final.mlir, counted from 1, beside the views. */
 export async function openLine(session: vscode.DebugSession, line: number): Promise<void> {
-  const { source } = await moment(session);
+  const { source } = await request(session, "tdb/moment");
   if (source === undefined || line < 1) return;
   const start = new vscode.Position(line - 1, 0);
   await vscode.window.showTextDocument(vscode.debug.asDebugSourceUri(source, session), {

@@ -3,7 +3,8 @@ import { textOf } from "../../protocol/errors";
 import { expressionAt } from "../../hover/provider";
 import { COMMANDS, DEBUG_TYPE } from "../../contributions";
 import { TensorPanel } from "./panel";
-import type { Description, Subject } from "../../protocol/tensor";
+import type { Subject } from "../../protocol/messages";
+import { request } from "../../sessions/requests";
 
 /** What VS Code gives a command in the menu of a variable; a watch has only the variable's `name`. */
 interface VariableContext {
@@ -59,7 +60,7 @@ async function viewTensor(root: vscode.Uri, from: unknown): Promise<void> {
     ...(frame instanceof vscode.DebugStackFrame && frame.session.id === session.id && { frameId: frame.frameId }),
   };
   try {
-    const description = (await session.customRequest("tdb/tensor", named)) as Description;
+    const description = await request(session, "tdb/tensor", named);
     // From here on by the moment: the numbers of frames are void after the next step.
     const { focus, level } = description;
     panels.add(

@@ -1,9 +1,9 @@
 import * as vscode from "vscode";
 import { textOf } from "../../protocol/errors";
 import { answer } from "../answer";
-import type { Answer, Ask } from "../../protocol/ask";
 import { frame } from "../frame";
-import type { Description, FromView, Subject, ToView } from "../../protocol/tensor";
+import type { TensorDescription } from "../../protocol/generated";
+import type { Answer, Ask, FromTensorPage, Subject, ToTensorPage } from "../../protocol/messages";
 import { fileOf } from "./save";
 
 /** One tensor in an editor tab. It asks the adapter of its session for what it draws. */
@@ -15,7 +15,7 @@ export class TensorPanel {
     root: vscode.Uri,
     readonly session: vscode.DebugSession,
     private readonly subject: Subject,
-    description: Description,
+    description: TensorDescription,
     closed: (panel: TensorPanel) => void,
   ) {
     this.panel = vscode.window.createWebviewPanel("tdb.tensor", description.title, vscode.ViewColumn.Beside, {
@@ -24,7 +24,7 @@ export class TensorPanel {
       localResourceRoots: [vscode.Uri.joinPath(root, "dist")],
     });
     const { webview } = this.panel;
-    webview.onDidReceiveMessage((message: FromView | Ask) => void this.receive(message));
+    webview.onDidReceiveMessage((message: FromTensorPage | Ask) => void this.receive(message));
     webview.html = frame(webview, root, "tensor", "Tensor");
     this.panel.onDidDispose(() => {
       this.over = true;
@@ -41,11 +41,11 @@ export class TensorPanel {
     this.send({ type: "ended" });
   }
 
-  private send(message: ToView | Answer): void {
+  private send(message: ToTensorPage | Answer): void {
     if (!this.over) void this.panel.webview.postMessage(message);
   }
 
-  private async receive(message: FromView | Ask): Promise<void> {
+  private async receive(message: FromTensorPage | Ask): Promise<void> {
     switch (message.type) {
       case "ready":
         this.send({ type: "show", subject: this.subject });
@@ -58,7 +58,7 @@ export class TensorPanel {
     }
   }
 
-  private async save({ format, subject, of, picture }: FromView & { type: "save" }): Promise<void> {
+  private async save({ format, subject, of, picture }: FromTensorPage & { type: "save" }): Promise<void> {
     const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
     const name = `${this.panel.title.replace(/[^\w.-]+/g, "_")}.${format}`;
     const target = await vscode.window.showSaveDialog({
@@ -67,13 +67,7 @@ export class TensorPanel {
     });
     if (target === undefined) return;
     const content =
-      format === "png"
-        ? Buffer.from(picture ?? "", "base64")
-        : await fileOf(format, subject, of, (request, which) => this.ask(request, which));
+      format === "png" ? Buffer.from(picture ?? "", "base64") : await fileOf(this.session, format, subject, of);
     await vscode.workspace.fs.writeFile(target, content);
-  }
-
-  private async ask<Body>(command: string, which: object): Promise<Body> {
-    return (await this.session.customRequest(command, which)) as Body;
   }
 }
