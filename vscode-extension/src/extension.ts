@@ -6,26 +6,29 @@ import { registerDiagnostics } from "./diagnostics/provider";
 import { registerNumbers } from "./hover/numbers";
 import { registerHovers } from "./hover/provider";
 import { registerLanguageClient } from "./language/provider";
-import { registerStartCommands } from "./start/commands";
 import { registerModelEditor } from "./panels/bmodelEditor";
+import { registerModelPanels } from "./panels/modelPanels";
 import { registerTensorViews } from "./panels/tensor/command";
 import { registerTime } from "./panels/timeSlider";
-import { registerModelPanels } from "./panels/modelPanels";
+import { SessionHub } from "./sessions/hub";
+import { registerStartCommands } from "./start/commands";
 
 export function activate(context: vscode.ExtensionContext): void {
   const problems = new Problems();
+  const hub = new SessionHub();
   context.subscriptions.push(
     problems,
+    hub,
     ...registerAdapter(),
     ...registerConfigurations(),
+    ...registerStartCommands(context),
     ...registerHovers(),
     ...registerNumbers(),
-    ...registerTensorViews(context),
-    ...registerTime(context),
-    ...registerStartCommands(context),
+    ...registerTensorViews(context, hub),
+    ...registerTime(context, hub),
     ...registerModelEditor(context),
-    ...registerLanguageClient(problems),
-    ...registerDiagnostics(problems),
-    ...registerModelPanels(context.extensionUri),
+    ...registerLanguageClient(hub, problems),
+    ...registerDiagnostics(hub, problems),
+    ...registerModelPanels(context.extensionUri, hub),
   );
 }

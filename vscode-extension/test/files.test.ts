@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
 import { execFileSync } from "node:child_process";
+import { describe, it } from "node:test";
 import { csv, decode, npy } from "../src/panels/tensor/files";
 import { zip } from "../src/panels/tensor/zip";
 

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { NODE, place } from "../pages/graph/layout";
 import { byVerdict, legend } from "../pages/graph/model";
-import * as fixtures from "./fixtures";
-import type { GraphNode } from "../src/protocol/generated";
 import type { Row } from "../src/compare/results";
+import type { GraphNode } from "../src/protocol/generated";
+import * as fixtures from "./fixtures";
 
 const node = (line: number, dtype = "f32", color = "#f4d3a1"): GraphNode => ({
   id: `L${String(line)}`,

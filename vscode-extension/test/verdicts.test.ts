@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import type { Row, Verdict } from "../src/compare/results";
 import { merged } from "../src/diagnostics/findings";
 import { resultsIn, verdictsOf } from "../src/language/verdicts";
-import type { Row, Verdict } from "../src/compare/results";
 import * as fixtures from "./fixtures";
 
 const row = (line: number, verdict: Verdict, more: Partial<Row> = {}) =>

@@ -1,7 +1,7 @@
 import "../shared/page.css";
 import "./graph.css";
-import { textOf } from "../../src/protocol/errors";
 import type { ComparedRows } from "../../src/compare/results";
+import { textOf } from "../../src/protocol/errors";
 import type { Graph, GraphNode } from "../../src/protocol/generated";
 import { button, html, svg } from "../shared/dom";
 import { ask } from "../shared/host";

@@ -1,5 +1,4 @@
 /** The tensor view: pictures, table, statistics and the element at the cursor. */
-import { withoutMoment } from "./moment";
 import "../shared/theme.css";
 import "./tensor.css";
 import { textOf } from "../../src/protocol/errors";
@@ -12,6 +11,7 @@ import { Beside } from "./beside";
 import { MARKS, short, SIGNED, type Colour, type Range } from "./colours";
 import { HeatMap, type Stage } from "./heatmap";
 import { Layout, type Cell } from "./layout";
+import { withoutMoment } from "./moment";
 import { Scale, symmetric } from "./scale";
 import { Table } from "./table";
 import { Tiles } from "./tiles";

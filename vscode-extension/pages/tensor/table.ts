@@ -1,7 +1,7 @@
+import type { NumberKind } from "../../src/protocol/messages";
 import { html } from "../shared/dom";
 import type { Stage } from "./heatmap";
 import type { Cell } from "./layout";
-import type { NumberKind } from "../../src/protocol/messages";
 
 const ROWS = 12;
 const COLUMNS = 8;

@@ -1,9 +1,9 @@
 import * as vscode from "vscode";
-import { textOf } from "../protocol/errors";
 import { COMMANDS, CONTEXT, VIEWS } from "../contributions";
-import { request } from "../sessions/requests";
-import type { Sessions } from "../sessions/current";
+import { textOf } from "../protocol/errors";
+import type { CurrentSession } from "../sessions/current";
 import { openLine, travel } from "../sessions/moment";
+import { request } from "../sessions/requests";
 import { summary } from "./results";
 import { ResultTree, type Node } from "./tree";
 
@@ -11,7 +11,7 @@ import { ResultTree, type Node } from "./tree";
 const PATIENCE_MILLISECONDS = 2000;
 
 /** The tree of what has been compared with the reference up to now, in the Debug side bar. */
-export function registerComparePanel(sessions: Sessions): { dispose(): void }[] {
+export function registerComparePanel(sessions: CurrentSession): { dispose(): void }[] {
   const panel = new ComparePanel(sessions);
   const command = (name: string, run: (node?: Node) => unknown) => vscode.commands.registerCommand(name, run);
   return [
@@ -34,7 +34,7 @@ class ComparePanel {
   private isFast = true;
   private asked = 0;
 
-  constructor(private readonly sessions: Sessions) {
+  constructor(private readonly sessions: CurrentSession) {
     this.disposables = [
       this.view,
       sessions.onDidChange(() => {

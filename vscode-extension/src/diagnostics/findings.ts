@@ -1,5 +1,6 @@
 /** Findings of sanitizers, as far as the editor shows them. */
 import type { Finding } from "../protocol/generated";
+import type { AdapterMessage } from "../sessions/hub";
 
 /** The findings that can be shown, by file; `line` of a finding counts from 1 in either case. */
 export function byFile(findings: readonly Finding[]): Map<string, Finding[]> {
@@ -14,8 +15,7 @@ export function byFile(findings: readonly Finding[]): Map<string, Finding[]> {
 }
 
 /** Whether a message from the adapter may have brought new findings: a stop, or an answer of the console. */
-export function mayBringFindings(message: unknown): boolean {
-  const { type, event, command } = message as { type?: string; event?: string; command?: string };
+export function mayBringFindings({ type, event, command }: AdapterMessage): boolean {
   return (type === "event" && event === "stopped") || (type === "response" && command === "evaluate");
 }
 

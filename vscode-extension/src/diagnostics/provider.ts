@@ -1,6 +1,7 @@
 import * as vscode from "vscode";
 import { DEBUG_TYPE } from "../contributions";
 import type { CommandPlace, Finding } from "../protocol/generated";
+import { Debounce, type SessionHub } from "../sessions/hub";
 import { request } from "../sessions/requests";
 import { byFile, mayBringFindings } from "./findings";
 import type { Problems } from "./problems";
@@ -9,29 +10,17 @@ import type { Problems } from "./problems";
 const QUIET_MILLISECONDS = 200;
 
 /** Shows what sanitizers find as problems of final.mlir, until the next session begins. */
-export function registerDiagnostics(problems: Problems): vscode.Disposable[] {
+export function registerDiagnostics(hub: SessionHub, problems: Problems): { dispose(): void }[] {
+  const quiet = new Debounce(hub, QUIET_MILLISECONDS, (session) => void show(session, problems));
   return [
+    quiet,
     vscode.debug.onDidStartDebugSession((session) => {
       if (session.type === DEBUG_TYPE) problems.sessionSays(new Map());
     }),
-    vscode.debug.registerDebugAdapterTrackerFactory(DEBUG_TYPE, {
-      createDebugAdapterTracker: (session) => tracker(session, problems),
+    hub.onMessage(({ session, message }) => {
+      if (mayBringFindings(message)) quiet.ask(session);
     }),
   ];
-}
-
-function tracker(session: vscode.DebugSession, problems: Problems): vscode.DebugAdapterTracker {
-  let timer: NodeJS.Timeout | undefined;
-  return {
-    onDidSendMessage: (message: unknown) => {
-      if (!mayBringFindings(message)) return;
-      clearTimeout(timer);
-      timer = setTimeout(() => void show(session, problems), QUIET_MILLISECONDS);
-    },
-    onWillStopSession: () => {
-      clearTimeout(timer);
-    },
-  };
 }
 
 async function show(session: vscode.DebugSession, problems: Problems): Promise<void> {

@@ -10,9 +10,9 @@ import {
 } from "vscode-languageclient/node";
 import { languageServer, type ServerCommand } from "../adapter/find";
 import { searchAdapter } from "../adapter/locate";
+import { SETTINGS } from "../contributions";
 import type { Problems } from "../diagnostics/problems";
 import { textOf } from "../protocol/errors";
-import { SETTINGS } from "../contributions";
 
 /** What models consist of, and what is said of them: reports of `tdb-dap check` and `tdb-dap sanitize`. */
 const WATCHED = "**/{check.json,sanitize.json,compilation.bmodel,final.mlir,tensor_location.json}";

@@ -1,8 +1,9 @@
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
+import { LANGUAGES, SETTINGS } from "../contributions";
 import type { Problems } from "../diagnostics/problems";
-import { DEBUG_TYPE, LANGUAGES, SETTINGS } from "../contributions";
 import type { Results } from "../protocol/generated";
+import type { SessionHub } from "../sessions/hub";
 import { resultsIn, verdictsOf } from "./verdicts";
 
 /** The compiler's last word, which compiled models come with (other .mlir files have other servers), and disassembly. */
@@ -13,7 +14,7 @@ const TEXTS = [
 ];
 
 /** Start the language server when the first of its texts is opened. */
-export function registerLanguageClient(problems: Problems): vscode.Disposable[] {
+export function registerLanguageClient(hub: SessionHub, problems: Problems): vscode.Disposable[] {
   let client: Promise<LanguageClient | undefined> | undefined;
   const look = (document: vscode.TextDocument) => {
     if (client === undefined && vscode.languages.match(TEXTS, document) > 0 && isWanted(document.uri))
@@ -31,19 +32,13 @@ export function registerLanguageClient(problems: Problems): vscode.Disposable[] 
   return [
     vscode.workspace.onDidOpenTextDocument(look),
     vscode.workspace.onDidGrantWorkspaceTrust(lookAtAll),
-    vscode.debug.registerDebugAdapterTrackerFactory(DEBUG_TYPE, { createDebugAdapterTracker: () => tracker(judge) }),
-    new vscode.Disposable(() => void client?.then((running) => running?.stop())),
-  ];
-}
-
-/** Whoever asks the adapter for the results, the verdicts go above the ops, too. */
-function tracker(judge: (results: Results) => void): vscode.DebugAdapterTracker {
-  return {
-    onDidSendMessage: (message: unknown) => {
+    // Whichever view asks the adapter for the results, the verdicts go above the ops, too.
+    hub.onMessage(({ message }) => {
       const results = resultsIn(message);
       if (results !== undefined) judge(results);
-    },
-  };
+    }),
+    new vscode.Disposable(() => void client?.then((running) => running?.stop())),
+  ];
 }
 
 /** The client is loaded when it is needed: it is most of the extension, and debugging does without. */

@@ -1,5 +1,7 @@
 import { leading, numbersOf, opsOf, type ComparedRows, type Verdict } from "../compare/results";
 import type { Results } from "../protocol/generated";
+import type { RequestName } from "../protocol/requests";
+import type { AdapterMessage } from "../sessions/hub";
 
 /** What the language server is told of an op with `tdb/verdicts`. */
 export interface OpVerdict {
@@ -9,14 +11,9 @@ export interface OpVerdict {
 }
 
 /** The results if a message from the adapter brings some. */
-export function resultsIn(message: unknown): Results | undefined {
-  const { type, command, success, body } = message as {
-    type?: string;
-    command?: string;
-    success?: boolean;
-    body?: Results;
-  };
-  return type === "response" && command === "tdb/results" && success === true ? body : undefined;
+export function resultsIn({ type, command, success, body }: AdapterMessage): Results | undefined {
+  const isAnswer = type === "response" && success === true && command === ("tdb/results" satisfies RequestName);
+  return isAnswer ? (body as Results) : undefined;
 }
 
 /** By op, of its results; the outputs of the net belong to none. Of a wrong one, what differs and whose fault it is. */

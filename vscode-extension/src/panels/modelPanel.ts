@@ -1,10 +1,10 @@
 import * as vscode from "vscode";
 import { textOf } from "../protocol/errors";
+import type { Answer, Ask, FromModelPage, ToModelPage } from "../protocol/messages";
+import type { CurrentSession } from "../sessions/current";
+import { openLine, travel } from "../sessions/moment";
 import { answer } from "./answer";
 import { frame } from "./frame";
-import type { Answer, Ask, FromModelPage, ToModelPage } from "../protocol/messages";
-import type { Sessions } from "../sessions/current";
-import { openLine, travel } from "../sessions/moment";
 
 /** One of the pages of pages/ in a panel: it asks the adapter, and hears of each stop. */
 export class ModelPanel implements vscode.Disposable {
@@ -16,7 +16,7 @@ export class ModelPanel implements vscode.Disposable {
     private readonly name: string,
     private readonly title: string,
     private readonly extension: vscode.Uri,
-    private readonly sessions: Sessions,
+    private readonly sessions: CurrentSession,
   ) {
     this.disposables = [
       sessions.onDidChange(() => {

@@ -1,12 +1,13 @@
 import * as vscode from "vscode";
 import { registerComparePanel } from "../compare/view";
 import { COMMANDS } from "../contributions";
+import { CurrentSession } from "../sessions/current";
+import type { SessionHub } from "../sessions/hub";
 import { ModelPanel } from "./modelPanel";
-import { Sessions } from "../sessions/current";
 
 /** Views of the model that is being debugged: chip memory, graph, timeline, and what has been compared. */
-export function registerModelPanels(extension: vscode.Uri): { dispose(): void }[] {
-  const sessions = new Sessions();
+export function registerModelPanels(extension: vscode.Uri, hub: SessionHub): { dispose(): void }[] {
+  const sessions = new CurrentSession(hub);
   const page = (command: string, name: string, title: string) => {
     const made = new ModelPanel(name, title, extension, sessions);
     return [

@@ -1,13 +1,14 @@
 import * as vscode from "vscode";
 import { DEBUG_TYPE, VIEWS } from "../contributions";
 import { textOf } from "../protocol/errors";
-import { frame } from "./frame";
 import type { TimePoint } from "../protocol/generated";
 import type { FromTimePage, ToTimePage } from "../protocol/messages";
+import type { SessionHub } from "../sessions/hub";
 import { request } from "../sessions/requests";
+import { frame } from "./frame";
 
 /** The status bar's item, and the slider in the debug side bar: where the session in front stands in time. */
-export function registerTime(context: vscode.ExtensionContext): vscode.Disposable[] {
+export function registerTime(context: vscode.ExtensionContext, hub: SessionHub): vscode.Disposable[] {
   const item = vscode.window.createStatusBarItem("tdb.time", vscode.StatusBarAlignment.Left, 10);
   item.name = "TDB: Time";
   item.command = `${VIEWS.time}.focus`;
@@ -27,16 +28,11 @@ export function registerTime(context: vscode.ExtensionContext): vscode.Disposabl
     item.accessibilityInformation = { label: item.tooltip };
     item.show();
   };
-  const tracker = (session: vscode.DebugSession): vscode.DebugAdapterTracker => ({
-    onDidSendMessage({ event }: { event?: string }) {
-      if (event === "stopped") void look(session);
-    },
-  });
   return [
     vscode.Disposable.from(item),
     vscode.debug.onDidChangeActiveDebugSession(look),
     vscode.debug.onDidTerminateDebugSession(() => look(vscode.debug.activeDebugSession)),
-    vscode.debug.registerDebugAdapterTrackerFactory(DEBUG_TYPE, { createDebugAdapterTracker: tracker }),
+    hub.onStopped(look),
     vscode.window.registerWebviewViewProvider(VIEWS.time, slider),
   ];
 }

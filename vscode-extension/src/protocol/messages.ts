@@ -1,6 +1,6 @@
 /** What a page and the extension say to each other. */
-import type { Answered, RequestName } from "./requests";
 import type { DataArguments, TensorArguments, TimePoint } from "./generated";
+import type { Answered, RequestName } from "./requests";
 
 /** A page's question to the debug adapter; the extension sends it to the page's session. */
 export interface Ask {
@@ -66,4 +66,6 @@ export interface ToSummaryPage {
   readonly text: string;
 }
 
-export interface FromSummaryPage { readonly type: "ready" | "debug" }
+export interface FromSummaryPage {
+  readonly type: "ready" | "debug";
+}

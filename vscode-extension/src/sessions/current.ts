@@ -1,11 +1,11 @@
 import * as vscode from "vscode";
-import { DEBUG_TYPE } from "../contributions";
+import { Debounce, type SessionHub } from "./hub";
 
 /** Waits this long for further events: a stop is often followed by another one, or by edits. */
 const QUIET_MILLISECONDS = 80;
 
-/** The session that the views show: the one that has started or stopped last. */
-export class Sessions implements vscode.Disposable {
+/** The session that the views of the model show: the one that has started or stopped last. */
+export class CurrentSession implements vscode.Disposable {
   private readonly stopped = new vscode.EventEmitter<vscode.DebugSession>();
   private readonly changed = new vscode.EventEmitter<vscode.DebugSession | undefined>();
   private readonly disposables: { dispose(): void }[];
@@ -16,15 +16,22 @@ export class Sessions implements vscode.Disposable {
   /** Another session, or none any more. */
   readonly onDidChange = this.changed.event;
 
-  constructor() {
+  constructor(hub: SessionHub) {
+    const quiet = new Debounce(hub, QUIET_MILLISECONDS, (session) => {
+      this.follow(session);
+      this.stopped.fire(session);
+    });
+    const ask = (session: vscode.DebugSession) => {
+      quiet.ask(session);
+    };
     this.disposables = [
       this.stopped,
       this.changed,
+      quiet,
+      hub.onStopped(ask),
+      hub.onEdited(ask),
       vscode.debug.onDidTerminateDebugSession((session) => {
         if (session === this.session) this.follow(undefined);
-      }),
-      vscode.debug.registerDebugAdapterTrackerFactory(DEBUG_TYPE, {
-        createDebugAdapterTracker: (session) => this.tracker(session),
       }),
     ];
   }
@@ -35,23 +42,6 @@ export class Sessions implements vscode.Disposable {
 
   dispose(): void {
     for (const disposable of this.disposables) disposable.dispose();
-  }
-
-  private tracker(session: vscode.DebugSession): vscode.DebugAdapterTracker {
-    let timer: NodeJS.Timeout | undefined;
-    return {
-      onDidSendMessage: (message: { type?: string; event?: string }) => {
-        if (message.type !== "event" || (message.event !== "stopped" && message.event !== "invalidated")) return;
-        clearTimeout(timer);
-        timer = setTimeout(() => {
-          this.follow(session);
-          this.stopped.fire(session);
-        }, QUIET_MILLISECONDS);
-      },
-      onWillStopSession: () => {
-        clearTimeout(timer);
-      },
-    };
   }
 
   private follow(session: vscode.DebugSession | undefined): void {

@@ -1,10 +1,11 @@
 import * as vscode from "vscode";
-import { textOf } from "../../protocol/errors";
-import { expressionAt } from "../../hover/provider";
 import { COMMANDS, DEBUG_TYPE } from "../../contributions";
-import { TensorPanel } from "./panel";
+import { expressionAt } from "../../hover/provider";
+import { textOf } from "../../protocol/errors";
 import type { Subject } from "../../protocol/messages";
+import type { SessionHub } from "../../sessions/hub";
 import { request } from "../../sessions/requests";
+import { TensorPanel } from "./panel";
 
 /** What VS Code gives a command in the menu of a variable; a watch has only the variable's `name`. */
 interface VariableContext {
@@ -14,36 +15,23 @@ interface VariableContext {
 
 const panels = new Set<TensorPanel>();
 
-export function registerTensorViews(context: vscode.ExtensionContext): vscode.Disposable[] {
-  return [
-    vscode.commands.registerCommand(COMMANDS.viewTensor, (from?: unknown) => viewTensor(context.extensionUri, from)),
-    vscode.debug.registerDebugAdapterTrackerFactory(DEBUG_TYPE, { createDebugAdapterTracker: tracker }),
-  ];
-}
-
-/** Views follow the program: after each stop, and when memory is edited. */
-function tracker(session: vscode.DebugSession): vscode.DebugAdapterTracker {
-  const each = (act: (panel: TensorPanel) => void) => {
+export function registerTensorViews(context: vscode.ExtensionContext, hub: SessionHub): vscode.Disposable[] {
+  const each = (act: (panel: TensorPanel) => void) => (session: vscode.DebugSession) => {
     for (const panel of panels) if (panel.session.id === session.id) act(panel);
   };
-  return {
-    onDidSendMessage({ type, event }: { type?: string; event?: string }) {
-      if (type !== "event") return;
-      if (event === "stopped" || event === "invalidated" || event === "memory")
-        each((panel) => {
-          panel.stopped();
-        });
-      if (event === "terminated")
-        each((panel) => {
-          panel.ended();
-        });
-    },
-    onWillStopSession() {
-      each((panel) => {
-        panel.ended();
-      });
-    },
-  };
+  const renew = each((panel) => {
+    panel.stopped();
+  });
+  const end = each((panel) => {
+    panel.ended();
+  });
+  return [
+    vscode.commands.registerCommand(COMMANDS.viewTensor, (from?: unknown) => viewTensor(context.extensionUri, from)),
+    // Views follow the program: after each stop, and when memory is edited.
+    hub.onStopped(renew),
+    hub.onEdited(renew),
+    hub.onEnded(end),
+  ];
 }
 
 async function viewTensor(root: vscode.Uri, from: unknown): Promise<void> {

@@ -1,9 +1,9 @@
 import * as vscode from "vscode";
 import { textOf } from "../../protocol/errors";
-import { answer } from "../answer";
-import { frame } from "../frame";
 import type { TensorDescription } from "../../protocol/generated";
 import type { Answer, Ask, FromTensorPage, Subject, ToTensorPage } from "../../protocol/messages";
+import { answer } from "../answer";
+import { frame } from "../frame";
 import { fileOf } from "./save";
 
 /** One tensor in an editor tab. It asks the adapter of its session for what it draws. */

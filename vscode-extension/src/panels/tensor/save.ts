@@ -1,8 +1,8 @@
 import * as vscode from "vscode";
-import { csv, decode, npy } from "./files";
 import type { TensorNumbers } from "../../protocol/generated";
 import type { FileFormat, Source, Subject } from "../../protocol/messages";
 import { request } from "../../sessions/requests";
+import { csv, decode, npy } from "./files";
 import { zip } from "./zip";
 
 /** Elements that are fetched at once. */

@@ -1,0 +1,37 @@
+/** As much of VS Code as the event hub needs, under the name `vscode`. Import it before what uses that. */
+import Module from "node:module";
+import type * as vscode from "vscode";
+
+/** The tracker factories that have been registered. */
+export const factories: vscode.DebugAdapterTrackerFactory[] = [];
+
+class EventEmitter<T> {
+  private readonly listeners = new Set<(value: T) => void>();
+
+  readonly event = (listener: (value: T) => void) => {
+    this.listeners.add(listener);
+    return { dispose: () => this.listeners.delete(listener) };
+  };
+
+  fire(value: T): void {
+    for (const listener of this.listeners) listener(value);
+  }
+
+  dispose(): void {
+    this.listeners.clear();
+  }
+}
+
+const fake = {
+  EventEmitter,
+  debug: {
+    registerDebugAdapterTrackerFactory: (_type: string, factory: vscode.DebugAdapterTrackerFactory) => {
+      factories.push(factory);
+      return { dispose: () => factories.splice(factories.indexOf(factory), 1) };
+    },
+  },
+};
+
+const modules = Module as unknown as { _load: (name: string, ...rest: unknown[]) => unknown };
+const load = modules._load.bind(modules);
+modules._load = (name, ...rest) => (name === "vscode" ? fake : load(name, ...rest));
