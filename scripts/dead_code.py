@@ -47,6 +47,7 @@ RULES = (
     Rule("tdb_dap/targets/families/*", "variable", r"\w+", "operands, rows and codes are read by @family"),
     Rule("*", "variable", r"model_config|schema_version", "pydantic reads the one and writes the other"),
     Rule("tdb_dap/adapter/*", "attribute", r"symbol|unreadableBytes|instructionPointerReference", "fields of DAP"),
+    Rule("tdb_dap/adapter/*responses.py", "variable", r"\w+", "fields of bodies, which clients read"),
     Rule("tdb_dap/terminal/highlight.py", "variable", "highlights|base_style", "rich reads them"),
     Rule("tdb_dap/terminal/view.py", "attribute", "justify", "rich reads it"),
     Rule("tdb_dap/terminal/prompt.py", "method", "get_completions", "prompt_toolkit calls it"),

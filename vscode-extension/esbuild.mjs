@@ -1,8 +1,8 @@
 // Bundles the extension and its pages into dist/, or with --tests the unit tests into out/test/.
-import { cpSync, readdirSync } from "node:fs";
+import { cpSync, existsSync, readdirSync } from "node:fs";
 import { build } from "esbuild";
 
-const PAGES = ["tensor", "time", "model", "memory", "graph", "timeline"];
+const pages = readdirSync("pages").filter((name) => existsSync(`pages/${name}/main.ts`));
 const tests = process.argv.includes("--tests");
 const common = {
   bundle: true,
@@ -29,7 +29,7 @@ await build({
 if (!tests) {
   await build({
     ...common,
-    entryPoints: Object.fromEntries(PAGES.map((page) => [page, `pages/${page}/main.ts`])),
+    entryPoints: Object.fromEntries(pages.map((page) => [page, `pages/${page}/main.ts`])),
     outdir: "dist",
     platform: "browser",
     format: "iife",

@@ -1,3 +1,4 @@
+// First, so that the hub finds it under the name vscode.
 import { factories } from "./vscode";
 import assert from "node:assert/strict";
 import { beforeEach, describe, it, mock } from "node:test";

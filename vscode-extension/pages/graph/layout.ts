@@ -2,12 +2,16 @@
 import { Graph, layout } from "@dagrejs/dagre";
 import type { Graph as OpGraph, GraphNode } from "../../src/protocol/generated";
 
+/** Pixels of a box. */
 export const NODE = { width: 168, height: 44 } as const;
-/** From this size on a quicker way of ranking, which leaves edges a little longer. */
-const LARGE = 1000;
-/** Up to this size nodes are laid out frame by frame; beyond, that takes minutes. */
-const FRAMED = 500;
-const PADDING = 16;
+/** Pixels between boxes of a rank, between ranks, and around the graph. */
+const SPACING = { nodesep: 18, ranksep: 30, marginx: 12, marginy: 20 } as const;
+/** From so many nodes on a quicker way of ranking, which leaves edges a little longer. */
+const LARGE_NODES = 1000;
+/** Up to so many, nodes are laid out frame by frame; beyond, that takes minutes. */
+const FRAMED_NODES = 500;
+/** Pixels from nodes to the frame around them, where frames are drawn afterwards. */
+const FRAME_PADDING = 16;
 
 export interface Point {
   readonly x: number;
@@ -34,14 +38,11 @@ export interface Placed {
 }
 
 export function place({ nodes, edges }: Pick<OpGraph, "nodes" | "edges">): Placed {
-  const isFramed = nodes.length <= FRAMED;
+  const isFramed = nodes.length <= FRAMED_NODES;
   const graph = new Graph({ compound: isFramed });
   graph.setGraph({
-    nodesep: 18,
-    ranksep: 30,
-    marginx: 12,
-    marginy: 20,
-    ranker: nodes.length > LARGE ? "tight-tree" : "network-simplex",
+    ...SPACING,
+    ranker: nodes.length > LARGE_NODES ? "tight-tree" : "network-simplex",
   });
   graph.setDefaultEdgeLabel(() => ({}));
   const frames = framesOf(nodes);
@@ -96,10 +97,10 @@ function around(
   const at = (node: GraphNode) => middles.get(node.id) ?? { x: 0, y: 0 };
   const ours = nodes.filter(isOurs).map(at);
   const [xs, ys] = [ours.map(({ x }) => x), ours.map(({ y }) => y)];
-  const left = Math.min(...xs) - NODE.width / 2 - PADDING;
-  const top = Math.min(...ys) - NODE.height / 2 - PADDING;
-  const right = Math.max(...xs) + NODE.width / 2 + PADDING;
-  const bottom = Math.max(...ys) + NODE.height / 2 + PADDING;
+  const left = Math.min(...xs) - NODE.width / 2 - FRAME_PADDING;
+  const top = Math.min(...ys) - NODE.height / 2 - FRAME_PADDING;
+  const right = Math.max(...xs) + NODE.width / 2 + FRAME_PADDING;
+  const bottom = Math.max(...ys) + NODE.height / 2 + FRAME_PADDING;
   const isInside = ({ x, y }: Point) =>
     left < x + NODE.width / 2 &&
     x - NODE.width / 2 < right &&

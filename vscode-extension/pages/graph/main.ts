@@ -8,8 +8,10 @@ import { ask } from "../shared/host";
 import { follow, openLine } from "../shared/session";
 import { count, type } from "../shared/text";
 import { byVerdict, legend, type Colouring, type Paint } from "./model";
-import { Picture } from "./picture";
+import { KEY_ZOOM, Picture } from "./picture";
 
+/** Pixels of a side of a square in the legend. */
+const SWATCH = 12;
 const CHOICES: readonly [Colouring, string][] = [
   ["dtype", "colour: number format"],
   ["time", "colour: time"],
@@ -51,14 +53,14 @@ document.body.append(
     button(
       "+",
       () => {
-        picture.zoom(1.25);
+        picture.zoom(KEY_ZOOM);
       },
       { title: "Zoom in (wheel)", "aria-label": "Zoom in" },
     ),
     button(
       "−",
       () => {
-        picture.zoom(0.8);
+        picture.zoom(1 / KEY_ZOOM);
       },
       { title: "Zoom out (wheel)", "aria-label": "Zoom out" },
     ),
@@ -146,8 +148,8 @@ async function colour(): Promise<void> {
         {},
         svg(
           "svg",
-          { width: 12, height: 12, "aria-hidden": "true" },
-          svg("rect", { class: "swatch", width: 12, height: 12, fill: color }),
+          { width: SWATCH, height: SWATCH, "aria-hidden": "true" },
+          svg("rect", { class: "swatch", width: SWATCH, height: SWATCH, fill: color }),
         ),
         ` ${note}`,
       ),

@@ -18,6 +18,9 @@ const VERDICTS: Readonly<Record<Verdict, Paint>> = {
   excepted: { color: "#d0d0d0", note: "left out" },
 };
 
+/** The ends of the colours that `tdb/graph` gives nodes by time. */
+const TIME_RAMP = { none: "#ffffff", most: "#ff6969" } as const;
+
 /** Paint of a node by the verdicts up to now. */
 export function byVerdict(results: ComparedRows): (node: GraphNode) => Paint {
   const ops = new Map(opsOf(results).map((op) => [op.line, op]));
@@ -32,8 +35,8 @@ export function byVerdict(results: ComparedRows): (node: GraphNode) => Paint {
 export function legend(colouring: Colouring, nodes: readonly GraphNode[], paint: (node: GraphNode) => Paint): Paint[] {
   if (colouring === "time")
     return [
-      { color: "#ffffff", note: "no time" },
-      { color: "#ff6969", note: "most time" },
+      { color: TIME_RAMP.none, note: "no time" },
+      { color: TIME_RAMP.most, note: "most time" },
     ];
   const found = new Map<string, Paint>();
   for (const node of nodes) {

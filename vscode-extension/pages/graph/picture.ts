@@ -5,8 +5,21 @@ import { type } from "../shared/text";
 import { NODE, place, type Frame, type Placed, type Point } from "./layout";
 import type { Paint } from "./model";
 
+/** Letters that a box has room for. */
 const LETTERS = 24;
-const ZOOM = { least: 0.02, readable: 0.7, most: 3 } as const;
+/** Pixels from a line of text in a box to the next. */
+const TEXT_LINE = 13;
+/** Pixels of the round corners of a box and of a frame. */
+const CORNER = { node: 4, frame: 6 } as const;
+/** Where the title of a frame stands, in pixels from its upper left corner. */
+const FRAME_TITLE = { right: 8, up: 4 } as const;
+/** The tip of an edge: a square of so many units, drawn in so many line widths. */
+const ARROW = { units: 8, widths: 7 } as const;
+/** Scales of the picture: the limits, and what its texts can be read from. */
+const SCALE = { least: 0.02, readable: 0.7, most: 3 } as const;
+/** By a key or a button, and by a step of the wheel. */
+export const KEY_ZOOM = 1.25;
+const WHEEL_ZOOM = 1.15;
 
 export class Picture {
   readonly element = html("div", { class: "graph" });
@@ -33,21 +46,21 @@ export class Picture {
       "marker",
       {
         id: "arrow",
-        viewBox: "0 0 8 8",
-        refX: 8,
-        refY: 4,
-        markerWidth: 7,
-        markerHeight: 7,
+        viewBox: `0 0 ${String(ARROW.units)} ${String(ARROW.units)}`,
+        refX: ARROW.units,
+        refY: ARROW.units / 2,
+        markerWidth: ARROW.widths,
+        markerHeight: ARROW.widths,
         orient: "auto-start-reverse",
       },
-      svg("path", { d: "M0 0 8 4 0 8z" }),
+      svg("path", { d: `M0 0 ${String(ARROW.units)} ${String(ARROW.units / 2)} 0 ${String(ARROW.units)}z` }),
     );
     this.surface.append(svg("defs", {}, arrow), this.world);
     this.element.append(this.surface);
     this.surface.addEventListener("wheel", (event) => {
       event.preventDefault();
       const box = this.surface.getBoundingClientRect();
-      this.zoom(1.15 ** -Math.sign(event.deltaY), event.clientX - box.left, event.clientY - box.top);
+      this.zoom(WHEEL_ZOOM ** -Math.sign(event.deltaY), event.clientX - box.left, event.clientY - box.top);
     });
     this.surface.addEventListener("keydown", (event) => {
       if (this.pressed(event.key)) event.preventDefault();
@@ -75,7 +88,7 @@ export class Picture {
       ...graph.nodes.map((node) => this.box(node)),
     );
     this.fit();
-    if (this.scale < ZOOM.readable) this.zoom(ZOOM.readable / this.scale); // then a part of it; `mark` chooses which
+    if (this.scale < SCALE.readable) this.zoom(SCALE.readable / this.scale); // then a part of it; `mark` chooses which
   }
 
   paint(paint: (node: GraphNode) => Paint): void {
@@ -113,7 +126,7 @@ export class Picture {
   }
 
   zoom(factor: number, x = this.element.clientWidth / 2, y = this.element.clientHeight / 2): void {
-    const scale = Math.min(Math.max(this.scale * factor, ZOOM.least), ZOOM.most);
+    const scale = Math.min(Math.max(this.scale * factor, SCALE.least), SCALE.most);
     this.x = x - ((x - this.x) * scale) / this.scale;
     this.y = y - ((y - this.y) * scale) / this.scale;
     this.scale = scale;
@@ -123,7 +136,7 @@ export class Picture {
   fit(): void {
     const { width, height } = this.placed ?? { width: 1, height: 1 };
     const scale = Math.min(this.element.clientWidth / width, this.element.clientHeight / height, 1);
-    this.scale = Math.max(scale, ZOOM.least);
+    this.scale = Math.max(scale, SCALE.least);
     this.x = (this.element.clientWidth - width * this.scale) / 2;
     this.y = 0;
     this.move();
@@ -149,7 +162,7 @@ export class Picture {
     const text = (line: number, content: string, name: string) =>
       svg(
         "text",
-        { x, y: y - NODE.height / 2 + 13 * line, "text-anchor": "middle", class: name },
+        { x, y: y - NODE.height / 2 + TEXT_LINE * line, "text-anchor": "middle", class: name },
         content.length > LETTERS ? `${content.slice(0, LETTERS - 1)}…` : content,
       );
     const box = svg(
@@ -164,7 +177,13 @@ export class Picture {
         },
       },
       svg("title"),
-      svg("rect", { x: x - NODE.width / 2, y: y - NODE.height / 2, width: NODE.width, height: NODE.height, rx: 4 }),
+      svg("rect", {
+        x: x - NODE.width / 2,
+        y: y - NODE.height / 2,
+        width: NODE.width,
+        height: NODE.height,
+        rx: CORNER.node,
+      }),
       text(1, node.opcode.replace(/^tpu\./, ""), "opcode"),
       text(2, node.name, "name"),
       text(3, type(node.dtype, node.shape), "type"),
@@ -183,7 +202,7 @@ export class Picture {
     const node = next?.();
     if (node !== undefined) this.select(node);
     else if (key === "Enter" && this.selected !== undefined) this.opened(this.selected);
-    else if (key === "+" || key === "-") this.zoom(key === "+" ? 1.25 : 0.8);
+    else if (key === "+" || key === "-") this.zoom(key === "+" ? KEY_ZOOM : 1 / KEY_ZOOM);
     else if (key === "Home") this.fit();
     else return next !== undefined;
     return true;
@@ -225,8 +244,8 @@ function frame({ kind, title, left, top, width, height }: Frame): SVGElement {
   return svg(
     "g",
     { class: `frame ${kind}`, "data-title": title },
-    svg("rect", { x: left, y: top, width, height, rx: 6 }),
-    svg("text", { x: left + 8, y: top - 4 }, title),
+    svg("rect", { x: left, y: top, width, height, rx: CORNER.frame }),
+    svg("text", { x: left + FRAME_TITLE.right, y: top - FRAME_TITLE.up }, title),
   );
 }
 

@@ -7,9 +7,14 @@ import { count } from "../shared/text";
 import { Grid, type Choice } from "./grid";
 import { rowsOf, sizeOf, TYPES } from "./words";
 
+/** Rows of the window. */
 const ROWS = 16;
-/** Pixels from which on there is room for rows of 16 bytes. */
-const WIDE = 980;
+/** Bytes of a row, where there is room for more and where there is not. */
+const ROW_BYTES = { wide: 16, narrow: 8 } as const;
+/** From this width of the page on there is. */
+const WIDE_PIXELS = 980;
+/** Letters of the field for an address. */
+const ADDRESS_LETTERS = 14;
 
 interface Place {
   readonly address: string;
@@ -25,7 +30,7 @@ export class Bytes {
   });
   private readonly address = html("input", {
     type: "text",
-    size: 14,
+    size: ADDRESS_LETTERS,
     placeholder: "R4.64, G4096",
     "aria-label": "Address: R4.64, G4096, L0, S64",
     change: () => {
@@ -77,7 +82,7 @@ export class Bytes {
   private known: readonly Region[] = [];
   private place: Place | undefined;
   private window: MemoryWindow | undefined;
-  private rowBytes = 8;
+  private rowBytes: number = ROW_BYTES.narrow;
   private turns = 0;
 
   /** `whatLies`: names of the tensors at a byte of a memory now. */
@@ -105,7 +110,7 @@ export class Bytes {
   async refresh(): Promise<void> {
     if (this.place === undefined || this.element.hidden) return;
     const turn = ++this.turns;
-    const rowBytes = (this.rowBytes = this.element.clientWidth >= WIDE ? 16 : 8);
+    const rowBytes = (this.rowBytes = this.element.clientWidth >= WIDE_PIXELS ? ROW_BYTES.wide : ROW_BYTES.narrow);
     try {
       const before = this.window;
       const now = await ask("tdb/memory", {

@@ -3,14 +3,36 @@ import type { Memory, Resident } from "../../src/protocol/generated";
 import { html, svg } from "../shared/dom";
 import { bytes, count, hex, type } from "../shared/text";
 import { Span, ticks } from "../shared/ticks";
+import { KEY_ZOOM, WHEEL_ZOOM } from "../shared/zoom";
 import { colourOf, extent } from "./model";
 
+/** Pixels around the plot, for its axes. */
 const MARGIN = { left: 76, right: 56, top: 6, bottom: 32 };
+/** Classes of colours in memory.css. */
 const COLOURS = 6;
 /** So that a tensor of a few bytes can be seen and clicked. */
 const LEAST_PIXELS = 3;
-const TEXT_PIXELS = 6.5;
+/** A letter's width and a line's height. */
+const LETTER_PIXELS = 6.5;
 const LINE_PIXELS = 13;
+/** From the middle of a letter down to its base line. */
+const BASE_PIXELS = 4;
+/** From the edge of a rectangle to the text in it, and from an axis to the text beside it. */
+const INSET_PIXELS = 3;
+const AXIS_TEXT_PIXELS = 6;
+/** From the lower edge of the plot to the numbers below it, and to what they count. */
+const NUMBERS_BELOW_PIXELS = 13;
+const TITLE_BELOW_PIXELS = 28;
+/** Between the marks of the axes, about. */
+const BYTE_MARK_PIXELS = 60;
+const COMMAND_MARK_PIXELS = 90;
+/** Of a name that is cut off. */
+const LEAST_LETTERS = 4;
+/** The plot is never smaller, however small its page. */
+const LEAST_PLOT_PIXELS = 10;
+/** What can be zoomed to: commands or lanes, and bytes. */
+const LEAST_COLUMNS = 4;
+const LEAST_BYTES = 64;
 
 /** What lies on the horizontal axis: all moments of a lane, or all lanes of this moment. */
 export type Over = "commands" | "lanes";
@@ -33,7 +55,7 @@ export class Chart {
     }).observe(this.element);
     this.picture.addEventListener("wheel", (event) => {
       event.preventDefault();
-      const factor = 1.2 ** Math.sign(event.deltaY || event.deltaX);
+      const factor = WHEEL_ZOOM ** Math.sign(event.deltaY || event.deltaX);
       const box = this.picture.getBoundingClientRect();
       if (event.shiftKey) this.rows.zoom(factor, this.byteAt(event.clientY - box.top));
       else this.columns.zoom(factor, this.commandAt(event.clientX - box.left));
@@ -50,8 +72,8 @@ export class Chart {
     this.memory = memory;
     this.over = over;
     this.bank = memory.space === "R" ? bank : 0;
-    this.columns = new Span(0, length, 4);
-    this.rows = new Span(...extent(memory), 64);
+    this.columns = new Span(0, length, LEAST_COLUMNS);
+    this.rows = new Span(...extent(memory), LEAST_BYTES);
     this.selected = undefined;
     this.move(now);
   }
@@ -86,11 +108,11 @@ export class Chart {
   }
 
   private get width(): number {
-    return Math.max(this.element.clientWidth - MARGIN.left - MARGIN.right, 10);
+    return Math.max(this.element.clientWidth - MARGIN.left - MARGIN.right, LEAST_PLOT_PIXELS);
   }
 
   private get height(): number {
-    return Math.max(this.element.clientHeight - MARGIN.top - MARGIN.bottom, 10);
+    return Math.max(this.element.clientHeight - MARGIN.top - MARGIN.bottom, LEAST_PLOT_PIXELS);
   }
 
   private x(command: number): number {
@@ -113,7 +135,7 @@ export class Chart {
   private pressed(key: string): boolean {
     const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[key];
     if (step !== undefined) this.walk(step);
-    else if (key === "+" || key === "-") this.zoom(key === "+" ? 1 / 1.5 : 1.5);
+    else if (key === "+" || key === "-") this.zoom(key === "+" ? 1 / KEY_ZOOM : KEY_ZOOM);
     else if (key === "Home") this.fit();
     else return false;
     return true;
@@ -202,11 +224,11 @@ export class Chart {
     ];
     const visibleLeft = Math.max(left, MARGIN.left);
     const room = Math.min(left + width, MARGIN.left + this.width) - visibleLeft;
-    const letters = Math.floor((room - 6) / TEXT_PIXELS);
+    const letters = Math.floor((room - 2 * INSET_PIXELS) / LETTER_PIXELS);
     const text = letters < name.length ? `${name.slice(0, Math.max(letters - 1, 0))}…` : name;
     const label =
-      height >= LINE_PIXELS && letters >= 4
-        ? svg("text", { x: visibleLeft + 3, y: top + height / 2 + 4 }, text)
+      height >= LINE_PIXELS && letters >= LEAST_LETTERS
+        ? svg("text", { x: visibleLeft + INSET_PIXELS, y: top + height / 2 + BASE_PIXELS }, text)
         : undefined;
     const tip = `${name} ${type(resident.dtype, resident.shape)}, ${hex(start)} to ${hex(stop)}, commands ${count(born)} to ${count(died)}`;
     return svg(
@@ -227,7 +249,7 @@ export class Chart {
   /** Ticks of bytes, and in local memory the banks. */
   private byteAxis(right: number): SVGElement[] {
     const made: SVGElement[] = [];
-    const places = this.bank ? this.banks() : ticks(this.rows.from, this.rows.to, this.height / 60, 1);
+    const places = this.bank ? this.banks() : ticks(this.rows.from, this.rows.to, this.height / BYTE_MARK_PIXELS, 1);
     const every = Math.ceil(LINE_PIXELS / Math.max((this.height * this.bank) / this.rows.length, 1));
     for (const byte of places) {
       const y = this.y(byte);
@@ -236,14 +258,18 @@ export class Chart {
       made.push(
         svg(
           "text",
-          { class: "faint", x: MARGIN.left - 6, y: y + 4, "text-anchor": "end" },
+          { class: "faint", x: MARGIN.left - AXIS_TEXT_PIXELS, y: y + BASE_PIXELS, "text-anchor": "end" },
           this.bank ? bytes(byte) : hex(byte),
         ),
       );
       const middle = y - (this.height * this.bank) / this.rows.length / 2;
       if (this.bank && middle > MARGIN.top)
         made.push(
-          svg("text", { class: "faint bank", x: right + 6, y: middle + 4 }, `bank ${String(byte / this.bank)}`),
+          svg(
+            "text",
+            { class: "faint bank", x: right + AXIS_TEXT_PIXELS, y: middle + BASE_PIXELS },
+            `bank ${String(byte / this.bank)}`,
+          ),
         );
     }
     return made;
@@ -257,14 +283,18 @@ export class Chart {
   }
 
   private commandAxis(bottom: number): SVGElement[] {
-    const marks = ticks(this.columns.from, this.columns.to, this.width / 90, 1).map((command) =>
-      svg("text", { class: "faint", x: this.x(command), y: bottom + 13, "text-anchor": "middle" }, count(command)),
+    const marks = ticks(this.columns.from, this.columns.to, this.width / COMMAND_MARK_PIXELS, 1).map((command) =>
+      svg(
+        "text",
+        { class: "faint", x: this.x(command), y: bottom + NUMBERS_BELOW_PIXELS, "text-anchor": "middle" },
+        count(command),
+      ),
     );
     return [
       ...marks,
       svg(
         "text",
-        { class: "faint", x: MARGIN.left + this.width / 2, y: bottom + 28, "text-anchor": "middle" },
+        { class: "faint", x: MARGIN.left + this.width / 2, y: bottom + TITLE_BELOW_PIXELS, "text-anchor": "middle" },
         this.over === "commands" ? "commands executed" : "lanes",
       ),
     ];

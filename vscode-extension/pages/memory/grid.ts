@@ -2,6 +2,9 @@
 import { html } from "../shared/dom";
 import type { Row, Word } from "./words";
 
+/** Of the field to edit a cell in. */
+const LEAST_LETTERS = 4;
+
 export type Part = "word" | "number";
 
 /** A cell: the byte it begins at, which of its two forms, and what stands there. */
@@ -127,7 +130,7 @@ export class Grid {
     const field = html("input", {
       type: "text",
       value: text,
-      size: Math.max(4, text.length),
+      size: Math.max(LEAST_LETTERS, text.length),
       "aria-label": `New ${choice.part}`,
       spellcheck: "false",
     });

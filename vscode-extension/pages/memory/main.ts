@@ -6,6 +6,7 @@ import { button, html } from "../shared/dom";
 import { ask } from "../shared/host";
 import { follow } from "../shared/session";
 import { bytes, count } from "../shared/text";
+import { KEY_ZOOM } from "../shared/zoom";
 import { Bytes } from "./bytes";
 import { Chart, type Over } from "./chart";
 import { presentTable, story } from "./details";
@@ -69,28 +70,28 @@ document.body.append(
     button(
       "+",
       () => {
-        chart.zoom(1 / 1.5);
+        chart.zoom(1 / KEY_ZOOM);
       },
       { title: "Zoom in sideways (wheel)", "aria-label": "Zoom in sideways" },
     ),
     button(
       "−",
       () => {
-        chart.zoom(1.5);
+        chart.zoom(KEY_ZOOM);
       },
       { title: "Zoom out sideways (wheel)", "aria-label": "Zoom out sideways" },
     ),
     button(
       "↕+",
       () => {
-        chart.zoomBytes(1 / 1.5);
+        chart.zoomBytes(1 / KEY_ZOOM);
       },
       { title: "Zoom in on bytes (shift and wheel)", "aria-label": "Zoom in on bytes" },
     ),
     button(
       "↕−",
       () => {
-        chart.zoomBytes(1.5);
+        chart.zoomBytes(KEY_ZOOM);
       },
       { title: "Zoom out of bytes (shift and wheel)", "aria-label": "Zoom out of bytes" },
     ),

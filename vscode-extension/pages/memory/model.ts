@@ -1,5 +1,6 @@
 /** What lies where in a memory at one moment. */
 import type { Memory, MemoryMap, Region, Resident } from "../../src/protocol/generated";
+import { hash } from "../shared/hash";
 
 /** A stretch of memory at one moment, with what lies there; nothing if it is free. */
 export interface Stretch {
@@ -80,7 +81,5 @@ export function use(parts: readonly Stretch[]): { used: number; largestGap: numb
 
 /** A number from 0 to `colours` - 1 that a tensor keeps wherever it is: of its name without how it got there. */
 export function colourOf(name: string, colours: number): number {
-  let sum = 0;
-  for (const character of name.replace(/^(load|store)_/, "")) sum = (sum * 31 + character.charCodeAt(0)) % 65521;
-  return sum % colours;
+  return hash(name.replace(/^(load|store)_/, "")) % colours;
 }

@@ -16,6 +16,8 @@ export const TYPES: readonly string[] = [
   "ui32",
 ];
 
+const BYTE_BITS = 8;
+
 /** A number in memory: from `byte` of the window on. */
 export interface Word {
   readonly byte: number;
@@ -31,7 +33,7 @@ export interface Row {
 
 /** Bytes of a number. */
 export function sizeOf(type: string): number {
-  return Math.max(1, Number(/\d+/.exec(type)?.[0] ?? 8) / 8);
+  return Math.max(1, Number(/\d+/.exec(type)?.[0] ?? BYTE_BITS) / BYTE_BITS);
 }
 
 /** Rows of words; `before`: what was there at the last look, if that was at the same place. */

@@ -1,12 +1,13 @@
 /** How numbers are written. */
+const KIBI = 1024;
 const BINARY = ["B", "KiB", "MiB", "GiB"] as const;
 
 /** Bytes in the largest unit that does not need more than two decimals. */
 export function bytes(count: number): string {
   let unit = 0;
   let value = count;
-  while (value >= 1024 && unit < BINARY.length - 1) {
-    value /= 1024;
+  while (value >= KIBI && unit < BINARY.length - 1) {
+    value /= KIBI;
     unit++;
   }
   return `${Number(value.toFixed(value < 10 ? 2 : 1)).toLocaleString("en-US")} ${BINARY[unit] ?? ""}`;

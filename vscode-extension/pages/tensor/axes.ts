@@ -1,6 +1,6 @@
 /** The pickers: how the tensor is arranged, which axes are shown, and where on the others. */
 import { html } from "../shared/dom";
-import type { Arrangement, Layout, Order, Role } from "./layout";
+import { COLOUR_CHANNELS, type Arrangement, type Layout, type Order, type Role } from "./layout";
 
 const ARRANGEMENTS: readonly [Arrangement, string][] = [
   ["slice", "one slice"],
@@ -126,7 +126,7 @@ export class Axes {
 
   private position(layout: Layout, axis: number, extent: number): HTMLElement {
     const first = layout.isColour && axis === layout.axis("channel");
-    const most = first ? extent - 3 : extent - 1;
+    const most = first ? extent - COLOUR_CHANNELS : extent - 1;
     const input = html("input", {
       type: "number",
       min: 0,

@@ -7,16 +7,19 @@ import { short, type Range } from "./colours";
 import { cursorRows, drawHistogram, largestList, statisticsRows } from "./summary";
 
 /** Elements up to which statistics are made unasked: they look at all of them. */
-const UNASKED = 1 << 24;
+const UNASKED_ELEMENTS = 1 << 24;
 /** The cursor may move faster than elements are asked for. */
-const PAUSE = 30;
+const PAUSE_MILLISECONDS = 30;
+
+/** Pixels, as in tensor.css. */
+const HISTOGRAM = { width: 240, height: 72 } as const;
 
 export class Beside {
   readonly element: HTMLElement;
   private readonly found = new Map<Source | "stored", TensorStatistics>();
   private readonly cursor = html("dl", { id: "cursor", "aria-live": "polite", "aria-label": "Element at the cursor" });
   private readonly summary = html("dl", { id: "statistics", "aria-label": "Statistics" });
-  private readonly histogram = html("canvas", { width: 240, height: 72, role: "img", class: "histogram" });
+  private readonly histogram = html("canvas", { ...HISTOGRAM, role: "img", class: "histogram" });
   private readonly ends = html("p", { class: "ends" });
   private readonly worst = html("ol", { id: "worst" });
   private readonly worstSection = html("section", {}, html("h2", {}, "Worst elements"), this.worst);
@@ -60,7 +63,7 @@ export class Beside {
       ask("tdb/tensorElement", { ...subject, index }).then((element) => {
         this.cursor.replaceChildren(...cursorRows(index, element, dtype));
       }, this.failed);
-    }, PAUSE);
+    }, PAUSE_MILLISECONDS);
   }
 
   /** Look at all elements, unless there are too many to do that unasked. `of`: whose summary is shown. */
@@ -68,7 +71,7 @@ export class Beside {
     const turn = ++this.turn;
     const size = description.shape.reduce((product, extent) => product * extent, 1);
     this.worstSection.hidden = !description.hasReference;
-    if (size > UNASKED && !forced) {
+    if (size > UNASKED_ELEMENTS && !forced) {
       this.found.clear();
       const title = `Look at all ${size.toLocaleString("en")} elements`;
       this.summary.replaceChildren(

@@ -33,6 +33,7 @@ export const SIGNED: readonly Colour[] = [
   [214, 96, 77],
   [103, 0, 31],
 ];
+/** Magenta, orange and cyan: in none of the palettes. */
 export const NAN: Colour = [255, 0, 255];
 export const INFINITE: Colour = [255, 140, 0];
 export const OUTSIDE: Colour = [0, 220, 255];
@@ -46,6 +47,16 @@ export const MARKS: readonly (readonly [string, Colour])[] = [
   ["Inf", INFINITE],
   ["out of range", OUTSIDE],
 ];
+
+/** Values of a channel of a pixel, the largest and the middle one. */
+const LEVELS = 256;
+const LAST = LEVELS - 1;
+const MIDDLE = LEVELS / 2;
+/** Bytes of a pixel. */
+const PIXEL = 4;
+/** Integers up to this are written whole, fractions below that with an exponent. */
+const WHOLE = 1e7;
+const TINY = 1e-3;
 
 /** Pixels of numbers, RGBA. `mark`: finite numbers outside of the range have a colour of their own, else the nearest. */
 export function paint(
@@ -80,13 +91,14 @@ export function paintColour(
 }
 
 function pixels(count: number, colour: (i: number) => Colour): Uint8ClampedArray<ArrayBuffer> {
-  const painted = new Uint8ClampedArray(4 * count);
+  const painted = new Uint8ClampedArray(PIXEL * count);
   for (let i = 0; i < count; i++) {
     const [red, green, blue] = colour(i);
-    painted[4 * i] = red;
-    painted[4 * i + 1] = green;
-    painted[4 * i + 2] = blue;
-    painted[4 * i + 3] = 255;
+    const at = PIXEL * i;
+    painted[at] = red;
+    painted[at + 1] = green;
+    painted[at + 2] = blue;
+    painted[at + 3] = LAST;
   }
   return painted;
 }
@@ -99,14 +111,14 @@ function strange(number: number, { low, high }: Range, mark: boolean): Colour | 
 
 /** From a number to one of 256 places in the range; the middle where the range is a single number. */
 function placing({ low, high }: Range): (number: number) => number {
-  const scale = high > low ? 255 / (high - low) : 0;
-  return (number) => (scale === 0 ? 128 : Math.max(0, Math.min(255, Math.round((number - low) * scale))));
+  const scale = high > low ? LAST / (high - low) : 0;
+  return (number) => (scale === 0 ? MIDDLE : Math.max(0, Math.min(LAST, Math.round((number - low) * scale))));
 }
 
 /** 256 colours, straight between the given ones. */
 function shades(colours: readonly Colour[]): Colour[] {
-  return Array.from({ length: 256 }, (_, i) => {
-    const at = (i / 255) * (colours.length - 1);
+  return Array.from({ length: LEVELS }, (_, i) => {
+    const at = (i / LAST) * (colours.length - 1);
     const below = colours[Math.floor(at)] ?? NAN;
     const above = colours[Math.ceil(at)] ?? below;
     const share = at - Math.floor(at);
@@ -121,6 +133,6 @@ export function short(number: number | null | undefined): string {
   if (number === null || number === undefined) return "none";
   if (Number.isNaN(number)) return "NaN";
   if (!Number.isFinite(number)) return number > 0 ? "Inf" : "-Inf";
-  if (Number.isInteger(number) && Math.abs(number) < 1e7) return String(number);
-  return Math.abs(number) < 1e-3 ? number.toExponential(2) : String(Number(number.toPrecision(5)));
+  if (Number.isInteger(number) && Math.abs(number) < WHOLE) return String(number);
+  return Math.abs(number) < TINY ? number.toExponential(2) : String(Number(number.toPrecision(5)));
 }

@@ -4,14 +4,37 @@ import { paint, paintColour, short, type Colour, type Range } from "./colours";
 import type { Cell, Layout } from "./layout";
 import { SIDE, type Tile, type Tiles } from "./tiles";
 
-/** Pixels of a cell from which on there is a line between cells, and room for a number in each. */
-const LINES = 12;
-const NUMBERS = 52;
+/** Pixels of a cell from which on there is a line between cells, room for a number in each, and the most there are. */
+const LINED = 12;
+const NUMBERED = 52;
 const LARGEST = 96;
 /** Marks when something is painted first, for the benchmark. */
-const FIRST = "first picture";
+const FIRST_PICTURE = "first picture";
 /** Pixels of a channel's slice from which on its number is written into it. */
 const NAMED = 34;
+/** And from which on there is a line around it. */
+const BORDERED = 4;
+const FONT = "11px monospace";
+const LINE_COLOUR = { channel: "rgba(128, 128, 128, 0.9)", cell: "rgba(128, 128, 128, 0.4)" } as const;
+/** A channel's number on its plate; pixels. */
+const PLATE = { colour: "rgba(0, 0, 0, 0.6)", text: "white", edge: 1, inset: 3, room: 4, height: 14 } as const;
+/** A number in its cell, with an outline that any colour shows; pixels. */
+const NUMBER = { text: "white", outline: "black", width: 3, inset: 2 } as const;
+/** The frame around the cell at the cursor, the outer line first; pixels. */
+const CURSOR = {
+  least: 5,
+  lines: [
+    { colour: "black", width: 4 },
+    { colour: "white", width: 2 },
+  ],
+} as const;
+/** A line of one pixel is sharp in the middle of a pixel. */
+const SHARP = 0.5;
+/** Pixels that the pointer moves from which on it drags instead of choosing a cell. */
+const DRAGGED = 4;
+/** By a key or a button; and pixels of the wheel that do so once. */
+export const KEY_ZOOM = 2;
+const WHEEL_PIXELS = 200;
 
 /** What all heat maps of a view share, so that they show the same part. */
 export interface Camera {
@@ -96,8 +119,8 @@ export class HeatMap {
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.imageSmoothingEnabled = false;
     this.drawTiles(context);
-    if (stage.camera.scale >= LINES) this.drawLines(context);
-    if (stage.camera.scale >= NUMBERS && !stage.layout.isColour) this.drawNumbers(context);
+    if (stage.camera.scale >= LINED) this.drawLines(context);
+    if (stage.camera.scale >= NUMBERED && !stage.layout.isColour) this.drawNumbers(context);
     if (stage.layout.arrangement === "mosaic") this.drawChannels(context);
     this.drawCursor(context);
     const { low, high } = stage.range(this.of);
@@ -124,7 +147,7 @@ export class HeatMap {
         const wide = Math.min(side, columns - column * side) * camera.scale;
         const high = Math.min(side, rows - row * side) * camera.scale;
         context.drawImage(picture, x, y, wide, high);
-        if (performance.getEntriesByName(FIRST).length === 0) performance.mark(FIRST);
+        if (performance.getEntriesByName(FIRST_PICTURE).length === 0) performance.mark(FIRST_PICTURE);
       }
     }
   }
@@ -164,7 +187,7 @@ export class HeatMap {
     const { rows, columns } = layout.pane;
     const [high, wide] = [rows * camera.scale, columns * camera.scale];
     const seen = this.seen();
-    Object.assign(context, { font: "11px monospace", textAlign: "left", textBaseline: "top" });
+    Object.assign(context, { font: FONT, textAlign: "left", textBaseline: "top" });
     for (let line = Math.floor(seen.top / rows); line * rows < seen.bottom; line++) {
       for (let place = Math.floor(seen.left / columns); place * columns < seen.right; place++) {
         const x = (place * columns - camera.left) * camera.scale;
@@ -174,14 +197,15 @@ export class HeatMap {
           context.clearRect(x, y, wide + 1, high + 1);
           continue;
         }
-        Object.assign(context, { strokeStyle: "rgba(128, 128, 128, 0.9)", lineWidth: 1 });
-        if (Math.min(wide, high) >= 4) context.strokeRect(Math.round(x) + 0.5, Math.round(y) + 0.5, wide, high);
+        Object.assign(context, { strokeStyle: LINE_COLOUR.channel, lineWidth: 1 });
+        if (Math.min(wide, high) >= BORDERED)
+          context.strokeRect(Math.round(x) + SHARP, Math.round(y) + SHARP, wide, high);
         if (Math.min(wide, high) < NAMED) continue;
         const name = String(channel);
-        context.fillStyle = "rgba(0, 0, 0, 0.6)";
-        context.fillRect(x + 1, y + 1, context.measureText(name).width + 4, 14);
-        context.fillStyle = "white";
-        context.fillText(name, x + 3, y + 3);
+        context.fillStyle = PLATE.colour;
+        context.fillRect(x + PLATE.edge, y + PLATE.edge, context.measureText(name).width + PLATE.room, PLATE.height);
+        context.fillStyle = PLATE.text;
+        context.fillText(name, x + PLATE.inset, y + PLATE.inset);
       }
     }
   }
@@ -189,16 +213,16 @@ export class HeatMap {
   private drawLines(context: CanvasRenderingContext2D): void {
     const { camera } = this.stage;
     const seen = this.seen();
-    context.strokeStyle = "rgba(128, 128, 128, 0.4)";
+    context.strokeStyle = LINE_COLOUR.cell;
     context.lineWidth = 1;
     context.beginPath();
     for (let row = Math.max(0, Math.ceil(seen.top)); row <= seen.bottom; row++) {
-      const y = Math.round((row - camera.top) * camera.scale) + 0.5;
+      const y = Math.round((row - camera.top) * camera.scale) + SHARP;
       context.moveTo((seen.left - camera.left) * camera.scale, y);
       context.lineTo((seen.right - camera.left) * camera.scale, y);
     }
     for (let column = Math.max(0, Math.ceil(seen.left)); column <= seen.right; column++) {
-      const x = Math.round((column - camera.left) * camera.scale) + 0.5;
+      const x = Math.round((column - camera.left) * camera.scale) + SHARP;
       context.moveTo(x, (seen.top - camera.top) * camera.scale);
       context.lineTo(x, (seen.bottom - camera.top) * camera.scale);
     }
@@ -208,30 +232,28 @@ export class HeatMap {
   private drawNumbers(context: CanvasRenderingContext2D): void {
     const { camera, tiles } = this.stage;
     const seen = this.seen();
-    Object.assign(context, { font: "11px monospace", textAlign: "center", textBaseline: "middle", lineWidth: 3 });
+    Object.assign(context, { font: FONT, textAlign: "center", textBaseline: "middle", lineWidth: NUMBER.width });
     for (let row = Math.floor(seen.top); row < seen.bottom; row++) {
       for (let column = Math.floor(seen.left); column < seen.right; column++) {
         const number = tiles.number(this.of, row, column);
         if (number === undefined) continue;
         const x = (column + 0.5 - camera.left) * camera.scale;
         const y = (row + 0.5 - camera.top) * camera.scale;
-        context.strokeStyle = "black";
-        context.fillStyle = "white";
-        context.strokeText(short(number), x, y, camera.scale - 4);
-        context.fillText(short(number), x, y, camera.scale - 4);
+        const room = camera.scale - 2 * NUMBER.inset;
+        context.strokeStyle = NUMBER.outline;
+        context.fillStyle = NUMBER.text;
+        context.strokeText(short(number), x, y, room);
+        context.fillText(short(number), x, y, room);
       }
     }
   }
 
   private drawCursor(context: CanvasRenderingContext2D): void {
     const { camera, cursor } = this.stage;
-    const size = Math.max(5, camera.scale);
+    const size = Math.max(CURSOR.least, camera.scale);
     const x = (cursor.column + 0.5 - camera.left) * camera.scale - size / 2;
     const y = (cursor.row + 0.5 - camera.top) * camera.scale - size / 2;
-    for (const [colour, width] of [
-      ["black", 4],
-      ["white", 2],
-    ] as const) {
+    for (const { colour, width } of CURSOR.lines) {
       context.strokeStyle = colour;
       context.lineWidth = width;
       context.strokeRect(x, y, size, size);
@@ -263,7 +285,7 @@ export class HeatMap {
     const start = { x: event.clientX, y: event.clientY, top: camera.top, left: camera.left };
     let dragged = false;
     const move = (to: PointerEvent) => {
-      dragged ||= Math.hypot(to.clientX - start.x, to.clientY - start.y) > 4;
+      dragged ||= Math.hypot(to.clientX - start.x, to.clientY - start.y) > DRAGGED;
       if (!dragged) return;
       camera.left = start.left - (to.clientX - start.x) / camera.scale;
       camera.top = start.top - (to.clientY - start.y) / camera.scale;
@@ -285,7 +307,7 @@ export class HeatMap {
     if (event.shiftKey) {
       this.stage.camera.left += (event.deltaX || event.deltaY) / this.stage.camera.scale;
       this.stage.redraw();
-    } else this.zoom(2 ** (-event.deltaY / 200), event.offsetX, event.offsetY);
+    } else this.zoom(KEY_ZOOM ** (-event.deltaY / WHEEL_PIXELS), event.offsetX, event.offsetY);
   }
 
   /** Make cells larger by `factor`, the one at (x, y) staying where it is. */
@@ -331,8 +353,8 @@ export class HeatMap {
     };
     const to = moves[event.key];
     if (to) this.stage.moveTo(to);
-    else if (event.key === "+" || event.key === "=") this.zoom(2);
-    else if (event.key === "-") this.zoom(0.5);
+    else if (event.key === "+" || event.key === "=") this.zoom(KEY_ZOOM);
+    else if (event.key === "-") this.zoom(1 / KEY_ZOOM);
     else if (event.key === "0") this.whole();
     else return;
     event.preventDefault();

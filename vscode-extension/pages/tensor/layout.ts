@@ -6,6 +6,10 @@ export type Arrangement = "slice" | "mosaic" | "rgb" | "bgr";
 /** How the axes of an image lie in memory, the outermost first: channels, rows (height), columns (width). */
 export type Order = "CHW" | "HWC";
 
+/** Channels of a colour picture, and the fewest that can lie side by side. */
+export const COLOUR_CHANNELS = 3;
+const MOSAIC_CHANNELS = 2;
+
 export type Role = "row" | "column" | "channel";
 
 export interface Cell {
@@ -79,7 +83,9 @@ export class Layout {
   /** Whether there are channels to lie side by side, and to be red, green and blue. */
   allows(arrangement: Arrangement): boolean {
     if (arrangement === "slice") return true;
-    return this.axes.channel !== null && this.channels >= (arrangement === "mosaic" ? 2 : 3);
+    return (
+      this.axes.channel !== null && this.channels >= (arrangement === "mosaic" ? MOSAIC_CHANNELS : COLOUR_CHANNELS)
+    );
   }
 
   get isColour(): boolean {
@@ -166,7 +172,8 @@ export class Layout {
 
   /** The channel that the three colours begin with. */
   firstColour(channel: number): void {
-    if (this.axes.channel !== null) this.index[this.axes.channel] = Math.max(0, Math.min(channel, this.channels - 3));
+    if (this.axes.channel !== null)
+      this.index[this.axes.channel] = Math.max(0, Math.min(channel, this.channels - COLOUR_CHANNELS));
   }
 
   private extent(role: Role): number {

@@ -9,19 +9,25 @@ import { ask, listen, tell } from "../shared/host";
 import { Axes } from "./axes";
 import { Beside } from "./beside";
 import { MARKS, short, SIGNED, type Colour, type Range } from "./colours";
-import { HeatMap, type Stage } from "./heatmap";
+import { HeatMap, KEY_ZOOM, type Stage } from "./heatmap";
 import { Layout, type Cell } from "./layout";
 import { withoutMoment } from "./moment";
 import { Scale, symmetric } from "./scale";
 import { Table } from "./table";
 import { Tiles } from "./tiles";
 
+/** Pixels of a side of a square in the legend. */
+const SWATCH = 10;
 const FORMATS: readonly (readonly [FileFormat, string])[] = [
   ["npy", "Save the chosen numbers as npy"],
   ["npz", "Save actual, reference and error as npz"],
   ["csv", "Save the chosen numbers as csv"],
   ["png", "Save the picture of the chosen numbers as png"],
 ];
+
+/** Bits of an element whose type does not say, and of a hexadecimal digit. */
+const WORD_BITS = 32;
+const DIGIT_BITS = 4;
 
 class TensorView implements Stage {
   readonly camera = { top: 0, left: 0, scale: 0 };
@@ -241,7 +247,7 @@ class TensorView implements Stage {
     this.pinLabel.textContent = this.pin.checked ? "Pinned to ordinal" : "Pin to this moment";
     this.moment.max = String(commands);
     this.status.textContent = "";
-    this.table.digits = Number(/\d+/.exec(dtype)?.[0] ?? 32) / 4;
+    this.table.digits = Number(/\d+/.exec(dtype)?.[0] ?? WORD_BITS) / DIGIT_BITS;
     document.body.dataset.ordinal = String(ordinal);
   }
 
@@ -333,14 +339,14 @@ class TensorView implements Stage {
         button(
           "−",
           () => {
-            this.maps[0]?.zoom(0.5);
+            this.maps[0]?.zoom(1 / KEY_ZOOM);
           },
           { title: "Zoom out (-)", "aria-label": "Zoom out" },
         ),
         button(
           "+",
           () => {
-            this.maps[0]?.zoom(2);
+            this.maps[0]?.zoom(KEY_ZOOM);
           },
           { title: "Zoom in (+)", "aria-label": "Zoom in" },
         ),
@@ -383,8 +389,8 @@ class TensorView implements Stage {
           {},
           svg(
             "svg",
-            { width: 10, height: 10, "aria-hidden": "true" },
-            svg("rect", { width: 10, height: 10, fill: `rgb(${colour.join()})` }),
+            { width: SWATCH, height: SWATCH, "aria-hidden": "true" },
+            svg("rect", { width: SWATCH, height: SWATCH, fill: `rgb(${colour.join()})` }),
           ),
           ` ${name}`,
         ),

@@ -23,9 +23,11 @@ export function cursorRows(index: readonly number[], element: TensorElement, dty
   });
 }
 
+const EXPONENT_BITS: Readonly<Partial<Record<string, number>>> = { f32: 8, f16: 5, bf16: 8, f8e4m3: 4, f8e5m2: 5 };
+
 /** Sign, exponent and fraction of a float apart; of integers groups of four bits. */
 function grouped(binary: string, dtype: string): string {
-  const exponent = { f32: 8, f16: 5, bf16: 8, f8e4m3: 4, f8e5m2: 5 }[dtype];
+  const exponent = EXPONENT_BITS[dtype];
   if (exponent === undefined) return binary.replace(/\B(?=(?:.{4})+$)/g, " ");
   return `${binary.slice(0, 1)} ${binary.slice(1, 1 + exponent)} ${binary.slice(1 + exponent)}`;
 }

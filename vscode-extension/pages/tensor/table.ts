@@ -3,8 +3,11 @@ import { html } from "../shared/dom";
 import type { Stage } from "./heatmap";
 import type { Cell } from "./layout";
 
+/** Cells of the table. */
 const ROWS = 12;
 const COLUMNS = 8;
+/** Digits that tell a float32 from its neighbours, nearly always. */
+const DIGITS = 8;
 
 /** The numbers around the cursor, as a table that the keyboard moves in. */
 export class Table {
@@ -93,7 +96,7 @@ export class Table {
 /** Enough digits of a float32 to tell it from its neighbours. */
 function exact(number: number): string {
   if (Number.isNaN(number)) return "NaN";
-  return Number.isInteger(number) ? String(number) : String(Number(number.toPrecision(8)));
+  return Number.isInteger(number) ? String(number) : String(Number(number.toPrecision(DIGITS)));
 }
 
 function start(at: number, shown: number, extent: number): number {

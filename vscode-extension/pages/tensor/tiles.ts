@@ -6,8 +6,10 @@ import type { Plane } from "./layout";
 
 /** Cells of a tile along each side. */
 export const SIDE = 256;
-const AT_ONCE = 4;
-const MOST = 400;
+/** The adapter answers one after the other, and what has not been asked for yet can still be left out. */
+const REQUESTS_AT_ONCE = 4;
+/** About 100 MB of numbers. */
+const TILES_KEPT = 400;
 
 export interface Tile {
   readonly rows: number;
@@ -101,7 +103,7 @@ export class Tiles {
   /** Fetch what is wanted, a few at a time. */
   fetch(): void {
     for (const [key, wanted] of this.wanted) {
-      if (this.asked.size >= AT_ONCE) return;
+      if (this.asked.size >= REQUESTS_AT_ONCE) return;
       this.wanted.delete(key);
       this.asked.add(key);
       void this.load(key, wanted, this.generation);
@@ -128,7 +130,7 @@ export class Tiles {
       if (generation !== this.generation) return;
       this.asked.delete(key);
       this.old.delete(key);
-      const oldest = this.known.size >= MOST ? this.known.keys().next().value : undefined;
+      const oldest = this.known.size >= TILES_KEPT ? this.known.keys().next().value : undefined;
       if (oldest !== undefined) this.known.delete(oldest);
       const [height = 1, width = 1] = answer.shape;
       const numbers = decode(answer);

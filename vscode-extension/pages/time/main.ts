@@ -14,7 +14,7 @@ const nothing = html("p", {}, "While a model is debugged, its moments are here t
 /** Whether the slider has been moved and the journey has not begun. */
 let looking = false;
 /** With the keyboard it is let go at each key, and a journey takes the focus to the editor: wait for the last one. */
-const PAUSE = 250;
+const PAUSE_MILLISECONDS = 250;
 let going: number | undefined;
 
 slider.addEventListener("input", () => {
@@ -27,7 +27,7 @@ slider.addEventListener("change", () => {
   going = window.setTimeout(() => {
     looking = false;
     tell({ type: "travel", ordinal: slider.valueAsNumber } satisfies FromTimePage);
-  }, PAUSE);
+  }, PAUSE_MILLISECONDS);
 });
 
 function show(moment: TimePoint | undefined): void {

@@ -2,32 +2,54 @@
 import { html } from "../shared/dom";
 import { bytes } from "../shared/text";
 import { Span, ticks } from "../shared/ticks";
+import { KEY_ZOOM, WHEEL_ZOOM } from "../shared/zoom";
+import { colourOf, themeColours, type Colours } from "./colours";
 import { firstBehind, levelAt, timeOf, type Counter, type Slice, type Timeline, type Track } from "./model";
 
+/** All lengths are in pixels. Beside the tracks: their titles on the left, nothing on the right. */
 const GUTTER = 130;
 const RIGHT = 8;
+/** Heights: of the axis, of a track's ops and commands, of a counter, and what is between them. */
 const AXIS = 20;
 const OPS = 20;
 const COMMANDS = 16;
-const GAP = 8;
 const COUNTER = 36;
+const GAP = 8;
+const TRACK = OPS + COMMANDS + GAP;
+const FONT_SIZE = 11;
+/** Width of a letter. */
 const LETTER = 6.8;
-const PALETTE = ["blue", "green", "orange", "purple", "yellow", "red"] as const;
+/** From the left edge to a title, and from a title to the tracks. */
+const TITLE = { left: 4, room: GUTTER - 8 } as const;
+/** From the middle of a counter to its title and to its most bytes. */
+const COUNTER_LINE = 7;
+/** From the edge of a slice, or from a mark of the axis, to the text beside it. */
+const INSET = 3;
+/** Slices that are wider have a gap on their right; or room for a name. */
+const GAP_FROM = 3;
+const NAME_FROM = 24;
+/** Between the marks of the axis, about. */
+const MARK = 90;
+const OPACITY = { mark: 0.3, op: 0.85, command: 0.45, counter: 0.6 } as const;
+const SELECTED_LINE = 2;
+const NOW_LINE = 2;
+/** From the pointer to the tip, and the room that is kept for it on the right. */
+const TIP = { right: 12, down: 16, room: 240 } as const;
+/** The pointer drags from so many pixels on. */
+const DRAGGED = 3;
+/** The plot is never narrower, however narrow its page. */
+const LEAST_PLOT = 10;
+/** What can be zoomed to, as a share of the whole time. */
+const LEAST_SHARE = 1e-5;
+/** Digits of a time on the axis, and decimals in words. */
+const TIME_DIGITS = 8;
+const TIME_DECIMALS = 3;
 
 /** A slice and the row of the drawing it is in. */
 export interface Found {
   readonly slice: Slice;
   readonly slices: readonly Slice[];
   readonly track: Track;
-}
-
-interface Colours {
-  readonly text: string;
-  readonly faint: string;
-  readonly ground: string;
-  readonly focus: string;
-  readonly now: string;
-  readonly palette: readonly string[];
 }
 
 export class Drawing {
@@ -63,7 +85,7 @@ export class Drawing {
 
   show(timeline: Timeline): void {
     this.timeline = timeline;
-    this.span = new Span(0, timeline.stop || 1, (timeline.stop || 1) / 1e5);
+    this.span = new Span(0, timeline.stop || 1, (timeline.stop || 1) * LEAST_SHARE);
     this.selected = undefined;
     this.element.style.minHeight = `${String(this.height)}px`;
     this.draw();
@@ -108,11 +130,11 @@ export class Drawing {
 
   private get height(): number {
     const { tracks, counters } = this.timeline;
-    return AXIS + tracks.length * (OPS + COMMANDS + GAP) + counters.length * (COUNTER + GAP);
+    return AXIS + tracks.length * TRACK + counters.length * (COUNTER + GAP);
   }
 
   private get width(): number {
-    return Math.max(this.element.clientWidth - GUTTER - RIGHT, 10);
+    return Math.max(this.element.clientWidth - GUTTER - RIGHT, LEAST_PLOT);
   }
 
   private x(time: number): number {
@@ -124,13 +146,13 @@ export class Drawing {
   }
 
   private top(track: number): number {
-    return AXIS + track * (OPS + COMMANDS + GAP);
+    return AXIS + track * TRACK;
   }
 
   private at(x: number, y: number): Found | undefined {
-    const track = this.timeline.tracks[Math.floor((y - AXIS) / (OPS + COMMANDS + GAP))];
+    const track = this.timeline.tracks[Math.floor((y - AXIS) / TRACK)];
     if (track === undefined || x < GUTTER || y < AXIS) return undefined;
-    const slices = (y - AXIS) % (OPS + COMMANDS + GAP) < OPS ? track.ops : track.commands;
+    const slices = (y - AXIS) % TRACK < OPS ? track.ops : track.commands;
     const time = this.timeAt(x);
     const slice = slices[firstBehind(slices, time)];
     return slice !== undefined && slice.start <= time + this.span.length / this.width
@@ -145,7 +167,7 @@ export class Drawing {
       event.preventDefault();
       if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY))
         this.span.move(((event.deltaX || event.deltaY) / this.width) * this.span.length);
-      else this.span.zoom(1.2 ** Math.sign(event.deltaY), this.timeAt(event.offsetX));
+      else this.span.zoom(WHEEL_ZOOM ** Math.sign(event.deltaY), this.timeAt(event.offsetX));
       this.draw();
     });
     canvas.addEventListener("pointerdown", ({ offsetX }) => {
@@ -153,7 +175,7 @@ export class Drawing {
     });
     canvas.addEventListener("pointermove", ({ offsetX, offsetY, buttons }) => {
       if (buttons === 1 && last !== undefined) {
-        if (!last.moved && Math.abs(offsetX - last.x) < 3) return;
+        if (!last.moved && Math.abs(offsetX - last.x) < DRAGGED) return;
         this.span.move(((last.x - offsetX) / this.width) * this.span.length);
         last = { x: offsetX, moved: true };
         this.draw();
@@ -180,8 +202,8 @@ export class Drawing {
     const level = found === undefined ? this.levelUnder(x, y) : undefined;
     this.tip.classList.toggle("hidden", found === undefined && level === undefined);
     this.tip.textContent = found ? `${found.slice.name}\n${this.duration(found.slice)}` : (level ?? "");
-    this.tip.style.left = `${String(Math.min(x + 12, this.element.clientWidth - 240))}px`;
-    this.tip.style.top = `${String(y + 16)}px`;
+    this.tip.style.left = `${String(Math.min(x + TIP.right, this.element.clientWidth - TIP.room))}px`;
+    this.tip.style.top = `${String(y + TIP.down)}px`;
   }
 
   private levelUnder(x: number, y: number): string | undefined {
@@ -193,7 +215,7 @@ export class Drawing {
   /** `0.303 µs, from 1.2 µs on` */
   duration({ start, stop }: Slice): string {
     const { unit } = this.timeline;
-    const told = (time: number) => `${Number(time.toFixed(3)).toLocaleString("en-US")} ${unit}`;
+    const told = (time: number) => `${Number(time.toFixed(TIME_DECIMALS)).toLocaleString("en-US")} ${unit}`;
     return `${told(stop - start)}, from ${told(start)} on`;
   }
 
@@ -201,7 +223,7 @@ export class Drawing {
     if (key === "ArrowRight" || key === "ArrowLeft") this.beside(key === "ArrowRight" ? 1 : -1);
     else if (key === "ArrowDown" || key === "ArrowUp") this.across(key === "ArrowDown" ? 1 : -1);
     else if (key === "Enter" && this.selected !== undefined) this.opened(this.selected);
-    else if (key === "+" || key === "-") this.zoom(key === "+" ? 1 / 1.5 : 1.5);
+    else if (key === "+" || key === "-") this.zoom(key === "+" ? 1 / KEY_ZOOM : KEY_ZOOM);
     else if (key === "Home") this.fit();
     else return false;
     return true;
@@ -241,14 +263,14 @@ export class Drawing {
     this.canvas.style.width = `${String(width)}px`;
     this.canvas.style.height = `${String(height)}px`;
     context.scale(ratio, ratio);
-    const colours = theme();
-    context.font = `11px ${getComputedStyle(document.body).fontFamily}`;
+    const colours = themeColours();
+    context.font = `${String(FONT_SIZE)}px ${getComputedStyle(document.body).fontFamily}`;
     context.textBaseline = "middle";
     this.axis(context, colours, height);
     this.timeline.tracks.forEach((track, index) => {
       const top = this.top(index);
       context.fillStyle = colours.text;
-      context.fillText(track.title, 4, top + OPS / 2, GUTTER - 8);
+      context.fillText(track.title, TITLE.left, top + OPS / 2, TITLE.room);
       this.row(context, colours, track.ops, top, OPS - 1, true);
       this.row(context, colours, track.commands, top + OPS, COMMANDS, false);
     });
@@ -260,11 +282,11 @@ export class Drawing {
 
   private axis(context: CanvasRenderingContext2D, colours: Colours, height: number): void {
     context.fillStyle = colours.faint;
-    for (const time of ticks(this.span.from, this.span.to, this.width / 90)) {
+    for (const time of ticks(this.span.from, this.span.to, this.width / MARK)) {
       const x = this.x(time);
-      const text = `${String(Number(time.toPrecision(8)))} ${this.timeline.unit}`;
-      if (x + 3 + text.length * LETTER < GUTTER + this.width) context.fillText(text, x + 3, AXIS / 2);
-      context.globalAlpha = 0.3;
+      const text = `${String(Number(time.toPrecision(TIME_DIGITS)))} ${this.timeline.unit}`;
+      if (x + INSET + text.length * LETTER < GUTTER + this.width) context.fillText(text, x + INSET, AXIS / 2);
+      context.globalAlpha = OPACITY.mark;
       context.fillRect(x, 0, 1, height);
       context.globalAlpha = 1;
     }
@@ -287,22 +309,22 @@ export class Drawing {
       const right = Math.min(Math.max(this.x(slice.stop), left + 1), GUTTER + this.width);
       if (right <= drawn) continue;
       drawn = left + 1;
-      context.globalAlpha = isOp ? 0.85 : 0.45;
-      context.fillStyle = colours.palette[kind(slice.name) % colours.palette.length] ?? colours.text;
-      context.fillRect(left, top, Math.max(right - left - (right - left > 3 ? 1 : 0), 1), height);
+      context.globalAlpha = isOp ? OPACITY.op : OPACITY.command;
+      context.fillStyle = colourOf(slice.name, colours);
+      context.fillRect(left, top, Math.max(right - left - (right - left > GAP_FROM ? 1 : 0), 1), height);
       context.globalAlpha = 1;
-      if (right - left > 24)
+      if (right - left > NAME_FROM)
         label(
           context,
           isOp ? colours.ground : colours.text,
           slice.name.replace(/^tpu\./, ""),
-          left + 3,
+          left + INSET,
           top + height / 2,
-          right - left - 6,
+          right - left - 2 * INSET,
         );
       if (slice === this.selected?.slice) {
         context.strokeStyle = colours.focus;
-        context.lineWidth = 2;
+        context.lineWidth = SELECTED_LINE;
         context.strokeRect(left, top + 1, Math.max(right - left, 2), height - 2);
       }
     }
@@ -310,11 +332,11 @@ export class Drawing {
 
   private area(context: CanvasRenderingContext2D, colours: Colours, counter: Counter, top: number): void {
     context.fillStyle = colours.text;
-    context.fillText(counter.title, 4, top + COUNTER / 2 - 7, GUTTER - 8);
+    context.fillText(counter.title, TITLE.left, top + COUNTER / 2 - COUNTER_LINE, TITLE.room);
     context.fillStyle = colours.faint;
-    context.fillText(`up to ${bytes(counter.most)}`, 4, top + COUNTER / 2 + 7, GUTTER - 8);
+    context.fillText(`up to ${bytes(counter.most)}`, TITLE.left, top + COUNTER / 2 + COUNTER_LINE, TITLE.room);
     context.fillStyle = colours.palette[0] ?? colours.text;
-    context.globalAlpha = 0.6;
+    context.globalAlpha = OPACITY.counter;
     counter.points.forEach(({ at, bytes: level }, index) => {
       const left = Math.max(this.x(at), GUTTER);
       const right = Math.min(this.x(counter.points[index + 1]?.at ?? this.timeline.stop), GUTTER + this.width);
@@ -329,7 +351,7 @@ export class Drawing {
     this.canvas.dataset.x = String(x);
     if (x < GUTTER - 1 || x > GUTTER + this.width + 1) return;
     context.fillStyle = colours.now;
-    context.fillRect(x - 1, 0, 2, height);
+    context.fillRect(x - NOW_LINE / 2, 0, NOW_LINE, height);
   }
 }
 
@@ -344,25 +366,4 @@ function label(
   const letters = Math.floor(room / LETTER);
   context.fillStyle = colour;
   context.fillText(letters < text.length ? `${text.slice(0, Math.max(letters - 1, 1))}…` : text, x, y);
-}
-
-/** A number for the kind of an op or command: that of its first word. */
-function kind(name: string): number {
-  let sum = 0;
-  for (const character of name.split(" ")[0] ?? "") sum = (sum * 31 + character.charCodeAt(0)) % 65521;
-  return sum;
-}
-
-function theme(): Colours {
-  const style = getComputedStyle(document.body);
-  const colour = (name: string, otherwise: string) => style.getPropertyValue(`--vscode-${name}`) || otherwise;
-  const text = colour("editor-foreground", "#888");
-  return {
-    text,
-    faint: colour("descriptionForeground", text),
-    ground: colour("editor-background", "#fff"),
-    focus: colour("focusBorder", text),
-    now: colour("errorForeground", "#f00"),
-    palette: PALETTE.map((name) => colour(`charts-${name}`, text)),
-  };
 }

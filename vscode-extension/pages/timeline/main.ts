@@ -5,11 +5,12 @@ import { button, html, svg } from "../shared/dom";
 import { ask } from "../shared/host";
 import { follow, openLine, travel } from "../shared/session";
 import { count } from "../shared/text";
+import { KEY_ZOOM } from "../shared/zoom";
 import { Drawing, type Found } from "./drawing";
 import { timelineOf } from "./model";
 
 /** Pixels of the bar of the op that takes longest. */
-const BAR = 80;
+const BAR = { width: 80, height: 10 } as const;
 const status = html("span", { class: "status", role: "status" });
 const about = html("div", { class: "about", "aria-live": "polite" });
 const table = html("section", { class: "ranking" });
@@ -26,14 +27,14 @@ document.body.append(
     button(
       "+",
       () => {
-        drawing.zoom(1 / 1.5);
+        drawing.zoom(1 / KEY_ZOOM);
       },
       { title: "Zoom in (wheel)", "aria-label": "Zoom in" },
     ),
     button(
       "−",
       () => {
-        drawing.zoom(1.5);
+        drawing.zoom(KEY_ZOOM);
       },
       { title: "Zoom out (wheel)", "aria-label": "Zoom out" },
     ),
@@ -163,9 +164,9 @@ function ranking(ops: readonly OpTime[]): HTMLElement {
         : title;
     const bar = svg(
       "svg",
-      { width: BAR, height: 10, "aria-hidden": "true" },
-      svg("rect", { class: "whole", width: BAR, height: 10 }),
-      svg("rect", { class: "share", width: (share / largest) * BAR, height: 10 }),
+      { ...BAR, "aria-hidden": "true" },
+      svg("rect", { class: "whole", ...BAR }),
+      svg("rect", { class: "share", ...BAR, width: (share / largest) * BAR.width }),
     );
     return html(
       "tr",

@@ -6,7 +6,7 @@ import type { Machine } from "./find";
 
 /** Finds the package without importing it: importing NumPy would cost the user half a second at every F5. */
 const PROBE = "import importlib.util, sys; sys.exit(importlib.util.find_spec('tdb_dap') is None)";
-const PROBE_MILLISECONDS = 10_000;
+const PROBE_TIMEOUT_MILLISECONDS = 10_000;
 
 export const thisMachine: Machine = {
   hasAdapter: (interpreter) =>
@@ -15,7 +15,7 @@ export const thisMachine: Machine = {
       execFile(
         interpreter,
         ["-c", PROBE],
-        { cwd: homedir(), timeout: PROBE_MILLISECONDS, windowsHide: true },
+        { cwd: homedir(), timeout: PROBE_TIMEOUT_MILLISECONDS, windowsHide: true },
         (error) => {
           resolve(error === null);
         },

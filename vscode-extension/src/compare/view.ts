@@ -8,7 +8,7 @@ import { summary } from "./results";
 import { ResultTree, type Node } from "./tree";
 
 /** Comparing goes the way up to now once more. Where that takes longer, it waits until it is asked to. */
-const PATIENCE_MILLISECONDS = 2000;
+const FAST_MILLISECONDS = 2000;
 
 /** The tree of what has been compared with the reference up to now, in the Debug side bar. */
 export function registerComparePanel(sessions: CurrentSession): { dispose(): void }[] {
@@ -86,7 +86,7 @@ class ComparePanel {
       const { source } = await request(session, "tdb/moment");
       const results = await request(session, "tdb/results");
       if (asked !== this.asked) return; // a later stop is being asked about
-      this.isFast = Date.now() - start < PATIENCE_MILLISECONDS;
+      this.isFast = Date.now() - start < FAST_MILLISECONDS;
       this.tree.show(results, source && vscode.debug.asDebugSourceUri(source, session));
       this.view.message = summary(results);
       const failed = results.rows.filter(({ verdict }) => verdict === "fail").length;

@@ -2,7 +2,8 @@ import { readdirSync } from "node:fs";
 import * as vscode from "vscode";
 import { programOf, titleOf } from "./program";
 
-const MANY = 200;
+/** Most models of a workspace that are looked for. */
+const MODELS_LISTED = 200;
 
 export function programOfUri(uri: vscode.Uri): string | undefined {
   return uri.scheme === "file" ? programOf(uri.fsPath, readdirSync) : undefined;
@@ -21,7 +22,7 @@ export async function programsInWorkspace(folder?: vscode.WorkspaceFolder): Prom
   const files = await vscode.workspace.findFiles(
     folder ? new vscode.RelativePattern(folder, pattern) : pattern,
     "**/{node_modules,.git}/**",
-    MANY,
+    MODELS_LISTED,
   );
   const programs = files.map(programOfUri).filter((program) => program !== undefined);
   return [...new Set(programs)].sort();

@@ -13,6 +13,7 @@ import { searchAdapter } from "../adapter/locate";
 import { SETTINGS } from "../contributions";
 import type { Problems } from "../diagnostics/problems";
 import { textOf } from "../protocol/errors";
+import { NOTIFICATIONS } from "./notifications";
 
 /** What models consist of, and what is said of them: reports of `tdb-dap check` and `tdb-dap sanitize`. */
 const WATCHED = "**/{check.json,sanitize.json,compilation.bmodel,final.mlir,tensor_location.json}";
@@ -38,7 +39,7 @@ export async function startClient(
       didOpen: async (document, next) => {
         const program = programOf(document.uri);
         if (program !== undefined)
-          await client.sendNotification("tdb/program", { uri: document.uri.toString(), program });
+          await client.sendNotification(NOTIFICATIONS.program, { uri: document.uri.toString(), program });
         await next(document);
       },
     },

@@ -4,6 +4,7 @@ import { LANGUAGES, SETTINGS } from "../contributions";
 import type { Problems } from "../diagnostics/problems";
 import type { Results } from "../protocol/generated";
 import type { SessionHub } from "../sessions/hub";
+import { NOTIFICATIONS } from "./notifications";
 import { resultsIn, verdictsOf } from "./verdicts";
 
 /** The compiler's last word, which compiled models come with (other .mlir files have other servers), and disassembly. */
@@ -26,7 +27,9 @@ export function registerLanguageClient(hub: SessionHub, problems: Problems): vsc
   const judge = (results: Results) => {
     if (results.path === null) return;
     const uri = vscode.Uri.file(results.path).toString();
-    void client?.then((running) => running?.sendNotification("tdb/verdicts", { uri, verdicts: verdictsOf(results) }));
+    void client?.then((running) =>
+      running?.sendNotification(NOTIFICATIONS.verdicts, { uri, verdicts: verdictsOf(results) }),
+    );
   };
   lookAtAll();
   return [

@@ -7,7 +7,8 @@ import { COMMANDS, MODEL_EDITOR } from "../contributions";
 import type { FromSummaryPage, ToSummaryPage } from "../protocol/messages";
 import { frame } from "./frame";
 
-const PATIENCE = 60_000;
+/** The longest wait for `tdb-dap info`. */
+const SUMMARY_TIMEOUT_MILLISECONDS = 60_000;
 
 /** A .bmodel in an editor: what `tdb-dap info` says of it, and a button to debug it. */
 export function registerModelEditor(context: vscode.ExtensionContext): vscode.Disposable[] {
@@ -35,7 +36,7 @@ async function summary(uri: vscode.Uri): Promise<string> {
   const command = search.found && informer(search.found);
   if (command === undefined) return whatToDo(search);
   return new Promise((resolve) => {
-    const options = { cwd: homedir(), timeout: PATIENCE, windowsHide: true };
+    const options = { cwd: homedir(), timeout: SUMMARY_TIMEOUT_MILLISECONDS, windowsHide: true };
     execFile(command.executable, [...command.args, uri.fsPath], options, (error, output, complaint) => {
       resolve(error === null ? output : (complaint.trim().split("\n").at(-1) ?? error.message));
     });

@@ -1,8 +1,11 @@
 import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
 
+/** The folders of pages/, and their files in dist/. */
+export type PageName = "tensor" | "time" | "model" | "memory" | "graph" | "timeline";
+
 /** The HTML around one of the pages of pages/: its script and style, nothing from elsewhere, no script in the page itself. */
-export function frame(webview: vscode.Webview, root: vscode.Uri, name: string, title: string): string {
+export function frame(webview: vscode.Webview, root: vscode.Uri, name: PageName, title: string): string {
   const file = (kind: string) => webview.asWebviewUri(vscode.Uri.joinPath(root, "dist", `${name}.${kind}`)).toString();
   const nonce = randomBytes(16).toString("base64");
   const policy = `default-src 'none'; img-src data: blob:; style-src ${webview.cspSource}; script-src 'nonce-${nonce}'`;

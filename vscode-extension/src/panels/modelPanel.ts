@@ -4,7 +4,7 @@ import type { Answer, Ask, FromModelPage, ToModelPage } from "../protocol/messag
 import type { CurrentSession } from "../sessions/current";
 import { openLine, travel } from "../sessions/moment";
 import { answer } from "./answer";
-import { frame } from "./frame";
+import { frame, type PageName } from "./frame";
 
 /** One of the pages of pages/ in a panel: it asks the adapter, and hears of each stop. */
 export class ModelPanel implements vscode.Disposable {
@@ -13,7 +13,7 @@ export class ModelPanel implements vscode.Disposable {
 
   /** `name`: of the page, and of its files in dist; `title`: of its tab. */
   constructor(
-    private readonly name: string,
+    private readonly name: PageName,
     private readonly title: string,
     private readonly extension: vscode.Uri,
     private readonly sessions: CurrentSession,

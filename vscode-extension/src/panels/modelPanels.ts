@@ -3,12 +3,13 @@ import { registerComparePanel } from "../compare/view";
 import { COMMANDS } from "../contributions";
 import { CurrentSession } from "../sessions/current";
 import type { SessionHub } from "../sessions/hub";
+import type { PageName } from "./frame";
 import { ModelPanel } from "./modelPanel";
 
 /** Views of the model that is being debugged: chip memory, graph, timeline, and what has been compared. */
 export function registerModelPanels(extension: vscode.Uri, hub: SessionHub): { dispose(): void }[] {
   const sessions = new CurrentSession(hub);
-  const page = (command: string, name: string, title: string) => {
+  const page = (command: string, name: PageName, title: string) => {
     const made = new ModelPanel(name, title, extension, sessions);
     return [
       made,

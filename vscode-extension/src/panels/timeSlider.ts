@@ -7,9 +7,12 @@ import type { SessionHub } from "../sessions/hub";
 import { request } from "../sessions/requests";
 import { frame } from "./frame";
 
+/** In the status bar: items of higher priority are further left. */
+const STATUS_PRIORITY = 10;
+
 /** The status bar's item, and the slider in the debug side bar: where the session in front stands in time. */
 export function registerTime(context: vscode.ExtensionContext, hub: SessionHub): vscode.Disposable[] {
-  const item = vscode.window.createStatusBarItem("tdb.time", vscode.StatusBarAlignment.Left, 10);
+  const item = vscode.window.createStatusBarItem(VIEWS.time, vscode.StatusBarAlignment.Left, STATUS_PRIORITY);
   item.name = "TDB: Time";
   item.command = `${VIEWS.time}.focus`;
   const slider = new Slider(context.extensionUri);

@@ -6,7 +6,7 @@ import { csv, decode, npy } from "./files";
 import { zip } from "./zip";
 
 /** Elements that are fetched at once. */
-const CHUNK = 1 << 20;
+const CHUNK_ELEMENTS = 1 << 20;
 
 /** The content of a file of a tensor's numbers: those of `of`, or in an npz all there are. */
 export async function fileOf(
@@ -24,8 +24,8 @@ export async function fileOf(
       const fetch = async (source: Source) => {
         const chunks: Buffer[] = [];
         let numbers: TensorNumbers["format"] = "f32";
-        for (let start = 0; start < size; start += CHUNK) {
-          const count = Math.min(CHUNK, size - start);
+        for (let start = 0; start < size; start += CHUNK_ELEMENTS) {
+          const count = Math.min(CHUNK_ELEMENTS, size - start);
           const part = await request(session, "tdb/tensorData", { ...subject, of: source, start, count });
           numbers = part.format;
           chunks.push(Buffer.from(part.data, "base64"));
