@@ -25,7 +25,7 @@ export const VIEWS = { time: "tdb.time", compare: "tdb.compare" } as const;
 /** The editor of .bmodel files. */
 export const MODEL_EDITOR = "tdb.bmodel";
 
-/** What `when` clauses of menus ask about. */
+/** Context keys of the `when` clauses of menus. */
 export const CONTEXT = { onlyFailed: "tdb.compare.onlyFailed", culprit: "tdb.compare.hasCulprit" } as const;
 
 export const SETTINGS = {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { Span, ticks } from "../pages/shared/ticks";
-import { firstBehind, levelAt, timeOf, timelineOf } from "../pages/timeline/model";
+import { firstAfter, levelAt, timeOf, timelineOf } from "../pages/timeline/model";
 import type { Trace, TraceEvent } from "../src/protocol/generated";
 
 const slice = (
@@ -69,7 +69,7 @@ describe("the timeline", () => {
   it("finds what is under a time", () => {
     const commands = timeline.tracks[0]?.commands ?? [];
     assert.deepEqual(
-      [0, 2, 4.9, 5, 6].map((time) => firstBehind(commands, time)),
+      [0, 2, 4.9, 5, 6].map((time) => firstAfter(commands, time)),
       [0, 0, 0, 1, 2],
     );
     const counter = timeline.counters[0] ?? assert.fail();

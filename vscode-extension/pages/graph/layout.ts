@@ -1,4 +1,4 @@
-/** Where the nodes and edges of the graph are drawn. */
+/** Layout of the graph: positions of nodes, edges and frames. */
 import { Graph, layout } from "@dagrejs/dagre";
 import type { Graph as OpGraph, GraphNode } from "../../src/protocol/generated";
 
@@ -6,9 +6,9 @@ import type { Graph as OpGraph, GraphNode } from "../../src/protocol/generated";
 export const NODE = { width: 168, height: 44 } as const;
 /** Pixels between boxes of a rank, between ranks, and around the graph. */
 const SPACING = { nodesep: 18, ranksep: 30, marginx: 12, marginy: 20 } as const;
-/** From so many nodes on a quicker way of ranking, which leaves edges a little longer. */
+/** Number of nodes from which on a quicker ranking is used, which leaves edges a little longer. */
 const LARGE_NODES = 1000;
-/** Up to so many, nodes are laid out frame by frame; beyond, that takes minutes. */
+/** Number of nodes up to which they are laid out frame by frame; beyond, that takes minutes. */
 const FRAMED_NODES = 500;
 /** Pixels from nodes to the frame around them, where frames are drawn afterwards. */
 const FRAME_PADDING = 16;

@@ -20,7 +20,7 @@ const CHOICES: readonly [Colouring, string][] = [
 const choice = html(
   "select",
   {
-    "aria-label": "What colours say",
+    "aria-label": "Colour by",
     change: () => {
       recolour();
     },
@@ -37,7 +37,7 @@ const constants = html("input", {
 const status = html("span", { class: "status", role: "status" });
 const key = html("div", { class: "bar key" });
 const about = html("div", { class: "about", "aria-live": "polite" });
-const picture = new Picture(tell, ({ line }) => {
+const picture = new Picture(describe, ({ line }) => {
   openLine(line);
 });
 let graph: Graph | undefined;
@@ -126,11 +126,11 @@ function recolour(): void {
 async function colour(): Promise<void> {
   if (graph === undefined) return;
   const colouring = chosen();
-  let trouble = "";
+  let problem = "";
   if (colouring === "verdict") {
     // Without a reference all ops are grey, and the page says why.
     const results = await ask("tdb/results").catch((error: unknown): ComparedRows => {
-      trouble = textOf(error);
+      problem = textOf(error);
       return { rows: [], first: null };
     });
     paint = byVerdict(results);
@@ -141,7 +141,7 @@ async function colour(): Promise<void> {
   }
   picture.paint(paint);
   key.replaceChildren(
-    html("span", { class: "trouble" }, trouble),
+    html("span", { class: "trouble" }, problem),
     ...legend(colouring, graph.nodes, paint).map(({ color, note }) =>
       html(
         "span",
@@ -157,7 +157,7 @@ async function colour(): Promise<void> {
   );
 }
 
-function tell(node: GraphNode): void {
+function describe(node: GraphNode): void {
   const place = node.group === null ? node.subnet : `${node.subnet}, group at line ${String(node.group)}`;
   about.textContent = [
     `${node.opcode} ${node.name}`,

@@ -31,7 +31,7 @@ export function byVerdict(results: ComparedRows): (node: GraphNode) => Paint {
   };
 }
 
-/** What each colour stands for, in the order of the nodes; nothing where colours run from one into the other. */
+/** The meaning of each colour, in the order of the nodes; of a ramp, that of its two ends. */
 export function legend(colouring: Colouring, nodes: readonly GraphNode[], paint: (node: GraphNode) => Paint): Paint[] {
   if (colouring === "time")
     return [

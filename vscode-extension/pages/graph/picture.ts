@@ -11,9 +11,9 @@ const LETTERS = 24;
 const TEXT_LINE = 13;
 /** Pixels of the round corners of a box and of a frame. */
 const CORNER = { node: 4, frame: 6 } as const;
-/** Where the title of a frame stands, in pixels from its upper left corner. */
+/** Position of a frame's title, in pixels from the upper left corner of the frame. */
 const FRAME_TITLE = { right: 8, up: 4 } as const;
-/** The tip of an edge: a square of so many units, drawn in so many line widths. */
+/** The tip of an edge: its own units, and its size in line widths. */
 const ARROW = { units: 8, widths: 7 } as const;
 /** Scales of the picture: the limits, and what its texts can be read from. */
 const SCALE = { least: 0.02, readable: 0.7, most: 3 } as const;

@@ -45,7 +45,7 @@ export class Bytes {
   private readonly status = html("div", { class: "status", role: "status" });
   private readonly grid = new Grid(
     (choice) => {
-      this.tell(choice);
+      this.describe(choice);
     },
     (choice, text) => this.write(choice, text),
     (rows) => {
@@ -66,14 +66,14 @@ export class Bytes {
         () => {
           this.turn(-ROWS);
         },
-        { title: "Before (Page Up)", "aria-label": "Before" },
+        { title: "Previous rows (Page Up)", "aria-label": "Previous rows" },
       ),
       button(
         "▼",
         () => {
           this.turn(ROWS);
         },
-        { title: "Behind (Page Down)", "aria-label": "Behind" },
+        { title: "Next rows (Page Down)", "aria-label": "Next rows" },
       ),
     ),
     this.grid.element,
@@ -106,7 +106,7 @@ export class Bytes {
     void this.refresh();
   }
 
-  /** Read what is shown once more; bytes that are others than before are marked. */
+  /** Read again what is shown; bytes that have changed are marked. */
   async refresh(): Promise<void> {
     if (this.place === undefined || this.element.hidden) return;
     const turn = ++this.turns;
@@ -141,7 +141,7 @@ export class Bytes {
     if (to !== window.start) this.go({ address: window.reference, offset: to - window.start });
   }
 
-  private tell({ byte, text }: Choice): void {
+  private describe({ byte, text }: Choice): void {
     if (this.window === undefined) return;
     const { space, core, start } = this.window;
     const lies = this.whatLies(space, core, start + byte);

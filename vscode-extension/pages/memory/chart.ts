@@ -30,11 +30,11 @@ const COMMAND_MARK_PIXELS = 90;
 const LEAST_LETTERS = 4;
 /** The plot is never smaller, however small its page. */
 const LEAST_PLOT_PIXELS = 10;
-/** What can be zoomed to: commands or lanes, and bytes. */
+/** The shortest visible parts: commands or lanes, and bytes. */
 const LEAST_COLUMNS = 4;
 const LEAST_BYTES = 64;
 
-/** What lies on the horizontal axis: all moments of a lane, or all lanes of this moment. */
+/** The horizontal axis: all moments of a lane, or all lanes of this moment. */
 export type Over = "commands" | "lanes";
 
 export class Chart {
@@ -196,7 +196,7 @@ export class Chart {
     );
   }
 
-  /** Where a tensor is on the horizontal axis. */
+  /** Positions of a tensor on the horizontal axis. */
   private spans(resident: Resident): readonly (readonly [number, number])[] {
     if (this.over === "commands") return [[resident.born, resident.died + 1]];
     return this.isAlive(resident) ? resident.lanes : [];

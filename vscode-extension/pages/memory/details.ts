@@ -27,7 +27,7 @@ export function presentTable(
   );
   return html(
     "table",
-    { "aria-label": "What lies in this memory now" },
+    { "aria-label": "Contents of this memory now" },
     html("thead", {}, head),
     html("tbody", {}, ...rows),
   );
@@ -64,11 +64,7 @@ export function story(resident: Resident, bank: number, words: readonly string[]
     html("h2", {}, resident.name),
     html("div", {}, type(resident.dtype, resident.shape)),
     html("div", {}, `${hex(start)} to ${hex(stop)}: ${bytes(stop - start)}${bank ? " of each lane" : ""}${banks}`),
-    html(
-      "div",
-      {},
-      button("Bytes", look, { class: "link", title: "What is in this memory now, to look at and to edit" }),
-    ),
+    html("div", {}, button("Bytes", look, { class: "link", title: "Show the present bytes, and edit them" })),
     html("div", {}, `alive during commands ${count(born)} to ${count(died)}`),
     html(
       "div",

@@ -24,7 +24,7 @@ export class Grid {
   private rows: readonly Row[] = [];
   private at = { row: 0, part: "word" as Part, column: 0 };
 
-  /** `chosen`: the cursor moved; `write`: a cell gets this text, resolves to whether it could; `turn`: by so many rows. */
+  /** `chosen`: the cursor moved; `write`: a cell gets this text, resolves to whether it could; `turn`: moves the window by a number of rows. */
   constructor(
     private readonly chosen: (choice: Choice) => void,
     private readonly write: (choice: Choice, text: string) => Promise<boolean>,

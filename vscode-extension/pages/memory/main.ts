@@ -72,14 +72,14 @@ document.body.append(
       () => {
         chart.zoom(1 / KEY_ZOOM);
       },
-      { title: "Zoom in sideways (wheel)", "aria-label": "Zoom in sideways" },
+      { title: "Zoom in horizontally (wheel)", "aria-label": "Zoom in horizontally" },
     ),
     button(
       "−",
       () => {
         chart.zoom(KEY_ZOOM);
       },
-      { title: "Zoom out sideways (wheel)", "aria-label": "Zoom out sideways" },
+      { title: "Zoom out horizontally (wheel)", "aria-label": "Zoom out horizontally" },
     ),
     button(
       "↕+",
@@ -115,7 +115,7 @@ follow({
   load: async () => {
     map = await ask("tdb/memoryMap");
     now = map.ordinal;
-    // Local memory first: that is what nobody else shows.
+    // Local memory first: no other tool shows it.
     const order = map.memories
       .map((memory, index) => ({ memory, index }))
       .sort((one, other) => rank(one.memory) - rank(other.memory));
@@ -132,7 +132,7 @@ follow({
   stopped: async () => {
     now = (await ask("tdb/moment")).ordinal;
     chart.move(now);
-    tell();
+    showUse();
     await bytesView.refresh();
   },
   ended: () => {
@@ -163,16 +163,16 @@ function choose(): void {
   const memory = memoryShown();
   details.replaceChildren();
   if (map === undefined || memory === undefined) {
-    status.textContent = "No op of this model names what it keeps in memory.";
+    status.textContent = "The ops of this model name no tensors in memory.";
     return;
   }
   over.disabled = memory.space !== "R";
   if (over.disabled) over.value = "commands";
   chart.show(memory, over.value as Over, over.value === "lanes" ? map.lanes : map.commands, map.bankBytes, now);
-  tell();
+  showUse();
 }
 
-function tell(): void {
+function showUse(): void {
   const memory = memoryShown();
   if (map === undefined || memory === undefined) return;
   const parts = stretches(memory, now);

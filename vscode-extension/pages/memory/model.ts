@@ -1,4 +1,4 @@
-/** What lies where in a memory at one moment. */
+/** Contents of a memory at one moment. */
 import type { Memory, MemoryMap, Region, Resident } from "../../src/protocol/generated";
 import { hash } from "../shared/hash";
 
@@ -20,7 +20,7 @@ export function aliveAt(memory: Memory, ordinal: number): Resident[] {
   return memory.residents.filter(({ born, died }) => born <= ordinal && ordinal <= died);
 }
 
-/** The region that a tensor begins in, and how many bytes behind its first. */
+/** The region that a tensor begins in, and how many bytes after its first. */
 export function placeOf(
   { space, core }: Memory,
   { start }: Resident,

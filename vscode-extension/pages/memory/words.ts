@@ -1,4 +1,4 @@
-/** What stands in each cell of the memory by address. */
+/** Contents of the cells of the memory by address. */
 import type { MemoryWindow } from "../../src/protocol/generated";
 
 /** Types of whole bytes, first the one that says least about what is there. */

@@ -3,12 +3,12 @@ import "../shared/theme.css";
 import "./model.css";
 import type { FromSummaryPage, ToSummaryPage } from "../../src/protocol/messages";
 import { button, html } from "../shared/dom";
-import { listen, tell } from "../shared/host";
+import { listen, send } from "../shared/host";
 
 const debug = button(
   "Start Debugging",
   () => {
-    tell({ type: "debug" } satisfies FromSummaryPage);
+    send({ type: "debug" } satisfies FromSummaryPage);
   },
   { class: "primary", title: "Debug this model", "aria-label": "Debug this model" },
 );

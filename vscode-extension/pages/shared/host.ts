@@ -1,4 +1,4 @@
-/** The page's end of the line to the extension, which passes questions on to the debug adapter. */
+/** The page's connection to the extension, which passes requests on to the debug adapter. */
 import type { Answer, Ask } from "../../src/protocol/messages";
 import type { Body, RequestName, Rest } from "../../src/protocol/requests";
 
@@ -8,10 +8,10 @@ const host = acquireVsCodeApi();
 const waiting = new Map<number, (answer: Answer) => void>();
 let asked = 0;
 
-/** What the adapter answers to one of the requests of docs/requests.md; rejects with what it says against it. */
+/** Send one of the requests of docs/requests.md to the adapter; rejects with its error message. */
 export function ask<Name extends RequestName>(request: Name, ...[rest]: Rest<Name>): Promise<Body<Name>> {
   const id = ++asked;
-  tell({ type: "ask", id, request, arguments: rest ?? {} } satisfies Ask);
+  send({ type: "ask", id, request, arguments: rest ?? {} } satisfies Ask);
   return new Promise((resolve, reject) => {
     waiting.set(id, ({ body, error }) => {
       if (error === undefined) resolve(body);
@@ -20,19 +20,19 @@ export function ask<Name extends RequestName>(request: Name, ...[rest]: Rest<Nam
   });
 }
 
-export function tell(message: object): void {
+export function send(message: object): void {
   host.postMessage(message);
 }
 
-/** Hear what the extension says of itself. Then tell it that the page is ready, so that nothing is missed. */
-export function listen(hear: (message: never) => void): void {
+/** Receive messages of the extension. Then report that the page is ready, so that none is missed. */
+export function listen(receive: (message: never) => void): void {
   window.addEventListener("message", ({ data }: MessageEvent<Answer | { readonly type: unknown }>) => {
     if (isAnswer(data)) {
       waiting.get(data.id)?.(data);
       waiting.delete(data.id);
-    } else hear(data as never);
+    } else receive(data as never);
   });
-  tell({ type: "ready" });
+  send({ type: "ready" });
 }
 
 function isAnswer(message: Answer | { readonly type: unknown }): message is Answer {

@@ -1,14 +1,14 @@
-/** Pages that show the session in front, whichever that is. */
+/** Pages that show the current session, whichever that is. */
 import { textOf } from "../../src/protocol/errors";
 import type { FromModelPage, ToModelPage } from "../../src/protocol/messages";
-import { listen, tell } from "./host";
+import { listen, send } from "./host";
 
 export function openLine(line: number): void {
-  tell({ type: "open", line } satisfies FromModelPage);
+  send({ type: "open", line } satisfies FromModelPage);
 }
 
 export function travel(ordinal: number): void {
-  tell({ type: "travel", ordinal } satisfies FromModelPage);
+  send({ type: "travel", ordinal } satisfies FromModelPage);
 }
 
 /** `load` runs for each session, `stopped` after each stop; `ended` when there is no session (any more). */

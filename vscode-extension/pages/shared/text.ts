@@ -1,4 +1,4 @@
-/** How numbers are written. */
+/** Numbers as text. */
 const KIBI = 1024;
 const BINARY = ["B", "KiB", "MiB", "GiB"] as const;
 

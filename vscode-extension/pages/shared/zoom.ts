@@ -1,4 +1,4 @@
-/** How much longer or shorter the visible part of an axis becomes. */
+/** Factors by which the visible part of an axis becomes longer or shorter. */
 
 /** By a key or a button. */
 export const KEY_ZOOM = 1.5;

@@ -121,7 +121,7 @@ export class Axes {
         this.rearranged();
       },
     });
-    return html("label", {}, "In a line ", input);
+    return html("label", {}, "Per row ", input);
   }
 
   private position(layout: Layout, axis: number, extent: number): HTMLElement {

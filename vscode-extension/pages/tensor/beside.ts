@@ -73,7 +73,7 @@ export class Beside {
     this.worstSection.hidden = !description.hasReference;
     if (size > UNASKED_ELEMENTS && !forced) {
       this.found.clear();
-      const title = `Look at all ${size.toLocaleString("en")} elements`;
+      const title = `Compute from all ${size.toLocaleString("en")} elements`;
       this.summary.replaceChildren(
         html(
           "dt",

@@ -58,7 +58,7 @@ const PIXEL = 4;
 const WHOLE = 1e7;
 const TINY = 1e-3;
 
-/** Pixels of numbers, RGBA. `mark`: finite numbers outside of the range have a colour of their own, else the nearest. */
+/** Pixels of numbers, RGBA. `mark`: finite numbers outside of the range have the colour OUTSIDE, else the nearest. */
 export function paint(
   numbers: ArrayLike<number>,
   range: Range,

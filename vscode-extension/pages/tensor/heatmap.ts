@@ -36,7 +36,7 @@ const DRAGGED = 4;
 export const KEY_ZOOM = 2;
 const WHEEL_PIXELS = 200;
 
-/** What all heat maps of a view share, so that they show the same part. */
+/** The visible part of the plane, shared by all heat maps of a view. */
 export interface Camera {
   /** Row and column of the upper left corner; fractions are allowed. */
   top: number;
@@ -181,7 +181,7 @@ export class HeatMap {
     return first.picture.canvas;
   }
 
-  /** Lines between the channels of a mosaic, their numbers, and nothing behind the last one. */
+  /** Lines between the channels of a mosaic, their numbers, and nothing after the last one. */
   private drawChannels(context: CanvasRenderingContext2D): void {
     const { camera, layout } = this.stage;
     const { rows, columns } = layout.pane;

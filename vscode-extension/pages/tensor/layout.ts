@@ -3,7 +3,7 @@
 /** One slice; all slices along an axis side by side; or three of them as red, green and blue, or the other way round. */
 export type Arrangement = "slice" | "mosaic" | "rgb" | "bgr";
 
-/** How the axes of an image lie in memory, the outermost first: channels, rows (height), columns (width). */
+/** Order of an image's axes in memory, the outermost first: channels, rows (height), columns (width). */
 export type Order = "CHW" | "HWC";
 
 /** Channels of a colour picture, and the fewest that can lie side by side. */
@@ -17,7 +17,7 @@ export interface Cell {
   readonly column: number;
 }
 
-/** What a picture is made of: the arguments of `tdb/tensorTile`, and the extents of the whole. */
+/** The plane that a picture shows: the arguments of `tdb/tensorTile`, and the extents of the whole. */
 export interface Plane {
   readonly rowAxis: number | null;
   readonly columnAxis: number | null;
@@ -30,7 +30,7 @@ export interface Plane {
 
 export class Layout {
   arrangement: Arrangement = "slice";
-  /** Where on the axes that are not shown. */
+  /** Position on the axes that are not shown. */
   index: number[];
   private readonly axes: Record<Role, number | null>;
   private chosenAcross: number | undefined;
@@ -136,7 +136,7 @@ export class Layout {
     return { rows: this.extent("row"), columns: this.extent("column") };
   }
 
-  /** The element at a cell; undefined behind the last channel. */
+  /** The element at a cell; undefined after the last channel. */
   indexAt({ row, column }: Cell): number[] | undefined {
     const { rows, columns } = this.pane;
     const found = [...this.index];

@@ -5,7 +5,7 @@ import { textOf } from "../../src/protocol/errors";
 import type { TensorDescription } from "../../src/protocol/generated";
 import type { FileFormat, FromTensorPage, Source, Subject, ToTensorPage } from "../../src/protocol/messages";
 import { button, html, svg } from "../shared/dom";
-import { ask, listen, tell } from "../shared/host";
+import { ask, listen, send } from "../shared/host";
 import { Axes } from "./axes";
 import { Beside } from "./beside";
 import { MARKS, short, SIGNED, type Colour, type Range } from "./colours";
@@ -107,7 +107,7 @@ class TensorView implements Stage {
     id: "moment",
     min: 0,
     hidden: true,
-    "aria-label": "Ordinal",
+    "aria-label": "Command",
     change: () => {
       this.choose();
     },
@@ -147,7 +147,7 @@ class TensorView implements Stage {
   moveTo({ row, column }: Cell): void {
     const { rows, columns } = this.layout.plane;
     const to = { row: Math.max(0, Math.min(rows - 1, row)), column: Math.max(0, Math.min(columns - 1, column)) };
-    if (this.layout.indexAt(to) === undefined) return; // behind the last channel
+    if (this.layout.indexAt(to) === undefined) return; // after the last channel
     this.cursor = to;
     this.maps[0]?.reveal(this.cursor);
     this.redraw();
@@ -240,11 +240,11 @@ class TensorView implements Stage {
     this.title.textContent = `${title} `;
     this.title.append(html("code", {}, `${dtype}[${shape.join(",")}]`));
     const quantised = scale !== 1 || zeroPoint !== 0 ? `scale ${String(scale)}, zero point ${String(zeroPoint)}` : "";
-    const time = `at ordinal ${ordinal.toLocaleString("en")} of ${commands.toLocaleString("en")}`;
+    const time = `command ${ordinal.toLocaleString("en")} of ${commands.toLocaleString("en")}`;
     this.about.textContent = [time, pending ? "not yet computed" : "", layout, type, quantised]
       .filter(Boolean)
       .join(" · ");
-    this.pinLabel.textContent = this.pin.checked ? "Pinned to ordinal" : "Pin to this moment";
+    this.pinLabel.textContent = this.pin.checked ? "Pinned to command" : "Pin to this moment";
     this.moment.max = String(commands);
     this.status.textContent = "";
     this.table.digits = Number(/\d+/.exec(dtype)?.[0] ?? WORD_BITS) / DIGIT_BITS;
@@ -311,7 +311,7 @@ class TensorView implements Stage {
   private save(format: FileFormat): void {
     const map = this.maps.find(({ of }) => of === this.source);
     const picture = format === "png" ? map?.canvas.toDataURL("image/png").split(",")[1] : undefined;
-    tell({ type: "save", format, subject: this.subject, of: this.source, picture } satisfies FromTensorPage);
+    send({ type: "save", format, subject: this.subject, of: this.source, picture } satisfies FromTensorPage);
   }
 
   private lay(): void {
@@ -322,7 +322,7 @@ class TensorView implements Stage {
       { class: "bar", role: "toolbar", "aria-label": "View" },
       html(
         "span",
-        { title: "Go on showing what was there now, wherever the program stops" },
+        { title: "Keep showing the contents of this moment, wherever the program stops" },
         this.pin,
         this.pinLabel,
         " ",
@@ -331,7 +331,7 @@ class TensorView implements Stage {
       label(
         this.follow,
         "Follow the op",
-        "After each stop show what the expression means there, instead of the same memory",
+        "After each stop evaluate the expression there, instead of showing the same memory",
       ),
       html(
         "span",
@@ -382,7 +382,7 @@ class TensorView implements Stage {
     );
     const key = html(
       "div",
-      { class: "bar key", "aria-label": "Colours of their own" },
+      { class: "bar key", "aria-label": "Special colours" },
       ...MARKS.map(([name, colour]) =>
         html(
           "span",

@@ -4,8 +4,8 @@ import { PALETTES, short, type Colour, type PaletteName, type Range } from "./co
 
 /** Ranges that do not follow from the numbers; those that do have no ends here. */
 const RANGES: readonly { readonly name: string; readonly text: string; readonly range?: Range }[] = [
-  { name: "all", text: "least to greatest" },
-  { name: "symmetric", text: "alike around 0" },
+  { name: "all", text: "minimum to maximum" },
+  { name: "symmetric", text: "symmetric around 0" },
   { name: "unit", text: "0 to 1", range: { low: 0, high: 1 } },
   { name: "signed", text: "-1 to 1", range: { low: -1, high: 1 } },
   { name: "byte", text: "0 to 255", range: { low: 0, high: 255 } },
@@ -75,7 +75,7 @@ export class Scale {
     return `${String(low)} ${String(high)} ${String(this.marks)} ${this.palette.value}`;
   }
 
-  /** Tell what range there is while none is chosen. */
+  /** Show the range of the numbers while none is chosen. */
   suggest(found: Range): void {
     const { low, high } = this.range(found);
     this.low.placeholder = short(low);

@@ -9,7 +9,7 @@ function rows(of: Record<string, string | undefined>): Node[] {
   );
 }
 
-/** What stands at the cursor: the number, its bits, and what it should be. */
+/** Rows about the element at the cursor: the number, its bits, and the expected number. */
 export function cursorRows(index: readonly number[], element: TensorElement, dtype: string): Node[] {
   const { stored, actual, bits, binary, reference, error } = element;
   return rows({

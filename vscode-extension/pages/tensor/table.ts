@@ -6,7 +6,7 @@ import type { Cell } from "./layout";
 /** Cells of the table. */
 const ROWS = 12;
 const COLUMNS = 8;
-/** Digits that tell a float32 from its neighbours, nearly always. */
+/** Digits that distinguish a float32 from its neighbours, nearly always. */
 const DIGITS = 8;
 
 /** The numbers around the cursor, as a table that the keyboard moves in. */
@@ -27,7 +27,7 @@ export class Table {
     const top = start(this.stage.cursor.row, ROWS, rows);
     const left = start(this.stage.cursor.column, COLUMNS, columns);
     const across = range(left, Math.min(left + COLUMNS, columns));
-    // Behind each other in a mosaic lie several slices: what is told is where in its slice a number is.
+    // A mosaic has several slices: rows and columns are counted within each of them.
     const { pane } = this.stage.layout;
     const head = html(
       "tr",
@@ -68,7 +68,7 @@ export class Table {
     return this.of === "bits" ? `0x${number.toString(16).padStart(this.digits, "0")}` : exact(number);
   }
 
-  /** What is remarkable of a number: that it is none, or out of the range of the colours. */
+  /** The class of a number that is not finite, or out of the range of the colours. */
   private mark(number: number | undefined): string | undefined {
     if (number === undefined || this.of === "bits") return undefined;
     if (!Number.isFinite(number)) return "strange";
@@ -93,7 +93,7 @@ export class Table {
   }
 }
 
-/** Enough digits of a float32 to tell it from its neighbours. */
+/** Enough digits of a float32 to distinguish it from its neighbours. */
 function exact(number: number): string {
   if (Number.isNaN(number)) return "NaN";
   return Number.isInteger(number) ? String(number) : String(Number(number.toPrecision(DIGITS)));

@@ -15,7 +15,7 @@ export interface Tile {
   readonly rows: number;
   readonly columns: number;
   readonly numbers: Float32Array | Float64Array;
-  /** Tells it from every other tile. */
+  /** Different for every tile. */
   readonly serial: number;
   /** Its picture in some colours, kept by the heat map. */
   picture?: { readonly key: string; readonly canvas: OffscreenCanvas };
@@ -32,7 +32,7 @@ interface Wanted {
 /** The parts of a plane that have been looked at, fetched as they come into sight. */
 export class Tiles {
   private known = new Map<string, Tile>();
-  /** What was shown before the last stop: still drawn until the new numbers are there. */
+  /** Tiles from before the last stop: drawn until the new numbers have arrived. */
   private old = new Map<string, Tile>();
   private wanted = new Map<string, Wanted>();
   private readonly extents = new Map<NumberKind, Range>();

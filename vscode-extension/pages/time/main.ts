@@ -4,12 +4,12 @@ import "./time.css";
 import type { TimePoint } from "../../src/protocol/generated";
 import type { FromTimePage, ToTimePage } from "../../src/protocol/messages";
 import { html } from "../shared/dom";
-import { listen, tell } from "../shared/host";
+import { listen, send } from "../shared/host";
 
 const slider = html("input", { type: "range", min: 0, max: 0, value: 0, "aria-label": "Commands executed" });
 const number = html("output", { id: "ordinal" });
 const about = html("p", { id: "moment" });
-const nothing = html("p", {}, "While a model is debugged, its moments are here to travel to.");
+const nothing = html("p", {}, "Debug a model to travel forwards and backwards through its commands.");
 
 /** Whether the slider has been moved and the journey has not begun. */
 let looking = false;
@@ -20,13 +20,13 @@ let going: number | undefined;
 slider.addEventListener("input", () => {
   looking = true;
   number.textContent = `${slider.value} of ${slider.max}`;
-  tell({ type: "look", ordinal: slider.valueAsNumber } satisfies FromTimePage);
+  send({ type: "look", ordinal: slider.valueAsNumber } satisfies FromTimePage);
 });
 slider.addEventListener("change", () => {
   window.clearTimeout(going);
   going = window.setTimeout(() => {
     looking = false;
-    tell({ type: "travel", ordinal: slider.valueAsNumber } satisfies FromTimePage);
+    send({ type: "travel", ordinal: slider.valueAsNumber } satisfies FromTimePage);
   }, PAUSE_MILLISECONDS);
 });
 

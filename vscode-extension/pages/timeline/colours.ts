@@ -3,7 +3,7 @@ import { hash } from "../shared/hash";
 
 /** Colours of charts that themes have, `--vscode-charts-…`. */
 const CHART_COLOURS = ["blue", "green", "orange", "purple", "yellow", "red"] as const;
-/** Where a theme has none. */
+/** For themes without such a colour. */
 const FALLBACK = { text: "#888", ground: "#fff", now: "#f00" } as const;
 
 export interface Colours {

@@ -4,7 +4,7 @@ import { bytes } from "../shared/text";
 import { Span, ticks } from "../shared/ticks";
 import { KEY_ZOOM, WHEEL_ZOOM } from "../shared/zoom";
 import { colourOf, themeColours, type Colours } from "./colours";
-import { firstBehind, levelAt, timeOf, type Counter, type Slice, type Timeline, type Track } from "./model";
+import { firstAfter, levelAt, timeOf, type Counter, type Slice, type Timeline, type Track } from "./model";
 
 /** All lengths are in pixels. Beside the tracks: their titles on the left, nothing on the right. */
 const GUTTER = 130;
@@ -35,11 +35,11 @@ const SELECTED_LINE = 2;
 const NOW_LINE = 2;
 /** From the pointer to the tip, and the room that is kept for it on the right. */
 const TIP = { right: 12, down: 16, room: 240 } as const;
-/** The pointer drags from so many pixels on. */
+/** The pointer drags when it has moved this far. */
 const DRAGGED = 3;
 /** The plot is never narrower, however narrow its page. */
 const LEAST_PLOT = 10;
-/** What can be zoomed to, as a share of the whole time. */
+/** The shortest visible part, as a share of the whole time. */
 const LEAST_SHARE = 1e-5;
 /** Digits of a time on the axis, and decimals in words. */
 const TIME_DIGITS = 8;
@@ -154,7 +154,7 @@ export class Drawing {
     if (track === undefined || x < GUTTER || y < AXIS) return undefined;
     const slices = (y - AXIS) % TRACK < OPS ? track.ops : track.commands;
     const time = this.timeAt(x);
-    const slice = slices[firstBehind(slices, time)];
+    const slice = slices[firstAfter(slices, time)];
     return slice !== undefined && slice.start <= time + this.span.length / this.width
       ? { slice, slices, track }
       : undefined;
@@ -215,8 +215,8 @@ export class Drawing {
   /** `0.303 µs, from 1.2 µs on` */
   duration({ start, stop }: Slice): string {
     const { unit } = this.timeline;
-    const told = (time: number) => `${Number(time.toFixed(TIME_DECIMALS)).toLocaleString("en-US")} ${unit}`;
-    return `${told(stop - start)}, from ${told(start)} on`;
+    const shown = (time: number) => `${Number(time.toFixed(TIME_DECIMALS)).toLocaleString("en-US")} ${unit}`;
+    return `${shown(stop - start)}, from ${shown(start)} on`;
   }
 
   private pressed(key: string): boolean {
@@ -249,7 +249,7 @@ export class Drawing {
     const from = selected ? rows.findIndex(({ slices }) => slices === selected.slices) : -1;
     const row = rows[selected ? from + step : 0];
     const time = selected?.slice.start ?? this.now;
-    const slice = row?.slices[Math.min(firstBehind(row.slices, time), row.slices.length - 1)];
+    const slice = row?.slices[Math.min(firstAfter(row.slices, time), row.slices.length - 1)];
     if (row !== undefined && slice !== undefined) this.choose({ ...row, slice });
   }
 
@@ -292,7 +292,7 @@ export class Drawing {
     }
   }
 
-  /** What is narrower than a pixel is drawn once per pixel. */
+  /** A row of slices; of those narrower than a pixel, one per pixel is drawn. */
   private row(
     context: CanvasRenderingContext2D,
     colours: Colours,
@@ -302,7 +302,7 @@ export class Drawing {
     isOp: boolean,
   ): void {
     let drawn = -1;
-    for (let index = firstBehind(slices, this.span.from); index < slices.length; index++) {
+    for (let index = firstAfter(slices, this.span.from); index < slices.length; index++) {
       const slice = slices[index];
       if (slice === undefined || slice.start > this.span.to) break;
       const left = Math.max(this.x(slice.start), GUTTER);

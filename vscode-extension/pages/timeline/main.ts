@@ -14,7 +14,7 @@ const BAR = { width: 80, height: 10 } as const;
 const status = html("span", { class: "status", role: "status" });
 const about = html("div", { class: "about", "aria-live": "polite" });
 const table = html("section", { class: "ranking" });
-const drawing = new Drawing(tell, ({ slice }) => {
+const drawing = new Drawing(describe, ({ slice }) => {
   goTo(slice.args.line);
 });
 let isLoaded = false;
@@ -66,7 +66,7 @@ follow({
   },
   stopped: mark,
   ended: () => {
-    if (!isLoaded) status.textContent = "Debug a model to see its time.";
+    if (!isLoaded) status.textContent = "Debug a model to see its timeline.";
   },
   failed: (why) => {
     status.textContent = why;
@@ -110,7 +110,7 @@ function headline({ cycles, milliseconds, engines, given, commands }: ProfileRep
   return [`${count(cycles)} cycles${time}`, ...busy, from].join(" · ");
 }
 
-function tell({ slice, track }: Found): void {
+function describe({ slice, track }: Found): void {
   const { ordinal, line = lineOf.get(Number(ordinal)), ...rest } = slice.args;
   const details = Object.entries(rest)
     .filter(([, value]) => value !== "")

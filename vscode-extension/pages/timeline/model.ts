@@ -69,8 +69,8 @@ export function timelineOf({ traceEvents, otherData }: Pick<Trace, "traceEvents"
   };
 }
 
-/** Index of the first slice that ends behind a time; slices of a list follow each other. */
-export function firstBehind(slices: readonly Slice[], time: number): number {
+/** Index of the first slice that ends after a time; slices of a list follow each other. */
+export function firstAfter(slices: readonly Slice[], time: number): number {
   let [low, high] = [0, slices.length];
   while (low < high) {
     const middle = (low + high) >> 1;
@@ -80,7 +80,7 @@ export function firstBehind(slices: readonly Slice[], time: number): number {
   return low;
 }
 
-/** When the command begins that runs next; the end if all have run. */
+/** Start time of the command that runs next; the end if all have run. */
 export function timeOf({ tracks, stop }: Timeline, ordinal: number): number {
   for (const { commands } of tracks) {
     const found = commands.find(({ args }) => args.ordinal === ordinal);

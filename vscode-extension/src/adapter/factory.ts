@@ -13,15 +13,13 @@ async function createDebugAdapterDescriptor(session: vscode.DebugSession): Promi
   if (session.configuration.request === "attach") {
     const { host, port } = session.configuration as { host?: string; port?: number } & vscode.DebugConfiguration;
     if (port === undefined) {
-      throw new Error(
-        "TDB: an attach configuration needs the port that 'tdb-dap adapter --listen HOST:PORT' was given.",
-      );
+      throw new Error("TDB: an attach configuration needs 'port': the PORT of 'tdb-dap adapter --listen HOST:PORT'.");
     }
     return new vscode.DebugAdapterServer(port, host ?? "127.0.0.1");
   }
   const scope = session.workspaceFolder?.uri;
   const search = await searchAdapter(scope);
-  // Seldom seen: the configuration provider has looked before and told the user with a button to press.
+  // Seldom seen: the configuration provider has looked before, and its message has a button.
   if (search.found === undefined) throw new Error(whatToDo(search));
   const { executable, args, fixed } = search.found;
   // Not in the workspace: Python looks for modules in its working directory.

@@ -1,4 +1,4 @@
-/** Where the debug adapter is: the rules, without any access to the machine. */
+/** Rules for finding the debug adapter, without any access to the machine. */
 
 export interface AdapterCommand {
   readonly executable: string;
@@ -7,7 +7,7 @@ export interface AdapterCommand {
   readonly fixed: boolean;
 }
 
-/** What the search may ask of the machine. */
+/** The search's view of the machine. */
 export interface Machine {
   /** Can this Python interpreter import `tdb_dap`? False also when there is no such interpreter. */
   hasAdapter(interpreter: string): Promise<boolean>;
@@ -30,7 +30,7 @@ export interface Search {
 
 export type ServerCommand = Pick<AdapterCommand, "executable" | "args">;
 
-/** The language server of the package that the adapter is of; undefined if the user's command line does not tell. */
+/** The language server of the adapter's package; undefined if the user's command line does not show which that is. */
 export function languageServer(adapter: AdapterCommand): ServerCommand | undefined {
   return instead(adapter, "lsp");
 }

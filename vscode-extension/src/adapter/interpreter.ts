@@ -21,8 +21,8 @@ export async function selectedInterpreter(scope: vscode.Uri | undefined): Promis
       const executable = environment?.executable.uri?.fsPath;
       if (executable !== undefined) return executable;
     } catch (error) {
-      // Another extension's trouble must not keep the user from debugging: go on with its setting.
-      console.warn("tdb: the Python extension did not tell its interpreter:", error);
+      // An error of another extension must not prevent debugging: use its setting.
+      console.warn("tdb: the Python extension did not report its interpreter:", error);
     }
   }
   const setting = vscode.workspace.getConfiguration("python", scope).get<string>("defaultInterpreterPath");

@@ -19,7 +19,7 @@ export function whatToDo(search: Search): string {
   );
 }
 
-/** The adapter, or undefined after the user has been told how to get one. */
+/** The adapter, or undefined after a message that says how to install one. */
 export async function locateAdapter(scope: vscode.Uri | undefined): Promise<AdapterCommand | undefined> {
   const search = await searchAdapter(scope);
   if (search.found === undefined) void offerHelp(whatToDo(search));

@@ -71,12 +71,12 @@ function opItem(op: ComparedOp, label: string): vscode.TreeItem {
   const item = new vscode.TreeItem(label, vscode.TreeItemCollapsibleState.Collapsed);
   item.id = `op ${String(op.line)}`;
   const row = leading(op);
-  const told = [
+  const parts = [
     op.isCulprit ? "first to differ" : "",
     row ? numbersOf(row) : "",
     op.line > 0 ? `line ${String(op.line)}` : "",
   ];
-  item.description = told.filter(Boolean).join(" · ");
+  item.description = parts.filter(Boolean).join(" · ");
   item.tooltip = tooltip(row ?? op.rows[0]);
   return item;
 }

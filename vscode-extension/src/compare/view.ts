@@ -7,7 +7,7 @@ import { request } from "../sessions/requests";
 import { summary } from "./results";
 import { ResultTree, type Node } from "./tree";
 
-/** Comparing goes the way up to now once more. Where that takes longer, it waits until it is asked to. */
+/** Comparing replays the program up to now. Where that takes longer, the view waits until the user asks for it. */
 const FAST_MILLISECONDS = 2000;
 
 /** The tree of what has been compared with the reference up to now, in the Debug side bar. */
@@ -74,7 +74,7 @@ class ComparePanel {
   private async stopped(): Promise<void> {
     if (!this.view.visible || this.sessions.current === undefined) return;
     if (this.isFast) await this.refresh();
-    else this.view.message = "The program has moved on. Press Refresh to compare up to here; it takes a while.";
+    else this.view.message = "The program has moved on. Press Compare up to Here to compare again; this takes a while.";
   }
 
   async refresh(): Promise<void> {

@@ -9,8 +9,8 @@ export function programOfUri(uri: vscode.Uri): string | undefined {
   return uri.scheme === "file" ? programOf(uri.fsPath, readdirSync) : undefined;
 }
 
-/** The model of the tab in front; a bmodel is no text, so there need not be an active text editor. */
-export function programInFront(): string | undefined {
+/** The model of the active tab; a bmodel is not text, so there may be no active text editor. */
+export function programOfActiveTab(): string | undefined {
   const input: unknown = vscode.window.tabGroups.activeTabGroup.activeTab?.input;
   return input instanceof vscode.TabInputText || input instanceof vscode.TabInputCustom
     ? programOfUri(input.uri)
@@ -33,8 +33,8 @@ export async function chooseProgram(folder?: vscode.WorkspaceFolder): Promise<st
   const programs = await programsInWorkspace(folder);
   if (programs.length === 0) {
     void vscode.window.showErrorMessage(
-      "TDB: no compiled model here. Open the context directory that the compiler left behind (with " +
-        "compilation.bmodel and final.mlir), or name one as 'program' in launch.json.",
+      "TDB: no compiled model in this workspace. Open the context directory that the compiler has written (with " +
+        "compilation.bmodel and final.mlir), or set 'program' in launch.json.",
     );
   }
   if (programs.length <= 1) return programs[0];

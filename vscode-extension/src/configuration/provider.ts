@@ -2,7 +2,7 @@ import * as vscode from "vscode";
 import { locateAdapter } from "../adapter/locate";
 import { DEBUG_TYPE } from "../contributions";
 import { launchConfiguration } from "./launch";
-import { chooseProgram, programInFront, programsInWorkspace } from "./models";
+import { chooseProgram, programOfActiveTab, programsInWorkspace } from "./models";
 import { withAbsolutePaths } from "./paths";
 
 export function registerConfigurations(): vscode.Disposable[] {
@@ -30,8 +30,8 @@ async function resolveDebugConfiguration(
 ): Promise<vscode.DebugConfiguration | undefined> {
   const given: Partial<vscode.DebugConfiguration> = configuration;
   if (given.request === "attach" || typeof given.program === "string") return configuration;
-  const program = programInFront() ?? (await chooseProgram(folder));
-  // Undefined ends the start silently; whoever chose nothing has been told, or did so on purpose.
+  const program = programOfActiveTab() ?? (await chooseProgram(folder));
+  // Undefined ends the start silently: a message has been shown, or the user has closed the list.
   return program === undefined ? undefined : { ...launchConfiguration(program), ...configuration };
 }
 

@@ -12,7 +12,7 @@ export class Problems implements vscode.Disposable {
     this.shown.dispose();
   }
 
-  /** What the server says of a file now. */
+  /** The server's present problems of a file. */
   serverSays(uri: vscode.Uri, found: readonly vscode.Diagnostic[]): void {
     this.ofServer.set(uri.toString(), found);
     this.show(uri.toString());

@@ -1,4 +1,4 @@
-/** What the thing under the mouse is called in the debugger's expression language. */
+/** Expressions of the debugger for the text under the mouse. */
 
 export interface ValueExpression {
   readonly start: number;
@@ -33,7 +33,7 @@ export function mlirExpressionAt(
 /**
  * The operand or result at `column` of a line of the disassembly.
  *
- * Its type and layout are those of the line's command; the adapter is told the line along with the expression.
+ * Its type and layout are those of the line's command; the adapter receives the line with the expression.
  */
 export function asmExpressionAt(line: string, column: number): ValueExpression | undefined {
   const address = matchAt(ADDRESS, line, column);

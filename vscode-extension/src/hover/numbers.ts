@@ -3,7 +3,7 @@ import { COMMANDS, DEBUG_TYPE, LANGUAGES } from "../contributions";
 import { expressionAt } from "./provider";
 
 /**
- * What a tensor holds now, in the editor's own hover, with the way to its picture.
+ * The present contents of a tensor in the editor's own hover, with a link to its picture.
  *
  * While a session has stopped, VS Code shows the debugger's hover, which takes no links; with Alt it shows this one.
  */

@@ -2,7 +2,7 @@ import * as vscode from "vscode";
 import { LANGUAGES } from "../contributions";
 import { asmExpressionAt, mlirExpressionAt, type ValueExpression } from "./expressions";
 
-/** Tells the editor what to evaluate under the mouse: its own idea of a word leaves out the `%`. */
+/** The expression under the mouse, for the editor to evaluate: its own words leave out the `%`. */
 export function registerHovers(): vscode.Disposable[] {
   return Object.values(LANGUAGES).map((language) =>
     vscode.languages.registerEvaluatableExpressionProvider(language, {
@@ -18,7 +18,7 @@ export function registerHovers(): vscode.Disposable[] {
   );
 }
 
-/** What the debugger calls the thing at a position of final.mlir or of the disassembly. */
+/** The debugger's expression for a position of final.mlir or of the disassembly. */
 export function expressionAt(document: vscode.TextDocument, position: vscode.Position): ValueExpression | undefined {
   const { text } = document.lineAt(position.line);
   if (document.languageId === LANGUAGES.asm) return asmExpressionAt(text, position.character);

@@ -15,10 +15,10 @@ import type { Problems } from "../diagnostics/problems";
 import { textOf } from "../protocol/errors";
 import { NOTIFICATIONS } from "./notifications";
 
-/** What models consist of, and what is said of them: reports of `tdb-dap check` and `tdb-dap sanitize`. */
+/** Files of models, and the reports about them of `tdb-dap check` and `tdb-dap sanitize`. */
 const WATCHED = "**/{check.json,sanitize.json,compilation.bmodel,final.mlir,tensor_location.json}";
 
-/** Undefined where there is no server, after the user has been told once. */
+/** Undefined where there is no server, after one message. */
 export async function startClient(
   uri: vscode.Uri,
   texts: TextDocumentFilter[],
@@ -106,8 +106,8 @@ class Server {
 }
 
 async function complain(reason: string): Promise<void> {
-  const never = "Do Not Start It";
-  const message = `TDB: no language server for final.mlir, debugging works without it. ${reason}`;
+  const never = "Disable Language Server";
+  const message = `TDB: the language server for final.mlir did not start; debugging works without it. ${reason}`;
   if ((await vscode.window.showInformationMessage(message, never)) !== never) return;
   await vscode.workspace
     .getConfiguration(SETTINGS.language)

@@ -1,2 +1,2 @@
-/** What the language server hears besides its protocol; see docs/editor.md. */
+/** Notifications to the language server beyond its protocol; see docs/editor.md. */
 export const NOTIFICATIONS = { program: "tdb/program", verdicts: "tdb/verdicts" } as const;

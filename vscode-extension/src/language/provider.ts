@@ -50,7 +50,7 @@ async function start(uri: vscode.Uri, problems: Problems): Promise<LanguageClien
   return startClient(uri, TEXTS, problems);
 }
 
-/** A workspace may name the interpreter: merely to open a file must not start what nobody trusts. */
+/** A workspace can choose the interpreter: opening a file must not start a program of an untrusted one. */
 function isWanted(scope: vscode.Uri): boolean {
   return (
     vscode.workspace.isTrusted &&

@@ -3,7 +3,7 @@ import type { Results } from "../protocol/generated";
 import type { RequestName } from "../protocol/requests";
 import type { AdapterMessage } from "../sessions/hub";
 
-/** What the language server is told of an op with `tdb/verdicts`. */
+/** Verdict of an op, as the language server receives it with `tdb/verdicts`. */
 export interface OpVerdict {
   readonly line: number;
   readonly verdict: Verdict;
@@ -22,7 +22,7 @@ export function verdictsOf({ rows, first }: ComparedRows): OpVerdict[] {
     .filter(({ line }) => line > 0)
     .map((op) => {
       const row = op.verdict === "fail" ? leading(op) : undefined;
-      const told = row === undefined ? [] : [numbersOf(row), row.blame?.text ?? ""].filter(Boolean);
-      return { line: op.line, verdict: op.verdict, text: row === undefined ? "" : `${row.name}: ${told.join("; ")}` };
+      const parts = row === undefined ? [] : [numbersOf(row), row.blame?.text ?? ""].filter(Boolean);
+      return { line: op.line, verdict: op.verdict, text: row === undefined ? "" : `${row.name}: ${parts.join("; ")}` };
     });
 }

@@ -6,13 +6,13 @@ import type { Answered } from "../protocol/requests";
 /** Pages may ask for what the adapter knows about the model, and nothing else. */
 const REQUESTS = "tdb/";
 
-/** What the adapter says to a page's question; without a session, or where the page may not ask, why not. */
+/** The adapter's answer to a page's request; without a session, or for a request that pages cannot send, an error. */
 export async function answer(
   session: vscode.DebugSession | undefined,
   { id, request, arguments: rest }: Ask,
 ): Promise<Answer> {
   if (session === undefined) return { type: "answer", id, error: "no model is being debugged" };
-  if (!request.startsWith(REQUESTS)) return { type: "answer", id, error: `a view may not ask for ${request}` };
+  if (!request.startsWith(REQUESTS)) return { type: "answer", id, error: `a view cannot send the request ${request}` };
   try {
     return { type: "answer", id, body: (await session.customRequest(request, rest)) as Answered };
   } catch (error) {

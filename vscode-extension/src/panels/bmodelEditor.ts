@@ -30,7 +30,7 @@ export function registerModelEditor(context: vscode.ExtensionContext): vscode.Di
 
 /** Lines of a name and what is said of it; of a file that cannot be read, what is wrong with it. */
 async function summary(uri: vscode.Uri): Promise<string> {
-  // A workspace may name the interpreter: merely to open a file must not start what nobody trusts.
+  // A workspace can choose the interpreter: opening a file must not start a program of an untrusted one.
   if (!vscode.workspace.isTrusted) return "Trust this workspace to see what is in the model.";
   const search = await searchAdapter(vscode.workspace.getWorkspaceFolder(uri)?.uri);
   const command = search.found && informer(search.found);

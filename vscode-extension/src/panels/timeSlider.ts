@@ -10,7 +10,7 @@ import { frame } from "./frame";
 /** In the status bar: items of higher priority are further left. */
 const STATUS_PRIORITY = 10;
 
-/** The status bar's item, and the slider in the debug side bar: where the session in front stands in time. */
+/** The status bar's item, and the slider in the debug side bar: how many commands the active session has executed. */
 export function registerTime(context: vscode.ExtensionContext, hub: SessionHub): vscode.Disposable[] {
   const item = vscode.window.createStatusBarItem(VIEWS.time, vscode.StatusBarAlignment.Left, STATUS_PRIORITY);
   item.name = "TDB: Time";
@@ -27,7 +27,7 @@ export function registerTime(context: vscode.ExtensionContext, hub: SessionHub):
     }
     const { ordinal, commands } = moment;
     item.text = `$(history) ${String(ordinal)}/${String(commands)}`;
-    item.tooltip = `${String(ordinal)} of ${String(commands)} commands executed. Select to travel to another moment.`;
+    item.tooltip = `${String(ordinal)} of ${String(commands)} commands executed. Select to travel to another command.`;
     item.accessibilityInformation = { label: item.tooltip };
     item.show();
   };
@@ -40,7 +40,7 @@ export function registerTime(context: vscode.ExtensionContext, hub: SessionHub):
   ];
 }
 
-/** Undefined while there is no program: before it is loaded, and behind its end. */
+/** Undefined while there is no program: before it is loaded, and after its end. */
 async function ask(session: vscode.DebugSession, at?: number): Promise<TimePoint | undefined> {
   try {
     return await request(session, "tdb/time", { at });

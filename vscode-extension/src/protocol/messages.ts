@@ -1,4 +1,4 @@
-/** What a page and the extension say to each other. */
+/** Messages between a page and the extension. */
 import type { DataArguments, TensorArguments, TimePoint } from "./generated";
 import type { Answered, RequestName } from "./requests";
 

@@ -12,7 +12,7 @@ export interface AdapterMessage {
   readonly body?: unknown;
 }
 
-/** What happens in the debug sessions of this extension: the one tracker of their messages, as typed events. */
+/** Events of the debug sessions of this extension, from the one tracker of their messages. */
 export class SessionHub implements vscode.Disposable {
   private readonly stopped = new vscode.EventEmitter<vscode.DebugSession>();
   private readonly edited = new vscode.EventEmitter<vscode.DebugSession>();
@@ -22,7 +22,7 @@ export class SessionHub implements vscode.Disposable {
 
   /** The program has come to rest. */
   readonly onStopped = this.stopped.event;
-  /** What the client knows of memory and variables is out of date, without a stop. */
+  /** Memory has been edited, without a stop: variables that are shown are out of date. */
   readonly onEdited = this.edited.event;
   /** Fires once for each session: its program has ended, it is being stopped, or its adapter has exited. */
   readonly onEnded = this.ended.event;

@@ -2,7 +2,7 @@ import { cpSync, existsSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import * as vscode from "vscode";
 import { launchConfiguration } from "../configuration/launch";
-import { chooseProgram, programInFront, programOfUri } from "../configuration/models";
+import { chooseProgram, programOfActiveTab, programOfUri } from "../configuration/models";
 import { programOf } from "../configuration/program";
 import { COMMANDS } from "../contributions";
 
@@ -17,9 +17,9 @@ export function registerStartCommands(context: vscode.ExtensionContext): vscode.
   ];
 }
 
-/** Debug the model of a file, of the tab in front, or one of the workspace's. */
+/** Debug the model of a file, of the active tab, or one of the workspace's. */
 async function debugModel(uri?: vscode.Uri): Promise<void> {
-  const program = (uri ? programOfUri(uri) : programInFront()) ?? (await chooseProgram());
+  const program = (uri ? programOfUri(uri) : programOfActiveTab()) ?? (await chooseProgram());
   if (program === undefined) return;
   const folder = vscode.workspace.getWorkspaceFolder(vscode.Uri.file(program));
   await vscode.debug.startDebugging(folder, launchConfiguration(program));
@@ -38,7 +38,7 @@ async function openModel(): Promise<void> {
   if (file === undefined) return;
   if (programOf(file.fsPath, readdirSync) === undefined) {
     void vscode.window.showErrorMessage(
-      `TDB: ${file.fsPath} is no compiled model; choose a .bmodel, or the final.mlir beside one.`,
+      `TDB: ${file.fsPath} is not a compiled model; choose a .bmodel file, or a final.mlir in the same directory as one.`,
     );
     return;
   }

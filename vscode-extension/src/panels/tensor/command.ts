@@ -7,7 +7,7 @@ import type { SessionHub } from "../../sessions/hub";
 import { request } from "../../sessions/requests";
 import { TensorPanel } from "./panel";
 
-/** What VS Code gives a command in the menu of a variable; a watch has only the variable's `name`. */
+/** Argument of a command in the context menu of a variable; a watch has only the variable's `name`. */
 interface VariableContext {
   readonly sessionId?: string;
   readonly variable?: { readonly name: string; readonly evaluateName?: string };
@@ -37,7 +37,7 @@ export function registerTensorViews(context: vscode.ExtensionContext, hub: Sessi
 async function viewTensor(root: vscode.Uri, from: unknown): Promise<void> {
   const session = vscode.debug.activeDebugSession;
   if (session?.type !== DEBUG_TYPE) {
-    void vscode.window.showInformationMessage("TDB: a tensor can be viewed while a debug session has stopped.");
+    void vscode.window.showInformationMessage("TDB: a tensor can be viewed only while the program is stopped.");
     return;
   }
   const expression = expressionOf(from) ?? (await ask());
@@ -76,7 +76,7 @@ function ask(): Thenable<string | undefined> {
   return vscode.window.showInputBox({
     title: "View Tensor",
     prompt:
-      'A value, an operand, a location, memory, or what is computed of them: %16, in[0], #loc("conv1"), R0:f16[1,64,8,8]',
+      'A value, an operand, a location, a range of memory, or an expression of these: %16, in[0], #loc("conv1"), R0:f16[1,64,8,8]',
     value: underCursor() ?? "in[0]",
   });
 }

@@ -28,7 +28,10 @@ export function zip(entries: readonly Entry[]): Uint8Array {
     directory.push(Buffer.from("PK\x01\x02\x14\0", "latin1"), about, place, path);
     parts.push(Buffer.from("PK\x03\x04", "latin1"), about, path, content);
     at += 30 + path.length + content.length;
-    if (at > MOST) throw new Error("an npz of more than 4 GiB cannot be written; save the numbers as npy, one by one");
+    if (at > MOST)
+      throw new Error(
+        "an npz cannot hold more than 4 GiB; save the actual, reference and error numbers as one npy each",
+      );
   }
   const listed = Buffer.concat(directory);
   const end = Buffer.alloc(22);
