@@ -1,14 +1,22 @@
 /** Tensors as files, from their numbers in order. */
 
+/** A NumPy file begins with this, the version of its format, and the length of the header as 16 bits. */
+const MAGIC = [0x93, ...Buffer.from("NUMPY")];
+const VERSION = [1, 0];
+const PREAMBLE_BYTES = MAGIC.length + VERSION.length + 2;
+/** The numbers begin at a multiple of this many bytes. */
+const ALIGNMENT = 64;
+
 /** A NumPy file (format 1.0) of numbers in C order. */
 export function npy(shape: readonly number[], format: "f32" | "f64", data: Uint8Array): Uint8Array {
   const axes = shape.length === 1 ? `${String(shape[0])},` : shape.join(", ");
   const text = `{'descr': '${format === "f32" ? "<f4" : "<f8"}', 'fortran_order': False, 'shape': (${axes}), }`;
-  // Magic, version, length of the header, and the header, padded to a multiple of 64 with a line feed at its end.
-  const length = Math.ceil((10 + text.length + 1) / 64) * 64;
+  // The header is padded and ends with a line feed.
+  const length = Math.ceil((PREAMBLE_BYTES + text.length + 1) / ALIGNMENT) * ALIGNMENT;
+  const header = length - PREAMBLE_BYTES;
   const file = new Uint8Array(length + data.length);
-  file.set([0x93, ...Buffer.from("NUMPY"), 1, 0, (length - 10) & 0xff, (length - 10) >> 8]);
-  file.set(Buffer.from(text.padEnd(length - 11) + "\n"), 10);
+  file.set([...MAGIC, ...VERSION, header & 0xff, header >> 8]);
+  file.set(Buffer.from(text.padEnd(header - 1) + "\n"), PREAMBLE_BYTES);
   file.set(data, length);
   return file;
 }
