@@ -43,7 +43,7 @@ describe("results of comparing", () => {
 
   it("are summed up", () => {
     assert.equal(summary(results), "2 of 4 tensors differ; 1 not compared");
-    assert.equal(summary({ rows: [] }), "No op has been executed yet.");
+    assert.equal(summary({ rows: [], first: null }), "No op has been executed yet.");
   });
 
   it("leave out numbers that are not finite", () => {

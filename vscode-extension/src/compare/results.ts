@@ -63,7 +63,7 @@ export function leading({ rows }: ComparedOp): Row | undefined {
 }
 
 /** `2 of 12 tensors differ` */
-export function summary({ rows }: Pick<Results, "rows">): string {
+export function summary({ rows }: ComparedRows): string {
   const compared = rows.filter(({ verdict }) => verdict === "pass" || verdict === "fail").length;
   const failed = rows.filter(({ verdict }) => verdict === "fail").length;
   if (rows.length === 0) return "No op has been executed yet.";
