@@ -36,8 +36,8 @@ def open(
     ``context``: the compiler's context directory or a bmodel; ``inputs``: npz by input name, or raw ``.dat`` (default:
     the context's ``input_ref_data.dat``, else zeros); ``reference``: npz files to compare with; ``static_tables``:
     ``firmware`` fills the static memory as the chip's firmware does, ``tdb`` as the vendor debugger does;
-    ``progress``: told what is being done; ``backend``: ``numpy``, ``cmodel`` (the vendor's simulator), ``lockstep``
-    (both, compared), ``remote:HOST:PORT`` (what ``tdb-dap backends serve`` offers there; ``backend_token``: the word
+    ``progress``: receives what is being done; ``backend``: ``numpy``, ``cmodel`` (the vendor's simulator), ``lockstep``
+    (both, compared), ``remote:HOST:PORT`` (what ``tdb-dap backends serve`` offers there; ``backend_token``: the token
     that it was started with) or what an installed package brings; ``cmodel_path``: the directory of the vendor's
     libraries, default: where ``tdb-dap backends`` finds them; ``net``, ``stage``: which net (default: the first) and
     which of its stages of a file that holds several.

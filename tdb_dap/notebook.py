@@ -25,7 +25,7 @@ _COLOURS = {"pass": "rgba(60, 180, 75, 0.15)", "fail": "rgba(255, 80, 60, 0.3)",
 
 
 class InteractiveDebugger(Debugger):
-    """A debugger that closes itself behind a ``with``, and whose answers are tables.
+    """A debugger that closes itself at the end of a ``with``, and whose answers are tables.
 
     It has all that ``Debugger`` has; everything that it returns shows itself in a notebook.
     """
@@ -41,7 +41,7 @@ class InteractiveDebugger(Debugger):
     def walk(self, unit: Unit = "op") -> Iterator[Stop]:
         """Step through the rest of the program: a stop for each op (``unit="command"``: command), up to the end.
 
-        It also ends in front of a command that cannot be executed. Breakpoints and findings are stops on the way.
+        It also ends before a command that cannot be executed. Breakpoints and findings are stops on the way.
         """
         while not self.at_end:
             before = self.ordinal, self.last_stop.focus
@@ -75,7 +75,7 @@ class InteractiveDebugger(Debugger):
 
         A row for each; columns: line, op, tensor, role, dtype, verdict (pass, fail, unknown, excepted), cosine,
         euclidean, max_abs, max_ulp, bad (how many elements), size, first_bad (its index), first and last (ordinals),
-        note. The way up to this moment is gone once more. BadInput where there is no reference.
+        note. The way up to this moment is replayed. BadInput where there is no reference.
         """
         from tdb_dap.tools.check.so_far import compared_so_far
 

@@ -51,7 +51,7 @@ STOREYS: tuple[tuple[str, ...], ...] = (
 LEVELS = {room: level for level, rooms in enumerate(STOREYS) for room in rooms}
 
 APART = {
-    "targets": ("errors", "system", "engine.hardware", "targets"),
+    "targets": ("errors", "system", "engine.hardware", "engine.rendering", "targets"),
     "tools": ("errors", "version", "system", "engine", "targets", "backends", "tools"),
     "language": ("errors", "version", "engine", "tools", "language"),
     "terminal": ("errors", "engine.rendering", "adapter.protocol", "terminal"),

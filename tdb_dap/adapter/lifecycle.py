@@ -82,7 +82,7 @@ def disconnect(session: Session, arguments: DisconnectArguments) -> None:
 
 
 def _withdraw(session: Session, request: Request) -> None:
-    """Mark a request as cancelled before its turn comes, or end the work behind a progress bar.
+    """Mark a request as cancelled before its turn comes, or end the work that a progress bar shows.
 
     Only one that has been sent: what comes later is not to be cancelled by a number.
     """

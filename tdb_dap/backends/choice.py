@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 BACKENDS = {
     "numpy": "the built-in simulator",
-    "cmodel": "the vendor's simulator, in a process of its own",
+    "cmodel": "the vendor's simulator, in its own process",
     "lockstep": "both, compared after every command",
 }
 """Name -> what it is."""

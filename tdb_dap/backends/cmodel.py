@@ -45,7 +45,7 @@ class VendorBackend:
         return self.open_memories(program.core_count, program.ddr_regions())
 
     def open_memories(self, cores: int, ddr: Iterable[Region]) -> Memory:
-        """Start the process, with memories for so many cores and these regions of DDR."""
+        """Start the process, with memories for that number of cores and these regions of DDR."""
         if cores > self._vendor.cores:
             raise BadInput(f"the vendor's simulator of {self._chip.name} has {self._vendor.cores} cores, not {cores}")
         self._shared = SharedMemory(self._chip.geometry, cores, ddr, self._vendor, str(self._library))
@@ -83,7 +83,7 @@ class VendorBackend:
         if command.engine not in ENGINE_NUMBERS:
             raise NotSimulated(f"the vendor's simulator is not given commands of the engine {command.engine!r}")
         if self._chip.writes_registers(command.kind):
-            return ()  # goes out in front of the command that uses it
+            return ()  # goes out before the command that uses it
         setup = command.register_setup
         # The library keeps one set of registers for all cores: whatever differs from the last set goes out again.
         before = tuple(("tiu", descriptor) for descriptor in setup) if setup != self._registers else ()

@@ -55,7 +55,7 @@ def _near(directory: Path, *names: str) -> Path | None:
 
 
 class VendorRuntime:
-    """Outputs of a net by name, computed from its inputs by the vendor's runtime in a process of its own.
+    """Outputs of a net by name, computed from its inputs by the vendor's runtime in its own process.
 
     It runs once for the same inputs, when it is first asked. ``inputs``: stored words by name; ``reason``: why it gave
     nothing, if so; ``kernel``: see ``VendorLibrary.kernel_module``.

@@ -71,7 +71,7 @@ def backend_options(parser: argparse.ArgumentParser) -> None:
         "--backend",
         default="numpy",
         metavar="NAME",
-        help="who executes: numpy (built in, default), cmodel (the vendor's simulator), lockstep (both, compared), "
+        help="backend: numpy (built in, default), cmodel (the vendor's simulator), lockstep (both, compared), "
         "remote:HOST:PORT (what tdb-dap backends serve offers there)",
     )
     parser.add_argument(
@@ -79,7 +79,7 @@ def backend_options(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         type=Path,
         action=_TokenFile,
-        help="the word that a backend elsewhere was started with (default: TDB_DAP_BACKEND_TOKEN of the environment)",
+        help="token that a remote backend was started with (default: TDB_DAP_BACKEND_TOKEN of the environment)",
     )
     parser.add_argument(
         "--cmodel-path", metavar="DIR", type=Path, help="where the vendor's libraries are; see tdb-dap backends"

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class Document(ABC):
     """One text. Lines and columns of all questions and answers count from 0.
 
-    ``verdicts``: what a session has told about its ops, None where none has.
+    ``verdicts``: what a session has reported about its ops, None where none has.
     """
 
     def __init__(self, uri: str, text: str, documents: Documents) -> None:

@@ -63,7 +63,7 @@ def _result(model: Model, producer: MlirOp, value: str) -> Iterator[str]:
 
 
 def result_types(op: MlirOp) -> list[str]:
-    """The types behind the arrow, one each."""
+    """The types after the arrow, one each."""
     text = op.types.rpartition("->")[2].strip().strip("()")
     return _split(text)
 

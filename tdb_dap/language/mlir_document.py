@@ -85,7 +85,7 @@ class MlirDocument(Document):
         return [*found, *problems.wrong(self._judged())]
 
     def _judged(self) -> tuple[Verdict, ...]:
-        """By the session that has told its own, else by the report of a check."""
+        """By the session that has reported its own, else by the report of a check."""
         if self.verdicts is not None:
             return tuple(verdict for verdict in self.verdicts if verdict.line <= len(self.lines))
         return by_op(checked(self.program)) if self.program is not None else ()

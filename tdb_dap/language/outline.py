@@ -54,7 +54,7 @@ def folds(mlir: MlirFile) -> Iterator[tuple[int, int]]:
 
 
 def shapes(op: MlirOp) -> list[tuple[int, str]]:
-    """Column behind each operand, and its shape in short: ``1x3x32x32 f32``; none for operands without a tensor."""
+    """Column after each operand, and its shape in short: ``1x3x32x32 f32``; none for operands without a tensor."""
 
     line = op.file.lines[op.line - 1]
     start = line.find("(", line.find(op.name))

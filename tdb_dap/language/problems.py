@@ -65,7 +65,7 @@ def problem_of(finding: SanitizerFinding, line: int) -> Problem:
 
 
 def wrong(verdicts: Iterable[Verdict]) -> Iterator[Problem]:
-    """Ops whose results differ: the first is the one to look at, those behind it may inherit."""
+    """Ops whose results differ: the first is the one to look at, those after it may inherit."""
     severity: Literal["error", "information"] = "error"
     for verdict in verdicts:
         if verdict.verdict == "fail":

@@ -1,4 +1,4 @@
-"""A long command is computed in parts; between two of them the user may ask to stop in front of it."""
+"""A long command is computed in parts; between two of them the user may ask to stop before it."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ PREFIX = "tdb_dap."
 GROUPS = {
     "targets": "chips",
     "backends": "simulators and boards",
-    "observers": "told of every command and op",
+    "observers": "called for every command and op",
     "console_commands": "verbs of the console",
 }
 """Last part of an entry-point group -> what its plugins are."""

@@ -91,7 +91,7 @@ def test_what_if_the_next_command_were_another_one(pooling: Stop, toy: Toy):
     assert "opd1_h = 1 instead of 2" in client.console("info edits")
     consequences = client.console("whatif").split("\n")
     assert "commands have other results" in consequences[0]
-    assert consequences[1].startswith("  ordinal 5 pord.maxpooling: ")
+    assert consequences[1].startswith("  command 5 pord.maxpooling: ")
     client.request("setExceptionBreakpoints", filters=["mismatch"])
     client.resume()
     stop = client.expect_stopped("exception")
@@ -139,27 +139,27 @@ def test_a_value_tells_who_wrote_it(pooling: Stop):
     text = client.request("source", source=there["source"], sourceReference=there["source"]["sourceReference"])
     assert "arith.max" in text["content"].split("\n")[there["line"] - 1]
     writer = operand.child("written by")
-    assert writer.value.startswith("ordinal 4, line 22: ")
+    assert writer.value.startswith("command 4, line 22: ")
     producer = next(child for child in writer.children() if "f32" in child.value).child("written by")
-    assert producer.value.startswith("ordinal 3, line 22: ")
+    assert producer.value.startswith("command 3, line 22: ")
     roles = {child.name.split()[0]: child for child in producer.children()}
     load = roles["weight"].child("written by")
     assert "dma" in load.value
     [stored] = load.children()
     assert stored.child("written by").value == "nobody: as it was at the start"
     readers = [child.name for child in operand.child("read by").children()]
-    assert readers == ["ordinal 5"]
+    assert readers == ["command 5"]
     client.disconnect()
 
 
 def test_who_tells_the_whole_story(pooling: Stop):
     client = pooling.client
-    assert client.console("who in[0]").startswith("ordinal 4, line 22: ")
+    assert client.console("who in[0]").startswith("command 4, line 22: ")
     chain = client.console("who in[0] : 3")
-    assert [f"ordinal {n}" in chain for n in (4, 3, 2)] == [True] * 3
+    assert [f"command {n}" in chain for n in (4, 3, 2)] == [True] * 3
     assert chain.endswith("read by 5")
     client.console("set in[0][0,0] = 1")
-    assert client.console("who in[0]").startswith("ordinal 5: edited: in[0][0,0] = 1")
-    assert client.console("who in[0][0,1]").startswith("ordinal 4, line 22: ")
+    assert client.console("who in[0]").startswith("command 5: edited: in[0][0,0] = 1")
+    assert client.console("who in[0][0,1]").startswith("command 4, line 22: ")
     assert client.console("who G0:f32[4]").startswith("no command has written it")
     client.disconnect()

@@ -81,7 +81,7 @@ def test_attributes_registers_and_dependencies_of_a_command(pooling: Stop):
     assert pooling.variable("Registers", "res0_c", "command").value == "16 (0x10)"
     sync = {v.name: v.value for v in pooling.scope("Sync", "command")}
     assert sync["id"] == "B3"
-    assert sync["waits for"] == "D3 (dma.tensor, ordinal 2)"
+    assert sync["waits for"] == "D3 (dma.tensor, command 2)"
     assert pooling.variable("Attributes", "kernel_shape").value == "[2, 2]"
 
 

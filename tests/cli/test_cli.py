@@ -29,7 +29,7 @@ def test_help_lists_what_exists():
 
 def test_info_describes_a_model(toy: Toy):
     text = tdb_dap("info", toy.directory).stdout
-    assert "chip       BM1684X, 1 core(s)" in text
+    assert "chip       BM1684X, 1 core" in text
     assert "input      x f32[1,3,32,32] at %G40960" in text
     assert "subnet 0   TPU_STATIC: 58 commands (12 DMA, 46 TIU)" in text
 

@@ -135,7 +135,7 @@ def test_a_bare_name_keeps_its_place():
         ("(y := 3)", "cannot use"),
         ("sum(x, out=x)", "keywords are axis, keepdims"),
         ("max", "max is a function"),
-        ("ref(x[0])", "an index goes behind it"),
+        ("ref(x[0])", "an index goes after it"),
         ("ref(x, x)", "takes one tensor"),
         ("ref(3)", "takes one tensor"),
         ("x + x[:2]", "cannot be broadcast"),

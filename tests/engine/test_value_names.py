@@ -191,5 +191,5 @@ def test_to_show_a_tensor_does_not_ask_what_all_commands_access():
     assert row.is_lazy
     assert "accesses" not in vars(debugger.program)
     [found] = row.named()
-    assert found.value.startswith("ordinal ")
+    assert found.value.startswith("command ")
     assert "accesses" in vars(debugger.program)

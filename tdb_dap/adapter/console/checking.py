@@ -22,7 +22,7 @@ _MARKS = {"pass": "√", "fail": "x", "unknown": "?", "excepted": "-"}
     takes="one of summary failed table data",
 )
 def _check(session: Session, rest: str, frame: Frame | None) -> str:
-    """The way up to this moment is gone once more, so that what local memory held then can be compared."""
+    """The way up to this moment is replayed, so that what local memory held then can be compared."""
     from tdb_dap.tools.check.text import table
 
     if session.debugger.reference is None:

@@ -28,7 +28,7 @@ Choices = Iterable[tuple[str, str, str]]
 
 @provides("completionTriggerCharacters")
 def trigger_characters() -> list[str]:
-    """Characters behind which names are offered at once: values, locations, fields of places, elements of lists."""
+    """Characters after which names are offered at once: values, locations, fields of places, elements of lists."""
     return ["%", "#", '"', ":", ".", " "]
 
 
@@ -56,7 +56,7 @@ def completions(session: Session, arguments: CompletionsArguments) -> Completion
 
 
 def _choices(session: Session, before: str, frame: Frame | None) -> Choices:
-    """What fits behind the words that are there already."""
+    """What fits after the words that are there already."""
     first, _, rest = before.lstrip().partition(" ")
     known = {name: verb for verb in verbs() for name in verb.names}
     if not first:

@@ -114,7 +114,7 @@ def translated(text: str) -> str:
 
 
 def _examined(count: str, letters: str, place: str) -> str:
-    """``x/8xw R4.64``: bytes of so many units; ``x/5i``: commands."""
+    """``x/8xw R4.64``: bytes of N units; ``x/5i``: commands."""
     number = int(count or 1)
     if "i" in letters:
         return f"info asm {number}"

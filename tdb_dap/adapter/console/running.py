@@ -75,10 +75,10 @@ def _back(session: Session, rest: str, frame: Frame | None) -> str:
     return resume_quietly(session, lambda d: d.step(-number), by_instruction=True)
 
 
-@verb("goto", usage="ORDINAL", help="to the moment when so many commands have been executed")
+@verb("goto", usage="ORDINAL", help="to the moment when N commands have been executed")
 def _goto(session: Session, rest: str, frame: Frame | None) -> str:
     if not rest.isdigit():
-        raise BadExpression("goto takes an ordinal, the number of commands executed")
+        raise BadExpression("goto takes the number of a command")
     ordinal = session.debugger.program.require_ordinal(int(rest))
     return resume_quietly(session, lambda d: d.travel(ordinal))
 

@@ -76,7 +76,7 @@ def _chain(session: Session, part: Part, before: int | None, depth: int, indent:
     "watch",
     "w",
     usage="[EXPRESSION [: read|write|readWrite|change]]",
-    help="stop behind commands that access it",
+    help="stop after commands that access it",
     takes="expression",
 )
 def _watch(session: Session, rest: str, frame: Frame | None) -> str:
@@ -102,7 +102,7 @@ def _undo(session: Session, rest: str, frame: Frame | None) -> str:
 @verb("skip", usage="ORDINAL", help="go on with another command, the memories as they are now")
 def _skip(session: Session, rest: str, frame: Frame | None) -> str:
     if not rest.isdigit():
-        raise BadExpression("skip takes an ordinal, the number of the command to go on with")
+        raise BadExpression("skip takes the number of the command to go on with")
     return resume_quietly(session, lambda d: d.skip_to(int(rest)))
 
 
@@ -114,22 +114,22 @@ def _what_if(session: Session, rest: str, frame: Frame | None) -> str:
     machine = session.debugger.machine
     until = len(machine.program.commands) if not rest else int(rest) if rest.isdigit() else -1
     if not machine.ordinal < until <= len(machine.program.commands):
-        raise BadExpression(f"whatif takes FIELD = NUMBER, or an ordinal behind {machine.ordinal}")
+        raise BadExpression(f"whatif takes FIELD = NUMBER, or the number of a command after {machine.ordinal}")
     try:
         found = consequences(machine, until)
     finally:
         session.handles.forget_values()
     if not found:
-        return f"no result differs up to ordinal {until}"
+        return f"no result differs up to command {until}"
     lines = [f"{len(found)} of {until - machine.ordinal} commands have other results:"]
     for one in found[:_MOST_LISTED]:
         name = machine.program.commands[one.ordinal].name
         lines.append(
-            f"  ordinal {one.ordinal} {name}: {one.different:,} of {one.size:,} differ, by up to {one.largest:.6g}"
+            f"  command {one.ordinal} {name}: {one.different:,} of {one.size:,} differ, by up to {one.largest:.6g}"
         )
     if len(found) > _MOST_LISTED:
         last = found[-1]
-        lines.append(f"  ... the last: ordinal {last.ordinal}: {last.different:,} differ, by up to {last.largest:.6g}")
+        lines.append(f"  ... the last: command {last.ordinal}: {last.different:,} differ, by up to {last.largest:.6g}")
     return "\n".join(lines)
 
 

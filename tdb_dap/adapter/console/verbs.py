@@ -29,11 +29,11 @@ Act = Callable[["Session", str, "Frame | None"], str]
 
 @dataclass(frozen=True)
 class Verb:
-    """``usage``: how it is written; ``help``: what it does; ``takes``: what completion offers behind it.
+    """``usage``: how it is written; ``help``: what it does; ``takes``: what completion offers after it.
 
     That is ``expression``, ``place`` (of a breakpoint), ``breakpoint`` (its number), ``topic``, ``verb``,
     ``one of A B``, or nothing. ``only_looks``: it moves and changes nothing, so that it can be displayed.
-    ``opens``: of what is behind it, the expression whose value the client can open; empty if there is none.
+    ``opens``: of what is after it, the expression whose value the client can open; empty if there is none.
     """
 
     names: tuple[str, ...]
@@ -46,7 +46,7 @@ class Verb:
 
 
 _USAGE = 38
-"""Width of the first column of help; what is longer gets a line of its own."""
+"""Width of the first column of help; what is longer gets its own line."""
 
 _VERBS: dict[str, Verb] = {}
 

@@ -1,4 +1,4 @@
-"""Requests beyond the protocol that tell an editor's own views about the model: time, graph, memory, results.
+"""Requests beyond the protocol for an editor's own views of the model: time, graph, memory, results.
 
 They are described in docs/requests.md. All of them look at the program as it is compiled, and ``tdb/memoryMap`` and
 ``tdb/results`` at the present moment, too.

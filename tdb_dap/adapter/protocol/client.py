@@ -78,7 +78,7 @@ class Client:
     ) -> Client:
         """Start an adapter; ``quiet``: what it prints to stderr is not shown.
 
-        It gets a session of its own, so that Ctrl-C in a terminal reaches only us.
+        It gets its own session, so that Ctrl-C in a terminal reaches only us.
         """
         errors = subprocess.DEVNULL if quiet else None
         child = subprocess.Popen(

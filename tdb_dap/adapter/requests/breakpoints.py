@@ -232,7 +232,7 @@ def breakpoint_locations(session: Session, arguments: BreakpointLocationsArgumen
 
 @provides("breakpointModes")
 def breakpoint_modes() -> list[dict[str, object]]:
-    """Stop in front of the place, or behind it; for data, at writes that change nothing or not."""
+    """Stop before the place, or after it; for data, at writes that change nothing or not."""
     everywhere = ["source", "instruction"]
     return [
         BreakpointMode(

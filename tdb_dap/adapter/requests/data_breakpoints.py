@@ -1,4 +1,4 @@
-"""Data breakpoints: stop behind the command that reads or writes a place. A place is its bytes, so it outlives the
+"""Data breakpoints: stop after the command that reads or writes a place. A place is its bytes, so it outlives the
 session and the tensor's name."""
 
 from __future__ import annotations

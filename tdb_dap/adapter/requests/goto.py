@@ -29,7 +29,7 @@ _TRAVEL, _SKIP = 0, 1
 def goto_targets(session: Session, arguments: GotoTargetsArguments) -> GotoTargetsResponseBody:
     """Two for a line that has commands: to be there at that moment, or only to go on from there.
 
-    Of a line that is reached several times (slices) the next moment is offered, behind the last one that.
+    Of a line that is reached several times (slices) the next moment is offered, after the last one that.
     """
     program, line = session.debugger.program, session.traits.line_in(arguments.line)
     ordinal = _moment(session, kind_of(session, arguments.source), line)

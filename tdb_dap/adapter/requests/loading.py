@@ -17,6 +17,7 @@ from tdb_dap.adapter.session.launch_configuration import Configuration, validate
 from tdb_dap.adapter.session.progress import Progress
 from tdb_dap.engine.control.listener import Listener
 from tdb_dap.engine.machine.undo_log import DEFAULT_LIMIT
+from tdb_dap.engine.rendering.printable import counted
 
 if TYPE_CHECKING:
     from tdb_dap.adapter.session.session import Session
@@ -29,7 +30,7 @@ _NEED_HISTORY = ("supportsStepBack", "supportsRestartFrame")
 
 
 class _ToClient(Listener):
-    """Passes on to a client what its debugger says."""
+    """Passes on to a client the notifications of its debugger."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -70,7 +71,7 @@ def load_again(session: Session, changes: Mapping[str, Any]) -> None:
 
 
 def read_configuration(session: Session, model: type[Configuration], arguments: Mapping[str, Any]) -> Configuration:
-    """The launch configuration in ``arguments``; the user is told what in it is unknown."""
+    """The launch configuration in ``arguments``; unknown keys are reported to the user."""
     return validated(model, arguments, lambda text: session.output(text, "important"))
 
 
@@ -130,8 +131,8 @@ def take_over(session: Session, debugger: Debugger, configuration: Configuration
         session.event("capabilities", {"capabilities": dict.fromkeys(_NEED_HISTORY, False)})
     program = debugger.program
     session.output(
-        f"{program.chip}, {program.context.bmodel.name}: {len(program.commands):,} commands, "
-        f"{len(program.subnets)} subnet(s), {program.core_count} core(s)."
+        f"{program.chip}, {program.context.bmodel.name}: {counted(len(program.commands), 'command')}, "
+        f"{counted(len(program.subnets), 'subnet')}, {counted(program.core_count, 'core')}."
     )
     if configuration.inputs is None and program.context.inputs is None:
         session.output(

@@ -72,13 +72,13 @@ def _symbols(session: Session) -> str:
 
 
 def _subnet(session: Session, subnet: Subnet) -> dict[str, Any]:
-    first, behind = (instruction_reference(0, ordinal) for ordinal in (subnet.start, subnet.stop))
+    first, after = (instruction_reference(0, ordinal) for ordinal in (subnet.start, subnet.stop))
     known = Module(
         id=module_id(subnet.id),
         name=f"subnet {subnet.id}",
         isUserCode=True,
         symbolStatus=_symbols(session),
-        addressRange=f"{first}-{behind}",
+        addressRange=f"{first}-{after}",
     )
     return {
         **known.model_dump(exclude_none=True),

@@ -31,7 +31,7 @@ def locations(session: Session, arguments: LocationsArguments) -> LocationsRespo
     if origin is None:
         raise TdbError(f"{part.title} is as it was at the start; no command has written it")
     if origin.edit is not None:
-        raise TdbError(f"{part.title} was written by hand: {origin.edit.text}")
+        raise TdbError(f"{part.title} was edited: {origin.edit.text}")
     line = session.debugger.program.listing.line_of(origin.ordinal)
     return LocationsResponseBody(
         source=listing_source(session), line=session.traits.line_out(line), column=session.traits.first_column
@@ -43,10 +43,10 @@ def writer_text(session: Session, origin: Provenance | None) -> str:
     if origin is None:
         return _AS_AT_THE_START
     if origin.edit is not None:
-        return f"ordinal {origin.ordinal}: edited: {origin.edit.text}"
+        return f"command {origin.ordinal}: edited: {origin.edit.text}"
     command = session.debugger.machine.command_at(origin.ordinal)
     line = f", line {command.mlir_lines[0]}" if command.mlir_lines else ""
-    return f"ordinal {origin.ordinal}{line}: {command.asm}"
+    return f"command {origin.ordinal}{line}: {command.asm}"
 
 
 def written_by(session: Session, part: Part, before: int | None = None) -> Node:
@@ -80,9 +80,9 @@ def _only_writer(session: Session, part: Part, before: int) -> list[Node]:
 
 
 def read_by(session: Session, part: Part) -> Node:
-    """The commands that read the value behind its last writer, up to the next one that writes there."""
+    """The commands that read the value after its last writer, up to the next one that writes there."""
     place = part.ranges
-    return tree("read by", "commands behind the writer", lambda: _readers(session, place))
+    return tree("read by", "commands after the writer", lambda: _readers(session, place))
 
 
 def readers(session: Session, place: ByteRanges) -> list[int]:
@@ -96,4 +96,4 @@ def readers(session: Session, place: ByteRanges) -> list[int]:
 def _readers(session: Session, place: ByteRanges) -> list[Node]:
     found = readers(session, place)
     commands = session.debugger.program.commands
-    return [leaf(f"ordinal {ordinal}", commands[ordinal].asm) for ordinal in found] or [leaf("nobody", "")]
+    return [leaf(f"command {ordinal}", commands[ordinal].asm) for ordinal in found] or [leaf("nobody", "")]

@@ -146,7 +146,7 @@ def _place_of(session: Session, command: Command, engine: str) -> str:
         if other.subnet != command.subnet:
             break
         if other.engine == engine and other.core == command.core and other.id == command.dep:
-            return f" ({other.name}, ordinal {ordinal})"
+            return f" ({other.name}, command {ordinal})"
     return ""
 
 
@@ -164,7 +164,7 @@ def _op_layout(names: Scope) -> list[Node]:
         if record.slice_text:
             nodes.append(leaf("slice", record.slice_text))
         if record.ordinals:
-            nodes.append(leaf("commands", f"{len(record.ordinals)}: ordinals {record.first} to {record.last}"))
+            nodes.append(leaf("commands", f"{len(record.ordinals)}: {record.first} to {record.last}"))
     return nodes
 
 

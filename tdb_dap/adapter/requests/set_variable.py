@@ -60,7 +60,7 @@ def stored_of(text: str) -> str:
 
 
 def _require_stored(shown: str, given: str) -> None:
-    """BadExpression if the user has edited what stands behind the arrow only: it follows from the stored number."""
+    """BadExpression if the user has edited what stands after the arrow only: it follows from the stored number."""
     stored, _, real = shown.partition(STANDS_FOR)
     _, arrow, wanted = given.partition(STANDS_FOR)
     if arrow and wanted.strip() != real.strip():

@@ -88,7 +88,7 @@ def _same_file(a: Path, b: Path) -> bool:
 
 @request("source", while_running="answer")
 def source(session: Session, arguments: SourceArguments) -> SourceResponseBody:
-    """The text behind a source reference."""
+    """The text of a source reference."""
     wanted = arguments.source or Source()
     if not wanted.sourceReference and arguments.sourceReference:
         wanted = wanted.model_copy(update={"sourceReference": arguments.sourceReference})

@@ -86,7 +86,7 @@ def _parameters(session: Session, frame: Frame, wanted: StackFrameFormat) -> lis
 
 
 def focus_of(session: Session, core: int) -> int:
-    """Ordinal of the command that a core's stack is about; the program's length behind the end."""
+    """Ordinal of the command that a core's stack is about; the program's length after the end."""
     debugger = session.debugger
     stop = debugger.last_stop
     commands = debugger.program.commands
@@ -150,7 +150,7 @@ def frames(session: Session, core: int) -> Iterator[StackFrame]:
                     op.line,
                 )
     else:
-        yield frame("main", "main (finished)", *_behind_the_end(session))
+        yield frame("main", "main (finished)", *_after_the_end(session))
 
 
 def _names_line(program: Program, level: Level, line: int) -> int | None:
@@ -196,7 +196,7 @@ def _call_line(program: Program, subnet: Subnet | None) -> int:
     return _function_line(program, "main")
 
 
-def _behind_the_end(session: Session) -> tuple[Source | None, int]:
+def _after_the_end(session: Session) -> tuple[Source | None, int]:
     """The last thing that main does, or the end of the listing."""
     program = session.debugger.program
     mlir = program.source.mlir

@@ -111,7 +111,7 @@ def _progress(session: Session, debugger: Debugger) -> Iterator[None]:
 
 
 def step(session: Session, count: int, unit: Unit, thread: int, single: bool | None = None) -> None:
-    """Step one core by so many units, when the response is out."""
+    """Step one core by ``count`` units, when the response is out."""
     cores = session.debugger.program.core_count
     core = core_of(thread) if cores > 1 and 0 <= core_of(thread) < cores else None
     go = alone(session, thread, single, lambda d: d.step(count, unit, core))

@@ -32,12 +32,12 @@ def thread_id(core: int) -> int:
 
 
 def core_of(thread: int) -> int:
-    """The core behind a thread number."""
+    """The core of a thread number."""
     return thread - 1
 
 
 def report(session: Session, stop: Stop, stay: bool) -> None:
-    """Send what follows from a stop. ``stay``: at the end of the program, stop there once more.
+    """Send what follows from a stop. ``stay``: at the end of the program, stop there again.
 
     At a command that cannot be executed the program stops and stays: memory, edits and the way back are all there.
     """

@@ -1,1 +1,1 @@
-"""One client: its state, its requests in order, and what it may be told."""
+"""One client: its state, its requests in order, and what it is sent."""

@@ -81,11 +81,11 @@ def provides(capability: str) -> Callable[[Callable[[], Any]], Callable[[], Any]
 
 
 STOPPED: list[Callable[[Session], None]] = []
-"""What is done when the client has been told of a stop."""
+"""What is done when a stop was announced to the client."""
 
 
 def when_stopped(act: Callable[[Session], None]) -> Callable[[Session], None]:
-    """Declare a function that is called when the client has been told of a stop."""
+    """Declare a function that is called when a stop was announced to the client."""
     STOPPED.append(act)
     return act
 

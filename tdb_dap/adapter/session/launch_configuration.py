@@ -15,7 +15,7 @@ from tdb_dap.errors import BadExpression, BadInput
 
 
 class Tolerance(BaseModel):
-    """When a tensor counts as equal to the reference."""
+    """Limits within which a tensor counts as equal to the reference."""
 
     model_config = ConfigDict(defer_build=True, extra="forbid")
 
@@ -39,56 +39,60 @@ class Configuration(BaseModel):
 
     program: Annotated[str, AfterValidator(_not_empty)] = Field(
         json_schema_extra={"minLength": 1},
-        description="The context directory that the compiler left behind (compilation.bmodel, final.mlir, "
+        description="Context directory written by the compiler (compilation.bmodel, final.mlir, "
         "tensor_location.json), or a .bmodel file.",
     )
     inputs: str | None = Field(
         None,
-        description="Input data: an .npz by input name, or raw bytes as the device gets them. Default: "
+        description="Input data: an .npz file by input name, or raw bytes as the device gets them. Default: "
         "input_ref_data.dat of the context directory, else zeros.",
     )
     reference: str | list[str] | None = Field(
         None,
-        description="Expected data: one or several .npz by tensor name, or another context directory, which is run on "
-        "the same inputs. Switches comparing on.",
+        description="Expected data: one or several .npz files by tensor name, or another context directory, which is "
+        "run on the same inputs. Turns comparison on.",
     )
     backend: str = Field(
         "numpy",
-        description="Who executes: numpy (the built-in simulator), cmodel (the vendor's library), lockstep (both), "
-        "remote:HOST:PORT (what `tdb-dap backends serve` offers there), or a backend that an installed package brings.",
+        description="Backend that executes the commands: numpy (built-in simulator), cmodel (the vendor's library), "
+        "lockstep (both, compared), remote:HOST:PORT (served by `tdb-dap backends serve`), or one from an installed "
+        "package.",
         examples=["numpy", "cmodel", "lockstep", "remote:127.0.0.1:4712"],
     )
     backendToken: str | None = Field(
         None,
-        description="The word that a backend elsewhere was started with. Default: TDB_DAP_BACKEND_TOKEN of the "
-        "environment.",
+        description="Token of a remote backend. Default: the environment variable TDB_DAP_BACKEND_TOKEN.",
     )
     cmodelPath: str | None = Field(
-        None, description="The directory of the vendor's libraries. Default: where `tdb-dap backends` finds them."
+        None, description="Directory of the vendor's libraries. Default: where `tdb-dap backends` finds them."
     )
-    net: str | None = Field(None, description="Which net of a file with several. Default: the first.")
-    stage: int = Field(0, ge=0, description="Which stage of a net that was compiled for several input shapes.")
+    net: str | None = Field(None, description="Net to debug, if the file has several. Default: the first.")
+    stage: int = Field(0, ge=0, description="Stage of a net compiled for several input shapes.")
     stopOnEntry: bool = Field(True, description="Stop before the first command.")
-    stopOnExit: bool = Field(False, description="Stop behind the last command, to look at the outputs.")
-    tolerance: Tolerance | None = Field(None, description="When a tensor counts as equal to the reference.")
-    historyLimit: int | None = Field(
-        None, ge=0, description="Bytes of memory to spend on going back in time without running again."
+    stopOnExit: bool = Field(False, description="Stop after the last command so the outputs can be inspected.")
+    tolerance: Tolerance | None = Field(
+        None, description="Limits within which a tensor counts as equal to the reference."
     )
-    threads: Literal["core", "engine"] = Field("core", description="What is shown as a thread.")
+    historyLimit: int | None = Field(
+        None, ge=0, description="Memory in bytes for stepping back without replaying. Default: 1 GiB."
+    )
+    threads: Literal["core", "engine"] = Field(
+        "core", description="Show one thread per core. One per engine is not available yet."
+    )
     sanitizers: list[str] = Field(
         default_factory=list,
-        description="Sanitizers that look along: all, bounds, uninitialized, hazard, decode, unused, nan, inf, "
-        'denormal, saturate; with a condition behind a colon ("saturate: 5%", "hazard: conv1*" leaves out that place).',
+        description="Sanitizers to run during the session: all, bounds, uninitialized, hazard, decode, unused, nan, "
+        'inf, denormal, saturate; with a condition after a colon ("saturate: 5%"; "hazard: conv1*" excludes that '
+        "location).",
     )
     except_: list[str] = Field(
-        default_factory=list, alias="except", description="Names of tensors that are not compared."
+        default_factory=list, alias="except", description="Names of tensors to exclude from comparison."
     )
     commands: list[str] = Field(default_factory=list, description="Console commands to run after loading.")
     allowPython: bool = Field(False, description="Let the console command `py` evaluate Python.")
     token: str | None = Field(
         None,
-        description="The token of an adapter that listens on a port: the one that it was started with, or that it has "
-        "printed.",
+        description="Token of an adapter that listens on a port: given at its start, or printed by it.",
     )
 
     @property
@@ -110,8 +114,8 @@ class LaunchArguments(Configuration):
 class AttachArguments(Configuration):
     """A configuration with `"request": "attach"`: the adapter listens already (tdb-dap adapter --listen)."""
 
-    host: str = Field("127.0.0.1", description="Where the adapter listens.")
-    port: int | None = Field(None, ge=1, le=65535, description="The port it listens on.")
+    host: str = Field("127.0.0.1", description="Host on which the adapter listens.")
+    port: int | None = Field(None, ge=1, le=65535, description="Port on which the adapter listens.")
 
 
 _EDITOR_KEYS = frozenset(

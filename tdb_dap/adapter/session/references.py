@@ -1,7 +1,7 @@
 """Texts by which clients refer to instructions and memory. To a client both are opaque; they are made to be readable.
 
-Instruction: ``0x<(core + 1) << 40 + ordinal * 16>``: instructions lie behind one another, cores apart, and there is
-room in front of the first one for the rows with which a view of it is padded.
+Instruction: ``0x<(core + 1) << 40 + ordinal * 16>``: instructions lie one after another, cores apart, and there is
+room before the first one for the rows with which a view of it is padded.
 Memory: ``0x<space << 48 | core << 44 | byte offset>`` with space 1 = DDR (G), 2 = L2 (L), 3 = local (R), 4 = static
 (S), below 2**53 so that every client can hold it in a number. Addresses as in listings (``R4.64``, ``G4096``) are
 understood as well.
@@ -40,7 +40,7 @@ def parse_instruction_reference(reference: str, offset: int = 0) -> tuple[int, i
         core, base = divmod(int(reference, 0), 1 << _INSTRUCTION_CORE)
     except ValueError:
         raise BadExpression(f"{reference!r} is not the address of an instruction") from None
-    if base >= 1 << (_INSTRUCTION_CORE - 1):  # padding in front of the first instruction of the next core
+    if base >= 1 << (_INSTRUCTION_CORE - 1):  # padding before the first instruction of the next core
         core, base = core + 1, base - (1 << _INSTRUCTION_CORE)
     return core - 1, (base + offset) // INSTRUCTION_STEP
 

@@ -1,4 +1,4 @@
-"""Messages on a socket: four bytes of length, the highest first, then so many bytes."""
+"""Messages on a socket: four bytes of length, the highest first, then that number of bytes."""
 
 from __future__ import annotations
 

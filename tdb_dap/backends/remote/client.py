@@ -37,7 +37,7 @@ SILENCE = 60.0
 class RemoteDevice:
     """A backend that ``tdb-dap backends serve`` offers at an address.
 
-    ``token``: the word that it was started with; ``silence``: seconds without a sign of life after which it counts as
+    ``token``: what it was started with; ``silence``: seconds without a sign of life after which it counts as
     lost. ``sent``, ``received``: bytes so far.
     """
 

@@ -103,7 +103,7 @@ class Memories:
             raise NotSimulated(f"there is no core {request.core}")
         command = Received(self._chip, request.engine, request.core, request.descriptor, tuple(request.setup))
         if command.kind >= 0 and self._chip.writes_registers(command.kind):
-            return [], None  # goes out in front of the command that uses it
+            return [], None  # goes out before the command that uses it
         outcome = self.backend.execute(command, self.memory)
         return list(self._changed(outcome)), outcome.divergence
 

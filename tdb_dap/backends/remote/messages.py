@@ -69,7 +69,7 @@ class Open(Message, frozen=True):
 
 
 class Opened(Message, frozen=True):
-    """``backend``: who executes; ``compares``: whether it tells of divergences."""
+    """``backend``: what executes the commands; ``compares``: whether it reports divergences."""
 
     backend: str
     compares: bool

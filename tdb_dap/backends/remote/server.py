@@ -51,7 +51,7 @@ class Offer:
 
 
 def serve(listening: socket.socket, offer: Offer, say: Callable[[str], None]) -> None:
-    """Serve clients, each in a thread of its own, until interrupted. ``say``: gets a line for each that leaves."""
+    """Serve clients, each in its own thread, until interrupted. ``say``: gets a line for each that leaves."""
     room = threading.BoundedSemaphore(offer.clients)
 
     def client(connected: socket.socket, visitor: Visitor) -> None:

@@ -70,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
         view.text("\nNext:", "bold")
         for command, what in NEXT:
             view.text(f"    {command:28} {what}")
-        view.text("CONTEXT is the directory that the compiler leaves behind, or a .bmodel file.")
+        view.text("CONTEXT is the directory that the compiler writes, or a .bmodel file.")
         if sys.stdin.isatty() and view.is_terminal:
             from tdb_dap.terminal.prompt import talk
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tdb_dap.cli.options import model_arguments
 from tdb_dap.engine.bmodel import input_shapes
+from tdb_dap.engine.rendering.printable import counted
 from tdb_dap.tools.info.nets import net_lines
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def describe(program: Program) -> Iterator[str]:
     """The lines that ``info`` prints."""
     context = program.context
     yield f"model      {context.bmodel}"
-    yield f"chip       {program.chip}, {program.core_count} core(s)"
+    yield f"chip       {program.chip}, {counted(program.core_count, 'core')}"
     yield f"compiler   {program.bmodel.metadata.version}"
     yield from _nets(program)
     yield from net_lines(program)

@@ -52,7 +52,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--resume", metavar="DIR", type=Path, help="keep there what is done; an interrupted check goes on from it"
     )
     parser.add_argument(
-        "--blame", action="store_true", help="run once more with the reference's operands: whose fault is it?"
+        "--blame", action="store_true", help="run again with the reference's operands to find which op is at fault"
     )
     parser.add_argument(
         "--fail-on",

@@ -23,7 +23,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--cmodel-path", metavar="DIR", type=Path, help="look for the vendor's libraries here")
     serving = parser.add_argument_group("serve")
-    serving.add_argument("--backend", choices=("numpy", "cmodel", "lockstep"), default="numpy", help="who executes")
+    serving.add_argument(
+        "--backend", choices=("numpy", "cmodel", "lockstep"), default="numpy", help="backend that executes the commands"
+    )
     serving.add_argument(
         "--listen", metavar="HOST:PORT", default="127.0.0.1:4712", help="where (default: %(default)s); port 0: any"
     )

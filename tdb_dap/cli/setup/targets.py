@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from tdb_dap.engine.rendering.printable import counted
 from tdb_dap.errors import BadInput
 
 if TYPE_CHECKING:
@@ -39,7 +40,11 @@ def run(arguments: argparse.Namespace) -> int:
         failed = failed or bool(unknown)
         seen = f"{report.evidence[Evidence.MODELS]} of {report.forms}"
         verdict = (
-            "contradictory" if unknown else "ok" if not report.problems else f"{len(report.problems)} known defect(s)"
+            "contradictory"
+            if unknown
+            else "ok"
+            if not report.problems
+            else counted(len(report.problems), "known defect")
         )
         print(
             f"{name:9} {chip.geometry.lanes:>5} {local:>13} {len(chip.instruction_set.instructions):>13} "

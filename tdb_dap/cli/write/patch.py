@@ -34,7 +34,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="other numbers in a weight, by the name of its location",
     )
-    parser.add_argument("--until", metavar="LINE|LOC|B12", help="end behind this op or command")
+    parser.add_argument("--until", metavar="LINE|LOC|B12", help="end after this op or command")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
                 raise BadInput(f"--weight {text}: write NAME=NUMBER or NAME=FILE.npy")
             editor.set_weight(name, _numbers(what, name))
         if arguments.until:
-            editor.cut(_behind(program, arguments.until))
+            editor.cut(_after(program, arguments.until))
     print("\n".join(f"{arguments.output}: {note}" for note in editor.notes))
     return 0
 
@@ -87,8 +87,8 @@ def _numbers(text: str, name: str) -> Array:
     return found[name]
 
 
-def _behind(program: Program, text: str) -> int:
-    """The ordinal behind an op or a command."""
+def _after(program: Program, text: str) -> int:
+    """The ordinal after an op or a command."""
     from tdb_dap.engine.control.breakpoint_specs import resolve
     from tdb_dap.engine.program.op_lookup import records_named
 

@@ -25,7 +25,7 @@ class Mismatch(Observer):
 
     A tensor that several records write (one per core) is compared after the last of them. ``excepted``: patterns of
     names that are not compared. ``birth``: go on where an operand was wrong already; one that is wrong before the op's
-    first command is looked at once more behind its last, because an op may load part of it itself.
+    first command is looked at again after its last, because an op may load part of it itself.
     """
 
     def __init__(self, excepted: tuple[str, ...] = (), birth: bool = False) -> None:
@@ -121,7 +121,7 @@ class Diverging(Observer):
             return None
         where = f"command {command.ordinal} ({command.token} {command.name})"
         return Finding(
-            "divergence", "The vendor's simulator computes something else", f"{where}: {text}", command.ordinal
+            "divergence", "The vendor's simulator computes another result", f"{where}: {text}", command.ordinal
         )
 
 
@@ -136,7 +136,7 @@ CHECKS: tuple[Filter, ...] = (
     ),
     Filter(
         "divergence",
-        "Backends diverge",
+        "Simulators disagree",
         "Stop after a command that the vendor's simulator executes differently. Needs the backend lockstep.",
         lambda condition: Diverging(),
         default=True,

@@ -62,7 +62,7 @@ class Streams:
         )
 
     def _decode_chip_to_chip(self, subnet: int, core: int, span: Span, what: str) -> Columns:
-        """Moves between chips, listed behind the subnet's own commands: when they run depends on the other chip."""
+        """Moves between chips, listed after the subnet's own commands: when they run depends on the other chip."""
         data = self._bmodel.bytes_of(span, "the CDMA stream")
         stream = self._target.decode_stream("cdma", data, None, f"{what}, CDMA stream")
         made = _stand_in_columns(ENGINES.index("cdma"), subnet, stream.offsets.size)

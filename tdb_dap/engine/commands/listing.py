@@ -38,7 +38,7 @@ class Listing:
         return "\n".join(lines) + "\n"
 
     def line_of(self, ordinal: int) -> int:
-        """The line of a command; the end of the listing for an ordinal behind the last one."""
+        """The line of a command; the end of the listing for an ordinal after the last one."""
         for first, (_, start, stop) in zip(self._starts, self._sections, strict=True):
             if start <= ordinal < stop:
                 return first + 1 + ordinal - start

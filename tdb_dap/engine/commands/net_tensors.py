@@ -88,7 +88,7 @@ class Tensor:
         return self.dtype.encode(whole)
 
     def raise_(self, bits: Array) -> Array:
-        """Numbers behind stored words: (q - zero point) * scale in float32 for scaled integers; floats widened."""
+        """Numbers of stored words: (q - zero point) * scale in float32 for scaled integers; floats widened."""
         numbers: Array = self.dtype.widen(bits)
         if self.dtype.is_float:
             return numbers

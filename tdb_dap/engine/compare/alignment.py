@@ -140,7 +140,7 @@ def _mnemonics(program: Program) -> Counter[str]:
 
 
 def _layers(program: Program) -> dict[str, Layer]:
-    """By the name of the first result; a second op of that name (a store behind the op) counts by its opcode."""
+    """By the name of the first result; a second op of that name (a store after the op) counts by its opcode."""
     by_line: dict[int, list[OpRecord]] = {}
     for record in program.source.records:
         if record.results:

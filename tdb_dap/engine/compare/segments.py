@@ -65,7 +65,7 @@ def _cuts(program: Program, reference: Reference | None) -> np.ndarray[tuple[int
     """Ordinals before which the program can be cut."""
     total = len(program.commands)
     if any(subnet.run_mode != "TPU_STATIC" for subnet in program.subnets if subnet.stop > subnet.start):
-        return np.zeros(0, np.intp)  # what such a subnet leaves behind is not described by records
+        return np.zeros(0, np.intp)  # what such a subnet writes is not described by records
     busy = np.zeros(total + 2, np.int64)
     for start, stop in _spans(program, reference):
         busy[start + 1] += 1

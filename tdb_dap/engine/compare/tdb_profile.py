@@ -44,7 +44,7 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Point:
-    """A value that the vendor compares, and the ordinal before (operand) or behind which it does so.
+    """A value that the vendor compares, and the ordinal before (operand) or after which it does so.
 
     ``index``: place in the record's list; ``core``: whose memory it looks into, that of the command there.
     """
@@ -105,7 +105,7 @@ def _sqnr(raw: Array, other: Array) -> float:
 
 
 def points(program: Program) -> dict[int, list[Point]]:
-    """Everything that the vendor compares: operands under the ordinal before, results under the one behind.
+    """Everything that the vendor compares: operands under the ordinal before, results under the one after.
 
     It looks at the operands of a record when all that was emitted earlier on the same core has been executed, and at
     the results when both engines have reached the counters at the record's end; and only where the command at that
@@ -115,7 +115,7 @@ def points(program: Program) -> dict[int, list[Point]]:
     ids = [info.id for info in program.stage.subnets]
     streams: dict[tuple[int, int, int], Array] = {}
 
-    def behind(record: OpRecord, counters: tuple[int, int]) -> int:
+    def after(record: OpRecord, counters: tuple[int, int]) -> int:
         """Number of commands executed when the record's core has reached both counters; 0 at its start."""
         found = 0
         for counter, engine in zip(counters, ("tiu", "dma"), strict=True):
@@ -131,8 +131,8 @@ def points(program: Program) -> dict[int, list[Point]]:
     for record in program.source.records:
         if record.raw.before == record.raw.after:
             continue
-        start = max(behind(record, record.raw.before), last)
-        stop = last = behind(record, record.raw.after)
+        start = max(after(record, record.raw.before), last)
+        stop = last = after(record, record.raw.after)
         for is_operand, ordinal in ((True, start), (False, stop - 1)):
             if ordinal >= len(program.commands) or not program.source.records_of(ordinal):
                 continue

@@ -37,9 +37,9 @@ _CLOSE = 1e-3
 class Walk(Observer):
     """Looks at the tensors of each op as the program runs, and hands out each of them when it is whole.
 
-    ``found``: receives the tensors in the order in which they are complete. A result is looked at behind the last
+    ``found``: receives the tensors in the order in which they are complete. A result is looked at after the last
     command of each of its op's instances (slice, core), an operand before the first one; one that is not there yet then
-    (an op may load part of it itself) once more behind the last. ``ordinals``: the part of the program that runs,
+    (an op may load part of it itself) again after the last. ``ordinals``: the part of the program that runs,
     [start, stop).
     """
 

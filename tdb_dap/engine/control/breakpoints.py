@@ -165,7 +165,7 @@ class Breakpoints:
                 self._at[ordinal].remove(breakpoint)
 
     def move(self, breakpoint: Breakpoint, ordinals: Iterable[int]) -> None:
-        """Let it stop behind these commands from now on."""
+        """Let it stop after these commands from now on."""
         for ordinal in breakpoint.stops:
             self._at[ordinal].remove(breakpoint)
         breakpoint.stops = {ordinal + 1: ordinal for ordinal in ordinals}

@@ -132,7 +132,7 @@ class Debugger:
     def run_to(self, ordinal: int) -> Stop:
         """Execute until ``ordinal`` commands are done; ends early where there is another reason to stop."""
         if not self.ordinal <= ordinal <= len(self.program.commands):
-            raise BadExpression(f"ordinal {ordinal} is not ahead; this is {self.ordinal}")
+            raise BadExpression(f"command {ordinal} is not ahead; this is command {self.ordinal}")
         return self._forwards(ordinal) if ordinal > self.ordinal else self._finish(self.inspector.stop("step"))
 
     def replay(self, observer: Observer) -> None:
@@ -208,7 +208,7 @@ class Debugger:
 
     def failed(self, error: Exception) -> Stop:
         """A stop where an error of the debugger itself has ended a run."""
-        text = f"internal error, please report it: ordinal {self.ordinal}: {type(error).__name__}: {error}"
+        text = f"internal error, please report it: command {self.ordinal}: {type(error).__name__}: {error}"
         return self._finish(
             self.inspector.stop("exception", finding=Finding("internal error", "Internal error", text, self.ordinal))
         )
@@ -377,7 +377,7 @@ class Debugger:
 
 
 class _FromMachine(MachineListener):
-    """Passes on what the machine of a debugger tells."""
+    """Passes on the notifications of a debugger's machine."""
 
     def __init__(self, inspector: Inspector, edited: Callable[[int], None]) -> None:
         self._inspector = inspector

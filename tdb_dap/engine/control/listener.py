@@ -1,4 +1,4 @@
-"""What a debugger tells whoever uses it while it runs."""
+"""Notifications of a debugger while it runs."""
 
 from __future__ import annotations
 

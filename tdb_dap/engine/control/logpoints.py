@@ -1,4 +1,4 @@
-"""Messages of log points: text with expressions in braces, each with a format of Python or NumPy behind a colon."""
+"""Messages of log points: text with expressions in braces, each with a format of Python or NumPy after a colon."""
 
 from __future__ import annotations
 

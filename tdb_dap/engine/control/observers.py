@@ -50,7 +50,7 @@ class Observer:
 
 
 class Announcer:
-    """Executes commands and tells observers; the last finding of several is the one that counts.
+    """Executes commands and calls observers; the last finding of several is the one that counts.
 
     ``heard``: all findings of the last command.
     """
@@ -61,7 +61,7 @@ class Announcer:
         self.heard: list[Finding] = []
 
     def execute(self) -> Finding | None:
-        """Execute the next command; there is nothing to tell of one that is passed over."""
+        """Execute the next command; nothing is reported of one that is passed over."""
         inspector = self._inspector
         command = inspector.program.commands[inspector.ordinal]
         source = inspector.program.source

@@ -32,7 +32,7 @@ class Stepper:
         }
 
     def after(self, ordinal: int, unit: Unit, core: int | None = None) -> int:
-        """First ordinal behind ``ordinal`` that starts another unit; the program's length if there is none.
+        """First ordinal after ``ordinal`` that starts another unit; the program's length if there is none.
 
         ``core``: look at the commands of this core only.
         """

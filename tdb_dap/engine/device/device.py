@@ -1,7 +1,7 @@
-"""What executes with memories of its own, a board or a simulator elsewhere, and how it becomes a backend.
+"""What executes with its own memories, a board or a simulator elsewhere, and how it becomes a backend.
 
 A device only has to execute commands and to give and take bytes. The debugger keeps the memories as well: what a
-command needs is brought to the device before it, what the command has changed is fetched behind it. So going back in
+command needs is brought to the device before it, what the command has changed is fetched after it. So going back in
 time, edits and checkpoints work without the device's help: the bytes that a command overwrites are known here.
 """
 
@@ -62,9 +62,9 @@ class Effect:
 
 
 class Device(Protocol):
-    """Executes commands on memories of its own. Every method may raise BackendFailed: the device is lost.
+    """Executes commands on its own memories. Every method may raise BackendFailed: the device is lost.
 
-    ``name``: shown to the user. ``compares``: whether its effects tell of divergences.
+    ``name``: shown to the user. ``compares``: whether its effects report divergences.
     """
 
     @property
@@ -164,7 +164,7 @@ class Attached:
     def _read_back(self, description: Description | None) -> tuple[Content, ...]:
         """What the device holds at the results of a command."""
         if description is None:
-            raise NotSimulated("what the command writes is not known, and the device does not tell")
+            raise NotSimulated("what the command writes is not known, and the device does not report it")
         places = [ByteRanges.of(result) for result in description.results if isinstance(result, View)]
         extents = [
             Extent(place.space, place.core, start, stop - start)

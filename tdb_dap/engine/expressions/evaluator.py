@@ -96,7 +96,7 @@ def _refusing(text: str) -> Iterator[None]:
 
 
 def evaluate_place(text: str, names: Names) -> tuple[Value, tuple[Any, ...]]:
-    """A value that ``text`` names and the indices behind it: ``in[0][2, :4]`` is the value in[0] and the index (2, :4).
+    """A value that ``text`` names and the indices after it: ``in[0][2, :4]`` is the value in[0] and the index (2, :4).
 
     BadExpression if it computes something instead.
     """
@@ -113,7 +113,7 @@ def evaluate_place(text: str, names: Names) -> tuple[Value, tuple[Any, ...]]:
 def pinned(text: str, moment: str, core: int) -> str:
     """The expression as one that means the same for the whole session; as it is if it cannot be understood.
 
-    ``moment``: what its names need behind them (``Scope.moment``); ``core``: whose local memory addresses mean.
+    ``moment``: what its names need after them (``Scope.moment``); ``core``: whose local memory addresses mean.
     """
     try:
         return lexer.pinned(text, moment, core, _is_tensor)
@@ -245,7 +245,7 @@ class _Evaluator(ast.NodeVisitor):
         return part
 
     def place(self, node: ast.AST) -> tuple[Any, tuple[Any, ...]]:
-        """What is indexed, and all indices behind it."""
+        """What is indexed, and all indices after it."""
         if not isinstance(node, ast.Subscript):
             return self.visit(node), ()
         whole, steps = self.place(node.value)
@@ -266,7 +266,7 @@ class _Evaluator(ast.NodeVisitor):
         """``ref(%16)``."""
         found = self.visit(node.args[0]) if len(node.args) == 1 and not node.keywords else None
         if not isinstance(found, Value):
-            raise BadExpression("ref(...) takes one tensor, such as ref(in[0]) or ref(%16); an index goes behind it")
+            raise BadExpression("ref(...) takes one tensor, such as ref(in[0]) or ref(%16); an index goes after it")
         return self._names.expected(found)
 
     def visit_Call(self, node: ast.Call) -> Any:

@@ -79,7 +79,7 @@ class Mosaic:
         return -(-shape[self.channels] // self.across) * shape[self.rows], self.across * shape[self.columns]
 
     def read(self, parts: Parts, rows: slice, columns: slice) -> Array:
-        """Some rows and columns of the whole, shape (rows, columns); zeros behind the last channel."""
+        """Some rows and columns of the whole, shape (rows, columns); zeros after the last channel."""
         high = parts.shape[self.rows]
         lines = [
             self._line(

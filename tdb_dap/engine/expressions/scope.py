@@ -54,7 +54,7 @@ class Scope:
 
     @property
     def moment(self) -> str:
-        """What a name needs behind it to mean the same for the whole session: ``@202``, ``@op202``, ``@202:40``."""
+        """What a name needs after it to mean the same for the whole session: ``@202``, ``@op202``, ``@202:40``."""
         if self.line is not None:
             return f"@{self.focus}:{self.line}"
         return f"@op{self.focus}" if self._is_op else f"@{self.focus}"
@@ -338,7 +338,7 @@ class Scope:
     def _nearest(self, wanted: Callable[[OpRecord], bool]) -> Iterator[OpRecord]:
         """Records that fit: the one in focus, then those before it from the last on, then later ones.
 
-        Of several cores the core in focus comes first: each has local memory of its own.
+        Of several cores the core in focus comes first: each has its own local memory.
         """
         source = self.machine.program.source
         here, command = self.record, self.command

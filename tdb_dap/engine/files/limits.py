@@ -13,7 +13,7 @@ UNPACKED_FREELY = 256 << 20
 """Bytes that even the smallest may unpack to."""
 
 UNPACKED_RATIO = 200
-"""Beyond that: so many bytes for one of the file. Weights and tensors pack to a half or a third."""
+"""Beyond that: this number of bytes for one of the file. Weights and tensors pack to a half or a third."""
 
 UNPACKING_MEMORY = 256 << 20
 """Bytes of working memory that an .xz file may ask for; the strongest setting of xz takes 65 MiB."""
@@ -38,7 +38,7 @@ DESCRIPTION_RATIO = 16
 
 
 def unpacked(packed: int) -> int:
-    """Bytes that a file of so many may unpack to."""
+    """Bytes that a file of this size may unpack to."""
     return min(UNPACKED, max(UNPACKED_FREELY, UNPACKED_RATIO * packed))
 
 

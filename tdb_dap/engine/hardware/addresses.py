@@ -16,7 +16,7 @@ _PARTS = re.compile(rf"%?(?P<space>[RGSL])(?P<first>{_NUMBER})(?:\.(?P<rest>{_NU
 
 
 def whole_number(text: str) -> int:
-    """A number in decimal, leading zeros or not, or behind 0x in hexadecimal digits; BadExpression for monsters."""
+    """A number in decimal, leading zeros or not, or after 0x in hexadecimal digits; BadExpression for monsters."""
     try:
         return int(text, 16) if text[:2] == "0x" else int(text)
     except ValueError:

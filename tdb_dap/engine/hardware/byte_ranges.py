@@ -2,7 +2,7 @@
 
 The text of a place names its bytes and nothing else, so it means the same in another session:
 ``R0x4000+64`` is 64 bytes of local memory, ``R0x4000+64*8/0x40000`` eight times 64 bytes, 0x40000 apart, ``@core1``
-behind it another core than the first; several parts have commas between them.
+after it another core than the first; several parts have commas between them.
 """
 
 from __future__ import annotations
@@ -76,9 +76,9 @@ class ByteRanges:
         """Whether the two share a byte."""
         if self.space is not other.space or self.core != other.core or not len(self.runs) or not len(other.runs):
             return False
-        behind = np.searchsorted(other.runs[:, 1], self.runs[:, 0], side="right")
-        inside = behind < len(other.runs)
-        return bool((other.runs[behind[inside], 0] < self.runs[inside, 1]).any())
+        after = np.searchsorted(other.runs[:, 1], self.runs[:, 0], side="right")
+        inside = after < len(other.runs)
+        return bool((other.runs[after[inside], 0] < self.runs[inside, 1]).any())
 
     def intersection(self, other: ByteRanges) -> ByteRanges | None:
         """The bytes that both have; None if there are none."""

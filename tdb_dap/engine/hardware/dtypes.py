@@ -73,7 +73,7 @@ class DType:
         return float(np.finfo(np.float32).max) if self.name == "f32" else float(numbers[np.isfinite(numbers)].max())
 
     def decode(self, bits: Array) -> Array:
-        """Numbers behind ``bits`` (unsigned words): bf16 as float32, f16 as float16, integers by their sign."""
+        """Numbers that ``bits`` (unsigned words) stand for: bf16 as float32, f16 as float16, integers by their sign."""
         if self.name == "bf16":
             return (bits.astype(np.uint32) << np.uint32(16)).view(np.float32)
         if self.is_float and self.itemsize == 1:

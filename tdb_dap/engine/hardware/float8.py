@@ -44,7 +44,7 @@ class Float8:
         return float(self.numbers[np.isfinite(self.numbers)].max())
 
     def decode(self, words: NDArray[Any]) -> NDArray[np.float32]:
-        """float32 numbers behind the words."""
+        """float32 numbers that the words stand for."""
         return self.numbers[words]
 
     def encode(self, numbers: NDArray[np.float32]) -> NDArray[np.uint8]:
@@ -59,7 +59,7 @@ class Float8:
         words = np.searchsorted(halves, magnitude, "left")
         tie = (words < count) & (magnitude == halves[np.minimum(words, count - 1)]) & (words & 1 == 1)
         words = words + tie
-        # The word behind the largest number is infinity, or the only NaN.
+        # The word after the largest number is infinity, or the only NaN.
         words = np.where(np.isnan(numbers), 0x7F, np.minimum(words, count))
         return (words | np.signbit(numbers).astype(np.int64) << 7).astype(np.uint8)
 

@@ -17,6 +17,7 @@ from tdb_dap.engine.hardware import int4
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.hardware.geometry import Geometry, Space
 from tdb_dap.engine.hardware.views import Layout, View, template
+from tdb_dap.engine.rendering.printable import counted
 from tdb_dap.errors import BadAccess
 
 Bytes = NDArray[np.uint8]
@@ -45,7 +46,7 @@ class Memory:
     """Byte-addressed memories. Arrays handed out are views of the live memory.
 
     A backend that keeps a copy of the memories elsewhere does not see what is written into such an array; what goes
-    through ``Machine`` it does. ``allocate``: makes zeroed memory of so many bytes for all but DDR.
+    through ``Machine`` it does. ``allocate``: makes zeroed memory of a number of bytes for all but DDR.
     """
 
     def __init__(
@@ -72,7 +73,7 @@ class Memory:
         if space is Space.L2:
             return (self._l2,)
         if not 0 <= core < self.cores:
-            raise BadAccess(f"core {core} does not exist: this program runs on {self.cores} core(s)")
+            raise BadAccess(f"core {core} does not exist: this program runs on {counted(self.cores, 'core')}")
         return (self._local[core],) if space is Space.LOCAL else (self._static[core],)
 
     def region(self, space: Space, start: int, stop: int, core: int = 0) -> Region:

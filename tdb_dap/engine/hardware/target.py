@@ -193,7 +193,7 @@ class Target(Protocol):
 
     @property
     def timing_source(self) -> str:
-        """Where the numbers behind ``cost`` come from, in words."""
+        """Where the numbers of ``cost`` come from, in words."""
         ...
 
     def cost(self, description: Description) -> Cost | None:

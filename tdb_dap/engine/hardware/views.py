@@ -96,7 +96,7 @@ class View:
     ``address``: byte offset in ``space`` of core ``core`` (local memory: lane * lane bytes + byte in the lane).
     ``shape``: logical shape. ``strides``: elements per step of the four physical axes (n, c, h, w); in local
     memory the channel axis runs over lanes first and ``strides[1]`` is the step after the last lane. None where
-    the layout has a formula of its own. Packed layouts: ``strides[0]`` is the step from word to word of batches.
+    the layout has its own formula. Packed layouts: ``strides[0]`` is the step from word to word of batches.
     ``width``: columns per lane of the matrix layouts, input channels per unit of weights stored in units.
     ``lane_mask``: lanes that take part, bit by bit; None means all.
     """
@@ -444,5 +444,5 @@ def doubled(geometry: Geometry) -> Geometry:
 
 
 def as_bytes(view: View) -> View:
-    """The view in a memory in which every nibble has a byte of its own."""
+    """The view in a memory in which every nibble has its own byte."""
     return replace(view, dtype=UI8, address=2 * view.address, geometry=doubled(view.geometry))

@@ -101,7 +101,7 @@ class InProcess:
         return self.open_memories(program.core_count, program.ddr_regions(to_write=True))
 
     def open_memories(self, cores: int, ddr: Iterable[Region]) -> Memory:
-        """Memories for so many cores, with these regions of DDR."""
+        """Memories for that number of cores, with these regions of DDR."""
         return Memory(self._target.geometry, cores, ddr)
 
     def execute(self, command: Executable, memory: Memory) -> Outcome:

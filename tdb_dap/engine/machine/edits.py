@@ -1,4 +1,4 @@
-"""What the user has changed by hand: memory, fields of commands, commands that are passed over.
+"""What the user has changed: memory, fields of commands, commands that are passed over.
 
 An edit belongs to a moment of the run. Going back before that moment undoes it; running again from an earlier
 checkpoint makes it again when its moment comes.

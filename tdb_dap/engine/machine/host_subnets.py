@@ -39,7 +39,7 @@ class Source(Protocol):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a subnet leaves behind: stored words for views; ``note``: what the user has to know about them.
+    """Stored words that a subnet leaves in views; ``note``: what the user has to know about them.
 
     ``shapes``: tensors that turned out smaller than the room they have, by name.
     """

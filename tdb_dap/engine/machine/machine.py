@@ -25,7 +25,7 @@ from tdb_dap.engine.program.program import Program
 from tdb_dap.errors import EndOfProgram
 
 _CHECKPOINTS = 4
-"""One part in so many of the history's room is for checkpoints."""
+"""The fraction 1/N of the history's room is for checkpoints."""
 
 
 def never() -> bool:
@@ -34,7 +34,7 @@ def never() -> bool:
 
 
 class MachineListener:
-    """What a machine tells whoever drives it; override what is of interest."""
+    """Notifications of a machine; override what is of interest."""
 
     def note(self, text: str) -> None:
         """Outputs of a subnet that cannot be computed were taken from a source."""
@@ -48,8 +48,8 @@ class Machine:
 
     ``static_tables``: how the static memory is filled, ``firmware`` or ``tdb``. ``history_limit``: bytes kept to undo
     commands, and for ``checkpoints``: what lies further back than commands can be undone is reached by running again
-    from the nearest checkpoint; 0 keeps nothing, and every way back begins at the start. ``backend``: who executes;
-    default: the target's own semantics. ``divergence``: where the backends did not agree on the last command, in words.
+    from the nearest checkpoint; 0 keeps nothing, and every way back begins at the start. ``backend``: what executes the
+    commands; default: the target's own semantics. ``divergence``: where the backends disagreed on the last command.
     ``sources``: who knows the outputs of subnets that cannot be computed, the first that counts first; ``listener``:
     told where they were used, and of edits; ``shapes``: tensors that turned out smaller than the room they have.
     ``accesses``: which commands read and write which bytes, edits included.
@@ -156,7 +156,7 @@ class Machine:
     def step(self) -> None:
         """Execute the next command. NotSimulated and BackendFailed leave everything as it was.
 
-        EndOfProgram behind the last command.
+        EndOfProgram after the last command.
         """
         if self.ordinal >= len(self.program.commands):
             raise EndOfProgram("the program has ended; there is no further command")

@@ -1,4 +1,4 @@
-"""Where a value comes from and where it goes: the last writer of a place, and the readers behind it."""
+"""Where a value comes from and where it goes: the last writer of a place, and the readers after it."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ LOCAL = SPACES.index(Space.LOCAL)
 
 Column = NDArray[np.int64]
 Rectangle = tuple[int, int, int, int]
-"""First byte, the one behind the last, first lane, the one behind the last."""
+"""First byte, the one after the last, first lane, the one after the last."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class AccessRows:
 
     @classmethod
     def of(cls, commands: Sequence[Command]) -> AccessRows:
-        """All pieces of all operands and results; what a command's form does not tell is left out."""
+        """All pieces of all operands and results; operands of forms without a description are left out."""
         rows: list[tuple[int, int, int, int, int, int, int, bool, int]] = []
         views: list[View] = []
         for command in commands:

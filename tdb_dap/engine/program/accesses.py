@@ -45,7 +45,7 @@ class Chunk:
 
 
 class Accesses:
-    """Finds readers and writers in one program. What a command's form does not tell (no description) is left out."""
+    """Finds readers and writers in one program. Operands of forms without a description are left out."""
 
     def __init__(self, commands: Commands) -> None:
         self._commands = commands
@@ -105,7 +105,7 @@ def views_of(command: Command, is_write: bool) -> list[View]:
 
 
 def _hull(view: View) -> tuple[int, int]:
-    """First byte, and the one behind the last."""
+    """First byte, and the one after the last."""
     share = view.dtype.per_byte
     itemsize = 1 if share > 1 else view.dtype.itemsize
     first, last = 1 << 62, 0

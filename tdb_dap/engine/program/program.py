@@ -24,6 +24,7 @@ from tdb_dap.engine.program.access_table import AccessRows
 from tdb_dap.engine.program.accesses import Accesses
 from tdb_dap.engine.program.ops import Ops
 from tdb_dap.engine.rendering import html
+from tdb_dap.engine.rendering.printable import counted
 from tdb_dap.engine.source.compile_stages import CompileStages
 from tdb_dap.engine.source.mlir_file import MlirFile
 from tdb_dap.engine.source.source_map import SourceMap
@@ -125,7 +126,7 @@ class Program:
         """A number of executed commands that there can be; BadExpression for any other."""
         last = len(self.commands)
         if not 0 <= ordinal <= last:
-            raise BadExpression(f"ordinal {ordinal} is not in this program: 0 to {last}")
+            raise BadExpression(f"command {ordinal} is not in this program; there are 0 to {last}")
         return ordinal
 
     @cached_property
@@ -218,7 +219,7 @@ def program_html(program: Program) -> str:
     """Three tables."""
     about = {
         "net": program.net.name,
-        "chip": f"{program.chip}, {program.core_count} core(s)",
+        "chip": f"{program.chip}, {counted(program.core_count, 'core')}",
         "compiler": program.bmodel.metadata.version,
         "commands": f"{len(program.commands):,}",
         "ops": f"{len(program.ops):,}",

@@ -23,7 +23,7 @@ def visible(text: str) -> str:
 
 
 def quoted(text: str) -> str:
-    """What somebody has typed, as it is told back: in quotes, in one line, and no more than its beginning."""
+    """What somebody has typed, as it is quoted back: in quotes, in one line, and no more than its beginning."""
     return repr(text if len(text) <= _LONGEST_QUOTED else f"{text[: _LONGEST_QUOTED - 3]}...")
 
 
@@ -55,3 +55,8 @@ def _fence(text: str, least: int) -> str:
 def direct(stream: TextIO) -> TextIO:
     """The stream itself, where it is one on which everything is ``visible``."""
     return getattr(stream, "direct", stream)
+
+
+def counted(count: int, noun: str) -> str:
+    """A number with its noun: ``1 core``, ``1,024 cores``."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 NAME = "bounds"
 
 _WORD = 4
-"""Packed batches share words of so many bytes: a buffer ends with its last word."""
+"""Packed batches share words of this number of bytes: a buffer ends with its last word."""
 
 _ROWS_OF_LANE_ROWS = 8
 """Parts of a lane that the layout T5 gives to one batch each."""
@@ -111,7 +111,7 @@ def _outside_of_memory(program: Program, rows: AccessRows) -> dict[int, str]:
 
 
 def _outside_of_banks(program: Program, rows: AccessRows) -> dict[int, str]:
-    """Layouts that keep each copy, or each batch, in a part of the lane of its own."""
+    """Layouts that keep each copy, or each batch, in its own part of the lane."""
     geometry = program.target.geometry
     units = {
         Layout.DMA_4BANK: (geometry.bank_bytes, "bank"),
@@ -178,5 +178,5 @@ def _inside(rows: AccessRows, chosen: Rows, bound: Runs) -> NDArray[np.bool_]:
     """Whether each row lies in one of the stretches."""
     if not len(bound):
         return np.zeros(chosen.size, np.bool_)
-    behind = np.searchsorted(bound[:, 0], rows.start[chosen], side="right") - 1
-    return (behind >= 0) & (rows.stop[chosen] <= bound[behind, 1])
+    after = np.searchsorted(bound[:, 0], rows.start[chosen], side="right") - 1
+    return (after >= 0) & (rows.stop[chosen] <= bound[after, 1])

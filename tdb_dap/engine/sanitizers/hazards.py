@@ -71,7 +71,7 @@ def _finding(program: Program, ordinals: tuple[int, int], writes: tuple[bool, bo
 def _missing(one: Command, other: Command) -> str:
     if one.core != other.core:
         return (
-            f"no message of core {one.core} behind {one.token} reaches core {other.core} before {other.token}, "
+            f"no message of core {one.core} after {one.token} reaches core {other.core} before {other.token}, "
             "nor the other way round"
         )
     return f"{other.token} waits for {_waits(other)} and not for {one.token}, {one.token} for {_waits(one)}"

@@ -38,10 +38,10 @@ def unordered_overlaps(rows: AccessRows, lines: list[Timeline]) -> Column:
 
 
 def _side(rows: AccessRows, line: Timeline) -> _Side:
-    behind = np.searchsorted(line.ordinals, rows.ordinal)
-    behind = np.minimum(behind, max(line.ordinals.size - 1, 0))
-    chosen = np.flatnonzero(line.ordinals[behind] == rows.ordinal) if line.ordinals.size else np.zeros(0, np.int64)
-    return _Side(chosen, behind[chosen])
+    after = np.searchsorted(line.ordinals, rows.ordinal)
+    after = np.minimum(after, max(line.ordinals.size - 1, 0))
+    chosen = np.flatnonzero(line.ordinals[after] == rows.ordinal) if line.ordinals.size else np.zeros(0, np.int64)
+    return _Side(chosen, after[chosen])
 
 
 def _reachable(rows: AccessRows, side: _Side, same_core: bool) -> _Side:

@@ -29,7 +29,7 @@ _BYTE = BY_NAME["ui8"]
 
 
 class Shadow:
-    """The marks at one moment of a program. ``position``: how many commands they are behind.
+    """The marks at one moment of a program. ``position``: how many commands they include.
 
     ``keeps_history``: whether one can go back from it without beginning anew.
     """
@@ -82,7 +82,7 @@ class Shadow:
         return self._history.first
 
     def advance(self) -> None:
-        """The marks are those behind the next command."""
+        """The marks are those after the next command."""
         self._history.record(Outcome(tuple(self._changes)))
         self._changes = []
         self.position += 1
@@ -158,7 +158,7 @@ class Shadow:
         return View(Space.LOCAL, start, shape, _BYTE, Layout.STRIDE, strides, geometry, core=core)
 
     def define(self, changes: Iterable[Change]) -> None:
-        """What was overwritten by hand is defined."""
+        """What was overwritten by the user is defined."""
         for change in changes:
             if isinstance(change, OverwrittenView):
                 self.put(change.view, None)

@@ -17,7 +17,7 @@ Analysis = Callable[["Program"], Iterable[Finding]]
 
 
 class Known(Observer):
-    """Stops behind the commands that an analysis of the whole program names; works it out when it is first asked.
+    """Stops after the commands that an analysis of the whole program names; works it out when it is first asked.
 
     The analysis is of the program as it was compiled: edits of commands do not count.
     """

@@ -27,7 +27,7 @@ class Survey:
 def survey(debugger: Debugger, sanitizers: Mapping[str, Observer], progress: Callable[[int], None]) -> Survey:
     """Look at the program, and run it from the start to the end where that is needed; time is then what it was.
 
-    ``progress`` is told how many commands are done.
+    ``progress`` receives the number of commands done.
     """
     found = known_ahead(debugger, sanitizers.values())
     running = [observer for observer in sanitizers.values() if _known(observer) is None]

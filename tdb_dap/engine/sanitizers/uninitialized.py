@@ -76,7 +76,7 @@ class Uninitialized(Observer):
     # Moments
 
     def _at(self, inspector: Inspector, ordinal: int) -> Shadow:
-        """The marks at the moment before a command; run again where they are behind."""
+        """The marks at the moment before a command; run again where they are late."""
         if self._shadow is None:
             self._shadow = Shadow(inspector.program, inspector.machine.keeps_history)
             self._lifetimes = Lifetimes(inspector.program)
@@ -98,7 +98,7 @@ class Uninitialized(Observer):
             shadow.go_back(ordinal)
 
     def _follow(self, inspector: Inspector, shadow: Shadow) -> Finding | None:
-        """Bring the marks behind the next command; what gets out by it."""
+        """Bring the marks past the next command; what gets out by it."""
         ordinal = inspector.ordinal
         for edit in inspector.machine.edits:
             if isinstance(edit, MemoryEdit) and edit.moment == ordinal:

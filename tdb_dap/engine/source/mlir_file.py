@@ -250,7 +250,7 @@ class MlirFile:
         return found
 
     def resolve(self, location: str, depth: int = 0) -> tuple[str, ...]:
-        """Names behind the text inside ``loc(...)``: aliases followed, fused locations in order, unknown left out."""
+        """Names of the text inside ``loc(...)``: aliases followed, fused locations in order, unknown left out."""
         location = location.strip()
         if depth > 16 or not location or location == "unknown":
             return ()

@@ -148,5 +148,5 @@ def _rearranged_loads(mlir: MlirFile | None) -> frozenset[str]:
     if mlir is None:
         return frozenset()
     marked = (mlir.op_at(number) for number, line in enumerate(mlir.lines, 1) if _REARRANGED.search(line))
-    # The convolution behind the load carries the mark, too, but its result is plain.
+    # The convolution after the load carries the mark, too, but its result is plain.
     return frozenset(name for op in marked if op and op.name == "tpu.Load" for name in op.locations)

@@ -1,4 +1,4 @@
-"""BM1684: one core of 64 lanes, an instruction set of its own, absolute addresses, packed batches of 8 and 16 bits."""
+"""BM1684: one core of 64 lanes, its own instruction set, absolute addresses, packed batches of 8 and 16 bits."""
 
 from tdb_dap.engine.hardware.geometry import Geometry, Space, window
 from tdb_dap.targets.chips.chip import Chip

@@ -1,7 +1,7 @@
 """Constant tables that BM1684 finds in L2: the vendor's library writes them, so every program can count on them.
 
 Computed here and checked bit by bit against the library's. They lie one after another from ``START`` on; what the
-library keeps behind them is not known.
+library keeps after them is not known.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Constant tables of the static memory: the coefficients that compiled code reads for exp, log, sin, erf ...
 
 The firmware writes them before a model runs. They are computed here and checked bit by bit against the recorded
-ones; only the erf fit (ten terms after Numerical Recipes' erfc) is a table of its own.
+ones; only the erf fit (ten terms after Numerical Recipes' erfc) is its own table.
 """
 
 from __future__ import annotations

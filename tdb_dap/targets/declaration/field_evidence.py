@@ -30,5 +30,5 @@ def _refused(table: str, register: str, sub: int) -> tuple[str, ...]:
 
 
 def refused_fields(table: str | Mapping[str, Any], form: Instruction) -> tuple[str, ...]:
-    """Fields of a form that are not simulated; none for a chip that brings a table of its own."""
+    """Fields of a form that are not simulated; none for a chip that brings its own table."""
     return _refused(table, form.register, form.sub) if isinstance(table, str) else ()

@@ -177,7 +177,7 @@ class InstructionSet:
         """Cut a stream into ``count`` commands (None: up to the zeros at its end): byte offsets and instructions.
 
         ``what`` names the stream in errors. BadInput on an unknown head, a stream that is too short, or bytes other
-        than zero behind the last command.
+        than zero after the last command.
         """
         if engine not in self._lookups:
             raise BadInput(f"{what}: this chip has no {engine.upper()} engine (decoded as {self.chip})")
@@ -202,7 +202,7 @@ class InstructionSet:
             offset += sizes[index]
         if any(data[offset:]):
             raise BadInput(
-                f"{what}: {len(data) - offset:,} bytes behind the last of {count:,} commands are not zero; "
+                f"{what}: {len(data) - offset:,} bytes after the last of {count:,} commands are not zero; "
                 f"is the chip in the file right? (decoded as {self.chip})"
             )
         return offsets, kinds

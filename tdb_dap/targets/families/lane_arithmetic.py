@@ -13,7 +13,7 @@ _ADDRESS_BITS = 16
 
 
 def _place(f: Fields, address: int) -> tuple[Space, int]:
-    """The first lane has a field of its own."""
+    """The first lane has its own field."""
     lane_bytes = f.geometry.lane_bytes
     return Space.LOCAL, f.start_tid * lane_bytes + address * max(1, lane_bytes >> _ADDRESS_BITS)
 

@@ -50,7 +50,7 @@ def _column(word: int, dtype: Precision, packed: bool, only: dict[int, int]) -> 
 
 
 _LISTED = {RQ0: (F32, F32), RQ1: (SI32, SI32, SI32), DQ0: (SI16, F32), DQ1: (SI32, SI8, SI8)}
-"""Formats of the words of a packed table in the vendor's listing: those of the older chip, each a tensor of its own."""
+"""Formats of the words of a packed table in the vendor's listing: those of the older chip, each its own tensor."""
 
 
 def _column_as_listed(word: int) -> VendorView:

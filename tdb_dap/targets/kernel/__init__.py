@@ -2,7 +2,7 @@
 
 It is built with the package where there is a C compiler; without it, or with ``TDB_DAP_KERNEL=0`` in the environment,
 NumPy computes the same bits. Large sums are split among threads by output columns; every output has a chain of
-additions of its own, so that the split does not show in the results.
+its own additions, so that the split does not show in the results.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tdb_dap.engine.rendering.printable import counted
 from tdb_dap.system.interruption import between_parts
 
 try:
@@ -65,7 +66,7 @@ def is_active() -> bool:
 def describe() -> str:
     """One line that says who computes sums of products, and why."""
     if _enabled:
-        return f"C kernel, {_kernel.widths()[-1]} numbers at a time, up to {_threads()} thread(s)"
+        return f"C kernel, {_kernel.widths()[-1]} numbers at a time, up to {counted(_threads(), 'thread')}"
     if is_built:
         return f"NumPy (the C kernel is switched off: {SWITCH}=0)"
     return "NumPy (the C kernel is not built: install again where there is a C compiler, for speed; results are equal)"

@@ -71,7 +71,7 @@ def _unary(bits: Array, start: Array, length: Array) -> Array:
 
 
 def signed(codes: Array, bias0: int, bias1: int) -> Array:
-    """Signed bytes behind codes 0, 1, 2, .. = 0, -1, 1, ..; their magnitudes turned by the bias of their sign.
+    """Signed bytes that codes stand for 0, 1, 2, .. = 0, -1, 1, ..; their magnitudes turned by the bias of their sign.
 
     magnitude + bias1 (negative) or bias0 (positive), less 128 or 127 where it goes beyond that; zero stays zero.
     """

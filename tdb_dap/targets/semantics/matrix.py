@@ -44,7 +44,7 @@ def multiply(x: Operation) -> Array:
     if old is not None:
         total = total + old.numbers.astype(np.int64)
     if f.is_fused:
-        if f.relu:  # before the sum is held in 32 bits, and once more after
+        if f.relu:  # before the sum is held in 32 bits, and again after
             total = np.maximum(total, 0)
         signed_factors = bool(f.opd0_sign or f.opd1_sign)
         if f.rq and f.relu and signed_factors and not f.opd2_sign and (total > SI32.maximum).any():

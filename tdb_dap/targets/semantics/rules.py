@@ -45,7 +45,7 @@ class Rules:
     ``counts_numbers``: a float32 is zero as a number, -0 and flushed subnormals included, not by its bits;
     ``keeps_nan``: a NaN is not rectified to zero; ``symmetric_floats``: ``sym_range`` makes infinities finite.
 
-    ``fast`` is no chip's: sums of products of floats are left to BLAS, which adds in an order of its own. Not exact.
+    ``fast`` is no chip's: sums of products of floats are left to BLAS, which adds in its own order. Not exact.
     """
 
     channel_group: int

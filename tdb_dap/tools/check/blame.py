@@ -1,6 +1,6 @@
 """Whose fault a wrong result is: the op's own, or that of an op before it.
 
-The question is answered by substitution: the same program runs once more with each op given the reference's operands
+The question is answered by substitution: the same program runs again with each op given the reference's operands
 instead of the computed ones. What is still wrong then is made by the op itself; what is right then was inherited, and
 the way back leads over the operands that were wrong in the first run.
 """
@@ -69,7 +69,7 @@ class _Judge:
         return Blame(kind="input", line=row.line, text=text)
 
     def _overwritten(self, row: Row, operand: Row) -> Blame | None:
-        """An operand that was right behind its op and is not when it is read, in both runs."""
+        """An operand that was right after its op and is not when it is read, in both runs."""
         alone = self._alone.get(operand.key)
         makers = [made for made in self._made.get(operand.name, ()) if made.line != row.line and made.last < row.last]
         if operand.verdict != "fail" or alone is None or alone.verdict != "fail" or not makers:

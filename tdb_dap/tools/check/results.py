@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Looked:
-    """A row and, where they were to be kept, the tensors behind it."""
+    """A row and, where they were to be kept, its tensors."""
 
     row: Row
     actual: Array | None = None

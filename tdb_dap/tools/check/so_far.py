@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def compared_so_far(debugger: Debugger) -> list[Row]:
-    """Every operand and result up to now; the way up to here is gone once more."""
+    """Every operand and result up to now; the way up to here is replayed."""
     rows: list[Row] = []
     debugger.replay(Walk("cascade", lambda checked: rows.append(row_of(checked)), (0, debugger.ordinal)))
     return rows

@@ -65,7 +65,7 @@ class Processes:
     """This process and ``count`` - 1 others.
 
     On Linux they are copies of this one, where ``worker`` has the model open already and nothing has been executed;
-    elsewhere, and where the backend has processes of its own, they are started anew and open it themselves.
+    elsewhere, and where the backend has its own processes, they are started anew and open it themselves.
     """
 
     def __init__(self, job: Job, count: int, worker: Worker | None = None) -> None:

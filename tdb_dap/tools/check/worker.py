@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from tdb_dap.tools.check.job import Job
 
 Stretch = tuple[int, int]
-"""First ordinal, and the one behind the last."""
+"""First ordinal, and the one after the last."""
 
 
 class Worker:
-    """One debugger that runs stretches, each behind the one before; not necessarily all of them."""
+    """One debugger that runs stretches, each after the one before; not necessarily all of them."""
 
     def __init__(self, job: Job, mode: Mode, debugger: Debugger | None = None) -> None:
         self._job = job
@@ -30,7 +30,7 @@ class Worker:
         self.debugger = debugger or job.open()
 
     def run(self, stretch: Stretch, progress: Callable[[int], None] = lambda ordinal: None) -> Walked:
-        """Run one stretch; ``progress`` is told the ordinal now and then."""
+        """Run one stretch; ``progress`` receives the ordinal now and then."""
         start, stop = stretch
         debugger = self.debugger
         if start < debugger.ordinal:

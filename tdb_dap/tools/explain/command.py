@@ -93,7 +93,7 @@ def _readers(program: Program, ordinal: int, result: View | Constant) -> str:
         found.append(reader)
     if not found:
         end = f", overwritten by {_named(program, last)}" if last is not None else ""
-        return f", read by no command behind it{end}"
+        return f", read by no command after it{end}"
     named = ", ".join(_named(program, reader) for reader in found[:_READERS])
     return f", read by {named}" + (" and others" if len(found) > _READERS else "")
 

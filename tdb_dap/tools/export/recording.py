@@ -42,7 +42,7 @@ class Restored:
 class Step:
     """One exported command.
 
-    ``fields``, ``registers``: those that its arithmetic looks at; ``restored_behind``: what is missing of the tensors
+    ``fields``, ``registers``: those that its arithmetic looks at; ``restored_after``: what is missing of the tensors
     that are results once it has run; ``checksum``: CRC-32 of the words of its own results.
     """
 
@@ -52,7 +52,7 @@ class Step:
     fields: dict[str, int]
     registers: dict[int, int]
     restored: tuple[Restored, ...]
-    restored_behind: tuple[Restored, ...] = ()
+    restored_after: tuple[Restored, ...] = ()
     checksum: int = 0
 
 
@@ -148,7 +148,7 @@ def record(
         debugger.step()
         if debugger.ordinal != ordinal + 1:
             stop = debugger.step()
-            raise BadInput(f"{debugger.program.context.bmodel}: {stop.text}; what comes behind it cannot be exported")
+            raise BadInput(f"{debugger.program.context.bmodel}: {stop.text}; what comes after it cannot be exported")
         for view in _views(command.description.results):
             if step is None:
                 known.forget(ByteRanges.of(view))
@@ -156,8 +156,8 @@ def record(
                 known.add(ByteRanges.of(view))
         if step is not None:
             words = [debugger.machine.memory.read(view) for view in _views(step.bound.results.values())]
-            behind = _restored(results(ordinal), debugger.machine.memory, known)
-            yield replace(step, checksum=checksum(words), restored_behind=behind)
+            after = _restored(results(ordinal), debugger.machine.memory, known)
+            yield replace(step, checksum=checksum(words), restored_after=after)
 
 
 def computes(command: Command, target: Chip) -> bool:

@@ -194,7 +194,7 @@ class _Writer:
         if command.core:
             arguments.append(f"core={command.core}")
         yield from _call(instruction, arguments)
-        if step.restored_behind:
+        if step.restored_after:
             yield f'    chip.restore("{name} end")  # what lies between, of other ops'
         for title, view in self._kept.get(command.ordinal, ()):
             tensor, is_new = self._names.of(view, "result", command)
@@ -254,7 +254,7 @@ def restored_arrays(steps: Sequence[Step], program: Program) -> dict[str, np.nda
     for step in steps:
         grouped: dict[str, list[Any]] = {}
         name = step_id(step.command, program)
-        for moment, parts_then in ((name, step.restored), (f"{name} end", step.restored_behind)):
+        for moment, parts_then in ((name, step.restored), (f"{name} end", step.restored_after)):
             for part in parts_then:
                 grouped.setdefault(data_key(moment, part.space, part.core), []).append(part)
         for key, parts in grouped.items():

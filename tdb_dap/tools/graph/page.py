@@ -6,7 +6,7 @@ from html import escape
 
 
 def html(picture: str, title: str) -> str:
-    """A page of its own around a picture: wheel and drag to zoom and move, a field to find nodes."""
+    """A page around a picture: wheel and drag to zoom and move, a field to find nodes."""
     return _PAGE.replace("@TITLE@", escape(title)).replace("@PICTURE@", picture)
 
 

@@ -108,7 +108,7 @@ class Editor:
         self.notes.append(f"weight {name}: other numbers, {view.dtype}{list(view.shape)}")
 
     def cut(self, ordinal: int) -> None:
-        """Let command ``ordinal`` and all behind it do nothing; those that synchronise stay, so that nothing waits.
+        """Let command ``ordinal`` and all after it do nothing; those that synchronise stay, so that nothing waits.
 
         BadInput for chips that have no such command, and where what is left out is not made of commands.
         """
@@ -151,13 +151,13 @@ class Editor:
         data[: len(fresh)] = np.frombuffer(fresh, np.uint8)
         data[len(fresh) :] = 0
         size = -(-len(fresh) // _BLOCK) * _BLOCK
-        self._put("<Q", _place(group.table, _SPAN[engine]), size, 8)  # behind its start
+        self._put("<Q", _place(group.table, _SPAN[engine]), size, 8)  # after its start
         self._put("<I", _place(group.table, _BYTES[engine]), size)
 
-    def _put(self, form: str, place: int | None, value: int, behind: int = 0) -> None:
+    def _put(self, form: str, place: int | None, value: int, after: int = 0) -> None:
         """Overwrite a number of the metadata block; one that the file leaves out stands for 0 and stays."""
         if place is not None:
-            struct.pack_into(form, self._metadata, place + behind, value)
+            struct.pack_into(form, self._metadata, place + after, value)
 
     def _groups(self) -> Iterator[_Group]:
         """The command groups of the stage, with their tables in the metadata block."""
@@ -196,7 +196,7 @@ def _ordinal(program: Program, token: str) -> int:
 
     place = resolve(program, token)
     if len(place.spans) != 1 or place.spans[0][0] != place.spans[0][1]:
-        raise BadInput(place.message or f"{token} is not one command; write B12 or D3, with @core1 behind it")
+        raise BadInput(place.message or f"{token} is not one command; write B12 or D3, with @core1 after it")
     return place.spans[0][0]
 
 

@@ -50,7 +50,7 @@ def markdown(report: SanitizerReport) -> str:
     if report.stopped:
         made += ["", f"The run did not reach the end: {report.stopped}"]
     if report.findings:
-        made += ["", table_row("sanitizer", "severity", "line", "op", "ordinal", "what"), "|---" * 6 + "|"]
+        made += ["", table_row("sanitizer", "severity", "line", "op", "command", "what"), "|---" * 6 + "|"]
         made += [_cells(finding) for finding in report.findings]
     return "\n".join(made) + "\n"
 

@@ -17,7 +17,7 @@ _MODES = (HALF_EVEN, HALF_AWAY, TOWARD_ZERO, DOWN, UP, HALF_UP)
 
 
 def exact(bits: Array, dtype: DType) -> Array:
-    """float64 behind stored floats, subnormals included."""
+    """float64 values of stored floats, subnormals included."""
     return dtype.widen(bits).astype(np.float64)
 
 
