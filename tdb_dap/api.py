@@ -1,4 +1,4 @@
-"""What plugins, notebooks and scripts may import; nothing else of this package is promised to stay.
+"""The interface for plugins, notebooks and scripts; nothing else of this package is promised to stay.
 
 ``VERSION`` is raised with every change of what is here: the second number when something is added, the first one when
 something is changed or taken away. ``scripts/record_api.py`` keeps a record of it, and a test compares.

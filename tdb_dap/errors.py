@@ -28,7 +28,7 @@ class EndOfProgram(TdbError):
 
 
 class BackendFailed(TdbError):
-    """What executes the commands is lost: a vendor library has ended its process. The session is not."""
+    """The backend is lost: a vendor library has ended its process. The session is not."""
 
 
 class NotSimulated(TdbError):

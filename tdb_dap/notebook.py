@@ -87,7 +87,7 @@ class InteractiveDebugger(Debugger):
         return CheckTable(rows, heading)
 
     def profile(self) -> Table:
-        """Where the time of the whole program goes, as far as it is known: a row for each op, the longest first.
+        """Time of the whole program by op, as far as it is known: a row for each op, the longest first.
 
         Columns: line, op, name, commands, tiu and dma (cycles), share (of all), operations, read and written (bytes).
         """
@@ -116,7 +116,7 @@ class InteractiveDebugger(Debugger):
 
 
 class CheckTable(Table):
-    """What a comparison has found. ``failures``: the rows that differ."""
+    """Rows of a comparison. ``failures``: the rows that differ."""
 
     @property
     def failures(self) -> Table:

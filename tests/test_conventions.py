@@ -62,3 +62,17 @@ def test_every_module_says_what_it_is():
         and not ast.get_docstring(ast.parse(path.read_text("utf-8")))
     ]
     assert silent == []
+
+
+def test_docstrings_say_what_a_thing_is_or_does():
+    """``Map from values to where they live``, not ``What ...`` or ``Where ...``; ``Whether`` is a yes or no."""
+    asking = []
+    for path in PACKAGE.rglob("*.py"):
+        if path.relative_to(ROOT).as_posix() in GENERATED:
+            continue
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                text = ast.get_docstring(node) or ""
+                if text.split(" ")[0] in ("What", "Whose", "Where", "Which", "Who", "How"):
+                    asking.append(f"{path.relative_to(ROOT)}: {text[:60]}")
+    assert asking == []

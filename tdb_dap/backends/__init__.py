@@ -1,1 +1,1 @@
-"""Who executes commands."""
+"""Backends: what executes the commands."""

@@ -1,4 +1,4 @@
-"""Where the vendor's libraries may be, and which are there."""
+"""Search for the vendor's libraries."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _package_directory() -> Path | None:
 
 
 def cache_directory() -> Path:
-    """Where ``tdb-dap backends fetch`` puts libraries: a directory of the user's own."""
+    """Directory of the user in which ``tdb-dap backends fetch`` puts libraries."""
     if os.environ.get("TDB_DAP_CACHE"):
         return Path(os.environ["TDB_DAP_CACHE"]) / "vendor"
     if sys.platform == "darwin":

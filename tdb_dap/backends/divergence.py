@@ -1,4 +1,4 @@
-"""Where two executions of one command differ: numbers in its results, and bytes that are nobody's result."""
+"""Differences of two executions of one command: numbers in its results, and bytes outside of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the debugger and the process that holds the vendor's library say to each other. Nothing in it is executed."""
+"""Messages between the debugger and the process that holds the vendor's library. Nothing in them is executed."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Take(Struct, tag=True, frozen=True):
 
 
 class Changed(Struct, tag=True, frozen=True):
-    """Where the library's memories differ from the shared block: (index of the area, start, stop) in bytes."""
+    """Ranges in which the library's memories differ from the block: (index of the area, start, stop) in bytes."""
 
     ranges: tuple[tuple[int, int, int], ...]
 

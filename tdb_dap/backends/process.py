@@ -103,7 +103,7 @@ class ChildProcess:
             raise BackendFailed(self._last_words()) from None
 
     def _last_words(self) -> str:
-        """How the process ended, and what it said last."""
+        """Exit status of the process, and its last output."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(10)
         self._listener.join(2)
@@ -118,14 +118,14 @@ class ChildProcess:
 
 
 def telling(lines: Iterable[str]) -> str:
-    """What the library said about its end: its complaint if it made one, else its last words."""
+    """Last message of the library: its complaint if it made one, else its last words."""
     spoken = [line.strip() for line in lines if line.strip() and not _STACK_FRAME.search(line)]
     complaints = [line for line in spoken if _COMPLAINT.search(line)]
     return complaints[0] if complaints else " / ".join(spoken[-3:])
 
 
 def _search_path() -> str:
-    """Where the process finds this package and its dependencies: as here."""
+    """Search path of the process: this package and its dependencies, as here."""
     package = str(Path(tdb_dap.__file__).parent.parent)
     return os.pathsep.join([package, *(entry for entry in sys.path if entry)])
 

@@ -22,7 +22,7 @@ _KINDS = {Space.GLOBAL: "ddr", Space.L2: "l2", Space.LOCAL: "local", Space.STATI
 
 @dataclass(frozen=True)
 class AreaOffset:
-    """Where an area lies in the debugger's memories: ``start`` is the offset of its first byte in the space."""
+    """Position of an area in the debugger's memories: ``start`` is the offset of its first byte in the space."""
 
     space: Space
     core: int

@@ -128,7 +128,7 @@ def _remark(text: str) -> None:
 
 
 def _silence(text: str) -> None:
-    """What ``--quiet`` makes of a remark."""
+    """Drop a remark: ``--quiet``."""
 
 
 def _shortened(text: str) -> str:

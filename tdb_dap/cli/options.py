@@ -66,7 +66,7 @@ def read_token(path: Path) -> str:
 
 
 def backend_options(parser: argparse.ArgumentParser) -> None:
-    """Who executes."""
+    """Options that choose the backend."""
     parser.add_argument(
         "--backend",
         default="numpy",
@@ -96,7 +96,7 @@ def model_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def input_options(parser: argparse.ArgumentParser) -> None:
-    """What goes in, what should come out, and who computes."""
+    """Options for inputs, reference and backend."""
     parser.add_argument("--inputs", metavar="X", type=Path, help=".npz by input name, or raw .dat (default: zeros)")
     parser.add_argument(
         "--reference",
@@ -110,7 +110,7 @@ def input_options(parser: argparse.ArgumentParser) -> None:
 
 
 def data_options(parser: argparse.ArgumentParser) -> None:
-    """What goes in, who computes, and how it is started."""
+    """Options for inputs, backend and start."""
     input_options(parser)
     parser.add_argument(
         "--static-tables",

@@ -9,7 +9,7 @@ from tdb_dap.engine.rendering.printable import direct
 
 
 class Bar:
-    """How far the run is, of ``total`` commands if that is known; ``quiet``: not even on a terminal."""
+    """Progress of a run, of ``total`` commands if that is known; ``quiet``: not even on a terminal."""
 
     def __init__(self, total: int | None, quiet: bool) -> None:
         self._of = "" if total is None else f" of {total:,}"

@@ -14,7 +14,7 @@ from tdb_dap.errors import TdbError
 
 
 class Unwritable(TdbError):
-    """What was to be printed cannot be written."""
+    """Output cannot be written."""
 
 
 class ReaderGone(Exception):
@@ -72,7 +72,7 @@ class Outlet:
 
 
 def open_closed_descriptors() -> None:
-    """Where the caller has closed a standard stream, nothing is read and what is printed goes nowhere.
+    """Open standard streams that the caller has closed, to the null device.
 
     Otherwise the next file that is opened would be taken for the stream, and print would print into it.
     """

@@ -1,4 +1,4 @@
-"""Which kind of document a file is."""
+"""Kind of document of a file."""
 
 from __future__ import annotations
 

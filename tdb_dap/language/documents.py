@@ -69,11 +69,11 @@ class Document(ABC):
 
     @abstractmethod
     def definitions(self, line: int, column: int) -> list[Spot]:
-        """Where what stands at a place comes from."""
+        """Definitions of the token at a position."""
 
     @abstractmethod
     def references(self, line: int, column: int, with_definition: bool) -> list[Spot]:
-        """Where what stands at a place is used."""
+        """Uses of the token at a position."""
 
     @abstractmethod
     def outline(self) -> list[Entry]:
@@ -97,7 +97,7 @@ class Document(ABC):
 
     @abstractmethod
     def problems(self) -> list[Problem]:
-        """What is wrong with it; takes as long as reading and looking through the whole model takes."""
+        """Problems of the document; takes as long as reading and looking through the whole model takes."""
 
 
 class Bound(BaseModel):

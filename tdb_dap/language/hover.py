@@ -1,4 +1,4 @@
-"""What is shown over a value, an op, a location or an address."""
+"""Hover texts of values, ops, locations and addresses."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def _op(model: Model, op: MlirOp) -> Iterator[str]:
 
 
 def _named(program: Program, name: str, line: int | None = None) -> Iterator[str]:
-    """Where a tensor lies, by the first record of an op's line that writes or reads it, else of any."""
+    """Address and layout of a tensor, by the first record of an op's line that writes or reads it, else of any."""
     for record in (*(program.source.records_at(line) if line is not None else ()), *program.source.records):
         for values in (record.results, record.operands):
             found: MappedTensor | None = next((value for value in values if value.name == name), None)

@@ -1,4 +1,4 @@
-"""What stands above an op: how many commands it has, how long they take, and whether its result is right."""
+"""Lenses above an op: how many commands it has, how long they take, and whether its result is right."""
 
 from __future__ import annotations
 

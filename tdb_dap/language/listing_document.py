@@ -198,7 +198,7 @@ def _waited_for(program: Program, ordinal: int, token: str) -> int | None:
 
 
 def _about(program: Program, ordinal: int, view: View | None) -> list[str]:
-    """What an operand is, where it lies, and who wrote it."""
+    """Type, address and writer of an operand."""
     if view is None:
         return []
     lines = [f"`{view.name}` `{view.memref}`", f"{view.space.title}, byte {view.address:,}, layout {view.layout.value}"]

@@ -79,13 +79,13 @@ def _stamps(context: Path) -> list[tuple[str, int]]:
 
 
 def checked(program: Program) -> tuple[CheckedRow, ...]:
-    """What ``tdb-dap check --report check.json`` has found in this model; nothing if it was another one, or older."""
+    """Rows of the report ``check.json`` of this model; nothing if it was another one, or older."""
     report = _report(program, CHECK_REPORT, Report)
     return report.rows if isinstance(report, Report) and report.commands == len(program.commands) else ()
 
 
 def sanitized(program: Program) -> tuple[SanitizerFinding, ...]:
-    """What ``tdb-dap sanitize --report sanitize.json`` has found in it."""
+    """Findings of the report ``sanitize.json`` of this model."""
     report = _report(program, SANITIZER_REPORT, SanitizerReport)
     right = isinstance(report, SanitizerReport) and report.commands == len(program.commands)
     return report.findings if right and isinstance(report, SanitizerReport) else ()

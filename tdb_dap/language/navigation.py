@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def definitions(mlir: MlirFile, program: Callable[[], Program | None], line: int, column: int) -> list[Spot]:
-    """Where what stands there is defined: the op of a value, the line of a location, in earlier stages, too."""
+    """Definitions of the token there: the op of a value, the line of a location, in earlier stages, too."""
     token = token_at(mlir.lines[line], column) if 0 <= line < len(mlir.lines) else None
     if token is None:
         return []
@@ -52,7 +52,7 @@ def _value(mlir: MlirFile, token: Token, line: int) -> list[Spot]:
 def references(
     mlir: MlirFile, program: Callable[[], Program | None], line: int, column: int, with_definition: bool
 ) -> list[Spot]:
-    """Where a value is used in its function, or a location, an address or a function in the file.
+    """Uses of a value in its function, or a location, an address or a function in the file.
 
     Of a location also the ops of earlier stages that compute it.
     """
@@ -84,7 +84,7 @@ def _in_the_file(
 
 
 def _uses_of_value(mlir: MlirFile, name: str, line: int) -> Iterator[Spot]:
-    """Where the value that a line means is named; the same id in another region is another value."""
+    """Names of the value that a line means; the same id in another region is another value."""
     producer = mlir.op_defining(name, line)
     region = producer.region if producer is not None else mlir.region_at(line)
     if producer is None and region is not None:

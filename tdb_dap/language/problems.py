@@ -1,4 +1,4 @@
-"""What is wrong with a model, as problems of its source: unreadable files, sanitizers' findings, wrong results."""
+"""Problems of a model in its source: unreadable files, sanitizers' findings, wrong results."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Problem:
 
 
 def findings(program: Program) -> list[SanitizerFinding]:
-    """What is known without running the model, and what a report beside it adds."""
+    """Findings known without running the model, and those of a report beside it."""
     reported = sanitized(program)
     found = {_key(finding): finding for finding in (*_known(program), *reported)}
     return sorted(found.values(), key=lambda finding: finding.command.ordinal)

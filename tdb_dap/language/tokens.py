@@ -1,4 +1,4 @@
-"""What stands at a place of a line: a value, an op, a location, an address."""
+"""Token at a position of a line: a value, an op, a location, an address."""
 
 from __future__ import annotations
 

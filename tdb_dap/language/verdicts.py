@@ -1,4 +1,4 @@
-"""What comparing with the reference has said of each op: by a session, or by the report of a check."""
+"""Verdicts of the comparison for each op: by a session, or by the report of a check."""
 
 from __future__ import annotations
 

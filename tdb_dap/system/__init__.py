@@ -1,1 +1,1 @@
-"""What a process of this package needs from the system around it: ports, child processes, plugins, interruption."""
+"""Services of the operating system: ports, child processes, plugins, interruption."""

@@ -11,7 +11,7 @@ _RUN = (
 
 
 def command(module: str) -> tuple[str, ...]:
-    """What starts a module; arguments are added after it.
+    """Command that starts a module; arguments are added after it.
 
     Not ``python -m``: that looks for every module in the working directory first, which may be the directory of a model
     that somebody else has made, with a ``json.py`` in it.

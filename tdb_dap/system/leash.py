@@ -1,4 +1,4 @@
-"""What keeps worker processes from outliving the process that started them."""
+"""Leash: ends worker processes with the process that started them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What installed packages add: chips, backends, observers and console verbs, found by their entry points.
+"""Plugins of installed packages: chips, backends, observers and console verbs, found by their entry points.
 
 A plugin that cannot be loaded or that fails is named and left out; everything else goes on without it.
 """
@@ -55,6 +55,6 @@ def _load(group: str, entry: EntryPoint) -> Plugin:
 
 
 def problems() -> Iterator[str]:
-    """What is wrong with plugins, a line each."""
+    """Problems of plugins, a line each."""
     for group in GROUPS:
         yield from (f"{plugin.title} {plugin.problem}" for plugin in plugins(group) if plugin.problem)

@@ -126,7 +126,7 @@ class Console:
                 return message, body
 
     def _say(self) -> None:
-        """What the adapter has said in the meantime: displays, remarks."""
+        """Print what the adapter has sent in the meantime: displays, remarks."""
         for body in self._client.events("output"):
             self._view.text(body["output"].rstrip("\n"))
 

@@ -73,7 +73,7 @@ def mlir(text: str) -> Text:
 
 
 def answer(text: str) -> Text:
-    """What a verb answers: a listing where there is one, else values and verdicts."""
+    """Colour the answer of a verb: a listing where there is one, else values and verdicts."""
     if text.startswith(("=>", "   ")) and "  " in text:
         return listing(text)
     return _with(_Answer(), text)

@@ -29,7 +29,7 @@ class _Names(Completer):
 
 
 def history_file() -> Path:
-    """Where lines are remembered, as the XDG convention has it."""
+    """File of the lines typed, as the XDG convention has it."""
     state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     return Path(state) / "tdb-dap" / "history"
 

@@ -1,4 +1,4 @@
-"""What is drawn in the terminal. In a pipe: the same lines without colours, uncut, and no progress."""
+"""Drawing in the terminal. In a pipe: the same lines without colours, uncut, and no progress."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class View:
         self._console.print(visible(text) if isinstance(text, str) else text, style=style, soft_wrap=True)
 
     def remark(self, text: str) -> None:
-        """What the adapter says when it loads a model."""
+        """Print a remark of the adapter while it loads a model."""
         if not self._is_quiet:
             self.text(text)
 
@@ -51,7 +51,7 @@ class View:
             self._console.print(text, soft_wrap=True)
 
     def answer(self, text: str) -> None:
-        """What a verb answers."""
+        """Print the answer of a verb."""
         self.text(highlight.answer(text))
 
     def error(self, text: str) -> None:
@@ -59,7 +59,7 @@ class View:
         self.text(text, "red" if self.is_terminal else "")
 
     def stop(self, why: str, mlir: str, listing: str, values: Sequence[tuple[str, str]]) -> None:
-        """Where the program has stopped: the op, the commands around, operands and results of the op."""
+        """Print a stop: the op, the commands around, operands and results of the op."""
         self.text(why, "bold yellow" if self.is_terminal else "")
         if mlir:
             self.row(highlight.mlir(mlir))
@@ -82,7 +82,7 @@ class View:
         self._console.print(table)
 
     def progress(self, text: str) -> None:
-        """How far a run is, in a line that what comes next overwrites; only on a terminal."""
+        """Print the progress of a run, in a line that the next output overwrites; only on a terminal."""
         if self.is_terminal and not self._is_quiet:
             self._console.file.write(f"\r\033[K{visible(text)}")
             self._console.file.flush()

@@ -1,1 +1,1 @@
-"""What can be done with a compiled model: one package for each tool, and ``opening``, which they start from."""
+"""Tools for compiled models: one package each, and ``opening``, which they start from."""

@@ -1,4 +1,4 @@
-"""What the schemas of all reports have in common."""
+"""Common part of the schemas of all reports."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def trigger_characters() -> list[str]:
 
 @request("completions", capability="supportsCompletionsRequest")
 def completions(session: Session, arguments: CompletionsArguments) -> CompletionsResponseBody:
-    """What can stand at a place of the console's line, those that begin with what is there already."""
+    """Completions at a position of the console's line: those that begin with what is there already."""
     frame = session.handles.frame(arguments.frameId) if arguments.frameId else None
     lines = arguments.text.split("\n")
     number = session.traits.line_in(arguments.line) if arguments.line is not None else 1
@@ -56,7 +56,7 @@ def completions(session: Session, arguments: CompletionsArguments) -> Completion
 
 
 def _choices(session: Session, before: str, frame: Frame | None) -> Choices:
-    """What fits after the words that are there already."""
+    """Words that fit after those already there."""
     first, _, rest = before.lstrip().partition(" ")
     known = {name: verb for verb in verbs() for name in verb.names}
     if not first:

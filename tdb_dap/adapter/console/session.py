@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Displays(dict[int, str]):
-    """What is shown after each stop: number -> expression or verb."""
+    """Displays shown after each stop: number -> expression or verb."""
 
 
 class PythonNames(dict[str, Any]):

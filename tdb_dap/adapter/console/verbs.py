@@ -141,7 +141,7 @@ def _declare(plugin: Plugin) -> str:
 
 @contextmanager
 def expression_of_console(text: str) -> Iterator[None]:
-    """What is neither an expression nor a verb may have been meant as either: the error names both."""
+    """Name both in the error for text that is neither an expression nor a verb."""
     try:
         yield
     except BadExpression as error:
@@ -187,7 +187,7 @@ def resume_quietly(
 
 
 def count(rest: str) -> int:
-    """How many: 1 where nothing is said."""
+    """A number of steps; 1 where none is given."""
     if not rest:
         return 1
     if not rest.isdigit() or int(rest) < 1:

@@ -67,7 +67,7 @@ class MomentArguments(ProtocolModel):
 
 @request("tdb/moment", while_running="answer")
 def moment(session: Session, arguments: MomentArguments) -> Moment:
-    """Where the program stands, and the source that the lines of all these answers belong to."""
+    """The current ordinal, and the source that the lines of these answers belong to."""
     debugger, source = session.debugger, mlir_source(session)
     body: Moment = {
         "ordinal": debugger.ordinal,
@@ -81,7 +81,7 @@ def moment(session: Session, arguments: MomentArguments) -> Moment:
 
 @request("tdb/profile", while_running="wait")
 def profile(session: Session, arguments: ProfileArguments) -> ProfileBody:
-    """What ``tdb-dap profile`` reports."""
+    """The report of ``tdb-dap profile``."""
     from tdb_dap.tools.profile.profiling import Profile
     from tdb_dap.tools.profile.report import report_of
     from tdb_dap.tools.profile.trace import trace
@@ -141,7 +141,7 @@ def _mlir(session: Session) -> MlirFile:
 
 @request("tdb/memoryMap", while_running="answer")
 def memory_map(session: Session, arguments: MemoryMapArguments) -> MemoryMap:
-    """What lies where in each memory, from when to when."""
+    """Tensors in each memory with their addresses and lifetimes."""
     from tdb_dap.engine.program.occupancy import use_at
     from tdb_dap.tools.profile.report import timelines
 
@@ -192,7 +192,7 @@ def memory_map(session: Session, arguments: MemoryMapArguments) -> MemoryMap:
 
 @request("tdb/explain", while_running="answer")
 def explain(session: Session, arguments: ExplainArguments) -> Explanation:
-    """What ``tdb-dap explain`` prints, by default about the command that runs next."""
+    """The text of ``tdb-dap explain``, by default about the command that runs next."""
     from tdb_dap.tools.explain.command import explain_command
     from tdb_dap.tools.explain.op import explain_op
 

@@ -42,7 +42,7 @@ Source = Literal["bits", "stored", "actual", "reference", "error"]
 
 
 class TensorArguments(ProtocolModel):
-    """Which tensor. ``frameId``, or ``focus`` and ``level`` from an earlier answer, say what its names mean.
+    """Selection of a tensor. ``frameId``, or ``focus`` and ``level`` from an earlier answer, say what its names mean.
 
     Without ``focus``: the command or op of the last stop.
 

@@ -1,4 +1,4 @@
-"""Where a session stands in time, for clients with a slider: ``tdb/time`` and ``tdb/travel`` of docs/requests.md."""
+"""Position of a session in time, for clients with a slider: ``tdb/time`` and ``tdb/travel`` of docs/requests.md."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class TravelArguments(ProtocolModel):
 
 @request("tdb/time", while_running="answer")
 def time(session: Session, arguments: TimeArguments) -> TimePoint:
-    """How many commands have been executed of how many, and which one comes next then."""
+    """Number of commands executed, number of all, and the next command."""
     debugger = session.debugger
     commands, source = debugger.program.commands, debugger.program.source
     at = debugger.ordinal if arguments.at is None else arguments.at

@@ -31,7 +31,7 @@ _LENGTH = re.compile(rb"content-length:[ \t]*(\d{1,18})[ \t]*\r?\n", re.IGNORECA
 
 
 class ByteStream(Protocol):
-    """What a connection needs of a file, socket or pipe."""
+    """Interface that a connection needs of a file, socket or pipe."""
 
     def read(self, size: int, /) -> bytes | None:
         """Up to ``size`` bytes, as soon as there are any; empty at the end."""

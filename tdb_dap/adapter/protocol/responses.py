@@ -74,7 +74,7 @@ class TraceEvent(TypedDict):
 
 @_exact
 class TraceSource(TypedDict):
-    """What was traced, and how the times were found."""
+    """Traced program, and source of the times."""
 
     model: str
     chip: str

@@ -1,4 +1,4 @@
-"""Where the bytes of a connection come from: standard input and output, or a socket."""
+"""Transports of a connection: standard input and output, or a socket."""
 
 from __future__ import annotations
 

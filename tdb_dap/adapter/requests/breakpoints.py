@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Wish:
-    """What the client asked for; equal wishes keep their breakpoint and its hit count."""
+    """Breakpoint that the client asked for; equal wishes keep their breakpoint and its hit count."""
 
     text: str
     condition: str | None = None

@@ -30,7 +30,7 @@ _CHANGE = "!change"
 
 @request("dataBreakpointInfo", capability=("supportsDataBreakpoints", "supportsDataBreakpointBytes"))
 def data_breakpoint_info(session: Session, arguments: DataBreakpointInfoArguments) -> Body:
-    """What can be watched: a variable, an expression, or bytes from an address on."""
+    """Find the bytes to watch: of a variable, an expression, or bytes from an address on."""
     try:
         place = _place(session, arguments)
     except TdbError as error:

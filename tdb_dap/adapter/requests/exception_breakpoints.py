@@ -76,7 +76,7 @@ def _answer(session: Session, name: str) -> Breakpoint:
 
 @request("exceptionInfo", capability="supportsExceptionInfoRequest")
 def exception_info(session: Session, arguments: ExceptionInfoArguments) -> ExceptionInfoResponseBody:
-    """What the last stop has found."""
+    """The finding of the last stop."""
     finding = session.debugger.last_stop.finding
     if finding is None:
         raise TdbError("the program has not stopped because of an exception")

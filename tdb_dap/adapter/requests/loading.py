@@ -36,7 +36,7 @@ class _ToClient(Listener):
         self._session = session
 
     def log_point(self, message: Message, breakpoint: Breakpoint) -> None:
-        """What a log point says, with the line it is on, and its tensors to be opened."""
+        """Send the text of a log point, with its line and its tensors."""
         session = self._session
         where: dict[str, Any] = {}
         if breakpoint.line is not None and breakpoint.text.startswith("mlir:") and (source := mlir_source(session)):

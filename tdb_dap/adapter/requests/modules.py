@@ -34,7 +34,7 @@ def columns() -> list[dict[str, Any]]:
 
 
 def module_id(subnet: int) -> str:
-    """How frames refer to the module of a subnet."""
+    """Id by which frames refer to the module of a subnet."""
     return f"subnet:{subnet}"
 
 

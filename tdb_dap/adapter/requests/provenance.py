@@ -1,4 +1,4 @@
-"""Who wrote a value, as a tree that grows while it is opened, and as a place to go to."""
+"""Writers of a value: a tree that grows while it is opened, and a location to go to."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def _place(session: Session, finding: Finding) -> dict[str, Any]:
 
 @request("tdb/findings", while_running="answer")
 def findings(session: Session) -> Findings:
-    """What sanitizers have found up to now: for editors, which show it as diagnostics.
+    """Findings of sanitizers up to now, which editors show as diagnostics.
 
     ``path`` is missing where a finding belongs to no line of a file on disk.
     """

@@ -1,4 +1,4 @@
-"""What can be seen from each kind of frame."""
+"""Scopes of each kind of frame."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def _sync(session: Session, command: Command) -> list[Node]:
 
 
 def _place_of(session: Session, command: Command, engine: str) -> str:
-    """Which command it waits for, in words."""
+    """Text of the command that it waits for."""
     commands = session.debugger.program.commands
     for ordinal in range(command.ordinal - 1, -1, -1):
         other = commands[ordinal]

@@ -86,7 +86,7 @@ def set_variable(session: Session, arguments: SetVariableArguments) -> SetVariab
 
 @request("setExpression", capability="supportsSetExpression")
 def set_expression(session: Session, arguments: SetExpressionArguments) -> SetExpressionResponseBody:
-    """What an expression names: a tensor, a slice or an element."""
+    """Overwrite the tensor, slice or element that an expression names."""
     frame = session.handles.frame(arguments.frameId) if arguments.frameId else None
     part = part_named(arguments.expression, names_at(session, frame))
     set_part(session, part, arguments.value, frame)

@@ -61,7 +61,7 @@ def _checksum(program: Program) -> Checksum:
 
 
 def kind_of(session: Session, source: Source) -> SourceKind | None:
-    """Which of the program's sources the client means; None if it is none of them."""
+    """Kind of the program's source that the client means; None if it is none of them."""
     for kind, reference in _REFERENCES.items():
         if source.sourceReference == reference:
             return kind

@@ -154,7 +154,7 @@ def frames(session: Session, core: int) -> Iterator[StackFrame]:
 
 
 def _names_line(program: Program, level: Level, line: int) -> int | None:
-    """Where a frame's value ids are looked up: in the body of its function; in a group as its op sees them."""
+    """Line at which a frame's value ids are looked up: in the body of its function; in a group as its op sees them."""
     if level not in ("subnet", "main") or not line or program.source.mlir is None:
         return None
     return line + 1 if program.source.mlir.op_at(line) is None else line  # the head of a function is outside of it

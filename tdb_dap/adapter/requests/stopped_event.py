@@ -79,7 +79,7 @@ def stopped(session: Session, stop: Stop) -> None:
 
 
 def _description(session: Session, stop: Stop) -> str | None:
-    """What the client shows instead of the bare reason; a run with edits says so."""
+    """Text that the client shows instead of the bare reason; a run with edits says so."""
     said = stop.description or _DESCRIPTIONS.get(stop.reason)
     if not session.debugger.machine.edits:
         return said

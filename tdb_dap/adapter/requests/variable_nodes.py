@@ -53,7 +53,7 @@ def tensor(session: Session, name: str, value: Value, evaluate_name: str | None 
 
 
 def logged(session: Session, message: LogMessage) -> Node:
-    """What a log point has said, with its tensors as they were then.
+    """Tree of a log point's message, with its tensors as they were then.
 
     One child with the whole text: clients show the children in place of the text.
     """
@@ -178,7 +178,7 @@ def _layout_node(value: Value) -> Node:
 
 
 def layout(view: View | Constant | None, name: str, named: MappedTensor | None = None) -> Node:
-    """Where a tensor lies, how its elements are arranged, and what its stored numbers mean."""
+    """Address, layout and scale of a tensor."""
     if not isinstance(view, View):
         return leaf(name, f"constant {view.name}" if isinstance(view, Constant) else "no place in memory")
     rows: dict[str, object] = {

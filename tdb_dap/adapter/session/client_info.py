@@ -1,4 +1,4 @@
-"""What the client said about itself in ``initialize``, and the translation of lines and paths that follows from it."""
+"""Traits of the client from ``initialize``, and the translation of lines and paths that follows from it."""
 
 from __future__ import annotations
 

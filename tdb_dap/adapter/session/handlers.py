@@ -91,6 +91,6 @@ def when_stopped(act: Callable[[Session], None]) -> Callable[[Session], None]:
 
 
 def capabilities() -> dict[str, Any]:
-    """What ``initialize`` answers: the set of what exists."""
+    """The answer to ``initialize``: every capability that a handler declares."""
     yes = {name: True for handler in HANDLERS.values() for name in handler.capabilities}
     return {**yes, **{name: value() for name, value in _PROVIDERS.items()}}

@@ -61,7 +61,7 @@ class Node:
 
     @property
     def own_part(self) -> Part | None:
-        """Where its numbers lie; of an element, made only when somebody asks."""
+        """Part of memory that holds its numbers; of an element, made only when somebody asks."""
         if self.element is None:
             return self.part
         whole, index = self.element

@@ -33,7 +33,7 @@ def _not_empty(text: str) -> str:
 
 
 class Configuration(BaseModel):
-    """What a launch and an attach configuration have in common."""
+    """Settings that launch and attach share."""
 
     model_config = ConfigDict(defer_build=True, extra="allow", populate_by_name=True)
 
@@ -127,7 +127,7 @@ _EDITOR_KEYS = frozenset(
 
 
 def files_of(configuration: Configuration) -> tuple[object, ...]:
-    """What a program is loaded from: where two configurations are equal in this, nothing is to be loaded again."""
+    """Settings that a program is loaded from; if they are equal, nothing is loaded again."""
     of = configuration
     return of.program, of.net, of.stage, of.inputs, of.reference, of.backend, of.backendToken, of.cmodelPath
 

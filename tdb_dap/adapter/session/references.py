@@ -60,7 +60,7 @@ def memory_reference(space: Space, core: int, offset: int) -> str:
 
 
 def every_region(memory: Memory) -> Iterator[tuple[str, Space, int, Region]]:
-    """What there is of each memory: (title, space, core, region). DDR and L2 are those of all cores."""
+    """Every region of every memory: (title, space, core, region). DDR and L2 are those of all cores."""
     for space in (Space.GLOBAL, Space.L2, Space.LOCAL, Space.STATIC):
         for core in range(memory.cores if space in (Space.LOCAL, Space.STATIC) else 1):
             for region in memory.regions(space, core):

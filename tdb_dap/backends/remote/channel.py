@@ -128,5 +128,5 @@ def chunks(contents: Sequence[Content]) -> Iterator[list[Filled]]:
 
 
 def contents_of(filled: Sequence[Filled]) -> list[Content]:
-    """What was sent, as contents. ValueError for a space that does not exist."""
+    """Decode contents that were sent. ValueError for a space that does not exist."""
     return [Content(Space(f.space), f.core, f.start, np.frombuffer(f.data, np.uint8)) for f in filled]

@@ -1,4 +1,4 @@
-"""Who may speak: both sides show that they know the token, and neither says it.
+"""Mutual authentication: both sides prove that they know the token, and neither sends it.
 
 A proof is the HMAC-SHA256, keyed with the token, of the role and both sides' nonces. Without a token the key is empty.
 What follows is neither encrypted nor signed: beyond a network that is trusted it belongs into a tunnel.

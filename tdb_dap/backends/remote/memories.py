@@ -94,7 +94,7 @@ class Memories:
         self.backend.edited()
 
     def content(self, space: Space, core: int, start: int, size: int) -> Content:
-        """What is at a place; BadAccess outside of the memories."""
+        """Bytes of a range; BadAccess outside of the memories."""
         return Content(space, core, start, self.memory.bytes_at(space, start, size, core))
 
     def execute(self, request: Execute) -> tuple[list[Content], str | None]:

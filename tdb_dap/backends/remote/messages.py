@@ -1,4 +1,4 @@
-"""What the debugger and a backend elsewhere say to each other, each a MessagePack map; nothing in it is ever executed.
+"""Messages between the debugger and a remote backend, each a MessagePack map; nothing in them is executed.
 
 The client asks, the server answers each request in turn; only ``Working`` may come in between.
 """
@@ -31,7 +31,7 @@ class Part(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
 
 
 class Filled(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """What is at a place."""
+    """Contents of a range that repeats one byte."""
 
     space: str
     core: Core
@@ -112,7 +112,7 @@ class Working(Message, frozen=True):
 
 
 class Changed(Message, frozen=True):
-    """What is at places now. ``more``: another of these follows; ``divergence``: in words, in the last one."""
+    """Contents of ranges now. ``more``: another of these follows; ``divergence``: in words, in the last one."""
 
     contents: list[Filled]
     more: bool

@@ -41,7 +41,7 @@ _SILENCE = 60.0
 
 @dataclass(frozen=True)
 class Offer:
-    """What is offered. ``memory``: bytes that a client may ask for; ``clients``: how many there may be at a time."""
+    """Backend offered to clients. ``memory``: bytes that a client may ask for; ``clients``: how many at a time."""
 
     backend: str
     token: str | None

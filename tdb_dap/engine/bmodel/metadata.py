@@ -27,7 +27,7 @@ TENSOR_DTYPES = {0: F32, 1: F16, 2: SI8, 3: UI8, 4: SI16, 5: UI16, 6: SI32, 7: U
 
 
 class RunMode(str, Enum):
-    """How a subnet is executed."""
+    """Kind of execution of a subnet."""
 
     TPU_STATIC = "TPU_STATIC"
     TPU_DYNAMIC = "TPU_DYNAMIC"

@@ -1,4 +1,4 @@
-"""Which net and which stage of a file is meant."""
+"""Choice of a net and a stage of a file."""
 
 from __future__ import annotations
 

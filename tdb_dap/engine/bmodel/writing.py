@@ -33,7 +33,7 @@ class Stream:
 
 @dataclass(frozen=True)
 class Model:
-    """What a bmodel is written from. ``activations``: device address and size of the region."""
+    """Source of a bmodel to write. ``activations``: device address and size of the region."""
 
     chip: str
     tiu: Stream

@@ -130,7 +130,7 @@ class Command:
 
     @property
     def operands(self) -> tuple[Operand, ...]:
-        """What it reads: views of memory, and constants."""
+        """Operands: views of memory, and constants."""
         return self.description.operands
 
     @property
@@ -139,7 +139,7 @@ class Command:
 
     @property
     def results(self) -> tuple[Operand, ...]:
-        """What it writes."""
+        """Results: views of memory."""
         return self.description.results
 
     @property
@@ -148,7 +148,7 @@ class Command:
 
     @property
     def attributes(self) -> Mapping[str, Any]:
-        """What else the listing says of it, by name."""
+        """Further attributes that the listing shows, by name."""
         return self.description.attributes
 
     @cached_property
@@ -237,7 +237,7 @@ class Commands(Sequence[Command]):
         return Command(self, ordinal, descriptor)
 
     def count_engines(self, start: int, stop: int) -> dict[str, int]:
-        """How many of the commands [start, stop) each engine executes."""
+        """Number of the commands [start, stop) that each engine executes."""
         counts = np.bincount(self.columns.engine[start:stop], minlength=len(ENGINES)).tolist()
         return {engine: count for engine, count in zip(ENGINES, counts, strict=True) if count}
 

@@ -75,7 +75,7 @@ class Streams:
         )
 
     def _decode_system_dma(self, subnet: int, core: int, spans: tuple[Span, ...], what: str) -> Columns:
-        """What a core's system DMA does; only messages tie it to the core's other engines."""
+        """Commands of a core's system DMA; only messages tie it to the core's other engines."""
         parts = [_stand_in_columns(ENGINES.index("sdma"), subnet, 0)]
         for span in spans:
             data = self._bmodel.bytes_of(span, "the SDMA stream")
@@ -157,7 +157,7 @@ class Streams:
 
 
 def _engines_of(columns: Columns, subnet: int | None = None) -> int:
-    """How many engines of a core send and wait among these commands: the system DMA only where it moves something."""
+    """Number of engines of a core that send and wait among these commands; the system DMA only where it moves."""
     is_mover = columns.engine == ENGINES.index("sdma")
     return 3 if bool((is_mover if subnet is None else is_mover & (columns.subnet == subnet)).any()) else 2
 

@@ -52,7 +52,7 @@ class Layer:
 
     @cached_property
     def facts(self) -> dict[str, str]:
-        """What it can differ in, in words: name -> value."""
+        """Properties that are compared: name -> value."""
         engines = Counter(command.engine.upper() for command in self.commands)
         values = [value for record in self.records for value in record.results]
         views = [value.view for value in values if value.view is not None]

@@ -48,5 +48,5 @@ class Assembly:
 
     @property
     def actual(self) -> Array:
-        """What has been seen, in the reference's shape; the reference's own numbers where nothing was written."""
+        """Assembled numbers, in the reference's shape; the reference's own numbers where nothing was written."""
         return self._whole if self.is_complete else np.where(self._seen, self._whole, self.expected)

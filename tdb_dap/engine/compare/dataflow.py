@@ -1,4 +1,4 @@
-"""Which op wrote what another one reads, by the memory that both use (a reshape moves no data and has no commands)."""
+"""Producers of an op's operands, by the memory that both use (a reshape moves no data and has no commands)."""
 
 from __future__ import annotations
 

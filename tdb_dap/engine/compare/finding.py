@@ -1,4 +1,4 @@
-"""What a check says about one tensor of one op."""
+"""Result of a check for one tensor of one op."""
 
 from __future__ import annotations
 

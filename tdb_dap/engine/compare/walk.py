@@ -116,7 +116,7 @@ class Walk(Observer):
                 self._found(made(_verdict(result), comparison=result))
 
     def _actual(self, inspector: Inspector, value: MappedTensor) -> Array | None:
-        """What a value holds, where that can be compared."""
+        """Numbers of a value, where they can be compared."""
         expected = _expected(inspector, value)
         if expected is None or value.view is None or value.view.size != expected.size:
             return None
@@ -251,7 +251,7 @@ def _reason(inspector: Inspector, value: MappedTensor) -> tuple[Reason, str]:
 
 
 def _kind(inspector: Inspector, value: MappedTensor) -> Reason:
-    """What a tensor is that the reference has no name for: it holds what ops compute, not what is moved to them."""
+    """Kind of a tensor that the reference has no name for: it holds what ops compute, not what is moved to them."""
     mlir = inspector.program.source.mlir
     known = mlir.by_location if mlir is not None else {}
     made_by = {op.name for name in layer_names(value.name) for op in known.get(name, ())}

@@ -31,7 +31,7 @@ class BreakpointConditions:
         return self._holds(breakpoint) and self._is_the_hit(breakpoint)
 
     def message(self, breakpoint: Breakpoint) -> Message:
-        """What a log point says now."""
+        """Message of a log point now."""
         return message(breakpoint.log or "", self._scope(breakpoint))
 
     def _scope(self, breakpoint: Breakpoint) -> Scope:

@@ -1,4 +1,4 @@
-"""What a breakpoint can name: each form turns its text into the stretches of commands it stands for.
+"""Forms of breakpoints: each form turns its text into the stretches of commands it stands for.
 
 Programs are straight lines with static operands, so every form is resolved once, when the breakpoint is set; running
 only looks up ordinals.
@@ -245,7 +245,7 @@ def _subnet(program: Program, match: re.Match[str]) -> BreakpointLocation:
 
 @form("core", r"core:(\d+)", "core:1")
 def _core(program: Program, match: re.Match[str]) -> BreakpointLocation:
-    """Where the core starts to work in each subnet."""
+    """First command of the core in each subnet."""
     core = int(match[1])
     starts: dict[int, int] = {}
     for command in program.commands:

@@ -80,7 +80,7 @@ class Breakpoint:
 
     @property
     def message(self) -> str:
-        """What the user should know about the place; empty if it is just where it was asked for."""
+        """Remark on where it was placed; empty if it is just where it was asked for."""
         return self.location.message
 
     @property

@@ -63,7 +63,7 @@ class Debugger:
 
     @property
     def listener(self) -> Listener:
-        """What is told while the program runs."""
+        """Receiver of notifications while the program runs."""
         return self.inspector.listener
 
     @listener.setter
@@ -72,7 +72,7 @@ class Debugger:
 
     @property
     def last_stop(self) -> Stop:
-        """Where and why execution stopped last."""
+        """The last stop."""
         return self.inspector.last_stop
 
     @property

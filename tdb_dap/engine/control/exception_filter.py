@@ -1,4 +1,4 @@
-"""What an exception filter is: a check that can be switched on to stop where something goes wrong."""
+"""Exception filter: a check that can be switched on to stop where something goes wrong."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ _MOST_ELEMENTS = 1000
 
 @dataclass(frozen=True)
 class Message:
-    """What a log point says: a text, and the values in it as they are at this moment."""
+    """Message of a log point: a text, and the values in it as they are at this moment."""
 
     text: str
     values: tuple[Value, ...] = ()

@@ -77,7 +77,7 @@ class Announcer:
         return self.heard[-1] if self.heard else None
 
     def look_back(self) -> Finding | None:
-        """What there is to find about the last command now that time has come back to the moment after it."""
+        """Findings about the last command when time has gone back to the moment after it."""
         inspector = self._inspector
         if not inspector.ordinal or inspector.machine.passes_over(inspector.ordinal - 1):
             return None

@@ -22,7 +22,7 @@ Reason = Literal["entry", "step", "breakpoint", "exception", "pause", "goto", "e
 
 @dataclass(frozen=True)
 class Finding:
-    """What an observer saw that is worth stopping for.
+    """Reason of an observer to stop.
 
     ``filter``: name of the exception filter; ``title``: a few words; ``text``: the whole story on one line;
     ``details``: what more there is to know, line by line; ``focus``: ordinal of the command it is about; ``related``:

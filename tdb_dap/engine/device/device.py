@@ -1,4 +1,4 @@
-"""What executes with its own memories, a board or a simulator elsewhere, and how it becomes a backend.
+"""Devices with their own memories (a board, a simulator elsewhere), and the backend made of one.
 
 A device only has to execute commands and to give and take bytes. The debugger keeps the memories as well: what a
 command needs is brought to the device before it, what the command has changed is fetched after it. So going back in
@@ -27,7 +27,7 @@ from tdb_dap.errors import BackendFailed, BadAccess, NotSimulated
 
 @dataclass(frozen=True)
 class Content:
-    """What is at a place: uint8, one dimension."""
+    """Bytes of a range: uint8, one dimension."""
 
     space: Space
     core: int
@@ -37,7 +37,7 @@ class Content:
 
 @dataclass(frozen=True)
 class Layout:
-    """What a device gets to know of a program.
+    """Description of a program for a device.
 
     ``ddr``: the parts of DDR that it uses, by address; ``size``: bytes of all its memories.
     """
@@ -50,7 +50,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class Effect:
-    """What a command has done on the device.
+    """Effect of a command on the device.
 
     ``changed``: every byte that is not what it was, and what it is now (bytes that have not changed may be among
     them); None: the device cannot tell, and the results that the command declares are read back. ``divergence``: as in
@@ -82,7 +82,7 @@ class Device(Protocol):
         ...
 
     def read(self, extents: Sequence[Extent]) -> list[Bytes]:
-        """What the memories hold, for each extent."""
+        """Contents of the memories, for each extent."""
         ...
 
     def execute(self, command: Executable) -> Effect:
@@ -162,7 +162,7 @@ class Attached:
             )
 
     def _read_back(self, description: Description | None) -> tuple[Content, ...]:
-        """What the device holds at the results of a command."""
+        """Read back the results of a command from the device."""
         if description is None:
             raise NotSimulated("what the command writes is not known, and the device does not report it")
         places = [ByteRanges.of(result) for result in description.results if isinstance(result, View)]
@@ -196,7 +196,7 @@ def _description(command: Executable) -> Description | None:
 
 
 def _needed(description: Description, cores: int) -> list[ByteRanges]:
-    """What a command reads and writes, and the constants of static memory that it may look up."""
+    """Ranges that a command reads and writes, and the constants of static memory that it may look up."""
     operands = (*description.reads, *description.operands, *description.results)
     places = [ByteRanges.of(operand) for operand in operands if isinstance(operand, View)]
     every = np.array([[0, 1 << 62]], np.int64)

@@ -1,4 +1,4 @@
-"""Which pages of our memories a device holds as well."""
+"""Pages of the debugger's memories that a device also holds."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class DevicePages:
             pages.equal[:] = False
 
     def missing(self, places: list[ByteRanges] | None) -> list[Extent]:
-        """What has to be written to the device for it to hold the same at some places (None: everywhere).
+        """Contents to write to the device so that it holds the same in some ranges (None: everywhere).
 
         It counts as written from now on. Places that do not exist are left out: the command will be refused.
         """

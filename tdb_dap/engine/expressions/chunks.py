@@ -75,7 +75,7 @@ def bits(parts: Parts, value: Value) -> Parts:
 
 
 def actual(parts: Parts, value: Value) -> Parts:
-    """What stored numbers stand for: (stored - zero point) * scale in float32; without a scale as they are stored."""
+    """Real values of stored numbers: (stored - zero point) * scale in float32; without a scale as they are stored."""
     named = value.named
     if named is None or (named.scale == 1 and named.zero_point == 0):
         return parts

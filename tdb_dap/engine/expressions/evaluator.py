@@ -245,7 +245,7 @@ class _Evaluator(ast.NodeVisitor):
         return part
 
     def place(self, node: ast.AST) -> tuple[Any, tuple[Any, ...]]:
-        """What is indexed, and all indices after it."""
+        """Indexed expression, and all indices after it."""
         if not isinstance(node, ast.Subscript):
             return self.visit(node), ()
         whole, steps = self.place(node.value)

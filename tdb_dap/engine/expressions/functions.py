@@ -26,7 +26,7 @@ _SORTING = 32
 
 
 class Budget:
-    """What an expression may still compute."""
+    """Computing that an expression may still use."""
 
     def __init__(self) -> None:
         self._left = MOST_WORK

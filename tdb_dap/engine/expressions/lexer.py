@@ -16,7 +16,7 @@ Level = Literal["command", "op"]
 
 
 class Names(Protocol):
-    """Where the debugger's own names are looked up. Each raises BadExpression for what does not exist."""
+    """Lookup of the debugger's own names. Each raises BadExpression for what does not exist."""
 
     def value(self, name: str) -> Value:
         """An MLIR value, ``%173``."""
@@ -43,7 +43,7 @@ class Names(Protocol):
         ...
 
     def expected(self, value: Value) -> Value:
-        """What the reference says of a tensor that has a name."""
+        """Expected value of a tensor that has a name."""
         ...
 
     def border(self, kind: str, name: str) -> Value:
@@ -161,7 +161,7 @@ def _tokens(text: str) -> Iterator[_Token]:
 
 
 def _meaning(token: _Token, names: Names | None) -> Callable[[], Any]:
-    """What a token of the debugger's own stands for. Without names it means nothing yet."""
+    """Value of a token of the debugger's own; without names only its syntax counts."""
     match, moment = token.match, token.moment
     if names is None or match is None:
         return _nothing
@@ -193,7 +193,7 @@ def _meaning(token: _Token, names: Names | None) -> Callable[[], Any]:
 
 
 def _nothing() -> None:
-    """What a name stands for while only the syntax is looked at."""
+    """Stand-in for a name while only the syntax is checked."""
 
 
 class NameList:

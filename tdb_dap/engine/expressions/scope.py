@@ -1,4 +1,4 @@
-"""What the names of an expression mean at one place and time."""
+"""Meaning of names in an expression at one line and moment."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Scope:
 
     @property
     def moment(self) -> str:
-        """What a name needs after it to mean the same for the whole session: ``@202``, ``@op202``, ``@202:40``."""
+        """Suffix that gives a name the same meaning for the whole session: ``@202``, ``@op202``, ``@202:40``."""
         if self.line is not None:
             return f"@{self.focus}:{self.line}"
         return f"@op{self.focus}" if self._is_op else f"@{self.focus}"
@@ -154,7 +154,7 @@ class Scope:
         return self._unplaced(name)
 
     def _computed(self, name: str, definition: Definition) -> Value | None:
-        """What an op computes, as its records have it."""
+        """Result of an op, as its records have it."""
         for record in self._nearest(lambda r: r.line == definition.op.line):
             result = record.result(definition.index)
             if result is not None and result.view is not None:

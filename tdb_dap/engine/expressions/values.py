@@ -158,7 +158,7 @@ class Value:
         return Statistics.of(self.array) if self.array.size else None
 
     def forget(self) -> None:
-        """What was read is not true any more."""
+        """Drop the numbers that were read."""
         self.__dict__.pop("array", None)
         self.__dict__.pop("statistics", None)
 

@@ -38,7 +38,7 @@ def read_file(path: Path, most: int = limits.TEXT) -> bytes | bytearray:
 
 
 def unpack(path: Path, most: int) -> bytearray:
-    """What an ``.xz`` file unpacks to; BadInput as soon as it is more than ``most`` bytes."""
+    """Unpack an ``.xz`` file; BadInput as soon as it is more than ``most`` bytes."""
     data = bytearray()
     decompressor = _decompressor()
     try:

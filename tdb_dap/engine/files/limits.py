@@ -1,4 +1,4 @@
-"""How much is taken from files that somebody else has made, in one place; SECURITY.md says what each is for.
+"""Limits for files that others made; SECURITY.md says what each is for.
 
 A limit is far above what compilers and users make, and is named in the error. What a file may unpack to grows with the
 file itself: a few kilobytes never fill the memory.

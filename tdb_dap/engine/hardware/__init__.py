@@ -1,1 +1,1 @@
-"""What a chip is made of: number formats, memory spaces, addresses, layouts, and the protocol of a target."""
+"""Parts of a chip: number formats, memory spaces, addresses, layouts, and the protocol of a target."""

@@ -25,7 +25,7 @@ class Float8:
         object.__setattr__(self, "numbers", self._numbers())
 
     def _numbers(self) -> NDArray[np.float32]:
-        """What each of the 256 words stands for."""
+        """Value of each of the 256 words."""
         words = np.arange(256)
         exponent, mantissa = words >> self.mantissa & ((1 << self.exponent) - 1), words & ((1 << self.mantissa) - 1)
         bias = (1 << (self.exponent - 1)) - 1

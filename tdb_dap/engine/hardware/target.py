@@ -1,4 +1,4 @@
-"""What the engine asks of a chip. Chips are data; the engine never tests for a chip's name."""
+"""Protocol of a chip, as the engine uses it. Chips are data; the engine never tests for a chip's name."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class Message:
 
 
 class Words(Protocol):
-    """Where a command finds its operands and puts its results: ``Memory``, or what stands in for it."""
+    """Storage of a command's operands and results: ``Memory``, or what stands in for it."""
 
     def read(self, view: View) -> Array:
         """Stored words of a view in its logical shape."""
@@ -100,7 +100,7 @@ class Words(Protocol):
 
 @dataclass(frozen=True)
 class Cost:
-    """What a command costs. ``cycles``: of its engine; ``operations``: additions and multiplications.
+    """Cost of a command. ``cycles``: of its engine; ``operations``: additions and multiplications.
 
     ``read``, ``written``: bytes that DMA moves from and to memories outside of local memory.
     """
@@ -193,7 +193,7 @@ class Target(Protocol):
 
     @property
     def timing_source(self) -> str:
-        """Where the numbers of ``cost`` come from, in words."""
+        """Source of the numbers of ``cost``, as text."""
         ...
 
     def cost(self, description: Description) -> Cost | None:

@@ -1,4 +1,4 @@
-"""What a command reads or writes: a tensor somewhere in the chip's memory, or a constant in the command.
+"""Operands and results of a command: tensors somewhere in the chip's memory, or constants in the command.
 
 Logical index to byte address, for every layout. In local memory channel ``c`` of a tensor that starts at lane ``N0``
 lives in lane ``(N0 + c) mod lanes``, and ``(N0 + c) div lanes`` counts rows of ``strides[1]`` elements. Every view is
@@ -23,7 +23,7 @@ from tdb_dap.errors import BadAccess
 
 
 class Layout(Enum):
-    """How logical indices become addresses; the formulas are in ``segments``."""
+    """Layout: mapping of logical indices to addresses; the formulas are in ``segments``."""
 
     ALIGN_EU = "alignEU"
     COMPACT = "compact"

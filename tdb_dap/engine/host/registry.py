@@ -1,4 +1,4 @@
-"""Which function carries out which operation, and how its parameters are stored in the bmodel."""
+"""Registry of host operations: function of each, and layout of its parameters in the bmodel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who executes commands: the protocol, and the execution in this process that every chip with semantics has."""
+"""Protocol of a backend, and the execution in this process that every chip with semantics has."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Executable(Protocol):
-    """What a backend needs to know of a command; ``Command`` has it."""
+    """Interface of a command for a backend; ``Command`` has it."""
 
     @property
     def engine(self) -> str: ...

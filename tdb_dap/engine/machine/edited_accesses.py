@@ -1,4 +1,4 @@
-"""Which commands touch which bytes as the program is executed, edited and left out commands included."""
+"""Readers and writers of bytes as the program is executed, edited and left out commands included."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the user has changed: memory, fields of commands, commands that are passed over.
+"""Edits of the user: memory, fields of commands, commands that are passed over.
 
 An edit belongs to a moment of the run. Going back before that moment undoes it; running again from an earlier
 checkpoint makes it again when its moment comes.
@@ -163,7 +163,7 @@ class Edits:
         self._all = before
 
     def descriptor_of(self, ordinal: int) -> bytes | None:
-        """What a command is executed with, if it is not the program's own descriptor."""
+        """Descriptor of an edited command; None for the program's own."""
         for edit in reversed(self._all):
             if isinstance(edit, CommandEdit) and edit.ordinal == ordinal:
                 return edit.descriptor

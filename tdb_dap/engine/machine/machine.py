@@ -110,7 +110,7 @@ class Machine:
 
     @property
     def edits(self) -> tuple[Edit, ...]:
-        """What the user has changed up to now, oldest first."""
+        """Edits of the user up to now, oldest first."""
         return tuple(self._edits)
 
     def reset(self) -> None:
@@ -244,7 +244,7 @@ class Machine:
         self.backend.edited()
 
     def latest_changes(self) -> tuple[Change, ...]:
-        """What the last command has overwritten; nothing at the start."""
+        """Changes of the last command; none at the start."""
         return self._latest.changes if self._latest else ()
 
     # Edits
@@ -258,7 +258,7 @@ class Machine:
             self._changed_after(origin)
 
     def _changed_after(self, moment: int) -> None:
-        """What was known of later moments is not true any more."""
+        """Forget what was known of later moments."""
         self.checkpoints.forget_after(moment)
         self.backend.edited()
         self.listener.edited(moment)

@@ -14,7 +14,7 @@ _KNOWN = frozenset({"shape", "size", "ndim", "dtype", "why", "nbytes", "__class_
 
 
 class NotComputed(np.ndarray):
-    """What memory holds in place of an output; ``why`` it is not computed.
+    """Array in place of an output that is not computed; ``why`` it is not computed.
 
     Every use of its numbers raises NotFinished: elements, arithmetic, functions of NumPy, methods. As with masked
     arrays, ``numpy.asarray`` takes the mark away.

@@ -1,4 +1,4 @@
-"""Where a value comes from and where it goes: the last writer of a place, and the readers after it."""
+"""Provenance of a value: the last writer of a place, and the readers after it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Provenance:
-    """What gave a place its bytes: a command, or the user's ``edit`` (``ordinal``: the moment at which it was made)."""
+    """Writer of a byte range: a command, or the user's ``edit`` (``ordinal``: the moment at which it was made)."""
 
     ordinal: int
     edit: Edit | None = None
@@ -47,7 +47,7 @@ def readers_of(machine: Machine, place: ByteRanges, since: int) -> list[int]:
 
 
 def sources_of(machine: Machine, ordinal: int) -> list[tuple[str, View]]:
-    """What a command reads from memory, with its role."""
+    """Operands of a command in memory, with their roles."""
     command = machine.command_at(ordinal)
     if command.is_system:
         return []

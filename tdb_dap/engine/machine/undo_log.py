@@ -1,4 +1,4 @@
-"""What commands overwrote, so that they can be undone."""
+"""Undo log: the bytes that commands overwrote."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class OverwrittenBytes:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What executing a command has done.
+    """Outcome of executing a command.
 
     ``changes``: what it overwrote, in an order in which the last one is to be undone first. ``divergence``: where two
     backends did not agree, in words; None where they did, or where there is only one.
@@ -85,7 +85,7 @@ class UndoLog:
 
     @property
     def latest(self) -> Outcome | None:
-        """What the last command has done; None where it is not remembered."""
+        """Outcome of the last command; None where it is not kept."""
         return self._entries[-1] if self._entries else None
 
     def record(self, outcome: Outcome) -> None:

@@ -1,4 +1,4 @@
-"""What if a command were another one: fields changed for this run, and what follows from it."""
+"""Edits of commands, to see what would follow: fields changed for this run, and what follows from it."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Consequence:
 
 
 def consequences(machine: Machine, until: int) -> list[Consequence]:
-    """What the edits of commands from this moment on change in the results of the commands up to ``until``.
+    """Changes of results up to ``until`` by the edits of commands from this moment on.
 
     Runs twice, without the edits and with them, and comes back; the machine is where it was afterwards. NotSimulated if
     one of the two runs cannot be carried out.

@@ -1,4 +1,4 @@
-"""Which commands read and write a place: an index of all operands and results, made as far as it is asked for."""
+"""Readers and writers of bytes: an index of all operands and results, made as far as it is asked for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What lies where and when: the tensors of a program in its memories, from being written to being read last."""
+"""Occupancy: the tensors of a program in its memories, from being written to being read last."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def use_at(alive: Iterable[Resident], size: int) -> Use:
 
 
 class Timeline:
-    """How many bytes of one memory are in use over time."""
+    """Number of bytes of one memory in use over time."""
 
     def __init__(self, found: Iterable[Resident]) -> None:
         self.residents = list(found)
@@ -194,7 +194,7 @@ class Timeline:
             self.bytes.append(level)
 
     def at(self, ordinal: int) -> list[Resident]:
-        """What is alive while a command runs."""
+        """Tensors alive while a command runs."""
         return [resident for resident in self.residents if resident.born <= ordinal <= resident.died]
 
     def peak(self) -> tuple[int, int]:

@@ -60,7 +60,7 @@ class Op:
 
     @property
     def row(self) -> dict[str, Any]:
-        """What it comes to in a table."""
+        """Row of the op in a table."""
         result = next((value for record in self.records for value in record.results), None)
         return {
             "line": self.line,
@@ -122,7 +122,7 @@ class Ops(Sequence[Op]):
 
 
 def command_row(command: Command) -> dict[str, Any]:
-    """What a command comes to in a table."""
+    """Row of a command in a table."""
     return {
         "ordinal": command.ordinal,
         "core": command.core,

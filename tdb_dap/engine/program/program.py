@@ -141,12 +141,12 @@ class Program:
 
     @cached_property
     def accesses(self) -> Accesses:
-        """Which commands read and write what."""
+        """Index of the accesses of all commands."""
         return Accesses(self.commands)
 
     @cached_property
     def access_rows(self) -> AccessRows:
-        """What all commands read and write, as columns of numbers."""
+        """Accesses of all commands, as columns of numbers."""
         return AccessRows.of(self.commands)
 
     def ddr_regions(self, to_write: bool = False) -> list[Region]:

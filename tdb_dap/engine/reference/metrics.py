@@ -1,4 +1,4 @@
-"""How far a computed tensor is from the expected one, in numbers."""
+"""Metrics: distance of a computed tensor from the expected one."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def measure(
 
 
 def channel_axis(shape: tuple[int, ...]) -> int | None:
-    """Which axis holds channels: the second of images and volumes, the last of anything else; None for a scalar."""
+    """Axis of the channels: the second of images and volumes, the last of anything else; None for a scalar."""
     if len(shape) >= 4:
         return 1
     return len(shape) - 1 if shape else None

@@ -70,7 +70,7 @@ class Reference:
         return next((self._arrays[name] for name in names if name in self._arrays), None)
 
     def expected(self, value: MappedTensor) -> Array | None:
-        """What a value should hold, float32, or None if the reference does not know it or cannot be laid over it.
+        """Expected numbers of a value, float32, or None if the reference does not know it or cannot be laid over it.
 
         In the shape of the value's view (the compiler's records count five axes, memory four), so that the two can be
         subtracted and an index means the same in both; where their sizes differ, in the shape of the record.
@@ -100,7 +100,7 @@ class Reference:
 
 
 def numbers_of(machine: Machine, value: MappedTensor) -> Array | None:
-    """What a value holds now, float32, dequantised, in the shape of its view; None if it cannot be read."""
+    """Numbers of a value now, float32, dequantised, in the shape of its view; None if it cannot be read."""
     if value.view is None:
         return None
     stored = machine.read(value.view).astype(np.float32)

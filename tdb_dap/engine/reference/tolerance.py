@@ -1,4 +1,4 @@
-"""What passes: limits for all tensors, for those of a number format, and for those of some names."""
+"""Tolerances: limits for all tensors, for those of a number format, and for those of some names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tdb_dap.errors import BadInput
 
 @dataclass(frozen=True)
 class Tolerance:
-    """What passes: equal arrays; all elements close; or similarities above their limits. Further limits always hold.
+    """Limits of one tensor: it passes if equal, if all elements are close, or if similarities are above their limits.
 
     ``cosine``, ``euclidean``: least similarity of the whole tensor; ``channel``: least Euclidean similarity of any
     channel: one in many is lost in the similarity of the whole (right results of narrow floats stay above 0.92).
@@ -32,7 +32,7 @@ class Tolerance:
     bad_share: float | None = None
 
     def complaints(self, metrics: Metrics) -> tuple[str, ...]:
-        """What is beyond a limit, one phrase each; empty if the tensor passes."""
+        """Metrics beyond a limit, one phrase each; empty if the tensor passes."""
         if metrics.equal:
             return ()
         found: list[str] = []

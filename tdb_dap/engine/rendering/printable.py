@@ -23,7 +23,7 @@ def visible(text: str) -> str:
 
 
 def quoted(text: str) -> str:
-    """What somebody has typed, as it is quoted back: in quotes, in one line, and no more than its beginning."""
+    """Quote of a user's text: in quotes, in one line, and no more than its beginning."""
     return repr(text if len(text) <= _LONGEST_QUOTED else f"{text[: _LONGEST_QUOTED - 3]}...")
 
 

@@ -33,7 +33,7 @@ class Table(list[dict[str, Any]]):
         return type(self)(rows)
 
     def style(self, row: dict[str, Any]) -> html.Style:
-        """How a row looks."""
+        """Style of a row."""
         return {}
 
     def __repr__(self) -> str:

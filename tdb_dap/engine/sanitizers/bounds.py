@@ -156,7 +156,7 @@ def _outside_of_buffers(program: Program, rows: AccessRows, chosen: Rows) -> Ite
 
 
 def _buffers_of(record: OpRecord) -> dict[Space, Runs] | None:
-    """Where the op may go, by memory; None where that is not known of one of its tensors.
+    """Buffers of the op by memory; None where that is not known of one of its tensors.
 
     A buffer in local memory is its bytes in every lane, up to what the execution units take at once: so they are given
     out.

@@ -1,4 +1,4 @@
-"""How findings name commands and bytes."""
+"""Text of commands and bytes in findings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which command is certain to have ended before which other one begins: vector clocks.
+"""Order of commands that is certain, by vector clocks.
 
 Every engine of every core executes its own commands in order: TIU and DMA, and the system DMA, which waits for no other
 engine but with messages. Three things order commands of different engines: the
@@ -119,7 +119,7 @@ class _Subnet:
                 del rounds[message.number]
 
     def _clock(self, thread: int, position: int) -> Clock:
-        """What is finished when a send is made; the engine's own commands before it are."""
+        """Commands finished when a send is made; the engine's own commands before it are."""
         partner = _partner(thread)
         known = int(self._known[thread][position])
         others = int(np.searchsorted(self._waits[partner], known, side="left"))
@@ -137,7 +137,7 @@ class _Round:
         self.passed = 0
 
     def certain(self, count: int, size: int) -> Clock:
-        """What a wait for ``count`` sends may rely on: all of them, unless there are more than it waits for."""
+        """Sends that a wait for ``count`` of them can rely on: all, unless there are more than it waits for."""
         if not self.sends or len(self.sends) > count:
             return np.zeros(size, np.int64)
         return np.max(np.stack(self.sends), axis=0)

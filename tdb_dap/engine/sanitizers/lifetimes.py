@@ -21,7 +21,7 @@ from tdb_dap.engine.source.source_map import OpRecord
 
 @dataclass(frozen=True)
 class Birth:
-    """What begins with a command. ``left``: stretches of every lane of its core that are left over from before."""
+    """Lifetimes that begin with a command. ``left``: stretches of every lane of its core left over from before."""
 
     record: OpRecord
     left: tuple[tuple[int, int], ...]
@@ -49,12 +49,12 @@ class Lifetimes:
             self._births.setdefault(record.first, []).append(Birth(record, left, tuple(_results(record, seen))))
 
     def at(self, ordinal: int) -> list[Birth]:
-        """What begins with a command."""
+        """Lifetimes that begin with a command."""
         return self._births.get(ordinal, [])
 
 
 class _Written:
-    """What commands have written of the scratchpads since it was last asked for."""
+    """Bytes of the scratchpads written since the last query."""
 
     def __init__(self, program: Program) -> None:
         rows = program.access_rows

@@ -132,7 +132,7 @@ class Shadow:
             return
 
     def leave(self, core: int, stretches: Iterable[tuple[int, int]]) -> None:
-        """What stretches of every lane of a core hold is left over from now on."""
+        """Mark stretches of every lane of a core as left over from now on."""
         for start, stop in stretches:
             if self._history.limit:
                 self._remember(self._lanes(core, start, stop))
@@ -158,7 +158,7 @@ class Shadow:
         return View(Space.LOCAL, start, shape, _BYTE, Layout.STRIDE, strides, geometry, core=core)
 
     def define(self, changes: Iterable[Change]) -> None:
-        """What was overwritten by the user is defined."""
+        """Mark bytes overwritten by the user as defined."""
         for change in changes:
             if isinstance(change, OverwrittenView):
                 self.put(change.view, None)

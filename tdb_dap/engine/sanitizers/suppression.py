@@ -30,7 +30,7 @@ def is_suppressed(program: Program, finding: Finding, patterns: tuple[str, ...])
 
 
 def places_of(program: Program, ordinal: int) -> tuple[str, ...]:
-    """What a pattern can name a command by."""
+    """Names by which a pattern can select a command."""
     names = [program.commands[ordinal].token]
     for record in program.source.records_of(ordinal):
         names += [f"mlir:{record.line}", record.opcode, *(value.name for value in record.results)]

@@ -39,7 +39,7 @@ def survey(debugger: Debugger, sanitizers: Mapping[str, Observer], progress: Cal
 
 
 def known_ahead(debugger: Debugger, sanitizers: Iterable[Observer]) -> list[Finding]:
-    """What those find that need not run the program, in the order of execution."""
+    """Findings that need no run of the program, in the order of execution."""
     found: list[Finding] = []
     for observer in sanitizers:
         known = _known(observer)

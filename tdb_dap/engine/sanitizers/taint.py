@@ -1,4 +1,4 @@
-"""Which bytes of a command's results depend on undefined bytes of its operands: the command itself is asked.
+"""Dependence of a command's results on undefined bytes of its operands, found by executing it.
 
 It is executed twice on copies of its operands in which the undefined bytes hold different numbers; where the results
 differ, they depend on these bytes. That needs no rule for any instruction, never accuses a result that does not

@@ -1,4 +1,4 @@
-"""Where undefined bytes come from: the command that took them up first, numbered so that a mark can name it."""
+"""Sources of undefined bytes: the command that took them up first, numbered so that a mark can name it."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class TaintSources:
         return min(self._known.index(origin) + 1, MANY)
 
     def story(self, marks: Array, mark: int | None = None) -> tuple[str, int | None]:
-        """What is known of the origin of marked bytes, in words, and the command that took them up."""
+        """Text about the source of marked bytes, and the command that took them up."""
         mark = min(_marks_in(marks)) if mark is None else mark
         if mark < MANY:
             origin = self._known[mark - 1]

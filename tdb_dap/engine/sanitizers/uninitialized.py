@@ -112,7 +112,7 @@ class Uninitialized(Observer):
         return finding
 
     def _begin(self, inspector: Inspector, shadow: Shadow, birth: Birth) -> None:
-        """What belongs to an op from now on holds nothing; its operands keep what they hold."""
+        """Mark the buffers of an op as undefined, except its operands."""
         record = birth.record
         shadow.leave(record.core, birth.left)
         if not birth.results:

@@ -150,7 +150,7 @@ def _node(location: str) -> tuple[str, ...]:
 
 
 def _stages(path: Path) -> Iterator[Stage]:
-    """What the file names and what is there. OSError, ValueError or TypeError if it cannot be understood."""
+    """Stages that the file names and that exist. OSError, ValueError or TypeError if it cannot be understood."""
     if not path.exists():
         return
     files: Any = json.loads(read_file(path, limits.REPORT)).get("files", {})

@@ -111,7 +111,7 @@ class MappedTensor:
 
     @cached_property
     def view(self) -> View | None:
-        """Where it lies; None if the layout is not known, or for a table in L2 that is recorded as if it were local."""
+        """View of it in memory; None if the layout is not known, or for a table in L2 recorded as if it were local."""
         dtype = BY_NAME.get(self.memory_type.strip("<>").split("x")[-1])
         if dtype is None:
             return None

@@ -111,7 +111,7 @@ class MlirOp:
         return tuple(_VALUE.findall(text[start : closing(text, start) + 1])) if start >= 0 else ()
 
     def result_index(self, value: str) -> int:
-        """Which of its results ``%11#2`` is; results print as ``%11:5 = ...`` or ``%a, %b = ...``."""
+        """Index of the result ``%11#2``; results print as ``%11:5 = ...`` or ``%a, %b = ...``."""
         name, _, number = value.partition("#")
         before = 0
         for given, count in _counted(self.text.partition(" = ")[0]):
@@ -122,7 +122,7 @@ class MlirOp:
 
     @property
     def result_count(self) -> int:
-        """How many values it computes."""
+        """Number of values it computes."""
         return sum(count for _, count in _counted(self.text.partition(" = ")[0])) if self.results else 0
 
     @cached_property
@@ -299,7 +299,7 @@ class MlirFile:
 
     @cached_property
     def last_line_of_main(self) -> int | None:
-        """Where ``main`` returns; None if there is no such function."""
+        """Line at which ``main`` returns; None if there is no such function."""
         main = self.function_named("main")
         returns = [op.line for op in self._ops.values() if op.function == "main" and "return" in op.name]
         return returns[-1] if returns else main.end_line - 1 if main is not None else None

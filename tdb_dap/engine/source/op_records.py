@@ -80,7 +80,7 @@ class OpRecord:
 
     @cached_property
     def slice_text(self) -> str:
-        """Which part of its results this instance computes: ``h[0:16]``; empty if all of them."""
+        """Part of its results that this instance computes: ``h[0:16]``; empty if all of them."""
         for result in self.results:
             if result.slices and result.reshape:
                 parts = [

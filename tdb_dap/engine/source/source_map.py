@@ -1,4 +1,4 @@
-"""Which line of final.mlir a command belongs to, and the tensors of that line.
+"""Map from commands to lines of final.mlir and their tensors.
 
 The compiler writes a record per emitted op instance (``tensor_location.json``): the line, the ranges of TIU and DMA
 ids it emitted, and where its operands and results lie. An op cut into slices has one record per slice.
@@ -71,7 +71,7 @@ class SourceMap:
 
     @cached_property
     def flow(self) -> ValueFlow | None:
-        """Where the values of final.mlir come from; None without the file."""
+        """Flow of the values of final.mlir; None without the file."""
         return ValueFlow(self.mlir) if self.mlir is not None else None
 
     @cached_property

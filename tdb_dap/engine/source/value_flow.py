@@ -1,4 +1,4 @@
-"""Where the values of final.mlir come from: through the bodies of groups and the functions of subnets."""
+"""Flow of the values of final.mlir: through the bodies of groups and the functions of subnets."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class ValueFlow:
         return bool(op.bodies) or called_by(op) in self._returns
 
     def leaves(self, value: str, region: Region | None) -> Iterator[Definition | Argument]:
-        """What computes a value as it is meant in a region; one for each body that yields it, none if unknown."""
+        """Definitions that compute a value of a region; one for each body that yields it, none if unknown."""
         open_ = [(value, region)]
         seen: set[tuple[str, Region]] = set()
         while open_:
@@ -78,7 +78,7 @@ class ValueFlow:
                 yield Definition(op, op.result_index(name))
 
     def outside(self, argument: Argument) -> tuple[Definition | Argument, ...]:
-        """What computes an argument of a subnet where another subnet does; empty for what the net is given."""
+        """Definitions in other subnets that compute an argument of a subnet; empty for inputs of the net."""
         call = self.calls.get(argument.function)
         number = argument.name.removeprefix("%arg")
         if call is None or not number.isdigit() or int(number) >= len(call.operands):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class VendorLibrary:
-    """What has to be known to run commands on the vendor's library.
+    """Facts needed to run commands on the vendor's library.
 
     ``file``: its name; ``needs``: libraries that it loads and that come in the same package. ``single_call``: commands
     go through one function that takes core, descriptor and engine; otherwise the library is asked for the function of

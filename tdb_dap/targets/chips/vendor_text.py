@@ -18,7 +18,7 @@ from tdb_dap.targets.declaration.family import Bound
 
 @dataclass(frozen=True)
 class Style:
-    """How the vendor prints for a chip. ``cores``: ids carry the core; ``colon``: before the types;
+    """Style of the vendor's text for a chip. ``cores``: ids carry the core; ``colon``: before the types;
 
     ``decompress``: moves print the attribute of that name; ``loses_dependencies``: of two register writes in a row the
     first is given no dependency; ``described``: commands print what the family's ``vendor_text`` says and no operands.

@@ -1,1 +1,1 @@
-"""How instruction sets and instruction families are declared."""
+"""Declaration of instruction sets and instruction families."""

@@ -1,4 +1,4 @@
-"""How an instruction family is declared: rows of operands and results, and attributes.
+"""Declaration of an instruction family: rows of operands and results, and attributes.
 
 A family is a class whose class attributes are rows::
 
@@ -85,7 +85,7 @@ class Family:
 
     @property
     def summary(self) -> str:
-        """What its commands do, in one sentence."""
+        """One sentence on its commands."""
         return self.text.split("\n")[0]
 
     @cached_property

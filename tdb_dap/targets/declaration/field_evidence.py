@@ -1,4 +1,4 @@
-"""What is known of the fields that nothing reads: which have no effect, which must not ask for anything."""
+"""Evidence about fields that nothing reads: which have no effect, which must not ask for anything."""
 
 from __future__ import annotations
 

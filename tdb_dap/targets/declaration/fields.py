@@ -94,7 +94,7 @@ class Fields:
         raise AttributeError(f"this form has no field {name}")
 
     def once(self, key: str, make: Callable[[], T]) -> T:
-        """What ``make`` returns, worked out once per command; ``key``: a name that no field has."""
+        """Result of ``make``, computed once per command; ``key``: a name that no field has."""
         known = self.__dict__
         if key not in known:
             known[key] = make()

@@ -64,7 +64,7 @@ class Instruction:
 
     @cached_property
     def _places(self) -> tuple[tuple[str, int, int, int, bool], ...]:
-        """Where each field lies: name, word of 64 bits, first bit in it, mask, and whether it ends in that word."""
+        """Position of each field: name, word of 64 bits, first bit in it, mask, and whether it ends in that word."""
         return tuple(
             (name, bit // 64, bit % 64, (1 << width) - 1, bit % 64 + width <= 64)
             for name, bit, width in self.fields

@@ -20,7 +20,7 @@ _SELECT = (SELECT_GREATER, SELECT_EQUAL, SELECT_LESS)
 
 
 def _third_dtype(f: Fields) -> DType:
-    """What the third operand holds: selected values, shift amounts (i8) or the two shifts of mac (i16)."""
+    """Type of the third operand: selected values, shift amounts (i8) or the two shifts of mac (i16)."""
     if f.sub in _SELECT:
         listed, stored = f.tiu_dtype(f.opd2_prec, f.opd2_sign), f.tiu_dtype(f.res0_prec, f.opd2_sign)
         return listed if listed.itemsize == stored.itemsize else stored

@@ -118,7 +118,7 @@ def zero_point_table(channels: Dim) -> Row:
 
 
 def fused_attributes(f: Fields, zero: str | None = "kzp") -> dict[str, Any]:
-    """What follows the sum: rectification, symmetric range, requantisation and its numbers."""
+    """Attributes of what follows the sum: rectification, symmetric range, requantisation and its numbers."""
     found: dict[str, Any] = {
         "do_relu": bool(f.relu),
         "sym_range": bool(f.sym_range),

@@ -86,7 +86,7 @@ def switched(on: bool) -> Iterator[None]:
 
 
 def widths() -> list[int]:
-    """How many outputs can be computed at once on this processor, the most last; empty without the kernel."""
+    """Numbers of outputs that this processor can compute at once, ascending; empty without the kernel."""
     return _kernel.widths() if is_built else []
 
 

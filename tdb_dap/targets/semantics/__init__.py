@@ -1,4 +1,4 @@
-"""What the instruction families compute: pure functions over arrays, shared by all chips.
+"""Semantics of the instruction families: pure functions over arrays, shared by all chips.
 
 Importing this package registers them all.
 """

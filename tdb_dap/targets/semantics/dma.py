@@ -1,4 +1,4 @@
-"""What DMA moves: words, and numbers only where L2 reduces them. Source: lockstep and fuzzing against the vendor's
+"""Moves of the DMA: words, and numbers only where L2 reduces them. Source: lockstep and fuzzing against the vendor's
 simulator.
 """
 

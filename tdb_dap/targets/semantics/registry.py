@@ -1,4 +1,4 @@
-"""Which function computes which instruction, and what it is given.
+"""Registry of semantic functions by instruction, and their arguments.
 
 A semantic function is pure: it takes the operands of one command by role and returns the stored words (bits) of each
 result, broadcastable to the result's shape. It knows neither memory nor addresses.

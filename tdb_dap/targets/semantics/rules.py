@@ -7,7 +7,7 @@ from enum import Enum
 
 
 class Extremum(Enum):
-    """Which of two floats a maximum or minimum over a window keeps, t being kept so far and y the next tap.
+    """Choice between two floats by a maximum or minimum over a window, t being kept so far and y the next tap.
 
     REPLACES_NAN: max t > y ? t : y with t = lowest first: a NaN in y is taken, one in t is replaced.
     IGNORES_NAN: max y > t ? y : t, min float32 y < t ? y : t, 16 bit t <= y ? t : y; starts at the lowest (highest).
@@ -21,7 +21,7 @@ class Extremum(Enum):
 
 
 class Reciprocal(Enum):
-    """What 1/sqrt and division make of special numbers.
+    """Results of 1/sqrt and division for special numbers.
 
     FORMULA: the Newton formula runs on their bits; ZERO: true zeros, infinities and NaN are treated; SUBNORMAL: as
     ZERO, with float32 and bf16 subnormals as zeros.

@@ -1,4 +1,4 @@
-"""How long commands take: estimates from a few numbers per chip."""
+"""Time of commands: estimates from a few numbers per chip."""
 
 from tdb_dap.targets.timing.cost import cost_of
 from tdb_dap.targets.timing.numbers import Timing, Transfer

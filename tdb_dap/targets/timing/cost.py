@@ -78,7 +78,7 @@ def _nothing(description: Description, timing: Timing) -> Cost:
 
 
 def _hindrance(description: Description) -> int:
-    """How many times as long it takes because reading and writing get in each other's way.
+    """Factor by which interfering reads and writes prolong it.
 
     Twice for a result that overwrites an operand, twice for tensors whose rows have gaps or two operands with strides
     of their own.

@@ -1,4 +1,4 @@
-"""What the estimates need to know of a chip."""
+"""Numbers of a chip for time estimates."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What can be proven about instruction sets without a model, and what each part of them rests on."""
+"""Proofs about instruction sets without a model, and the evidence for each part."""

@@ -1,4 +1,4 @@
-"""What the views of an instruction form rest on: a compiled model, a sister chip's, or the names of its fields."""
+"""Evidence for the views of an instruction form: a compiled model, a sister chip's, or the names of its fields."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _of_families() -> frozenset[tuple[str, int]]:
 
 
 def evidence(chip: str, instruction: Instruction) -> Evidence:
-    """What is known of one form of a chip."""
+    """Evidence for one form of a chip."""
     if instruction.sub in _recorded().get(chip, {}).get(instruction.register, ()):
         return Evidence.MODELS
     family = FAMILIES.get(instruction.register)

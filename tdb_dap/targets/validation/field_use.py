@@ -1,4 +1,4 @@
-"""Which fields of an instruction form are used, and which of the others have no effect.
+"""Use of the fields of instruction forms, and which of the others have no effect.
 
 A command is simulated only if every field that is not zero is used or known to have no effect: whatever else it asks
 for is refused by the field's name. What is used is not written down but found: views are bound to random fields that

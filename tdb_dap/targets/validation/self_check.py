@@ -1,4 +1,4 @@
-"""What can be proven about a chip's page and its instruction table without a model."""
+"""Self-check of a chip's page and its instruction table, without a model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose fault a wrong result is: the op's own, or that of an op before it.
+"""Blame: is a wrong result the op's own fault, or that of an op before it?
 
 The question is answered by substitution: the same program runs again with each op given the reference's operands
 instead of the computed ones. What is still wrong then is made by the op itself; what is right then was inherited, and
@@ -43,7 +43,7 @@ class _Judge:
                 self._made.setdefault(row.name, []).append(row)
 
     def of(self, row: Row) -> Blame | None:
-        """Whose fault a tensor is; None if it is right, or an operand that an op of the program has computed."""
+        """Blame of a tensor; None if it is right, or an operand that an op of the program has computed."""
         if row.verdict != "fail":
             return None
         if row.role == "operand":

@@ -1,4 +1,4 @@
-"""What is checked, and how."""
+"""Job of a check: model, data and settings."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ _ROWS: TypeAdapter[list[Row]] = TypeAdapter(list[Row])
 
 
 class Journal:
-    """What is done of one check. ``every``: seconds between two copies of the memories, at least."""
+    """Finished part of one check, on disk. ``every``: seconds between two copies of the memories, at least."""
 
     def __init__(self, directory: Path, job: Job, mode: Mode, every: float = 20.0) -> None:
         self._directory = directory
@@ -61,7 +61,7 @@ class Journal:
             raise BadInput(f"--resume {directory}: {error.strerror or error}") from None
 
     def known(self) -> dict[Stretch, Walked]:
-        """What was found in the stretches that are done."""
+        """Results of the stretches that are done."""
         found: dict[Stretch, Walked] = {}
         for file in self._directory.glob("*-*.npz"):
             try:
@@ -110,7 +110,7 @@ class Journal:
 
 
 def _identity(job: Job, mode: Mode) -> dict[str, object]:
-    """What must be the same for the results to belong together."""
+    """Settings that must be the same for results to belong together."""
     files = [path for path in (job.context, job.inputs, *job.references) if path is not None]
     stamps = [[str(path.resolve()), _stamp(path)] for path in files]
     options = {

@@ -1,4 +1,4 @@
-"""What a check says about each layer of the original model."""
+"""Results of a check by layer of the original model."""
 
 from __future__ import annotations
 

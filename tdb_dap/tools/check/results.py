@@ -1,4 +1,4 @@
-"""What runs have found, put together."""
+"""Results of runs, and merging them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Looked:
 
 @dataclass(frozen=True)
 class Walked:
-    """What a run has found. ``stopped``: why it did not reach the end, if so."""
+    """Results of a run. ``stopped``: why it did not reach the end, if so."""
 
     found: tuple[Looked, ...]
     stopped: str = ""

@@ -20,7 +20,7 @@ class _Model(Reported):
 
 
 class Numbers(_Model):
-    """How far a tensor is from the reference; see ``Metrics`` of the engine for what each number means."""
+    """Distance of a tensor from the reference; see ``Metrics`` of the engine for what each number means."""
 
     cosine: float
     euclidean: float
@@ -46,7 +46,7 @@ class Numbers(_Model):
 
 
 class Picture(_Model):
-    """Where the error is and how it is spread; of tensors that fail."""
+    """Picture and histogram of the error of a tensor that fails."""
 
     heat: tuple[tuple[float, ...], ...] = Field(
         description="Largest error over the largest expected magnitude; rows: channels, columns: the rest."
@@ -55,7 +55,7 @@ class Picture(_Model):
 
 
 class Blame(_Model):
-    """Whose fault a wrong result is.
+    """Blame of a wrong result.
 
     ``kind``: ``at fault``: the op's own; ``overwritten``: an operand was right when it was computed and wrong when this
     op read it; ``input``: what goes into the net is not what the reference was made with; ``inherits``: that of an op
@@ -154,5 +154,5 @@ class Report(_Model):
         return bool(blames) and all(blame is not None and blame.kind == "accumulates" for blame in blames)
 
     def count(self, verdict: str) -> int:
-        """How many tensors have this verdict."""
+        """Number of tensors with this verdict."""
         return sum(row.verdict == verdict for row in self.rows)

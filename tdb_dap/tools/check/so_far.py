@@ -1,4 +1,4 @@
-"""What has been executed so far, compared with the reference."""
+"""Comparison of what has been executed so far with the reference."""
 
 from __future__ import annotations
 

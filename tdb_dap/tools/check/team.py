@@ -1,4 +1,4 @@
-"""Who runs the stretches of a check: this process, several on this machine, or a Dask cluster."""
+"""Runners of the stretches of a check: this process, several on this machine, or a Dask cluster."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Team(Protocol):
     def size(self) -> int: ...
 
     def run(self, stretches: Sequence[Stretch], worker: Worker, progress: Progress) -> Iterator[tuple[Stretch, Walked]]:
-        """What each stretch has found, in any order. ``worker``: that of this process."""
+        """Results of each stretch, in any order. ``worker``: that of this process."""
         ...
 
     def close(self) -> None: ...
@@ -56,7 +56,7 @@ def _shifted(progress: Progress, by: int) -> Progress:
 
 
 def processes(wanted: int, pieces: int) -> int:
-    """How many processes to use: no more than there are pieces of work, or processors that this process may use."""
+    """Number of processes to use: no more than there are pieces of work, or processors that this process may use."""
     available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, min(wanted, pieces, max(2, available)))
 

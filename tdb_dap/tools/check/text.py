@@ -29,7 +29,7 @@ _REASONS = {
 
 
 def not_compared(report: Report) -> str:
-    """How many tensors were not compared, and why: ``16 not compared (12 weights, 4 loads and stores)``."""
+    """Number of tensors not compared, and why: ``16 not compared (12 weights, 4 loads and stores)``."""
     reasons: Counter[str] = Counter(row.reason for row in report.rows if row.verdict == "unknown")
     parts = [f"{reasons[reason]:,} {words}" for reason, words in _REASONS.items() if reasons[reason]]
     excepted = report.count("excepted")
@@ -38,7 +38,7 @@ def not_compared(report: Report) -> str:
 
 
 def headline(report: Report) -> str:
-    """What is known after the check, in one line."""
+    """Outcome of the check in one line."""
     failed = report.failures
     compared = report.count("pass") + report.count("fail")
     counts = f"{compared:,} tensors compared, {len(report.failures):,} differ, {not_compared(report)}"

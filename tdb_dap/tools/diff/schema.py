@@ -1,4 +1,4 @@
-"""What differs between two compiled models, as it is written to JSON."""
+"""Schema of the difference of two compiled models, as written to JSON."""
 
 from __future__ import annotations
 

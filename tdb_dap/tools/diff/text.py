@@ -13,7 +13,7 @@ _SHOWN = 12
 
 
 def headline(report: DiffReport) -> str:
-    """What is known, in one line."""
+    """Outcome in one line."""
     wrong = report.differing_values
     structure = "same structure" if report.is_same_structure else "different structure"
     if report.not_compared:
@@ -42,7 +42,7 @@ def _only(letter: str, layers: tuple[LayerOf, ...], limit: int) -> Iterator[str]
 
 
 def lines(report: DiffReport, everything: bool = False) -> Iterator[str]:
-    """What the console shows. ``everything``: all layers and tensors, not only the first ones."""
+    """Lines for the console. ``everything``: all layers and tensors, not only the first ones."""
     limit = 1 << 30 if everything else _SHOWN
     yield _side("A", report.a)
     yield _side("B", report.b)

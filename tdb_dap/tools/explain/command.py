@@ -71,7 +71,7 @@ def _what(operand: View | Constant) -> str:
 
 
 def _writer(program: Program, ordinal: int, operand: View | Constant) -> str:
-    """Who wrote an operand."""
+    """Text about the writer of an operand."""
     if isinstance(operand, Constant):
         return ""
     writer = program.accesses.last_writer(ByteRanges.of(operand), ordinal, lambda _: False)
@@ -81,7 +81,7 @@ def _writer(program: Program, ordinal: int, operand: View | Constant) -> str:
 
 
 def _readers(program: Program, ordinal: int, result: View | Constant) -> str:
-    """Who reads a result before it is overwritten."""
+    """Text about the readers of a result before it is overwritten."""
     if isinstance(result, Constant):
         return ""
     place = ByteRanges.of(result)
@@ -122,7 +122,7 @@ def _waits(program: Program, command: Command) -> Iterator[str]:
 
 
 def _reason(command: Command, before: Command) -> str:
-    """Which hazard the dependency answers, if the two commands touch the same bytes."""
+    """Hazard that the dependency prevents, if the two commands touch the same bytes."""
     if command.is_system or before.is_system:
         return ""
     try:

@@ -1,4 +1,4 @@
-"""What an exported script is written in: a chip with memories, tensors in them, and instructions.
+"""Runtime of an exported script: a chip with memories, tensors in them, and instructions.
 
 This module and those that it imports are copied beside the script. They do not need tdb-dap.
 """

@@ -249,7 +249,7 @@ def checks(steps: Sequence[Step], program: Program) -> dict[str, int]:
 
 
 def restored_arrays(steps: Sequence[Step], program: Program) -> dict[str, np.ndarray[Any, Any]]:
-    """What goes into memory.npz."""
+    """Arrays of memory.npz."""
     found: dict[str, np.ndarray[Any, Any]] = {}
     for step in steps:
         grouped: dict[str, list[Any]] = {}

@@ -1,4 +1,4 @@
-"""What the colours of a graph say."""
+"""Colours of a graph."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the nodes, edges and frames of a graph are drawn: in layers, each op below all that it reads.
+"""Layout of a graph's nodes, edges and frames: in layers, each op below all that it reads.
 
 Layers by the longest way from the start, the order within a layer by the middle of the neighbours (a few sweeps, down
 and up), positions by the same with what is next to each other kept apart. Linear in nodes and edges for each sweep.

@@ -47,7 +47,7 @@ def shape(node: OpNode) -> str:
 
 
 def tip(node: OpNode, why: str) -> str:
-    """What is said about a node where there is room; ``why``: it has its colour."""
+    """Tooltip of a node; ``why``: it has its colour."""
     return " · ".join(filter(None, (f"line {node.line}", f"{shape(node)} {node.dtype}".strip(), why)))
 
 

@@ -186,7 +186,7 @@ class Editor:
 
 
 def _place(table: Any, member: int) -> int | None:
-    """Where a member of a table stands in the metadata block; None if it is left out."""
+    """Position of a member of a table in the metadata block; None if it is left out."""
     offset = table._tab.Offset(member)
     return int(table._tab.Pos + offset) if offset else None
 
@@ -201,7 +201,7 @@ def _ordinal(program: Program, token: str) -> int:
 
 
 def _weight(program: Program, name: str) -> View:
-    """Where a weight lies, by the name of its location."""
+    """Range of a weight, by the name of its location."""
     mlir = program.source.mlir
     names = {n for op in (mlir.ops.values() if mlir else ()) if op.name == "top.Weight" for n in op.locations}
     for record in program.source.records:

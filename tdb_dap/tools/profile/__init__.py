@@ -1,1 +1,1 @@
-"""Where the time of a model goes: per command and per op, estimated or from the compiler's own figures."""
+"""Time of a model: per command and per op, estimated or from the compiler's own figures."""

@@ -1,4 +1,4 @@
-"""How near our estimates come to the compiler's figures."""
+"""Comparison of our estimates with the compiler's figures."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class Timed:
 
     @property
     def cycles(self) -> float:
-        """What the schedule is made with."""
+        """Cycles that the schedule is made with."""
         return self.span.stop - self.span.start
 
     @property
@@ -113,7 +113,7 @@ class Profile:
 
 
 def _common(a: list[Span], b: list[Span]) -> Iterator[tuple[float, float]]:
-    """Where two lists of ascending spans overlap."""
+    """Overlap of two lists of ascending spans."""
     i = j = 0
     while i < len(a) and j < len(b):
         start, stop = max(a[i].start, b[j].start), min(a[i].stop, b[j].stop)

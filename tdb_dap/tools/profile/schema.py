@@ -1,4 +1,4 @@
-"""What a profile is, as other programs read it (``tdb-dap profile --report FILE.json``)."""
+"""Schema of a profile, as other programs read it (``tdb-dap profile --report FILE.json``)."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What ``tdb-dap sanitize`` finds, as text and as reports."""
+"""Findings of ``tdb-dap sanitize``, as text and as reports."""

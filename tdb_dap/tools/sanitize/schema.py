@@ -1,4 +1,4 @@
-"""What sanitizers have found in a model, as it is written to JSON."""
+"""Schema of the findings of sanitizers, as written to JSON."""
 
 from __future__ import annotations
 

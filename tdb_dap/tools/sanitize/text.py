@@ -10,7 +10,7 @@ from tdb_dap.tools.sanitize.schema import CommandPlace, SanitizerFinding, Saniti
 
 
 def headline(report: SanitizerReport) -> str:
-    """What is known, in one line."""
+    """Outcome in one line."""
     if not report.findings:
         return f"no findings in {report.commands:,} commands ({', '.join(report.sanitizers)})"
     counts = Counter(finding.sanitizer for finding in report.findings)
@@ -24,7 +24,7 @@ def _many(count: int, what: str) -> str:
 
 
 def lines(report: SanitizerReport) -> Iterator[str]:
-    """What the console shows: per finding ``FILE:LINE: error: TEXT [SANITIZER]``, then its commands."""
+    """Lines for the console: per finding ``FILE:LINE: error: TEXT [SANITIZER]``, then its commands."""
     for finding in report.findings:
         yield f"{_where(report, finding.command)}: {finding.severity}: {finding.text} [{finding.sanitizer}]"
         for detail in finding.details:

@@ -25,11 +25,11 @@ export interface Requests {
 }
 
 /**
- * Whose fault a wrong result is. `kind`: `at fault`: the op's own; `overwritten`: an operand was right when it was
- * computed and wrong when this op read it; `input`: what goes into the net is not what the reference was made with;
- * `inherits`: that of an op before it; `accumulates`: no op is wrong by itself; `unclear`: the reference does not say
- * enough. `line`: of the op at fault, 0 where it is not known; `through`: lines that pass the error on, from this op
- * backwards; `suspects`: lines of ops before it whose results the reference does not hold.
+ * Blame of a wrong result. `kind`: `at fault`: the op's own; `overwritten`: an operand was right when it was computed
+ * and wrong when this op read it; `input`: what goes into the net is not what the reference was made with; `inherits`:
+ * that of an op before it; `accumulates`: no op is wrong by itself; `unclear`: the reference does not say enough.
+ * `line`: of the op at fault, 0 where it is not known; `through`: lines that pass the error on, from this op backwards;
+ * `suspects`: lines of ops before it whose results the reference does not hold.
  */
 export interface Blame {
   readonly kind: "at fault" | "overwritten" | "input" | "inherits" | "accumulates" | "unclear";
@@ -246,7 +246,7 @@ export interface Moment {
 
 export type MomentArguments = Readonly<Record<string, never>>;
 
-/** How far a tensor is from the reference; see `Metrics` of the engine for what each number means. */
+/** Distance of a tensor from the reference; see `Metrics` of the engine for what each number means. */
 export interface Numbers {
   readonly cosine: number | NotFinite;
   readonly euclidean: number | NotFinite;
@@ -434,8 +434,9 @@ export interface StatisticsArguments {
 }
 
 /**
- * Which tensor. `frameId`, or `focus` and `level` from an earlier answer, say what its names mean. Without `focus`: the
- * command or op of the last stop. `ordinal`: the moment whose contents are wanted, instead of the present one.
+ * Selection of a tensor. `frameId`, or `focus` and `level` from an earlier answer, say what its names mean. Without
+ * `focus`: the command or op of the last stop. `ordinal`: the moment whose contents are wanted, instead of the present
+ * one.
  */
 export interface TensorArguments {
   readonly expression: string;
@@ -565,7 +566,7 @@ export interface TraceEvent {
   readonly args: Readonly<Record<string, unknown>>;
 }
 
-/** What was traced, and how the times were found. */
+/** Traced program, and source of the times. */
 export interface TraceSource {
   readonly model: string;
   readonly chip: string;

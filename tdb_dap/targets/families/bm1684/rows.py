@@ -43,7 +43,7 @@ def words(prefix: str, shape: Shape = RESULT_SHAPE, **details: Any) -> Row:
 
 
 def old_words(**details: Any) -> Row:
-    """What the result holds before the command: signed if one of the first two operands is."""
+    """Type of the result before the command: signed if one of the first two operands is."""
     return words("res0", sign=lambda f: f.opd0_sign or f.opd1_sign, constant=False, hidden=True, **details)
 
 

@@ -30,7 +30,7 @@ def _plain(name: str, is_result: bool) -> Row:
 
 
 def _packed(name: str, is_result: bool) -> Row:
-    """Where the packed side starts."""
+    """Start of the packed side."""
     byte = (1, 1, 1, 1)
     return side(name, byte, is_result, storage=Layout.STRIDE, dtype=UI8, strides=lambda f: byte)
 

@@ -45,7 +45,7 @@ def _stream(name: str, is_result: bool, **details: Any) -> Row:
 
 
 def _lengths(is_result: bool) -> Row:
-    """Where the table of lengths starts that lets parts of a stream be found."""
+    """Start of the table of lengths by which parts of a stream are found."""
     byte = (1, 1, 1, 1)
     return side(
         "meta",

@@ -1,4 +1,4 @@
-"""What the functions of BM1684 share: forms that nobody has seen are refused, sums of products, integer results."""
+"""Helpers of BM1684's semantics: forms that nobody has seen are refused, sums of products, integer results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What DMA of BM1684 moves: words, never numbers. Source: lockstep with the vendor's simulator."""
+"""Moves of BM1684's DMA: words, never numbers. Source: lockstep with the vendor's simulator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What follows a sum where requantisation is fused: scale, rectify, limit."""
+"""Steps after a sum where requantisation is fused: scale, rectify, limit."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def _check(image: Array, f: Fields) -> None:
 
 
 def offsets(image: Array, f: Fields) -> tuple[Array, Array]:
-    """Where windows meet a padded image (n, c, h, w), in elements, int64: of the taps, and of the results.
+    """Offsets of windows in a padded image (n, c, h, w), in elements, int64: of the taps, and of the results.
 
     The tap at kernel row y, column x meets element tap[y, x] + place[result] of a channel; results run by rows.
     """
