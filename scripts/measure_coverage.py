@@ -72,7 +72,7 @@ def main() -> int:
     lines = table(json.loads((DATA / "report.json").read_text()))
     print("\n".join(lines))
     if not arguments.tests:
-        figures.write("coverage", "make coverage", lines)
+        figures.write("coverage", lines)
     return done.returncode
 
 

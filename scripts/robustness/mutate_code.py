@@ -1,6 +1,6 @@
 """Mutation testing of decoder, layouts, views, places and bmodel reader: which changes of the code do no tests notice?
 
-    python -m scripts.mutation [--most 25] [--seed 1] [--write] [MODULE ...]
+    python -m scripts.robustness.mutate_code [--most 25] [--seed 1] [--write] [MODULE ...]
 
 The changes are those of Cosmic Ray; it would start Python anew, and write into the tree, for each of them. Here every
 mutant runs in a copy of one process, in which only the module is another one: a second or two each. ``--most`` chooses
@@ -26,7 +26,7 @@ from types import ModuleType
 
 from scripts import figures
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 120
 """For the tests of one mutant; one that takes longer has hung, which is noticed as well."""
 
@@ -205,7 +205,7 @@ def main() -> int:
         print(f"{module}: {len(every):,} mutants, {len(chosen):,} tried, {len(survivors):,} survived", flush=True)
         rows.append((module, len(every), len(chosen), survivors))
     if arguments.write:
-        figures.write("mutation", "make mutation", table(rows))
+        figures.write("mutation", table(rows))
     return 0
 
 

@@ -1,15 +1,12 @@
-"""The table of detection rates, and its place in docs/sanitizers.md."""
+"""The table of docs/sanitizers.md: which sanitizer finds how many faults of each kind."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
-from scripts.mutate_models.faults import KINDS
-from scripts.mutate_models.judging import MISMATCH, REFUSED, Verdict
+from scripts.robustness.mutate_models.faults import KINDS
+from scripts.robustness.mutate_models.judging import MISMATCH, REFUSED, Verdict
 
-BEGIN = "<!-- written by `make mutate`; what stands between these marks is overwritten -->"
-END = "<!-- end of what `make mutate` writes -->"
 WANTED = 0.95
 FINDERS = ("bounds", "uninitialized", "hazard", "unused", "decode", "nan", REFUSED, MISMATCH)
 
@@ -49,10 +46,3 @@ def _row(name: str, verdicts: Sequence[Verdict]) -> str:
 
 def _share(count: int, of: int) -> str:
     return f"{count / of:.1%}" if of else ""
-
-
-def replace_part(path: Path, lines: list[str]) -> None:
-    """Put lines between the marks in a file."""
-    before, rest = path.read_text("utf-8").split(BEGIN, 1)
-    after = rest.split(END, 1)[1]
-    path.write_text(before + "\n".join([BEGIN, "", *lines, "", END]) + after, "utf-8")

@@ -1,7 +1,9 @@
 """Make faults in compiled models and count who finds them.
 
-    python -m scripts.mutate_models [MODEL ...] [--per-model N] [--seed S] [--jobs N] [--missed]
-                                    [--write docs/sanitizers.md]
+    python -m scripts.robustness.mutate_models [MODEL ...] [--per-model N] [--seed S] [--jobs N] [--missed]
+                                    [--write]
+
+``--write`` puts the table into docs/sanitizers.md.
 
 Exit code 1 if less than 95 % of the faults that change something are found.
 """
@@ -17,16 +19,17 @@ from itertools import cycle
 from pathlib import Path
 from random import Random
 
-from scripts.mutate_models.faults import KINDS, Fault, faults
-from scripts.mutate_models.judging import Model, Verdict, finders, judge
-from scripts.mutate_models.orders import outcomes
-from scripts.mutate_models.report import WANTED, found_share, replace_part, table
+from scripts import figures
+from scripts.robustness.mutate_models.faults import KINDS, Fault, faults
+from scripts.robustness.mutate_models.judging import Model, Verdict, finders, judge
+from scripts.robustness.mutate_models.orders import outcomes
+from scripts.robustness.mutate_models.report import WANTED, found_share, table
 from tdb_dap.engine.compare.recording import record
 from tdb_dap.engine.program.program import Program
 from tdb_dap.engine.reference.reference import Reference
 from tdb_dap.tools.opening import open_debugger
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 MODELS = (
     "bm1684/toy_bm1684_f32",
     "bm1684/toy_bm1684_int8",
@@ -60,7 +63,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=2, help="processes")
     parser.add_argument("--missed", action="store_true", help="list the faults that nobody finds")
-    parser.add_argument("--write", type=Path, metavar="FILE", help="put the table into this file")
+    parser.add_argument("--write", action="store_true", help="put the table into docs/sanitizers.md")
     arguments = parser.parse_args()
     models = arguments.models or [ROOT / "tests" / "data" / name for name in MODELS]
     verdicts: list[Verdict] = []
@@ -75,8 +78,8 @@ def main() -> int:
                     print(f"    missed: {verdict.kind}: {verdict.text}", flush=True)
     lines = table(verdicts, len(models), arguments.seed)
     print("\n".join(lines))
-    if arguments.write is not None:
-        replace_part(arguments.write, lines)
+    if arguments.write:
+        figures.write("sanitizers", lines)
     changing = [verdict for verdict in verdicts if verdict.changes]
     return 0 if sum(bool(verdict.finders) for verdict in changing) >= WANTED * len(changing) else 1
 

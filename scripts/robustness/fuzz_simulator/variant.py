@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from scripts.fuzz_simulator.contents import Random
-from scripts.fuzz_simulator.seeds import Case
+from scripts.robustness.fuzz_simulator.contents import Random
+from scripts.robustness.fuzz_simulator.seeds import Case
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.targets.declaration.fields import shared_name

@@ -1,7 +1,7 @@
 """One target in one process.
 
-    python -m fuzz.one NAME SCRATCH [libFuzzer's options and corpus directories]
-    python -m fuzz.one NAME SCRATCH --plain COUNT SEED
+    python -m scripts.robustness.fuzz_parsers.one NAME SCRATCH [libFuzzer's options and corpus directories]
+    python -m scripts.robustness.fuzz_parsers.one NAME SCRATCH --plain COUNT SEED
 
 With ``--plain`` inputs are seeds with random changes, and nothing but Python is needed; NAME may be ``all``.
 """
@@ -17,8 +17,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from fuzz import sandbox
-from fuzz.target import TARGETS, Target, attempt
+from scripts.robustness.fuzz_parsers import sandbox
+from scripts.robustness.fuzz_parsers.target import TARGETS, Target, attempt
 
 MODULES = ("files", "words", "wires", "documents")
 _APART = ("__main__", "bmodel_generated", "child", "conf")
@@ -33,7 +33,7 @@ def load() -> None:
         if module.name.rsplit(".", 1)[-1] not in _APART:
             importlib.import_module(module.name)
     for name in MODULES:
-        importlib.import_module(f"fuzz.{name}")
+        importlib.import_module(f"scripts.robustness.fuzz_parsers.{name}")
 
 
 def mutated(target: Target, count: int, seed: int) -> Iterator[bytes]:

@@ -1,6 +1,6 @@
 """Put faults into right models and see whether a check blames the op that they were put into.
 
-    python -m scripts.inject_faults FOLDER...
+    python -m scripts.robustness.inject_faults FOLDER...
 
 FOLDER: of recorded models, each a context with ``input.npz`` and ``ref.npz``. Into each model go, one at a time, three
 faults chosen at random (always the same ones) among those that show:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from scripts.fuzz_simulator.variant import Variant
+from scripts.robustness.fuzz_simulator.variant import Variant
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.targets.families import transpose as tsbc
 from tdb_dap.targets.families.dma import tensors as dma

@@ -7,8 +7,8 @@ import threading
 from collections.abc import Iterable
 from typing import Any
 
-from fuzz.target import for_a_moment, lines, target
-from fuzz.words import BREAKPOINTS, EXPRESSIONS
+from scripts.robustness.fuzz_parsers.target import for_a_moment, lines, target
+from scripts.robustness.fuzz_parsers.words import BREAKPOINTS, EXPRESSIONS
 from tdb_dap.adapter.protocol.framing import Connection, Malformed
 from tdb_dap.adapter.protocol.types import *  # noqa: F403  the handlers look their types up by name
 from tdb_dap.adapter.server import AREAS

@@ -1,15 +1,11 @@
-"""The table of what was tried, and its place in docs/fidelity.md."""
+"""The table of docs/fidelity.md: which operations were tried, and how many cases are exact."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from pathlib import Path
 
-from scripts.fuzz_simulator.contents import KINDS
-
-BEGIN = "<!-- {}: written by `make fuzz-sim`; what stands between these marks is overwritten -->"
-END = "<!-- {}: end of what `make fuzz-sim` writes -->"
+from scripts.robustness.fuzz_simulator.contents import KINDS
 
 Row = Mapping[str, Counter[str]]
 """Kind of data -> verdict -> how often."""
@@ -45,11 +41,3 @@ def table(rows: Mapping[str, Row], emitted: set[str]) -> list[str]:
         cells = [cell(row.get(kind, Counter())) for kind in KINDS]
         lines.append(f"| {name} | {' | '.join(cells)} | {undefined or ''} | {', '.join(remarks)} |")
     return lines
-
-
-def replace_part(path: Path, chip: str, lines: list[str]) -> None:
-    """Put lines between the marks of a chip in a file."""
-    begin, end = BEGIN.format(chip), END.format(chip)
-    before, rest = path.read_text("utf-8").split(begin, 1)
-    after = rest.split(end, 1)[1]
-    path.write_text(before + "\n".join([begin, "", *lines, "", end]) + after, "utf-8")

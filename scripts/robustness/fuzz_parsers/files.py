@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fuzz.target import for_a_moment, target
+from scripts.robustness.fuzz_parsers.target import for_a_moment, target
 from tdb_dap.cli.inspect.info import describe
 from tdb_dap.engine.bmodel import Bmodel
 from tdb_dap.engine.bmodel.metadata import read_metadata

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from scripts.mutate_models.mutant import Fault, Mutant
-from scripts.mutate_models.orders import Outcome, outcomes
+from scripts.robustness.mutate_models.mutant import Fault, Mutant
+from scripts.robustness.mutate_models.orders import Outcome, outcomes
 from tdb_dap.engine.checks.exception_filters import FILTERS
 from tdb_dap.engine.control.debugger import Debugger
 from tdb_dap.engine.hardware.dtypes import Array

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from functools import cache
 
-from fuzz.target import lines, target
+from scripts.robustness.fuzz_parsers.target import lines, target
 from tdb_dap.adapter.session.launch_configuration import AttachArguments, LaunchArguments
 from tdb_dap.engine.control.breakpoint_specs import resolve
 from tdb_dap.engine.control.debugger import Debugger

@@ -8,9 +8,9 @@ from typing import Literal
 
 import numpy as np
 
-from scripts.fuzz_simulator.contents import Random, words
-from scripts.fuzz_simulator.mutation import BENCH_BYTES
-from scripts.fuzz_simulator.seeds import Case
+from scripts.robustness.fuzz_simulator.contents import Random, words
+from scripts.robustness.fuzz_simulator.mutation import BENCH_BYTES
+from scripts.robustness.fuzz_simulator.seeds import Case
 from tdb_dap.backends.cmodel import VendorBackend
 from tdb_dap.backends.divergence import Results, compare
 from tdb_dap.engine.hardware.dtypes import F32, Array

@@ -1,10 +1,13 @@
-"""All targets one after another, each in a process of its own, and what came of it.
+"""Run all targets of the parser fuzzer one after another, each in its own process, and count what they reached.
 
-    python -m fuzz [--seconds 60] [--seed 1] [--write] [NAME ...]
+    python -m scripts.robustness.fuzz_parsers [--seconds 60] [--seed 1] [--write] [NAME ...]
 
-What breaks a target stays in build/fuzz/NAME/crash-... and can be tried again:
-``python -m fuzz.one NAME SCRATCH build/fuzz/NAME/crash-...``. Inputs that reached something new stay in
-build/fuzz/NAME/corpus, where the next run begins. Exit code 1 if any target broke.
+An input that breaks a target stays in build/fuzz/NAME/crash-... and can be tried again:
+
+    python -m scripts.robustness.fuzz_parsers.one NAME SCRATCH build/fuzz/NAME/crash-...
+
+Inputs that reached something new stay in build/fuzz/NAME/corpus, where the next run begins. ``--write`` puts the table
+into docs/hardening.md. Exit code 1 if any target broke.
 """
 
 from __future__ import annotations
@@ -18,9 +21,9 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from fuzz.one import load
-from fuzz.target import TARGETS
 from scripts import figures
+from scripts.robustness.fuzz_parsers.one import load
+from scripts.robustness.fuzz_parsers.target import TARGETS
 
 HOME = Path("build") / "fuzz"
 LONGEST_SECONDS = 10
@@ -48,7 +51,7 @@ def fuzz(name: str, seconds: int, seed: int) -> Outcome:
     corpus = home / "corpus"
     corpus.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="tdb-dap-fuzz-") as scratch:
-        command = [sys.executable, "-m", "fuzz.one", name, scratch, str(corpus.resolve())]
+        command = [sys.executable, "-m", "scripts.robustness.fuzz_parsers.one", name, scratch, str(corpus.resolve())]
         command += [
             f"-max_total_time={seconds}",
             f"-seed={seed}",
@@ -116,7 +119,7 @@ def main() -> int:
             flush=True,
         )
     if arguments.write:
-        figures.write("fuzz", "make fuzz", table(outcomes, arguments.seconds))
+        figures.write("fuzz", table(outcomes, arguments.seconds))
     return int(any(o.broken for o in outcomes))
 
 

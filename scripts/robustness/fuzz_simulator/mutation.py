@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from scripts.fuzz_simulator.contents import Random, one
-from scripts.fuzz_simulator.seeds import Case
-from scripts.fuzz_simulator.shapes import reshape
-from scripts.fuzz_simulator.variant import Variant
+from scripts.robustness.fuzz_simulator.contents import Random, one
+from scripts.robustness.fuzz_simulator.seeds import Case
+from scripts.robustness.fuzz_simulator.shapes import reshape
+from scripts.robustness.fuzz_simulator.variant import Variant
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.declaration.fields import FLOAT8, Fields, shared_name

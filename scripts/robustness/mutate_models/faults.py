@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from random import Random
 
-from scripts.mutate_models.mutant import Fault, dropped, lowered, swapped
+from scripts.robustness.mutate_models.mutant import Fault, dropped, lowered, swapped
 from tdb_dap.engine.commands.commands import Command
 from tdb_dap.engine.hardware.target import Description
 from tdb_dap.engine.hardware.views import View

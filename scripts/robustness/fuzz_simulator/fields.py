@@ -15,9 +15,9 @@ from pathlib import Path
 
 import numpy as np
 
-from scripts.fuzz_simulator.bench import Bench
-from scripts.fuzz_simulator.mutation import mutate
-from scripts.fuzz_simulator.seeds import Case, form_name
+from scripts.robustness.fuzz_simulator.bench import Bench
+from scripts.robustness.fuzz_simulator.mutation import mutate
+from scripts.robustness.fuzz_simulator.seeds import Case, form_name
 from tdb_dap.errors import TdbError
 from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.targets.families import FAMILIES

@@ -1,7 +1,9 @@
 """Compare our semantics with the vendor's simulator on random commands.
 
-    python -m scripts.fuzz_simulator [--chips bm1684x,...] [--only 'arith.*'] [--cases N] [--seed S]
-                                     [--models DIR ...] [--show N] [--write docs/fidelity.md]
+    python -m scripts.robustness.fuzz_simulator [--chips bm1684x,...] [--only 'arith.*'] [--cases N] [--seed S]
+                                     [--models DIR ...] [--show N] [--write]
+
+``--write`` puts the tables into docs/fidelity.md.
 
 Exit code 1 if an operation that occurs in the models is inexact, 2 without the vendor's libraries.
 """
@@ -18,19 +20,20 @@ from pathlib import Path
 
 import numpy as np
 
-from scripts.fuzz_simulator.bench import Bench
-from scripts.fuzz_simulator.contents import KINDS
-from scripts.fuzz_simulator.fields import record
-from scripts.fuzz_simulator.mutation import mutate
-from scripts.fuzz_simulator.report import is_open, replace_part, table
-from scripts.fuzz_simulator.seeds import Case, form_name, made_seeds, seeds_of
+from scripts import figures
+from scripts.robustness.fuzz_simulator.bench import Bench
+from scripts.robustness.fuzz_simulator.contents import KINDS
+from scripts.robustness.fuzz_simulator.fields import record
+from scripts.robustness.fuzz_simulator.mutation import mutate
+from scripts.robustness.fuzz_simulator.report import is_open, table
+from scripts.robustness.fuzz_simulator.seeds import Case, form_name, made_seeds, seeds_of
 from tdb_dap.backends.discovery import library_of
 from tdb_dap.errors import BadInput
 from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.targets.chips.registry import chips
 from tdb_dap.targets.families import FAMILIES
 
-MODELS = Path(__file__).resolve().parents[2] / "tests" / "data"
+MODELS = Path(__file__).resolve().parents[3] / "tests" / "data"
 CHIPS = ("BM1684", "BM1684X", "BM1688", "BM1690")
 _MOST_UNDEFINED = 1
 """Times as many undefined cases as wanted ones before an operation is given up."""
@@ -48,10 +51,13 @@ def main() -> int:
     parser.add_argument("--cmodel-path", type=Path, help="where the vendor's libraries are")
     parser.add_argument("--show", type=int, default=0, metavar="N", help="print N inexact cases of each operation")
     parser.add_argument("--fields", type=Path, metavar="FILE", help="record which unused fields have no effect")
-    parser.add_argument("--write", type=Path, metavar="FILE", help="put the tables into this file")
+    parser.add_argument("--write", action="store_true", help="put the tables into docs/fidelity.md")
     arguments = parser.parse_args()
+    names = arguments.chips.upper().split(",")
+    if arguments.write and (arguments.only != "*" or not figures.PARTS.keys() >= set(names)):
+        parser.error(f"--write takes all operations of a chip in docs/fidelity.md ({', '.join(CHIPS)})")
     failed = False
-    for name in arguments.chips.upper().split(","):
+    for name in names:
         chip = chips()[name]
         try:
             bench = Bench(chip, library_of(chip, arguments.cmodel_path))
@@ -67,9 +73,9 @@ def main() -> int:
         bench.close()
         emitted = set(seeds)
         run = sum(sum(c.values()) - c["undefined"] - c["skipped"] for row in rows.values() for c in row.values())
-        if arguments.write is not None:
+        if arguments.write:
             heading = f"{run:,} cases, seed {arguments.seed}."
-            replace_part(arguments.write, name, [heading, "", *table(rows, emitted)])
+            figures.write(name, [heading, "", *table(rows, emitted)])
         wrong = [f"{row}" for row in sorted(rows) if row in emitted and is_open(rows[row])]
         failed = failed or bool(wrong)
         print(f"{name}: {run:,} cases; open among what the models hold: {', '.join(wrong) or 'nothing'}", flush=True)
