@@ -1,4 +1,4 @@
-"""How much of the package the default tests reach, in all processes that they start, and a table by part.
+"""Measure how much of the package the default tests reach, in all processes that they start.
 
     python -m scripts.measure_coverage [TEST ...]
 

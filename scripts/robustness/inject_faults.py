@@ -1,9 +1,9 @@
-"""Put faults into right models and see whether a check blames the op that they were put into.
+"""Put faults into correct models and count how often ``check --blame`` names the op that they were put into.
 
     python -m scripts.robustness.inject_faults FOLDER...
 
-FOLDER: of recorded models, each a context with ``input.npz`` and ``ref.npz``. Into each model go, one at a time, three
-faults chosen at random (always the same ones) among those that show:
+FOLDER: of recorded models, such as tests/data, each a context with ``input.npz`` and ``ref.npz``. Into each model go,
+one at a time, three faults chosen at random (always the same ones) among those that show:
 
 * a weight with its sign changed: to be blamed is the first op that reads it;
 * a command that is not executed: to be blamed is its op;

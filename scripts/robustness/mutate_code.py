@@ -1,10 +1,11 @@
-"""Mutation testing of decoder, layouts, views, places and bmodel reader: which changes of the code do no tests notice?
+"""Mutation testing of our code: change decoder, layouts, views, byte ranges and bmodel reader, and run their tests.
 
     python -m scripts.robustness.mutate_code [--most 25] [--seed 1] [--write] [MODULE ...]
 
 The changes are those of Cosmic Ray; it would start Python anew, and write into the tree, for each of them. Here every
-mutant runs in a copy of one process, in which only the module is another one: a second or two each. ``--most`` chooses
-so many at random for each module; 0 takes all. Annotations are left out: nothing evaluates them.
+mutant runs in a copy of one process, in which only the module is another one: a second or two each. ``--most`` is the
+number chosen at random for each module; 0 takes all. Annotations are left out: nothing evaluates them. ``--write`` puts
+the table into docs/hardening.md.
 """
 
 from __future__ import annotations
