@@ -128,7 +128,7 @@ def test_every_script_that_a_text_names_exists():
     wrong = [
         f"{path.relative_to(ROOT)}: {command}"
         for path in TEXTS
-        for command in re.findall(r"\bpython -m (scripts(?:\.\w+)*)", path.read_text("utf-8"))
+        for command in re.findall(r"\bpython -m (scripts(?:\.[a-z_]+)*)(?!\.?[A-Z])", path.read_text("utf-8"))
         if not (ROOT / f"{command.replace('.', '/')}.py").exists()
         and not (ROOT / command.replace(".", "/") / "__main__.py").exists()
         and command not in ("scripts", "scripts.robustness")
