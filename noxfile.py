@@ -1,4 +1,6 @@
-"""What is in dist/, installed into clean environments: every Python, oldest and newest dependencies (make matrix).
+"""What is in dist/, installed into clean environments: every Python, oldest and newest dependencies.
+
+    python -m scripts.check_installed
 
 Nothing of this directory is on the path: the tests are those of the source distribution, without the package in it.
 Interpreters that are not there are skipped and named.

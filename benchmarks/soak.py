@@ -167,7 +167,7 @@ def main() -> int:
         print(said[-1])
         failed |= bool(children or left)
     if arguments.write:
-        figures.write("soak", "make soak", [f"- {line}" for line in said])
+        figures.write("soak", [f"- {line}" for line in said])
     return int(failed)
 
 

@@ -1,8 +1,9 @@
-"""How near the estimates of time come to the compiler's own figures, for many models.
+"""Compare the estimates of time with the compiler's own figures, for many models.
 
-    python -m scripts.compare_timing FOLDER... [--write docs/profile.md]
+    python -m scripts.compare_timing FOLDER... [--write]
 
-FOLDER: of contexts. Models in which the compiler has left no figures are passed over.
+FOLDER: of contexts, such as tests/data. Models in which the compiler has left no figures are passed over. ``--write``
+puts the table into docs/profile.md.
 """
 
 from __future__ import annotations
@@ -13,13 +14,13 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from scripts import figures
 from tdb_dap.errors import TdbError
 from tdb_dap.tools.opening import open_program
 from tdb_dap.tools.profile.comparing import compare
 from tdb_dap.tools.profile.profiling import Profile
 from tdb_dap.tools.profile.schema import Comparison
 
-BEGIN, END = "<!-- timing: written by `make timing` -->", "<!-- timing: end -->"
 LEAST_RANK, LARGEST_RATIO = 0.9, 2.0
 
 Row = tuple[str, str, Comparison]
@@ -73,15 +74,13 @@ def main() -> int:
     """Print the table, and write it into a page."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("folders", nargs="+", type=Path)
-    parser.add_argument("--write", type=Path, help="a page whose table between the marks is written anew")
+    parser.add_argument("--write", action="store_true", help="put the table into docs/profile.md")
     arguments = parser.parse_args()
     found = list(rows(arguments.folders))
     lines = table(found)
     print("\n".join(lines))
     if arguments.write:
-        before, rest = arguments.write.read_text("utf-8").split(BEGIN, 1)
-        after = rest.split(END, 1)[1]
-        arguments.write.write_text("\n".join([before + BEGIN, "", *lines, "", END]) + after, "utf-8")
+        figures.write("timing", lines)
     return int(not all(is_near(c) for _, _, c in found))
 
 

@@ -1,4 +1,6 @@
-"""What nobody uses: vulture over the package, without what is used in ways that it cannot see.
+"""Find code of the package that is never used, with vulture; part of ``make lint``.
+
+    python -m scripts.dead_code
 
 Each exception is a rule with its reason; a rule that fits nothing any more is reported as well.
 """

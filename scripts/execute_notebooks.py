@@ -1,8 +1,7 @@
-#!/usr/bin/env python3
 """Execute the notebooks of examples/notebook and keep what they show.
 
 python -m scripts.execute_notebooks            write the outputs into the files
-python -m scripts.execute_notebooks --check    only tell whether they are what the files hold (exit 1 if not)
+python -m scripts.execute_notebooks --check    only report whether the files hold them (exit 1 if not)
 """
 
 from __future__ import annotations
@@ -63,7 +62,8 @@ def differences(path: Path) -> Iterator[str]:
     fresh = executed(path)
     for number, (old, new) in enumerate(zip(kept.cells, fresh.cells, strict=True), 1):
         if old != new:
-            yield f"{path.relative_to(ROOT)}: cell {number} shows something else; run make notebooks"
+            where = f"{path.relative_to(ROOT)}: cell {number}"
+            yield f"{where} shows something else; run python -m scripts.execute_notebooks"
 
 
 def main() -> int:

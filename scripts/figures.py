@@ -1,19 +1,59 @@
-"""Figures in pages of the documentation that a command writes: what stands between two marks is its output."""
+"""Tables in pages of the documentation that a command measures and writes, between two marks.
+
+``PARTS`` is the list of them. A mark names the part and the command that writes it; all else on the page is kept.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "hardening.md"
-
-BEGIN = "<!-- {}: written by `{}`; what stands between these marks is overwritten -->"
-END = "<!-- {}: end -->"
+from scripts.generated import ROOT
 
 
-def write(name: str, command: str, lines: Sequence[str], page: Path = PAGE) -> None:
-    """Put lines between the marks of a part; ValueError if the page has no such part."""
-    begin, end = BEGIN.format(name, command), END.format(name)
-    before, rest = page.read_text("utf-8").split(begin, 1)
-    after = rest.split(end, 1)[1]
-    page.write_text(before + "\n".join([begin, "", *lines, "", end]) + after, "utf-8")
+@dataclass(frozen=True)
+class Part:
+    """``page``: path in the project; ``command``: what measures the figures and writes them."""
+
+    page: str
+    command: str
+
+
+_SIMULATOR = "python -m scripts.robustness.fuzz_simulator --write"
+
+PARTS = {
+    "fuzz": Part("docs/hardening.md", "python -m scripts.robustness.fuzz_parsers --write"),
+    "soak": Part("docs/hardening.md", "python benchmarks/soak.py --write"),
+    "coverage": Part("docs/hardening.md", "python -m scripts.measure_coverage"),
+    "mutation": Part("docs/hardening.md", "python -m scripts.robustness.mutate_code --write"),
+    "sanitizers": Part("docs/sanitizers.md", "python -m scripts.robustness.mutate_models --write"),
+    "timing": Part("docs/profile.md", "python -m scripts.compare_timing FOLDER --write"),
+    **{chip: Part("docs/fidelity.md", _SIMULATOR) for chip in ("BM1684", "BM1684X", "BM1688", "BM1690")},
+}
+
+
+def begin(name: str) -> str:
+    """The mark above a part."""
+    return f"<!-- {name}: written by `{PARTS[name].command}`; text between these marks is overwritten -->"
+
+
+def end(name: str) -> str:
+    """The mark below a part."""
+    return f"<!-- {name}: end -->"
+
+
+def write(name: str, lines: Sequence[str], root: Path = ROOT) -> None:
+    """Put lines between the marks of a part; ValueError if its page does not have exactly one such part."""
+    page = root / PARTS[name].page
+    pattern = f"{re.escape(begin(name))}\n.*?{re.escape(end(name))}"
+    text, count = re.subn(
+        pattern,
+        lambda _: "\n".join([begin(name), "", *lines, "", end(name)]),
+        page.read_text("utf-8"),
+        flags=re.DOTALL,
+    )
+    if count != 1:
+        raise ValueError(f"{page}: {count} parts between the marks of {name}")
+    page.write_text(text, "utf-8")

@@ -1,4 +1,4 @@
-"""Files of the tree that a script makes: written, or with --check compared with what would be written."""
+"""Library of the generators: write the files that a script makes, or with --check compare them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def write_or_check(description: str | None, texts: Callable[[], Mapping[Path, st
     stale = [path for path, text in made.items() if not path.exists() or path.read_text("utf-8") != text]
     for path in stale:
         if check:
-            print(f"{path.relative_to(ROOT)} is out of date: run make generate", file=sys.stderr)
+            print(f"{path.relative_to(ROOT)} is out of date: run python -m scripts.generate", file=sys.stderr)
         else:
             path.write_text(made[path], "utf-8")
     return int(check and bool(stale))

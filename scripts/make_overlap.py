@@ -1,7 +1,6 @@
-#!/usr/bin/env python3
 """Make examples/overlap: the bundled sample as a compiler with a mistake in its memory planning would compile it.
 
-    make_overlap.py [DIRECTORY]
+    python -m scripts.make_overlap [DIRECTORY]
 
 The bias of the second convolution gets bytes in the middle of the pooled tensor, which the same convolution still has
 to read. Commands, final.mlir and tensor_location.json agree, as they do when a compiler is wrong about lifetimes.

@@ -1,4 +1,4 @@
-"""How much of the package the default tests reach, in all processes that they start, and a table by part.
+"""Measure how much of the package the default tests reach, in all processes that they start.
 
     python -m scripts.measure_coverage [TEST ...]
 
@@ -72,7 +72,7 @@ def main() -> int:
     lines = table(json.loads((DATA / "report.json").read_text()))
     print("\n".join(lines))
     if not arguments.tests:
-        figures.write("coverage", "make coverage", lines)
+        figures.write("coverage", lines)
     return done.returncode
 
 

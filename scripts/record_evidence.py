@@ -1,7 +1,7 @@
 """Record which instruction forms compiled models show, per chip, in tdb_dap/targets/isa/evidence.json.
 
-Usage: scripts/record_evidence.py DIRECTORY...    every compilation.bmodel[.xz] below the directories is read
-       scripts/record_evidence.py --check         every form recorded exists in its chip's table
+    python -m scripts.record_evidence DIRECTORY...    read every compilation.bmodel[.xz] below the directories
+    python -m scripts.record_evidence --check         check that every recorded form exists in its chip's table
 
 What is recorded already is kept: evidence does not go away when a model is not at hand.
 """

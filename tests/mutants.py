@@ -1,11 +1,11 @@
-"""Faults in compiled models, for tests: see scripts/mutate_models."""
+"""Faults in compiled models, for tests: see scripts/robustness/mutate_models."""
 
 from __future__ import annotations
 
 from random import Random
 
-from scripts.mutate_models.faults import faults
-from scripts.mutate_models.mutant import Mutant
+from scripts.robustness.mutate_models.faults import faults
+from scripts.robustness.mutate_models.mutant import Mutant
 from tdb_dap.engine.control.debugger import Debugger
 from tdb_dap.engine.machine.machine import Machine
 from tdb_dap.tools.opening import open_debugger

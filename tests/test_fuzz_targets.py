@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from fuzz.one import load
-from fuzz.target import TARGETS, attempt
+from scripts.robustness.fuzz_parsers.one import load
+from scripts.robustness.fuzz_parsers.target import TARGETS, attempt
 
 load()
 
 
 def run(name: str, scratch: Path, *options: str) -> str:
     """A target in a process of its own, confined to a directory."""
-    command = [sys.executable, "-m", "fuzz.one", name, str(scratch), *options]
+    command = [sys.executable, "-m", "scripts.robustness.fuzz_parsers.one", name, str(scratch), *options]
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=550)
     assert done.returncode == 0, f"{name}: {done.stderr[-3000:]}"
     return done.stderr
@@ -71,7 +71,8 @@ def test_what_broke_a_target_once(name: str, data: bytes, tmp_path: Path, monkey
 
 @pytest.mark.parametrize("event", ["open('/tmp/escaped', 'w')", "__import__('os').system('true')"])
 def test_the_sandbox_holds(event: str, tmp_path: Path):
-    code = f"from fuzz.sandbox import confine; from pathlib import Path; confine(Path({str(tmp_path)!r})); {event}"
+    module = "scripts.robustness.fuzz_parsers.sandbox"
+    code = f"from {module} import confine; from pathlib import Path; confine(Path({str(tmp_path)!r})); {event}"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 1
     assert re.search("PermissionError|Escaped", done.stderr)

@@ -17,6 +17,9 @@ COPIED = {
     "examples/toy-chip/README.md": "examples/toy-chip.md",
     "examples/nan-log/README.md": "examples/nan-log.md",
     "examples/board/README.md": "examples/board.md",
+    "scripts/README.md": "scripts.md",
+    "scripts/robustness/README.md": "robustness.md",
+    "tdb_dap/targets/isa/README.md": "reference/instruction-rows.md",
 }
 """Files outside of docs/ that are pages, by their name on the site."""
 

@@ -1,7 +1,7 @@
 """Build a release of the commit that is checked out: source distribution, wheels with and without the C kernel, VSIX.
 
 python -m scripts.release              into dist/, with SHA256SUMS
-python -m scripts.release --twice      and once more, elsewhere and otherwise, to see that the bytes are the same
+python -m scripts.release --twice      and again, elsewhere and in another way, to see that the bytes are the same
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scripts.inject_faults import Model, blamed, changed_weight, dropped_command, inject
+from scripts.robustness.inject_faults import Model, blamed, changed_weight, dropped_command, inject
 from tdb_dap.engine.compare.dataflow import Producers
 from tdb_dap.engine.compare.segments import stretches
 from tdb_dap.engine.reference.tolerance import Tolerances

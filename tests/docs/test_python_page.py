@@ -60,4 +60,4 @@ def test_a_notebook_that_shows_something_else_is_found(tmp_path: Path, monkeypat
     monkeypatch.setattr(execute_notebooks, "ROOT", tmp_path)
     found = list(execute_notebooks.differences(changed))
     assert found
-    assert all("shows something else; run make notebooks" in text for text in found)
+    assert all("shows something else; run python -m scripts.execute_notebooks" in text for text in found)

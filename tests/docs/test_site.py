@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,13 @@ def test_links_between_files_become_links_of_the_site():
 def test_every_page_is_in_the_navigation():
     navigation = (ROOT / "mkdocs.yml").read_text("utf-8")
     assert [page for page in (*PAGES, *COPIES) if f" {page}" not in navigation] == []
+
+
+def test_every_page_is_linked_from_the_index():
+    """Directly: the index lists tasks, and each page is the answer to one."""
+    linked = set(re.findall(r"\]\(([^)#]+)", relinked(text_of("index.md"), "index.md")))
+    pages = {*PAGES, *COPIES} - {"index.md"}
+    assert sorted(pages - linked) == []
 
 
 def test_the_reference_holds_every_command_and_verb():

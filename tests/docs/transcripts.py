@@ -1,17 +1,10 @@
-"""Console blocks of a page: what is typed, and what must come of it.
-
-    transcripts.py PAGE     as a newcomer: in a copy of the project, with a new environment and nothing else
-
-The blocks marked ``sh`` are executed as well, then, and must succeed.
-"""
+"""Console blocks of a page: what is typed, and the output it must give."""
 
 from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
-import sys
 import tempfile
 import venv
 from collections.abc import Iterator, Mapping
@@ -98,7 +91,10 @@ def _steps(block: str) -> Iterator[Step]:
 
 
 def follow(page: Path) -> int:
-    """Do what a page says, as a newcomer; how many command lines there were. AssertionError where it is not so."""
+    """Run a page in a copy of the project, with a new environment and nothing else; returns the number of commands.
+
+    The blocks marked ``sh`` must succeed. AssertionError for the first command that prints something else.
+    """
     done = 0
     with tempfile.TemporaryDirectory(prefix="tdb-newcomer-") as scratch:
         clone, home = Path(scratch, "tdb-dap"), Path(scratch, "home")
@@ -120,8 +116,3 @@ def follow(page: Path) -> int:
                     assert ran.returncode == 0, f"{step.command}\n{ran.stdout}{ran.stderr}"
                 done += 1
     return done
-
-
-if __name__ == "__main__":
-    assert shutil.which("git"), "git is needed to copy the project"
-    print(f"{follow(Path(sys.argv[1]))} command lines did what {sys.argv[1]} says")

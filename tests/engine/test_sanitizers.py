@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from scripts.mutate_models.faults import DROPPED, LOWERED, SHIFTED, SHORTENED, SWAPPED
-from scripts.mutate_models.orders import outcomes, schedule
+from scripts.robustness.mutate_models.faults import DROPPED, LOWERED, SHIFTED, SHORTENED, SWAPPED
+from scripts.robustness.mutate_models.orders import outcomes, schedule
 from tdb_dap.engine.checks.exception_filters import filters_named
 from tdb_dap.engine.control.debugger import Debugger
 from tdb_dap.engine.control.stops import Finding

@@ -1,0 +1,28 @@
+"""Install the examples into a new environment, without this directory on the path, and run their tests.
+
+python -m scripts.check_examples
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+from scripts.environments import fresh
+from scripts.generated import ROOT
+
+EXAMPLES = ROOT / "examples"
+
+
+def main() -> int:
+    """The exit code of pytest."""
+    packages = [f"./{path.parent.relative_to(ROOT).as_posix()}" for path in sorted(EXAMPLES.glob("*/pyproject.toml"))]
+    python = fresh("examples", [".", *packages, "pytest"])
+    command = [str(python), "-m", "pytest", "-q", "-c", os.devnull, "--rootdir", str(EXAMPLES), str(EXAMPLES)]
+    alone = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    return subprocess.run(command, cwd=python.parent, env=alone).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,6 @@
+"""Differential fuzzing: random variants of real commands, executed by our semantics and by the vendor's simulator.
+
+    python -m scripts.robustness.fuzz_simulator --help
+
+Its tables are in docs/fidelity.md.
+"""

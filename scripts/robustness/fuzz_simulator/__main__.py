@@ -1,0 +1,134 @@
+"""Compare our semantics with the vendor's simulator on random commands.
+
+    python -m scripts.robustness.fuzz_simulator [--chips bm1684x,...] [--only 'arith.*'] [--cases N] [--seed S]
+                                     [--models DIR ...] [--show N] [--write]
+
+``--write`` puts the tables into docs/fidelity.md.
+
+Exit code 1 if an operation that occurs in the models is inexact, 2 without the vendor's libraries.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+import zlib
+from collections import Counter, defaultdict
+from fnmatch import fnmatch
+from pathlib import Path
+
+import numpy as np
+
+from scripts import figures
+from scripts.robustness.fuzz_simulator.bench import Bench
+from scripts.robustness.fuzz_simulator.contents import KINDS
+from scripts.robustness.fuzz_simulator.fields import record
+from scripts.robustness.fuzz_simulator.mutation import mutate
+from scripts.robustness.fuzz_simulator.report import is_open, table
+from scripts.robustness.fuzz_simulator.seeds import Case, form_name, made_seeds, seeds_of
+from tdb_dap.backends.discovery import library_of
+from tdb_dap.errors import BadInput
+from tdb_dap.targets.chips.chip import Chip
+from tdb_dap.targets.chips.registry import chips
+from tdb_dap.targets.families import FAMILIES
+
+MODELS = Path(__file__).resolve().parents[3] / "tests" / "data"
+CHIPS = ("BM1684", "BM1684X", "BM1688", "BM1690")
+_MOST_UNDEFINED = 1
+"""Times as many undefined cases as wanted ones before an operation is given up."""
+
+Rows = dict[str, dict[str, Counter[str]]]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--chips", default=",".join(CHIPS).lower())
+    parser.add_argument("--only", default="*", metavar="GLOB", help="only these operations")
+    parser.add_argument("--cases", type=int, default=30, help="cases per operation and kind of data")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--models", type=Path, nargs="*", default=[], help="further models to take commands from")
+    parser.add_argument("--cmodel-path", type=Path, help="where the vendor's libraries are")
+    parser.add_argument("--show", type=int, default=0, metavar="N", help="print N inexact cases of each operation")
+    parser.add_argument("--fields", type=Path, metavar="FILE", help="record which unused fields have no effect")
+    parser.add_argument("--write", action="store_true", help="put the tables into docs/fidelity.md")
+    arguments = parser.parse_args()
+    names = arguments.chips.upper().split(",")
+    if arguments.write and (arguments.only != "*" or not figures.PARTS.keys() >= set(names)):
+        parser.error(f"--write takes all operations of a chip in docs/fidelity.md ({', '.join(CHIPS)})")
+    failed = False
+    for name in names:
+        chip = chips()[name]
+        try:
+            bench = Bench(chip, library_of(chip, arguments.cmodel_path))
+        except BadInput as error:
+            print(f"error: {error}", file=sys.stderr)
+            return 2
+        seeds = seeds_of(chip, [MODELS, *arguments.models])
+        if arguments.fields is not None:
+            record(chip, bench, {**made_seeds(chip, seeds), **seeds}, arguments.fields, arguments.only)
+            bench.close()
+            continue
+        rows = fuzz(chip, bench, arguments)
+        bench.close()
+        emitted = set(seeds)
+        run = sum(sum(c.values()) - c["undefined"] - c["skipped"] for row in rows.values() for c in row.values())
+        if arguments.write:
+            heading = f"{run:,} cases, seed {arguments.seed}."
+            figures.write(name, [heading, "", *table(rows, emitted)])
+        wrong = [f"{row}" for row in sorted(rows) if row in emitted and is_open(rows[row])]
+        failed = failed or bool(wrong)
+        print(f"{name}: {run:,} cases; open among what the models hold: {', '.join(wrong) or 'nothing'}", flush=True)
+    return 1 if failed else 0
+
+
+def fuzz(chip: Chip, bench: Bench, arguments: argparse.Namespace) -> Rows:
+    """Tally of verdicts per operation and kind of data."""
+    rows: Rows = defaultdict(lambda: defaultdict(Counter))
+    shown: Counter[str] = Counter()
+    found = seeds_of(chip, [MODELS, *arguments.models])
+    found = {**made_seeds(chip, found), **found}
+    for name, seeds in sorted(found.items()):
+        if not fnmatch(name, arguments.only) and not _may_become(seeds, arguments.only):
+            continue
+        started = time.monotonic()
+        for kind in KINDS:
+            random = np.random.default_rng([arguments.seed, zlib.crc32(f"{chip.name} {name} {kind}".encode())])
+            done = undefined = tries = 0
+            while (
+                done < arguments.cases
+                and undefined < _MOST_UNDEFINED * arguments.cases
+                and tries < 60 * arguments.cases
+            ):
+                tries += 1
+                seed = seeds[int(random.integers(len(seeds)))]
+                case = mutate(seed, random, kind, bench.ddr_start, stay=tries % 3 == 0)
+                if not fnmatch(case.name, arguments.only):
+                    continue
+                outcome = bench.run(case, random, kind)
+                rows[case.name][kind][outcome.verdict] += 1
+                undefined += outcome.verdict == "undefined"
+                done += outcome.verdict not in ("undefined", "skipped")
+                key = f"{case.name} {outcome.verdict}"
+                if outcome.verdict in ("inexact", "refused", "failed") and shown[key] < arguments.show:
+                    shown[key] += 1
+                    fields = {k: v for k, v in case.instruction.decode(case.descriptor).items() if v}
+                    print(f"{chip.name} {key}, {kind}: {outcome.text[:400]}\n    {fields}", flush=True)
+        if arguments.show:
+            print(f"{chip.name} {name}: {time.monotonic() - started:.1f} s", file=sys.stderr, flush=True)
+    return {name: dict(row) for name, row in rows.items()}
+
+
+def _may_become(seeds: list[Case], wanted: str) -> bool:
+    """Whether variants of a command may be of an operation that is wanted."""
+    families = {seed.family for seed in seeds}
+    instructions = seeds[0].chip.instruction_set.instructions
+    return any(
+        fnmatch(form_name(seeds[0].chip, kind), wanted) and FAMILIES[form.register].name in families
+        for kind, form in enumerate(instructions)
+        if form.register in FAMILIES
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,259 @@
+"""Runs one case on both sides and judges it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from scripts.robustness.fuzz_simulator.contents import Random, words
+from scripts.robustness.fuzz_simulator.mutation import BENCH_BYTES
+from scripts.robustness.fuzz_simulator.seeds import Case
+from tdb_dap.backends.cmodel import VendorBackend
+from tdb_dap.backends.divergence import Results, compare
+from tdb_dap.engine.hardware.dtypes import F32, Array
+from tdb_dap.engine.hardware.geometry import Geometry, Space
+from tdb_dap.engine.hardware.memory import Region
+from tdb_dap.engine.hardware.target import Description
+from tdb_dap.engine.hardware.views import Operand, View
+from tdb_dap.engine.machine.backend import InProcess
+from tdb_dap.errors import BackendFailed, BadAccess, NotSimulated
+from tdb_dap.targets.chips.chip import Chip
+from tdb_dap.targets.families.arithmetic import ARITHMETIC_SHIFT, LOGIC_SHIFT, ROTATE
+from tdb_dap.targets.families.gather import GATHER_1D, GATHER_2D, GATHERS, LINE_GATHER
+
+Verdict = Literal["exact", "nan", "inexact", "refused", "failed", "undefined", "skipped"]
+"""exact: every byte; nan: but for sign and payload of NaNs; inexact; refused: we say that we cannot; failed: our
+semantics raise; undefined: the vendor's simulator ends; skipped: not a case (no room, results over operands)."""
+
+_MOST = 1 << 18
+"""Elements of a tensor; larger ones take too long."""
+_PATIENCE = 20.0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    verdict: Verdict
+    text: str = ""
+
+
+class Bench:
+    """One chip, both sides, and the memory that cases work on."""
+
+    def __init__(self, chip: Chip, library: Path) -> None:
+        self.chip = chip
+        self.ddr_start = _ddr_start(chip.geometry)
+        self._own = InProcess(chip)
+        self._vendor = VendorBackend(chip, library, timeout=_PATIENCE)
+        ddr = Region(self.ddr_start, np.zeros(BENCH_BYTES, np.uint8), "bench")
+        self._memory = self._vendor.open_memories(1, [ddr])
+        chip.fill_tables(self._memory, "firmware")
+        self._vendor.edited()
+
+    def close(self) -> None:
+        self._vendor.close()
+
+    def run(self, case: Case, random: Random, kind: str) -> Outcome:
+        """Fill the operands with numbers of a kind, execute on both sides, compare all memories."""
+        try:
+            description = case.description
+        except NotSimulated as error:
+            return self._unsupported(case, "refused", str(error))
+        except (AttributeError, KeyError) as error:
+            return Outcome("skipped", repr(error))
+        try:
+            if not _is_fair(description):
+                return Outcome("skipped")
+            self._fill(case, random, kind)
+        except (BadAccess, ValueError, NotSimulated) as error:
+            return Outcome("skipped", str(error))
+        self._vendor.refresh()
+        try:
+            self._own.execute(case, self._memory)
+        except NotSimulated as error:
+            return self._unsupported(case, "refused", str(error))
+        except BadAccess as error:
+            return Outcome("skipped", str(error))
+        except Exception as error:  # a fault of ours, unless the command is not one at all
+            return self._unsupported(case, "failed", repr(error))
+        return self._judge(case)
+
+    def vendor_result(self, case: Case, random: Random | None = None) -> tuple[tuple[int, int, int, bytes], ...] | None:
+        """What the vendor's simulator writes, (area, start, stop, bytes); None if it ends. The memories stay.
+
+        ``random``: fill the operands first.
+        """
+        if random is not None:
+            if not _is_fair(case.description):
+                return None
+            self._fill(case, random, "finite")
+        self._vendor.edited()
+        self._vendor.refresh()
+        try:
+            ranges = self._vendor.run(case)
+        except BackendFailed:
+            self._vendor.restart()
+            return None
+        before = self._vendor.overwritten(ranges)
+        self._vendor.take(ranges)
+        after = self._vendor.overwritten(ranges)
+        for change in before:
+            change.undo(self._memory)
+        return tuple(
+            (index, start, stop, new.old.tobytes()) for (index, start, stop), new in zip(ranges, after, strict=True)
+        )
+
+    def _judge(self, case: Case) -> Outcome:
+        ours = Results(case.description, self._memory)
+        try:
+            ranges = self._vendor.run(case)
+        except BackendFailed as error:
+            return self._ended(error)
+        if not ranges:
+            return Outcome("exact")
+        differing = self._vendor.overwritten(ranges)
+        self._vendor.take(ranges)
+        comparison = compare(ours, differing, self._memory)
+        if comparison.text is not None:
+            return Outcome("inexact", comparison.text)
+        return Outcome("exact" if comparison.exact else "nan")
+
+    def _unsupported(self, case: Case, verdict: Verdict, text: str) -> Outcome:
+        """What we cannot do counts only if the vendor's simulator can."""
+        self._vendor.refresh()
+        try:
+            self._vendor.take(self._vendor.run(case))
+        except BackendFailed as error:
+            return self._ended(error)
+        return Outcome(verdict, text)
+
+    def _ended(self, error: BackendFailed) -> Outcome:
+        self._vendor.restart()
+        return Outcome("undefined", str(error))
+
+    def _fill(self, case: Case, random: Random, kind: str) -> None:
+        """Random numbers in everything that is read or written; indices stay near what they index."""
+        description = case.description
+        views = [view for view in (*description.results, *description.reads) if isinstance(view, View)]
+        limit = max((max(view.shape) for view in views), default=1) + 2
+        indices = {
+            id(operand)
+            for role, operand in zip(description.operand_roles, description.operands, strict=True)
+            if role in ("index", "boxes")
+        }
+        shifts = (LOGIC_SHIFT, ARITHMETIC_SHIFT, ROTATE)
+        amounts = {
+            id(operand)
+            for role, operand in zip(description.operand_roles, description.operands, strict=True)
+            if (case.family == "arith" and role == "third" and not operand.dtype.is_float)
+            or (case.family == "arith" and role == "right" and case.instruction.sub in shifts)
+            or (case.family == "bm1684.arith" and role == "right" and case.instruction.sub == LOGIC_SHIFT)
+        }
+        # These are the same on every lane, or the command is not defined.
+        rows = {
+            id(operand)
+            for role, operand in zip(description.operand_roles, description.operands, strict=True)
+            if case.family == "mm2"
+            and role in ("bias", "zero_point", "zero_points")
+            and len(operand_shape(operand)) == 4
+        }
+        tables = {
+            id(operand): role
+            for role, operand in zip(description.operand_roles, description.operands, strict=True)
+            if (case.family == "quant" and role != "input") or role == "requantisation"
+        }
+        for view in views:
+            if view.space is Space.STATIC or (view.space is Space.L2 and self.chip.l2_tables):
+                continue  # tables
+            if id(view) in tables:
+                made = _quantisation(random, tables[id(view)], view.shape)
+            elif id(view) in amounts:
+                least = 0 if view.dtype.kind == "u" else -9
+                made = random.integers(least, 10, view.shape).astype(view.dtype.bits_dtype)
+            elif id(view) in rows:
+                one_lane = (1, 1, *view.shape[2:])
+                made = np.broadcast_to(words(random, view.dtype, one_lane, kind), view.shape)
+            elif id(view) in indices:
+                made = _indices(random, case, view.shape, limit).astype(view.dtype.bits_dtype)
+            else:
+                made = words(random, view.dtype, view.shape, kind)
+            self._memory.write(view, made)
+        self._vendor.edited()
+
+
+def operand_shape(operand: Operand) -> tuple[int, ...]:
+    """Shape of a tensor; a constant has none."""
+    return operand.shape if isinstance(operand, View) else ()
+
+
+def _indices(random: Random, case: Case, shape: tuple[int, ...], limit: int) -> Array:
+    """Indices of what they choose from, now and then beyond it."""
+    beyond = 2 if random.random() < 0.25 else 0
+    if case.family not in ("sg", "sgl"):
+        return random.integers(0, limit if beyond else max(1, limit - 2), shape)
+    role = "data" if case.instruction.sub in (GATHER_1D, GATHER_2D, *GATHERS, LINE_GATHER) else "result"
+    description = case.description
+    views = dict(zip(description.operand_roles, description.operands, strict=True))
+    chosen = views["data"] if role == "data" else description.results[0]
+    _, _, height, width = operand_shape(chosen)
+    if case.instruction.sub == GATHER_2D:
+        return random.integers(0, height + beyond, shape) << 16 | random.integers(0, width + beyond, shape)
+    if case.family == "sgl":
+        return random.integers(0, height + beyond, shape)
+    return random.integers(0, height * width + beyond, shape)
+
+
+def _quantisation(random: Random, role: str, shape: tuple[int, ...]) -> Array:
+    """Legal numbers of requantisation by their role: shifts go to the right, by not much more than a word."""
+    if "scale" in role or "offset" in role:
+        return words(random, F32, shape, "finite")
+    zeros, shifts = random.integers(-300, 300, shape), -random.integers(0, 40, shape)
+    if "multiplier" in role:
+        made = random.integers(1, 1 << 30, shape)
+    elif role == "requantisation":
+        words_of_row = np.arange(shape[-1]) == 0
+        made = np.where(words_of_row, random.integers(1, 1 << 30, shape), (shifts & 0xFF) | (zeros & 0xFFFF) << 16)
+    elif "shift_zero" in role:
+        made = (shifts & 0xFF) | (zeros & 0xFFFF) << 16
+    else:
+        made = shifts if "shift" in role else zeros
+    return (made & 0xFFFFFFFF).astype(np.uint32)
+
+
+def _ddr_start(geometry: Geometry) -> int:
+    """Offset in DDR of the bench: tag 1 where addresses have tags."""
+    if not geometry.tag_shift:
+        return 0
+    window = next(window for window in geometry.windows if window.space is Space.GLOBAL)
+    return window.start - window.base | 1 << geometry.tag_shift
+
+
+def _is_fair(description: Description) -> bool:
+    """Small enough, and no result lies over something that is read, other than exactly over it."""
+    results = [view for view in description.results if isinstance(view, View)]
+    reads = [view for view in description.reads if isinstance(view, View)]
+    if not results or any(view.size > _MOST or view.size == 0 for view in (*results, *reads)):
+        return False
+    for index, result in enumerate(results):
+        for other in (*reads, *results[:index]):
+            if other.space is not result.space or _same(result, other):
+                continue
+            if _overlap(result.byte_ranges(), other.byte_ranges()):
+                return False
+    return True
+
+
+def _same(a: View, b: View) -> bool:
+    return (a.address, a.shape, a.strides, a.layout, a.dtype.itemsize) == (
+        b.address,
+        b.shape,
+        b.strides,
+        b.layout,
+        b.dtype.itemsize,
+    )
+
+
+def _overlap(a: list[tuple[int, int]], b: list[tuple[int, int]]) -> bool:
+    return any(first[0] < second[1] and second[0] < first[1] for first in a for second in b)
