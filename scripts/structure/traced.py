@@ -1,4 +1,9 @@
-"""How many files of the package a request goes through, on the bundled sample."""
+"""Files of the package that a request goes through, on the bundled sample.
+
+    python -m scripts.structure.traced    one JSON object: request -> files
+
+``python -m scripts.structure --trace`` prints how many.
+"""
 
 from __future__ import annotations
 

@@ -19,7 +19,8 @@ class Tolerance:
     ``cosine``, ``euclidean``: least similarity of the whole tensor; ``channel``: least Euclidean similarity of any
     channel: one in many is lost in the similarity of the whole (right results of narrow floats stay above 0.92).
     ``relative``: difference over the expected magnitude from which on an element is bad. ``max_abs``, ``ulp``,
-    ``bad_share`` (0 to 1): the most that is allowed, ``sqnr`` (dB) the least; None: no limit.
+    ``bad_share`` (0 to 1): the most that is allowed, ``sqnr`` (dB) the least; None: no limit. Limits
+    that are given always hold.
     """
 
     cosine: float = 0.99
