@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from tdb_dap.engine.source.mlir_file import MlirFile, MlirOp, Region
+if TYPE_CHECKING:
+    from tdb_dap.engine.source.mlir_file import MlirFile, MlirOp, Region
 
 _YIELDS = ("tpu.Yield", "top.Yield")
 _CALL = re.compile(r"\bcall @([\w.$-]+)\(")
