@@ -6,8 +6,11 @@ python -m scripts.check_examples
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
 from scripts.environments import fresh
 from scripts.generated import ROOT
@@ -17,8 +20,11 @@ EXAMPLES = ROOT / "examples"
 
 def main() -> int:
     """The exit code of pytest."""
-    packages = [f"./{path.parent.relative_to(ROOT).as_posix()}" for path in sorted(EXAMPLES.glob("*/pyproject.toml"))]
-    python = fresh("examples", [".", *packages, "pytest"])
+    with tempfile.TemporaryDirectory() as scratch:  # pip builds where the sources are
+        leave = shutil.ignore_patterns("build", "*.egg-info")
+        copies = shutil.copytree(EXAMPLES, Path(scratch) / "examples", ignore=leave)
+        packages = [str(path.parent) for path in sorted(copies.glob("*/pyproject.toml"))]
+        python = fresh("examples", [".", *packages, "pytest"])
     command = [str(python), "-m", "pytest", "-q", "-c", os.devnull, "--rootdir", str(EXAMPLES), str(EXAMPLES)]
     alone = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     return subprocess.run(command, cwd=python.parent, env=alone).returncode

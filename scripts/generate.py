@@ -16,11 +16,14 @@ from pathlib import Path
 from scripts.generated import ROOT
 
 _PREFIX = "generate_"
+_FIRST = ("bmodel_reader", "protocol")
+"""The other generators import what these write."""
 
 
 def generators() -> list[str]:
-    """The names of all generators."""
-    return sorted(path.stem.removeprefix(_PREFIX) for path in Path(__file__).parent.glob(f"{_PREFIX}*.py"))
+    """The names of all generators, in the order in which they must run."""
+    names = {path.stem.removeprefix(_PREFIX) for path in Path(__file__).parent.glob(f"{_PREFIX}*.py")}
+    return [*_FIRST, *sorted(names.difference(_FIRST))]
 
 
 def main() -> int:

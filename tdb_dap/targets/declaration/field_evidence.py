@@ -17,7 +17,7 @@ Entry = Mapping[str, list[str]]
 def recorded() -> Mapping[str, Mapping[str, Mapping[str, Entry]]]:
     """By table, register and sub type: fields that are refused, and fields that were found to have no effect.
 
-    Written by ``python -m scripts.fuzz_simulator --fields``.
+    Written by ``python -m scripts.robustness.fuzz_simulator --fields``.
     """
     text = resources.files("tdb_dap.targets").joinpath("isa/field_use.json").read_text("utf-8")
     found: dict[str, dict[str, dict[str, dict[str, list[str]]]]] = json.loads(text)
