@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import io
 import os
+import socket
 import subprocess
 import sys
+import threading
+from collections.abc import Sequence
+from typing import Any
 from unittest.mock import patch
 
+from tdb_dap.adapter.protocol.client import ADAPTER, Client
+from tdb_dap.adapter.protocol.transports import SocketStream
+from tdb_dap.adapter.server import serve
 from tdb_dap.cli.main import main
 
 
@@ -16,7 +23,8 @@ def tdb_dap(*words: object, typed: str = "") -> subprocess.CompletedProcess[str]
     given = [str(word) for word in words]
     streams = [_stream(typed.encode()), _stream(), _stream()]
     own = patch.multiple(sys, stdin=streams[0], stdout=streams[1], stderr=streams[2])
-    with own, patch.dict(os.environ):  # a process keeps what it sets to itself
+    adapter = patch.object(Client, "spawn", _Nearby.spawn)
+    with own, adapter, patch.dict(os.environ):  # a process keeps what it sets to itself
         code = main(given)
     for stream in streams:
         stream.flush()
@@ -28,6 +36,26 @@ def new_process(*words: object, typed: str = "") -> subprocess.CompletedProcess[
     """``tdb-dap`` with these words as the shell starts it."""
     command = [sys.executable, "-m", "tdb_dap", *map(str, words)]
     return subprocess.run(command, capture_output=True, text=True, timeout=120, input=typed)
+
+
+class _Nearby(Client):
+    """A conversation with an adapter on a thread of this process."""
+
+    _serving: threading.Thread
+
+    @classmethod
+    def spawn(cls, command: Sequence[str] = ADAPTER, timeout: float | None = 60, *_: Any, **__: Any) -> _Nearby:
+        near, far = socket.socketpair()
+        serving = threading.Thread(target=serve, args=(SocketStream(far),), daemon=True)
+        serving.start()
+        client = cls(SocketStream(near), timeout)
+        client._serving = serving
+        return client
+
+    def close(self) -> None:
+        super().close()
+        self._serving.join(30)
+        assert not self._serving.is_alive()
 
 
 def _stream(content: bytes = b"") -> io.TextIOWrapper:
