@@ -76,3 +76,41 @@ def test_docstrings_say_what_a_thing_is_or_does():
                 if text.split(" ")[0] in ("What", "Whose", "Where", "Which", "Who", "How"):
                     asking.append(f"{path.relative_to(ROOT)}: {text[:60]}")
     assert asking == []
+
+
+CLOCKS = {"monotonic", "perf_counter", "process_time", "thread_time", "time"}
+CLOCKS |= {f"{name}_ns" for name in CLOCKS}
+
+WITH_A_CLOCK = {
+    "tests/adapter/test_fuzz.py": "a hunt lasts a minute, and its seeds are new ones",
+    "tests/cli/test_debug.py": "a terminal that hangs ends the test",
+    "tests/language/test_problems.py": "a report is made older than the model",
+}
+"""Tests that read a clock, and to what end; none of them judges by it."""
+
+
+def reads_a_clock(source: str) -> bool:
+    tree = ast.parse(source)
+    bare = {
+        alias.asname or alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module == "time"
+        for alias in node.names
+        if alias.name in CLOCKS
+    }
+    calls = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    return any(
+        (isinstance(call, ast.Attribute) and call.attr in CLOCKS and ast.unparse(call.value) == "time")
+        or (isinstance(call, ast.Name) and call.id in bare)
+        for call in calls
+    )
+
+
+def test_no_test_judges_by_a_clock():
+    """How long something takes depends on what else the machine does: count what is done, or hand in a clock."""
+    assert reads_a_clock("import time\nassert time.perf_counter() - start < 2")
+    assert reads_a_clock("from time import monotonic as now\nnow()")
+    assert not reads_a_clock("client.time(); clock.monotonic(); time.sleep(1)")
+    files = [*(ROOT / "tests").rglob("*.py"), *(ROOT / "examples").rglob("test_*.py")]
+    found = {path.relative_to(ROOT).as_posix() for path in files if reads_a_clock(path.read_text("utf-8"))}
+    assert found == set(WITH_A_CLOCK)

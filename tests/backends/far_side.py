@@ -38,6 +38,16 @@ class Server:
         host, port = self.address.split(":")
         return socket.create_connection((host, int(port)), 10)
 
+    def until_it_says(self, words: str) -> str:
+        """Wait for a line about a client; everything up to it."""
+        assert self.process.stderr is not None
+        said = ""
+        while words not in said:
+            line = self.process.stderr.readline()
+            assert line, f"the server has ended without a word of {words!r}: {said}"
+            said += line
+        return said
+
     def kill(self) -> None:
         self.process.kill()
         self.process.wait()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import zipfile
 from pathlib import Path
@@ -13,6 +12,7 @@ from tdb_dap.backends import fetch
 from tdb_dap.backends.discovery import find, library_of, supported
 from tdb_dap.errors import BadInput
 from tdb_dap.targets.chips.registry import chips
+from tests.command_line import tdb_dap
 from tests.samples import SAMPLE
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the vendor's libraries are for Linux")
@@ -32,11 +32,6 @@ def put(directory: Path) -> Path:
     directory.mkdir(parents=True, exist_ok=True)
     (directory / FILE).write_bytes(b"not a library")
     return directory / FILE
-
-
-def tdb_dap(*words: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tdb_dap", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60)
 
 
 def test_the_path_given_counts_before_the_environment_and_that_before_the_cache(monkeypatch, tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ import msgspec
 import pytest
 
 import tdb_dap
+from tdb_dap.backends.remote import channel as channel_module
 from tdb_dap.backends.remote import handshake
 from tdb_dap.backends.remote import server as server_module
 from tdb_dap.backends.remote.channel import LONGEST, Broken, Channel
@@ -159,18 +160,40 @@ def lost(script: Script, silence: float = 5.0) -> str:
         return stop.text
 
 
-def test_a_server_that_falls_silent() -> None:
-    assert "nothing was heard for 0.3 seconds" in lost(silent, 0.3)
+class Clock:
+    """Stands in for ``time`` where silence is measured: time passes when the script says so."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
 
 
-def test_signs_of_life_are_no_silence() -> None:
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    monkeypatch.setattr(channel_module, "time", made)
+    return made
+
+
+def test_a_server_that_falls_silent(clock: Clock) -> None:
+    def falls_silent(_: Channel, raw: socket.socket) -> None:
+        raw.settimeout(0.02)
+        while True:
+            clock.now += 1
+            with contextlib.suppress(TimeoutError):
+                raw.recv(1)
+                return
+
+    assert "nothing was heard for 0.3 seconds" in lost(falls_silent, 0.3)
+
+
+def test_signs_of_life_are_no_silence(clock: Clock) -> None:
     def slow(channel: Channel, raw: socket.socket) -> None:
         for _ in range(6):
-            raw.settimeout(0.1)
-            try:
-                raw.recv(1)
-            except TimeoutError:
-                channel.send(Working(), 5)
+            clock.now += 0.3
+            channel.send(Working(), 5)
         channel.send(Refused("lost", "the board has been pulled out"), 5)
 
     assert "is lost: the board has been pulled out" in lost(slow, 0.4)

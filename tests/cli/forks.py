@@ -1,6 +1,6 @@
 """Runs command lines in copies of one process that has imported everything: as real as new processes, and quick.
 
-As a program: reads cases as JSON from standard input, and writes a result for each.
+As a program: reads lists of cases from standard input, one a line, and writes a line of results for each.
 """
 
 from __future__ import annotations
@@ -15,11 +15,14 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import traceback
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal, NoReturn
+
+from tdb_dap.adapter.protocol import client
 
 Output = Literal["read", "gone", "full", "closed"]
 """What is printed is read; its reader has gone; the disk is full; or all standard streams are closed."""
@@ -46,18 +49,25 @@ class Result:
     left: list[str]
 
 
-def run(cases: Sequence[Case], out: Path) -> list[Result]:
-    """Run them one after another; each finds the directory ``out`` empty."""
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.cli.forks", str(out)],
-        input=json.dumps([asdict(case) for case in cases]),
-        capture_output=True,
-        text=True,
-        cwd=Path(__file__).parent.parent.parent,
-        timeout=_PATIENCE * 5,
-    )
-    assert done.returncode == 0, done.stderr
-    return [Result(**result) for result in json.loads(done.stdout)]
+class Forks:
+    """The process that copies are made of."""
+
+    def __init__(self) -> None:
+        command = [sys.executable, "-m", "tests.cli.forks"]
+        root = Path(__file__).parent.parent.parent
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=root)
+
+    def run(self, cases: Sequence[Case], out: Path) -> list[Result]:
+        """Run them one after another; each finds the directory ``out`` empty."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        print(json.dumps([os.fsdecode(out), [asdict(case) for case in cases]]), file=self._process.stdin, flush=True)
+        return [Result(**result) for result in json.loads(self._process.stdout.readline())]
+
+    def close(self) -> None:
+        """End it, which it does in order."""
+        self._process.communicate(timeout=_PATIENCE)
+        assert self._process.returncode == 0
 
 
 def _result(case: Case, out: Path) -> Result:
@@ -108,6 +118,8 @@ def _act(case: Case, printed: int, errors: int) -> NoReturn:
         for number in range(3):
             os.close(number)
         sys.stdin = sys.stdout = sys.stderr = None  # type: ignore[assignment]
+    else:  # what a new process makes of streams that are closed, only a new process shows
+        client.subprocess.Popen = _Copy  # type: ignore[attr-defined]
     if case.file_limit:
         resource.setrlimit(resource.RLIMIT_FSIZE, (case.file_limit, resource.RLIM_INFINITY))
     code = _end(case.argv)
@@ -115,6 +127,29 @@ def _act(case: Case, printed: int, errors: int) -> NoReturn:
         os.close(2)
         os.waitpid(copier, 0)
     os._exit(code)
+
+
+class _Copy:
+    """A child process that is an adapter, made from this process; ``subprocess.Popen`` as far as a client uses it."""
+
+    def __init__(self, command: Sequence[str], **_: object) -> None:
+        assert tuple(command) == client.ADAPTER, command
+        from_us, to_us = os.pipe(), os.pipe()
+        self.pid = os.fork()
+        if self.pid == 0:
+            os.setsid()
+            os.dup2(from_us[0], 0)
+            os.dup2(to_us[1], 1)
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+            os.closerange(3, 64)
+            sys.stdin, sys.stdout, sys.stderr = (open(number, "r" if number == 0 else "w") for number in range(3))  # noqa: SIM115
+            os._exit(_end(["adapter"]))
+        os.close(from_us[0])
+        os.close(to_us[1])
+        self.stdin, self.stdout = open(from_us[1], "wb"), open(to_us[0], "rb")  # noqa: SIM115
+
+    def wait(self, timeout: float | None = None) -> int:
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
 
 
 def _end(argv: Sequence[str]) -> int:
@@ -137,6 +172,29 @@ def _end(argv: Sequence[str]) -> int:
     return code
 
 
+def _warm() -> None:
+    """Let everything be loaded that verbs load when they are at work: tables of chips, the kernel, drawing, a server.
+
+    What is loaded is all that is kept; models are opened anew by every command line.
+    """
+    from tdb_dap.language.server import make_server
+    from tests.command_line import tdb_dap
+    from tests.samples import SAMPLE
+
+    make_server()
+    data = ("--inputs", SAMPLE / "input.npz", "--quiet")
+    tdb_dap("check", SAMPLE, *data, "--reference", SAMPLE / "ref.npz")
+    tdb_dap("diff", SAMPLE, SAMPLE, *data)
+    tdb_dap("sanitize", SAMPLE, *data)
+    tdb_dap("profile", SAMPLE, *data)
+    tdb_dap("graph", SAMPLE)
+    tdb_dap("debug", SAMPLE, "-c", "info")
+    tdb_dap("demo")
+    tdb_dap("targets")
+    started = [thread.name for thread in threading.enumerate() if thread is not threading.main_thread()]
+    assert not started, f"copies would not have the threads {started}"
+
+
 if __name__ == "__main__":
     from tdb_dap.cli.main import MODULES
     from tdb_dap.tools import opening
@@ -144,5 +202,8 @@ if __name__ == "__main__":
     assert opening
     for name in MODULES:
         importlib.import_module(MODULES[name])
-    cases = [Case(**{**case, "argv": tuple(case["argv"])}) for case in json.load(sys.stdin)]
-    json.dump([asdict(_result(case, Path(sys.argv[1]))) for case in cases], sys.stdout)
+    _warm()
+    for line in sys.stdin:
+        out, given = json.loads(line)
+        cases = [Case(**{**case, "argv": tuple(case["argv"])}) for case in given]
+        print(json.dumps([asdict(_result(case, Path(out))) for case in cases]), flush=True)

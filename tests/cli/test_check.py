@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tdb_dap.tools.check.schema import Report
-from tests.cli.test_cli import tdb_dap
+from tests.command_line import new_process, tdb_dap
 from tests.conftest import Toy
 from tests.samples import case
 
@@ -87,7 +87,8 @@ def test_the_reports_say_the_same(toy: Toy, spoiled: Path, tmp_path: Path):
 
 def test_standalone_in_two_processes(toy: Toy, spoiled: Path):
     one = check(toy, spoiled, "--mode", "standalone")
-    two = check(toy, spoiled, "--mode", "standalone", "--jobs", 2)
+    data = ("--inputs", toy.inputs, "--reference", spoiled)
+    two = new_process("check", toy.directory, *data, "--mode", "standalone", "--jobs", 2)
     assert (one.returncode, two.returncode) == (1, 1)
     assert one.stdout == two.stdout
     assert two.stderr == ""

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tests.command_line import new_process, tdb_dap
 from tests.conftest import Toy
 from tests.samples import DATA, case
 
 
-def tdb_dap(*words: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tdb_dap", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120)
-
-
 def test_help_lists_what_exists():
-    text = tdb_dap("--help").stdout
+    text = new_process("--help").stdout
     for command in ("adapter", "info", "dis", "run", "check", "diff", "profile", "graph", "export", "explain", "patch"):
         assert f"\n    {command} " in text
     for command in ("sanitize", "debug", "lsp", "backends", "targets", "demo"):
@@ -60,7 +54,7 @@ def test_dis_as_json_has_operands_and_fields(toy: Toy):
 
 def test_run_writes_the_outputs(toy: Toy, tmp_path: Path):
     out = tmp_path / "out.npz"
-    done = tdb_dap("run", toy.directory, "--inputs", toy.inputs, "--outputs", out)
+    done = new_process("run", toy.directory, "--inputs", toy.inputs, "--outputs", out)
     assert done.stdout == "softmax16_Softmax f32[1,10] min 0.032428 max 0.16387 mean 0.1\n"
     assert done.stderr == ""
     with np.load(out) as archive, np.load(toy.reference) as reference:

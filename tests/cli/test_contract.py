@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
@@ -18,7 +19,7 @@ import pytest
 
 from tdb_dap.cli.main import COMMANDS
 from tdb_dap.engine.machine.npz import read_npz, write_npz
-from tests.cli.forks import Case, Output, Result, run
+from tests.cli.forks import Case, Forks, Output, Result
 from tests.samples import DATA, SAMPLE
 
 pytestmark = pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full and fork")
@@ -192,8 +193,15 @@ def conditions(verb: Verb, line: str) -> list[Output]:
     return ["read"] if line in verb.writes else ["read", "closed"] if line in verb.cannot else [*get_args(Output)]
 
 
+@pytest.fixture(scope="module")
+def forks() -> Iterator[Forks]:
+    running = Forks()
+    yield running
+    running.close()
+
+
 @pytest.mark.parametrize("name", VERBS)
-def test_exit_codes_are_those_of_the_outcome(name: str, tmp_path: Path):
+def test_exit_codes_are_those_of_the_outcome(name: str, tmp_path: Path, forks: Forks):
     wrong = []
     for home in ("plain", "not \xff UTF-8"):
         if home != "plain" and sys.platform != "linux":
@@ -205,7 +213,9 @@ def test_exit_codes_are_those_of_the_outcome(name: str, tmp_path: Path):
             for output in (conditions(VERBS[name], line) if home == "plain" else ["read"] if code < 2 else [])
         ]
         printed = False
-        for (line, code, case), result in zip(wanted, run([case for *_, case in wanted], places.out), strict=True):
+        for (line, code, case), result in zip(
+            wanted, forks.run([case for *_, case in wanted], places.out), strict=True
+        ):
             printed = bool(result.stdout) if case.output == "read" else printed
             said = complaints(result, 2 if case.output == "full" and printed else code, case)
             said += [f"leaves {file}" for file in result.left if file.endswith(".part")]
@@ -214,11 +224,11 @@ def test_exit_codes_are_those_of_the_outcome(name: str, tmp_path: Path):
 
 
 @pytest.mark.parametrize("name", [name for name, verb in VERBS.items() if verb.writes])
-def test_what_cannot_be_written_whole_is_not_written(name: str, tmp_path: Path):
+def test_what_cannot_be_written_whole_is_not_written(name: str, tmp_path: Path, forks: Forks):
     places = Places(tmp_path, "plain")
     wrong = []
     cases = [places.case(line, file_limit=100) for line in VERBS[name].writes]
-    for line, case, result in zip(VERBS[name].writes, cases, run(cases, places.out), strict=True):
+    for line, case, result in zip(VERBS[name].writes, cases, forks.run(cases, places.out), strict=True):
         said = complaints(result, 2, case)
         if result.left not in ([], ["journal", "journal/cascade"]):
             said.append(f"leaves {result.left}")

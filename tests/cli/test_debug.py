@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.command_line import new_process, tdb_dap
 from tests.conftest import Toy
 
 
 def debug(*words: object, typed: str = "") -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tdb_dap", "debug", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, input=typed)
+    return tdb_dap("debug", *words, typed=typed)
 
 
 def test_a_script_is_carried_out(toy: Toy, tmp_path: Path):
@@ -75,7 +75,7 @@ def test_a_script_of_the_vendor_s_debugger_runs(toy: Toy, tmp_path: Path):
 
 
 def test_lines_from_a_pipe_are_a_script_too(toy: Toy):
-    done = debug(toy.directory, typed="si\n# nothing\np 1 + 1\n")
+    done = new_process("debug", toy.directory, typed="si\n# nothing\np 1 + 1\n")
     assert done.returncode == 0
     assert "step: dma.tensor D2" in done.stdout
     assert done.stdout.rstrip().endswith("2")
@@ -108,8 +108,7 @@ def test_python_where_it_is_allowed(toy: Toy):
 
 
 def test_the_demo_is_a_session_on_the_sample():
-    command = [sys.executable, "-m", "tdb_dap", "demo"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
+    done = new_process("demo")
     assert done.returncode == 0, done.stderr
     for words in ("(tdb) c", "=>     5  B3", "(23:√|√)", "fail: cosine", "nothing differs", "Next:"):
         assert words in done.stdout

@@ -10,7 +10,7 @@ import pytest
 
 from tdb_dap.tools.diff.schema import DiffReport
 from tdb_dap.tools.opening import open_program
-from tests.cli.test_cli import tdb_dap
+from tests.command_line import tdb_dap
 from tests.samples import Case, case
 
 TOY = "toy_bm1684x_f32"

@@ -12,7 +12,7 @@ import pytest
 from tdb_dap.cli.main import COMMANDS
 from tdb_dap.engine.files.context import Context
 from tdb_dap.engine.machine.npz import read_npz, write_npz
-from tests.cli.test_cli import tdb_dap
+from tests.command_line import tdb_dap
 from tests.dap_client import DapClient
 from tests.samples import SAMPLE
 

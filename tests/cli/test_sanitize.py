@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tdb_dap.tools.sanitize.schema import SanitizerReport
-from tests.cli.test_cli import tdb_dap
+from tests.command_line import tdb_dap
 from tests.conftest import Toy
 from tests.samples import DATA, case
 

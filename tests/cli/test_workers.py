@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tdb_dap.tools.check.team import processes
-from tests.cli.test_cli import tdb_dap
+from tests.command_line import tdb_dap
 from tests.conftest import Toy
 
 linux = pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="looks into /proc")

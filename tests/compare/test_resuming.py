@@ -16,7 +16,7 @@ from tdb_dap.tools.check.results import Walked
 from tdb_dap.tools.check.runner import walk
 from tdb_dap.tools.check.team import Alone, Dask
 from tdb_dap.tools.check.worker import Stretch, Worker
-from tests.cli.test_cli import tdb_dap
+from tests.command_line import tdb_dap
 from tests.samples import case
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterator
 
 import numpy as np
@@ -166,12 +165,20 @@ def test_who_wrote(debugger: Debugger):
 
 def test_a_pause_from_another_thread_ends_the_run(debugger: Debugger):
     debugger.breakpoints.add("*", condition="sum(sin(R0:f32[64,65536])) > 1e30")
-    threading.Timer(0.2, debugger.pause).start()
-    started = time.monotonic()
+    asked: list[int] = []
+
+    def between() -> None:
+        asked.append(debugger.ordinal)
+        if debugger.ordinal == 7:
+            other = threading.Thread(target=debugger.pause)
+            other.start()
+            other.join()
+
+    debugger.listener = Heard(between=between)
     stop = debugger.run()
     assert stop.reason == "pause"
-    assert time.monotonic() - started < 2
-    assert 0 < stop.ordinal < 58
+    assert asked.count(7) == 1, "the run asks no second time"
+    assert max(asked) == stop.ordinal == 7
 
 
 def test_observers_see_commands_and_ops_in_order(debugger: Debugger):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tdb_dap.tools.opening import open_program
-from tests.cli.test_cli import tdb_dap
+from tests.command_line import tdb_dap
 from tests.dap_client import DapClient
 from tests.samples import DATA, Case, case
 

@@ -1,15 +1,26 @@
-"""An editor in a few words: pygls' own client at the standard input and output of the language server."""
+"""An editor in a few words: pygls' own client at the other end of the language server."""
 
 from __future__ import annotations
 
 import asyncio
+import functools
+import socket
 import sys
-from collections.abc import Awaitable, Callable
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 from lsprotocol import types as lsp
+from pygls.io_ import run_async
 from pygls.lsp.client import LanguageClient
+from pygls.protocol import default_converter
+
+from tdb_dap.language.server import make_server
+
+_converter = functools.cache(default_converter)
+"""Between messages and objects; slow with what it has not met yet."""
 
 
 class Editor:
@@ -100,25 +111,58 @@ class OpenText:
         return {lens.range.start.line + 1: lens.command.title for lens in found or () if lens.command}
 
 
-def session(scenario: Callable[[Editor], Awaitable[None]], **capabilities: Any) -> None:
-    """Start the server, run the scenario, end."""
+def session(scenario: Callable[[Editor], Awaitable[None]], process: bool = False, **capabilities: Any) -> None:
+    """Start the server, run the scenario, end. ``process``: with a server that is a process of its own."""
 
     async def run() -> None:
-        client = LanguageClient("editor", "1")
+        client = LanguageClient("editor", "1", converter_factory=_converter)
         editor = Editor(client)
-        await client.start_io(sys.executable, "-m", "tdb_dap", "lsp")
-        try:
+        async with _process(client) if process else _thread(client):
             answer = await client.initialize_async(lsp.InitializeParams(lsp.ClientCapabilities(**capabilities)))
             assert answer.capabilities.hover_provider
             client.initialized(lsp.InitializedParams())
             await scenario(editor)
             await client.shutdown_async(None)
             client.exit(None)
-        except BaseException:
-            assert client._server is not None
-            client._server.kill()  # else stopping waits for it
-            raise
-        finally:
-            await client.stop()
 
     asyncio.run(asyncio.wait_for(run(), 60))
+
+
+@asynccontextmanager
+async def _process(client: LanguageClient) -> AsyncIterator[None]:
+    """A server at standard input and output."""
+    await client.start_io(sys.executable, "-m", "tdb_dap", "lsp")
+    try:
+        yield
+    except BaseException:
+        assert client._server is not None
+        client._server.kill()  # else stopping waits for it
+        raise
+    finally:
+        await client.stop()
+
+
+@asynccontextmanager
+async def _thread(client: LanguageClient) -> AsyncIterator[None]:
+    """A server on a thread of this process, at the other end of a socket."""
+    near, far = socket.socketpair()
+    serving = threading.Thread(target=_serve, args=(far,), daemon=True)
+    serving.start()
+    reader, writer = await asyncio.open_connection(sock=near)
+    client.protocol.set_writer(writer)  # type: ignore[arg-type]  # as pygls does with a connection
+    ended = threading.Event()
+    reading = asyncio.create_task(run_async(ended, reader, client.protocol))
+    try:
+        yield
+    finally:
+        writer.write_eof()
+        await reading  # the server has closed its end
+        ended.set()
+        writer.close()
+        serving.join(30)
+        assert not serving.is_alive()
+
+
+def _serve(far: socket.socket) -> None:
+    with far, far.makefile("rb") as read, far.makefile("wb") as write:
+        make_server().start_io(read, write)

@@ -45,7 +45,8 @@ def spoilt(reference: Path, name: str, to: Path) -> Path:
     return to
 
 
-def test_a_race_is_a_diagnostic_without_running_anything():
+@pytest.mark.parametrize("process", [False, True], ids=["thread", "process"])
+def test_a_race_is_a_diagnostic_without_running_anything(process: bool):
     async def scenario(editor: Editor) -> None:
         mlir = await editor.open(RACE / "final.mlir")
         found = await editor.expect_diagnostics(mlir)
@@ -57,7 +58,7 @@ def test_a_race_is_a_diagnostic_without_running_anything():
         assert first.related_information[0].message.startswith("B22 ")
         assert first.related_information[0].location.uri == mlir.uri
 
-    session(scenario)
+    session(scenario, process)
 
 
 def test_the_same_race_in_the_disassembly_stands_at_its_command(tmp_path: Path):
