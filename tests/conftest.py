@@ -13,6 +13,14 @@ from tests.dap_client import DapClient
 from tests.samples import SAMPLE
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Workers begin with a half of the list each, and share what is left: a module stays with one, and nobody idles."""
+    from xdist.scheduler import WorkStealingScheduling
+
+    return WorkStealingScheduling(config, log) if config.getoption("dist") == "load" else None
+
+
 class Toy:
     """The bundled sample and what the tests have to know of it."""
 

@@ -262,8 +262,9 @@ def test_who_greets_byte_by_byte_is_not_waited_for(monkeypatch: pytest.MonkeyPat
 # The server's part
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
+    """One for all of them: it has to outlive every one."""
     running = Server("--memory", "1")
     yield running
     running.close()
