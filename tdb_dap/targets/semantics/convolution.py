@@ -32,7 +32,7 @@ _BLOCK = 1 << 23
 
 @semantics("conv", 0)
 def convolve(x: Operation) -> Array:
-    """result = bias + old + sum of input * weight over input channels and taps.
+    """``conv.normal``: result = bias + old + sum of input * weight over input channels and taps.
 
     f32: two interleaved accumulators, order ic, ky, kx. f16, bf16: per group of channels and tap an exact sum, added
     in float32 to bias + old, groups outermost. 8 bit: exact; the weight less its kernel zero point; wrapped into
