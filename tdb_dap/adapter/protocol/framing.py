@@ -46,14 +46,12 @@ class ByteStream(Protocol):
 
 @dataclass(frozen=True)
 class Malformed:
-    """Something arrived that is not a message.
-
-    ``problem``: what is wrong with it, for the person who wrote the client. ``foreign``: the peer has never spoken the
-    protocol and should get no answer.
-    """
+    """Something arrived that is not a message."""
 
     problem: str
+    """What is wrong with it, for the person who wrote the client."""
     foreign: bool = False
+    """The peer has never spoken the protocol and should get no answer."""
 
 
 class Connection:

@@ -20,44 +20,46 @@ Level = Literal["command", "op", "group", "subnet", "main", "location", "origin"
 
 @dataclass(frozen=True)
 class Frame:
-    """One level of the call stack of one core. ``focus``: ordinal of the command it is about.
-
-    ``line``: of final.mlir, where its value ids are looked up; None: at the line of the command's op.
-    """
+    """One level of the call stack of one core."""
 
     level: Level
     core: int
     focus: int
+    """Ordinal of the command it is about."""
     line: int | None = None
+    """Line of final.mlir at which its value ids are looked up; None: that of the command's op."""
 
 
 @dataclass(slots=True)
 class Node:
-    """Something that can be shown in the Variables pane.
-
-    ``raw``: the value as its bits, in hexadecimal. ``named``: children with names; ``indexed``: ``indexed(start,
-    count)`` gives children by number, of ``indexed_count``. Both are called when the client opens the node. ``part``:
-    where its numbers lie, or ``element``: of which part it is which element; ``assign``: gives it another value where
-    that is more than overwriting memory; ``why_fixed``: why it has none. ``is_lazy``: the value costs something; it is
-    the only child, made when the user asks.
-    """
+    """Something that can be shown in the Variables pane."""
 
     name: str
     value: str = ""
     raw: Callable[[], str] | None = None
+    """The value as its bits, in hexadecimal."""
     type: str | None = None
     evaluate_name: str | None = None
     memory_reference: str | None = None
     hint: str | None = None
     named: Callable[[], list[Node]] | None = None
+    """Children with names."""
     indexed: Callable[[int, int], list[Node]] | None = None
+    """``indexed(start, count)`` gives children by number, of ``indexed_count``. Both are called when the client opens
+    the node.
+    """
     indexed_count: int = 0
     named_count: int | None = None
     part: Part | None = None
+    """Part of memory that holds its numbers."""
     element: tuple[Part, int] | None = None
+    """The part and the number of the element that it is; in place of ``part``."""
     assign: Callable[[str], None] | None = None
+    """Gives it another value where that is more than overwriting memory."""
     why_fixed: str = "it is not a place in memory"
+    """Why it has none."""
     is_lazy: bool = False
+    """The value costs something; it is the only child, made when the user asks."""
 
     @property
     def own_part(self) -> Part | None:

@@ -41,13 +41,15 @@ _SILENCE = 60.0
 
 @dataclass(frozen=True)
 class Offer:
-    """Backend offered to clients. ``memory``: bytes that a client may ask for; ``clients``: how many at a time."""
+    """Backend offered to clients."""
 
     backend: str
     token: str | None
     cmodel_path: Path | None = None
     memory: int = 16 << 30
+    """Bytes that a client may ask for."""
     clients: int = 8
+    """Number of clients at a time."""
 
 
 def serve(listening: socket.socket, offer: Offer, say: Callable[[str], None]) -> None:

@@ -87,13 +87,7 @@ class CpuOperation:
 
 @dataclass(frozen=True)
 class SubnetInfo:
-    """One subnet: ``groups[core]`` are the command groups that a core executes one after another.
-
-    ``chip_to_chip``: per core the streams of the engine that moves data between chips; ``system_dma``: per core those
-    of the engine that moves data outside of local memory; ``hau_bytes``: of the streams of the engine that
-    sorts, which are not decoded. ``merged_from``: of a MERGE, for each output the numbers of the inputs it may come
-    from.
-    """
+    """One subnet: ``groups[core]`` are the command groups that a core executes one after another."""
 
     id: int
     run_mode: RunMode
@@ -103,9 +97,13 @@ class SubnetInfo:
     groups: tuple[tuple[CommandGroup, ...], ...]
     cpu_operations: tuple[CpuOperation, ...]
     chip_to_chip: tuple[tuple[Span, ...], ...] = ()
+    """Per core the streams of the engine that moves data between chips."""
     system_dma: tuple[tuple[Span, ...], ...] = ()
+    """Per core the streams of the engine that moves data outside of local memory."""
     hau_bytes: int = 0
+    """Bytes of the streams of the engine that sorts, which are not decoded."""
     merged_from: tuple[tuple[int, ...], ...] = ()
+    """For each output of a MERGE the numbers of the inputs it may come from."""
 
 
 @dataclass(frozen=True)

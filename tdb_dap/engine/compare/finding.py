@@ -15,27 +15,30 @@ Reason = Literal["", "weight", "load or store", "no such name", "other size", "r
 
 @dataclass(frozen=True)
 class Checked:
-    """One tensor at one op, whole.
-
-    ``line``: of the op in final.mlir, 0 for what no op is known of; ``role``, ``index``: which of its tensors;
-    ``first``, ``last``: ordinals of the first command and of the last one of the op's instances that hold it;
-    ``pieces``: how many slices it was put together from; ``covered``: share of the reference that they fill;
-    ``reason``, ``note``: why there is no verdict, in general and for this tensor.
-    """
+    """One tensor at one op, whole."""
 
     line: int
+    """Line of the op in final.mlir, 0 where no op is known."""
     opcode: str
     name: str
     role: Role
+    """Which of its tensors."""
     index: int
+    """Which of its tensors."""
     dtype: str
     first: int
+    """Ordinals of the first command and of the last one of the op's instances that hold it."""
     last: int
+    """Ordinals of the first command and of the last one of the op's instances that hold it."""
     verdict: Verdict
     reason: Reason = ""
+    """Why there is no verdict, in general and for this tensor."""
     note: str = ""
+    """Why there is no verdict, in general and for this tensor."""
     pieces: int = 1
+    """Number of slices it was put together from."""
     covered: float = 1.0
+    """Share of the reference that they fill."""
     comparison: Comparison | None = field(default=None, repr=False)
 
     @property

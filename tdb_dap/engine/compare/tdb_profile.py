@@ -44,17 +44,16 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Point:
-    """A value that the vendor compares, and the ordinal before (operand) or after which it does so.
-
-    ``index``: place in the record's list; ``core``: whose memory it looks into, that of the command there.
-    """
+    """A value that the vendor compares, and the ordinal before (operand) or after which it does so."""
 
     record: OpRecord
     value: MappedTensor
     index: int
+    """Place in the record's list."""
     is_operand: bool
     ordinal: int
     core: int
+    """Whose memory it looks into, that of the command there."""
 
 
 def judge(actual: Array, expected: Array, tolerance: Tolerance) -> Judgement:

@@ -42,18 +42,19 @@ class Watched:
 
 @dataclass(frozen=True)
 class BreakpointLocation:
-    """The commands a text names.
-
-    ``line``: where the breakpoint came to lie; ``message``: what the user should know; ``watched``: stop after each
-    command, because of what it did to memory; ``level``: whether the text names hardware commands or ops, so whose
-    operand ``in[0]`` is in conditions and messages and at the stop.
-    """
+    """The commands a text names."""
 
     spans: tuple[Span, ...]
     line: int | None = None
+    """Where the breakpoint came to lie."""
     message: str = ""
+    """What the user should know."""
     watched: Watched | None = None
+    """Stop after each command, because of what it did to memory."""
     level: Level = "op"
+    """Whether the text names hardware commands or ops, so whose operand ``in[0]`` is in conditions and messages and at
+    the stop.
+    """
 
 
 Resolver = Callable[["Program", "re.Match[str]"], BreakpointLocation]

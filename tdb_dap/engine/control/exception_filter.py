@@ -10,11 +10,7 @@ from tdb_dap.engine.control.observers import Observer
 
 @dataclass(frozen=True)
 class Filter:
-    """One check as the user sees it.
-
-    ``condition``: what can be written to narrow it, if anything; ``in_all``: whether it is one of the sanitizers that
-    ``all`` names.
-    """
+    """One check as the user sees it."""
 
     name: str
     label: str
@@ -22,6 +18,8 @@ class Filter:
     make: Callable[[str | None], Observer]
     default: bool = False
     condition: str | None = None
+    """What can be written to narrow it, if anything."""
     needs_reference: bool = False
     needs_lockstep: bool = False
     in_all: bool = False
+    """Whether it is one of the sanitizers that ``all`` names."""

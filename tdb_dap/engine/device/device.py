@@ -37,28 +37,26 @@ class Content:
 
 @dataclass(frozen=True)
 class Layout:
-    """Description of a program for a device.
-
-    ``ddr``: the parts of DDR that it uses, by address; ``size``: bytes of all its memories.
-    """
+    """Description of a program for a device."""
 
     chip: str
     cores: int
     ddr: tuple[Extent, ...]
+    """The parts of DDR that it uses, by address."""
     size: int
+    """Bytes of all its memories."""
 
 
 @dataclass(frozen=True)
 class Effect:
-    """Effect of a command on the device.
-
-    ``changed``: every byte that is not what it was, and what it is now (bytes that have not changed may be among
-    them); None: the device cannot tell, and the results that the command declares are read back. ``divergence``: as in
-    ``Outcome``.
-    """
+    """Effect of a command on the device."""
 
     changed: tuple[Content, ...] | None = None
+    """Every byte that is not what it was, and what it is now (bytes that have not changed may be among them); None: the
+    device cannot tell, and the results that the command declares are read back.
+    """
     divergence: str | None = None
+    """As in ``Outcome``."""
 
 
 class Device(Protocol):

@@ -127,11 +127,13 @@ def pinned(text: str, moment: str, core: int, is_tensor: Callable[[str], bool]) 
 
 @dataclass(frozen=True)
 class _Token:
-    """A piece of an expression. ``match``: of a name of the debugger's own; ``moment``: what ties it to a command."""
+    """A piece of an expression."""
 
     text: str
     match: re.Match[str] | None = None
+    """Match of a name of the debugger's own."""
     moment: re.Match[str] | None = None
+    """What ties it to a command."""
 
 
 def _tokens(text: str) -> Iterator[_Token]:

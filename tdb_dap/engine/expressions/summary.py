@@ -14,11 +14,7 @@ from tdb_dap.engine.hardware.dtypes import Array, DType
 
 @dataclass(frozen=True)
 class Summary:
-    """``minimum``, ``maximum``, ``mean`` and ``deviation`` leave NaN and infinity out; None if nothing else is there.
-
-    ``saturated``: integers at the ends of their type's range. ``histogram``: numbers of finite elements in intervals
-    of equal width from minimum to maximum. ``largest``: flat indices of the elements of largest magnitude, NaN first.
-    """
+    """Summary of a tensor; the first four leave NaN and infinity out, and are None if nothing else is there."""
 
     minimum: float | None
     maximum: float | None
@@ -28,8 +24,11 @@ class Summary:
     inf: int
     zeros: int
     saturated: int
+    """Integers at the ends of their type's range."""
     histogram: list[int]
+    """Numbers of finite elements in intervals of equal width from minimum to maximum."""
     largest: list[int]
+    """Flat indices of the elements of largest magnitude, NaN first."""
 
 
 def summarise(

@@ -100,15 +100,16 @@ class Words(Protocol):
 
 @dataclass(frozen=True)
 class Cost:
-    """Cost of a command. ``cycles``: of its engine; ``operations``: additions and multiplications.
-
-    ``read``, ``written``: bytes that DMA moves from and to memories outside of local memory.
-    """
+    """Cost of a command."""
 
     cycles: float
+    """Cycles of its engine."""
     operations: int = 0
+    """Additions and multiplications."""
     read: int = 0
+    """Bytes that DMA moves from and to memories outside of local memory."""
     written: int = 0
+    """Bytes that DMA moves from and to memories outside of local memory."""
 
 
 class Target(Protocol):

@@ -91,25 +91,25 @@ class Segment:
 
 @dataclass(frozen=True)
 class View:
-    """A tensor in memory.
-
-    ``address``: byte offset in ``space`` of core ``core`` (local memory: lane * lane bytes + byte in the lane).
-    ``shape``: logical shape. ``strides``: elements per step of the four physical axes (n, c, h, w); in local
-    memory the channel axis runs over lanes first and ``strides[1]`` is the step after the last lane. None where
-    the layout has its own formula. Packed layouts: ``strides[0]`` is the step from word to word of batches.
-    ``width``: columns per lane of the matrix layouts, input channels per unit of weights stored in units.
-    ``lane_mask``: lanes that take part, bit by bit; None means all.
-    """
+    """A tensor in memory."""
 
     space: Space
     address: int
+    """Byte offset in ``space`` of core ``core`` (local memory: lane * lane bytes + byte in the lane)."""
     shape: tuple[int, ...]
+    """Logical shape."""
     dtype: DType
     layout: Layout
     strides: tuple[int, ...] | None
+    """Elements per step of the four physical axes (n, c, h, w); in local memory the channel axis runs over lanes first
+    and ``strides[1]`` is the step after the last lane. None where the layout has its own formula. Packed layouts:
+    ``strides[0]`` is the step from word to word of batches.
+    """
     geometry: Geometry = field(repr=False, compare=False)
     width: int = 0
+    """Columns per lane of the matrix layouts, input channels per unit of weights stored in units."""
     lane_mask: int | None = None
+    """Lanes that take part, bit by bit; None means all."""
     core: int = 0
 
     @property
@@ -152,10 +152,12 @@ class View:
 
 @dataclass(frozen=True)
 class Constant:
-    """A number in the command itself. ``bits``: the stored word; ``value``: what it stands for."""
+    """A number in the command itself."""
 
     bits: int
+    """The stored word."""
     value: int | float
+    """What it stands for."""
     dtype: DType
 
     @property

@@ -35,15 +35,14 @@ class Edit:
 
 @dataclass(frozen=True)
 class MemoryEdit(Edit):
-    """Memory was overwritten.
-
-    ``before``, ``after``: what puts the old and the new contents into place; ``ranges``: which
-    bytes, if it is not all that.
-    """
+    """Memory was overwritten."""
 
     before: tuple[Change, ...]
+    """What puts the old and the new contents into place."""
     after: tuple[Change, ...]
+    """What puts the old and the new contents into place."""
     ranges: ByteRanges | None = None
+    """Which bytes, if it is not all that."""
 
     def apply(self, memory: Memory) -> None:
         for change in self.after:
@@ -56,14 +55,12 @@ class MemoryEdit(Edit):
 
 @dataclass(frozen=True)
 class MovedBack(MemoryEdit):
-    """An earlier command is the next one, with the memories as they were.
-
-    ``came_from``: where it was done; ``later``: the edits made between there and ``moment``. Both are as before when
-    it is undone.
-    """
+    """An earlier command is the next one, with the memories as they were."""
 
     came_from: int = 0
+    """Where it was done."""
     later: tuple[Edit, ...] = ()
+    """The edits made between there and ``moment``. Both are as before when it is undone."""
 
 
 @dataclass(frozen=True)

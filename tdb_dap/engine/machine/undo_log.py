@@ -61,14 +61,12 @@ class OverwrittenBytes:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Outcome of executing a command.
-
-    ``changes``: what it overwrote, in an order in which the last one is to be undone first. ``divergence``: where two
-    backends did not agree, in words; None where they did, or where there is only one.
-    """
+    """Outcome of executing a command."""
 
     changes: tuple[Change, ...] = ()
+    """What it overwrote, in an order in which the last one is to be undone first."""
     divergence: str | None = None
+    """Where two backends did not agree, in words; None where they did, or where there is only one."""
 
 
 class UndoLog:

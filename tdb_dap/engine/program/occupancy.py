@@ -17,35 +17,40 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class OpInstance:
-    """An op at work. ``ordinal``: its first command; ``line``: of final.mlir."""
+    """An op at work."""
 
     ordinal: int
+    """Its first command."""
     line: int
+    """Line of final.mlir."""
     opcode: str
 
 
 @dataclass(frozen=True)
 class Resident:
-    """A tensor in memory. ``start``, ``stop``: bytes in its space, in local memory bytes of a lane (half-open);
-
-    ``born``, ``died``: ordinals of the command that began to write it and of the one that read it last; ``line``: of
-    final.mlir, the op that made it; ``opcode``: of that op; ``readers``: in the order in which they read; ``lanes``:
-    in local memory those it takes part of, as [first, last + 1) of adjacent ones.
-    """
+    """A tensor in memory."""
 
     name: str
     space: Space
     core: int
     start: int
+    """Bytes in its space, in local memory bytes of a lane (half-open)."""
     stop: int
+    """Bytes in its space, in local memory bytes of a lane (half-open)."""
     born: int
+    """Ordinals of the command that began to write it and of the one that read it last."""
     died: int
+    """Ordinals of the command that began to write it and of the one that read it last."""
     line: int
+    """Line in final.mlir of the op that made it."""
     opcode: str = ""
+    """Name of that op."""
     shape: tuple[int, ...] = ()
     dtype: str = ""
     readers: tuple[OpInstance, ...] = ()
+    """In the order in which they read."""
     lanes: tuple[tuple[int, int], ...] = ()
+    """In local memory those it takes part of, as [first, last + 1) of adjacent ones."""
 
     @property
     def size(self) -> int:

@@ -19,32 +19,41 @@ _LEAST_CHANNEL = 0.1
 
 @dataclass(frozen=True)
 class Metrics:
-    """``actual`` against ``expected``. NaN at the same place and equal infinities agree; all others never do.
-
-    ``cosine``: similarity of directions. ``euclidean``: 1 - |a - b| / |(a + b) / 2|. ``sqnr``: 10 log10 of the variance
-    of the expected numbers over that of the error, in dB. ``max_abs``: largest difference; ``max_rel``: that over the
-    largest expected magnitude. ``max_ulp``: largest difference in steps of the stored format (quantised integers: in
-    units of the scale); None where the format is not known. ``bad_count``: elements that differ by more than the
-    relative tolerance; ``first_bad``: index of the first, ``first_bad_per_axis``: the least index of any of them
-    on each axis; ``worst``: index of the largest difference. ``channel_axis``: what counts as channel;
-    ``worst_channel``, ``channel``: the channel of the least Euclidean similarity, and that. Differences are infinite
-    where an element is NaN or infinite on one side only.
-    """
+    """``actual`` against ``expected``. NaN at the same place and equal infinities agree; all others never do."""
 
     cosine: float
+    """Similarity of directions."""
     euclidean: float
+    """1 - |a - b| / |(a + b) / 2|."""
     sqnr: float
+    """10 log10 of the variance of the expected numbers over that of the error, in dB."""
     max_abs: float
+    """Largest difference."""
     max_rel: float
+    """Largest difference over the largest expected magnitude."""
     max_ulp: float | None
+    """Largest difference in steps of the stored format (quantised integers: in units of the scale); None where the
+    format is not known.
+    """
     size: int
     bad_count: int
+    """Elements that differ by more than the relative tolerance."""
     first_bad: tuple[int, ...] | None
+    """Index of the first such element."""
     first_bad_per_axis: tuple[int, ...] | None
+    """The least index of any of them on each axis."""
     worst: tuple[int, ...] | None
+    """Index of the largest difference."""
     channel_axis: int | None
+    """What counts as channel."""
     worst_channel: int | None
+    """The channel of the least Euclidean similarity, and that. Differences are infinite where an element is NaN or
+    infinite on one side only.
+    """
     channel: float
+    """The channel of the least Euclidean similarity, and that. Differences are infinite where an element is NaN or
+    infinite on one side only.
+    """
     nan_count: int
     nan_expected: int
     inf_count: int

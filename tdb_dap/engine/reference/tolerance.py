@@ -16,21 +16,27 @@ from tdb_dap.errors import BadInput
 class Tolerance:
     """Limits of one tensor: it passes if equal, if all elements are close, or if similarities are above their limits.
 
-    ``cosine``, ``euclidean``: least similarity of the whole tensor; ``channel``: least Euclidean similarity of any
-    channel: one in many is lost in the similarity of the whole (right results of narrow floats stay above 0.92).
-    ``relative``: difference over the expected magnitude from which on an element is bad. ``max_abs``, ``ulp``,
-    ``bad_share`` (0 to 1): the most that is allowed, ``sqnr`` (dB) the least; None: no limit. Limits
-    that are given always hold.
+    Limits that are given always hold; None: no limit.
     """
 
     cosine: float = 0.99
+    """Least similarity of the whole tensor."""
     euclidean: float = 0.99
+    """Least similarity of the whole tensor."""
     relative: float = 1e-3
+    """Difference over the expected magnitude from which on an element is bad."""
     channel: float | None = 0.8
+    """Least Euclidean similarity of any channel: one in many is lost in the similarity of the whole (right results of
+    narrow floats stay above 0.92).
+    """
     max_abs: float | None = None
+    """Largest difference allowed."""
     ulp: float | None = None
+    """Largest difference allowed, in units of the last place."""
     sqnr: float | None = None
+    """Least ratio of signal to error, dB."""
     bad_share: float | None = None
+    """Largest share of bad elements allowed, 0 to 1."""
 
     def complaints(self, metrics: Metrics) -> tuple[str, ...]:
         """Metrics beyond a limit, one phrase each; empty if the tensor passes."""

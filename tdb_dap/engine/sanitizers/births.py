@@ -30,13 +30,15 @@ Test = Callable[[Array, DType], NDArray[np.bool_]]
 
 @dataclass(frozen=True)
 class Special:
-    """A kind of number. ``test``: of stored words and their format; ``quick``: whether any of them is one."""
+    """A kind of number."""
 
     name: str
     title: str
     what: str
     test: Test
+    """Finds these numbers among stored words of a format."""
     quick: Callable[[Array, DType], bool] | None = None
+    """Whether any of them is one."""
 
     def occurs(self, words: Array, dtype: DType) -> bool:
         """Whether any of the numbers is one."""

@@ -44,19 +44,21 @@ class Region:
 
     A value id such as ``%38`` is unique in its region and those around it, but not in a function: the printer of MLIR
     starts its numbers again after each body, so two bodies side by side use the same ids.
-
-    ``line``, ``end_line``: the lines of its braces. ``parent``: the region around it, None for a function's body.
-    ``owner``: line of the operation it belongs to, None for a function's body.
-    ``values``: operations by the ids of their results. ``inner``: the regions inside.
     """
 
     line: int
+    """The lines of its braces."""
     end_line: int
+    """The lines of its braces."""
     function: str
     parent: Region | None
+    """The region around it, None for a function's body."""
     owner: int | None
+    """Line of the operation it belongs to, None for a function's body."""
     values: dict[str, MlirOp] = field(default_factory=dict[str, "MlirOp"])
+    """Operations by the ids of their results."""
     inner: list[Region] = field(default_factory=list["Region"])
+    """The regions inside."""
 
     @property
     def outermost(self) -> Region:
@@ -73,10 +75,7 @@ class Region:
 
 @dataclass
 class MlirOp:
-    """One operation. Lines are 1-based.
-
-    ``region``: where it stands; None outside of functions. ``bodies``: its own regions, such as the body of a group.
-    """
+    """One operation. Lines are 1-based."""
 
     file: MlirFile
     line: int
@@ -84,7 +83,9 @@ class MlirOp:
     name: str
     results: tuple[str, ...]
     region: Region | None
+    """Where it stands; None outside of functions."""
     bodies: list[Region] = field(default_factory=list["Region"])
+    """Its own regions, such as the body of a group."""
 
     @property
     def function(self) -> str:

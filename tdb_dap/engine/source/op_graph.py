@@ -20,20 +20,22 @@ _QUANTISED = re.compile(r"!quant\.\w+<(\w+)")
 
 @dataclass(frozen=True)
 class OpNode:
-    """An op, or an argument of a subnet.
-
-    ``id``: unique; ``line``: of final.mlir; ``shape``, ``dtype``: of its first result; ``subnet``: name of its
-    function; ``group``: line of the layer group around it, None outside of groups.
-    """
+    """An op, or an argument of a subnet."""
 
     id: str
+    """Unique."""
     opcode: str
     name: str
     line: int
+    """Line of final.mlir."""
     shape: tuple[int, ...]
+    """That of its first result."""
     dtype: str
+    """That of its first result."""
     subnet: str
+    """Name of its function."""
     group: int | None
+    """Line of the layer group around it, None outside of groups."""
 
 
 @dataclass(frozen=True)

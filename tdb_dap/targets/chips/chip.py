@@ -30,39 +30,40 @@ from tdb_dap.targets.timing import Timing, cost_of
 
 @dataclass(frozen=True)
 class Chip:
-    """A target.
-
-    ``table``: an instruction table of this package by name, or one in its form; ``rules``: None for chips that are
-    decoded but not simulated;
-    ``static_tables``, ``l2_tables``: constants in static memory from byte 0, in L2 from ``l2_tables_start`` on;
-    ``id_fields``: where a command's own id may be (none: its position in the stream, from 1); ``dependency_fields``:
-    the same for the id it waits for; ``dependency_mask``: bits of the dependency that count; ``message_engines``:
-    engines of a core that a barrier counts; ``same_commands``: engine -> the one whose commands it takes;
-    ``end_commands``: (engine, type, sub type) of the commands that end a stream;
-    ``known_problems``: contradictions of the table that are the maker's own (see ``self_check``);
-    ``idle_commands``: by engine a command, with some of its fields, that the vendor's simulator is known to pass over;
-    ``vendor_library``: the vendor's simulator, None where how to drive it is not known; ``timing``: its speeds, None
-    where they are not known.
-    """
+    """A target."""
 
     name: str
     table: str | Mapping[str, Any]
+    """An instruction table of this package by name, or one in its form."""
     geometry: Geometry
     rules: Rules | None
+    """None for chips that are decoded but not simulated."""
     static_tables: tuple[Table, ...]
+    """Constants in static memory from byte 0, in L2 from ``l2_tables_start`` on."""
     l2_tables: tuple[Table, ...] = ()
+    """Constants in static memory from byte 0, in L2 from ``l2_tables_start`` on."""
     l2_tables_start: int = 0
     id_fields: tuple[str, ...] = ()
+    """Where a command's own id may be (none: its position in the stream, from 1)."""
     dependency_fields: tuple[str, ...] = ("cmd_id_dep",)
+    """The same for the id it waits for."""
     dependency_mask: int = 0xFFFFF
+    """Bits of the dependency that count."""
     message_engines: int = 2
+    """Engines of a core that a barrier counts."""
     same_commands: Mapping[str, str] = field(default_factory=dict)
+    """Engine -> the one whose commands it takes."""
     vendor_style: Style = PLAIN
     end_commands: tuple[tuple[str, int, int], ...] = (("tiu", 15, 31), ("dma", 6, 0))
+    """(engine, type, sub type) of the commands that end a stream."""
     idle_commands: Mapping[str, tuple[str, Mapping[str, int]]] = field(default_factory=dict)
+    """By engine a command, with some of its fields, that the vendor's simulator is known to pass over."""
     known_problems: tuple[str, ...] = ()
+    """Contradictions of the table that are the maker's own (see ``self_check``)."""
     vendor_library: VendorLibrary | None = None
+    """The vendor's simulator, None where how to drive it is not known."""
     timing: Timing | None = None
+    """Its speeds, None where they are not known."""
 
     def inexact(self) -> Chip:
         """The same chip with sums of products of floats left to BLAS: fast, and not what the chip computes."""

@@ -18,17 +18,18 @@ from tdb_dap.targets.declaration.family import Bound
 
 @dataclass(frozen=True)
 class Style:
-    """Style of the vendor's text for a chip. ``cores``: ids carry the core; ``colon``: before the types;
-
-    ``decompress``: moves print the attribute of that name; ``loses_dependencies``: of two register writes in a row the
-    first is given no dependency; ``described``: commands print what the family's ``vendor_text`` says and no operands.
-    """
+    """Style of the vendor's text for a chip."""
 
     cores: bool = True
+    """Ids carry the core."""
     colon: str = ": "
+    """Before the types."""
     decompress: bool = False
+    """Moves print the attribute of that name."""
     loses_dependencies: bool = False
+    """Of two register writes in a row the first is given no dependency."""
     described: bool = False
+    """Commands print what the family's ``vendor_text`` says and no operands."""
 
 
 PLAIN = Style()

@@ -67,21 +67,21 @@ AttributeValue = str | tuple[str, ...] | Callable[[Fields], Any]
 
 @dataclass(frozen=True)
 class Family:
-    """A declared family; ``operands`` and ``results`` are (role, row) in order of declaration.
-
-    ``text``: what its commands do: a sentence, and what there is to know besides. ``vendor_text``: what the vendor's
-    listing prints for all its commands, where it knows no operands. ``evidence``: ``models`` if compiled models show
-    its commands, ``fields`` if the views are read from the names of the fields only.
-    """
+    """A declared family; ``operands`` and ``results`` are (role, row) in order of declaration."""
 
     name: str
     text: str
+    """What its commands do: a sentence, and what there is to know besides."""
     operands: tuple[tuple[str, Row], ...]
     results: tuple[tuple[str, Row], ...]
     attributes: Mapping[str, AttributeValue] | Callable[[Fields], Mapping[str, Any]]
     vendor_attributes: Callable[[Fields], Mapping[str, Any]] | None = None
     vendor_text: str | Callable[[Fields], str] = ""
+    """What the vendor's listing prints for all its commands, where it knows no operands."""
     evidence: str = "models"
+    """``models`` if compiled models show its commands, ``fields`` if the views are read from the names of the fields
+    only.
+    """
 
     @property
     def summary(self) -> str:

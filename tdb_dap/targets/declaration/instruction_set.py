@@ -28,20 +28,20 @@ _RESERVED = re.compile(r"(rsvd|opt_rsv|rese?r[ev]*d?|Reserved|reversed)_?\d*$")
 
 @dataclass(frozen=True)
 class Instruction:
-    """One instruction form: what the head fields select.
-
-    ``register``: name of the register layout; ``mnemonic``: text such as ``conv.normal``; ``sub``: its sub type;
-    ``has_short``: there is a shorter form of the same operation.
-    """
+    """One instruction form: what the head fields select."""
 
     engine: str
     register: str
+    """Name of the register layout."""
     mnemonic: str
+    """Text such as ``conv.normal``."""
     kind: int
     sub: int
+    """Its sub type."""
     bits: int
     fields: tuple[Field, ...]
     has_short: bool = False
+    """There is a shorter form of the same operation."""
 
     @property
     def size(self) -> int:

@@ -37,27 +37,26 @@ def number(f: Fields, value: Dim) -> int:
 
 @dataclass(frozen=True)
 class Row:
-    """One operand or result.
-
-    ``prefix``: start of its field names (``opd0`` for ``opd0_addr``, ``opd0_prec``, ...). ``when``: present only if
-    true. ``constant``: may be a number in the address field (decided by ``{prefix}_const``). ``hidden``: part of the
-    computation but not of the listing (the old value of an accumulating result). ``vendor``: what the vendor's
-    listing shows instead; None there leaves it out.
-    """
+    """One operand or result."""
 
     prefix: str
+    """Start of its field names (``opd0`` for ``opd0_addr``, ``opd0_prec``, ...)."""
     shape: Shape
     storage: Storage = Layout.ALIGN_EU
     dtype: Precision = ""
     sign: str | Condition | int = ""
     when: Condition | None = None
+    """Present only if true."""
     constant: str | Condition | bool = True
+    """May be a number in the address field (decided by ``{prefix}_const``)."""
     address: Callable[[Fields], int] | str = ""
     strides: Callable[[Fields], tuple[int, ...] | None] | None = None
     width: Dim = 0
     is_result: bool = False
     hidden: bool = False
+    """Part of the computation but not of the listing (the old value of an accumulating result)."""
     vendor: VendorView | None = None
+    """What the vendor's listing shows instead; None there leaves it out."""
     space: Callable[[Fields], tuple[Space, int]] | None = None
     lane_mask: Callable[[Fields], int | None] | None = None
 

@@ -15,17 +15,18 @@ Offsets = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Products:
-    """sum over k of left[m, k] * right[k, n], where right[k, n] = image[taps[k] + places[n]].
-
-    ``left``: float32 (m, k) without gaps; ``image``: float32, flat; ``taps``, ``places``: int64; a negative tap stands
-    for zeros. ``swapped``: the right factor is the first operand of each product, which only shows in NaNs.
-    """
+    """sum over k of left[m, k] * right[k, n], where right[k, n] = image[taps[k] + places[n]]."""
 
     left: Float32
+    """Float32 (m, k) without gaps."""
     image: Float32
+    """Float32, flat."""
     taps: Offsets
+    """Int64; a negative tap stands for zeros."""
     places: Offsets
+    """Int64; a negative tap stands for zeros."""
     swapped: bool = False
+    """The right factor is the first operand of each product, which only shows in NaNs."""
 
     @property
     def shape(self) -> tuple[int, int]:

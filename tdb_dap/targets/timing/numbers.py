@@ -30,24 +30,26 @@ class Transfer:
 
 @dataclass(frozen=True)
 class Timing:
-    """Speeds of one core of a chip.
-
-    ``clock``: MHz, of both engines. ``places``: results of the convolution unit of a lane at a time. ``products``:
-    input channels that each of them takes at a time, by bytes of the number format; ``matrix_steps``: how many times as
-    long a product of matrices takes; ``skipping``: the same for windows that move by more than one. ``load``,
-    ``store``, ``copy``: DMA into local memory, out of it, and between memories outside. ``source``: where the numbers
-    come from.
-    """
+    """Speeds of one core of a chip."""
 
     clock: float
+    """MHz, of both engines."""
     places: int
+    """Results of the convolution unit of a lane at a time."""
     products: Mapping[float, int]
+    """Input channels that each of them takes at a time, by bytes of the number format."""
     load: Transfer
+    """DMA into local memory, out of it, and between memories outside."""
     store: Transfer
+    """DMA into local memory, out of it, and between memories outside."""
     copy: Transfer
+    """DMA into local memory, out of it, and between memories outside."""
     matrix_steps: int = 1
+    """How many times as long a product of matrices takes."""
     skipping: int = 3
+    """The same for windows that move by more than one."""
     source: str = field(default="", compare=False)
+    """Where the numbers come from."""
 
     def seconds(self, cycles: float) -> float:
         """Time of a number of cycles."""

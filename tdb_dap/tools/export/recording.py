@@ -40,20 +40,20 @@ class Restored:
 
 @dataclass(frozen=True)
 class Step:
-    """One exported command.
-
-    ``fields``, ``registers``: those that its arithmetic looks at; ``restored_after``: what is missing of the tensors
-    that are results once it has run; ``checksum``: CRC-32 of the words of its own results.
-    """
+    """One exported command."""
 
     command: Command
     bound: Bound
     function: Semantic
     fields: dict[str, int]
+    """Those that its arithmetic looks at."""
     registers: dict[int, int]
+    """Those that its arithmetic looks at."""
     restored: tuple[Restored, ...]
     restored_after: tuple[Restored, ...] = ()
+    """What is missing of the tensors that are results once it has run."""
     checksum: int = 0
+    """CRC-32 of the words of its own results."""
 
 
 class _Watched(Fields):
