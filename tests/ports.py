@@ -6,7 +6,7 @@ import re
 import socket
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from tdb_dap.adapter.protocol.client import Client
 from tests.conftest import Toy
@@ -15,8 +15,11 @@ from tests.conftest import Toy
 class Listening:
     """``tdb-dap adapter --listen``; ``token``: the one that it has made and printed, or that it was given."""
 
-    def __init__(self, *options: str, token: str | None = None, env: Mapping[str, str] | None = None) -> None:
-        command = [sys.executable, "-m", "tdb_dap.adapter", "--listen", "127.0.0.1:0", *options]
+    def __init__(
+        self, *options: str, token: str | None = None, env: Mapping[str, str] | None = None, starter: Sequence[str] = ()
+    ) -> None:
+        """``starter``: a command that starts the adapter, whose command line is added."""
+        command = [*starter, sys.executable, "-m", "tdb_dap.adapter", "--listen", "127.0.0.1:0", *options]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
         first = self._line(r"listening on 127\.0\.0\.1:(\d+)\n")
         self.port = int(first)

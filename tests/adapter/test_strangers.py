@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import resource
 import socket
 import threading
 from collections.abc import Iterator
@@ -173,14 +172,14 @@ def test_a_first_message_in_small_pieces_is_a_client(adapter: Listening):
 # Many of them
 
 
+def descriptors(limit: int) -> tuple[str, ...]:
+    """Starts a command that may have so many descriptors; the tests' own process keeps those it has."""
+    return "sh", "-c", f'ulimit -S -n {limit}; exec "$@"', "sh"
+
+
 def test_a_hundred_idle_connections_take_nothing_from_a_session(toy: Toy):
     """Not even where the adapter may have few descriptors."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (48, hard))
-    try:
-        adapter = Listening()
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    adapter = Listening(starter=descriptors(48))
     working = adapter.attached(toy)
     idle = [adapter.connect() for _ in range(100)]
     assert working.request("threads")["threads"]
@@ -193,12 +192,7 @@ def test_a_hundred_idle_connections_take_nothing_from_a_session(toy: Toy):
 
 def test_a_lack_of_descriptors_ends_nothing(toy: Toy):
     """Sessions that are in take them all; when one of them leaves there is room again."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (24, hard))
-    try:
-        adapter = Listening()
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    adapter = Listening(starter=descriptors(24))
     idle = [adapter.connect() for _ in range(40)]
     for connected in idle:
         connected.close()

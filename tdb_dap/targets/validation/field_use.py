@@ -8,7 +8,7 @@ note who looks at them, and the names that a semantic function and what it calls
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -53,8 +53,9 @@ def used_fields(form: Instruction, geometry: Geometry) -> frozenset[str]:
     names = {name for name, _, _ in form.fields}
     draw = random.Random(f"{form.register} {form.sub}")
     read: set[str] = set()
+    addresses = _addresses(form)
     for _ in range(_DRAWS):
-        values = _drawn(form, geometry, draw)
+        values = _drawn(form, geometry, draw, addresses)
         registers = {number: draw.choice((0, draw.getrandbits(12))) for number in (5, 6, 32, 33)}
         for _, row in (*family.operands, *family.results):
             try:
@@ -67,17 +68,28 @@ def used_fields(form: Instruction, geometry: Geometry) -> frozenset[str]:
     return frozenset(read)
 
 
-def _drawn(form: Instruction, geometry: Geometry, draw: random.Random) -> dict[str, int]:
-    """Random fields, mostly small numbers; addresses lie in the memories that there are."""
+def _addresses(form: Instruction) -> list[tuple[str, str]]:
+    """Pairs of fields that hold an address: its low 32 bits, and the bits above."""
+    names = {name for name, _, _ in form.fields}
+    found: list[tuple[str, str]] = []
+    for low, high in (("l32", "h8"), ("l32", "h13"), ("h32", "l8")):
+        pairs = ((name, f"{name[: -len(low)]}{high}") for name in sorted(names) if name.endswith(f"_start_addr_{low}"))
+        found += [pair for pair in pairs if pair[1] in names]
+    return found
+
+
+def _drawn(
+    form: Instruction, geometry: Geometry, draw: random.Random, addresses: Sequence[tuple[str, str]]
+) -> dict[str, int]:
+    """Random fields, mostly small numbers: 0, 1, less than 8 or less than 64; addresses lie in memories there are."""
     values = {}
     for name, _, width in form.fields:
-        choices = (0, 1, draw.randrange(8), draw.randrange(1 << min(width, 6)))
-        values[name] = draw.choice(choices) & ((1 << width) - 1)
-    for low, high in (("l32", "h8"), ("l32", "h13"), ("h32", "l8")):
-        for name in list(values):
-            if name.endswith(f"_start_addr_{low}") and f"{name[: -len(low)]}{high}" in values:
-                address = draw.choice(geometry.windows).start
-                values |= {name: address & 0xFFFFFFFF, f"{name[: -len(low)]}{high}": address >> 32}
+        kind = draw.getrandbits(2)
+        number = kind if kind < 2 else draw.getrandbits(3 if kind == 2 else min(width, 6))
+        values[name] = number & ((1 << width) - 1)
+    for low, high in addresses:
+        address = draw.choice(geometry.windows).start
+        values[low], values[high] = address & 0xFFFFFFFF, address >> 32
     return values
 
 
