@@ -17,7 +17,7 @@ GENERATED = {
 }
 
 
-def test_semantics_and_families_touch_no_files():
+def test_semantics_and_families_touch_no_files() -> None:
     for folder in ("semantics", "families"):
         for path in (PACKAGE / "targets" / folder).rglob("*.py"):
             imported = {
@@ -29,7 +29,7 @@ def test_semantics_and_families_touch_no_files():
             assert imported.isdisjoint({"io", "os", "pathlib", "socket", "subprocess"}), path
 
 
-def test_no_file_is_longer_than_a_reader_s_patience():
+def test_no_file_is_longer_than_a_reader_s_patience() -> None:
     folders = (
         "tdb_dap",
         "tests",
@@ -49,12 +49,12 @@ def test_no_file_is_longer_than_a_reader_s_patience():
     assert {name for name, length in lengths.items() if length > LARGEST} == GENERATED
 
 
-def test_files_that_are_longer_say_that_they_are_generated():
+def test_files_that_are_longer_say_that_they_are_generated() -> None:
     for name in GENERATED:
         assert "generated" in (ROOT / name).read_text("utf-8").split("\n")[0].lower()
 
 
-def test_every_module_says_what_it_is():
+def test_every_module_says_what_it_is() -> None:
     silent = [
         path.relative_to(ROOT).as_posix()
         for path in [*PACKAGE.rglob("*.py"), *(ROOT / "scripts").rglob("*.py")]
@@ -64,7 +64,7 @@ def test_every_module_says_what_it_is():
     assert silent == []
 
 
-def test_docstrings_say_what_a_thing_is_or_does():
+def test_docstrings_say_what_a_thing_is_or_does() -> None:
     """``Map from values to where they live``, not ``What ...`` or ``Where ...``; ``Whether`` is a yes or no."""
     asking = []
     for path in PACKAGE.rglob("*.py"):
@@ -106,7 +106,7 @@ def reads_a_clock(source: str) -> bool:
     )
 
 
-def test_no_test_judges_by_a_clock():
+def test_no_test_judges_by_a_clock() -> None:
     """How long something takes depends on what else the machine does: count what is done, or hand in a clock."""
     assert reads_a_clock("import time\nassert time.perf_counter() - start < 2")
     assert reads_a_clock("from time import monotonic as now\nnow()")

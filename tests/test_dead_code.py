@@ -18,11 +18,11 @@ Finder().visit(ast.parse(""))
 """
 
 
-def test_nothing_is_dead_and_no_exception_is_idle():
+def test_nothing_is_dead_and_no_exception_is_idle() -> None:
     assert dead_code.findings() == ([], [])
 
 
-def test_a_method_that_no_visitor_calls_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_method_that_no_visitor_calls_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "tdb_dap").mkdir()
     (tmp_path / "tdb_dap" / "finder.py").write_text(VISITOR)
     monkeypatch.setattr(dead_code, "ROOT", tmp_path)

@@ -92,7 +92,7 @@ def checked(context: Path, report: Path) -> str:
 
 
 @pytest.mark.parametrize("name", NASTY)
-def test_the_report_of_a_check_holds_names_as_text(name: str, tmp_path: Path):
+def test_the_report_of_a_check_holds_names_as_text(name: str, tmp_path: Path) -> None:
     plain = checked(SAMPLE, tmp_path / "plain.html")
     text = checked(renamed(tmp_path, name), tmp_path / "report.html")
     expect_harmless(text, plain)
@@ -100,7 +100,7 @@ def test_the_report_of_a_check_holds_names_as_text(name: str, tmp_path: Path):
 
 
 @pytest.mark.parametrize("name", NASTY)
-def test_the_graph_holds_names_as_text(name: str, tmp_path: Path):
+def test_the_graph_holds_names_as_text(name: str, tmp_path: Path) -> None:
     pages = []
     for context, file in ((SAMPLE, "plain.html"), (renamed(tmp_path, name), "graph.html")):
         assert main(["graph", str(context), "-o", str(tmp_path / file)]) == 0
@@ -109,7 +109,7 @@ def test_the_graph_holds_names_as_text(name: str, tmp_path: Path):
 
 
 @pytest.mark.parametrize("name", NASTY)
-def test_notebooks_are_shown_names_as_text(name: str, tmp_path: Path):
+def test_notebooks_are_shown_names_as_text(name: str, tmp_path: Path) -> None:
     pages = []
     for context in (SAMPLE, renamed(tmp_path, name)):
         with tdb_dap.open(context, inputs=SAMPLE / "input.npz", reference=SAMPLE / "ref.npz") as dbg:
@@ -129,7 +129,7 @@ def test_notebooks_are_shown_names_as_text(name: str, tmp_path: Path):
 
 
 @pytest.mark.parametrize("name", NASTY)
-def test_a_table_in_markdown_keeps_its_columns(name: str, tmp_path: Path):
+def test_a_table_in_markdown_keeps_its_columns(name: str, tmp_path: Path) -> None:
     plain = checked(SAMPLE, tmp_path / "plain.md").split("\n")
     text = checked(renamed(tmp_path, name), tmp_path / "report.md").split("\n")
     assert [columns(line) for line in text] == [columns(line) for line in plain]
@@ -140,7 +140,7 @@ def columns(line: str) -> int:
     return len(re.findall(r"(?<!\\)\|", line.replace("\\\\", "")))
 
 
-def test_markdown_that_is_shown_as_it_is():
+def test_markdown_that_is_shown_as_it_is() -> None:
     assert code("a") == "`a`"
     assert code("a`b``c") == "```a`b``c```"
     assert code("`") == "`` ` ``"
@@ -149,7 +149,7 @@ def test_markdown_that_is_shown_as_it_is():
 
 
 @pytest.mark.parametrize("name", NASTY)
-def test_what_is_shown_over_a_name_is_no_markdown(name: str, tmp_path: Path):
+def test_what_is_shown_over_a_name_is_no_markdown(name: str, tmp_path: Path) -> None:
     folder = renamed(tmp_path, name)
     text = (folder / "final.mlir").read_text("utf-8")
     document = Documents(document_of).put((folder / "final.mlir").as_uri(), text)
@@ -159,7 +159,7 @@ def test_what_is_shown_over_a_name_is_no_markdown(name: str, tmp_path: Path):
     assert code(name) in found[0]
 
 
-def test_a_terminal_is_not_obeyed_by_accident():
+def test_a_terminal_is_not_obeyed_by_accident() -> None:
     assert visible(OBEYED) == r"\x1b]0;evil\x07\x1b[2J\x9b31m\u202eevil\u2066\r"
     assert visible("a\tb\nü 漢字 é") == "a\tb\nü 漢字 é"
 
@@ -173,7 +173,9 @@ def lines_with_evil(text: str) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("command", ["check", "dis", "explain", "profile", "run"])
-def test_commands_print_names_without_obeying_them(command: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]):
+def test_commands_print_names_without_obeying_them(
+    command: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     folder = str(renamed(tmp_path, OBEYED))
     data = ["--inputs", str(SAMPLE / "input.npz")]
     more = {
@@ -186,7 +188,7 @@ def test_commands_print_names_without_obeying_them(command: str, tmp_path: Path,
     assert visible(said.out + said.err) == said.out + said.err
 
 
-def test_an_error_names_a_file_without_obeying_its_name(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
+def test_an_error_names_a_file_without_obeying_its_name(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "evil\x1b[2J.bmodel"
     path.write_bytes(b"x")
     assert main(["info", str(path)]) == 2
@@ -195,7 +197,7 @@ def test_an_error_names_a_file_without_obeying_its_name(tmp_path: Path, capfd: p
     ]
 
 
-def test_the_console_shows_names_without_obeying_them(client: DapClient, toy: Toy, tmp_path: Path):
+def test_the_console_shows_names_without_obeying_them(client: DapClient, toy: Toy, tmp_path: Path) -> None:
     folder = renamed(tmp_path, OBEYED)
     client.launch(folder, inputs=str(toy.inputs))
     client.expect_stopped("entry")

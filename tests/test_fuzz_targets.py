@@ -24,14 +24,14 @@ def run(name: str, scratch: Path, *options: str) -> str:
     return done.stderr
 
 
-def test_seeds_and_some_random_changes(tmp_path: Path):
+def test_seeds_and_some_random_changes(tmp_path: Path) -> None:
     run("all", tmp_path, "--plain", "10", "1")
 
 
 @pytest.mark.fuzz
 @pytest.mark.skipif(importlib.util.find_spec("atheris") is None, reason="Atheris is not installed")
 @pytest.mark.parametrize("name", TARGETS)
-def test_two_thousand_inputs(name: str, tmp_path: Path):
+def test_two_thousand_inputs(name: str, tmp_path: Path) -> None:
     (tmp_path / "corpus").mkdir()
     limits = ("-timeout=20", "-rss_limit_mb=2048", "-max_total_time=40", "-print_final_stats=1")
     said = run(name, tmp_path, "-runs=2000", "-seed=1", *limits, str(tmp_path / "corpus"))
@@ -64,13 +64,13 @@ BROKE = {
 
 
 @pytest.mark.parametrize(("name", "data"), BROKE.values(), ids=BROKE)
-def test_what_broke_a_target_once(name: str, data: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_what_broke_a_target_once(name: str, data: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     attempt(TARGETS[name], data)
 
 
 @pytest.mark.parametrize("event", ["open('/tmp/escaped', 'w')", "__import__('os').system('true')"])
-def test_the_sandbox_holds(event: str, tmp_path: Path):
+def test_the_sandbox_holds(event: str, tmp_path: Path) -> None:
     module = "scripts.robustness.fuzz_parsers.sandbox"
     code = f"from {module} import confine; from pathlib import Path; confine(Path({str(tmp_path)!r})); {event}"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

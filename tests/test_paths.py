@@ -28,7 +28,7 @@ def everything(folder: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("name", ["../../evil", "/tmp/evil", "a/../../b", "file", "x" * 5000, "\x00", ""])
-def test_arrays_may_have_any_name(name: str, tmp_path: Path):
+def test_arrays_may_have_any_name(name: str, tmp_path: Path) -> None:
     folder = tmp_path / "a" / "b"
     folder.mkdir(parents=True)
     write_npz(folder / "x.npz", {name: np.arange(3)})
@@ -38,7 +38,7 @@ def test_arrays_may_have_any_name(name: str, tmp_path: Path):
 
 
 @pytest.mark.parametrize("name", ["../../evil", "/tmp/evil", "x" * 300, "²", "con conv; import os", "\u2028"])
-def test_an_exported_op_lies_in_its_folder(name: str, tmp_path: Path):
+def test_an_exported_op_lies_in_its_folder(name: str, tmp_path: Path) -> None:
     context, out = tmp_path / "context", tmp_path / "a" / "out"
     context.mkdir()
     renamed(context, name)
@@ -52,7 +52,7 @@ def test_an_exported_op_lies_in_its_folder(name: str, tmp_path: Path):
 
 
 @pytest.mark.parametrize("name", ['"""; open("evil", "w"); """', "\ropen('evil', 'w')\r", '\\"""', "\\"])
-def test_an_exported_script_runs_nothing_of_a_name(name: str, tmp_path: Path):
+def test_an_exported_script_runs_nothing_of_a_name(name: str, tmp_path: Path) -> None:
     context, out = tmp_path / "context", tmp_path / "out"
     context.mkdir()
     if '"' in name or name == "\\":  # MLIR cannot hold it, the directory can
@@ -67,7 +67,7 @@ def test_an_exported_script_runs_nothing_of_a_name(name: str, tmp_path: Path):
     assert not list(tmp_path.rglob("evil"))
 
 
-def test_identifiers_are_what_python_takes():
+def test_identifiers_are_what_python_takes() -> None:
     assert identifier("a.b/c") == "a_b_c"
     assert identifier("²").isidentifier()
     assert len(identifier("x" * 500)) == 80
@@ -77,7 +77,7 @@ TRAP = "import os, pathlib\npathlib.Path({!r}).touch()\nraise SystemExit('trappe
 
 
 @pytest.mark.parametrize("module", ["json", "numpy", "contextlib", "tdb_dap", "ctypes", "tpu_mlir"])
-def test_modules_in_the_directory_of_a_model_are_not_imported(module: str, tmp_path: Path):
+def test_modules_in_the_directory_of_a_model_are_not_imported(module: str, tmp_path: Path) -> None:
     """``tdb-dap debug .`` in a directory that somebody else has made."""
     (tmp_path / f"{module}.py").write_text(TRAP.format(str(tmp_path / "trapped")))
     for name in ("compilation.bmodel.xz", "final.mlir"):
@@ -92,7 +92,7 @@ def test_modules_in_the_directory_of_a_model_are_not_imported(module: str, tmp_p
     assert not (tmp_path / "trapped").exists()
 
 
-def test_a_wheel_cannot_write_beside_the_cache(tmp_path: Path):
+def test_a_wheel_cannot_write_beside_the_cache(tmp_path: Path) -> None:
     wheel = tmp_path / "tpu_mlir-0-py3-none-any.whl"
     wanted = [chip.vendor_library.file for chip in supported() if chip.vendor_library]
     with zipfile.ZipFile(wheel, "w") as archive:
@@ -105,7 +105,7 @@ def test_a_wheel_cannot_write_beside_the_cache(tmp_path: Path):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no modes")
-def test_scratch_directories_are_ours_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_scratch_directories_are_ours_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the vendor's runtime is given lies where no other user can put something in its place."""
     from tdb_dap.backends.runtime import VendorRuntime
     from tdb_dap.tools.opening import open_program
@@ -125,7 +125,7 @@ def test_scratch_directories_are_ours_alone(tmp_path: Path, monkeypatch: pytest.
     assert everything(tmp_path) == set()
 
 
-def test_a_patched_model_does_not_go_where_a_link_leads(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_patched_model_does_not_go_where_a_link_leads(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     plain = tmp_path / "model.bmodel"
     plain.write_bytes(lzma.decompress((SAMPLE / "compilation.bmodel.xz").read_bytes()))
     before = plain.read_bytes()

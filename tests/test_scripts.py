@@ -52,23 +52,23 @@ COMMANDS = commands()
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_script_is_in_the_table_and_its_docstring_says_how_to_run_it(command: str):
+def test_a_script_is_in_the_table_and_its_docstring_says_how_to_run_it(command: str) -> None:
     assert re.search(rf"`{re.escape(command)}[ `]", README), f"scripts/README.md does not list {command}"
     docstring = ast.get_docstring(ast.parse(COMMANDS[command].read_text("utf-8"))) or ""
     assert re.search(rf"^ *{re.escape(command)}( .*)?$", docstring, re.MULTILINE)
 
 
-def test_the_table_lists_no_script_that_does_not_exist():
+def test_the_table_lists_no_script_that_does_not_exist() -> None:
     listed = set(re.findall(r"`(python -m scripts[\w.]*)", README))
     assert listed == set(COMMANDS)
 
 
-def test_every_benchmark_is_in_the_table():
+def test_every_benchmark_is_in_the_table() -> None:
     scripts = {path.name for path in (ROOT / "benchmarks").glob("*.py")} - {"wire.py", "vendor_models.py"}
     assert [name for name in sorted(scripts) if f"benchmarks/{name}`" not in README and f"`{name}`" not in README] == []
 
 
-def test_generate_knows_every_generator_and_refuses_others():
+def test_generate_knows_every_generator_and_refuses_others() -> None:
     assert generate.generators()[:2] == ["bmodel_reader", "protocol"]
     assert sorted(generate.generators()) == sorted(
         path.stem.removeprefix("generate_") for path in (ROOT / "scripts").glob("generate_*.py")
@@ -82,7 +82,7 @@ def test_generate_knows_every_generator_and_refuses_others():
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
 @pytest.mark.parametrize("arguments", [[], ["help"]])
-def test_make_lists_its_targets_with_one_line_each(arguments: list[str]):
+def test_make_lists_its_targets_with_one_line_each(arguments: list[str]) -> None:
     lines = subprocess.run(
         ["make", *arguments], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout.splitlines()
@@ -90,7 +90,7 @@ def test_make_lists_its_targets_with_one_line_each(arguments: list[str]):
     assert max(map(len, lines)) <= 120
 
 
-def test_the_makefile_has_the_targets_that_it_lists():
+def test_the_makefile_has_the_targets_that_it_lists() -> None:
     text = (ROOT / "Makefile").read_text("utf-8")
     assert sorted(re.findall(r"^([a-z-]+):", text, re.MULTILINE)) == TARGETS
     assert sorted(re.findall(r"^\.PHONY: (.*)$", text, re.MULTILINE)[0].split()) == TARGETS
@@ -115,7 +115,7 @@ TEXTS = [
 _MAKE = re.compile(r"(?:`|&& |section '[^']*' )make ([a-z][a-z-]*)|^make ([a-z-]+)(?= *(?:#|ARGS|$))", re.MULTILINE)
 
 
-def test_every_target_that_a_text_names_exists():
+def test_every_target_that_a_text_names_exists() -> None:
     assert len(TEXTS) > 100
     wrong = [
         f"{path.relative_to(ROOT)}: make {name}"
@@ -126,7 +126,7 @@ def test_every_target_that_a_text_names_exists():
     assert wrong == []
 
 
-def test_every_script_that_a_text_names_exists():
+def test_every_script_that_a_text_names_exists() -> None:
     wrong = [
         f"{path.relative_to(ROOT)}: {command}"
         for path in TEXTS

@@ -13,23 +13,23 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = Structure(ROOT)
 
 
-def test_no_modules_import_each_other_in_a_circle():
+def test_no_modules_import_each_other_in_a_circle() -> None:
     assert PACKAGE.circles() == []
 
 
-def test_imports_lead_down():
+def test_imports_lead_down() -> None:
     assert PACKAGE.wrong_ways() == []
 
 
-def test_every_module_is_in_a_room_and_every_room_holds_something():
+def test_every_module_is_in_a_room_and_every_room_holds_something() -> None:
     assert PACKAGE.homeless() == []
 
 
-def test_no_folder_is_too_full():
+def test_no_folder_is_too_full() -> None:
     assert {folder: count for folder, count in PACKAGE.folders().items() if count > MOST_FILES} == {}
 
 
-def test_imports_inside_functions_have_a_reason():
+def test_imports_inside_functions_have_a_reason() -> None:
     assert [f"{found.path}:{found.line}" for found in PACKAGE.inside_functions().get("", ())] == []
 
 
@@ -54,14 +54,14 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "tdb_dap"
 
 
-def test_a_sound_package_is_found_sound(package: Path):
+def test_a_sound_package_is_found_sound(package: Path) -> None:
     structure = Structure(package.parent)
     assert structure.circles() == []
     assert structure.wrong_ways() == []
     assert structure.homeless() == []
 
 
-def test_a_type_only_import_counts(package: Path):
+def test_a_type_only_import_counts(package: Path) -> None:
     text = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from tdb_dap.tools.check import Job\n"
     (package / "engine" / "files" / "read.py").write_text(text)
     structure = Structure(package.parent)
@@ -69,7 +69,7 @@ def test_a_type_only_import_counts(package: Path):
     assert structure.wrong_ways() == ["tdb_dap/engine/files/read.py:3 imports tdb_dap.tools.check"]
 
 
-def test_a_room_that_is_empty_or_missing_is_named(package: Path):
+def test_a_room_that_is_empty_or_missing_is_named(package: Path) -> None:
     (package / "engine" / "files" / "read.py").unlink()
     (package / "ground.py").unlink()
     (package / "attic.py").write_text("")
@@ -79,13 +79,13 @@ def test_a_room_that_is_empty_or_missing_is_named(package: Path):
     assert "tdb_dap.attic is in no room" in found
 
 
-def test_an_import_inside_a_function_without_a_reason_is_found(package: Path):
+def test_an_import_inside_a_function_without_a_reason_is_found(package: Path) -> None:
     (package / "ground.py").write_text("def f():\n    from tdb_dap.engine.files import read\n    return read\n")
     [found] = Structure(package.parent).inside_functions()[""]
     assert (found.path, found.line) == ("tdb_dap/ground.py", 2)
 
 
-def test_a_tensor_is_reached_through_few_files():
+def test_a_tensor_is_reached_through_few_files() -> None:
     files = traced.measured()
     assert set(files) == {"setBreakpoints", "one step", "one expanded tensor"}
     assert "adapter/requests/breakpoints.py" in files["setBreakpoints"]

@@ -22,14 +22,14 @@ def adapter() -> Iterator[Listening]:
     running.close()
 
 
-def test_several_sessions_at_once_and_one_after_another(adapter: Listening, toy: Toy):
+def test_several_sessions_at_once_and_one_after_another(adapter: Listening, toy: Toy) -> None:
     for client in [adapter.attached(toy) for _ in range(2)]:
         client.request("disconnect")
         client.close()
     adapter.attached(toy).close()
 
 
-def test_a_connection_that_is_dropped_is_no_error(adapter: Listening, toy: Toy):
+def test_a_connection_that_is_dropped_is_no_error(adapter: Listening, toy: Toy) -> None:
     for _ in range(3):
         adapter.connect().close()
         adapter.attached(toy).close()
@@ -48,7 +48,7 @@ def run_slowly(client: Client) -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="looks into /proc")
-def test_a_client_that_dies_in_the_middle_of_a_run_leaves_nothing_behind(adapter: Listening, toy: Toy):
+def test_a_client_that_dies_in_the_middle_of_a_run_leaves_nothing_behind(adapter: Listening, toy: Toy) -> None:
     first = adapter.attached(toy)
     run_slowly(first)
     first.event("terminated")
@@ -82,7 +82,7 @@ def test_a_client_that_dies_in_the_middle_of_a_run_leaves_nothing_behind(adapter
         (["--log", "/nonexistent/log"], "/nonexistent/log"),
     ],
 )
-def test_wrong_options_are_one_line(options: list[str], message: str):
+def test_wrong_options_are_one_line(options: list[str], message: str) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tdb_dap.adapter", *options], capture_output=True, text=True, timeout=30, input=""
     )
@@ -92,7 +92,7 @@ def test_wrong_options_are_one_line(options: list[str], message: str):
     assert done.stderr.count("\n") == 1
 
 
-def test_an_adapter_on_a_port_makes_a_token_and_asks_for_it(adapter: Listening, toy: Toy):
+def test_an_adapter_on_a_port_makes_a_token_and_asks_for_it(adapter: Listening, toy: Toy) -> None:
     assert len(adapter.token) >= 32
     for command in ("attach", "launch"):
         stranger = adapter.client()

@@ -41,7 +41,7 @@ def stop_at(session: DapClient, text: str) -> tuple[Stop, dict[str, object]]:
     return stop, placed
 
 
-def test_each_example_stops_where_it_says(session: DapClient):
+def test_each_example_stops_where_it_says(session: DapClient) -> None:
     mlir = lines_of(MODEL / "final.mlir.xz")
     text = session.request("loadedSources")["sources"][1]
     listing = session.request("source", source=text, sourceReference=text["sourceReference"])["content"].split("\n")
@@ -75,7 +75,7 @@ def test_each_example_stops_where_it_says(session: DapClient):
     session.disconnect()
 
 
-def test_the_same_in_the_console(session: DapClient):
+def test_the_same_in_the_console(session: DapClient) -> None:
     for text in ("conv.normal", "B23", '#loc("conv1_glow")', "mlir:312", "asm:168"):
         session.console("start")
         session.expect_stopped("entry")

@@ -10,7 +10,7 @@ from tests.conftest import Toy
 from tests.dap_client import DapClient
 
 
-def test_a_line_without_commands_moves_to_the_next_one_that_has_some(client: DapClient, toy: Toy):
+def test_a_line_without_commands_moves_to_the_next_one_that_has_some(client: DapClient, toy: Toy) -> None:
     reshape = toy.line_of('"tpu.Reshape"')
     matmul = toy.line_of('"tpu.MatMul"')
     [placed] = client.launch(toy.directory, breakpoints={toy.mlir: [reshape]}, **toy.data)
@@ -23,7 +23,7 @@ def test_a_line_without_commands_moves_to_the_next_one_that_has_some(client: Dap
     client.disconnect()
 
 
-def test_a_line_behind_the_last_op_is_refused_in_words(client: DapClient, toy: Toy):
+def test_a_line_behind_the_last_op_is_refused_in_words(client: DapClient, toy: Toy) -> None:
     [placed] = client.launch(toy.directory, breakpoints={toy.mlir: [9000]}, **toy.data)
     assert not placed["verified"]
     assert placed["message"] == "no line from 9000 on has commands"
@@ -31,14 +31,14 @@ def test_a_line_behind_the_last_op_is_refused_in_words(client: DapClient, toy: T
     client.disconnect()
 
 
-def test_a_breakpoint_on_the_first_line_is_not_run_over(client: DapClient, toy: Toy):
+def test_a_breakpoint_on_the_first_line_is_not_run_over(client: DapClient, toy: Toy) -> None:
     line = toy.line_of('"tpu.Load"')
     client.launch(toy.directory, stop_on_entry=False, breakpoints={toy.mlir: [line]}, **toy.data)
     assert client.expect_stopped("breakpoint").ordinal == 0
     client.disconnect()
 
 
-def test_another_file_is_not_part_of_the_program(client: DapClient, toy: Toy, tmp_path):
+def test_another_file_is_not_part_of_the_program(client: DapClient, toy: Toy, tmp_path) -> None:
     [placed] = client.launch(toy.directory, breakpoints={tmp_path / "other.mlir": [3]}, **toy.data)
     assert not placed["verified"]
     assert "not part of the program" in placed["message"]
@@ -46,7 +46,7 @@ def test_another_file_is_not_part_of_the_program(client: DapClient, toy: Toy, tm
     client.disconnect()
 
 
-def test_breakpoints_in_the_listing(client: DapClient, toy: Toy):
+def test_breakpoints_in_the_listing(client: DapClient, toy: Toy) -> None:
     client.launch(toy.directory, **toy.data)
     source = client.expect_stopped("entry").frame("command").raw["source"]
     text = client.request("source", source=source, sourceReference=source["sourceReference"])["content"]
@@ -60,7 +60,7 @@ def test_breakpoints_in_the_listing(client: DapClient, toy: Toy):
 
 
 @pytest.mark.capability("supportsConditionalBreakpoints")
-def test_conditions_see_the_op_of_the_line(client: DapClient, toy: Toy):
+def test_conditions_see_the_op_of_the_line(client: DapClient, toy: Toy) -> None:
     pool = toy.line_of('"tpu.Pool2D"')
     softmax = toy.line_of('"tpu.Softmax"')
     lines = [{"line": pool, "condition": "max(in[0]) > 100"}, {"line": softmax, "condition": "max(in[0]) < 100"}]
@@ -69,7 +69,7 @@ def test_conditions_see_the_op_of_the_line(client: DapClient, toy: Toy):
     client.disconnect()
 
 
-def test_a_condition_that_cannot_be_understood_is_refused_when_it_is_set(client: DapClient, toy: Toy):
+def test_a_condition_that_cannot_be_understood_is_refused_when_it_is_set(client: DapClient, toy: Toy) -> None:
     lines = [{"line": toy.line_of('"tpu.Pool2D"'), "condition": "in[0] +"}]
     [placed] = client.launch(toy.directory, breakpoints={toy.mlir: lines}, **toy.data)
     client.expect_stopped("entry")
@@ -79,7 +79,7 @@ def test_a_condition_that_cannot_be_understood_is_refused_when_it_is_set(client:
     client.disconnect()
 
 
-def test_a_condition_that_fails_stops_and_says_why(client: DapClient, toy: Toy):
+def test_a_condition_that_fails_stops_and_says_why(client: DapClient, toy: Toy) -> None:
     lines = [{"line": toy.line_of('"tpu.Pool2D"'), "condition": "nonsense > 3"}]
     client.launch(toy.directory, stop_on_entry=False, breakpoints={toy.mlir: lines}, **toy.data)
     client.expect_stopped("breakpoint")
@@ -88,7 +88,7 @@ def test_a_condition_that_fails_stops_and_says_why(client: DapClient, toy: Toy):
 
 
 @pytest.mark.capability("supportsHitConditionalBreakpoints")
-def test_hit_conditions_count(client: DapClient, toy: Toy):
+def test_hit_conditions_count(client: DapClient, toy: Toy) -> None:
     client.launch(toy.directory, **toy.data)
     client.expect_stopped("entry")
     client.request("setFunctionBreakpoints", breakpoints=[{"name": "tpu.Load", "hitCondition": "% 2"}])
@@ -102,7 +102,7 @@ def test_hit_conditions_count(client: DapClient, toy: Toy):
 
 
 @pytest.mark.capability("supportsLogPoints")
-def test_log_points_speak_and_do_not_stop(client: DapClient, toy: Toy):
+def test_log_points_speak_and_do_not_stop(client: DapClient, toy: Toy) -> None:
     lines = [{"line": toy.line_of('"tpu.Pool2D"'), "logMessage": "largest {max(in[0])}, {nonsense}"}]
     client.launch(toy.directory, stop_on_entry=False, breakpoints={toy.mlir: lines}, **toy.data)
     client.expect_end()
@@ -110,7 +110,7 @@ def test_log_points_speak_and_do_not_stop(client: DapClient, toy: Toy):
     client.disconnect()
 
 
-def test_log_points_have_formats_and_their_tensors_can_be_opened(client: DapClient, toy: Toy):
+def test_log_points_have_formats_and_their_tensors_can_be_opened(client: DapClient, toy: Toy) -> None:
     message = "largest {max(in[0]):.2f} of {in[0][0,3,0,:3]:+.1e} and R1 {R1:f32[2]:.1f}"
     lines = [{"line": toy.line_of('"tpu.Pool2D"'), "logMessage": message}]
     client.launch(toy.directory, stop_on_entry=True, breakpoints={toy.mlir: lines}, **toy.data)
@@ -132,7 +132,7 @@ def test_log_points_have_formats_and_their_tensors_can_be_opened(client: DapClie
     client.disconnect()
 
 
-def test_a_log_message_that_cannot_be_understood_is_refused(client: DapClient, toy: Toy):
+def test_a_log_message_that_cannot_be_understood_is_refused(client: DapClient, toy: Toy) -> None:
     lines = [{"line": toy.line_of('"tpu.Pool2D"'), "logMessage": "so {in[0] +} much"}]
     [placed] = client.launch(toy.directory, breakpoints={toy.mlir: lines}, **toy.data)
     assert placed["message"] == "cannot understand 'in[0] +'"
@@ -141,7 +141,7 @@ def test_a_log_message_that_cannot_be_understood_is_refused(client: DapClient, t
 
 
 @pytest.mark.capability("supportsFunctionBreakpoints")
-def test_function_breakpoints_take_every_form(client: DapClient, toy: Toy):
+def test_function_breakpoints_take_every_form(client: DapClient, toy: Toy) -> None:
     client.launch(toy.directory, **toy.data)
     client.expect_stopped("entry")
     forms = ["pord.*", "tpu.MatMul", "B46", "G53248", "%19", '#loc("gemm15_Gemm")', "#loc(14)", "subnet:0", "huh?!"]
@@ -152,7 +152,7 @@ def test_function_breakpoints_take_every_form(client: DapClient, toy: Toy):
 
 
 @pytest.mark.capability("supportsInstructionBreakpoints")
-def test_instruction_breakpoints_of_the_disassembly(client: DapClient, toy: Toy):
+def test_instruction_breakpoints_of_the_disassembly(client: DapClient, toy: Toy) -> None:
     client.launch(toy.directory, **toy.data)
     start = client.expect_stopped("entry").frame("command").raw["instructionPointerReference"]
     answer = client.request("disassemble", memoryReference=start, instructionOffset=-2, instructionCount=12)
@@ -168,7 +168,7 @@ def test_instruction_breakpoints_of_the_disassembly(client: DapClient, toy: Toy)
 
 
 @pytest.mark.capability("breakpointModes")
-def test_stopping_after_the_command_shows_its_results(client: DapClient, toy: Toy):
+def test_stopping_after_the_command_shows_its_results(client: DapClient, toy: Toy) -> None:
     lines = [{"line": toy.line_of('"tpu.Pool2D"'), "mode": "after"}]
     client.launch(toy.directory, stop_on_entry=False, breakpoints={toy.mlir: lines}, **toy.data)
     stop = client.expect_stopped("breakpoint")
@@ -181,7 +181,7 @@ def test_stopping_after_the_command_shows_its_results(client: DapClient, toy: To
 
 
 @pytest.mark.capability("supportsBreakpointLocationsRequest")
-def test_breakpoint_locations_are_the_lines_with_commands(client: DapClient, toy: Toy):
+def test_breakpoint_locations_are_the_lines_with_commands(client: DapClient, toy: Toy) -> None:
     client.launch(toy.directory, **toy.data)
     client.expect_stopped("entry")
     reshape, softmax = toy.line_of('"tpu.Reshape"'), toy.line_of('"tpu.Softmax"')
@@ -190,7 +190,7 @@ def test_breakpoint_locations_are_the_lines_with_commands(client: DapClient, toy
     client.disconnect()
 
 
-def test_breakpoints_set_before_the_launch_are_placed_with_it(client: DapClient, toy: Toy):
+def test_breakpoints_set_before_the_launch_are_placed_with_it(client: DapClient, toy: Toy) -> None:
     line = toy.line_of('"tpu.Pool2D"')
     client.raw.initialize(**client.traits)
     [early] = client.set_breakpoints(toy.mlir, [line])
@@ -206,7 +206,7 @@ def test_breakpoints_set_before_the_launch_are_placed_with_it(client: DapClient,
     client.disconnect()
 
 
-def test_setting_another_breakpoint_keeps_the_hits_of_the_first(client: DapClient, toy: Toy):
+def test_setting_another_breakpoint_keeps_the_hits_of_the_first(client: DapClient, toy: Toy) -> None:
     pool, matmul = toy.line_of('"tpu.Pool2D"'), toy.line_of('"tpu.MatMul"')
     client.launch(toy.directory, stop_on_entry=False, breakpoints={toy.mlir: [pool]}, **toy.data)
     client.expect_stopped("breakpoint")

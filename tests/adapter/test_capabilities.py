@@ -20,7 +20,7 @@ from tests.samples import case
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def test_the_answer_is_the_set_of_what_exists(client: DapClient):
+def test_the_answer_is_the_set_of_what_exists(client: DapClient) -> None:
     capabilities = client.raw.initialize(**client.traits)
     for name in (
         "supportsConfigurationDoneRequest",
@@ -44,11 +44,11 @@ def test_the_answer_is_the_set_of_what_exists(client: DapClient):
     client.disconnect()
 
 
-def test_the_protocol_types_are_what_the_generator_writes():
+def test_the_protocol_types_are_what_the_generator_writes() -> None:
     subprocess.run([sys.executable, "-m", "scripts.generate_protocol", "--check"], check=True, cwd=ROOT)
 
 
-def test_every_capability_has_a_test_that_uses_it(client: DapClient):
+def test_every_capability_has_a_test_that_uses_it(client: DapClient) -> None:
     announced = client.raw.initialize(**client.traits)
     texts = [path.read_text() for path in Path(__file__).parent.glob("test_*.py")]
     used = {name for text in texts for name in re.findall(r'mark\.capability\("(\w+)"\)', text)}
@@ -66,7 +66,7 @@ def pooling(client: DapClient, toy: Toy) -> Stop:
 
 
 @pytest.mark.capability("supportsStepInTargetsRequest")
-def test_step_in_targets_are_the_commands_of_the_op(client: DapClient, toy: Toy):
+def test_step_in_targets_are_the_commands_of_the_op(client: DapClient, toy: Toy) -> None:
     line = toy.line_of('"tpu.Softmax"')
     client.launch(toy.directory, stop_on_entry=False, breakpoints={toy.mlir: [line]}, **toy.data)
     stop = client.expect_stopped("breakpoint")
@@ -85,7 +85,7 @@ def test_step_in_targets_are_the_commands_of_the_op(client: DapClient, toy: Toy)
 
 @pytest.mark.capability("supportsCompletionsRequest")
 @pytest.mark.capability("completionTriggerCharacters")
-def test_the_console_completes_verbs_places_and_names(pooling: Stop):
+def test_the_console_completes_verbs_places_and_names(pooling: Stop) -> None:
     client = pooling.client
 
     def completed(text: str) -> list[str]:
@@ -105,7 +105,7 @@ def test_the_console_completes_verbs_places_and_names(pooling: Stop):
 
 @pytest.mark.capability("supportsModulesRequest")
 @pytest.mark.capability("additionalModuleColumns")
-def test_modules_are_the_model_and_its_subnets(pooling: Stop):
+def test_modules_are_the_model_and_its_subnets(pooling: Stop) -> None:
     client = pooling.client
     columns = [column["attributeName"] for column in client.raw.capabilities["additionalModuleColumns"]]
     body = client.request("modules")
@@ -124,7 +124,7 @@ def test_modules_are_the_model_and_its_subnets(pooling: Stop):
 
 
 @pytest.mark.capability("supportsValueFormattingOptions")
-def test_hexadecimal_shows_the_stored_bits(pooling: Stop):
+def test_hexadecimal_shows_the_stored_bits(pooling: Stop) -> None:
     client = pooling.client
 
     def shown(expression: str) -> str:
@@ -148,7 +148,7 @@ def test_hexadecimal_shows_the_stored_bits(pooling: Stop):
 
 
 @pytest.mark.capability("supportsSingleThreadExecutionRequests")
-def test_a_single_core_runs_past_the_stops_of_the_others(client: DapClient):
+def test_a_single_core_runs_past_the_stops_of_the_others(client: DapClient) -> None:
     model = case("toy_bm1688_f16c2")
     client.launch(model.path, inputs=str(model.inputs))
     client.expect_stopped("entry")
@@ -167,7 +167,7 @@ def test_a_single_core_runs_past_the_stops_of_the_others(client: DapClient):
 
 
 @pytest.mark.capability("supportsANSIStyling")
-def test_colours_only_for_clients_that_show_them(new_client: Callable[..., DapClient], toy: Toy):
+def test_colours_only_for_clients_that_show_them(new_client: Callable[..., DapClient], toy: Toy) -> None:
     lines = {toy.mlir: [{"line": toy.line_of('"tpu.Pool2D"'), "mode": "after"}]}
     values = []
     for traits in (EVERYTHING, {**EVERYTHING, "supportsANSIStyling": True}):
@@ -184,7 +184,7 @@ def test_colours_only_for_clients_that_show_them(new_client: Callable[..., DapCl
 
 
 @pytest.mark.capability("supportedChecksumAlgorithms")
-def test_the_source_comes_with_its_checksum(pooling: Stop, toy: Toy):
+def test_the_source_comes_with_its_checksum(pooling: Stop, toy: Toy) -> None:
     source = pooling.frame("op").raw["source"]
     assert pooling.client.raw.capabilities["supportedChecksumAlgorithms"] == ["SHA256"]
     digest = hashlib.sha256(toy.mlir.read_bytes()).hexdigest()
@@ -192,7 +192,7 @@ def test_the_source_comes_with_its_checksum(pooling: Stop, toy: Toy):
 
 
 @pytest.mark.capability("supportsDisassembleRequest")
-def test_the_disassembly_has_exactly_the_rows_that_are_asked_for(pooling: Stop, toy: Toy):
+def test_the_disassembly_has_exactly_the_rows_that_are_asked_for(pooling: Stop, toy: Toy) -> None:
     client = pooling.client
     here = pooling.frame("command").raw["instructionPointerReference"]
     rows = client.request("disassemble", memoryReference=here, instructionOffset=-50, instructionCount=300)[
@@ -214,7 +214,7 @@ def test_the_disassembly_has_exactly_the_rows_that_are_asked_for(pooling: Stop, 
 
 
 @pytest.mark.capability("supportsCancelRequest")
-def test_what_waits_in_the_queue_is_cancelled(client: DapClient, toy: Toy):
+def test_what_waits_in_the_queue_is_cancelled(client: DapClient, toy: Toy) -> None:
     """Pages of a tensor that is scrolled past: the client withdraws all but the last."""
     client.launch(toy.directory, **toy.data)
     stop = client.expect_stopped("entry")

@@ -23,7 +23,7 @@ def refused(client: DapClient, text: str) -> str:
     return client.refusal("evaluate", expression=text, context="repl")
 
 
-def test_check_compares_all_ops_so_far(pooling: Stop, toy: Toy):
+def test_check_compares_all_ops_so_far(pooling: Stop, toy: Toy) -> None:
     client = pooling.client
     before = pooling.ordinal
     assert "0 differ (x)" in client.console("check")
@@ -42,13 +42,13 @@ def test_check_compares_all_ops_so_far(pooling: Stop, toy: Toy):
     assert "write check summary" in refused(client, "check the weather")
 
 
-def test_check_without_a_reference_says_what_is_missing(client: DapClient, toy: Toy):
+def test_check_without_a_reference_says_what_is_missing(client: DapClient, toy: Toy) -> None:
     client.launch(toy.directory, inputs=str(toy.inputs))
     client.expect_stopped("entry")
     assert "set `reference` in the launch configuration" in refused(client, "check")
 
 
-def test_displays_are_shown_after_each_stop(pooling: Stop):
+def test_displays_are_shown_after_each_stop(pooling: Stop) -> None:
     client = pooling.client
     client.printed()
     assert client.console("display max(in[0])").startswith("1: max(in[0]) = 3.9")
@@ -71,7 +71,7 @@ def test_displays_are_shown_after_each_stop(pooling: Stop):
     assert client.printed() == ""
 
 
-def test_dump_writes_what_is_named_or_what_the_op_has(pooling: Stop, tmp_path: Path):
+def test_dump_writes_what_is_named_or_what_the_op_has(pooling: Stop, tmp_path: Path) -> None:
     client = pooling.client
     assert client.console(f"dump {tmp_path}/named.npz %16 in[0][0,3]") == f"2 tensors written to {tmp_path}/named.npz"
     assert client.console(f"dump {tmp_path}/op.npz").endswith(f"written to {tmp_path}/op.npz")
@@ -83,7 +83,7 @@ def test_dump_writes_what_is_named_or_what_the_op_has(pooling: Stop, tmp_path: P
     assert "FILE.npz" in refused(client, "dump somewhere")
 
 
-def test_reload_takes_other_data_and_keeps_the_breakpoints(pooling: Stop, toy: Toy, tmp_path: Path):
+def test_reload_takes_other_data_and_keeps_the_breakpoints(pooling: Stop, toy: Toy, tmp_path: Path) -> None:
     client = pooling.client
     with np.load(toy.inputs) as inputs:
         np.savez(tmp_path / "zero.npz", **{name: np.zeros_like(value) for name, value in inputs.items()})
@@ -99,7 +99,7 @@ def test_reload_takes_other_data_and_keeps_the_breakpoints(pooling: Stop, toy: T
     assert client.console("info progress").split("\n")[1].startswith("2 breakpoints")
 
 
-def test_python_only_where_it_is_allowed(client: DapClient, toy: Toy):
+def test_python_only_where_it_is_allowed(client: DapClient, toy: Toy) -> None:
     client.launch(toy.directory, allowPython=True, **toy.data)
     client.expect_stopped("entry")
     assert client.console("py dbg.ordinal + 1") == "1"
@@ -110,7 +110,7 @@ def test_python_only_where_it_is_allowed(client: DapClient, toy: Toy):
     client.disconnect()
 
 
-def test_python_is_refused_by_default(pooling: Stop):
+def test_python_is_refused_by_default(pooling: Stop) -> None:
     assert '"allowPython": true' in refused(pooling.client, "py 1 + 1")
 
 
@@ -125,7 +125,7 @@ def broken(debugger, text):
 '''
 
 
-def test_verbs_of_plugins_appear(new_client, toy: Toy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_verbs_of_plugins_appear(new_client, toy: Toy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "weather_plugin.py").write_text(PLUGIN)
     information = tmp_path / "weather_plugin-1.0.dist-info"
     information.mkdir()
@@ -149,7 +149,7 @@ def test_verbs_of_plugins_appear(new_client, toy: Toy, tmp_path: Path, monkeypat
     client.disconnect()
 
 
-def test_words_that_users_of_the_vendor_s_debugger_know(pooling: Stop):
+def test_words_that_users_of_the_vendor_s_debugger_know(pooling: Stop) -> None:
     client = pooling.client
     assert client.console("p in 0") == client.console("p in[0]")
     assert client.console("p [1, 2, 3]") == "si64[3] [1, 2, 3]"

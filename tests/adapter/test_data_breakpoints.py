@@ -27,7 +27,7 @@ def watch(client: DapClient, data_id: str, access: str = "write", **more: Any) -
 
 
 @pytest.mark.capability("supportsDataBreakpoints")
-def test_a_write_watch_on_a_tensor_with_reverse_stops_at_its_producer(pooling: Stop, toy: Toy):
+def test_a_write_watch_on_a_tensor_with_reverse_stops_at_its_producer(pooling: Stop, toy: Toy) -> None:
     client = pooling.client
     reference = next(s["variablesReference"] for s in pooling._scopes("op") if s["name"] == "Operands")
     name = pooling.variable("Operands", "relu4_Relu").name
@@ -47,7 +47,7 @@ def test_a_write_watch_on_a_tensor_with_reverse_stops_at_its_producer(pooling: S
     client.disconnect()
 
 
-def test_reads_find_the_consumers(pooling: Stop):
+def test_reads_find_the_consumers(pooling: Stop) -> None:
     client = pooling.client
     info = client.request("dataBreakpointInfo", name="in[0]", frameId=pooling.frame("op").id)
     watch(client, info["dataId"], "read")
@@ -58,7 +58,7 @@ def test_reads_find_the_consumers(pooling: Stop):
     client.disconnect()
 
 
-def test_an_element_and_a_slice_are_watched_to_the_byte(pooling: Stop):
+def test_an_element_and_a_slice_are_watched_to_the_byte(pooling: Stop) -> None:
     client, frame = pooling.client, pooling.frame("op").id
     for expression, size in (("in[0][0,3,5,7]", "4 bytes"), ("in[0][0,3:5,0]", "256 bytes")):
         info = client.request("dataBreakpointInfo", name=expression, frameId=frame)
@@ -71,7 +71,7 @@ def test_an_element_and_a_slice_are_watched_to_the_byte(pooling: Stop):
 
 
 @pytest.mark.capability("supportsDataBreakpointBytes")
-def test_bytes_at_an_address_and_the_id_outlives_the_session(pooling: Stop, toy: Toy, new_client):
+def test_bytes_at_an_address_and_the_id_outlives_the_session(pooling: Stop, toy: Toy, new_client) -> None:
     client = pooling.client
     info = client.request("dataBreakpointInfo", name="G53248", asAddress=True, bytes=64)
     client.disconnect()
@@ -88,7 +88,7 @@ def test_bytes_at_an_address_and_the_id_outlives_the_session(pooling: Stop, toy:
     other.disconnect()
 
 
-def test_only_changes(pooling: Stop, toy: Toy):
+def test_only_changes(pooling: Stop, toy: Toy) -> None:
     """The maximum with 0 writes every element; it changes none that the convolution left positive."""
     client, frame = pooling.client, pooling.frame("op").id
     values = [float(pooling.evaluate(f"in[0][0,0,0,{i}]")) for i in range(16)]
@@ -112,7 +112,7 @@ def test_only_changes(pooling: Stop, toy: Toy):
     client.disconnect()
 
 
-def test_conditions_and_hits_are_points_in_time(pooling: Stop):
+def test_conditions_and_hits_are_points_in_time(pooling: Stop) -> None:
     client, frame = pooling.client, pooling.frame("op").id
     info = client.request("dataBreakpointInfo", name="in[0]", frameId=frame)
     watch(client, info["dataId"], hitCondition="2")
@@ -126,7 +126,7 @@ def test_conditions_and_hits_are_points_in_time(pooling: Stop):
     client.disconnect()
 
 
-def test_the_console_watches_as_well(pooling: Stop):
+def test_the_console_watches_as_well(pooling: Stop) -> None:
     client = pooling.client
     assert client.console("watch in[0] : read").startswith("breakpoint ")
     client.resume()

@@ -24,7 +24,7 @@ def reference_of(stop: Stop, scope: str, level: str = "op") -> int:
 
 
 @pytest.mark.capability("supportsSetVariable")
-def test_an_element_is_set_in_the_variables_pane(pooling: Stop):
+def test_an_element_is_set_in_the_variables_pane(pooling: Stop) -> None:
     client = pooling.client
     operand = pooling.variable("Operands", "relu4_Relu")
     [image] = operand.children(filter="indexed")
@@ -45,7 +45,7 @@ def test_an_element_is_set_in_the_variables_pane(pooling: Stop):
 
 
 @pytest.mark.capability("supportsSetExpression")
-def test_a_tensor_and_a_slice_are_set_by_expression(pooling: Stop):
+def test_a_tensor_and_a_slice_are_set_by_expression(pooling: Stop) -> None:
     client, frame = pooling.client, pooling.frame("op").id
     client.request("setExpression", expression="in[0][0, 2]", value="7", frameId=frame)
     assert pooling.evaluate("min(in[0][0,2])") == "7.0"
@@ -60,7 +60,7 @@ def test_a_tensor_and_a_slice_are_set_by_expression(pooling: Stop):
 
 
 @pytest.mark.capability("supportsWriteMemoryRequest")
-def test_memory_is_written_and_going_back_undoes_it(pooling: Stop):
+def test_memory_is_written_and_going_back_undoes_it(pooling: Stop) -> None:
     client = pooling.client
     operand = pooling.variable("Operands", "relu4_Relu")
     data = base64.b64encode(np.float32([1.5, 2.5]).tobytes()).decode()
@@ -80,7 +80,7 @@ def test_memory_is_written_and_going_back_undoes_it(pooling: Stop):
     client.disconnect()
 
 
-def test_what_if_the_next_command_were_another_one(pooling: Stop, toy: Toy):
+def test_what_if_the_next_command_were_another_one(pooling: Stop, toy: Toy) -> None:
     client = pooling.client
     assert "nothing has been changed" in client.refusal("evaluate", expression="whatif", context="repl")
     listing = client.console("info reg")
@@ -104,7 +104,7 @@ def test_what_if_the_next_command_were_another_one(pooling: Stop, toy: Toy):
     client.disconnect()
 
 
-def test_registers_are_set_in_the_variables_pane(pooling: Stop, toy: Toy):
+def test_registers_are_set_in_the_variables_pane(pooling: Stop, toy: Toy) -> None:
     client = pooling.client
     registers = reference_of(pooling, "Registers", "command")
     answer = client.request("setVariable", variablesReference=registers, name="opd1_h", value="1")
@@ -131,7 +131,7 @@ def test_registers_are_set_in_the_variables_pane(pooling: Stop, toy: Toy):
     client.disconnect()
 
 
-def test_a_value_tells_who_wrote_it(pooling: Stop):
+def test_a_value_tells_who_wrote_it(pooling: Stop) -> None:
     client = pooling.client
     operand = pooling.variable("Operands", "relu4_Relu")
     there = client.request("locations", locationReference=operand.raw["valueLocationReference"])
@@ -152,7 +152,7 @@ def test_a_value_tells_who_wrote_it(pooling: Stop):
     client.disconnect()
 
 
-def test_who_tells_the_whole_story(pooling: Stop):
+def test_who_tells_the_whole_story(pooling: Stop) -> None:
     client = pooling.client
     assert client.console("who in[0]").startswith("command 4, line 22: ")
     chain = client.console("who in[0] : 3")

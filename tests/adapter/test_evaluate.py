@@ -16,7 +16,7 @@ def pooling(client: DapClient, toy: Toy) -> Stop:
     return client.expect_stopped("breakpoint")
 
 
-def test_names_mean_what_the_frame_shows(pooling: Stop):
+def test_names_mean_what_the_frame_shows(pooling: Stop) -> None:
     whole = "f32[1,16,32,32] min 0 max 3.936 mean 0.3722"
     for expression in ("%16", "in[0]", '#loc("relu4_Relu")', "#loc12", "relu4_Relu"):
         assert pooling.evaluate(expression) == whole
@@ -25,7 +25,7 @@ def test_names_mean_what_the_frame_shows(pooling: Stop):
     assert pooling.evaluate("%R1", level="command") == whole
 
 
-def test_arithmetic_with_the_reference(pooling: Stop):
+def test_arithmetic_with_the_reference(pooling: Stop) -> None:
     assert float(pooling.evaluate('max(abs(in[0] - #loc("relu4_Relu")))')) == 0
     assert pooling.evaluate("shape(ref[0])") == "si64[4] [1, 16, 16, 16]"
     assert float(pooling.evaluate("max(abs(in[0] - ref(in[0])))")) < 1e-5
@@ -34,14 +34,14 @@ def test_arithmetic_with_the_reference(pooling: Stop):
     assert pooling.evaluate("min(ref[0]) >= 0 and 7 %3 == 1") == "True"
 
 
-def test_a_hover_over_nothing_is_refused(pooling: Stop):
+def test_a_hover_over_nothing_is_refused(pooling: Stop) -> None:
     assert "no tensor named" in pooling.client.refusal(
         "evaluate", expression="ginfo", context="hover", frameId=pooling.top.id
     )
 
 
 @pytest.mark.capability("supportsEvaluateForHovers")
-def test_an_address_in_the_listing_means_the_tensor_of_the_line_under_the_mouse(pooling: Stop):
+def test_an_address_in_the_listing_means_the_tensor_of_the_line_under_the_mouse(pooling: Stop) -> None:
     """%R1 is the pooling's input here, and the result of a convolution three lines below."""
     listing = pooling.frame("command")
     hover = {"expression": "%R1", "context": "hover", "frameId": pooling.top.id}
@@ -52,26 +52,26 @@ def test_an_address_in_the_listing_means_the_tensor_of_the_line_under_the_mouse(
     assert below["result"].startswith("f32[1,32,8,8]")
 
 
-def test_a_watched_tensor_opens_like_a_variable(pooling: Stop):
+def test_a_watched_tensor_opens_like_a_variable(pooling: Stop) -> None:
     answer = pooling.client.request("evaluate", expression="%16", context="watch", frameId=pooling.top.id)
     assert answer["indexedVariables"] == 1
     assert pooling.client.variables(answer["variablesReference"], filter="named")[0].name == "shape"
 
 
-def test_the_console_lists_its_verbs(pooling: Stop):
+def test_the_console_lists_its_verbs(pooling: Stop) -> None:
     text = pooling.client.console("help")
     for verb in ("c/continue", "b/break", "info", "p/print", "who", "set"):
         assert verb in text
 
 
-def test_info_asm_has_an_arrow_at_the_command(pooling: Stop):
+def test_info_asm_has_an_arrow_at_the_command(pooling: Stop) -> None:
     arrows = [line for line in pooling.client.console("info asm 2").split("\n") if line.startswith("=>")]
     assert len(arrows) == 1
     assert "pord.maxpooling" in arrows[0]
     assert pooling.client.console("info mlir").startswith("23: %17 = ")
 
 
-def test_console_verbs_move_in_time(pooling: Stop):
+def test_console_verbs_move_in_time(pooling: Stop) -> None:
     client = pooling.client
     assert client.console("si 2") == ""
     assert client.raw.event("continued")
@@ -86,7 +86,7 @@ def test_console_verbs_move_in_time(pooling: Stop):
     assert client.expect_stopped("breakpoint").frame("command").name == "dma.matrix D7"
 
 
-def test_numbers_that_no_command_has_made_yet_say_so(pooling: Stop):
+def test_numbers_that_no_command_has_made_yet_say_so(pooling: Stop) -> None:
     for expression in ("%17", "out[0]", "maxpool5_MaxPool"):
         assert pooling.evaluate(expression).startswith("f32[1,16,16,16] (not yet computed)")
     assert "(not yet computed)" not in pooling.evaluate("%16")
@@ -95,7 +95,7 @@ def test_numbers_that_no_command_has_made_yet_say_so(pooling: Stop):
     assert "(not yet computed)" not in pooling.client.expect_stopped("step").evaluate("%17")
 
 
-def test_print_who_and_set(pooling: Stop):
+def test_print_who_and_set(pooling: Stop) -> None:
     client = pooling.client
     assert client.console("p %16[0,0,0,:3]").count(",") >= 2
     assert "arith.max" in client.console("who in[0]")
@@ -108,7 +108,7 @@ def test_print_who_and_set(pooling: Stop):
     client.expect_stopped("step")
 
 
-def test_wrong_console_lines_are_one_clear_line(pooling: Stop):
+def test_wrong_console_lines_are_one_clear_line(pooling: Stop) -> None:
     for text, message in (
         ("n many", "'many' is not a number of steps"),
         ("delete 77", "there is no breakpoint 77"),

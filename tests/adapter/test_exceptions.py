@@ -20,7 +20,7 @@ def spoiled(toy: Toy, path, name: str):
 
 @pytest.mark.capability("exceptionBreakpointFilters")
 @pytest.mark.capability("supportsExceptionInfoRequest")
-def test_the_first_wrong_op_stops_the_run(client: DapClient, toy: Toy, tmp_path):
+def test_the_first_wrong_op_stops_the_run(client: DapClient, toy: Toy, tmp_path) -> None:
     reference = spoiled(toy, tmp_path / "bad.npz", "conv8_Conv")
     client.launch(toy.directory, stop_on_entry=False, filters=["mismatch"], inputs=str(toy.inputs), reference=reference)
     stop = client.expect_stopped("exception")
@@ -40,7 +40,7 @@ def test_the_first_wrong_op_stops_the_run(client: DapClient, toy: Toy, tmp_path)
     client.disconnect()
 
 
-def test_excepted_tensors_are_not_compared(client: DapClient, toy: Toy, tmp_path):
+def test_excepted_tensors_are_not_compared(client: DapClient, toy: Toy, tmp_path) -> None:
     reference = spoiled(toy, tmp_path / "bad.npz", "conv8_Conv")
     data = {"inputs": str(toy.inputs), "reference": reference, "except": ["conv8_Conv"]}
     client.launch(toy.directory, stop_on_entry=False, filters=["mismatch"], **data)
@@ -49,7 +49,7 @@ def test_excepted_tensors_are_not_compared(client: DapClient, toy: Toy, tmp_path
 
 
 @pytest.mark.capability("supportsExceptionFilterOptions")
-def test_birth_stops_only_where_the_operands_are_right(client: DapClient, toy: Toy):
+def test_birth_stops_only_where_the_operands_are_right(client: DapClient, toy: Toy) -> None:
     client.launch(toy.directory, **toy.data)
     client.expect_stopped("entry")
     options = [{"filterId": "mismatch", "condition": "birth"}]
@@ -67,13 +67,13 @@ def test_birth_stops_only_where_the_operands_are_right(client: DapClient, toy: T
     client.disconnect()
 
 
-def test_a_tolerance_decides_what_differs(client: DapClient, toy: Toy):
+def test_a_tolerance_decides_what_differs(client: DapClient, toy: Toy) -> None:
     client.launch(toy.directory, stop_on_entry=False, filters=["mismatch"], tolerance={"maxAbs": 0}, **toy.data)
     assert "max difference" in client.expect_stopped("exception").text
     client.disconnect()
 
 
-def test_a_tolerance_in_steps_of_the_stored_format(client: DapClient, toy: Toy):
+def test_a_tolerance_in_steps_of_the_stored_format(client: DapClient, toy: Toy) -> None:
     client.launch(toy.directory, stop_on_entry=False, filters=["mismatch"], tolerance={"ulp": 1}, **toy.data)
     stop = client.expect_stopped("exception")
     details = client.request("exceptionInfo", threadId=stop.thread)["details"]["stackTrace"]
@@ -82,13 +82,13 @@ def test_a_tolerance_in_steps_of_the_stored_format(client: DapClient, toy: Toy):
     client.disconnect()
 
 
-def test_a_good_model_runs_through(client: DapClient, toy: Toy):
+def test_a_good_model_runs_through(client: DapClient, toy: Toy) -> None:
     client.launch(toy.directory, stop_on_entry=False, filters=["mismatch"], **toy.data)
     client.expect_end()
     client.disconnect()
 
 
-def test_without_a_reference_the_filter_says_what_it_needs(client: DapClient, toy: Toy):
+def test_without_a_reference_the_filter_says_what_it_needs(client: DapClient, toy: Toy) -> None:
     client.launch(toy.directory, inputs=str(toy.inputs))
     client.expect_stopped("entry")
     [answer] = client.request("setExceptionBreakpoints", filters=["mismatch"])["breakpoints"]

@@ -148,10 +148,10 @@ def hunt(toy: Toy, seed: int, folder: Path, seconds: float, fewest: int) -> None
         assert complaints == [], where
 
 
-def test_a_hostile_client_gets_an_answer_to_everything(toy: Toy, tmp_path: Path):
+def test_a_hostile_client_gets_an_answer_to_everything(toy: Toy, tmp_path: Path) -> None:
     hunt(toy, 1, tmp_path, 0, 2)
 
 
 @pytest.mark.fuzz
-def test_hostile_clients_for_a_minute(toy: Toy, tmp_path: Path):
+def test_hostile_clients_for_a_minute(toy: Toy, tmp_path: Path) -> None:
     hunt(toy, time.time_ns() % 1_000_000_000, tmp_path, 60, 1)

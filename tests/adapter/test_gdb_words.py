@@ -36,21 +36,21 @@ NAMES = (
 """Commands that have no counterpart."""
 
 
-def test_commands_that_look_answer(pooling: Stop):
+def test_commands_that_look_answer(pooling: Stop) -> None:
     client = pooling.client
     for line in LOOKS.split("|"):
         assert client.console(line) or line == "undisplay 1", line
     assert Stop(client, {"reason": "step", "threadId": 1}).ordinal == pooling.ordinal
 
 
-def test_commands_that_set_answer(pooling: Stop):
+def test_commands_that_set_answer(pooling: Stop) -> None:
     for line in SETS.split("|"):
         answer = pooling.client.console(line)
         assert answer or "able" in line or line.startswith("d"), line
 
 
 @pytest.mark.parametrize("line", MOVES.split("|"))
-def test_commands_that_move_stop_somewhere(pooling: Stop, line: str):
+def test_commands_that_move_stop_somewhere(pooling: Stop, line: str) -> None:
     client = pooling.client
     before = pooling.ordinal
     client.console(line)
@@ -68,21 +68,21 @@ def test_commands_that_move_stop_somewhere(pooling: Stop, line: str):
 
 
 @pytest.mark.parametrize("line", NAMES.split("|"))
-def test_other_commands_name_our_word_in_one_line(pooling: Stop, line: str):
+def test_other_commands_name_our_word_in_one_line(pooling: Stop, line: str) -> None:
     said = refused(pooling.client, line)
     assert "\n" not in said
     assert len(said) < 300
     assert "here" in said or "info knows" in said
 
 
-def test_quit_ends_the_session(pooling: Stop):
+def test_quit_ends_the_session(pooling: Stop) -> None:
     for word in ("exit", "kill", "k", "detach"):
         assert translated(word) == "q"
     pooling.client.console("exit")
     assert pooling.client.raw.event("terminated")
 
 
-def test_frames_are_those_of_the_call_stack(pooling: Stop, toy: Toy):
+def test_frames_are_those_of_the_call_stack(pooling: Stop, toy: Toy) -> None:
     client = pooling.client
     lines = client.console("bt").split("\n")
     assert lines[0] == f"=> #0  tpu.Pool2D maxpool5_MaxPool at final.mlir:{toy.line_of('tpu.Pool2D')}"
@@ -94,7 +94,7 @@ def test_frames_are_those_of_the_call_stack(pooling: Stop, toy: Toy):
     assert "there is no frame 99; bt lists 0 to" in refused(client, "frame 99")
 
 
-def test_a_chosen_frame_is_left_at_the_next_stop(client: DapClient, toy: Toy):
+def test_a_chosen_frame_is_left_at_the_next_stop(client: DapClient, toy: Toy) -> None:
     client.launch(toy.directory, **toy.data)
     client.expect_stopped("entry")
     client.console("up 2")
@@ -104,7 +104,7 @@ def test_a_chosen_frame_is_left_at_the_next_stop(client: DapClient, toy: Toy):
     assert client.console("frame").startswith("#0")
 
 
-def test_no_word_of_ours_is_translated_away(pooling: Stop):
+def test_no_word_of_ours_is_translated_away(pooling: Stop) -> None:
     listed = pooling.client.console("help")
     assert "bt/where/backtrace" in listed
     ours = {name for line in listed.splitlines() if line[:1].strip() for name in line.split()[0].split("/")}

@@ -129,20 +129,20 @@ BAD = {
 @pytest.mark.parametrize("damage", BAD, ids=lambda f: f.__name__)
 def test_a_bad_launch_is_one_clear_message(
     client: DapClient, context: Path, damage: Callable[[Path], dict[str, object]]
-):
+) -> None:
     message = client.failed_launch(**{"program": str(context), **damage(context)})
     assert BAD[damage] in message
     assert "\n" not in message
     assert "Traceback" not in message
 
 
-def test_an_unreadable_file_is_named(client: DapClient, context: Path):
+def test_an_unreadable_file_is_named(client: DapClient, context: Path) -> None:
     (context / "final.mlir").unlink()
     (context / "final.mlir").mkdir()
     assert "final.mlir" in client.failed_launch(program=str(context))
 
 
-def test_an_unknown_key_is_pointed_out(client: DapClient, toy: Toy):
+def test_an_unknown_key_is_pointed_out(client: DapClient, toy: Toy) -> None:
     client.launch(toy.directory, stopOnEnty=True, preLaunchTask="build", **toy.data)
     client.expect_stopped("entry")
     printed = client.printed()
@@ -151,13 +151,13 @@ def test_an_unknown_key_is_pointed_out(client: DapClient, toy: Toy):
     client.disconnect()
 
 
-def test_null_stands_for_the_default(client: DapClient, toy: Toy):
+def test_null_stands_for_the_default(client: DapClient, toy: Toy) -> None:
     client.launch(toy.directory, inputs=None, reference=None, tolerance=None, historyLimit=None)
     client.expect_stopped("entry")
     client.disconnect()
 
 
-def test_console_commands_run_after_loading(client: DapClient, toy: Toy):
+def test_console_commands_run_after_loading(client: DapClient, toy: Toy) -> None:
     client.launch(toy.directory, commands=["b tpu.Pool2D", "nonsense("], **toy.data)
     client.expect_stopped("entry")
     printed = client.printed()
@@ -168,7 +168,7 @@ def test_console_commands_run_after_loading(client: DapClient, toy: Toy):
     client.disconnect()
 
 
-def test_without_inputs_zeros_go_in_and_the_user_is_told(client: DapClient, toy: Toy):
+def test_without_inputs_zeros_go_in_and_the_user_is_told(client: DapClient, toy: Toy) -> None:
     client.launch(toy.directory)
     stop = client.expect_stopped("entry")
     assert "zero" in client.printed()
@@ -176,13 +176,13 @@ def test_without_inputs_zeros_go_in_and_the_user_is_told(client: DapClient, toy:
     client.disconnect()
 
 
-def test_without_debugging_nothing_stops_the_run(client: DapClient, toy: Toy):
+def test_without_debugging_nothing_stops_the_run(client: DapClient, toy: Toy) -> None:
     client.launch(toy.directory, noDebug=True, breakpoints={toy.mlir: [23]}, **toy.data)
     client.expect_end()
     client.disconnect()
 
 
-def test_stopping_on_exit_shows_the_outputs(client: DapClient, toy: Toy):
+def test_stopping_on_exit_shows_the_outputs(client: DapClient, toy: Toy) -> None:
     client.launch(toy.directory, stop_on_entry=False, stopOnExit=True, **toy.data)
     stop = client.expect_stopped("step")
     assert stop.variable("Outputs", "softmax16_Softmax", "main").value.startswith("f32[1,10] min 0.032428")
@@ -191,7 +191,7 @@ def test_stopping_on_exit_shows_the_outputs(client: DapClient, toy: Toy):
     client.disconnect()
 
 
-def test_a_second_launch_is_refused(client: DapClient, toy: Toy):
+def test_a_second_launch_is_refused(client: DapClient, toy: Toy) -> None:
     client.launch(toy.directory, **toy.data)
     client.expect_stopped("entry")
     assert "loaded already" in client.refusal("launch", program=str(toy.directory))
@@ -200,7 +200,7 @@ def test_a_second_launch_is_refused(client: DapClient, toy: Toy):
     client.disconnect()
 
 
-def test_a_restart_with_other_files_loads_them(client: DapClient, toy: Toy):
+def test_a_restart_with_other_files_loads_them(client: DapClient, toy: Toy) -> None:
     client.launch(toy.directory, **toy.data)
     client.expect_stopped("entry")
     other = case("softmax_bm1684x_f32").path
@@ -209,7 +209,7 @@ def test_a_restart_with_other_files_loads_them(client: DapClient, toy: Toy):
     client.disconnect()
 
 
-def test_the_transcript_is_json_lines_with_times(client: DapClient, toy: Toy, tmp_path: Path):
+def test_the_transcript_is_json_lines_with_times(client: DapClient, toy: Toy, tmp_path: Path) -> None:
     client.launch(toy.directory, **toy.data)
     client.expect_stopped("entry")
     client.disconnect()

@@ -24,7 +24,7 @@ def window(stop: Stop, address: str, **arguments: Any) -> dict[str, Any]:
     return stop.client.request("tdb/memory", address=address, **{"count": 32, **arguments})
 
 
-def test_bytes_and_what_they_are_as_numbers(pooling: Stop, toy: Toy):
+def test_bytes_and_what_they_are_as_numbers(pooling: Stop, toy: Toy) -> None:
     with np.load(toy.reference) as reference:
         relu = np.asarray(reference["relu4_Relu"]).reshape(-1)
     found = window(pooling, "R1", dtype="f32")
@@ -37,7 +37,7 @@ def test_bytes_and_what_they_are_as_numbers(pooling: Stop, toy: Toy):
     assert window(pooling, "R1", dtype="ui8", count=1)["numbers"] == [str(base64.b64decode(found["data"])[0])]
 
 
-def test_every_memory_that_exists_can_be_looked_at(pooling: Stop):
+def test_every_memory_that_exists_can_be_looked_at(pooling: Stop) -> None:
     regions = pooling.client.request("tdb/memoryMap")["regions"]
     assert {region["space"] for region in regions} == {"G", "L", "R", "S"}
     for region in regions:
@@ -62,7 +62,7 @@ def test_every_memory_that_exists_can_be_looked_at(pooling: Stop):
 @pytest.mark.parametrize("address", ["R1.4", "L64", "G0", "S128"])
 def test_a_number_is_written_listed_and_undone(
     pooling: Stop, address: str, dtype: str, value: str, number: str | None, stored: str | None
-):
+) -> None:
     client = pooling.client
     before = window(pooling, address)["data"]
     answer = client.request("tdb/setMemory", address=address, dtype=dtype, value=value)
@@ -78,7 +78,7 @@ def test_a_number_is_written_listed_and_undone(
     assert client.console("info edits") == "no edits"
 
 
-def test_what_cannot_be_read_or_written_is_said(pooling: Stop):
+def test_what_cannot_be_read_or_written_is_said(pooling: Stop) -> None:
     refusal = pooling.client.refusal
     wrong: list[tuple[dict[str, str], str]] = [
         ({"dtype": "si8", "value": "128"}, "si8 holds whole numbers from -128 to 127, not 128"),

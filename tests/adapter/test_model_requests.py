@@ -16,14 +16,14 @@ def pooling(client: DapClient, toy: Toy) -> Stop:
     return client.expect_stopped("breakpoint")
 
 
-def test_the_profile_and_its_trace(pooling: Stop):
+def test_the_profile_and_its_trace(pooling: Stop) -> None:
     body = pooling.client.request("tdb/profile", trace=True)
     assert body["report"]["cycles"] == 4911
     assert {event["ph"] for event in body["trace"]["traceEvents"]} == {"M", "X", "C"}
     assert "trace" not in pooling.client.request("tdb/profile")
 
 
-def test_the_graph_knows_the_op_that_runs_next(pooling: Stop, toy: Toy):
+def test_the_graph_knows_the_op_that_runs_next(pooling: Stop, toy: Toy) -> None:
     body = pooling.client.request("tdb/graph", color="time")
     line = toy.line_of('"tpu.Pool2D"')
     assert body["currentLines"] == [line]
@@ -34,7 +34,7 @@ def test_the_graph_knows_the_op_that_runs_next(pooling: Stop, toy: Toy):
     assert {"tail": f"L{before}", "head": f"L{line}", "value": "%16"} in body["edges"]
 
 
-def test_the_memory_map_shows_what_is_alive_now(pooling: Stop):
+def test_the_memory_map_shows_what_is_alive_now(pooling: Stop) -> None:
     body = pooling.client.request("tdb/memoryMap")
     assert body["ordinal"] == pooling.ordinal
     assert (body["lanes"], body["laneBytes"]) == (64, 256 << 10)
@@ -46,7 +46,7 @@ def test_the_memory_map_shows_what_is_alive_now(pooling: Stop):
     assert later["ordinal"] == body["commands"] - 1
 
 
-def test_the_memory_map_tells_who_wrote_a_tensor_and_who_reads_it(pooling: Stop, toy: Toy):
+def test_the_memory_map_tells_who_wrote_a_tensor_and_who_reads_it(pooling: Stop, toy: Toy) -> None:
     body = pooling.client.request("tdb/memoryMap")
     local = next(memory for memory in body["memories"] if memory["space"] == "R")
     operand = next(resident for resident in local["residents"] if resident["name"] == "relu4_Relu")
@@ -59,7 +59,7 @@ def test_the_memory_map_tells_who_wrote_a_tensor_and_who_reads_it(pooling: Stop,
     assert elsewhere["residents"][0]["lanes"] == []
 
 
-def test_the_present_moment(pooling: Stop, toy: Toy):
+def test_the_present_moment(pooling: Stop, toy: Toy) -> None:
     client = pooling.client
     body = client.request("tdb/moment")
     assert (body["ordinal"], body["lines"]) == (pooling.ordinal, [toy.line_of('"tpu.Pool2D"')])
@@ -69,7 +69,7 @@ def test_the_present_moment(pooling: Stop, toy: Toy):
     assert client.request("tdb/moment")["lines"] == [toy.line_of('"tpu.Load"')]
 
 
-def test_commands_and_ops_in_words(pooling: Stop, toy: Toy):
+def test_commands_and_ops_in_words(pooling: Stop, toy: Toy) -> None:
     client = pooling.client
     assert client.request("tdb/explain")["lines"][0].startswith("B3, command 5")
     convolution = client.request("tdb/explain", line=toy.line_of('"tpu.Conv2D"'))
@@ -82,7 +82,7 @@ def test_commands_and_ops_in_words(pooling: Stop, toy: Toy):
     assert "4,911 cycles" in client.console("profile")
 
 
-def test_the_results_up_to_now(pooling: Stop):
+def test_the_results_up_to_now(pooling: Stop) -> None:
     client = pooling.client
     body = client.request("tdb/results")
     assert body["first"] is None
@@ -94,7 +94,7 @@ def test_the_results_up_to_now(pooling: Stop):
     assert client.request("tdb/results")["first"]["name"] in ("relu4_Relu", "maxpool5_MaxPool")
 
 
-def test_views_that_ask_at_the_same_time_hear_the_same(pooling: Stop):
+def test_views_that_ask_at_the_same_time_hear_the_same(pooling: Stop) -> None:
     raw = pooling.client.raw
     first, moment, second = raw.send("tdb/results"), raw.send("tdb/moment"), raw.send("tdb/results")
     told = [raw.response(seq)["body"] for seq in (first, moment, second)]
@@ -103,7 +103,7 @@ def test_views_that_ask_at_the_same_time_hear_the_same(pooling: Stop):
     assert told[1]["ordinal"] == pooling.ordinal, "not that of a moment on the way"
 
 
-def test_a_model_without_a_reference_has_no_results(client: DapClient, toy: Toy):
+def test_a_model_without_a_reference_has_no_results(client: DapClient, toy: Toy) -> None:
     client.launch(toy.directory, inputs=str(toy.inputs))
     client.expect_stopped("entry")
     assert "set `reference` in the launch configuration" in client.refusal("tdb/results")

@@ -26,7 +26,7 @@ def named_tensors(stop: Stop) -> Iterator[Variable]:
 @pytest.mark.parametrize(
     "model", ["toy_bm1684x_int8", "gather_elem_bm1688_f16c2", "toy_bm1690_f16c8", "toy_bm1684_int8"]
 )
-def test_the_name_of_a_variable_means_it_for_the_whole_session(client: DapClient, model: str):
+def test_the_name_of_a_variable_means_it_for_the_whole_session(client: DapClient, model: str) -> None:
     client.launch(case(model).path)
     stop = client.expect_stopped("entry")
     total = int(client.console("status").split(" of ")[1].split(" ")[0].replace(",", ""))
@@ -46,7 +46,7 @@ def test_the_name_of_a_variable_means_it_for_the_whole_session(client: DapClient
     client.disconnect()
 
 
-def test_children_and_watches_have_names_that_last(client: DapClient, toy: Toy):
+def test_children_and_watches_have_names_that_last(client: DapClient, toy: Toy) -> None:
     line = toy.line_of('"tpu.Pool2D"')
     client.launch(toy.directory, stop_on_entry=False, breakpoints={toy.mlir: [line]}, **toy.data)
     stop = client.expect_stopped("breakpoint")
@@ -63,7 +63,7 @@ def test_children_and_watches_have_names_that_last(client: DapClient, toy: Toy):
     client.disconnect()
 
 
-def test_a_hover_means_the_value_of_the_line_under_the_mouse(client: DapClient):
+def test_a_hover_means_the_value_of_the_line_under_the_mouse(client: DapClient) -> None:
     model = case("gather_elem_bm1688_f16c2")
     client.launch(model.path)
     stop = client.expect_stopped("entry")
@@ -79,7 +79,7 @@ def test_a_hover_means_the_value_of_the_line_under_the_mouse(client: DapClient):
 
 
 @pytest.mark.parametrize("place", ["tpu.Pool2D", "arith.max", "B5", "loc:maxpool5_MaxPool", "R0x0+4"])
-def test_in_means_the_same_with_and_without_the_first_frame(client: DapClient, toy: Toy, place: str):
+def test_in_means_the_same_with_and_without_the_first_frame(client: DapClient, toy: Toy, place: str) -> None:
     client.launch(toy.directory, **toy.data)
     client.expect_stopped("entry")
     client.console(f"b {place}")
@@ -92,7 +92,7 @@ def test_in_means_the_same_with_and_without_the_first_frame(client: DapClient, t
     client.disconnect()
 
 
-def test_a_stored_number_is_shown_and_set_as_such(client: DapClient):
+def test_a_stored_number_is_shown_and_set_as_such(client: DapClient) -> None:
     model = case("toy_bm1684x_int8")
     client.launch(model.path, inputs=str(model.inputs))
     client.expect_stopped("entry")

@@ -51,12 +51,12 @@ def is_declared(request: str, body: Any) -> None:
 
 
 @pytest.mark.parametrize("request_", sorted(requests()))
-def test_a_body_is_of_its_declared_type(pooling: Stop, request_: str):
+def test_a_body_is_of_its_declared_type(pooling: Stop, request_: str) -> None:
     for arguments in ARGUMENTS[request_]:
         is_declared(request_, pooling.client.request(request_, **arguments))
 
 
-def test_a_result_with_nan_is_of_its_declared_type(pooling: Stop):
+def test_a_result_with_nan_is_of_its_declared_type(pooling: Stop) -> None:
     client = pooling.client
     client.request("tdb/setMemory", address="R1", value="nan", dtype="f32")
     client.next()
@@ -68,7 +68,7 @@ def test_a_result_with_nan_is_of_its_declared_type(pooling: Stop):
     assert "NaN" in worst.values() or "Infinity" in worst.values(), "numbers that are not finite are texts"
 
 
-def test_findings_are_of_their_declared_type(client: DapClient):
+def test_findings_are_of_their_declared_type(client: DapClient) -> None:
     client.launch(RACE, sanitizers=["hazard"])
     client.expect_stopped("entry")
     body = client.request("tdb/findings")

@@ -13,7 +13,7 @@ UNWRITTEN = DATA / "findings" / "deconv_bm1684_int8"
 """The compiler loads a bias into one lane, and the convolution reads it from eight."""
 
 
-def test_a_race_is_known_before_the_program_runs_and_stops_it_in_both_directions(client: DapClient):
+def test_a_race_is_known_before_the_program_runs_and_stops_it_in_both_directions(client: DapClient) -> None:
     client.launch(RACE, sanitizers=["hazard"])
     stop = client.expect_stopped("entry")
     [found] = client.request("tdb/findings")["findings"]
@@ -36,7 +36,7 @@ def test_a_race_is_known_before_the_program_runs_and_stops_it_in_both_directions
     client.disconnect()
 
 
-def test_unwritten_bytes_are_told_with_their_origin(client: DapClient):
+def test_unwritten_bytes_are_told_with_their_origin(client: DapClient) -> None:
     client.launch(UNWRITTEN, stop_on_entry=False, filters=["uninitialized"], inputs=str(UNWRITTEN / "input.npz"))
     stop = client.expect_stopped("exception")
     assert "B11 conv takes 14 of 16 bytes from R4 that nobody has written as bias" in stop.text
@@ -49,7 +49,7 @@ def test_unwritten_bytes_are_told_with_their_origin(client: DapClient):
     client.disconnect()
 
 
-def test_what_is_written_by_hand_is_defined(client: DapClient):
+def test_what_is_written_by_hand_is_defined(client: DapClient) -> None:
     client.launch(UNWRITTEN, filters=["uninitialized"], inputs=str(UNWRITTEN / "input.npz"))
     client.expect_stopped("entry")
     client.console("tb B11")
@@ -61,13 +61,13 @@ def test_what_is_written_by_hand_is_defined(client: DapClient):
     client.disconnect()
 
 
-def test_a_condition_suppresses_a_place(client: DapClient):
+def test_a_condition_suppresses_a_place(client: DapClient) -> None:
     client.launch(RACE, stop_on_entry=False, sanitizers=["hazard: gemm15*"])
     client.expect_end()
     client.disconnect()
 
 
-def test_filters_are_added_to_the_sanitizers_of_the_launch_configuration(client: DapClient):
+def test_filters_are_added_to_the_sanitizers_of_the_launch_configuration(client: DapClient) -> None:
     client.launch(RACE, filters=["nan"], sanitizers=["hazard"])
     client.expect_stopped("entry")
     client.request("setExceptionBreakpoints", filters=["inf"])
@@ -81,12 +81,12 @@ def test_filters_are_added_to_the_sanitizers_of_the_launch_configuration(client:
     client.disconnect()
 
 
-def test_an_unknown_sanitizer_is_refused(client: DapClient, toy: Toy):
+def test_an_unknown_sanitizer_is_refused(client: DapClient, toy: Toy) -> None:
     message = client.failed_launch(program=str(toy.directory), sanitizers=["address"])
     assert "sanitizers: there is no sanitizer 'address'; there are all, bounds, " in message
 
 
-def test_the_console_surveys_the_whole_program_and_comes_back(client: DapClient, toy: Toy):
+def test_the_console_surveys_the_whole_program_and_comes_back(client: DapClient, toy: Toy) -> None:
     client.launch(toy.directory, inputs=str(toy.inputs))
     client.expect_stopped("entry")
     client.console("si 7")

@@ -12,7 +12,7 @@ from tests.dap_client import DapClient
 
 
 @pytest.mark.capability("supportsConfigurationDoneRequest")
-def test_launch_stops_on_entry_before_the_first_command(client: DapClient, toy: Toy):
+def test_launch_stops_on_entry_before_the_first_command(client: DapClient, toy: Toy) -> None:
     client.launch(toy.directory, **toy.data)
     stop = client.expect_stopped("entry")
     assert stop.ordinal == 0
@@ -21,7 +21,7 @@ def test_launch_stops_on_entry_before_the_first_command(client: DapClient, toy: 
     client.disconnect()
 
 
-def test_breakpoint_in_final_mlir_stops_before_the_pooling(client: DapClient, toy: Toy):
+def test_breakpoint_in_final_mlir_stops_before_the_pooling(client: DapClient, toy: Toy) -> None:
     line = toy.line_of('"tpu.Pool2D"')
     placed = client.launch(toy.directory, stop_on_entry=False, breakpoints={toy.mlir: [line]}, **toy.data)
     stop = client.expect_stopped("breakpoint")
@@ -35,7 +35,7 @@ def test_breakpoint_in_final_mlir_stops_before_the_pooling(client: DapClient, to
 
 
 @pytest.mark.capability("supportsSteppingGranularity")
-def test_editors_go_to_the_op_and_to_the_listing_when_stepping_by_instruction(client: DapClient, toy: Toy):
+def test_editors_go_to_the_op_and_to_the_listing_when_stepping_by_instruction(client: DapClient, toy: Toy) -> None:
     client.launch(toy.directory, **toy.data)
     assert client.expect_stopped("entry").top.source == "final.mlir"
     client.step_in()
@@ -45,7 +45,7 @@ def test_editors_go_to_the_op_and_to_the_listing_when_stepping_by_instruction(cl
     client.disconnect()
 
 
-def test_call_stack_shows_every_level_of_the_compiler(client: DapClient, toy: Toy):
+def test_call_stack_shows_every_level_of_the_compiler(client: DapClient, toy: Toy) -> None:
     line = toy.line_of('"tpu.Pool2D"')
     client.launch(toy.directory, stop_on_entry=False, breakpoints={toy.mlir: [line]}, **toy.data)
     stop = client.expect_stopped("breakpoint")
@@ -58,14 +58,14 @@ def test_call_stack_shows_every_level_of_the_compiler(client: DapClient, toy: To
     client.disconnect()
 
 
-def test_running_to_the_end_prints_the_outputs_and_ends_the_session(client: DapClient, toy: Toy):
+def test_running_to_the_end_prints_the_outputs_and_ends_the_session(client: DapClient, toy: Toy) -> None:
     client.launch(toy.directory, stop_on_entry=False, **toy.data)
     client.expect_end()
     assert "softmax16_Softmax = f32[1,10] min 0.032428 max 0.16387" in client.printed()
     client.disconnect()
 
 
-def test_stepping_over_the_last_op_stops_once_more_with_the_outputs(client: DapClient, toy: Toy):
+def test_stepping_over_the_last_op_stops_once_more_with_the_outputs(client: DapClient, toy: Toy) -> None:
     line = toy.line_of('"tpu.Softmax"')
     client.launch(toy.directory, stop_on_entry=False, breakpoints={toy.mlir: [line]}, **toy.data)
     client.expect_stopped("breakpoint")
@@ -83,7 +83,7 @@ def test_stepping_over_the_last_op_stops_once_more_with_the_outputs(client: DapC
 
 
 @pytest.mark.capability("supportsRestartRequest")
-def test_restart_goes_back_to_the_first_command(client: DapClient, toy: Toy):
+def test_restart_goes_back_to_the_first_command(client: DapClient, toy: Toy) -> None:
     line = toy.line_of('"tpu.MatMul"')
     client.launch(toy.directory, breakpoints={toy.mlir: [line]}, **toy.data)
     client.expect_stopped("entry")
@@ -98,7 +98,7 @@ def test_restart_goes_back_to_the_first_command(client: DapClient, toy: Toy):
     client.disconnect()
 
 
-def test_without_final_mlir_the_listing_takes_its_place(client: DapClient, toy: Toy, tmp_path):
+def test_without_final_mlir_the_listing_takes_its_place(client: DapClient, toy: Toy, tmp_path) -> None:
     model = tmp_path / "lonely" / "compilation.bmodel.xz"
     model.parent.mkdir()
     model.write_bytes((toy.directory / model.name).read_bytes())
@@ -111,7 +111,7 @@ def test_without_final_mlir_the_listing_takes_its_place(client: DapClient, toy: 
     client.disconnect()
 
 
-def test_a_dynamic_model_says_so_and_ends_in_order(client: DapClient):
+def test_a_dynamic_model_says_so_and_ends_in_order(client: DapClient) -> None:
     from tests.samples import case
 
     client.launch(case("toy_bm1684x_f32dyn").path)
@@ -127,7 +127,7 @@ def test_a_dynamic_model_says_so_and_ends_in_order(client: DapClient):
     client.disconnect()
 
 
-def test_a_run_without_debugging_ends_where_it_cannot_go_on(client: DapClient):
+def test_a_run_without_debugging_ends_where_it_cannot_go_on(client: DapClient) -> None:
     from tests.samples import case
 
     client.launch(case("toy_bm1684x_f32dyn").path, noDebug=True)
@@ -136,7 +136,7 @@ def test_a_run_without_debugging_ends_where_it_cannot_go_on(client: DapClient):
     client.disconnect()
 
 
-def test_a_second_launch_ends_like_the_first(client: DapClient, toy: Toy):
+def test_a_second_launch_ends_like_the_first(client: DapClient, toy: Toy) -> None:
     """Restart by launch, after the program has run to its end."""
     client.launch(toy.directory, stop_on_entry=False, **toy.data)
     client.expect_end()
@@ -148,7 +148,7 @@ def test_a_second_launch_ends_like_the_first(client: DapClient, toy: Toy):
     client.disconnect()
 
 
-def test_a_client_that_starts_over_can_end_again(client: DapClient, toy: Toy):
+def test_a_client_that_starts_over_can_end_again(client: DapClient, toy: Toy) -> None:
     client.launch(toy.directory, **toy.data)
     client.expect_stopped("entry")
     client.request("terminate")
@@ -160,7 +160,7 @@ def test_a_client_that_starts_over_can_end_again(client: DapClient, toy: Toy):
     client.disconnect()
 
 
-def test_a_launch_that_is_ended_before_it_is_configured_is_answered(client: DapClient, toy: Toy):
+def test_a_launch_that_is_ended_before_it_is_configured_is_answered(client: DapClient, toy: Toy) -> None:
     client.raw.initialize()
     launch = client.raw.send("launch", program=str(toy.directory), **toy.data)
     client.raw.event("initialized")
@@ -186,7 +186,7 @@ def test_a_launch_that_is_ended_before_it_is_configured_is_answered(client: DapC
         ("evaluate", {"expression": "py 1", "context": "repl"}),
     ],
 )
-def test_before_a_launch_there_is_no_program(client: DapClient, command: str, arguments: dict[str, Any]):
+def test_before_a_launch_there_is_no_program(client: DapClient, command: str, arguments: dict[str, Any]) -> None:
     client.raw.initialize()
     assert client.refusal(command, **arguments) == "no program is loaded"
     client.disconnect()
@@ -195,7 +195,7 @@ def test_before_a_launch_there_is_no_program(client: DapClient, command: str, ar
 @pytest.mark.parametrize("impossible", ["opd1_h = 255", "opd0_prec = 7", "res0_n = 65535", "opd0_str = 7"])
 def test_a_command_that_an_edit_has_made_impossible_stops_and_can_be_undone(
     client: DapClient, toy: Toy, impossible: str
-):
+) -> None:
     client.launch(toy.directory, **toy.data)
     client.expect_stopped("entry")
     client.console("si 3")

@@ -41,7 +41,7 @@ def tile(client: DapClient, **arguments: Any) -> Numbers:
     return numbers(client.request("tdb/tensorTile", **{**whole, **arguments}))
 
 
-def test_what_a_tensor_is(pooling: Stop):
+def test_what_a_tensor_is(pooling: Stop) -> None:
     answer = pooling.client.request("tdb/tensor", expression="in[0]", frameId=pooling.frame("op").id)
     assert answer["title"].endswith("relu4_Relu")
     assert (answer["shape"], answer["dtype"], answer["hasReference"]) == ([1, 16, 32, 32], "f32", True)
@@ -53,7 +53,7 @@ def test_what_a_tensor_is(pooling: Stop):
     assert result["pending"] is True
 
 
-def test_tiles_of_any_two_axes(pooling: Stop, relu: Numbers):
+def test_tiles_of_any_two_axes(pooling: Stop, relu: Numbers) -> None:
     client, operand = pooling.client, {"expression": "in[0]", "frameId": pooling.frame("op").id}
     assert np.allclose(tile(client, **operand), relu[0, 3], atol=1e-5)
     part = tile(client, **operand, rows=[4, 9], columns=[30, 32])
@@ -64,7 +64,7 @@ def test_tiles_of_any_two_axes(pooling: Stop, relu: Numbers):
     assert np.allclose(row, relu[0, 3, 5:6], atol=1e-5)
 
 
-def test_channels_side_by_side(pooling: Stop, relu: Numbers):
+def test_channels_side_by_side(pooling: Stop, relu: Numbers) -> None:
     client, operand = pooling.client, {"expression": "in[0]", "frameId": pooling.frame("op").id}
     mosaic = {"channelAxis": 1, "across": 4, "rows": [0, 128], "columns": [0, 128]}
     found = tile(client, **operand, **mosaic)
@@ -75,7 +75,7 @@ def test_channels_side_by_side(pooling: Stop, relu: Numbers):
     assert not tile(client, **operand, **mosaic, of="error")[0, 0]
 
 
-def test_numbers_as_the_words_in_memory(pooling: Stop):
+def test_numbers_as_the_words_in_memory(pooling: Stop) -> None:
     client, operand = pooling.client, {"expression": "in[0]", "frameId": pooling.frame("op").id}
     client.console("set in[0][0,3,2,1] = nan")
     words = tile(client, **operand, of="bits")
@@ -84,7 +84,7 @@ def test_numbers_as_the_words_in_memory(pooling: Stop):
     assert int(element["bits"], 0) == words[2, 1]
 
 
-def test_from_afar_a_block_shows_its_largest_magnitude_and_nan_before_all(pooling: Stop):
+def test_from_afar_a_block_shows_its_largest_magnitude_and_nan_before_all(pooling: Stop) -> None:
     client = pooling.client
     client.console("set in[0][0,3,9,17] = -1000")
     client.console("set in[0][0,3,20,20] = nan")
@@ -97,7 +97,7 @@ def test_from_afar_a_block_shows_its_largest_magnitude_and_nan_before_all(poolin
     assert far[6, 6] == near[30:, 30:].max()
 
 
-def test_reference_and_error(pooling: Stop, relu: Numbers):
+def test_reference_and_error(pooling: Stop, relu: Numbers) -> None:
     client, operand = pooling.client, {"expression": "in[0]", "frameId": pooling.frame("op").id}
     client.console("set in[0][0,3,9,17] = 50")
     assert (tile(client, **operand, of="reference") == relu[0, 3]).all()
@@ -112,7 +112,7 @@ def test_reference_and_error(pooling: Stop, relu: Numbers):
     assert np.float32(element["reference"]) == relu[0, 3, 9, 17]
 
 
-def test_statistics_of_the_whole_tensor(pooling: Stop, relu: Numbers):
+def test_statistics_of_the_whole_tensor(pooling: Stop, relu: Numbers) -> None:
     client, operand = pooling.client, {"expression": "in[0]", "frameId": pooling.frame("op").id}
     found = client.request("tdb/tensorStatistics", **operand, bins=16)
     assert found["minimum"] == 0
@@ -129,7 +129,7 @@ def test_statistics_of_the_whole_tensor(pooling: Stop, relu: Numbers):
     assert sum(found["histogram"]) == relu.size - 5
 
 
-def test_the_same_memory_after_a_step_and_at_another_moment(pooling: Stop):
+def test_the_same_memory_after_a_step_and_at_another_moment(pooling: Stop) -> None:
     """The names of the first stop go on to mean what they meant, whatever frame comes after."""
     client = pooling.client
     first = client.request("tdb/tensor", expression="out[0]", frameId=pooling.frame("op").id)
@@ -148,7 +148,7 @@ def test_the_same_memory_after_a_step_and_at_another_moment(pooling: Stop):
     assert np.array_equal(tile(client, **result, **whole), before)
 
 
-def test_without_a_moment_the_names_are_those_of_the_last_stop(pooling: Stop):
+def test_without_a_moment_the_names_are_those_of_the_last_stop(pooling: Stop) -> None:
     client = pooling.client
     before = client.request("tdb/tensor", expression="in[0]", level="op")["title"]
     client.next()
@@ -158,7 +158,7 @@ def test_without_a_moment_the_names_are_those_of_the_last_stop(pooling: Stop):
     assert before != after == stop.scope("Operands")[0].name
 
 
-def test_quantised_numbers_as_they_are_stored_and_what_they_stand_for(client: DapClient):
+def test_quantised_numbers_as_they_are_stored_and_what_they_stand_for(client: DapClient) -> None:
     model = case("toy_bm1684x_int8asym")
     lines = model.mlir.read_text().split("\n")
     pool = next(number for number, line in enumerate(lines, 1) if '"tpu.Pool2D"' in line)
@@ -179,13 +179,13 @@ def test_quantised_numbers_as_they_are_stored_and_what_they_stand_for(client: Da
     client.disconnect()
 
 
-def test_the_data_of_a_tensor_in_order(pooling: Stop, relu: Numbers):
+def test_the_data_of_a_tensor_in_order(pooling: Stop, relu: Numbers) -> None:
     client, operand = pooling.client, {"expression": "in[0]", "frameId": pooling.frame("op").id}
     data = numbers(client.request("tdb/tensorData", **operand, start=1000, count=3000))
     assert np.allclose(data, relu.reshape(-1)[1000:4000], atol=1e-5)
 
 
-def test_what_makes_no_sense_is_said(pooling: Stop):
+def test_what_makes_no_sense_is_said(pooling: Stop) -> None:
     refusal, operand = pooling.client.refusal, {"expression": "in[0]", "frameId": pooling.frame("op").id}
     rectangle = {"rowAxis": 2, "columnAxis": 3, "index": [0, 0, 0, 0], "rows": [0, 32], "columns": [0, 32]}
     wrong: list[tuple[dict[str, Any], str]] = [

@@ -14,7 +14,7 @@ SLOW = {"name": "*", "condition": "sum(sqrt(abs(sin(R0:f32[64,65536])))) < 0"}
 
 
 @pytest.mark.capability("supportsStepBack")
-def test_next_goes_from_op_to_op_and_back(client: DapClient, toy: Toy):
+def test_next_goes_from_op_to_op_and_back(client: DapClient, toy: Toy) -> None:
     client.launch(toy.directory, **toy.data)
     stop = client.expect_stopped("entry")
     seen = [stop.frame("op").line]
@@ -28,7 +28,7 @@ def test_next_goes_from_op_to_op_and_back(client: DapClient, toy: Toy):
     client.disconnect()
 
 
-def test_step_out_leaves_the_group(client: DapClient, toy: Toy):
+def test_step_out_leaves_the_group(client: DapClient, toy: Toy) -> None:
     client.launch(toy.directory, **toy.data)
     client.expect_stopped("entry")
     client.step_out()
@@ -38,7 +38,7 @@ def test_step_out_leaves_the_group(client: DapClient, toy: Toy):
     client.disconnect()
 
 
-def test_a_breakpoint_on_the_way_ends_a_step(client: DapClient, toy: Toy):
+def test_a_breakpoint_on_the_way_ends_a_step(client: DapClient, toy: Toy) -> None:
     line = toy.line_of('"tpu.Pool2D"')
     client.launch(toy.directory, breakpoints={toy.mlir: [line]}, **toy.data)
     client.expect_stopped("entry")
@@ -47,7 +47,7 @@ def test_a_breakpoint_on_the_way_ends_a_step(client: DapClient, toy: Toy):
     client.disconnect()
 
 
-def test_reverse_continue_finds_the_breakpoint_before(client: DapClient, toy: Toy):
+def test_reverse_continue_finds_the_breakpoint_before(client: DapClient, toy: Toy) -> None:
     line = toy.line_of('"tpu.Pool2D"')
     client.launch(toy.directory, **toy.data)
     client.expect_stopped("entry")
@@ -61,7 +61,7 @@ def test_reverse_continue_finds_the_breakpoint_before(client: DapClient, toy: To
     client.disconnect()
 
 
-def test_memory_is_as_it_was_after_going_back(client: DapClient, toy: Toy):
+def test_memory_is_as_it_was_after_going_back(client: DapClient, toy: Toy) -> None:
     client.launch(toy.directory, **toy.data)
     stop = client.expect_stopped("entry")
     reference = {"memoryReference": "R1", "offset": 0, "count": 4096}
@@ -75,7 +75,9 @@ def test_memory_is_as_it_was_after_going_back(client: DapClient, toy: Toy):
     client.disconnect()
 
 
-def test_a_run_is_paused_and_breakpoints_are_set_while_it_lasts(client: DapClient, monkeypatch: pytest.MonkeyPatch):
+def test_a_run_is_paused_and_breakpoints_are_set_while_it_lasts(
+    client: DapClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
     paused_at: list[int] = []
 
     def pause(debugger: Debugger) -> None:
@@ -99,7 +101,7 @@ def test_a_run_is_paused_and_breakpoints_are_set_while_it_lasts(client: DapClien
 
 
 @pytest.mark.capability("supportsTerminateRequest")
-def test_terminate_ends_a_run_in_progress(client: DapClient):
+def test_terminate_ends_a_run_in_progress(client: DapClient) -> None:
     model = case("attention_bm1684x_int8").path
     client.launch(model, inputs=str(model / "input.npz"))
     client.expect_stopped("entry")
@@ -110,7 +112,7 @@ def test_terminate_ends_a_run_in_progress(client: DapClient):
     client.disconnect()
 
 
-def test_pausing_a_stopped_program_changes_nothing(client: DapClient, toy: Toy):
+def test_pausing_a_stopped_program_changes_nothing(client: DapClient, toy: Toy) -> None:
     client.launch(toy.directory, **toy.data)
     client.expect_stopped("entry")
     client.request("pause", threadId=1)

@@ -18,7 +18,7 @@ def all_local(client: DapClient) -> str:
 
 
 @pytest.mark.capability("supportsGotoTargetsRequest")
-def test_a_line_has_two_targets_travel_and_skip(client: DapClient, toy: Toy):
+def test_a_line_has_two_targets_travel_and_skip(client: DapClient, toy: Toy) -> None:
     line = toy.line_of('"tpu.Pool2D"')
     client.launch(toy.directory, **toy.data)
     client.expect_stopped("entry")
@@ -47,7 +47,7 @@ def test_a_line_has_two_targets_travel_and_skip(client: DapClient, toy: Toy):
     client.disconnect()
 
 
-def test_a_line_without_commands_has_no_targets(client: DapClient, toy: Toy):
+def test_a_line_without_commands_has_no_targets(client: DapClient, toy: Toy) -> None:
     client.launch(toy.directory, **toy.data)
     client.expect_stopped("entry")
     answer = client.request("gotoTargets", source={"path": str(toy.mlir)}, line=toy.line_of('"tpu.Reshape"'))
@@ -57,7 +57,7 @@ def test_a_line_without_commands_has_no_targets(client: DapClient, toy: Toy):
 
 
 @pytest.mark.capability("supportsLoadedSourcesRequest")
-def test_skipping_back_keeps_what_has_been_computed(client: DapClient, toy: Toy):
+def test_skipping_back_keeps_what_has_been_computed(client: DapClient, toy: Toy) -> None:
     client.launch(toy.directory, breakpoints={toy.mlir: [toy.line_of('"tpu.Pool2D"')]}, **toy.data)
     client.expect_stopped("entry")
     client.resume()
@@ -78,7 +78,7 @@ def test_skipping_back_keeps_what_has_been_computed(client: DapClient, toy: Toy)
     client.disconnect()
 
 
-def test_undo_of_a_skip_returns_to_where_it_was_made_with_the_edits_of_then(client: DapClient, toy: Toy):
+def test_undo_of_a_skip_returns_to_where_it_was_made_with_the_edits_of_then(client: DapClient, toy: Toy) -> None:
     client.launch(toy.directory, breakpoints={toy.mlir: [toy.line_of('"tpu.Pool2D"')]}, **toy.data)
     client.expect_stopped("entry")
     client.console("si 3")
@@ -105,7 +105,7 @@ def test_undo_of_a_skip_returns_to_where_it_was_made_with_the_edits_of_then(clie
 
 
 @pytest.mark.capability("supportsRestartFrame")
-def test_every_frame_goes_back_to_its_own_start(client: DapClient):
+def test_every_frame_goes_back_to_its_own_start(client: DapClient) -> None:
     toy = case("toy_bm1684x_f32")
     client.launch(toy.path, inputs=str(toy.inputs))
     client.expect_stopped("entry")
@@ -133,7 +133,7 @@ def test_every_frame_goes_back_to_its_own_start(client: DapClient):
     client.disconnect()
 
 
-def test_frames_of_a_group_and_of_a_command_that_is_done(client: DapClient, toy: Toy):
+def test_frames_of_a_group_and_of_a_command_that_is_done(client: DapClient, toy: Toy) -> None:
     line = toy.line_of('"tpu.Pool2D"')
     lines = [{"line": line, "mode": "after"}]
     client.launch(toy.directory, stop_on_entry=False, breakpoints={toy.mlir: lines}, **toy.data)
@@ -149,7 +149,7 @@ def test_frames_of_a_group_and_of_a_command_that_is_done(client: DapClient, toy:
     client.disconnect()
 
 
-def test_restart_is_immediate_and_undoes_edits(client: DapClient, toy: Toy, monkeypatch: pytest.MonkeyPatch):
+def test_restart_is_immediate_and_undoes_edits(client: DapClient, toy: Toy, monkeypatch: pytest.MonkeyPatch) -> None:
     client.launch(toy.directory, **toy.data)
     client.expect_stopped("entry")
     before = all_local(client)
@@ -183,7 +183,7 @@ def test_restart_is_immediate_and_undoes_edits(client: DapClient, toy: Toy, monk
     client.disconnect()
 
 
-def test_without_history_the_client_is_told_what_goes(client: DapClient, toy: Toy):
+def test_without_history_the_client_is_told_what_goes(client: DapClient, toy: Toy) -> None:
     client.launch(toy.directory, historyLimit=0, **toy.data)
     [told] = client.raw.events("capabilities")
     assert told["capabilities"] == {"supportsStepBack": False, "supportsRestartFrame": False}
@@ -191,7 +191,7 @@ def test_without_history_the_client_is_told_what_goes(client: DapClient, toy: To
     client.disconnect()
 
 
-def test_a_slider_knows_what_lies_at_each_moment_and_travels_there(client: DapClient, toy: Toy):
+def test_a_slider_knows_what_lies_at_each_moment_and_travels_there(client: DapClient, toy: Toy) -> None:
     client.launch(toy.directory, **toy.data)
     client.expect_stopped("entry")
     line = toy.line_of('"tpu.Pool2D"')

@@ -20,7 +20,7 @@ def pooling(client: DapClient, toy: Toy) -> Stop:
     return client.expect_stopped("breakpoint")
 
 
-def test_each_frame_has_its_scopes(pooling: Stop):
+def test_each_frame_has_its_scopes(pooling: Stop) -> None:
     assert pooling.scopes("command") == ["Operands", "Results", "Attributes", "Registers", "Sync"]
     assert pooling.scopes("op") == ["Operands", "Results", "Attributes", "Layout", "Compare"]
     assert pooling.scopes("group") == ["Inputs", "Outputs", "Weights", "Memory"]
@@ -28,13 +28,13 @@ def test_each_frame_has_its_scopes(pooling: Stop):
     assert pooling.scopes("layer") == []
 
 
-def test_without_a_reference_there_is_nothing_to_compare(client: DapClient, toy: Toy):
+def test_without_a_reference_there_is_nothing_to_compare(client: DapClient, toy: Toy) -> None:
     client.launch(toy.directory, inputs=str(toy.inputs))
     assert "Compare" not in client.expect_stopped("entry").scopes("op")
     client.disconnect()
 
 
-def test_operands_are_exact_and_results_are_marked_until_they_are_there(pooling: Stop, toy: Toy):
+def test_operands_are_exact_and_results_are_marked_until_they_are_there(pooling: Stop, toy: Toy) -> None:
     with np.load(toy.reference) as reference:
         expected = reference["relu4_Relu"]
     operand = pooling.variable("Operands", "relu4_Relu")
@@ -50,14 +50,14 @@ def test_operands_are_exact_and_results_are_marked_until_they_are_there(pooling:
 
 
 @pytest.mark.capability("supportsClipboardContext")
-def test_numbers_read_back_as_the_same_float32(pooling: Stop):
+def test_numbers_read_back_as_the_same_float32(pooling: Stop) -> None:
     text = pooling.evaluate("in[0][0,3]", "clipboard")
     numbers = np.array(eval(text, {}), np.float32)
     row = pooling.evaluate("in[0][0,3,0,0]")
     assert np.float32(float(row)) == numbers[0, 0]
 
 
-def test_details_of_a_tensor(pooling: Stop):
+def test_details_of_a_tensor(pooling: Stop) -> None:
     operand = pooling.variable("Operands", "relu4_Relu")
     details = {child.name: child for child in operand.children(filter="named")}
     assert list(details) == ["shape", "layout", "stats", "compare", "written by", "read by"]
@@ -68,7 +68,7 @@ def test_details_of_a_tensor(pooling: Stop):
     assert {c.name for c in details["stats"].children()} == {"min", "max", "mean", "NaN", "Inf"}
 
 
-def test_pages_of_a_long_axis(pooling: Stop):
+def test_pages_of_a_long_axis(pooling: Stop) -> None:
     operand = pooling.variable("Operands", "relu4_Relu")
     [image] = operand.children(filter="indexed", start=0, count=0)
     names = [child.name for child in image.children(filter="indexed", start=10, count=100)]
@@ -76,7 +76,7 @@ def test_pages_of_a_long_axis(pooling: Stop):
     assert len(image.children(filter="indexed", count=0)) == 16
 
 
-def test_attributes_registers_and_dependencies_of_a_command(pooling: Stop):
+def test_attributes_registers_and_dependencies_of_a_command(pooling: Stop) -> None:
     assert pooling.variable("Attributes", "kernel", "command").value == "[2, 2]"
     assert pooling.variable("Registers", "res0_c", "command").value == "16 (0x10)"
     sync = {v.name: v.value for v in pooling.scope("Sync", "command")}
@@ -85,7 +85,7 @@ def test_attributes_registers_and_dependencies_of_a_command(pooling: Stop):
     assert pooling.variable("Attributes", "kernel_shape").value == "[2, 2]"
 
 
-def test_weights_by_name_and_memories_with_references(pooling: Stop):
+def test_weights_by_name_and_memories_with_references(pooling: Stop) -> None:
     weight = pooling.variable("Weights", "w1", "group")
     assert weight.value.startswith("f32[1,16,3,9] min")
     memories = {v.name: v for v in pooling.scope("Memory", "main")}
@@ -95,14 +95,14 @@ def test_weights_by_name_and_memories_with_references(pooling: Stop):
 
 
 @pytest.mark.capability("supportsReadMemoryRequest")
-def test_memory_of_a_tensor(pooling: Stop):
+def test_memory_of_a_tensor(pooling: Stop) -> None:
     operand = pooling.variable("Operands", "relu4_Relu")
     answer = pooling.client.request("readMemory", memoryReference=operand.raw["memoryReference"], offset=4, count=8)
     words = np.frombuffer(base64.b64decode(answer["data"]), np.float32)
     assert [str(w) for w in words] == [pooling.evaluate(f"in[0][0,0,0,{i}]") for i in (1, 2)]
 
 
-def test_memory_outside_of_a_space_is_unreadable(pooling: Stop):
+def test_memory_outside_of_a_space_is_unreadable(pooling: Stop) -> None:
     read = pooling.client.request
     end = read("readMemory", memoryReference="L0", offset=(0x1FB000 - 8), count=16)
     assert len(base64.b64decode(end["data"])) == 8
@@ -114,7 +114,7 @@ def test_memory_outside_of_a_space_is_unreadable(pooling: Stop):
     assert "not a memory reference" in pooling.client.refusal("readMemory", memoryReference="0xffffffffffffff", count=1)
 
 
-def test_variables_of_an_earlier_stop_are_gone(pooling: Stop):
+def test_variables_of_an_earlier_stop_are_gone(pooling: Stop) -> None:
     frame, operand = pooling.top, pooling.variable("Operands", "relu4_Relu")
     pooling.client.next()
     pooling.client.expect_stopped("step")
@@ -123,7 +123,7 @@ def test_variables_of_an_earlier_stop_are_gone(pooling: Stop):
     assert "moved on" in pooling.client.refusal("scopes", frameId=frame.id)
 
 
-def test_a_client_that_can_do_little(new_client: Callable[..., DapClient], toy: Toy):
+def test_a_client_that_can_do_little(new_client: Callable[..., DapClient], toy: Toy) -> None:
     client = new_client({"clientID": "old", "linesStartAt1": False, "columnsStartAt1": False, "pathFormat": "uri"})
     line = toy.line_of('"tpu.Pool2D"')
     client.raw.initialize(**client.traits)
@@ -151,11 +151,11 @@ def test_a_client_that_can_do_little(new_client: Callable[..., DapClient], toy: 
     client.disconnect()
 
 
-def test_everything_is_what_a_full_client_announces():
+def test_everything_is_what_a_full_client_announces() -> None:
     assert all(value for value in EVERYTHING.values())
 
 
-def test_a_filter_means_nothing_where_there_is_only_one_kind_of_children(pooling: Stop):
+def test_a_filter_means_nothing_where_there_is_only_one_kind_of_children(pooling: Stop) -> None:
     """Theia asks for the indexed children of a scope."""
     operands = next(s["variablesReference"] for s in pooling._scopes("op") if s["name"] == "Operands")
     names = [v.name for v in pooling.client.variables(operands)]
@@ -163,7 +163,7 @@ def test_a_filter_means_nothing_where_there_is_only_one_kind_of_children(pooling
     assert [v.name for v in pooling.client.variables(operands, filter="named")] == names
 
 
-def test_no_more_than_a_thousand_children_unless_more_are_asked_for(pooling: Stop):
+def test_no_more_than_a_thousand_children_unless_more_are_asked_for(pooling: Stop) -> None:
     """A client gets less than a megabyte that it has not asked for."""
     answer = pooling.client.request("evaluate", expression="R0:f32[65536]", context="watch", frameId=pooling.top.id)
     reference = answer["variablesReference"]

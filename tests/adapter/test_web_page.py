@@ -108,7 +108,7 @@ def adapter() -> Iterator[Listening]:
     running.close()
 
 
-def test_a_web_page_cannot_run_code(adapter: Listening, toy: Toy, tmp_path: Path):
+def test_a_web_page_cannot_run_code(adapter: Listening, toy: Toy, tmp_path: Path) -> None:
     """Not even one that knows the token: all of its requests begin as no message does."""
     if CHROMIUM is None:
         pytest.fail("there is no Chromium; apt-get install chromium")

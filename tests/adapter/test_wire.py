@@ -47,7 +47,7 @@ def received(data: bytes) -> list[object]:
 GOOD = {"seq": 2, "type": "request", "command": "threads"}
 
 
-def test_messages_come_in_any_pieces_and_with_other_headers():
+def test_messages_come_in_any_pieces_and_with_other_headers() -> None:
     data = b"content-type: x\r\nCONTENT-LENGTH:  2\r\n\r\n{}" + framed(GOOD)
     for piece in (1, 3, 1000):
         stream = Recording(data, piece)
@@ -70,7 +70,7 @@ def test_messages_come_in_any_pieces_and_with_other_headers():
         (framed({"deep": 1}).replace(b'{"deep": 1}', b"[" * 11), "not JSON"),
     ],
 )
-def test_a_broken_message_is_one_problem_and_the_next_one_is_read(bad: bytes, problem: str):
+def test_a_broken_message_is_one_problem_and_the_next_one_is_read(bad: bytes, problem: str) -> None:
     first, *rest = received(bad + framed(GOOD))
     assert isinstance(first, str)
     assert problem in first
@@ -85,11 +85,11 @@ def broken(new_client: Callable[..., DapClient]) -> DapClient:
     return client
 
 
-def test_unknown_requests_are_refused_by_name(broken: DapClient):
+def test_unknown_requests_are_refused_by_name(broken: DapClient) -> None:
     assert broken.refusal("makeCoffee") == "the request 'makeCoffee' is not supported"
 
 
-def test_absurd_arguments_are_refused_and_the_session_goes_on(broken: DapClient, toy: Toy):
+def test_absurd_arguments_are_refused_and_the_session_goes_on(broken: DapClient, toy: Toy) -> None:
     for arguments in ([], "text", 7, True):
         seq = broken.raw.send_message({"type": "request", "command": "setBreakpoints", "arguments": arguments})
         assert "arguments must be an object" in broken.raw.response(seq)["message"]
@@ -103,14 +103,14 @@ def test_absurd_arguments_are_refused_and_the_session_goes_on(broken: DapClient,
     broken.disconnect()
 
 
-def test_missing_and_null_arguments_are_empty_ones(broken: DapClient):
+def test_missing_and_null_arguments_are_empty_ones(broken: DapClient) -> None:
     for message in ({"command": "threads", "arguments": None}, {"command": "loadedSources"}):
         response = broken.raw.response(broken.raw.send_message({"type": "request", **message}))
         assert response["success"] or response["message"] == "no program is loaded"
     broken.disconnect()
 
 
-def test_broken_framing_is_reported_once_and_survived(broken: DapClient):
+def test_broken_framing_is_reported_once_and_survived(broken: DapClient) -> None:
     pipes = broken.raw._connection._stream  # the test speaks below the protocol
     pipes.write(b"Content-Length: 9\r\n\r\n{nothing}")
     assert "not JSON" in broken.raw.event("output")["body"]["output"]
@@ -121,7 +121,7 @@ def test_broken_framing_is_reported_once_and_survived(broken: DapClient):
     broken.disconnect()
 
 
-def test_sequence_numbers_that_stand_still_are_answered(broken: DapClient):
+def test_sequence_numbers_that_stand_still_are_answered(broken: DapClient) -> None:
     pipes = broken.raw._connection._stream
     pipes.write(framed({"seq": 0, "type": "request", "command": "threads"}))
     assert broken.raw.response(0)["success"]
@@ -129,7 +129,7 @@ def test_sequence_numbers_that_stand_still_are_answered(broken: DapClient):
 
 
 @pytest.mark.capability("supportsDelayedStackTraceLoading")
-def test_levels_and_counts_of_zero_mean_all(client: DapClient, toy: Toy):
+def test_levels_and_counts_of_zero_mean_all(client: DapClient, toy: Toy) -> None:
     client.launch(toy.directory, **toy.data)
     stop = client.expect_stopped("entry")
     for page in ({}, {"levels": 0}, {"startFrame": 0, "levels": 0}):
@@ -141,7 +141,7 @@ def test_levels_and_counts_of_zero_mean_all(client: DapClient, toy: Toy):
     client.disconnect()
 
 
-def test_a_client_that_vanishes_ends_the_adapter(new_client: Callable[..., DapClient], toy: Toy):
+def test_a_client_that_vanishes_ends_the_adapter(new_client: Callable[..., DapClient], toy: Toy) -> None:
     client = new_client(checked=False, process=True)
     client.launch(toy.directory, **toy.data)
     client.raw.close()
@@ -164,13 +164,13 @@ def test_what_a_library_prints_does_not_reach_the_protocol(tmp_path):
     assert b"stray" in done.stderr
 
 
-def test_numbers_that_json_cannot_hold_become_null():
+def test_numbers_that_json_cannot_hold_become_null() -> None:
     stream = Recording(b"")
     Connection(stream).send({"type": "event", "body": {"a": [float("nan"), 1.5], "b": float("-inf")}})
     assert json.loads(stream.written.partition(b"\r\n\r\n")[2])["body"] == {"a": [None, 1.5], "b": None}
 
 
-def test_a_process_ends_in_order_when_its_client_leaves(new_client: Callable[..., DapClient], toy: Toy):
+def test_a_process_ends_in_order_when_its_client_leaves(new_client: Callable[..., DapClient], toy: Toy) -> None:
     client = new_client(process=True)
     client.launch(toy.directory, **toy.data)
     client.expect_stopped("entry")

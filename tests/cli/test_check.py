@@ -30,14 +30,14 @@ def check(toy: Toy, reference: Path, *options: object):
     return tdb_dap("check", toy.directory, "--inputs", toy.inputs, "--reference", reference, *options)
 
 
-def test_a_right_model_passes(toy: Toy):
+def test_a_right_model_passes(toy: Toy) -> None:
     done = check(toy, toy.reference)
     assert done.returncode == 0, done.stderr
     assert done.stdout == "pass: 16 tensors compared, 0 differ, 16 not compared (14 weights, 2 loads and stores)\n"
     assert done.stderr == ""
 
 
-def test_the_op_at_fault_is_named_and_the_rest_inherits(toy: Toy, spoiled: Path):
+def test_the_op_at_fault_is_named_and_the_rest_inherits(toy: Toy, spoiled: Path) -> None:
     done = check(toy, spoiled, "--blame")
     assert done.returncode == 1
     line = toy.line_of('"tpu.Conv2D"(%17')
@@ -49,7 +49,7 @@ def test_the_op_at_fault_is_named_and_the_rest_inherits(toy: Toy, spoiled: Path)
     assert first.startswith("fail: first at fault is conv8_Conv")
 
 
-def test_rounding_that_adds_up_is_said_first_and_need_not_fail_a_build(toy: Toy, spoiled: Path):
+def test_rounding_that_adds_up_is_said_first_and_need_not_fail_a_build(toy: Toy, spoiled: Path) -> None:
     """Within its limits from the reference's operands and beyond them from computed ones: 4.8e-7 and 1.9e-6."""
     tight = ("--tolerance", "mul10*:maxAbs=1e-6")
     sentence = "differs by accumulated rounding; no op at fault: first beyond its limits is mul10_Mul (tpu.Active at "
@@ -65,7 +65,7 @@ def test_rounding_that_adds_up_is_said_first_and_need_not_fail_a_build(toy: Toy,
     assert check(toy, spoiled, "--fail-on", "op", "--mode", "standalone").returncode == 1
 
 
-def test_the_reports_say_the_same(toy: Toy, spoiled: Path, tmp_path: Path):
+def test_the_reports_say_the_same(toy: Toy, spoiled: Path, tmp_path: Path) -> None:
     files = [tmp_path / f"report{suffix}" for suffix in (".json", ".md", ".html")]
     done = check(toy, spoiled, "--blame", *(word for file in files for word in ("--report", file)))
     assert done.returncode == 1, done.stderr
@@ -85,7 +85,7 @@ def test_the_reports_say_the_same(toy: Toy, spoiled: Path, tmp_path: Path):
     assert "http" not in page.replace("http://www.w3.org", "")
 
 
-def test_standalone_in_two_processes(toy: Toy, spoiled: Path):
+def test_standalone_in_two_processes(toy: Toy, spoiled: Path) -> None:
     one = check(toy, spoiled, "--mode", "standalone")
     data = ("--inputs", toy.inputs, "--reference", spoiled)
     two = new_process("check", toy.directory, *data, "--mode", "standalone", "--jobs", 2)
@@ -94,14 +94,14 @@ def test_standalone_in_two_processes(toy: Toy, spoiled: Path):
     assert two.stderr == ""
 
 
-def test_limits_and_exceptions(toy: Toy, spoiled: Path):
+def test_limits_and_exceptions(toy: Toy, spoiled: Path) -> None:
     assert check(toy, spoiled, "--except", "conv8*").returncode == 0
     assert check(toy, toy.reference, "--tolerance", "f32:ulp=1").returncode == 1
     loose = "conv8*:cosine=0.9,euclidean=0.6,channel=-99"
     assert check(toy, spoiled, "--tolerance", loose).returncode == 0
 
 
-def test_tensors_can_be_kept(toy: Toy, spoiled: Path, tmp_path: Path):
+def test_tensors_can_be_kept(toy: Toy, spoiled: Path, tmp_path: Path) -> None:
     out = tmp_path / "kept.npz"
     check(toy, spoiled, "--dump", "failed", "--dump-file", out)
     with np.load(out) as kept:
@@ -111,7 +111,7 @@ def test_tensors_can_be_kept(toy: Toy, spoiled: Path, tmp_path: Path):
         assert np.allclose(actual[0, 3], -expected[0, 3], atol=1e-5)
 
 
-def test_the_vendors_verdicts(toy: Toy, spoiled: Path):
+def test_the_vendors_verdicts(toy: Toy, spoiled: Path) -> None:
     done = check(toy, spoiled, "--profile", "tdb")
     assert done.returncode == 1
     assert done.stdout.splitlines()[-1] == "Fail 2, Pass 14, Unknown 16"
@@ -132,7 +132,7 @@ def test_the_vendors_verdicts(toy: Toy, spoiled: Path):
         (["--reference", "{reference}", "--profile", "tdb", "--blame"], "--profile tdb"),
     ],
 )
-def test_trouble_is_one_line_and_exit_code_2(options: list[str], message: str, toy: Toy, tmp_path: Path):
+def test_trouble_is_one_line_and_exit_code_2(options: list[str], message: str, toy: Toy, tmp_path: Path) -> None:
     unrelated = tmp_path / "unrelated.npz"
     np.savez(unrelated, nothing_known=np.zeros(3))
     places = {"reference": toy.reference, "inputs": toy.inputs, "unrelated": unrelated}
@@ -144,7 +144,7 @@ def test_trouble_is_one_line_and_exit_code_2(options: list[str], message: str, t
     assert message in done.stderr
 
 
-def test_a_run_that_cannot_go_on_is_exit_code_2():
+def test_a_run_that_cannot_go_on_is_exit_code_2() -> None:
     dynamic = case("nonzero_bm1684x_f32")
     done = tdb_dap("check", dynamic.path, "--inputs", dynamic.inputs, "--reference", dynamic.inputs)
     assert done.returncode == 2

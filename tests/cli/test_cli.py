@@ -13,7 +13,7 @@ from tests.conftest import Toy
 from tests.samples import DATA, case
 
 
-def test_help_lists_what_exists():
+def test_help_lists_what_exists() -> None:
     text = new_process("--help").stdout
     for command in ("adapter", "info", "dis", "run", "check", "diff", "profile", "graph", "export", "explain", "patch"):
         assert f"\n    {command} " in text
@@ -21,14 +21,14 @@ def test_help_lists_what_exists():
         assert f"\n    {command} " in text
 
 
-def test_info_describes_a_model(toy: Toy):
+def test_info_describes_a_model(toy: Toy) -> None:
     text = tdb_dap("info", toy.directory).stdout
     assert "chip       BM1684X, 1 core" in text
     assert "input      x f32[1,3,32,32] at %G40960" in text
     assert "subnet 0   TPU_STATIC: 58 commands (12 DMA, 46 TIU)" in text
 
 
-def test_dis_prints_the_listing(toy: Toy, tmp_path: Path):
+def test_dis_prints_the_listing(toy: Toy, tmp_path: Path) -> None:
     text = tdb_dap("dis", toy.directory).stdout
     assert "conv.normal" in text
     file = tmp_path / "listing.txt"
@@ -36,7 +36,7 @@ def test_dis_prints_the_listing(toy: Toy, tmp_path: Path):
     assert file.read_text() == text
 
 
-def test_dis_in_the_vendor_s_words(toy: Toy):
+def test_dis_in_the_vendor_s_words(toy: Toy) -> None:
     recorded = [entry["asm"] for entry in case("toy_bm1684x_f32").trace]
     lines = [line.strip() for line in tdb_dap("dis", "--format", "tdb", toy.directory).stdout.splitlines()]
     assert lines[0] == 'module attributes {chip = "BM1684X", version = 2.2+v1.30.2-20260831, addr_mode = 0} {'
@@ -44,7 +44,7 @@ def test_dis_in_the_vendor_s_words(toy: Toy):
     assert lines[-2] == '}) {function_type = {arg_attrs = ["x"], res_attrs = ["softmax16_Softmax"]}}'
 
 
-def test_dis_as_json_has_operands_and_fields(toy: Toy):
+def test_dis_as_json_has_operands_and_fields(toy: Toy) -> None:
     rows = [json.loads(line) for line in tdb_dap("dis", "--format", "json", toy.directory).stdout.splitlines()]
     pool = next(row for row in rows if row["name"] == "pord.maxpooling")
     assert pool["lines"] == [23]
@@ -52,7 +52,7 @@ def test_dis_as_json_has_operands_and_fields(toy: Toy):
     assert pool["fields"]["res0_c"] == 16
 
 
-def test_run_writes_the_outputs(toy: Toy, tmp_path: Path):
+def test_run_writes_the_outputs(toy: Toy, tmp_path: Path) -> None:
     out = tmp_path / "out.npz"
     done = new_process("run", toy.directory, "--inputs", toy.inputs, "--outputs", out)
     assert done.stdout == "softmax16_Softmax f32[1,10] min 0.032428 max 0.16387 mean 0.1\n"
@@ -62,7 +62,7 @@ def test_run_writes_the_outputs(toy: Toy, tmp_path: Path):
         assert np.allclose(archive["softmax16_Softmax"], reference["softmax16_Softmax"], atol=1e-5)
 
 
-def test_a_fast_run_says_everywhere_that_it_is_not_exact(toy: Toy, tmp_path: Path):
+def test_a_fast_run_says_everywhere_that_it_is_not_exact(toy: Toy, tmp_path: Path) -> None:
     exact, fast = tmp_path / "exact.npz", tmp_path / "fast.npz"
     tdb_dap("run", toy.directory, "--inputs", toy.inputs, "--outputs", exact)
     done = tdb_dap("run", toy.directory, "--inputs", toy.inputs, "--outputs", fast, "--fast")
@@ -76,7 +76,7 @@ def test_a_fast_run_says_everywhere_that_it_is_not_exact(toy: Toy, tmp_path: Pat
             assert (close[name] != right[name]).any(), "BLAS adds in another order than the chip"
 
 
-def test_run_without_inputs_says_that_it_uses_zeros(toy: Toy):
+def test_run_without_inputs_says_that_it_uses_zeros(toy: Toy) -> None:
     assert "all inputs are zero" in tdb_dap("run", toy.directory).stderr
 
 
@@ -94,7 +94,7 @@ def test_run_without_inputs_says_that_it_uses_zeros(toy: Toy):
         ([], "COMMAND"),
     ],
 )
-def test_trouble_is_one_line_and_exit_code_2(words: list[str], message: str, toy: Toy):
+def test_trouble_is_one_line_and_exit_code_2(words: list[str], message: str, toy: Toy) -> None:
     places = {"toy": toy.directory, "dynamic": case("toy_bm1684x_f32dyn").path}
     done = tdb_dap(*(word.format(**places) for word in words))
     assert done.returncode == 2

@@ -132,7 +132,7 @@ VERBS = {
 }
 
 
-def test_every_verb_is_here():
+def test_every_verb_is_here() -> None:
     assert set(VERBS) == set(COMMANDS)
 
 
@@ -201,7 +201,7 @@ def forks() -> Iterator[Forks]:
 
 
 @pytest.mark.parametrize("name", VERBS)
-def test_exit_codes_are_those_of_the_outcome(name: str, tmp_path: Path, forks: Forks):
+def test_exit_codes_are_those_of_the_outcome(name: str, tmp_path: Path, forks: Forks) -> None:
     wrong = []
     for home in ("plain", "not \xff UTF-8"):
         if home != "plain" and sys.platform != "linux":
@@ -224,7 +224,7 @@ def test_exit_codes_are_those_of_the_outcome(name: str, tmp_path: Path, forks: F
 
 
 @pytest.mark.parametrize("name", [name for name, verb in VERBS.items() if verb.writes])
-def test_what_cannot_be_written_whole_is_not_written(name: str, tmp_path: Path, forks: Forks):
+def test_what_cannot_be_written_whole_is_not_written(name: str, tmp_path: Path, forks: Forks) -> None:
     places = Places(tmp_path, "plain")
     wrong = []
     cases = [places.case(line, file_limit=100) for line in VERBS[name].writes]

@@ -21,7 +21,7 @@ def debug(*words: object, typed: str = "") -> subprocess.CompletedProcess[str]:
     return tdb_dap("debug", *words, typed=typed)
 
 
-def test_a_script_is_carried_out(toy: Toy, tmp_path: Path):
+def test_a_script_is_carried_out(toy: Toy, tmp_path: Path) -> None:
     script = tmp_path / "script"
     script.write_text("# to the pooling\nb tpu.Pool2D\nc\np max(%16)\n\nsb\n")
     done = debug(toy.directory, "--inputs", toy.inputs, "-x", script, "-c", "info mem")
@@ -63,7 +63,7 @@ q
 """
 
 
-def test_a_script_of_the_vendor_s_debugger_runs(toy: Toy, tmp_path: Path):
+def test_a_script_of_the_vendor_s_debugger_runs(toy: Toy, tmp_path: Path) -> None:
     script = tmp_path / "commands.tdb"
     script.write_text(TDB_SCRIPT)
     done = debug(toy.directory, "--inputs", toy.inputs, "--reference", toy.reference, "-x", script)
@@ -74,7 +74,7 @@ def test_a_script_of_the_vendor_s_debugger_runs(toy: Toy, tmp_path: Path):
     assert "At the end: every command has been executed" in done.stdout
 
 
-def test_lines_from_a_pipe_are_a_script_too(toy: Toy):
+def test_lines_from_a_pipe_are_a_script_too(toy: Toy) -> None:
     done = new_process("debug", toy.directory, typed="si\n# nothing\np 1 + 1\n")
     assert done.returncode == 0
     assert "step: dma.tensor D2" in done.stdout
@@ -82,20 +82,20 @@ def test_lines_from_a_pipe_are_a_script_too(toy: Toy):
     assert debug(toy.directory, typed="p nonsense\n").returncode == 1
 
 
-def test_it_stops_at_the_first_wrong_op_where_there_is_a_reference(toy: Toy):
+def test_it_stops_at_the_first_wrong_op_where_there_is_a_reference(toy: Toy) -> None:
     words = ["-c", "si 5", "-c", "set in[0] = 0", "-c", "c"]
     done = debug(toy.directory, "--inputs", toy.inputs, "--reference", toy.reference, *words)
     assert "maxpool5_MaxPool (tpu.Pool2D at line 23): fail: cosine 0.0" in done.stdout
 
 
-def test_a_line_that_fails_is_exit_code_1_and_the_rest_goes_on(toy: Toy):
+def test_a_line_that_fails_is_exit_code_1_and_the_rest_goes_on(toy: Toy) -> None:
     done = debug(toy.directory, "-c", "b what is this", "-c", "si")
     assert done.returncode == 1
     assert "'what is this' is not a breakpoint" in done.stdout
     assert "step: dma.tensor D2" in done.stdout
 
 
-def test_what_cannot_be_loaded_is_one_line_and_exit_code_2(tmp_path: Path, toy: Toy):
+def test_what_cannot_be_loaded_is_one_line_and_exit_code_2(tmp_path: Path, toy: Toy) -> None:
     for words in (("nowhere",), (toy.directory, "-x", tmp_path / "absent")):
         done = debug(*words)
         assert done.returncode == 2
@@ -103,11 +103,11 @@ def test_what_cannot_be_loaded_is_one_line_and_exit_code_2(tmp_path: Path, toy: 
         assert done.stderr.startswith("tdb-dap: error: ")
 
 
-def test_python_where_it_is_allowed(toy: Toy):
+def test_python_where_it_is_allowed(toy: Toy) -> None:
     assert debug(toy.directory, "--allow-python", "-c", "py dbg.program.chip").stdout.rstrip().endswith("'BM1684X'")
 
 
-def test_the_demo_is_a_session_on_the_sample():
+def test_the_demo_is_a_session_on_the_sample() -> None:
     done = new_process("demo")
     assert done.returncode == 0, done.stderr
     for words in ("(tdb) c", "=>     5  B3", "(23:√|√)", "fail: cosine", "nothing differs", "Next:"):
@@ -163,7 +163,7 @@ def terminal(toy: Toy, tmp_path: Path) -> Iterator[Terminal]:
     opened.child.close(force=True)
 
 
-def test_a_session_in_a_real_terminal(terminal: Terminal, tmp_path: Path):
+def test_a_session_in_a_real_terminal(terminal: Terminal, tmp_path: Path) -> None:
     terminal.typed("b tpu.Pool2D", "breakpoint 1: tpu.Pool2D")
     terminal.typed("c", "breakpoint: tpu.Pool2D maxpool5_MaxPool", "=>", "relu4_Relu", "f32[1,16,32,32]")
     terminal.typed("p in[0]", "[0,0,:8,:", "0.28178513", "...")
@@ -181,7 +181,7 @@ def test_a_session_in_a_real_terminal(terminal: Terminal, tmp_path: Path):
     assert "+b tpu.Pool2D\n" in (tmp_path / "tdb-dap" / "history").read_text()
 
 
-def test_control_c_pauses_a_run_and_does_not_end_the_session(terminal: Terminal):
+def test_control_c_pauses_a_run_and_does_not_end_the_session(terminal: Terminal) -> None:
     slow = "sum(exp(sin(exp(sin(exp(sin(R0:f32[1,64,256,128]))))))) < 0"
     for number in range(1, 7):
         terminal.typed(f"b tpu.* if {slow}", f"breakpoint {number}: ")

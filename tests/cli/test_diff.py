@@ -39,13 +39,13 @@ def with_changed_weight(of: Case, layer: str, folder: Path) -> Path:
     return folder
 
 
-def test_a_model_is_the_same_as_itself():
+def test_a_model_is_the_same_as_itself() -> None:
     done = diff(case(TOY).path, case(TOY).path)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == "same structure; 13 tensors compared, all alike"
 
 
-def test_a_changed_weight_shows_in_the_values_from_its_layer_on(tmp_path: Path):
+def test_a_changed_weight_shows_in_the_values_from_its_layer_on(tmp_path: Path) -> None:
     changed = with_changed_weight(case(TOY), "conv8_Conv", tmp_path)
     report = tmp_path / "report.json"
     done = diff(case(TOY).path, changed, "--report", report)
@@ -58,7 +58,7 @@ def test_a_changed_weight_shows_in_the_values_from_its_layer_on(tmp_path: Path):
     assert "the first: load_w6 (tpu.Load at line 21 of B)" in done.stdout
 
 
-def test_other_options_of_the_compiler_show_in_the_structure():
+def test_other_options_of_the_compiler_show_in_the_structure() -> None:
     done = diff(case(TOY).path, case("toy_bm1684x_f32nolg").path)
     assert done.returncode == 1
     assert "only in A: load_w1, tpu.Load at line 18" in done.stdout
@@ -69,7 +69,7 @@ def test_other_options_of_the_compiler_show_in_the_structure():
     assert lines[-1] == "different structure; 7 tensors compared, all alike"
 
 
-def test_other_number_formats_and_chips(tmp_path: Path):
+def test_other_number_formats_and_chips(tmp_path: Path) -> None:
     report = tmp_path / "report.md"
     int8 = diff(case(TOY).path, case("toy_bm1684x_int8").path, "--report", report)
     assert int8.returncode == 1
@@ -81,7 +81,7 @@ def test_other_number_formats_and_chips(tmp_path: Path):
     assert other_chip.stdout.splitlines()[-1] == "different structure; 13 tensors compared, all alike"
 
 
-def test_structure_alone_runs_nothing():
+def test_structure_alone_runs_nothing() -> None:
     done = tdb_dap("diff", case("nonzero_bm1684x_f32").path, case("nonzero_bm1684x_f32").path, "--structure")
     assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "same structure; values not compared: not asked for")
 
@@ -94,7 +94,7 @@ def test_structure_alone_runs_nothing():
         ("{other}", [], "does not fit input x of shape [1, 3, 32, 32]"),
     ],
 )
-def test_trouble_is_one_line_and_exit_code_2(b: str, options: list[str], message: str):
+def test_trouble_is_one_line_and_exit_code_2(b: str, options: list[str], message: str) -> None:
     toy, other = case(TOY), case("pool2d_bm1684x_int8")
     path = Path(b.format(toy=toy.path, other=other.path))
     inputs = other.inputs if "other" in b else toy.inputs
@@ -105,7 +105,7 @@ def test_trouble_is_one_line_and_exit_code_2(b: str, options: list[str], message
     assert message in done.stderr
 
 
-def test_another_model_is_a_reference_for_check():
+def test_another_model_is_a_reference_for_check() -> None:
     of = case("toy_bm1684x_f32nolg")
     done = tdb_dap("check", of.path, "--inputs", of.inputs, "--reference", case(TOY).path)
     assert done.returncode == 0, done.stderr

@@ -19,7 +19,7 @@ def starting(lines: list[str], word: str) -> list[str]:
     return [line for line in lines if line.startswith(word)]
 
 
-def test_a_command_in_words(capsys: pytest.CaptureFixture[str]):
+def test_a_command_in_words(capsys: pytest.CaptureFixture[str]) -> None:
     lines = explained(capsys, case("toy_bm1684x_f32").path, "B1")
     assert lines[0] == "B1, command 3 of 58, TIU"
     assert "belongs to tpu.Conv2D relu4_Relu, line 22 of final.mlir: command 1 of 2" in lines
@@ -31,18 +31,18 @@ def test_a_command_in_words(capsys: pytest.CaptureFixture[str]):
     assert starting(lines, "takes")[0].startswith("takes      about 1,728 cycles")
 
 
-def test_what_nobody_has_written_is_there_from_the_start(capsys: pytest.CaptureFixture[str]):
+def test_what_nobody_has_written_is_there_from_the_start(capsys: pytest.CaptureFixture[str]) -> None:
     lines = explained(capsys, case("toy_bm1684x_f32").path, "D1")
     assert "there from the start" in starting(lines, "reads")[0]
     assert starting(lines, "waits") == ["waits      for nothing but its own engine, DMA"]
 
 
-def test_messages_between_cores(capsys: pytest.CaptureFixture[str]):
+def test_messages_between_cores(capsys: pytest.CaptureFixture[str]) -> None:
     lines = explained(capsys, case("toy_bm1688_f16c2").path, "B2@core1")
     assert starting(lines, "waits for  message")[0].endswith("which has to be sent 4 times")
 
 
-def test_an_op_through_all_levels(capsys: pytest.CaptureFixture[str], tmp_path: Path):
+def test_an_op_through_all_levels(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     import shutil
 
     for name in ("ref_files.json", "toy.mlir", "toy_origin.mlir"):
@@ -58,6 +58,6 @@ def test_an_op_through_all_levels(capsys: pytest.CaptureFixture[str], tmp_path: 
     assert any("B1: %R1 f32[1,16,32,32] = conv.normal" in line for line in lines)
 
 
-def test_a_command_that_is_not_there_is_one_line(capsys: pytest.CaptureFixture[str]):
+def test_a_command_that_is_not_there_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", str(case("toy_bm1684x_f32").path), "B99"]) == 2
     assert "B99" in capsys.readouterr().err

@@ -46,7 +46,7 @@ def run(path: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize(("name", "ops"), OPS, ids=lambda value: str(value))
-def test_what_is_exported_computes_the_same_bits_alone(name: str, ops: list[str], tmp_path: Path):
+def test_what_is_exported_computes_the_same_bits_alone(name: str, ops: list[str], tmp_path: Path) -> None:
     folder = export(name, ops, tmp_path / "out")
     test = next(folder.glob("test_*.py"))
     done = run(test)
@@ -57,7 +57,7 @@ def test_what_is_exported_computes_the_same_bits_alone(name: str, ops: list[str]
     assert all(entry["asm"].split(" = ")[0] in script.read_text().replace("\n    #    ", "") for entry in described)
 
 
-def test_a_change_in_the_script_is_seen_by_its_test(tmp_path: Path):
+def test_a_change_in_the_script_is_seen_by_its_test(tmp_path: Path) -> None:
     folder = export("toy_bm1684x_f32", ["22"], tmp_path / "out")
     script = folder / "relu4_relu.py"
     script.write_text(
@@ -67,7 +67,7 @@ def test_a_change_in_the_script_is_seen_by_its_test(tmp_path: Path):
     assert "the first command that differs is B1" in done.stderr
 
 
-def test_the_numbers_that_go_in_and_come_out_are_there_by_name(tmp_path: Path):
+def test_the_numbers_that_go_in_and_come_out_are_there_by_name(tmp_path: Path) -> None:
     folder = export("toy_bm1684x_f32", ["22"], tmp_path / "out")
     with np.load(folder / "inputs.npz") as inputs, np.load(folder / "expected.npz") as expected:
         assert set(inputs.files) == {"load_0", "load_w1", "load_w2"}
@@ -83,20 +83,20 @@ def test_the_numbers_that_go_in_and_come_out_are_there_by_name(tmp_path: Path):
 )
 def test_what_is_not_there_is_one_line(
     ops: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-):
+) -> None:
     assert main(["export", str(case("toy_bm1684x_f32").path), "--op", *ops, "-o", str(tmp_path / "out")]) == 2
     assert message in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 
-def test_nothing_is_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_nothing_is_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "mine.txt").write_text("kept")
     assert main(["export", str(case("toy_bm1684x_f32").path), "--op", "22", "-o", str(tmp_path)]) == 2
     assert "exists and is not an empty directory" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
-def test_bytes_that_are_missing():
+def test_bytes_that_are_missing() -> None:
     runs = np.array([[0, 10], [20, 30], [40, 50]])
     others = merged(np.array([[5, 22], [25, 26], [60, 70]]))
     assert without(runs, others).tolist() == [[0, 5], [22, 25], [26, 30], [40, 50]]

@@ -20,14 +20,14 @@ def nets_of(model: Path, capsys: pytest.CaptureFixture[str], *options: str) -> l
     return [line.removeprefix("nets       ") for line in lines if line.startswith("nets ")]
 
 
-def test_every_net_and_stage_has_a_line_whichever_is_shown(capsys: pytest.CaptureFixture[str]):
+def test_every_net_and_stage_has_a_line_whichever_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     lines = nets_of(CONTEXTS / "nets_and_stages", capsys)
     assert [line.split(":")[0] for line in lines] == ["pool2d 0", "pool2d 1", "act_relu"]
     assert nets_of(CONTEXTS / "nets_and_stages", capsys, "--net", "act_relu") == lines
 
 
 @pytest.mark.parametrize("name", ["nets_and_stages", "cpu_subnet", "dynamic_subnet", "sliced_int8", *MORE])
-def test_counts_and_sizes_are_those_of_the_program(name: str, capsys: pytest.CaptureFixture[str]):
+def test_counts_and_sizes_are_those_of_the_program(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     model = case(name).path if name in MORE else CONTEXTS / name
     metadata = open_program(model).bmodel.metadata
     stages = [(net.name, number) for net in metadata.nets for number in range(len(net.stages))]
@@ -45,6 +45,6 @@ def test_counts_and_sizes_are_those_of_the_program(name: str, capsys: pytest.Cap
         assert all(f"{kinds[subnet.run_mode]} (" in line for subnet in program.subnets)
 
 
-def test_the_sample(capsys: pytest.CaptureFixture[str]):
+def test_the_sample(capsys: pytest.CaptureFixture[str]) -> None:
     [line] = nets_of(SAMPLE, capsys)
     assert line.startswith("toy: static (12 DMA, 46 TIU); commands ")

@@ -20,7 +20,7 @@ def patched(tmp_path: Path, *options: str) -> Path:
     return output
 
 
-def test_a_field_of_a_command_has_another_value(tmp_path: Path):
+def test_a_field_of_a_command_has_another_value(tmp_path: Path) -> None:
     output = patched(tmp_path, "--set", "B1.opd0_up_pad=0", "--set", "B1.opd0_dn_pad=0x2")
     fields = tdb_dap.open(output).program.commands[3].fields
     assert (fields["opd0_up_pad"], fields["opd0_dn_pad"]) == (0, 2)
@@ -28,7 +28,7 @@ def test_a_field_of_a_command_has_another_value(tmp_path: Path):
     assert [c.ordinal for c in before.commands if c.descriptor != after.commands[c.ordinal].descriptor] == [3]
 
 
-def test_a_weight_has_other_numbers_and_the_file_its_hash(tmp_path: Path):
+def test_a_weight_has_other_numbers_and_the_file_its_hash(tmp_path: Path) -> None:
     import hashlib
 
     numbers = tmp_path / "w1.npy"
@@ -45,7 +45,7 @@ def test_a_weight_has_other_numbers_and_the_file_its_hash(tmp_path: Path):
     assert np.array_equal(np.ravel(debugger.read(weight)), np.arange(16 * 27))
 
 
-def test_nothing_is_done_behind_an_op(tmp_path: Path):
+def test_nothing_is_done_behind_an_op(tmp_path: Path) -> None:
     output = patched(tmp_path, "--until", "maxpool5_MaxPool")
     whole, cut = tdb_dap.open(TOY.path, inputs=TOY.inputs), tdb_dap.open(output, inputs=TOY.inputs)
     last = max(r.last for r in whole.program.source.records if r.results[0].name == "maxpool5_MaxPool")
@@ -71,14 +71,14 @@ def test_nothing_is_done_behind_an_op(tmp_path: Path):
 )
 def test_what_cannot_be_done_is_one_line_and_leaves_no_file(
     options: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-):
+) -> None:
     output = tmp_path / "patched.bmodel"
     assert main(["patch", str(TOY.path), "-o", str(output), *options]) == 2
     assert message in capsys.readouterr().err
     assert not output.exists()
 
 
-def test_a_chip_without_a_command_that_does_nothing_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_chip_without_a_command_that_does_nothing_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     output = tmp_path / "patched.bmodel"
     assert main(["patch", str(case("toy_bm1684_f32").path), "-o", str(output), "--until", "B3"]) == 2
     assert "no command of BM1684 is known to do nothing" in capsys.readouterr().err

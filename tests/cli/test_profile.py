@@ -29,7 +29,7 @@ def profile_of(name: str, use_compiler: bool = True) -> Profile:
 
 
 @pytest.mark.parametrize("of", STATIC, ids=lambda of: of.name)
-def test_estimates_are_near_the_figures_of_the_compiler(of: Case):
+def test_estimates_are_near_the_figures_of_the_compiler(of: Case) -> None:
     profile = Profile(open_program(of.path))
     found = compare(profile)
     assert profile.unknown == []
@@ -39,12 +39,12 @@ def test_estimates_are_near_the_figures_of_the_compiler(of: Case):
         assert is_near(found), found
 
 
-def test_the_compilers_own_total_is_met_to_the_cycle():
+def test_the_compilers_own_total_is_met_to_the_cycle() -> None:
     # API_END total_cycle in the table that the compiler left in this model
     assert profile_of(TOY).total == 4911
 
 
-def test_commands_wait_for_their_engine_and_for_what_they_depend_on():
+def test_commands_wait_for_their_engine_and_for_what_they_depend_on() -> None:
     profile = profile_of(TOY)
     ended: dict[str, float] = {"tiu": 0, "dma": 0}
     by_id: dict[tuple[str, int], float] = {}
@@ -57,7 +57,7 @@ def test_commands_wait_for_their_engine_and_for_what_they_depend_on():
         ended[command.engine] = by_id[command.engine, command.id] = timed.span.stop
 
 
-def test_a_core_waits_for_the_message_of_another():
+def test_a_core_waits_for_the_message_of_another() -> None:
     program = open_program(case("toy_bm1688_f16c2").path)
     slow = 100_000
     first = next(c for c in program.commands if c.core == 1 and not c.is_system)
@@ -76,7 +76,7 @@ def slices(events: list[dict[str, Any]]) -> dict[tuple[int, int], list[dict[str,
 
 
 @pytest.mark.parametrize("name", [TOY, "toy_bm1684x_int8", "toy_bm1688_f16c2", "toy_bm1690_f16c8", "toy_bm1684_int8"])
-def test_the_trace_nests_and_its_time_never_goes_back(name: str):
+def test_the_trace_nests_and_its_time_never_goes_back(name: str) -> None:
     profile = profile_of(name)
     found = json.loads(json.dumps(trace(profile)))
     events = found["traceEvents"]
@@ -116,7 +116,7 @@ def _of_ops(profile: Profile) -> set[int]:
     return {t.command.ordinal for t in profile.commands if t.record is not None}
 
 
-def test_the_sums_of_the_report_are_those_of_its_parts():
+def test_the_sums_of_the_report_are_those_of_its_parts() -> None:
     profile = profile_of(TOY)
     report = report_of(profile)
     assert sum(op.share for op in report.ops) == pytest.approx(1)
@@ -129,7 +129,7 @@ def test_the_sums_of_the_report_are_those_of_its_parts():
     assert report.overlap[0] <= min(engine.busy for engine in report.engines)
 
 
-def test_the_command_prints_and_writes_what_it_has_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_the_command_prints_and_writes_what_it_has_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     of = case(TOY)
     outputs = [str(tmp_path / name) for name in ("t.json", "r.json", "r.md")]
     reports = ["-o", outputs[0], "--report", outputs[1], "--report", outputs[2]]
@@ -143,7 +143,7 @@ def test_the_command_prints_and_writes_what_it_has_found(tmp_path: Path, capsys:
     assert Path(outputs[2]).read_text().startswith("# Profile of")
 
 
-def test_a_chip_of_unknown_speed_says_so(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+def test_a_chip_of_unknown_speed_says_so(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     from dataclasses import replace
 
     from tdb_dap.targets.chips import bm1684x
@@ -159,7 +159,7 @@ def made(name: str, start: int, stop: int, born: int, died: int) -> Resident:
     return Resident(name, Space.LOCAL, 0, start, stop, born, died, 1)
 
 
-def test_memory_in_use_over_time():
+def test_memory_in_use_over_time() -> None:
     found = [made("a", 0, 100, 0, 4), made("b", 100, 300, 2, 6), made("c", 0, 50, 5, 9)]
     timeline = Timeline(found)
     assert [timeline.level(ordinal) for ordinal in (0, 2, 4, 5, 7, 20)] == [100, 300, 300, 250, 50, 0]
@@ -170,7 +170,7 @@ def test_memory_in_use_over_time():
     assert use.fragmentation == pytest.approx(1 - 700 / 750)
 
 
-def test_tensors_live_from_being_written_to_being_read_last():
+def test_tensors_live_from_being_written_to_being_read_last() -> None:
     program = open_program(case(TOY).path)
     found = {resident.name: resident for resident in residents(program)}
     convolution = found["relu4_Relu"]

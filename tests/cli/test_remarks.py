@@ -47,7 +47,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("line", RUN)
-def test_a_verb_names_the_files_it_found_itself_once_and_not_if_quiet(line: str, model: Path, tmp_path: Path):
+def test_a_verb_names_the_files_it_found_itself_once_and_not_if_quiet(line: str, model: Path, tmp_path: Path) -> None:
     words = [word.format(model=model, out=tmp_path) for word in RUN[line].split()]
     done = tdb_dap(*words)
     found = _USING.findall(done.stderr + done.stdout)
@@ -62,20 +62,20 @@ def test_a_verb_names_the_files_it_found_itself_once_and_not_if_quiet(line: str,
     assert not _USING.search(quiet.stderr + quiet.stdout)
 
 
-def test_what_is_named_is_not_said_to_be_found(model: Path):
+def test_what_is_named_is_not_said_to_be_found(model: Path) -> None:
     data = ["--inputs", model / "input_ref_data.dat", "--reference", model / "toy_tpu_outputs.npz"]
     for verb in ("run", "check", "sanitize"):
         assert "found beside" not in tdb_dap(verb, model, *data).stderr
 
 
-def test_every_file_of_data_that_a_context_finds_is_one_that_is_named(model: Path):
+def test_every_file_of_data_that_a_context_finds_is_one_that_is_named(model: Path) -> None:
     found = Context.find(model)
     data = {path for path in vars(found).values() if path not in (found.directory, found.bmodel, None)}
     assert data - {found.mlir, found.locations} == {found.inputs, found.reference}
     assert None not in (found.inputs, found.reference)
 
 
-def test_cycle_counts_of_other_cores_are_named(tmp_path: Path):
+def test_cycle_counts_of_other_cores_are_named(tmp_path: Path) -> None:
     from tdb_dap.system.remarks import Once, heard_by
     from tdb_dap.tools.profile.compiler_table import _files
 
@@ -89,7 +89,7 @@ def test_cycle_counts_of_other_cores_are_named(tmp_path: Path):
     assert said == [f"using cycle counts {tmp_path / 'compiler_profile_*.txt'}, found beside the model"]
 
 
-def test_a_session_says_it_in_the_console_once(client: DapClient, model: Path):
+def test_a_session_says_it_in_the_console_once(client: DapClient, model: Path) -> None:
     client.launch(model)
     client.expect_stopped("entry")
     client.console("reload")
@@ -99,7 +99,7 @@ def test_a_session_says_it_in_the_console_once(client: DapClient, model: Path):
     assert said == [f"{expected}, found beside the model."]
 
 
-def test_a_reference_that_was_found_is_compared_with_only_if_asked(model: Path):
+def test_a_reference_that_was_found_is_compared_with_only_if_asked(model: Path) -> None:
     done = tdb_dap("sanitize", model)
     assert (done.returncode, "mismatch" in done.stdout) == (0, False), done.stdout
     for asked in (["--sanitizers", "all", "mismatch"], ["--reference", model / "toy_tpu_outputs.npz"]):
@@ -109,14 +109,14 @@ def test_a_reference_that_was_found_is_compared_with_only_if_asked(model: Path):
     assert tdb_dap("sanitize", model, "--sanitizers", "mismatch: conv8*").returncode == 0
 
 
-def test_mismatch_without_anything_to_compare_with_is_refused():
+def test_mismatch_without_anything_to_compare_with_is_refused() -> None:
     done = tdb_dap("sanitize", SAMPLE, "--sanitizers", "mismatch")
     assert done.returncode == 2
     assert "nothing to compare with; give --reference R.npz" in done.stderr
 
 
 @pytest.mark.parametrize("verb", COMMANDS)
-def test_every_verb_takes_quiet(verb: str, capsys: pytest.CaptureFixture[str]):
+def test_every_verb_takes_quiet(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     from tdb_dap.cli.main import main
 
     assert main([verb, "--help"]) == 0

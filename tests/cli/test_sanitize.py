@@ -17,14 +17,14 @@ RACE = DATA / "findings" / "toy_bm1690_f16c4"
 """The compiler loads a bias twice, and nothing orders the second load."""
 
 
-def test_a_correct_model_has_no_findings(toy: Toy):
+def test_a_correct_model_has_no_findings(toy: Toy) -> None:
     done = tdb_dap("sanitize", toy.directory, "--inputs", toy.inputs, "--reference", toy.reference)
     assert done.returncode == 0, done.stderr
     names = "bounds, uninitialized, hazard, decode, unused, nan, mismatch"
     assert done.stdout == f"no findings in 58 commands ({names})\n"
 
 
-def test_findings_read_like_those_of_a_compiler(tmp_path: Path):
+def test_findings_read_like_those_of_a_compiler(tmp_path: Path) -> None:
     reports = [tmp_path / f"report{suffix}" for suffix in (".json", ".md", ".sarif")]
     options = [word for report in reports for word in ("--report", report)]
     done = tdb_dap("sanitize", RACE, "--sanitizers", "hazard", *options)
@@ -51,14 +51,14 @@ def test_findings_read_like_those_of_a_compiler(tmp_path: Path):
     assert run["invocations"] == [{"executionSuccessful": True, "toolExecutionNotifications": []}]
 
 
-def test_suppressed_places_and_warnings_are_no_errors():
+def test_suppressed_places_and_warnings_are_no_errors() -> None:
     assert tdb_dap("sanitize", RACE, "--sanitizers", "hazard", "--except", "gemm15*").returncode == 0
     warned = tdb_dap("sanitize", RACE, "--sanitizers", "unused")
     assert (warned.returncode, warned.stdout.splitlines()[-1]) == (0, "0 errors, 1 warning in 159 commands: 1 unused")
     assert tdb_dap("sanitize", RACE, "--sanitizers", "unused", "--strict").returncode == 1
 
 
-def test_with_a_reference_the_op_where_values_go_wrong_is_found(toy: Toy, tmp_path: Path):
+def test_with_a_reference_the_op_where_values_go_wrong_is_found(toy: Toy, tmp_path: Path) -> None:
     with np.load(toy.reference) as archive:
         arrays = {name: archive[name] for name in archive.files}
     arrays["conv8_Conv"] = 1 - 2 * arrays["conv8_Conv"]
@@ -77,7 +77,7 @@ def test_with_a_reference_the_op_where_values_go_wrong_is_found(toy: Toy, tmp_pa
         (["--inputs", "absent.npz"], "absent.npz"),
     ],
 )
-def test_trouble_is_one_line_and_exit_code_2(toy: Toy, options: list[str], message: str):
+def test_trouble_is_one_line_and_exit_code_2(toy: Toy, options: list[str], message: str) -> None:
     done = tdb_dap("sanitize", toy.directory, *options)
     assert done.returncode == 2, done.stdout
     assert done.stderr.startswith("tdb-dap: error: ")
@@ -85,7 +85,7 @@ def test_trouble_is_one_line_and_exit_code_2(toy: Toy, options: list[str], messa
     assert message in done.stderr
 
 
-def test_a_run_that_cannot_reach_its_end_says_so():
+def test_a_run_that_cannot_reach_its_end_says_so() -> None:
     done = tdb_dap("sanitize", case("nonzero_bm1684x_f32").path)
     assert done.returncode == 2
     assert "is dynamic" in done.stderr

@@ -69,7 +69,9 @@ def expect_end(workers: list[int]) -> None:
 @linux
 @pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL, signal.SIGINT])
 @pytest.mark.parametrize("copies", [True, False], ids=["copies", "anew"])
-def test_workers_end_with_the_process_that_started_them(toy: Toy, tmp_path: Path, copies: bool, end: signal.Signals):
+def test_workers_end_with_the_process_that_started_them(
+    toy: Toy, tmp_path: Path, copies: bool, end: signal.Signals
+) -> None:
     parent, workers = team(toy, tmp_path, copies)
     parent.send_signal(end)
     expect_end(workers)
@@ -77,7 +79,7 @@ def test_workers_end_with_the_process_that_started_them(toy: Toy, tmp_path: Path
 
 
 @linux
-def test_workers_end_when_the_check_is_over(toy: Toy, tmp_path: Path):
+def test_workers_end_when_the_check_is_over(toy: Toy, tmp_path: Path) -> None:
     parent, workers = team(toy, tmp_path, copies=True)
     parent.communicate("", timeout=30)
     assert parent.returncode == 0
@@ -85,7 +87,7 @@ def test_workers_end_when_the_check_is_over(toy: Toy, tmp_path: Path):
 
 
 @linux
-def test_ctrl_c_ends_a_check_with_workers_without_a_word(toy: Toy, tmp_path: Path):
+def test_ctrl_c_ends_a_check_with_workers_without_a_word(toy: Toy, tmp_path: Path) -> None:
     """It goes to all processes of a terminal; the workers have nothing to say about it."""
     data = ("--inputs", toy.inputs, "--reference", toy.reference, "--quiet")
     command = [sys.executable, "-m", "tdb_dap", "check", toy.directory, *data, "--mode", "standalone", "--jobs", "2"]
@@ -103,7 +105,7 @@ def test_ctrl_c_ends_a_check_with_workers_without_a_word(toy: Toy, tmp_path: Pat
     expect_end(workers)
 
 
-def test_there_are_no_more_processes_than_work_and_processors():
+def test_there_are_no_more_processes_than_work_and_processors() -> None:
     processors = max(2, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
     assert processes(1000, 1000) == processors
     assert processes(2, 1000) == 2
@@ -112,7 +114,7 @@ def test_there_are_no_more_processes_than_work_and_processors():
 
 
 @pytest.mark.parametrize("jobs", [0, -1, 1025, 1_000_000])
-def test_an_absurd_number_of_processes_is_refused(toy: Toy, jobs: int):
+def test_an_absurd_number_of_processes_is_refused(toy: Toy, jobs: int) -> None:
     done = tdb_dap("check", toy.directory, "--reference", toy.reference, "--mode", "standalone", "--jobs", jobs)
     assert done.returncode == 2
     assert done.stderr.startswith(f"tdb-dap: error: --jobs {jobs:,}: give the number of processes")

@@ -35,7 +35,7 @@ def line_of(of: Case, text: str) -> int:
 TOY = "toy_bm1684x_f32"
 
 
-def test_a_changed_weight_is_blamed_on_the_op_that_uses_it():
+def test_a_changed_weight_is_blamed_on_the_op_that_uses_it() -> None:
     of = case(TOY)
     load = line_of(of, '"tpu.Load"')
     view = next(record for record in debugger_records(of) if record.line == load).operands[0].view
@@ -61,7 +61,7 @@ def loaded(of: Case, line: int) -> str:
 
 
 @pytest.mark.parametrize("name", [TOY, "toy_bm1684x_int8", "act_relu_bm1684x_int8", "sin_cos_erf_bm1684x_f32"])
-def test_a_dropped_command_is_blamed_on_its_op(name: str):
+def test_a_dropped_command_is_blamed_on_its_op(name: str) -> None:
     of = case(name)
     program = job_of(of).open().program
     tried = 0
@@ -89,7 +89,7 @@ def spoiled(of: Case, path: Path, name: str) -> Path:
 
 
 @pytest.mark.parametrize("name", [TOY, "toy_bm1684x_int8", "toy_bm1688_int8c2"])
-def test_a_spoiled_tensor_is_the_first_culprit(name: str, tmp_path: Path):
+def test_a_spoiled_tensor_is_the_first_culprit(name: str, tmp_path: Path) -> None:
     of = case(name)
     bad = of.verdicts["bad_tensor"]
     culprit = first_culprit(blamed(job_of(of, spoiled(of, tmp_path / "bad.npz", bad))))
@@ -99,7 +99,7 @@ def test_a_spoiled_tensor_is_the_first_culprit(name: str, tmp_path: Path):
     assert culprit.blame.kind == "at fault"
 
 
-def test_inputs_of_another_run_are_named(tmp_path: Path):
+def test_inputs_of_another_run_are_named(tmp_path: Path) -> None:
     of = case(TOY)
     other = tmp_path / "other.npz"
     with np.load(of.inputs) as archive:
@@ -127,7 +127,7 @@ def made_up(line: int, name: str, role: str, verdict: str, last: int) -> Row:
     )
 
 
-def test_an_operand_that_is_overwritten_is_told_from_a_wrong_op():
+def test_an_operand_that_is_overwritten_is_told_from_a_wrong_op() -> None:
     rows = [
         made_up(10, "a", "result", "pass", 1),
         made_up(11, "a", "operand", "fail", 5),
@@ -140,7 +140,7 @@ def test_an_operand_that_is_overwritten_is_told_from_a_wrong_op():
 
 
 @pytest.mark.parametrize("name", ["toy_bm1684x_f32", "toy_bm1688_int8c2", "ew_bcast_bm1684_int8"])
-def test_stretches_that_run_on_their_own_find_the_same(name: str):
+def test_stretches_that_run_on_their_own_find_the_same(name: str) -> None:
     of = case(name)
     job = job_of(of)
     debugger = job.open()
@@ -156,7 +156,7 @@ def test_stretches_that_run_on_their_own_find_the_same(name: str):
     assert [key for key in whole if cut[key] != whole[key]] == []
 
 
-def test_a_changed_round_mode_is_blamed_on_its_op_by_comparing_with_the_right_model(tmp_path: Path):
+def test_a_changed_round_mode_is_blamed_on_its_op_by_comparing_with_the_right_model(tmp_path: Path) -> None:
     found = inject(Model(case("toy_bm1684x_int8").path, tmp_path), "changed round mode")
     assert found.text
     assert found.right, found.text

@@ -18,7 +18,7 @@ def image(*shape: int) -> np.ndarray:
     return np.random.default_rng(1).standard_normal(shape).astype(np.float32)
 
 
-def test_known_distances():
+def test_known_distances() -> None:
     found = measure(np.array([3.0, 0.0], np.float32), np.array([3.0, 4.0], np.float32))
     assert found.cosine == pytest.approx(9 / 15)
     assert found.euclidean == pytest.approx(1 - 4 / math.sqrt(9 + 4))
@@ -27,7 +27,7 @@ def test_known_distances():
     assert (found.max_abs, found.max_rel, found.bad_share) == (4.0, 1.0, 0.5)
 
 
-def test_the_bad_elements_are_placed():
+def test_the_bad_elements_are_placed() -> None:
     expected = image(1, 4, 5, 6)
     actual = expected.copy()
     actual[0, 3, 1, 5] += 1
@@ -43,19 +43,19 @@ def test_the_bad_elements_are_placed():
 @pytest.mark.parametrize(
     ("dtype", "step"), [("f32", 2.0**-23), ("f16", 2.0**-10), ("bf16", 2.0**-7), ("f8e4m3", 2.0**-3)]
 )
-def test_steps_of_the_stored_format(dtype: str, step: float):
+def test_steps_of_the_stored_format(dtype: str, step: float) -> None:
     expected = np.array([1.0, 4.0, 0.0], np.float32)
     actual = expected + np.array([3 * step, 0, 0], np.float32)
     assert measure(actual, expected, dtype=BY_NAME[dtype]).max_ulp == 3
     assert measure(actual * 4, expected * 4, dtype=BY_NAME[dtype]).max_ulp == 3
 
 
-def test_steps_of_quantised_integers_are_units_of_the_scale():
+def test_steps_of_quantised_integers_are_units_of_the_scale() -> None:
     expected = np.array([0.5, 1.0], np.float32)
     assert measure(expected + np.float32(0.25), expected, dtype=BY_NAME["si8"], scale=0.125).max_ulp == 2
 
 
-def test_numbers_that_are_none_agree_only_with_their_like():
+def test_numbers_that_are_none_agree_only_with_their_like() -> None:
     expected = np.array([np.nan, np.inf, -np.inf, 1.0], np.float32)
     assert measure(expected.copy(), expected).equal
     for wrong in ([0, np.inf, -np.inf, 1], [np.nan, -np.inf, -np.inf, 1], [np.nan, np.inf, -np.inf, np.nan]):
@@ -65,7 +65,7 @@ def test_numbers_that_are_none_agree_only_with_their_like():
         assert Tolerance(cosine=-1, euclidean=-9, channel=None).complaints(found)
 
 
-def test_one_bad_channel_is_not_lost_in_the_whole():
+def test_one_bad_channel_is_not_lost_in_the_whole() -> None:
     expected = image(1, 512, 4, 4)
     expected[0, 17] *= 0.05
     actual = expected.copy()
@@ -76,7 +76,7 @@ def test_one_bad_channel_is_not_lost_in_the_whole():
     assert any(text.startswith("channel 17 euclidean") for text in result.complaints)
 
 
-def test_limits_by_format_and_name():
+def test_limits_by_format_and_name() -> None:
     limits = Tolerances.parse(["0.9,0.8", "f16:cosine=0.7", "conv*:ulp=2,maxAbs=1", "conv1:ulp=5"], ["skip*", "a[0]"])
     assert limits.of("a", "f32") == Tolerance(cosine=0.9, euclidean=0.8)
     assert limits.of("a", "f16").cosine == 0.7
@@ -88,7 +88,7 @@ def test_limits_by_format_and_name():
 
 
 @pytest.mark.parametrize("text", ["", "cosine", "cosine=much", "f16:0.9", "speed=3"])
-def test_what_is_no_limit_is_refused_in_one_line(text: str):
+def test_what_is_no_limit_is_refused_in_one_line(text: str) -> None:
     with pytest.raises(BadInput, match="limits are cosine, euclidean") as error:
         Tolerances.parse([text])
     assert "\n" not in str(error.value)
@@ -103,7 +103,7 @@ def test_what_is_no_limit_is_refused_in_one_line(text: str):
         ({"bad_share": 0.0}, "share of bad elements"),
     ],
 )
-def test_each_limit_says_what_is_beyond_it(limits: dict[str, float], words: str):
+def test_each_limit_says_what_is_beyond_it(limits: dict[str, float], words: str) -> None:
     expected = image(1, 8, 8, 8)
     actual = expected.copy()
     actual[0, 1, 2, 3] += 0.01

@@ -92,7 +92,7 @@ def data_of(page: str) -> dict[str, Any]:
     return found
 
 
-def test_rounding_that_adds_up_is_the_first_sentence():
+def test_rounding_that_adds_up_is_the_first_sentence() -> None:
     drift = report([row(1, 0.001), row(2, 0.02, "accumulates"), row(3, 0.03, "accumulates")])
     assert drift.is_accumulated
     assert headline(drift).startswith(f"{ACCUMULATED}: ")
@@ -104,14 +104,14 @@ def test_rounding_that_adds_up_is_the_first_sentence():
 
 
 @pytest.mark.parametrize("kind", ["at fault", "overwritten", "input", "unclear", None])
-def test_one_result_that_rounding_does_not_explain_is_enough(kind: BlameKind | None):
+def test_one_result_that_rounding_does_not_explain_is_enough(kind: BlameKind | None) -> None:
     found = report([row(2, 0.02, "accumulates"), row(3, 0.03, kind)])
     assert not found.is_accumulated
     assert headline(found).startswith("fail: ")
     assert not report([row(1, 0.0)]).is_accumulated
 
 
-def test_every_op_is_a_dot_of_its_height_and_those_at_fault_are_red():
+def test_every_op_is_a_dot_of_its_height_and_those_at_fault_are_red() -> None:
     rows = [row(n, error, last=n) for n, error in ((1, 0.0), (2, 1e-5), (5, 0.5))]
     rows.insert(2, row(4, 0.3, "at fault", last=4, name='<b>"x"'))
     rows.append(row(4, 0.2, last=3, role="operand"))
@@ -125,7 +125,7 @@ def test_every_op_is_a_dot_of_its_height_and_those_at_fault_are_red():
     assert "http" not in picture
 
 
-def test_a_model_of_15000_commands_stays_under_5_megabytes():
+def test_a_model_of_15000_commands_stays_under_5_megabytes() -> None:
     """Three tensors for each of 5,000 ops, half of the results wrong and drawn, in a text of 6,000 long lines."""
     picture = Picture(heat=((1.234e-5, 0.0) * 24,) * 24, histogram=(123456,) * 11)
     rows = []
@@ -143,7 +143,7 @@ def test_a_model_of_15000_commands_stays_under_5_megabytes():
     assert "2,300 more" in page
 
 
-def test_a_source_too_long_for_a_page_is_cut_and_the_page_says_so():
+def test_a_source_too_long_for_a_page_is_cut_and_the_page_says_so() -> None:
     page = html(report([row(1, 0.0)]), "\n".join(["x" * 5000] * 3000))
     assert len(page.encode()) < LARGEST
     assert "Lines are cut after 400 characters." in page
@@ -155,7 +155,7 @@ NASTY = "</script><script>document.title='evil'</script><!--<img src=x onerror=d
 
 @pytest.mark.browser
 @pytest.mark.skipif(CHROMIUM is None, reason="no browser is installed")
-def test_the_script_shows_sorts_and_filters_and_obeys_no_name(tmp_path: Path):
+def test_the_script_shows_sorts_and_filters_and_obeys_no_name(tmp_path: Path) -> None:
     picture = Picture(heat=((1e-3, 0.0), (0.5, 2.0)), histogram=(3, 1))
     rows = [row(n, error, last=n) for n, error in ((10, 0.0), (9, 1e-5), (200, 0.002))]
     rows.append(row(30, 0.3, "at fault", name=NASTY, last=30, picture=picture))

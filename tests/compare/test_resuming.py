@@ -46,7 +46,7 @@ def check(job: Job, mode: Mode, team: Alone, journal: Journal | None) -> Walked:
 
 @pytest.mark.parametrize("mode", ["cascade", "standalone"])
 @pytest.mark.parametrize("name", ["toy_bm1684x_f32", "toy_bm1688_int8c2", "ew_bcast_bm1684_int8"])
-def test_an_interrupted_check_goes_on_where_it_was(name: str, mode: Mode, tmp_path: Path):
+def test_an_interrupted_check_goes_on_where_it_was(name: str, mode: Mode, tmp_path: Path) -> None:
     job = job_of(name, keep="all")
     whole = check(job, mode, Alone(), None)
     first, second = Interrupted(3), Interrupted(99)
@@ -65,7 +65,7 @@ def test_an_interrupted_check_goes_on_where_it_was(name: str, mode: Mode, tmp_pa
     assert len(again.ran) <= 1
 
 
-def test_what_was_begun_with_other_data_is_refused(tmp_path: Path):
+def test_what_was_begun_with_other_data_is_refused(tmp_path: Path) -> None:
     job = job_of("toy_bm1684x_f32")
     Journal(tmp_path / "kept", job, "cascade")
     with pytest.raises(BadInput, match="was begun with another model, other data or other options"):
@@ -76,7 +76,7 @@ def test_what_was_begun_with_other_data_is_refused(tmp_path: Path):
         Journal(tmp_path / "mine", job, "cascade")
 
 
-def test_damage_is_named(tmp_path: Path):
+def test_damage_is_named(tmp_path: Path) -> None:
     job = job_of("toy_bm1684x_f32")
     check(job, "cascade", Alone(), Journal(tmp_path, job, "cascade", every=0))
     victim = next(tmp_path.glob("*-*.npz"))
@@ -85,7 +85,7 @@ def test_damage_is_named(tmp_path: Path):
         check(job, "cascade", Alone(), Journal(tmp_path, job, "cascade"))
 
 
-def test_a_cluster_finds_the_same():
+def test_a_cluster_finds_the_same() -> None:
     distributed = pytest.importorskip("distributed")
     job = job_of("toy_bm1684x_f32")
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
@@ -100,7 +100,7 @@ def test_a_cluster_finds_the_same():
     assert (done.returncode, done.stdout.split(":")[0]) == (0, "pass"), done.stderr
 
 
-def test_no_cluster_is_one_line():
+def test_no_cluster_is_one_line() -> None:
     of = case("toy_bm1684x_f32")
     options = ["--inputs", of.inputs, "--reference", of.reference, "--mode", "standalone", "--dask"]
     done = tdb_dap("check", of.path, *options, "tcp://127.0.0.1:1")

@@ -30,7 +30,7 @@ def agrees(found: tdb_profile.Judgement, entry: dict[str, Any]) -> bool:
 
 @pytest.mark.parametrize("case", RECORDED, ids=lambda case: case.name)
 @pytest.mark.parametrize("which", ["good", "bad"])
-def test_verdicts_are_the_vendors(case: Case, which: str, tmp_path: Path):
+def test_verdicts_are_the_vendors(case: Case, which: str, tmp_path: Path) -> None:
     recorded = case.verdicts[which]
     reference = case.reference
     if which == "bad":
@@ -48,7 +48,7 @@ def test_verdicts_are_the_vendors(case: Case, which: str, tmp_path: Path):
     assert [key for key, entry in wanted.items() if not agrees(found[key], entry)] == []
 
 
-def test_the_recorded_cases_hold_every_kind_of_verdict():
+def test_the_recorded_cases_hold_every_kind_of_verdict() -> None:
     entries = [entry for case in RECORDED for which in ("good", "bad") for entry in case.verdicts[which]]
     assert {entry["state"] for entry in entries} == {"Pass", "Fail", "Unknown"}
     assert {entry["kind"] for entry in entries if "kind" in entry} == {"EQUAL", "CLOSE", "SIMILAR", "NOT_SIMLIAR"}

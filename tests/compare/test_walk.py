@@ -42,14 +42,14 @@ def right(of: Case) -> bool:
 
 @pytest.mark.parametrize("of", [c for c in RECORDED if right(c)], ids=lambda c: c.name)
 @pytest.mark.parametrize("mode", ["cascade", "standalone"])
-def test_a_right_model_has_no_failure(of: Case, mode: Mode):
+def test_a_right_model_has_no_failure(of: Case, mode: Mode) -> None:
     found = walked(opened(of), mode)
     assert failing(found) == []
     assert any(entry.verdict == "pass" and entry.role == "result" for entry in found)
     assert len({(e.line, e.role, e.index, e.name) for e in found}) == len(found)
 
 
-def test_a_tensor_of_several_cores_is_judged_when_all_have_written():
+def test_a_tensor_of_several_cores_is_judged_when_all_have_written() -> None:
     of = case("toy_bm1688_int8c2")
     vendors = {entry["name"] for entry in of.verdicts["good"] if entry["state"] == "Fail"}
     assert vendors, "the vendor judges after each core"
@@ -65,7 +65,7 @@ def spoiled(of: Case, path: Path, name: str, change) -> Path:
     return path
 
 
-def test_a_spoiled_tensor_fails_where_it_is_made(tmp_path: Path):
+def test_a_spoiled_tensor_fails_where_it_is_made(tmp_path: Path) -> None:
     of = case("toy_bm1684x_f32")
     reference = spoiled(of, tmp_path / "bad.npz", "conv8_Conv", lambda x: 1 - 2 * x)
     found = walked(opened(of, reference))
@@ -73,7 +73,7 @@ def test_a_spoiled_tensor_fails_where_it_is_made(tmp_path: Path):
     assert {entry.opcode for entry in found if entry.verdict == "fail" and entry.role == "result"} == {"tpu.Conv2D"}
 
 
-def test_an_edit_spreads_in_a_cascade_and_stays_where_it_is_standalone():
+def test_an_edit_spreads_in_a_cascade_and_stays_where_it_is_standalone() -> None:
     of = case("toy_bm1684x_f32")
 
     def run(mode: Mode) -> list[str]:
@@ -89,7 +89,7 @@ def test_an_edit_spreads_in_a_cascade_and_stays_where_it_is_standalone():
     assert run("standalone") == ["maxpool5_MaxPool"]
 
 
-def test_what_cannot_be_compared_says_why(tmp_path: Path):
+def test_what_cannot_be_compared_says_why(tmp_path: Path) -> None:
     of = case("toy_bm1684x_f32")
     reference = spoiled(of, tmp_path / "other.npz", "conv8_Conv", lambda x: x[:, :4])
     unknown = [entry for entry in walked(opened(of, reference)) if entry.verdict == "unknown"]
@@ -102,7 +102,7 @@ def test_what_cannot_be_compared_says_why(tmp_path: Path):
     assert notes["conv8_Conv"].startswith("the reference has shape [1, 4, ")
 
 
-def test_not_a_number_in_the_reference_is_named(tmp_path: Path):
+def test_not_a_number_in_the_reference_is_named(tmp_path: Path) -> None:
     of = case("toy_bm1684x_f32")
     reference = spoiled(of, tmp_path / "nan.npz", "conv8_Conv", lambda x: np.where(x > 1, np.nan, x))
     complaints = [

@@ -27,14 +27,14 @@ def rooms_of(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("title", PATHS)
-def test_a_path_goes_through_few_rooms(title: str):
+def test_a_path_goes_through_few_rooms(title: str) -> None:
     rooms = rooms_of(PATHS[title])
     assert 3 < len(rooms) <= MOST_ROOMS
     assert all((ROOT / PACKAGE / room).is_dir() for room in rooms)
 
 
 @pytest.mark.parametrize("title", PATHS)
-def test_every_function_at_a_door_is_there(title: str):
+def test_every_function_at_a_door_is_there(title: str) -> None:
     text = PATHS[title]
     named = 0
     rooms: list[str] = []
@@ -60,7 +60,7 @@ def _has(room: str, module: str, names: list[str]) -> bool:
     return True
 
 
-def test_the_map_names_every_room():
+def test_the_map_names_every_room() -> None:
     told = set(re.findall(r"`([\w/]+?)/?`", PAGE))
     for room in LEVELS:
         parts = room.split(".")

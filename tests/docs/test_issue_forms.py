@@ -22,13 +22,13 @@ def read(path: Path) -> dict[str, Any]:
     return yaml.safe_load(path.read_text("utf-8"))
 
 
-def test_there_is_a_form_for_each_kind_of_report():
+def test_there_is_a_form_for_each_kind_of_report() -> None:
     assert [path.stem for path in FORMS] == ["bug", "idea", "unsupported", "wrong-result"]
     assert read(FOLDER / "ISSUE_TEMPLATE" / "config.yml") == {"blank_issues_enabled": True}
 
 
 @pytest.mark.parametrize("path", FORMS, ids=lambda path: path.stem)
-def test_a_form_has_what_its_schema_asks_for(path: Path):
+def test_a_form_has_what_its_schema_asks_for(path: Path) -> None:
     form = read(path)
     assert set(form) == {"name", "description", "title", "labels", "body"}
     questions = [item for item in form["body"] if item["type"] != "markdown"]
@@ -48,20 +48,20 @@ def test_a_form_has_what_its_schema_asks_for(path: Path):
 
 
 @pytest.mark.parametrize("path", FORMS, ids=lambda path: path.stem)
-def test_a_form_asks_for_the_installation(path: Path):
+def test_a_form_asks_for_the_installation(path: Path) -> None:
     (question,) = [item for item in read(path)["body"] if item.get("id") == "doctor"]
     assert WANTED in question["attributes"]["description"]
 
 
-def test_the_commands_that_forms_name_exist():
+def test_the_commands_that_forms_name_exist() -> None:
     names = {name for path in FORMS for name in re.findall(r"`tdb-dap (\w+)", path.read_text("utf-8"))}
     assert names - {"doctor"} <= set(COMMANDS)  # a later release brings doctor
 
 
-def test_the_project_names_no_address_of_its_own():
+def test_the_project_names_no_address_of_its_own() -> None:
     texts = [*FOLDER.rglob("*.yml"), *FOLDER.rglob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
     assert [path.name for path in texts if re.search(r"https?://", path.read_text("utf-8"))] == []
 
 
-def test_the_template_of_pull_requests_is_short():
+def test_the_template_of_pull_requests_is_short() -> None:
     assert len((FOLDER / "PULL_REQUEST_TEMPLATE.md").read_text("utf-8").splitlines()) == 10

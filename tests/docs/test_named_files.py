@@ -49,7 +49,7 @@ def named(text: str) -> set[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_source_files_that_a_page_names_exist(page: Path):
+def test_source_files_that_a_page_names_exist(page: Path) -> None:
     if page.name == "CHANGELOG.md":
         pytest.skip("tells what was")
     names = sorted(named(page.read_text("utf-8")))
@@ -57,7 +57,7 @@ def test_source_files_that_a_page_names_exist(page: Path):
     assert missing == []
 
 
-def test_names_of_files_are_seen_and_generated_tables_are_not():
+def test_names_of_files_are_seen_and_generated_tables_are_not() -> None:
     assert named("`tests/conftest.py` and `python benchmarks/soak.py --write`, not `<chip>.py`, `CHIP.py` or x.py") == {
         "tests/conftest.py",
         "benchmarks/soak.py",
@@ -65,7 +65,7 @@ def test_names_of_files_are_seen_and_generated_tables_are_not():
     assert named(f"{figures.begin('soak')}\n`gone.py`\n{figures.end('soak')}\n`kept.py`") == {"kept.py"}
 
 
-def test_the_row_that_is_explained_is_in_the_table():
+def test_the_row_that_is_explained_is_in_the_table() -> None:
     text = ROWS.read_text("utf-8")
     table = json.loads((ROWS.parent / "bm1684x.json").read_text("utf-8"))
     tiu = table["engines"]["tiu"]
@@ -81,7 +81,7 @@ def test_the_row_that_is_explained_is_in_the_table():
     assert table["layouts"][register["layout"]][:2] == [["cmd_short", 0, 1], ["cmd_id", 1, 20]]
 
 
-def test_the_code_that_tests_a_row_runs():
+def test_the_code_that_tests_a_row_runs() -> None:
     (code,) = re.findall(r"```python\n(.*?)```", ROWS.read_text("utf-8"), re.DOTALL)
     assert "assert" in code
     exec(compile(code, str(ROWS), "exec"), {"chip_named": chip_named, "command": command, "empty": empty, "np": np})

@@ -22,11 +22,11 @@ def text_of(page: str) -> str:
 
 
 @pytest.mark.parametrize("page", [*PAGES, *COPIES])
-def test_no_link_is_dead(page: str):
+def test_no_link_is_dead(page: str) -> None:
     assert relinked(text_of(page), page)
 
 
-def test_links_between_files_become_links_of_the_site():
+def test_links_between_files_become_links_of_the_site() -> None:
     assert relinked("[x](check.md#a)", "index.md") == "[x](check.md#a)"
     assert relinked("[x](../examples/toy-chip/README.md)", "index.md") == "[x](examples/toy-chip.md)"
     assert relinked("[x](docs/check.md)", "index.zh.md") == "[x](check.md)"
@@ -38,19 +38,19 @@ def test_links_between_files_become_links_of_the_site():
         relinked("[x](../../etc/passwd)", "index.md")
 
 
-def test_every_page_is_in_the_navigation():
+def test_every_page_is_in_the_navigation() -> None:
     navigation = (ROOT / "mkdocs.yml").read_text("utf-8")
     assert [page for page in (*PAGES, *COPIES) if f" {page}" not in navigation] == []
 
 
-def test_every_page_is_linked_from_the_index():
+def test_every_page_is_linked_from_the_index() -> None:
     """Directly: the index lists tasks, and each page is the answer to one."""
     linked = set(re.findall(r"\]\(([^)#]+)", relinked(text_of("index.md"), "index.md")))
     pages = {*PAGES, *COPIES} - {"index.md"}
     assert sorted(pages - linked) == []
 
 
-def test_the_reference_holds_every_command_and_verb():
+def test_the_reference_holds_every_command_and_verb() -> None:
     page = command_line.page()
     assert all(f"\n## {name}\n" in page for name in COMMANDS)
     assert "--blame" in page
@@ -60,7 +60,7 @@ def test_the_reference_holds_every_command_and_verb():
     assert "| `historyLimit` |" in debugging.configuration_page()
 
 
-def test_every_chip_has_a_page_with_all_its_instructions():
+def test_every_chip_has_a_page_with_all_its_instructions() -> None:
     pages = dict(instruction_sets.pages())
     for name, chip in chips().items():
         page = pages[f"{name.lower()}.md"]
@@ -68,6 +68,6 @@ def test_every_chip_has_a_page_with_all_its_instructions():
     assert "condition(left, right) ? third : 0." in pages["bm1684x.md"]
 
 
-def test_a_file_that_is_not_on_the_site_has_no_page():
+def test_a_file_that_is_not_on_the_site_has_no_page() -> None:
     assert page_of(ROOT / "Makefile") is None
     assert page_of(Path(ROOT, "docs", "check.md")) == "check.md"

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parent.parent.parent
 TUTORIAL = ROOT / "docs" / "tutorial.md"
 
 
-def test_every_command_of_the_tutorial_prints_what_it_says(tmp_path: Path):
+def test_every_command_of_the_tutorial_prints_what_it_says(tmp_path: Path) -> None:
     shutil.copytree(OVERLAP, tmp_path / "examples" / "overlap")
     scripts = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = 0
@@ -27,18 +27,18 @@ def test_every_command_of_the_tutorial_prints_what_it_says(tmp_path: Path):
     assert done >= 8
 
 
-def test_the_example_is_what_its_script_makes(tmp_path: Path):
+def test_the_example_is_what_its_script_makes(tmp_path: Path) -> None:
     make(tmp_path)
     names = {path.name for path in OVERLAP.iterdir()}
     assert names == {path.name for path in tmp_path.iterdir()}
     assert [name for name in names if (tmp_path / name).read_bytes() != (OVERLAP / name).read_bytes()] == []
 
 
-def test_the_tutorial_in_chinese_has_the_same_commands():
+def test_the_tutorial_in_chinese_has_the_same_commands() -> None:
     assert blocks(ROOT / "docs" / "tutorial.zh.md") == blocks(TUTORIAL)
 
 
-def test_a_transcript_that_is_not_true_is_told():
+def test_a_transcript_that_is_not_true_is_told() -> None:
     step = Step("x", [], ["a", "b ...", "...", "e"])
     step.check("a\nb 3\nc\nd\ne\n")
     step.check("a\nb 3\ne\n")

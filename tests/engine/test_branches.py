@@ -31,7 +31,7 @@ def start_of(debugger: Debugger, subnet: int) -> int:
 
 
 @pytest.mark.parametrize("sign", SIGNS)
-def test_outputs_are_those_of_the_vendors_runtime(sign: str):
+def test_outputs_are_those_of_the_vendors_runtime(sign: str) -> None:
     debugger = opened(sign)
     said: list[str] = []
     debugger.listener = Heard(notes=said)
@@ -44,7 +44,7 @@ def test_outputs_are_those_of_the_vendors_runtime(sign: str):
 
 
 @pytest.mark.parametrize(("sign", "runs", "rests"), [("pos", THEN, ELSE), ("neg", ELSE, THEN)])
-def test_only_the_branch_that_runs_stops_and_is_told(sign: str, runs: int, rests: int):
+def test_only_the_branch_that_runs_stops_and_is_told(sign: str, runs: int, rests: int) -> None:
     debugger = opened(sign)
     for subnet in (runs, rests):
         debugger.breakpoints.add(f"subnet:{subnet}")
@@ -57,7 +57,7 @@ def test_only_the_branch_that_runs_stops_and_is_told(sign: str, runs: int, rests
 
 @pytest.mark.parametrize("sign", SIGNS)
 @pytest.mark.parametrize("unit", ["op", "command"])
-def test_steps_pass_over_the_other_branch_both_ways(sign: str, unit: str):
+def test_steps_pass_over_the_other_branch_both_ways(sign: str, unit: str) -> None:
     debugger = opened(sign)
     forwards = [debugger.ordinal]
     while not debugger.at_end:
@@ -73,7 +73,7 @@ def test_steps_pass_over_the_other_branch_both_ways(sign: str, unit: str):
     assert not set(backwards) & set(range(subnet.start, subnet.stop))
 
 
-def test_an_edit_of_the_condition_takes_the_other_branch():
+def test_an_edit_of_the_condition_takes_the_other_branch() -> None:
     debugger = opened("pos")
     debugger.run()
     debugger.travel(start_of(debugger, SWITCH))
@@ -89,7 +89,7 @@ def test_an_edit_of_the_condition_takes_the_other_branch():
 
 @pytest.mark.parametrize("sign", SIGNS)
 @pytest.mark.parametrize("limit", [0, 1 << 30])
-def test_any_moment_is_what_it_was(sign: str, limit: int):
+def test_any_moment_is_what_it_was(sign: str, limit: int) -> None:
     debugger = open_debugger(MODEL, MODEL / f"input_{sign}.npz", history_limit=limit)
     total = len(debugger.program.commands)
     memories = {}
@@ -101,7 +101,7 @@ def test_any_moment_is_what_it_was(sign: str, limit: int):
         assert debugger.machine.memory.neuron().tobytes() == memories[ordinal]
 
 
-def test_who_wrote_the_result_is_in_the_branch_that_ran():
+def test_who_wrote_the_result_is_in_the_branch_that_ran() -> None:
     for sign, runs in (("pos", THEN), ("neg", ELSE)):
         debugger = opened(sign)
         debugger.travel(start_of(debugger, MERGE))
@@ -112,14 +112,14 @@ def test_who_wrote_the_result_is_in_the_branch_that_ran():
 
 
 @pytest.mark.parametrize("sign", SIGNS)
-def test_sanitizers_find_nothing(sign: str):
+def test_sanitizers_find_nothing(sign: str) -> None:
     debugger = open_debugger(MODEL, MODEL / f"input_{sign}.npz", history_limit=0)
     wanted = {"bounds": None, "uninitialized": None, "nan": None}
     result = survey(debugger, made(wanted, []), lambda done: None)
     assert [finding.text for finding in result.findings] == []
 
 
-def test_what_a_switch_or_merge_does_beyond_that_is_refused_by_name():
+def test_what_a_switch_or_merge_does_beyond_that_is_refused_by_name() -> None:
     debugger = opened("pos")
     program, memory = debugger.program, debugger.machine.memory
     infos = {info.id: info for info in program.stage.subnets}

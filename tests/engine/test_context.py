@@ -32,7 +32,7 @@ def leave(folder: Path, name: str, notes: object = None) -> Path:
 
 
 @pytest.mark.parametrize("given", ["", "net", "net.bmodel.xz"])
-def test_any_part_of_it_opens_with_source_and_locations(tmp_path: Path, given: str):
+def test_any_part_of_it_opens_with_source_and_locations(tmp_path: Path, given: str) -> None:
     leave(tmp_path, "net")
     program = open_program(tmp_path / given)
     assert program.source.mlir is not None
@@ -40,14 +40,14 @@ def test_any_part_of_it_opens_with_source_and_locations(tmp_path: Path, given: s
     assert any(program.source.lines_of(command.ordinal) for command in program.commands)
 
 
-def test_relative_names_are_found_from_inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_relative_names_are_found_from_inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     leave(tmp_path, "net")
     for here, given in ((tmp_path, "net"), (tmp_path / "net", "."), (tmp_path, "."), (tmp_path / "net", "../net")):
         monkeypatch.chdir(here)
         assert Context.find(given).mlir is not None
 
 
-def test_several_models_are_choices(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_several_models_are_choices(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("block_0", "block_1", "lm_head"):
         leave(tmp_path, name)
     assert main(["info", str(tmp_path)]) == 2
@@ -59,7 +59,7 @@ def test_several_models_are_choices(tmp_path: Path, capsys: pytest.CaptureFixtur
         assert Context.find(tmp_path / name).bmodel.resolve() == (tmp_path / f"{name}.bmodel.xz").resolve()
 
 
-def test_a_directory_of_context_directories(tmp_path: Path):
+def test_a_directory_of_context_directories(tmp_path: Path) -> None:
     shutil.copytree(TOY.path, tmp_path / "one")
     assert Context.find(tmp_path).directory == tmp_path / "one"
     shutil.copytree(TOY.path, tmp_path / "two")
@@ -67,7 +67,7 @@ def test_a_directory_of_context_directories(tmp_path: Path):
         Context.find(tmp_path)
 
 
-def test_a_model_whose_source_nobody_names_opens_without_it(tmp_path: Path):
+def test_a_model_whose_source_nobody_names_opens_without_it(tmp_path: Path) -> None:
     leave(tmp_path, "net", notes={"files": {"bmodel": {"path": "../another.bmodel"}}})
     assert Context.find(tmp_path / "net.bmodel.xz").mlir is None
     with pytest.raises(BadInput, match=r"no compilation\.bmodel"):
@@ -85,7 +85,7 @@ def test_a_model_whose_source_nobody_names_opens_without_it(tmp_path: Path):
         {"files": {"bmodel": {"path": "\0.bmodel"}}},
     ],
 )
-def test_notes_of_strangers_lead_nowhere_else(tmp_path: Path, notes: object):
+def test_notes_of_strangers_lead_nowhere_else(tmp_path: Path, notes: object) -> None:
     leave(tmp_path, "net", notes)
     with pytest.raises(BadInput, match=r"no compilation\.bmodel"):
         Context.find(tmp_path / "net")

@@ -68,34 +68,34 @@ def stops(debugger: Debugger, text: str, **more: str) -> list[int]:
         ("R4096", [5, 8]),
     ],
 )
-def test_every_form_stops_before_the_command(debugger: Debugger, text: str, expected: list[int]):
+def test_every_form_stops_before_the_command(debugger: Debugger, text: str, expected: list[int]) -> None:
     assert stops(debugger, text) == expected
 
 
 @pytest.mark.parametrize("text", ["", "mlir:", "R99.0", "R4.999999", "G1.5", "B", "#loc(x)", "what is this"])
-def test_what_is_no_form_is_refused(debugger: Debugger, text: str):
+def test_what_is_no_form_is_refused(debugger: Debugger, text: str) -> None:
     with pytest.raises(BadExpression):
         debugger.breakpoints.add(text)
 
 
-def test_a_place_without_commands_is_kept_but_not_verified(debugger: Debugger):
+def test_a_place_without_commands_is_kept_but_not_verified(debugger: Debugger) -> None:
     added = debugger.breakpoints.add("fft.radix2")
     assert not added.verified
     assert added.message.startswith("fft.radix2: no such instruction in this program; it has arith.add, ")
 
 
-def test_a_misspelt_op_is_answered_with_the_nearest_there_is(debugger: Debugger):
+def test_a_misspelt_op_is_answered_with_the_nearest_there_is(debugger: Debugger) -> None:
     added = debugger.breakpoints.add("tpu.Pool")
     assert added.message == "tpu.Pool: no such op in this program; near are tpu.Pool2D"
 
 
-def test_stopping_after_is_about_the_command_before(debugger: Debugger):
+def test_stopping_after_is_about_the_command_before(debugger: Debugger) -> None:
     debugger.breakpoints.add("%16", when="after")
     stop = debugger.run()
     assert (stop.ordinal, stop.focus) == (5, 4)
 
 
-def test_conditions_and_hit_conditions(debugger: Debugger):
+def test_conditions_and_hit_conditions(debugger: Debugger) -> None:
     assert stops(debugger, "arith.*", hit="2") == [10]
     assert len(stops(debugger, "arith.*", hit=">= 2")) == len(stops(debugger, "arith.*")) - 1
     assert stops(debugger, "tpu.Pool2D", condition="shape(out[0])[2] == 1") == [26]
@@ -104,7 +104,7 @@ def test_conditions_and_hit_conditions(debugger: Debugger):
         debugger.breakpoints.add("conv.normal", hit="often")
 
 
-def test_temporary_and_disabled_breakpoints(debugger: Debugger):
+def test_temporary_and_disabled_breakpoints(debugger: Debugger) -> None:
     debugger.breakpoints.add("conv.normal", temporary=True)
     off = debugger.breakpoints.add("tpu.Pool2D")
     off.enabled = False
@@ -112,7 +112,7 @@ def test_temporary_and_disabled_breakpoints(debugger: Debugger):
     assert debugger.run().reason == "end"
 
 
-def test_steps_of_every_unit_and_back(debugger: Debugger):
+def test_steps_of_every_unit_and_back(debugger: Debugger) -> None:
     assert [debugger.step().ordinal for _ in range(3)] == [1, 2, 3]
     assert [debugger.step(1, "op").ordinal for _ in range(3)] == [5, 6, 7]
     assert debugger.step(1, "group").ordinal == 29
@@ -126,7 +126,7 @@ def test_steps_of_every_unit_and_back(debugger: Debugger):
     assert debugger.step(-100).reason == "entry"
 
 
-def test_going_back_and_forth_computes_the_same(debugger: Debugger):
+def test_going_back_and_forth_computes_the_same(debugger: Debugger) -> None:
     debugger.run()
     first = debugger.outputs()["softmax16_Softmax"]
     debugger.travel(30)
@@ -139,7 +139,7 @@ def test_going_back_and_forth_computes_the_same(debugger: Debugger):
         debugger.travel(59)
 
 
-def test_edits_change_the_run_and_are_undone_by_going_back(debugger: Debugger):
+def test_edits_change_the_run_and_are_undone_by_going_back(debugger: Debugger) -> None:
     debugger.run()
     right = debugger.outputs()["softmax16_Softmax"].copy()
     debugger.travel(5)
@@ -156,14 +156,14 @@ def test_edits_change_the_run_and_are_undone_by_going_back(debugger: Debugger):
         debugger.write("%16 + 1", 0)
 
 
-def test_who_wrote(debugger: Debugger):
+def test_who_wrote(debugger: Debugger) -> None:
     assert debugger.inspector.who_wrote('#loc("relu4_Relu")') is None
     debugger.travel(10)
     assert debugger.inspector.who_wrote("%17") == 5
     assert debugger.inspector.who_wrote("G0:f32[4]") is None
 
 
-def test_a_pause_from_another_thread_ends_the_run(debugger: Debugger):
+def test_a_pause_from_another_thread_ends_the_run(debugger: Debugger) -> None:
     debugger.breakpoints.add("*", condition="sum(sin(R0:f32[64,65536])) > 1e30")
     asked: list[int] = []
 
@@ -181,7 +181,7 @@ def test_a_pause_from_another_thread_ends_the_run(debugger: Debugger):
     assert max(asked) == stop.ordinal == 7
 
 
-def test_observers_see_commands_and_ops_in_order(debugger: Debugger):
+def test_observers_see_commands_and_ops_in_order(debugger: Debugger) -> None:
     seen: list[str] = []
 
     class Watcher(Observer):
@@ -204,7 +204,7 @@ def test_observers_see_commands_and_ops_in_order(debugger: Debugger):
     assert seen[-3:] == ["D12", "-34", "end"]
 
 
-def test_log_points_print_and_go_on(debugger: Debugger):
+def test_log_points_print_and_go_on(debugger: Debugger) -> None:
     said: list[str] = []
     debugger.listener = Heard(said)
     debugger.breakpoints.add("conv.normal", log="kernel {shape(in[1])}")
@@ -212,7 +212,7 @@ def test_log_points_print_and_go_on(debugger: Debugger):
     assert said == ["kernel si64[4] [16, 3, 3, 3]", "kernel si64[4] [32, 16, 3, 3]"]
 
 
-def test_the_first_mismatch_is_found(debugger: Debugger):
+def test_the_first_mismatch_is_found(debugger: Debugger) -> None:
     debugger.set_checks(filters_named({"mismatch": None}))
     assert debugger.run().reason == "end"
     debugger.travel(5)
@@ -235,7 +235,7 @@ def test_the_first_mismatch_is_found(debugger: Debugger):
 @pytest.mark.parametrize("with_kernel", [True, False])
 def test_a_long_command_is_given_up_between_its_parts(
     debugger: Debugger, toy: Toy, with_kernel: bool, monkeypatch: pytest.MonkeyPatch
-):
+) -> None:
     """The convolution (command 3) is left undone, and done whole when the run goes on."""
     if with_kernel and not kernel.is_built:
         pytest.skip(kernel.describe())

@@ -104,11 +104,11 @@ def result(text: str) -> object:
         ('input("x")[0, 1] + weight("w")@2[1, 0]', 5.0),
     ],
 )
-def test_it_says(text: str, expected: object):
+def test_it_says(text: str, expected: object) -> None:
     assert result(text) == pytest.approx(expected) if isinstance(expected, float) else result(text) == expected
 
 
-def test_a_bare_name_keeps_its_place():
+def test_a_bare_name_keeps_its_place() -> None:
     assert evaluate("%173", Names()).title == "%173"
     assert evaluate("R0@core1:f16[1,64,8,8]", Names()).title == "R0 1 f16 (1, 64, 8, 8)"
 
@@ -151,14 +151,14 @@ def test_a_bare_name_keeps_its_place():
         ("🙂", "cannot understand"),
     ],
 )
-def test_it_refuses(text: str, message: str):
+def test_it_refuses(text: str, message: str) -> None:
     with pytest.raises(BadExpression) as refused:
         evaluate(text, Names())
     assert message in str(refused.value)
     assert "\n" not in str(refused.value)
 
 
-def test_results_are_bounded():
+def test_results_are_bounded() -> None:
     class Big(Names):
         def location(self, name: str) -> Value:
             return Value(name, np.zeros(1 << 15, np.int8).view)
@@ -167,7 +167,7 @@ def test_results_are_bounded():
         evaluate("a[:, None] + a", Big())
 
 
-def test_texts_of_values():
+def test_texts_of_values() -> None:
     assert Value("v", A.view).text() == "f32[3,4] min 0 max 11 mean 5.5"
     assert Value("v", A[0].view, pending=True).text() == "f32[4] (not yet computed) [0.0, 1.0, 2.0, 3.0]"
     broken = np.array([np.nan, np.inf, 1, -2] * 3, np.float32)
@@ -177,7 +177,7 @@ def test_texts_of_values():
     assert Value("v", np.array(3, np.int8).view).text() == "3"
 
 
-def test_numbers_are_shortest_and_exact():
+def test_numbers_are_shortest_and_exact() -> None:
     assert number_text(np.float32(0.1)) == "0.1"
     assert number_text(np.float16(0.1)) == "0.1"
     assert number_text(np.float32(1e-42)) == "1e-42"
@@ -203,19 +203,19 @@ FORMS = {
 }
 
 
-def test_every_form_of_the_grammar_has_an_example():
+def test_every_form_of_the_grammar_has_an_example() -> None:
     visits = {name.removeprefix("visit") for name in vars(_Evaluator) if name.startswith("visit")}
     assert visits == {f"_{form}" for form in FORMS}
 
 
 @pytest.mark.parametrize(("form", "text"), FORMS.items())
-def test_a_form_of_the_grammar_is_what_python_calls_it(form: str, text: str):
+def test_a_form_of_the_grammar_is_what_python_calls_it(form: str, text: str) -> None:
     assert form in {type(node).__name__ for node in ast.walk(ast.parse(text, mode="eval"))}
     assert result(text) is not None
 
 
 @pytest.mark.parametrize("operation", [*_OPERATORS, *_COMPARISONS], ids=lambda operation: operation.__name__)
-def test_every_operation_is_computed_as_python_does(operation: type[ast.AST]):
+def test_every_operation_is_computed_as_python_does(operation: type[ast.AST]) -> None:
     left, right = ast.Constant(6), ast.Constant(2)
     made = operation()
     if isinstance(made, ast.MatMult):
@@ -247,7 +247,7 @@ def test_every_operation_is_computed_as_python_does(operation: type[ast.AST]):
         ("1 +", "1 +"),
     ],
 )
-def test_a_pinned_expression_names_its_moment(text: str, expected: str):
+def test_a_pinned_expression_names_its_moment(text: str, expected: str) -> None:
     assert pinned(text, "@5", 1) == expected
     assert pinned(expected, "@9", 0) == expected, "once pinned it stays"
 
@@ -279,7 +279,7 @@ class Quantised(Names):
         return Value(f"ref {value.title}", lambda: value.real, is_real=True)
 
 
-def test_a_stored_number_is_shown_with_what_it_stands_for():
+def test_a_stored_number_is_shown_with_what_it_stands_for() -> None:
     def shown(text: str) -> str:
         return evaluate(text, Quantised()).text()
 
@@ -294,13 +294,13 @@ def test_a_stored_number_is_shown_with_what_it_stands_for():
 @pytest.mark.parametrize(
     "text", ["%1 - ref(%1)", "max(abs(%1[0] - ref(%1)[0]))", "ref(%1) == %1", "cosine(%1, real(%2))"]
 )
-def test_stored_and_real_numbers_are_not_mixed(text: str):
+def test_stored_and_real_numbers_are_not_mixed(text: str) -> None:
     with pytest.raises(BadExpression, match=r"holds stored numbers and .* real ones; write real"):
         evaluate(text, Quantised()).array  # noqa: B018
 
 
 @pytest.mark.parametrize("text", ["max(abs(real(%1) - ref(%1)))", "sum(real(%1[0]) - ref(%1)[0])"])
-def test_real_numbers_compare_with_the_reference(text: str):
+def test_real_numbers_compare_with_the_reference(text: str) -> None:
     assert evaluate(text, Quantised()).array.item() == 0
 
 
@@ -308,7 +308,7 @@ def test_real_numbers_compare_with_the_reference(text: str):
 
 
 @pytest.mark.parametrize("dtype", BY_NAME.values(), ids=str)
-def test_a_format_takes_what_it_holds_and_refuses_the_rest(dtype: DType):
+def test_a_format_takes_what_it_holds_and_refuses_the_rest(dtype: DType) -> None:
     for number in (dtype.minimum if not dtype.is_float else -dtype.largest, 0, dtype.largest):
         assert dtype.decode(dtype.words_for(np.array([number])))[0] == number
     beyond = [2 * dtype.largest + 1, -2 * dtype.largest - 2]

@@ -27,7 +27,7 @@ from tests.samples import DATA
         ("toy_bm1684x_int8qio", -np.inf, ""),
     ],
 )
-def test_a_number_fits_or_is_refused(model: str, number: float, problem: str, tmp_path: Path):
+def test_a_number_fits_or_is_refused(model: str, number: float, problem: str, tmp_path: Path) -> None:
     tensors = open_program(DATA / "bm1684x" / model).inputs
     arrays = {tensor.name: np.zeros(tensor.shape) for tensor in tensors}
     arrays[tensors[0].name].flat[3] = number
@@ -45,6 +45,6 @@ def test_a_number_fits_or_is_refused(model: str, number: float, problem: str, tm
 @pytest.mark.parametrize(
     "limit", ["cosine=nan", "cosine=1.1", "0.99,nan", "f16:ulp=-1", "x*:badShare=2", "relative=-inf", "sqnr=nan"]
 )
-def test_a_limit_that_is_none_is_refused(limit: str):
+def test_a_limit_that_is_none_is_refused(limit: str) -> None:
     with pytest.raises(BadInput, match="is a number from"):
         Tolerances.parse([limit])

@@ -76,7 +76,7 @@ def context(folder: Path, **files: Callable[[Path], object]) -> Path:
 
 @needs_limits
 @pytest.mark.parametrize("name", ["compilation.bmodel.xz", "tensor_location.json.xz", "final.mlir.xz"])
-def test_a_packed_file_cannot_fill_the_memory(tmp_path: Path, name: str):
+def test_a_packed_file_cannot_fill_the_memory(tmp_path: Path, name: str) -> None:
     folder = context(tmp_path)
     (folder / name.removesuffix(".xz")).unlink(missing_ok=True)
     bomb = xz_bomb(folder / name, 2)
@@ -85,7 +85,7 @@ def test_a_packed_file_cannot_fill_the_memory(tmp_path: Path, name: str):
     assert said == f"{bomb}: unpacks to more than 256 MiB; unpack it to a file first\n"
 
 
-def test_files_packed_one_after_another_are_one(tmp_path: Path):
+def test_files_packed_one_after_another_are_one(tmp_path: Path) -> None:
     path = tmp_path / "two.xz"
     path.write_bytes(lzma.compress(b"one, ") + lzma.compress(b"two"))
     assert read_file(path) == b"one, two"
@@ -94,7 +94,7 @@ def test_files_packed_one_after_another_are_one(tmp_path: Path):
         read_file(path)
 
 
-def test_a_packed_file_cannot_ask_for_gigabytes_to_unpack_it(tmp_path: Path):
+def test_a_packed_file_cannot_ask_for_gigabytes_to_unpack_it(tmp_path: Path) -> None:
     path = tmp_path / "final.mlir.xz"
     filters = [{"id": lzma.FILTER_LZMA2, "preset": 0, "dict_size": 1 << 29}]
     path.write_bytes(lzma.compress(b"module", filters=filters))
@@ -102,7 +102,7 @@ def test_a_packed_file_cannot_ask_for_gigabytes_to_unpack_it(tmp_path: Path):
         read_file(path)
 
 
-def test_what_is_no_file_is_not_read(tmp_path: Path):
+def test_what_is_no_file_is_not_read(tmp_path: Path) -> None:
     endless = tmp_path / "final.mlir"
     endless.symlink_to("/dev/zero")
     with pytest.raises(BadInput, match=r"final\.mlir: cannot be read: not a file"):
@@ -127,7 +127,7 @@ def npz_of(path: Path, **members: bytes) -> Path:
 
 
 @needs_limits
-def test_an_npz_cannot_fill_the_memory(tmp_path: Path):
+def test_an_npz_cannot_fill_the_memory(tmp_path: Path) -> None:
     path = tmp_path / "input.npz"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         archive.writestr("data.npy", npy_of((3 << 28,)) + bytes(64 << 20))
@@ -152,7 +152,7 @@ def test_an_npz_cannot_fill_the_memory(tmp_path: Path):
         (b"\x93NUMPY\x01\x00" + struct.pack("<H", 9000) + b"(" * 9000, "EOF in multi-line statement"),
     ],
 )
-def test_arrays_that_say_what_is_not_true(tmp_path: Path, npy: bytes, why: str):
+def test_arrays_that_say_what_is_not_true(tmp_path: Path, npy: bytes, why: str) -> None:
     with pytest.raises(BadInput) as refusal:
         read_npz(npz_of(tmp_path / "input.npz", data=npy))
     text = str(refusal.value)
@@ -165,7 +165,7 @@ def test_arrays_that_say_what_is_not_true(tmp_path: Path, npy: bytes, why: str):
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_arrays_are_what_numpy_reads(tmp_path: Path, order: str):
+def test_arrays_are_what_numpy_reads(tmp_path: Path, order: str) -> None:
     arrays = {
         "a": np.asarray(np.arange(24, dtype=np.float32).reshape(2, 3, 4), order=order),
         "b": np.zeros((0, 4), np.int8),
@@ -186,7 +186,7 @@ def test_arrays_are_what_numpy_reads(tmp_path: Path, order: str):
     assert np.array_equal(read_npy(tmp_path / "a.npy"), arrays["a"])
 
 
-def test_nothing_is_executed(tmp_path: Path):
+def test_nothing_is_executed(tmp_path: Path) -> None:
     """No array of objects is loaded, in whatever command it is given."""
 
     class Program:
@@ -204,7 +204,7 @@ def test_nothing_is_executed(tmp_path: Path):
     assert not (tmp_path / "executed").exists()
 
 
-def test_deeply_nested_records_are_refused(tmp_path: Path):
+def test_deeply_nested_records_are_refused(tmp_path: Path) -> None:
     records = json.loads(lzma.decompress((SAMPLE / "tensor_location.json.xz").read_bytes()))
     text = json.dumps(records).replace('"operands": [', '"operands": [' + "[" * 100_000 + "]" * 100_000 + ",", 1)
     folder = context(tmp_path, locations=lambda path: path.unlink())
@@ -232,7 +232,7 @@ def put(block: bytearray, table: object, field: int, value: int) -> None:
 
 @needs_limits
 @pytest.mark.parametrize("size", [1 << 62, 1 << 50, 200 << 30])
-def test_memory_that_no_board_has_is_refused(tmp_path: Path, size: int):
+def test_memory_that_no_board_has_is_refused(tmp_path: Path, size: int) -> None:
     def change(model: fb.Model, block: bytearray) -> None:
         stage = model.Net(0).Parameter(0)
         put(block, stage, next(f for f in range(4, 60, 2) if reads(stage, f, stage.CtxSize())), size)
@@ -251,7 +251,7 @@ def test_memory_that_no_board_has_is_refused(tmp_path: Path, size: int):
     )
 
 
-def test_a_tensor_of_2_to_the_60_elements_is_refused(tmp_path: Path):
+def test_a_tensor_of_2_to_the_60_elements_is_refused(tmp_path: Path) -> None:
     def change(model: fb.Model, block: bytearray) -> None:
         shape = model.Net(0).Parameter(0).InputTensor(0).Shape(0)
         start = shape._tab.Vector(shape._tab.Offset(4))
@@ -292,7 +292,7 @@ def bomb_of_tables(width: int) -> bytes:
     return bytes(builder.Output())
 
 
-def test_a_description_that_names_its_parts_again_and_again_is_refused():
+def test_a_description_that_names_its_parts_again_and_again_is_refused() -> None:
     block = bomb_of_tables(1000)
     assert len(block) < 20_000
     with pytest.raises(BadInput, match=r"x: the model description is damaged \(its parts are more than 16 times"):
@@ -300,12 +300,12 @@ def test_a_description_that_names_its_parts_again_and_again_is_refused():
     assert len(read_metadata(bomb_of_tables(2), "x").nets[0].stages[1].subnets) == 2
 
 
-def test_what_may_be_unpacked_grows_with_the_file():
+def test_what_may_be_unpacked_grows_with_the_file() -> None:
     assert limits.unpacked(100) == 256 << 20
     assert limits.unpacked(10 << 20) == 2000 << 20
     assert limits.unpacked(1 << 40) == limits.UNPACKED
 
 
-def test_the_samples_are_far_below():
+def test_the_samples_are_far_below() -> None:
     bmodel = Bmodel(SAMPLE / "compilation.bmodel.xz")
     assert bmodel.payload.size < limits.unpacked(bmodel.path.stat().st_size) / 50

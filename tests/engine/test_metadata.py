@@ -22,7 +22,7 @@ def bmodel() -> Bmodel:
     return Bmodel(SAMPLE / "compilation.bmodel.xz")
 
 
-def test_the_sample_as_a_whole(bmodel: Bmodel):
+def test_the_sample_as_a_whole(bmodel: Bmodel) -> None:
     metadata = bmodel.metadata
     assert metadata.chip == "BM1684X"
     (net,) = metadata.nets
@@ -34,7 +34,7 @@ def test_the_sample_as_a_whole(bmodel: Bmodel):
     assert bmodel.payload.tobytes() == MODEL[bmodel.payload_start : bmodel.payload_start + bmodel.payload.size]
 
 
-def test_borders_weights_and_memory(bmodel: Bmodel):
+def test_borders_weights_and_memory(bmodel: Bmodel) -> None:
     stage = bmodel.metadata.nets[0].stages[0]
     (given,), (found,) = stage.inputs, stage.outputs
     assert (given.dtype, given.shape, given.scale, given.zero_point) == (F32, (1, 3, 32, 32), 1.0, 0)
@@ -47,7 +47,7 @@ def test_borders_weights_and_memory(bmodel: Bmodel):
     assert stage.activations_size > 0
 
 
-def test_subnets_and_their_streams(bmodel: Bmodel):
+def test_subnets_and_their_streams(bmodel: Bmodel) -> None:
     subnets = bmodel.metadata.nets[0].stages[0].subnets
     assert [subnet.run_mode for subnet in subnets] == [RunMode.TPU_STATIC] * len(subnets)
     for subnet in subnets:
@@ -58,7 +58,7 @@ def test_subnets_and_their_streams(bmodel: Bmodel):
             assert bmodel.bytes_of(group.dma, "x").size == group.dma.size > 0
 
 
-def test_subnets_on_the_host_and_on_two_cores():
+def test_subnets_on_the_host_and_on_two_cores() -> None:
     modes = {
         subnet.run_mode
         for name in ("nonzero_bm1684x_f32",)
@@ -67,7 +67,7 @@ def test_subnets_on_the_host_and_on_two_cores():
     assert modes - {RunMode.TPU_STATIC}
 
 
-def test_spans_end_with_the_payload(bmodel: Bmodel):
+def test_spans_end_with_the_payload(bmodel: Bmodel) -> None:
     size = bmodel.payload.size
     assert bmodel.bytes_of(Span(size - 1, 1), "x").size == 1
     assert bmodel.bytes_of(Span(0, size), "x").size == size
@@ -79,7 +79,7 @@ def test_spans_end_with_the_payload(bmodel: Bmodel):
 
 
 @pytest.mark.parametrize("packed", [True, False])
-def test_private_bytes_are_ones_own(packed: bool, tmp_path: Path):
+def test_private_bytes_are_ones_own(packed: bool, tmp_path: Path) -> None:
     path = tmp_path / ("x.bmodel.xz" if packed else "x.bmodel")
     path.write_bytes(lzma.compress(MODEL, preset=0) if packed else MODEL)
     bmodel = Bmodel(path)
@@ -95,7 +95,7 @@ def test_private_bytes_are_ones_own(packed: bool, tmp_path: Path):
     assert (tmp_path / "copy").read_bytes() == MODEL
 
 
-def test_headers_that_do_not_fit(tmp_path: Path):
+def test_headers_that_do_not_fit(tmp_path: Path) -> None:
     path = tmp_path / "x.bmodel"
     for data, why in (
         (b"", "0 bytes are less than its 64-byte header"),

@@ -29,7 +29,7 @@ def edges_by_name(graph: OpGraph) -> set[tuple[str, str]]:
     return {(names[edge.tail], names[edge.head]) for edge in graph.edges}
 
 
-def test_edges_lead_into_groups_and_out_of_them():
+def test_edges_lead_into_groups_and_out_of_them() -> None:
     graph = graph_of(TOY.name)
     edges = edges_by_name(graph)
     assert ("%arg0", "load_0") in edges, "from outside into the group"
@@ -40,7 +40,7 @@ def test_edges_lead_into_groups_and_out_of_them():
     assert node.group is not None
 
 
-def test_edges_lead_from_one_subnet_to_the_next():
+def test_edges_lead_from_one_subnet_to_the_next() -> None:
     graph = graph_of("nonzero_bm1684x_f32")
     assert {node.subnet for node in graph.nodes} > {"subfunc_0"}
     subnets = {node.id: node.subnet for node in graph.nodes}
@@ -48,18 +48,18 @@ def test_edges_lead_from_one_subnet_to_the_next():
     assert sum(node.opcode == "input" for node in graph.nodes) == 1, "what one subnet computes is no input of the next"
 
 
-def test_weights_are_shown_when_asked_for():
+def test_weights_are_shown_when_asked_for() -> None:
     assert not any(node.opcode == "top.Weight" for node in graph_of(TOY.name).nodes)
     assert ("w1", "load_w1") in edges_by_name(graph_of(TOY.name, weights=True))
 
 
-def test_quantised_types_show_what_is_stored():
+def test_quantised_types_show_what_is_stored() -> None:
     node = next(node for node in graph_of("toy_bm1684x_int8").nodes if node.name == "maxpool5_MaxPool")
     assert node.dtype in ("i8", "u8")
 
 
 @pytest.mark.parametrize("color", ["dtype", "time"])
-def test_the_picture_has_every_op_and_says_why_it_has_its_colour(color: str, tmp_path: Path):
+def test_the_picture_has_every_op_and_says_why_it_has_its_colour(color: str, tmp_path: Path) -> None:
     page = tmp_path / "graph.html"
     assert main(["graph", str(TOY.path), "-o", str(page), "--color", color]) == 0
     text = page.read_text()
@@ -68,7 +68,7 @@ def test_the_picture_has_every_op_and_says_why_it_has_its_colour(color: str, tmp
     assert ("cycles" in text) == (color == "time")
 
 
-def test_the_colours_of_a_check(tmp_path: Path):
+def test_the_colours_of_a_check(tmp_path: Path) -> None:
     report = tmp_path / "check.json"
     rows = [
         {"line": 22, "verdict": "pass"},
@@ -85,7 +85,7 @@ def test_the_colours_of_a_check(tmp_path: Path):
 
 @pytest.mark.parametrize("weights", [False, True])
 @pytest.mark.parametrize("name", ["toy_bm1684x_f32", "nonzero_bm1684x_f32", "lstm_bm1684x_f32"])
-def test_every_op_lies_below_what_it_reads_and_none_on_another(name: str, weights: bool):
+def test_every_op_lies_below_what_it_reads_and_none_on_another(name: str, weights: bool) -> None:
     graph = graph_of(name, weights)
     placed = layout(graph)
     assert set(placed.nodes) == {node.id for node in graph.nodes}
@@ -98,7 +98,7 @@ def test_every_op_lies_below_what_it_reads_and_none_on_another(name: str, weight
         assert NODE_HEIGHT / 2 <= y <= placed.height - NODE_HEIGHT / 2
 
 
-def test_a_layer_group_is_framed_with_its_ops_alone():
+def test_a_layer_group_is_framed_with_its_ops_alone() -> None:
     graph = graph_of(TOY.name)
     placed = layout(graph)
     [frame] = [frame for frame in placed.frames if frame.is_group]
@@ -107,7 +107,7 @@ def test_a_layer_group_is_framed_with_its_ops_alone():
     assert inside == {node.id for node in graph.nodes if node.group is not None}
 
 
-def test_pictures_need_no_other_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_pictures_need_no_other_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     for end in ("svg", "html", "dot"):
         assert main(["graph", str(TOY.path), "-o", str(tmp_path / f"graph.{end}")]) == 0
@@ -117,7 +117,7 @@ def test_pictures_need_no_other_program(tmp_path: Path, monkeypatch: pytest.Monk
     assert len(nodes) == len(graph_of(TOY.name).nodes)
 
 
-def test_a_file_that_is_no_report_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_file_that_is_no_report_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "check.json"
     path.write_text("[]")
     assert main(["graph", str(TOY.path), "--check", str(path)]) == 2

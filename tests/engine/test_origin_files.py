@@ -29,7 +29,7 @@ def staged(tmp_path: Path) -> Case:
     return Case(context)
 
 
-def test_every_op_that_computes_knows_its_layer(staged: Case):
+def test_every_op_that_computes_knows_its_layer(staged: Case) -> None:
     program = open_program(staged.path)
     assert [(stage.title, stage.path.name) for stage in program.compile_stages.stages] == [
         ("as imported", "toy_origin.mlir"),
@@ -47,7 +47,7 @@ def test_every_op_that_computes_knows_its_layer(staged: Case):
     assert found["softmax16_Softmax__softmax"] == ("top.Softmax", ("softmax16 (Softmax)",)), "taken apart"
 
 
-def test_the_stack_leads_to_the_original_layer(client: DapClient, staged: Case):
+def test_the_stack_leads_to_the_original_layer(client: DapClient, staged: Case) -> None:
     client.launch(staged.path, stop_on_entry=False, breakpoints={staged.mlir: [line_of(staged, '"tpu.Lut"')]})
     stop = client.expect_stopped("breakpoint")
     frames = {frame.name: frame.raw for frame in stop.frames}
@@ -63,7 +63,7 @@ def line_of(of: Case, text: str) -> int:
     return next(n for n, line in enumerate(of.mlir.read_text().split("\n"), 1) if text in line)
 
 
-def test_a_check_sums_up_by_layer(staged: Case, tmp_path: Path):
+def test_a_check_sums_up_by_layer(staged: Case, tmp_path: Path) -> None:
     report = tmp_path / "report.json"
     options = ["--inputs", staged.inputs, "--reference", staged.reference, "--report", report]
     done = tdb_dap("check", staged.path, *options, "--report", tmp_path / "report.html")
@@ -75,7 +75,7 @@ def test_a_check_sums_up_by_layer(staged: Case, tmp_path: Path):
 
 
 @pytest.mark.parametrize("text", ["nothing", "[]", '{"files": []}', '{"files": {"top_mlir": 3}}'])
-def test_a_damaged_list_of_files_is_named_and_the_rest_works(staged: Case, text: str):
+def test_a_damaged_list_of_files_is_named_and_the_rest_works(staged: Case, text: str) -> None:
     (staged.path / "ref_files.json").write_text(text)
     program = open_program(staged.path)
     assert program.compile_stages.stages == ()

@@ -53,7 +53,7 @@ def wrong_place(debugger: Debugger, right: Debugger, views: list[View]) -> ByteR
     return None
 
 
-def test_who_leads_from_the_wrong_output_to_the_spoiled_weight(toy: Toy, tmp_path: Path):
+def test_who_leads_from_the_wrong_output_to_the_spoiled_weight(toy: Toy, tmp_path: Path) -> None:
     directory, address = spoiled(toy, tmp_path)
     debugger = tdb_dap.open(directory, inputs=toy.inputs, reference=toy.reference)
     right = tdb_dap.open(toy.directory, inputs=toy.inputs)
@@ -79,7 +79,7 @@ def test_who_leads_from_the_wrong_output_to_the_spoiled_weight(toy: Toy, tmp_pat
     assert len(path) > 4
 
 
-def test_a_place_is_named_by_its_bytes(toy: Toy):
+def test_a_place_is_named_by_its_bytes(toy: Toy) -> None:
     debugger = tdb_dap.open(toy.directory, inputs=toy.inputs)
     for command in debugger.program.commands:
         for view in () if command.is_system else command.results:

@@ -26,7 +26,7 @@ def numbers(of: ByteRanges | None) -> set[int]:
 
 
 @given(RANGES)
-def test_merged_ranges_are_the_same_bytes_sorted_and_apart(ranges: list[tuple[int, int]]):
+def test_merged_ranges_are_the_same_bytes_sorted_and_apart(ranges: list[tuple[int, int]]) -> None:
     found = place(ranges)
     assert numbers(found) == {byte for start, size in ranges for byte in range(start, start + size)}
     assert found.size == len(numbers(found))
@@ -37,7 +37,7 @@ def test_merged_ranges_are_the_same_bytes_sorted_and_apart(ranges: list[tuple[in
 
 
 @given(RANGES, RANGES)
-def test_what_two_places_share(one: list[tuple[int, int]], two: list[tuple[int, int]]):
+def test_what_two_places_share(one: list[tuple[int, int]], two: list[tuple[int, int]]) -> None:
     a, b = place(one), place(two)
     assert a.overlaps(b) == bool(numbers(a) & numbers(b))
     assert numbers(a.intersection(b)) == numbers(a) & numbers(b)
@@ -47,20 +47,20 @@ def test_what_two_places_share(one: list[tuple[int, int]], two: list[tuple[int, 
 
 
 @given(RANGES.filter(bool), st.integers(0, 3))
-def test_the_text_of_a_place_names_it(ranges: list[tuple[int, int]], core: int):
+def test_the_text_of_a_place_names_it(ranges: list[tuple[int, int]], core: int) -> None:
     written = place(ranges, core=core)
     found = parse(written.text)
     assert (found.space, found.core, numbers(found)) == (Space.LOCAL, core, numbers(written))
 
 
-def test_equal_distances_are_one_part():
+def test_equal_distances_are_one_part() -> None:
     rows = place([(64 * i, 4) for i in range(8)])
     assert rows.text == "R0x0+4*8/0x40"
     assert place([(0, 4), (64, 4), (100, 4)]).text == "R0x0+4*2/0x40,0x64+4"
     assert place([(0, 4), (64, 8)], core=2).text == "R0x0+4,0x40+8@core2"
 
 
-def test_the_name_of_a_place():
+def test_the_name_of_a_place() -> None:
     assert ranges_name(ByteRanges.range(Space.GLOBAL, 3, 64, 8), BM1684X.geometry).startswith("G64")
     assert ByteRanges.range(Space.GLOBAL, 3, 64, 8).core == 0
     assert ByteRanges.range(Space.LOCAL, 3, 64, 8).core == 3
@@ -80,7 +80,7 @@ def test_the_name_of_a_place():
         "R0+4@core",
     ],
 )
-def test_what_is_no_place_is_one_line(text: str):
+def test_what_is_no_place_is_one_line(text: str) -> None:
     with pytest.raises(BadExpression) as refusal:
         parse(text)
     assert "\n" not in str(refusal.value)

@@ -58,7 +58,7 @@ def before_the_end(debugger: Debugger, found: list[tuple[str, int, int]]) -> lis
         ("data:G0xd000+64:write", {"hit": "2"}, [58]),
     ],
 )
-def test_hits_and_conditions_are_points_in_time(debugger: Debugger, text, more, ordinals):
+def test_hits_and_conditions_are_points_in_time(debugger: Debugger, text, more, ordinals) -> None:
     debugger.breakpoints.add(text, **more)
     found = [ordinal for _, ordinal, _ in there_and_back(debugger)]
     assert found
@@ -66,7 +66,7 @@ def test_hits_and_conditions_are_points_in_time(debugger: Debugger, text, more, 
         assert found == ordinals
 
 
-def test_a_hit_condition_that_comes_late_counts_what_was_before(debugger: Debugger):
+def test_a_hit_condition_that_comes_late_counts_what_was_before(debugger: Debugger) -> None:
     debugger.travel(len(debugger.program.commands))
     debugger.breakpoints.add("tpu.Load", condition="max(in[0]) > 0", hit="2")
     here = debugger.reverse()
@@ -75,14 +75,14 @@ def test_a_hit_condition_that_comes_late_counts_what_was_before(debugger: Debugg
     assert debugger.run().ordinal == here.ordinal
 
 
-def test_a_temporary_breakpoint_is_gone_after_its_stop_on_the_way_back(debugger: Debugger):
+def test_a_temporary_breakpoint_is_gone_after_its_stop_on_the_way_back(debugger: Debugger) -> None:
     debugger.travel(20)
     debugger.breakpoints.add("conv.normal", temporary=True)
     assert debugger.reverse().ordinal == 8
     assert debugger.reverse().reason == "entry"
 
 
-def test_exception_filters_count_on_the_way_back(debugger: Debugger):
+def test_exception_filters_count_on_the_way_back(debugger: Debugger) -> None:
     debugger.travel(5)
     debugger.write("%16", 0)
     debugger.travel(len(debugger.program.commands))
@@ -94,7 +94,7 @@ def test_exception_filters_count_on_the_way_back(debugger: Debugger):
     assert before_the_end(debugger, moments(debugger.run)) == found[::-1]
 
 
-def test_what_an_observer_found_on_the_way_stops_the_way_back(debugger: Debugger):
+def test_what_an_observer_found_on_the_way_stops_the_way_back(debugger: Debugger) -> None:
     class Third(Observer):
         seen = 0
 
@@ -115,7 +115,7 @@ def test_what_an_observer_found_on_the_way_stops_the_way_back(debugger: Debugger
     assert debugger.reverse().reason == "entry"
 
 
-def test_conditions_are_evaluated_again_where_an_edit_has_changed_the_past(debugger: Debugger):
+def test_conditions_are_evaluated_again_where_an_edit_has_changed_the_past(debugger: Debugger) -> None:
     debugger.breakpoints.add("tpu.Pool2D", condition="max(in[0]) > 3")
     first = debugger.run().ordinal
     assert first == 5
@@ -130,7 +130,7 @@ def test_conditions_are_evaluated_again_where_an_edit_has_changed_the_past(debug
     assert debugger.reverse().reason == "entry"
 
 
-def test_what_overlaps_is_exact_to_the_byte(toy: Toy):
+def test_what_overlaps_is_exact_to_the_byte(toy: Toy) -> None:
     debugger = tdb_dap.open(toy.directory, inputs=toy.inputs)
     with pytest.raises(BadExpression, match="not a breakpoint"):
         debugger.breakpoints.add("data:R:write")
@@ -140,7 +140,7 @@ def test_what_overlaps_is_exact_to_the_byte(toy: Toy):
     assert set(whole) != set(gap)
 
 
-def test_the_last_writer_is_not_somebody_beside_it():
+def test_the_last_writer_is_not_somebody_beside_it() -> None:
     debugger = tdb_dap.open(case("toy_bm1684x_f16").path, inputs=case("toy_bm1684x_f16").inputs)
     debugger.run()
     commands = debugger.program.commands

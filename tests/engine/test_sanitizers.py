@@ -44,7 +44,7 @@ EXPECTED = {
 
 
 @pytest.mark.parametrize("of", [c for c in cases() if not c.is_dynamic], ids=lambda c: c.name)
-def test_correct_models_have_no_findings_but_the_known_ones(of: Case):
+def test_correct_models_have_no_findings_but_the_known_ones(of: Case) -> None:
     found = findings(opened(of), "all")
     assert {finding.filter for finding in found} == EXPECTED.get(of.name, set()), [f.text for f in found]
 
@@ -52,24 +52,24 @@ def test_correct_models_have_no_findings_but_the_known_ones(of: Case):
 # Faults
 
 
-def test_a_dropped_load_leaves_bytes_unwritten_and_its_origin_is_told():
+def test_a_dropped_load_leaves_bytes_unwritten_and_its_origin_is_told() -> None:
     [found] = findings(with_fault(TOY, DROPPED, "2 D3"), "uninitialized")
     assert found.filter == "uninitialized"
     assert "B1 conv.normal takes 12,288 of 12,288 bytes from R0 that nobody has written as input" in found.text
     assert found.related == (2,), "the command that took them up; what it spoils later is not told again"
 
 
-def test_a_shortened_load_is_found_where_the_missing_bytes_get_out():
+def test_a_shortened_load_is_found_where_the_missing_bytes_get_out() -> None:
     [found] = findings(with_fault(TOY, SHORTENED, "7 D5"), "uninitialized")
     assert "stores to" in found.text
 
 
-def test_a_shifted_address_leaves_the_buffers_of_its_op():
+def test_a_shifted_address_leaves_the_buffers_of_its_op() -> None:
     found = findings(with_fault(TOY, SHIFTED, "7 D5"), "bounds")
     assert any("beyond the buffers of tpu.Load at line 21" in finding.text for finding in found)
 
 
-def test_a_lowered_dependency_is_a_hazard_with_both_commands_and_the_missing_edge():
+def test_a_lowered_dependency_is_a_hazard_with_both_commands_and_the_missing_edge() -> None:
     debugger = with_fault(TOY, LOWERED, "57 D12")
     [*_, found] = findings(debugger, "hazard")
     assert (found.focus, len(found.related)) == (57, 1)
@@ -77,7 +77,7 @@ def test_a_lowered_dependency_is_a_hazard_with_both_commands_and_the_missing_edg
     assert len(outcomes(debugger.program, debugger.machine.inputs)) > 1, "it can come out in more than one way"
 
 
-def test_swapped_commands_leave_a_result_unused():
+def test_swapped_commands_leave_a_result_unused() -> None:
     texts = [finding.text for finding in findings(with_fault(TOY, SWAPPED, "44 B34"), "unused")]
     assert any("nobody reads until" in text for text in texts)
 
@@ -86,7 +86,7 @@ def test_swapped_commands_leave_a_result_unused():
 
 
 @pytest.mark.parametrize(("kind", "start", "name"), [(DROPPED, "2 D3", "uninitialized"), (LOWERED, "57 D12", "hazard")])
-def test_stops_are_the_same_from_either_side(kind: str, start: str, name: str):
+def test_stops_are_the_same_from_either_side(kind: str, start: str, name: str) -> None:
     debugger = with_fault(TOY, kind, start)
     debugger.set_checks(filters_named({name: None}))
     forwards = []
@@ -103,7 +103,7 @@ def test_stops_are_the_same_from_either_side(kind: str, start: str, name: str):
     assert backwards[::-1] == [moment for moment in forwards if moment[0] < last]
 
 
-def test_an_edit_defines_bytes_and_undo_takes_that_back():
+def test_an_edit_defines_bytes_and_undo_takes_that_back() -> None:
     debugger = with_fault(TOY, DROPPED, "2 D3")
     debugger.set_checks(filters_named({"uninitialized": None}))
     assert debugger.run().reason == "exception"
@@ -119,7 +119,7 @@ def test_an_edit_defines_bytes_and_undo_takes_that_back():
 
 
 @pytest.mark.parametrize(("name", "numbers"), [("nan", (np.inf, 0)), ("inf", (3e38, 3e38)), ("denormal", (1e-39, 1))])
-def test_only_the_birth_of_a_special_number_is_reported(name: str, numbers: tuple[float, float]):
+def test_only_the_birth_of_a_special_number_is_reported(name: str, numbers: tuple[float, float]) -> None:
     debugger = opened(TOY)
     debugger.set_checks(filters_named({name: None}))
     debugger.travel(3)
@@ -140,7 +140,7 @@ def test_only_the_birth_of_a_special_number_is_reported(name: str, numbers: tupl
     assert debugger.last_stop.text == stop.text
 
 
-def test_saturate_counts_what_is_clipped():
+def test_saturate_counts_what_is_clipped() -> None:
     debugger = open_debugger(case("toy_bm1684x_int8").path, case("toy_bm1684x_int8").inputs)
     debugger.set_checks(filters_named({"saturate": "0.1%"}))
     stop = debugger.run()
@@ -152,7 +152,7 @@ def test_saturate_counts_what_is_clipped():
 # Descriptors
 
 
-def test_reserved_bits_ids_and_waits_are_looked_at():
+def test_reserved_bits_ids_and_waits_are_looked_at() -> None:
     debugger = opened(TOY)
     columns = debugger.program.commands.columns
     columns.id[10:] += 1
@@ -165,7 +165,7 @@ def test_reserved_bits_ids_and_waits_are_looked_at():
 # Order
 
 
-def test_clocks_agree_with_every_schedule():
+def test_clocks_agree_with_every_schedule() -> None:
     """What a clock calls finished is finished in the two orders that are furthest apart."""
     for name in ("toy_bm1684x_f32", "toy_bm1688_f16c2", "toy_bm1690_f16c8"):
         program = open_program(case(name).path)
@@ -182,7 +182,7 @@ def test_clocks_agree_with_every_schedule():
                         assert all(moment[o] < moment[ordinal] for o in other.ordinals[:finished].tolist())
 
 
-def test_places_can_be_cut():
+def test_places_can_be_cut() -> None:
     place = ByteRanges(Space.LOCAL, 0, np.array([[0, 10], [20, 30]]))
     rest = place.without(ByteRanges(Space.LOCAL, 0, np.array([[5, 25]])))
     assert rest is not None
@@ -209,13 +209,13 @@ def test_places_can_be_cut():
         ("toy_bm1690_f16c4", "hazard", "D6 waits for B2 and not for B4"),
     ],
 )
-def test_faults_of_a_real_compiler_are_found(name: str, sanitizer: str, text: str):
+def test_faults_of_a_real_compiler_are_found(name: str, sanitizer: str, text: str) -> None:
     folder = DATA / "findings" / name
     found = findings(open_debugger(folder, folder / "input.npz"), sanitizer)
     assert text in found[0].text
 
 
-def test_suppressed_places_are_left_out():
+def test_suppressed_places_are_left_out() -> None:
     folder = DATA / "findings" / "toy_bm1690_f16c4"
     debugger = open_debugger(folder, folder / "input.npz")
     for pattern in ("gemm15*", "tpu.MatMul", "mlir:36", "D6", "B4"):

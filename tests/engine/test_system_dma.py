@@ -53,28 +53,28 @@ def bf16(numbers: NDArray[np.float32]) -> NDArray[np.float32]:
     return ((bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000).astype(np.uint32).view(np.float32)
 
 
-def test_outputs_are_those_of_the_vendors_runtime():
+def test_outputs_are_those_of_the_vendors_runtime() -> None:
     np.testing.assert_array_equal(computed(opened("exact")), truth("exact"))
 
 
-def test_without_the_sum_in_l2_they_are_others(tmp_path: Path):
+def test_without_the_sum_in_l2_they_are_others(tmp_path: Path) -> None:
     plain = patched(tmp_path, *(f"D15@core{core}.all_reduce_code=0" for core in CORES))
     assert np.mean(computed(opened("exact", plain)) != truth("exact")) > 0.5
 
 
-def test_the_system_dma_clears_what_is_added_to(tmp_path: Path):
+def test_the_system_dma_clears_what_is_added_to(tmp_path: Path) -> None:
     one = 0x3F80
     raised = patched(tmp_path, *(f"M7@core{core}.constant_value={one:#x}" for core in CORES))
     np.testing.assert_array_equal(computed(opened("exact", raised)), truth("exact") + 1)
 
 
-def test_no_allowed_order_changes_exact_sums_and_some_change_rounded_ones():
+def test_no_allowed_order_changes_exact_sums_and_some_change_rounded_ones() -> None:
     exact, rounded = opened("exact"), opened("rounded")
     assert outcomes(exact.program, exact.machine.inputs) == {truth("exact").tobytes()}
     assert len(outcomes(rounded.program, rounded.machine.inputs)) > 1
 
 
-def test_the_runtimes_numbers_are_sums_of_our_parts_in_some_order():
+def test_the_runtimes_numbers_are_sums_of_our_parts_in_some_order() -> None:
     """Every tenth output; each may have had an order of its own."""
     debugger = opened("rounded")
     parts: list[NDArray[np.float32]] = []
@@ -95,7 +95,7 @@ def test_the_runtimes_numbers_are_sums_of_our_parts_in_some_order():
     assert not np.flatnonzero(~found).tolist()
 
 
-def test_the_engine_has_a_name_of_its_own_and_can_be_stopped_at():
+def test_the_engine_has_a_name_of_its_own_and_can_be_stopped_at() -> None:
     debugger = opened("exact")
     assert debugger.program.commands.count_engines(0, len(debugger.program.commands)) == {
         "tiu": 384,
@@ -110,7 +110,7 @@ def test_the_engine_has_a_name_of_its_own_and_can_be_stopped_at():
     assert command.asm == "M7: %L30.0x6980000000 bf16[2048] = dma.general(source = 0.0 bf16)"
 
 
-def test_its_commands_are_explained_by_their_token(capsys: pytest.CaptureFixture[str]):
+def test_its_commands_are_explained_by_their_token(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", str(MODEL), "M12@core3"]) == 0
     text = capsys.readouterr().out
     assert "M12, command 554 of 760, SDMA, core 3" in text
@@ -118,7 +118,7 @@ def test_its_commands_are_explained_by_their_token(capsys: pytest.CaptureFixture
     assert "read by D24 dma.matrix" in text
 
 
-def test_parts_and_equal_constants_need_no_order(tmp_path: Path):
+def test_parts_and_equal_constants_need_no_order(tmp_path: Path) -> None:
     def hazards(debugger: Debugger) -> list[str]:
         return [f.text for f in survey(debugger, made({"hazard": None}), lambda done: None).findings]
 
@@ -132,7 +132,7 @@ def test_parts_and_equal_constants_need_no_order(tmp_path: Path):
 
 
 @pytest.mark.parametrize("core", [0, 7])
-def test_what_the_system_dma_moves_waits_for_all_parts(tmp_path: Path, core: int):
+def test_what_the_system_dma_moves_waits_for_all_parts(tmp_path: Path, core: int) -> None:
     """A message with another number, and the model cannot run to its end."""
     stuck = tmp_path / "stuck.bmodel"
     assert main(["patch", str(MODEL), "-o", str(stuck), "--set", f"M8@core{core}.constant_value=0x3002"]) == 0

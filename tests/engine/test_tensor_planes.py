@@ -12,7 +12,7 @@ from tests.engine.test_tensor_parts import of
 RANDOM = np.random.default_rng(7)
 
 
-def test_an_overview_reads_in_bands_and_shows_each_block_by_its_largest_magnitude():
+def test_an_overview_reads_in_bands_and_shows_each_block_by_its_largest_magnitude() -> None:
     numbers = RANDOM.standard_normal((3000, 4000)).astype(np.float32)
     numbers[1234, 2345] = -50
     parts, sizes = of(numbers)
@@ -25,7 +25,7 @@ def test_an_overview_reads_in_bands_and_shows_each_block_by_its_largest_magnitud
     assert max(sizes) <= 1 << 20
 
 
-def test_the_least_integer_has_the_largest_magnitude():
+def test_the_least_integer_has_the_largest_magnitude() -> None:
     parts, _ = of(np.array([[-128, 127], [0, 1]], np.int8))
     assert tile(parts, Slice(0, 1, (0, 0)), slice(0, 2), slice(0, 2), 2).tolist() == [[-128]]
 
@@ -43,7 +43,7 @@ def laid(numbers: np.ndarray, across: int) -> np.ndarray:
 
 @pytest.mark.parametrize("axes", [(0, 1, 2), (2, 0, 1), (1, 2, 0)])
 @pytest.mark.parametrize("across", [1, 3, 5, 7, 11])
-def test_channels_lie_side_by_side_wherever_their_axis_is(axes: tuple[int, int, int], across: int):
+def test_channels_lie_side_by_side_wherever_their_axis_is(axes: tuple[int, int, int], across: int) -> None:
     channels, rows, columns = axes
     numbers = RANDOM.standard_normal((7, 4, 6)).astype(np.float32)
     whole = laid(numbers, across)
@@ -58,13 +58,13 @@ def test_channels_lie_side_by_side_wherever_their_axis_is(axes: tuple[int, int, 
         assert np.array_equal(found, whole[top:bottom, left:right])
 
 
-def test_a_part_of_one_channel_reads_no_more_than_that():
+def test_a_part_of_one_channel_reads_no_more_than_that() -> None:
     parts, sizes = of(np.zeros((8, 100, 200), np.float32))
     tile(parts, Mosaic(1, 2, 0, 4, (0, 0, 0)), slice(110, 120), slice(205, 305))
     assert sizes == [10 * 100]
 
 
-def test_from_afar_a_mosaic_shows_its_largest_magnitudes():
+def test_from_afar_a_mosaic_shows_its_largest_magnitudes() -> None:
     numbers = RANDOM.standard_normal((16, 32, 32)).astype(np.float32)
     numbers[5, 3, 4] = 99
     parts, _ = of(numbers)
@@ -81,6 +81,6 @@ def test_from_afar_a_mosaic_shows_its_largest_magnitudes():
         (Mosaic(1, 1, 0, 2, (0, 0, 0)), "different axes"),
     ],
 )
-def test_what_is_no_mosaic_is_said(mosaic: Mosaic, why: str):
+def test_what_is_no_mosaic_is_said(mosaic: Mosaic, why: str) -> None:
     with pytest.raises(BadExpression, match=why):
         mosaic.check((4, 5, 6))

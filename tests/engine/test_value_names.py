@@ -46,14 +46,14 @@ def one_record_per_line(debugger: Debugger) -> Iterator[OpRecord]:
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
-def test_every_edge_of_the_graph_goes_forward_in_the_text(model: Case):
+def test_every_edge_of_the_graph_goes_forward_in_the_text(model: Case) -> None:
     graph = OpGraph.of(MlirFile.read(model.mlir), weights=True)
     lines = {node.id: node.line for node in graph.nodes}
     assert [edge for edge in graph.edges if lines[edge.tail] >= lines[edge.head]] == []
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
-def test_every_value_id_of_an_op_s_line_is_the_op_s_own_operand(model: Case):
+def test_every_value_id_of_an_op_s_line_is_the_op_s_own_operand(model: Case) -> None:
     debugger = opened(model)
     mlir = debugger.program.source.mlir
     assert mlir is not None
@@ -76,7 +76,7 @@ def test_every_value_id_of_an_op_s_line_is_the_op_s_own_operand(model: Case):
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
-def test_a_name_with_its_moment_means_the_same_from_everywhere(model: Case):
+def test_a_name_with_its_moment_means_the_same_from_everywhere(model: Case) -> None:
     debugger = opened(model)
     for record in one_record_per_line(debugger):
         here = debugger.scope(record.first, "op")
@@ -90,7 +90,7 @@ def test_a_name_with_its_moment_means_the_same_from_everywhere(model: Case):
                         assert debugger.evaluate(f"{kind}[{number}]@op{record.first}", scope).view == value.view
 
 
-def test_two_bodies_with_the_same_ids_are_told_apart():
+def test_two_bodies_with_the_same_ids_are_told_apart() -> None:
     debugger = opened(case(TWO_BODIES))
     mlir = debugger.program.source.mlir
     assert mlir is not None
@@ -106,7 +106,7 @@ def test_two_bodies_with_the_same_ids_are_told_apart():
     assert len(addresses) == 3
 
 
-def test_what_could_be_two_values_is_refused_where_no_frame_decides():
+def test_what_could_be_two_values_is_refused_where_no_frame_decides() -> None:
     debugger = opened(case(TWO_BODIES))
     debugger.run()
     with pytest.raises(BadExpression, match=r"%10 stands for 3 values \(line \d+, line \d+, line \d+\)") as refused:
@@ -116,7 +116,7 @@ def test_what_could_be_two_values_is_refused_where_no_frame_decides():
     assert debugger.evaluate(pinned).view == record.results[0].view
 
 
-def test_a_name_for_several_results_is_refused_without_its_number():
+def test_a_name_for_several_results_is_refused_without_its_number() -> None:
     debugger = opened(case(TWO_BODIES))
     call = next(op for op in debugger.program.source.mlir.ops.values() if op.name == "call")
     main = debugger.scope(0, "op", call.line)
@@ -126,7 +126,7 @@ def test_a_name_for_several_results_is_refused_without_its_number():
     assert [debugger.evaluate(f"%1#{i}", main).view.address for i in (0, 1)] == outputs
 
 
-def test_a_frame_of_main_sees_the_values_of_main():
+def test_a_frame_of_main_sees_the_values_of_main() -> None:
     """There %1 is what the call gives; in the subnet it is a weight."""
     debugger = opened(case("toy_bm1684x_f32"))
     call = next(op for op in debugger.program.source.mlir.ops.values() if op.name == "call")
@@ -136,7 +136,7 @@ def test_a_frame_of_main_sees_the_values_of_main():
     np.testing.assert_array_equal(value.array.ravel(), next(iter(debugger.outputs().values())).ravel())
 
 
-def test_a_moment_that_does_not_exist_is_refused():
+def test_a_moment_that_does_not_exist_is_refused() -> None:
     debugger = opened(case("toy_bm1684x_f32"))
     with pytest.raises(BadExpression, match="@99999: there is no such command"):
         debugger.read("in[0]@99999")
@@ -146,7 +146,7 @@ def test_a_moment_that_does_not_exist_is_refused():
     "place", ["tpu.Pool2D", "conv.normal", "B5", "asm:7", "mlir:23", "loc:maxpool5_MaxPool", "R0x0+4"]
 )
 @pytest.mark.parametrize("model", ["toy_bm1684x_f32", "toy_bm1684x_int8"])
-def test_in_means_the_same_in_a_condition_a_log_point_and_at_the_stop(model: str, place: str):
+def test_in_means_the_same_in_a_condition_a_log_point_and_at_the_stop(model: str, place: str) -> None:
     debugger = tdb_dap.open(case(model).path, inputs=case(model).inputs)
     said: list[str] = []
     debugger.listener = Heard(said)
@@ -162,7 +162,7 @@ def test_in_means_the_same_in_a_condition_a_log_point_and_at_the_stop(model: str
     assert (debugger.run().reason, debugger.ordinal) == ("breakpoint", here)
 
 
-def test_a_condition_on_a_model_without_ops_means_the_command(tmp_path: Path):
+def test_a_condition_on_a_model_without_ops_means_the_command(tmp_path: Path) -> None:
     alone = tmp_path / "alone.bmodel.xz"
     alone.write_bytes(opened(case("toy_bm1684x_f32")).program.context.bmodel.read_bytes())
     debugger = tdb_dap.open(alone)
@@ -173,7 +173,7 @@ def test_a_condition_on_a_model_without_ops_means_the_command(tmp_path: Path):
     assert said == []
 
 
-def test_a_breakpoint_on_a_name_of_several_values_says_so():
+def test_a_breakpoint_on_a_name_of_several_values_says_so() -> None:
     debugger = opened(case(TWO_BODIES))
     placed = debugger.breakpoints.add("%10")
     assert placed.message.startswith("%10 stands for 3 values (lines ")
@@ -182,7 +182,7 @@ def test_a_breakpoint_on_a_name_of_several_values_says_so():
     assert "stands for" not in debugger.breakpoints.add("%1").message
 
 
-def test_to_show_a_tensor_does_not_ask_what_all_commands_access():
+def test_to_show_a_tensor_does_not_ask_what_all_commands_access() -> None:
     """Who wrote it is found when the user opens that row."""
     debugger = opened(case("toy_bm1684x_f32"))
     debugger.step(5)

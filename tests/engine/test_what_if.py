@@ -24,7 +24,7 @@ def debugger(toy: Toy) -> Iterator[Debugger]:
     return opened
 
 
-def test_another_address_is_written_and_known_to_who_and_to_watches(debugger: Debugger):
+def test_another_address_is_written_and_known_to_who_and_to_watches(debugger: Debugger) -> None:
     machine = debugger.machine
     command = debugger.program.commands[POOLING]
     (result,) = command.results
@@ -53,7 +53,7 @@ def test_another_address_is_written_and_known_to_who_and_to_watches(debugger: De
         assert np.array_equal(debugger.outputs()[name], array)
 
 
-def test_what_follows_is_told_without_going_anywhere(debugger: Debugger):
+def test_what_follows_is_told_without_going_anywhere(debugger: Debugger) -> None:
     machine = debugger.machine
     memory = machine.memory.local().copy()
     with pytest.raises(BadExpression, match="nothing has been changed"):
@@ -69,12 +69,12 @@ def test_what_follows_is_told_without_going_anywhere(debugger: Debugger):
     assert len(machine.edits) == 1
 
 
-def test_a_field_changed_to_what_it_is_changes_nothing(debugger: Debugger):
+def test_a_field_changed_to_what_it_is_changes_nothing(debugger: Debugger) -> None:
     change_field(debugger.machine, POOLING, "opd1_h", 2)
     assert consequences(debugger.machine, 20) == []
 
 
-def test_a_changed_command_ahead_waits_for_its_turn_and_goes_with_its_moment(debugger: Debugger):
+def test_a_changed_command_ahead_waits_for_its_turn_and_goes_with_its_moment(debugger: Debugger) -> None:
     machine = debugger.machine
     change_field(machine, 8, "res0_addr", debugger.program.commands[8].fields["res0_addr"] + 64)
     debugger.travel(20)

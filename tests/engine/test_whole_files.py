@@ -31,7 +31,7 @@ def write_half_a_folder(place: Path) -> None:
         raise RuntimeError
 
 
-def test_after_an_error_the_old_file_is_there_and_nothing_else(tmp_path: Path):
+def test_after_an_error_the_old_file_is_there_and_nothing_else(tmp_path: Path) -> None:
     place = tmp_path / "report"
     write_text(place, "old")
     with pytest.raises(RuntimeError):
@@ -42,7 +42,7 @@ def test_after_an_error_the_old_file_is_there_and_nothing_else(tmp_path: Path):
     assert place.read_text() == "new"
 
 
-def test_arrays_that_cannot_be_written_leave_nothing(tmp_path: Path):
+def test_arrays_that_cannot_be_written_leave_nothing(tmp_path: Path) -> None:
     class Unreadable:
         def __array__(self, *_: object, **__: object) -> np.ndarray:
             raise OSError(28, "No space left on device")
@@ -53,7 +53,7 @@ def test_arrays_that_cannot_be_written_leave_nothing(tmp_path: Path):
 
 
 @unix
-def test_links_and_modes_stay(tmp_path: Path):
+def test_links_and_modes_stay(tmp_path: Path) -> None:
     place, link = tmp_path / "there", tmp_path / "here"
     write_text(place, "old")
     place.chmod(0o640)
@@ -65,14 +65,14 @@ def test_links_and_modes_stay(tmp_path: Path):
 
 
 @unix
-def test_a_new_file_has_the_mode_of_any_other(tmp_path: Path):
+def test_a_new_file_has_the_mode_of_any_other(tmp_path: Path) -> None:
     write_text(tmp_path / "ours", "")
     (tmp_path / "other").write_text("")
     assert (tmp_path / "ours").stat().st_mode == (tmp_path / "other").stat().st_mode
 
 
 @unix
-def test_a_pipe_that_somebody_reads_gets_everything_and_another_is_refused(tmp_path: Path):
+def test_a_pipe_that_somebody_reads_gets_everything_and_another_is_refused(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     arrays = {"a": np.arange(1 << 16)}
@@ -90,14 +90,14 @@ def test_a_pipe_that_somebody_reads_gets_everything_and_another_is_refused(tmp_p
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_devices_are_written_as_they_are():
+def test_devices_are_written_as_they_are() -> None:
     write_text(Path("/dev/null"), "x")
     with pytest.raises(BadInput, match="/dev/full: cannot be written: No space left on device"):
         write_text(Path("/dev/full"), "x")
     assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
 
 
-def test_a_directory_is_whole_as_well(tmp_path: Path):
+def test_a_directory_is_whole_as_well(tmp_path: Path) -> None:
     place = tmp_path / "deep" / "folder"
     for _ in range(2):
         with pytest.raises(RuntimeError):
@@ -110,12 +110,12 @@ def test_a_directory_is_whole_as_well(tmp_path: Path):
     assert [path.name for path in place.parent.rglob("*")] == ["folder", "all"]
 
 
-def test_what_cannot_be_written_is_refused_before_anything_runs(tmp_path: Path):
+def test_what_cannot_be_written_is_refused_before_anything_runs(tmp_path: Path) -> None:
     for place, why in ((tmp_path, "it is a directory"), (tmp_path / "none" / "x", "there is no directory")):
         with pytest.raises(BadInput, match=why):
             refuse_unwritable(place)
 
 
-def test_a_name_that_is_no_text_is_written_as_an_escape(tmp_path: Path):
+def test_a_name_that_is_no_text_is_written_as_an_escape(tmp_path: Path) -> None:
     write_text(tmp_path / "x", "m\udcff")
     assert (tmp_path / "x").read_text() == "m\\udcff"

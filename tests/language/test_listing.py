@@ -31,7 +31,7 @@ def listing(text: str, tmp_path: Path) -> Path:
     return path
 
 
-def test_what_stands_over_places_commands_and_waits(listing: Path):
+def test_what_stands_over_places_commands_and_waits(listing: Path) -> None:
     async def scenario(editor: Editor) -> None:
         asm = await editor.open(listing, language="tdb-asm")
         convolution, pooling = asm.line_of("  B1: "), asm.line_of("  B3: ")
@@ -43,7 +43,7 @@ def test_what_stands_over_places_commands_and_waits(listing: Path):
     session(scenario)
 
 
-def test_from_a_place_to_its_writer_from_a_wait_to_the_command_and_from_a_command_to_its_op(listing: Path):
+def test_from_a_place_to_its_writer_from_a_wait_to_the_command_and_from_a_command_to_its_op(listing: Path) -> None:
     async def scenario(editor: Editor) -> None:
         asm = await editor.open(listing, language="tdb-asm")
         mlir = await editor.open(listing.parent / "final.mlir")
@@ -58,7 +58,7 @@ def test_from_a_place_to_its_writer_from_a_wait_to_the_command_and_from_a_comman
     session(scenario)
 
 
-def test_from_an_op_and_an_address_of_the_mlir_to_commands(listing: Path):
+def test_from_an_op_and_an_address_of_the_mlir_to_commands(listing: Path) -> None:
     async def scenario(editor: Editor) -> None:
         mlir = await editor.open(listing.parent / "final.mlir")
         asm = await editor.open(listing, language="tdb-asm")
@@ -73,7 +73,7 @@ def test_from_an_op_and_an_address_of_the_mlir_to_commands(listing: Path):
     session(scenario)
 
 
-def test_subnets_and_ops_are_its_outline(listing: Path):
+def test_subnets_and_ops_are_its_outline(listing: Path) -> None:
     async def scenario(editor: Editor) -> None:
         asm = await editor.open(listing, language="tdb-asm")
         (subnet,) = await asm.outline()
@@ -89,7 +89,7 @@ def test_subnets_and_ops_are_its_outline(listing: Path):
     session(scenario)
 
 
-def test_what_a_session_shows_is_no_file_and_belongs_to_the_model_the_editor_names(text: str):
+def test_what_a_session_shows_is_no_file_and_belongs_to_the_model_the_editor_names(text: str) -> None:
     uri = "debug:toy.tdbasm?session=1&ref=1000"
 
     async def scenario(editor: Editor) -> None:
@@ -102,7 +102,7 @@ def test_what_a_session_shows_is_no_file_and_belongs_to_the_model_the_editor_nam
     session(scenario)
 
 
-def test_a_listing_of_another_model_is_only_text(listing: Path, text: str):
+def test_a_listing_of_another_model_is_only_text(listing: Path, text: str) -> None:
     async def scenario(editor: Editor) -> None:
         asm = await editor.open(listing, text.replace("B3", "B4"), "tdb-asm")
         (told,) = await editor.expect_diagnostics(asm)

@@ -15,7 +15,7 @@ from tests.samples import case
 TOY = case("toy_bm1684x_f32")
 
 
-def test_what_stands_over_values_ops_locations_and_addresses():
+def test_what_stands_over_values_ops_locations_and_addresses() -> None:
     async def scenario(editor: Editor) -> None:
         mlir = await editor.open(TOY.mlir)
         convolution, pooling = mlir.line_of('"tpu.Conv2D"'), mlir.line_of('"tpu.Pool2D"')
@@ -29,7 +29,7 @@ def test_what_stands_over_values_ops_locations_and_addresses():
     session(scenario)
 
 
-def test_going_to_definitions_and_uses():
+def test_going_to_definitions_and_uses() -> None:
     async def scenario(editor: Editor) -> None:
         mlir = await editor.open(TOY.mlir)
         convolution, pooling = mlir.line_of('"tpu.Conv2D"'), mlir.line_of('"tpu.Pool2D"')
@@ -45,7 +45,7 @@ def names(symbols: Any) -> list[str]:
     return [symbol.name for symbol in symbols]
 
 
-def test_the_outline_follows_functions_and_groups():
+def test_the_outline_follows_functions_and_groups() -> None:
     async def scenario(editor: Editor) -> None:
         mlir = await editor.open(TOY.mlir)
         symbols = await mlir.outline()
@@ -60,7 +60,7 @@ def test_the_outline_follows_functions_and_groups():
     session(scenario)
 
 
-def test_shapes_time_and_colours_stand_in_the_text():
+def test_shapes_time_and_colours_stand_in_the_text() -> None:
     async def scenario(editor: Editor) -> None:
         mlir = await editor.open(TOY.mlir)
         convolution = mlir.line_of('"tpu.Conv2D"')
@@ -83,7 +83,7 @@ def test_shapes_time_and_colours_stand_in_the_text():
     session(scenario)
 
 
-def test_a_text_that_the_model_was_not_compiled_with_is_named_and_still_served():
+def test_a_text_that_the_model_was_not_compiled_with_is_named_and_still_served() -> None:
     async def scenario(editor: Editor) -> None:
         mlir = await editor.open(TOY.mlir, TOY.mlir.read_text() + "// edited")
         await mlir.expect_hover(mlir.line_of('"tpu.Pool2D"'), "%16", "**tpu.Conv2D** `relu4_Relu`")
@@ -96,7 +96,7 @@ def test_a_text_that_the_model_was_not_compiled_with_is_named_and_still_served()
 
 @pytest.mark.parametrize("text", ["", "%0 = ", '%1 = "tpu.X"(%0', "}}}", "#loc1 = loc(#loc1)\n%2 loc(#loc1)"])
 @pytest.mark.parametrize("name", ["final.mlir", "origin.mlir", "listing.tdbasm"])
-def test_broken_text_is_no_error(name: str, text: str, tmp_path: Path):
+def test_broken_text_is_no_error(name: str, text: str, tmp_path: Path) -> None:
     path = tmp_path / name
     path.write_text(text)
 

@@ -46,7 +46,7 @@ def spoilt(reference: Path, name: str, to: Path) -> Path:
 
 
 @pytest.mark.parametrize("process", [False, True], ids=["thread", "process"])
-def test_a_race_is_a_diagnostic_without_running_anything(process: bool):
+def test_a_race_is_a_diagnostic_without_running_anything(process: bool) -> None:
     async def scenario(editor: Editor) -> None:
         mlir = await editor.open(RACE / "final.mlir")
         found = await editor.expect_diagnostics(mlir)
@@ -61,7 +61,7 @@ def test_a_race_is_a_diagnostic_without_running_anything(process: bool):
     session(scenario, process)
 
 
-def test_the_same_race_in_the_disassembly_stands_at_its_command(tmp_path: Path):
+def test_the_same_race_in_the_disassembly_stands_at_its_command(tmp_path: Path) -> None:
     context = tmp_path / "model"
     shutil.copytree(RACE, context)
     text = open_program(context).listing.text
@@ -76,14 +76,14 @@ def test_the_same_race_in_the_disassembly_stands_at_its_command(tmp_path: Path):
     session(scenario)
 
 
-def test_a_sound_model_has_no_problems():
+def test_a_sound_model_has_no_problems() -> None:
     async def scenario(editor: Editor) -> None:
         assert await editor.expect_diagnostics(await editor.open(TOY.mlir)) == []
 
     session(scenario)
 
 
-def test_a_report_of_check_marks_the_ops_and_the_first_wrong_one_is_the_error(toy: Path, tmp_path: Path):
+def test_a_report_of_check_marks_the_ops_and_the_first_wrong_one_is_the_error(toy: Path, tmp_path: Path) -> None:
     check(toy, spoilt(TOY.reference, "maxpool5_MaxPool", tmp_path / "bad.npz"))
 
     async def scenario(editor: Editor) -> None:
@@ -99,7 +99,7 @@ def test_a_report_of_check_marks_the_ops_and_the_first_wrong_one_is_the_error(to
     session(scenario)
 
 
-def test_a_report_that_comes_while_the_text_is_open_is_seen(toy: Path, tmp_path: Path):
+def test_a_report_that_comes_while_the_text_is_open_is_seen(toy: Path, tmp_path: Path) -> None:
     async def scenario(editor: Editor) -> None:
         asked: list[bool] = []
 
@@ -119,7 +119,9 @@ def test_a_report_that_comes_while_the_text_is_open_is_seen(toy: Path, tmp_path:
 
 
 @pytest.mark.parametrize("report", ["[]", '{"rows": 3}', "\x00", None])
-def test_a_report_that_is_not_ours_or_older_than_the_model_says_nothing(toy: Path, tmp_path: Path, report: str | None):
+def test_a_report_that_is_not_ours_or_older_than_the_model_says_nothing(
+    toy: Path, tmp_path: Path, report: str | None
+) -> None:
     path = toy / "check.json"
     if report is None:
         check(toy, spoilt(TOY.reference, "maxpool5_MaxPool", tmp_path / "bad.npz"))
@@ -139,7 +141,7 @@ def test_a_report_that_is_not_ours_or_older_than_the_model_says_nothing(toy: Pat
     session(scenario)
 
 
-def test_verdicts_of_a_session_go_before_those_of_a_report_until_it_takes_them_back():
+def test_verdicts_of_a_session_go_before_those_of_a_report_until_it_takes_them_back() -> None:
     async def scenario(editor: Editor) -> None:
         mlir = await editor.open(TOY.mlir)
         assert await editor.expect_diagnostics(mlir) == []
@@ -159,7 +161,7 @@ def test_verdicts_of_a_session_go_before_those_of_a_report_until_it_takes_them_b
 @pytest.mark.parametrize(
     "verdicts", [[3], "all", [{"line": "x"}], [{"line": -5, "verdict": "fail"}], [{"line": 10**6, "verdict": "fail"}]]
 )
-def test_nonsense_verdicts_do_no_harm(verdicts: object):
+def test_nonsense_verdicts_do_no_harm(verdicts: object) -> None:
     async def scenario(editor: Editor) -> None:
         mlir = await editor.open(TOY.mlir)
         editor.notify("tdb/verdicts", uri=mlir.uri, verdicts=verdicts)

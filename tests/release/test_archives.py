@@ -44,7 +44,7 @@ def packed(path: Path, names: Iterable[str], times: int, umask: int) -> Path:
 
 
 @pytest.mark.parametrize("suffix", [".tar.gz", ".whl", ".vsix"])
-def test_order_time_and_mode_leave_no_trace(tmp_path: Path, suffix: str):
+def test_order_time_and_mode_leave_no_trace(tmp_path: Path, suffix: str) -> None:
     first = packed(tmp_path / f"first{suffix}", sorted(FILES), 1_600_000_000, 0o022)
     second = packed(tmp_path / f"second{suffix}", FILES, 1_650_000_000, 0o077)
     assert first.read_bytes() != second.read_bytes()
@@ -58,7 +58,7 @@ def test_order_time_and_mode_leave_no_trace(tmp_path: Path, suffix: str):
     assert first.read_bytes() != second.read_bytes()
 
 
-def test_a_wheel_ends_with_the_list_of_its_files_and_keeps_what_can_be_executed(tmp_path: Path):
+def test_a_wheel_ends_with_the_list_of_its_files_and_keeps_what_can_be_executed(tmp_path: Path) -> None:
     wheel = packed(tmp_path / "x.whl", FILES, 1_600_000_000, 0o022)
     normalise(wheel, EPOCH)
     with zipfile.ZipFile(wheel) as archive:
@@ -68,7 +68,7 @@ def test_a_wheel_ends_with_the_list_of_its_files_and_keeps_what_can_be_executed(
     assert set(modes.values()) == {0o755, 0o644}
 
 
-def test_what_differs_between_two_builds_is_named(tmp_path: Path):
+def test_what_differs_between_two_builds_is_named(tmp_path: Path) -> None:
     builds = []
     for number, names in enumerate((list(FILES), list(FILES), sorted(FILES), list(FILES)[1:])):
         folder = tmp_path / str(number)

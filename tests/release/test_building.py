@@ -29,7 +29,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_what_is_built_is_as_old_as_the_commit_and_only_what_is_in_it(checkout: Path, tmp_path: Path):
+def test_what_is_built_is_as_old_as_the_commit_and_only_what_is_in_it(checkout: Path, tmp_path: Path) -> None:
     commit = Commit.head()
     assert commit.epoch == 1_700_000_000
     copied = commit.copy(tmp_path / "copy")
@@ -37,14 +37,14 @@ def test_what_is_built_is_as_old_as_the_commit_and_only_what_is_in_it(checkout: 
     assert commit.files == {"setup.py", "tests/test_it.py"}
 
 
-def test_what_is_not_committed_is_not_released(checkout: Path):
+def test_what_is_not_committed_is_not_released(checkout: Path) -> None:
     (checkout / "setup.py").write_text("print()")
     (checkout / "notes.txt").write_text("")
     with pytest.raises(BadRelease, match=r"not committed: setup.py, notes.txt; commit or remove it first"):
         Commit.head()
 
 
-def test_without_version_control_there_is_nothing_to_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_without_version_control_there_is_nothing_to_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(building, "ROOT", tmp_path)
     with pytest.raises(BadRelease, match="no git checkout"):
         Commit.head()
@@ -59,7 +59,7 @@ def test_without_version_control_there_is_nothing_to_release(tmp_path: Path, mon
 )
 def test_the_source_distribution_is_compared_with_the_commit(
     checkout: Path, tmp_path_factory: pytest.TempPathFactory, packed: tuple[str, ...], complaint: str
-):
+) -> None:
     commit, sources = Commit.head(), tmp_path_factory.mktemp("dist") / "tdb_dap-0.1.0.tar.gz"
     with tarfile.open(sources, "w:gz") as tar:
         for name in packed:

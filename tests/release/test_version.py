@@ -16,32 +16,32 @@ ROOT = Path(__file__).resolve().parents[2]
 VERSION = re.findall(r'^__version__ = "(.+)"$', (ROOT / "tdb_dap" / "version.py").read_text(), re.MULTILINE)
 
 
-def test_a_single_line_is_the_source():
+def test_a_single_line_is_the_source() -> None:
     assert len(VERSION) == 1
     assert "\nversion = " not in (ROOT / "pyproject.toml").read_text().partition("[project.scripts]")[0]
 
 
-def test_the_command_tells_it():
+def test_the_command_tells_it() -> None:
     told = subprocess.run([sys.executable, "-m", "tdb_dap", "--version"], capture_output=True, text=True, check=True)
     assert told.stdout == f"tdb-dap {VERSION[0]}\n"
 
 
-def test_the_adapter_tells_it(client: DapClient, toy: Toy):
+def test_the_adapter_tells_it(client: DapClient, toy: Toy) -> None:
     client.launch(toy.directory)
     client.expect_stopped("entry")
     assert client.console("info version").startswith(f"tdb-dap {VERSION[0]}, Python 3.")
     client.disconnect()
 
 
-def test_the_installed_package_has_it():
+def test_the_installed_package_has_it() -> None:
     assert version("tdb-dap") == VERSION[0]
 
 
-def test_the_newest_changes_are_of_it():
+def test_the_newest_changes_are_of_it() -> None:
     assert re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)[:1] == VERSION
 
 
-def test_the_extension_has_version_changes_and_license_of_the_project():
+def test_the_extension_has_version_changes_and_license_of_the_project() -> None:
     extension = ROOT / "vscode-extension"
     assert json.loads((extension / "package.json").read_text("utf-8"))["version"] == VERSION[0]
     lock = json.loads((extension / "package-lock.json").read_text("utf-8"))

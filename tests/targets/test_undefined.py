@@ -39,7 +39,7 @@ def operation(sub: int, left: DType, right: DType, result: DType) -> Operation:
 
 @pytest.mark.parametrize("sub", BITS_OF_INTEGERS)
 @pytest.mark.parametrize("dtype", [F32, F16, BF16], ids=str)
-def test_bits_of_floats_are_undefined(sub: int, dtype: DType):
+def test_bits_of_floats_are_undefined(sub: int, dtype: DType) -> None:
     compute = SEMANTICS["arith", sub]
     with pytest.raises(NotSimulated, match=f"with {dtype} numbers: undefined on the chip"):
         compute(operation(sub, dtype, SI32, SI32))

@@ -48,6 +48,6 @@ ROWS = {"res0_n": 1, "res0_c": 3, "res0_h": 4, "res0_w": 5, "opd0_h": 7}
         ("BM1684X", "sgl.pe_s_gather_line", "tiu", ROWS, "short scatter_gather_line"),
     ],
 )
-def test_a_line_is_the_vendors(chip: str, mnemonic: str, engine: str, fields: dict[str, int], line: str):
+def test_a_line_is_the_vendors(chip: str, mnemonic: str, engine: str, fields: dict[str, int], line: str) -> None:
     made = chip_named(chip)
     assert made.vendor_text(command(made, mnemonic, **fields), engine, (1, 0)) == line

@@ -29,7 +29,7 @@ X, X8 = "toy_bm1684x_f32", "toy_bm1688_f16c2"
     ],
     ids=["patched", "cut in a group", "cut", "cut on two cores"],
 )
-def test_a_changed_model_runs_on_the_vendors_runtime(name: str, options: list[str], tmp_path: Path):
+def test_a_changed_model_runs_on_the_vendors_runtime(name: str, options: list[str], tmp_path: Path) -> None:
     of = case(name)
     model = tmp_path / "changed.bmodel"
     ours, theirs = tmp_path / "ours.npz", tmp_path / "theirs.npz"

@@ -20,7 +20,7 @@ MODELS = [
 
 @pytest.mark.parametrize("backend", ["cmodel", "lockstep"])
 @pytest.mark.parametrize("model", MODELS, ids=lambda path: path.name)
-def test_findings_are_the_same_on_every_backend(model, backend: str):
+def test_findings_are_the_same_on_every_backend(model, backend: str) -> None:
     found = []
     for name in ("numpy", backend):
         debugger = open_debugger(model, model / "input.npz", backend=name)
