@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from tdb_dap.adapter.protocol.client import Client
 from tests.conftest import Toy
@@ -39,7 +40,7 @@ class Listening:
         """A connection that speaks the protocol and has said nothing yet."""
         return Client.connect("127.0.0.1", self.port, timeout=30)
 
-    def attached(self, toy: Toy, **more: object) -> Client:
+    def attached(self, toy: Toy, **more: Any) -> Client:
         """A client in a session that has stopped on entry."""
         client = self.client()
         self.begin(client, toy, **more)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -38,7 +39,7 @@ def test_a_breakpoint_on_the_first_line_is_not_run_over(client: DapClient, toy: 
     client.disconnect()
 
 
-def test_another_file_is_not_part_of_the_program(client: DapClient, toy: Toy, tmp_path) -> None:
+def test_another_file_is_not_part_of_the_program(client: DapClient, toy: Toy, tmp_path: Path) -> None:
     [placed] = client.launch(toy.directory, breakpoints={tmp_path / "other.mlir": [3]}, **toy.data)
     assert not placed["verified"]
     assert "not part of the program" in placed["message"]

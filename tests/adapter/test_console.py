@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -125,7 +126,9 @@ def broken(debugger, text):
 '''
 
 
-def test_verbs_of_plugins_appear(new_client, toy: Toy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_verbs_of_plugins_appear(
+    new_client: Callable[..., DapClient], toy: Toy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "weather_plugin.py").write_text(PLUGIN)
     information = tmp_path / "weather_plugin-1.0.dist-info"
     information.mkdir()

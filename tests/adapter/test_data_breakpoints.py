@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -71,7 +72,9 @@ def test_an_element_and_a_slice_are_watched_to_the_byte(pooling: Stop) -> None:
 
 
 @pytest.mark.capability("supportsDataBreakpointBytes")
-def test_bytes_at_an_address_and_the_id_outlives_the_session(pooling: Stop, toy: Toy, new_client) -> None:
+def test_bytes_at_an_address_and_the_id_outlives_the_session(
+    pooling: Stop, toy: Toy, new_client: Callable[..., DapClient]
+) -> None:
     client = pooling.client
     info = client.request("dataBreakpointInfo", name="G53248", asAddress=True, bytes=64)
     client.disconnect()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -20,7 +22,7 @@ def spoiled(toy: Toy, path, name: str):
 
 @pytest.mark.capability("exceptionBreakpointFilters")
 @pytest.mark.capability("supportsExceptionInfoRequest")
-def test_the_first_wrong_op_stops_the_run(client: DapClient, toy: Toy, tmp_path) -> None:
+def test_the_first_wrong_op_stops_the_run(client: DapClient, toy: Toy, tmp_path: Path) -> None:
     reference = spoiled(toy, tmp_path / "bad.npz", "conv8_Conv")
     client.launch(toy.directory, stop_on_entry=False, filters=["mismatch"], inputs=str(toy.inputs), reference=reference)
     stop = client.expect_stopped("exception")
@@ -40,7 +42,7 @@ def test_the_first_wrong_op_stops_the_run(client: DapClient, toy: Toy, tmp_path)
     client.disconnect()
 
 
-def test_excepted_tensors_are_not_compared(client: DapClient, toy: Toy, tmp_path) -> None:
+def test_excepted_tensors_are_not_compared(client: DapClient, toy: Toy, tmp_path: Path) -> None:
     reference = spoiled(toy, tmp_path / "bad.npz", "conv8_Conv")
     data = {"inputs": str(toy.inputs), "reference": reference, "except": ["conv8_Conv"]}
     client.launch(toy.directory, stop_on_entry=False, filters=["mismatch"], **data)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -98,7 +99,7 @@ def test_restart_goes_back_to_the_first_command(client: DapClient, toy: Toy) -> 
     client.disconnect()
 
 
-def test_without_final_mlir_the_listing_takes_its_place(client: DapClient, toy: Toy, tmp_path) -> None:
+def test_without_final_mlir_the_listing_takes_its_place(client: DapClient, toy: Toy, tmp_path: Path) -> None:
     model = tmp_path / "lonely" / "compilation.bmodel.xz"
     model.parent.mkdir()
     model.write_bytes((toy.directory / model.name).read_bytes())

@@ -194,8 +194,9 @@ def test_a_hundred_idle_connections_take_nothing_from_a_session(toy: Toy) -> Non
     assert working.request("threads")["threads"]
     adapter.attached(toy).close()
     assert working.request("threads")["threads"]
-    for connected in [*idle, working]:
+    for connected in idle:
         connected.close()
+    working.close()
     adapter.close()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -148,7 +149,7 @@ def test_a_client_that_vanishes_ends_the_adapter(new_client: Callable[..., DapCl
     assert client.raw.exit_code() == 0
 
 
-def test_what_a_library_prints_does_not_reach_the_protocol(tmp_path):
+def test_what_a_library_prints_does_not_reach_the_protocol(tmp_path: Path) -> None:
     import subprocess
     import sys
 

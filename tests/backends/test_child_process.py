@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -28,7 +28,7 @@ Open = Callable[..., Debugger]
 
 
 @pytest.fixture
-def lockstep():
+def lockstep() -> Iterator[Open]:
     """Opens the sample in lockstep with a stand-in that behaves as told."""
     opened: list[Debugger] = []
 
@@ -57,7 +57,7 @@ def expected() -> list[bytes]:
     return outputs(debugger)
 
 
-def test_a_run_in_lockstep_computes_what_numpy_computes(lockstep: Open, expected) -> None:
+def test_a_run_in_lockstep_computes_what_numpy_computes(lockstep: Open, expected: list[bytes]) -> None:
     debugger = lockstep("agree")
     assert debugger.run().reason == "end"
     assert outputs(debugger) == expected
@@ -66,7 +66,7 @@ def test_a_run_in_lockstep_computes_what_numpy_computes(lockstep: Open, expected
     assert debugger.ordinal == 3
 
 
-def test_a_library_that_aborts_stops_the_run_and_numpy_goes_on(lockstep: Open, expected) -> None:
+def test_a_library_that_aborts_stops_the_run_and_numpy_goes_on(lockstep: Open, expected: list[bytes]) -> None:
     debugger = lockstep("die", 7)
     stop = debugger.run()
     assert stop.reason == "exception"
@@ -80,7 +80,7 @@ def test_a_library_that_aborts_stops_the_run_and_numpy_goes_on(lockstep: Open, e
     assert outputs(debugger) == expected
 
 
-def test_time_travels_across_the_death_of_a_library(lockstep: Open, expected) -> None:
+def test_time_travels_across_the_death_of_a_library(lockstep: Open, expected: list[bytes]) -> None:
     debugger = lockstep("die", 7)
     debugger.run()
     start = tdb_dap.open(SAMPLE, SAMPLE / "input.npz")

@@ -34,7 +34,9 @@ def put(directory: Path) -> Path:
     return directory / FILE
 
 
-def test_the_path_given_counts_before_the_environment_and_that_before_the_cache(monkeypatch, tmp_path: Path) -> None:
+def test_the_path_given_counts_before_the_environment_and_that_before_the_cache(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     cached = put(tmp_path / "cache" / "vendor" / "lib")
     assert find(FILE) == (cached, "tdb-dap backends fetch")
     monkeypatch.setenv("TPUC_ROOT", str(tmp_path / "root"))

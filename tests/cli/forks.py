@@ -117,7 +117,7 @@ def _act(case: Case, printed: int, errors: int) -> NoReturn:
     if case.output == "closed":
         for number in range(3):
             os.close(number)
-        sys.stdin = sys.stdout = sys.stderr = None  # type: ignore[assignment]
+        sys.stdin = sys.stdout = sys.stderr = None
     else:  # what a new process makes of streams that are closed, only a new process shows
         client.subprocess.Popen = _Copy  # type: ignore[attr-defined]
     if case.file_limit:

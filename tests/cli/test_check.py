@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from html.parser import HTMLParser
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import numpy as np
 import pytest
@@ -26,7 +27,7 @@ def spoiled(toy: Toy, tmp_path: Path) -> Path:
     return path
 
 
-def check(toy: Toy, reference: Path, *options: object):
+def check(toy: Toy, reference: Path, *options: object) -> CompletedProcess[str]:
     return tdb_dap("check", toy.directory, "--inputs", toy.inputs, "--reference", reference, *options)
 
 
@@ -76,6 +77,7 @@ def test_the_reports_say_the_same(toy: Toy, spoiled: Path, tmp_path: Path) -> No
     assert report.culprit.picture is not None
     heat = report.culprit.picture.heat
     assert [y for y, line in enumerate(heat) if max(line) > 0.1] == [round(3 * len(heat) / 32)]
+    assert report.culprit.numbers is not None
     assert sum(report.culprit.picture.histogram) == report.culprit.numbers.size == 2048
     assert "**fail: first at fault is conv8_Conv" in files[1].read_text()
     page = files[2].read_text()

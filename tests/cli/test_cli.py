@@ -121,7 +121,7 @@ def test_a_stage_that_is_not_there_is_one_line_and_exit_2() -> None:
     assert done.stderr.count("\n") == 1
 
 
-def test_outputs_are_dequantised_or_as_stored(tmp_path) -> None:
+def test_outputs_are_dequantised_or_as_stored(tmp_path: Path) -> None:
     case = DATA / "bm1684x" / "toy_bm1684x_int8qio"
     for options, kind in (((), "f"), (("--raw",), "u")):
         file = tmp_path / f"out{kind}.npz"

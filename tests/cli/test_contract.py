@@ -193,6 +193,11 @@ def conditions(verb: Verb, line: str) -> list[Output]:
     return ["read"] if line in verb.writes else ["read", "closed"] if line in verb.cannot else [*get_args(Output)]
 
 
+def conditions_at(home: str, verb: Verb, line: str, code: int) -> list[Output]:
+    """In a directory whose name is no text, what works elsewhere works."""
+    return conditions(verb, line) if home == "plain" else ["read"] if code < 2 else []
+
+
 @pytest.fixture(scope="module")
 def forks() -> Iterator[Forks]:
     running = Forks()
@@ -210,7 +215,7 @@ def test_exit_codes_are_those_of_the_outcome(name: str, tmp_path: Path, forks: F
         wanted = [
             (line, code, places.case(line, output))
             for line, code in outcomes(VERBS[name])
-            for output in (conditions(VERBS[name], line) if home == "plain" else ["read"] if code < 2 else [])
+            for output in conditions_at(home, VERBS[name], line, code)
         ]
         printed = False
         for (line, code, case), result in zip(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import lzma
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from tests.samples import Case, case
 TOY = "toy_bm1684x_f32"
 
 
-def diff(a: Path, b: Path, *options: object, inputs: Path | None = None):
+def diff(a: Path, b: Path, *options: object, inputs: Path | None = None) -> CompletedProcess[str]:
     return tdb_dap("diff", a, b, "--inputs", inputs or case(TOY).inputs, *options)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -46,7 +45,7 @@ PROTOCOL = Protocol()
 
 
 @pytest.fixture
-def session() -> Iterator[Transcript]:
+def session() -> Transcript:
     return Transcript()
 
 

@@ -88,7 +88,7 @@ def test_the_frame_of_a_replaced_subnet_tells_where_its_numbers_are_from(client:
     assert "outputs from the reference" in stop.frame("subnet").name
 
 
-def test_the_vendors_runtime_is_asked_where_it_is_installed(tmp_path, monkeypatch) -> None:
+def test_the_vendors_runtime_is_asked_where_it_is_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A stand-in for the vendor's program: it answers with fewer rows than the output has room for."""
     program = tmp_path / "model_runner"
     program.write_text(
@@ -109,7 +109,9 @@ def test_the_vendors_runtime_is_asked_where_it_is_installed(tmp_path, monkeypatc
     assert debugger.outputs()["gather4_Gather"].tolist() == [[7, 7, 7], [7, 7, 7]]
 
 
-def test_where_the_vendors_runtime_fails_the_reference_decides_or_the_error_tells(tmp_path, monkeypatch) -> None:
+def test_where_the_vendors_runtime_fails_the_reference_decides_or_the_error_tells(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     program = tmp_path / "model_runner"
     program.write_text(f"#!{sys.executable}\nraise SystemExit('no such chip')\n")
     program.chmod(0o755)

@@ -149,7 +149,7 @@ async def _thread(client: LanguageClient) -> AsyncIterator[None]:
     serving = threading.Thread(target=_serve, args=(far,), daemon=True)
     serving.start()
     reader, writer = await asyncio.open_connection(sock=near)
-    client.protocol.set_writer(writer)  # type: ignore[arg-type]  # as pygls does with a connection
+    client.protocol.set_writer(writer)
     ended = threading.Event()
     reading = asyncio.create_task(run_async(ended, reader, client.protocol))
     try:

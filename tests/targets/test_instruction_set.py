@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import lzma
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 
 import numpy as np
@@ -120,7 +121,7 @@ def test_a_stream_that_ends_early_says_how_far_it_got() -> None:
         InstructionSet.load("bm1684x").split("dma", stream, 2, "toy")
 
 
-def test_a_form_without_semantics_is_listed_and_refused(tmp_path) -> None:
+def test_a_form_without_semantics_is_listed_and_refused(tmp_path: Path) -> None:
     """Four LAR commands in place of the first convolution: they are listed, nothing runs them."""
     model = bytearray(lzma.decompress((SAMPLE / "compilation.bmodel.xz").read_bytes()))
     program = open_program(SAMPLE)
@@ -144,7 +145,7 @@ def test_a_form_without_semantics_is_listed_and_refused(tmp_path) -> None:
     assert f"command {command.ordinal} (B1 lar.3): lar.3 is not simulated yet" in stop.text
 
 
-def test_moves_between_chips_are_listed_and_refused(tmp_path) -> None:
+def test_moves_between_chips_are_listed_and_refused(tmp_path: Path) -> None:
     instructions = {i.mnemonic: i for i in chips()["BM1690"].instruction_set.instructions if i.engine == "cdma"}
     send, end = instructions["cdma.send"], instructions["cdma.chain_end"]
     sizes = {"src_nsize": 1, "src_csize": 2, "src_hsize": 3, "src_wsize": 4, "src_data_format": 2}
@@ -157,7 +158,7 @@ def test_moves_between_chips_are_listed_and_refused(tmp_path) -> None:
     assert "command 0 (C1 cdma.send): cdma.send is not simulated yet" in debugger.run().text
 
 
-def test_what_the_sorting_engine_would_do_stops_before_anything_is_computed(tmp_path) -> None:
+def test_what_the_sorting_engine_would_do_stops_before_anything_is_computed(tmp_path: Path) -> None:
     file = Model("BM1690", Stream(b"", 0), Stream(b"", 0), hau=bytes(256)).write(tmp_path / "sort.bmodel")
     debugger = tdb_dap.open(file)
     assert [command.asm for command in debugger.program.commands] == [
@@ -167,7 +168,7 @@ def test_what_the_sorting_engine_would_do_stops_before_anything_is_computed(tmp_
     assert (stop.reason, stop.text) == ("exception", "command 0: HAU0: the 256 bytes of HAU streams are not simulated")
 
 
-def test_a_system_dma_of_a_chip_that_is_not_known_to_have_one_is_refused(tmp_path) -> None:
+def test_a_system_dma_of_a_chip_that_is_not_known_to_have_one_is_refused(tmp_path: Path) -> None:
     file = Model("BM1688", Stream(b"", 0), Stream(b"", 0), system_dma=bytes(256)).write(tmp_path / "sdma.bmodel")
     with pytest.raises(BadInput, match=r"core 0, SDMA stream: this chip has no SDMA engine \(decoded as bm1688\)"):
         tdb_dap.open(file)
