@@ -81,6 +81,8 @@ def listen(listening: socket.socket, token: str, log: TextIO | None) -> None:
             _trim()
 
     _give_back_large_blocks()
+    _load()  # before anybody is let in: a module whose file cannot be opened for lack of descriptors stays half loaded
+    importlib.import_module("tdb_dap.tools.opening")
     Door().serve(listening, session)
 
 
@@ -132,14 +134,19 @@ def serve(
     from tdb_dap.adapter.session.dispatcher import Dispatcher
     from tdb_dap.adapter.session.session import Session
 
-    for area in AREAS:
-        importlib.import_module(f"tdb_dap.adapter.{area}")
+    _load()
     connection = Connection(stream, (lambda way, message: _write_log(log, way, message)) if log else None)
     session = Session(connection, token, abandon, visitor)
     try:
         Dispatcher(session).serve()
     finally:
         connection.close()
+
+
+def _load() -> None:
+    """Import the modules that declare requests and verbs."""
+    for area in AREAS:
+        importlib.import_module(f"tdb_dap.adapter.{area}")
 
 
 def open_log(path: Path | None) -> TextIO | None:
