@@ -16,9 +16,14 @@ from scripts.robustness.fuzz_parsers.target import TARGETS, attempt
 load()
 
 
+FRESH = "import subprocess, sys; sys.exit(abs(subprocess.call([sys.executable, *sys.argv[1:]])))"
+"""Starts Python from a small process: libFuzzer's limit is for the peak of memory, which a child takes over from the
+process that starts it, and other tests may have made this one large."""
+
+
 def run(name: str, scratch: Path, *options: str) -> str:
     """A target in a process of its own, confined to a directory."""
-    command = [sys.executable, "-m", "scripts.robustness.fuzz_parsers.one", name, str(scratch), *options]
+    command = [sys.executable, "-c", FRESH, "-m", "scripts.robustness.fuzz_parsers.one", name, str(scratch), *options]
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=550)
     assert done.returncode == 0, f"{name}: {done.stderr[-3000:]}"
     return done.stderr
