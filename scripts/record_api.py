@@ -11,6 +11,7 @@ import enum
 import inspect
 import json
 import sys
+import types
 from typing import Any
 
 from scripts.generated import ROOT
@@ -25,6 +26,8 @@ def offered() -> dict[str, Any]:
 
 
 def _described(thing: Any) -> Any:
+    if isinstance(thing, types.GenericAlias):  # Python 3.10 takes it for a class
+        return "value"
     if inspect.isclass(thing):
         return _class(thing)
     return _signature(thing) if inspect.isfunction(thing) else "value"
