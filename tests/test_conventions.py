@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -114,3 +115,20 @@ def test_no_test_judges_by_a_clock() -> None:
     files = [*(ROOT / "tests").rglob("*.py"), *(ROOT / "examples").rglob("test_*.py")]
     found = {path.relative_to(ROOT).as_posix() for path in files if reads_a_clock(path.read_text("utf-8"))}
     assert found == set(WITH_A_CLOCK)
+
+
+def test_no_two_fields_have_the_same_text() -> None:
+    """A text for two fields says of neither which it is."""
+    shared = []
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            body = node.body if isinstance(node, ast.ClassDef) else []
+            texts = [
+                text.value.value
+                for field, text in itertools.pairwise(body)
+                if isinstance(field, ast.AnnAssign)
+                and isinstance(text, ast.Expr)
+                and isinstance(text.value, ast.Constant)
+            ]
+            shared += [f"{path.relative_to(ROOT)}: {text!r}" for text in set(texts) if texts.count(text) > 1]
+    assert shared == []

@@ -112,9 +112,9 @@ class GraphNode(TypedDict):
     line: int
     """Line of final.mlir."""
     shape: list[int]
-    """That of its first result."""
+    """Shape of its first result."""
     dtype: str
-    """That of its first result."""
+    """Type of its first result."""
     subnet: str
     group: int | None
     """Line of the layer group around it."""

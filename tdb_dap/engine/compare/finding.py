@@ -22,19 +22,19 @@ class Checked:
     opcode: str
     name: str
     role: Role
-    """Which of its tensors."""
+    """Operand or result of the op, or output of the net."""
     index: int
-    """Which of its tensors."""
+    """Its number among the tensors of that role."""
     dtype: str
     first: int
-    """Ordinals of the first command and of the last one of the op's instances that hold it."""
+    """Ordinal of the first command of the op's instances that hold it."""
     last: int
-    """Ordinals of the first command and of the last one of the op's instances that hold it."""
+    """Ordinal of the last command of the op's instances that hold it."""
     verdict: Verdict
     reason: Reason = ""
-    """Why there is no verdict, in general and for this tensor."""
+    """Why there is no verdict, in general."""
     note: str = ""
-    """Why there is no verdict, in general and for this tensor."""
+    """Why there is no verdict for this tensor."""
     pieces: int = 1
     """Number of slices it was put together from."""
     covered: float = 1.0

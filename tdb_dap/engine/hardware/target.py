@@ -107,9 +107,9 @@ class Cost:
     operations: int = 0
     """Additions and multiplications."""
     read: int = 0
-    """Bytes that DMA moves from and to memories outside of local memory."""
+    """Bytes that DMA reads from memories outside of local memory."""
     written: int = 0
-    """Bytes that DMA moves from and to memories outside of local memory."""
+    """Bytes that DMA writes to memories outside of local memory."""
 
 
 class Target(Protocol):

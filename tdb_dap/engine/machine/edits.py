@@ -38,9 +38,9 @@ class MemoryEdit(Edit):
     """Memory was overwritten."""
 
     before: tuple[Change, ...]
-    """What puts the old and the new contents into place."""
+    """What puts the old contents back."""
     after: tuple[Change, ...]
-    """What puts the old and the new contents into place."""
+    """What puts the new contents in place."""
     ranges: ByteRanges | None = None
     """Which bytes, if it is not all that."""
 

@@ -34,13 +34,13 @@ class Resident:
     space: Space
     core: int
     start: int
-    """Bytes in its space, in local memory bytes of a lane (half-open)."""
+    """First byte in its space; in local memory, of a lane."""
     stop: int
-    """Bytes in its space, in local memory bytes of a lane (half-open)."""
+    """Byte after the last one."""
     born: int
-    """Ordinals of the command that began to write it and of the one that read it last."""
+    """Ordinal of the command that began to write it."""
     died: int
-    """Ordinals of the command that began to write it and of the one that read it last."""
+    """Ordinal of the command that read it last."""
     line: int
     """Line in final.mlir of the op that made it."""
     opcode: str = ""

@@ -47,13 +47,9 @@ class Metrics:
     channel_axis: int | None
     """What counts as channel."""
     worst_channel: int | None
-    """The channel of the least Euclidean similarity, and that. Differences are infinite where an element is NaN or
-    infinite on one side only.
-    """
+    """Channel of the least Euclidean similarity."""
     channel: float
-    """The channel of the least Euclidean similarity, and that. Differences are infinite where an element is NaN or
-    infinite on one side only.
-    """
+    """That similarity. Differences are infinite where an element is NaN or infinite on one side only."""
     nan_count: int
     nan_expected: int
     inf_count: int

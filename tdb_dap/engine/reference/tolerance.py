@@ -20,9 +20,9 @@ class Tolerance:
     """
 
     cosine: float = 0.99
-    """Least similarity of the whole tensor."""
+    """Least cosine similarity of the whole tensor."""
     euclidean: float = 0.99
-    """Least similarity of the whole tensor."""
+    """Least Euclidean similarity of the whole tensor."""
     relative: float = 1e-3
     """Difference over the expected magnitude from which on an element is bad."""
     channel: float | None = 0.8

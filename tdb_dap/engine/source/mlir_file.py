@@ -47,9 +47,9 @@ class Region:
     """
 
     line: int
-    """The lines of its braces."""
+    """Line of its opening brace."""
     end_line: int
-    """The lines of its braces."""
+    """Line of its closing brace."""
     function: str
     parent: Region | None
     """The region around it, None for a function's body."""

@@ -29,9 +29,9 @@ class OpNode:
     line: int
     """Line of final.mlir."""
     shape: tuple[int, ...]
-    """That of its first result."""
+    """Shape of its first result."""
     dtype: str
-    """That of its first result."""
+    """Type of its first result."""
     subnet: str
     """Name of its function."""
     group: int | None

@@ -39,9 +39,9 @@ class Chip:
     rules: Rules | None
     """None for chips that are decoded but not simulated."""
     static_tables: tuple[Table, ...]
-    """Constants in static memory from byte 0, in L2 from ``l2_tables_start`` on."""
+    """Constants in static memory from byte 0 on."""
     l2_tables: tuple[Table, ...] = ()
-    """Constants in static memory from byte 0, in L2 from ``l2_tables_start`` on."""
+    """Constants in L2 from ``l2_tables_start`` on."""
     l2_tables_start: int = 0
     id_fields: tuple[str, ...] = ()
     """Where a command's own id may be (none: its position in the stream, from 1)."""

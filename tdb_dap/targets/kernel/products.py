@@ -24,7 +24,7 @@ class Products:
     taps: Offsets
     """Int64; a negative tap stands for zeros."""
     places: Offsets
-    """Int64; a negative tap stands for zeros."""
+    """Int64."""
     swapped: bool = False
     """The right factor is the first operand of each product, which only shows in NaNs."""
 

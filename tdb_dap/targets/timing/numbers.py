@@ -39,11 +39,11 @@ class Timing:
     products: Mapping[float, int]
     """Input channels that each of them takes at a time, by bytes of the number format."""
     load: Transfer
-    """DMA into local memory, out of it, and between memories outside."""
+    """DMA into local memory."""
     store: Transfer
-    """DMA into local memory, out of it, and between memories outside."""
+    """DMA out of local memory."""
     copy: Transfer
-    """DMA into local memory, out of it, and between memories outside."""
+    """DMA between memories outside."""
     matrix_steps: int = 1
     """How many times as long a product of matrices takes."""
     skipping: int = 3

@@ -46,9 +46,9 @@ class Step:
     bound: Bound
     function: Semantic
     fields: dict[str, int]
-    """Those that its arithmetic looks at."""
+    """Fields that its arithmetic looks at."""
     registers: dict[int, int]
-    """Those that its arithmetic looks at."""
+    """Registers that its arithmetic looks at."""
     restored: tuple[Restored, ...]
     restored_after: tuple[Restored, ...] = ()
     """What is missing of the tensors that are results once it has run."""

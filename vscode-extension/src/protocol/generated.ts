@@ -153,9 +153,9 @@ export interface GraphNode {
   readonly name: string;
   /** Line of final.mlir. */
   readonly line: number;
-  /** That of its first result. */
+  /** Shape of its first result. */
   readonly shape: readonly number[];
-  /** That of its first result. */
+  /** Type of its first result. */
   readonly dtype: string;
   readonly subnet: string;
   /** Line of the layer group around it. */
