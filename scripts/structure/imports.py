@@ -28,6 +28,7 @@ REASONS = (
     ("backends/*", r"tdb_dap\..*", "only a run on that backend needs it"),
     ("targets/chips/registry.py", r"tdb_dap\.targets\.chips\..*", "pages of chips are loaded when one is asked for"),
     ("tools/opening.py", r"tdb_dap\..*", "only models with dynamic subnets or recorded values need it"),
+    ("tools/doctor/*", r"tdb_dap\..*", "what cannot be loaded is a finding"),
     ("tools/*", r"tdb_dap\.tools\..*", "only that choice of the command needs it"),
     ("tools/patch/editor.py", r"tdb_dap\.engine\..*", "only a change of commands by name needs it"),
     ("engine/machine/host_subnets.py", r"tdb_dap\.engine\.host", "only nets with subnets on the host need it"),

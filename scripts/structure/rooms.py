@@ -28,6 +28,7 @@ STOREYS: tuple[tuple[str, ...], ...] = (
     (
         "tools.check",
         "tools.disassemble",
+        "tools.doctor",
         "tools.explain",
         "tools.export",
         "tools.info",

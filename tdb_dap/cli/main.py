@@ -36,6 +36,7 @@ _SUBCOMMANDS = (
         "find out-of-bounds accesses, unwritten bytes, missing dependencies and more",
     ),
     ("debug", "debug", "debug a model in the terminal"),
+    ("setup", "doctor", "what is installed, what is wrong with it, and the command that mends it"),
     ("setup", "backends", "which simulators can execute commands here, and getting those of the vendor"),
     ("setup", "targets", "the chips known and a self-check of each"),
     ("setup", "plugins", "what installed packages have added: chips, backends, observers, verbs"),

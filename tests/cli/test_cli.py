@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,15 @@ def test_help_lists_what_exists() -> None:
         assert f"\n    {command} " in text
     for command in ("sanitize", "debug", "lsp", "backends", "targets", "demo"):
         assert f"\n    {command} " in text
+
+
+def test_a_language_server_without_what_it_needs_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pygls.lsp.server", None)
+    monkeypatch.delitem(sys.modules, "tdb_dap.language.server", raising=False)
+    done = tdb_dap("lsp")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("tdb-dap: error: the language server needs pygls (")
+    assert done.stderr.endswith(" -m pip install --force-reinstall 'pygls>=2'\n")
 
 
 def test_info_describes_a_model(toy: Toy) -> None:

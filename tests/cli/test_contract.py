@@ -125,6 +125,7 @@ VERBS = {
         "debug {sample} -c nonsense",
         ("debug {out}/nowhere -c info",),
     ),
+    "doctor": Verb("doctor", cannot=("doctor --nonsense", "doctor {sample}")),
     "backends": Verb("backends", cannot=("backends serve --listen nowhere", "backends serve --token-file {out}/none")),
     "targets": Verb("targets", cannot=("targets --forms BM1",)),
     "plugins": Verb("plugins"),

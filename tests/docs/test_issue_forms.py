@@ -55,7 +55,7 @@ def test_a_form_asks_for_the_installation(path: Path) -> None:
 
 def test_the_commands_that_forms_name_exist() -> None:
     names = {name for path in FORMS for name in re.findall(r"`tdb-dap (\w+)", path.read_text("utf-8"))}
-    assert names - {"doctor"} <= set(COMMANDS)  # a later release brings doctor
+    assert names <= set(COMMANDS)
 
 
 def test_the_project_names_no_address_of_its_own() -> None:

@@ -5,16 +5,14 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tdb_dap.adapter.protocol.client import Client
 from tdb_dap.errors import TdbError
+from tdb_dap.system.sample import SAMPLE
 
 if TYPE_CHECKING:
     from tdb_dap.terminal.view import View
-
-SAMPLE = Path(__file__).resolve().parents[2] / "sample"
 
 STORY: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Break at the max pooling in final.mlir, and run to it", ('b #loc("maxpool5_MaxPool")', "c", "info b")),

@@ -17,6 +17,11 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         from tdb_dap.language.server import make_server
     except ImportError as error:
-        raise BadInput(f"the language server needs pygls ({error}); pip install 'tdb-dap[lsp]' gets it") from None
+        from tdb_dap.tools.doctor.dependencies import needed
+        from tdb_dap.tools.doctor.installation import Installation
+
+        pygls = next(dependency for dependency in needed() if dependency.package == "pygls")
+        mend = Installation.here().getting(pygls.requirement)
+        raise BadInput(f"the language server needs pygls ({error}); mend with: {mend}") from None
     make_server().start_io()
     return 0

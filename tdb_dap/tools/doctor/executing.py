@@ -1,0 +1,77 @@
+"""Backends: the C kernel, the vendor's simulators, and what plugins add."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from tdb_dap.errors import BadInput
+from tdb_dap.system.plugins import GROUPS
+from tdb_dap.system.plugins import plugins as plugins_of
+from tdb_dap.tools.doctor.findings import Check
+from tdb_dap.tools.doctor.installation import Installation
+
+_ELF = b"\x7fELF"
+
+
+def kernel(installation: Installation) -> Iterator[Check]:
+    """The part that computes sums of products: C or NumPy."""
+    from tdb_dap.targets import kernel
+
+    if kernel.is_active():
+        yield Check("kernel", "ok", kernel.describe())
+    elif kernel.is_built:
+        yield Check("kernel", "note", kernel.describe(), f"unset {kernel.SWITCH}")
+    elif files := [path.name for path in sorted(Path(kernel.__file__).parent.iterdir()) if _is_kernel(path)]:
+        text = f"NumPy (the C kernel, {files[0]}, is there and cannot be loaded here; results are equal)"
+        yield Check("kernel", "note", text, installation.again)
+    else:
+        yield Check("kernel", "note", kernel.describe(), installation.again)
+
+
+def _is_kernel(path: Path) -> bool:
+    return path.name.startswith("_kernel") and path.suffix in (".so", ".pyd")
+
+
+def simulators() -> Iterator[Check]:
+    """The vendor's library of each chip: where it was found, or that the built-in simulator does without it."""
+    from tdb_dap.backends.discovery import find, require_platform, supported
+
+    try:
+        require_platform()
+    except BadInput:
+        yield Check("vendor", "ok", "the vendor's simulators are for Linux on x86-64; the built-in one needs none")
+        return
+    for chip in supported():
+        assert chip.vendor_library is not None
+        file, found = chip.vendor_library.file, find(chip.vendor_library.file)
+        name = f"vendor:{chip.name}"
+        if found is None:
+            text = f"{file} is not here; the built-in simulator needs none"
+            yield Check(name, "note", text, "tdb-dap backends fetch")
+        elif problem := _damage(found[0]):
+            yield Check(name, "error", f"{file} ({found[1]}) {problem}", "tdb-dap backends fetch")
+        else:
+            yield Check(name, "ok", f"{file} ({found[1]})")
+
+
+def _damage(library: Path) -> str:
+    """The damage that a library shows without being loaded; empty if there is none."""
+    try:
+        with library.open("rb") as file:
+            return "" if file.read(len(_ELF)) == _ELF else "is no library for Linux"
+    except OSError as error:
+        return f"cannot be read: {error.strerror or error}"
+
+
+def plugins(installation: Installation) -> Iterator[Check]:
+    """Each plugin of an installed package, and what is wrong with it."""
+    found = [plugin for group in GROUPS for plugin in plugins_of(group)]
+    for plugin in found:
+        name, about = f"plugin:{plugin.name}", f"{GROUPS[plugin.group]}, of {plugin.package} {plugin.version}"
+        if plugin.problem:
+            yield Check(name, "error", f"{about} {plugin.problem}", installation.without(plugin.package))
+        else:
+            yield Check(name, "ok", about)
+    if not found:
+        yield Check("plugins", "ok", "none")

@@ -1,0 +1,134 @@
+"""The way in which this program came onto this machine, and the commands that put it right in the same way."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import metadata
+from pathlib import Path
+from typing import Literal
+from urllib.parse import unquote, urlsplit
+from urllib.request import url2pathname
+
+from tdb_dap.tools.doctor.findings import Check
+from tdb_dap.version import __version__
+
+NAME = "tdb-dap"
+
+_ORIGIN = "direct_url.json"
+"""The installer's note of where a package came from."""
+
+Way = Literal["frozen", "pipx", "uv", "editable", "pip", "none"]
+
+_TEXTS: dict[Way, str] = {
+    "frozen": "a program that brings its own Python",
+    "pipx": "with pipx, in an environment of its own",
+    "uv": "as a tool of uv, in an environment of its own",
+    "editable": "from its sources, which can be edited (pip install -e)",
+    "pip": "in a Python environment (pip)",
+    "none": "not installed: Python finds its sources",
+}
+
+
+@dataclass(frozen=True)
+class Installation:
+    """One installation of this package."""
+
+    prefix: Path
+    """Root of the Python environment."""
+
+    python: str
+    """The interpreter."""
+
+    frozen: bool
+    """Whether interpreter and package are one program."""
+
+    @classmethod
+    def here(cls) -> Installation:
+        """The one that runs."""
+        return cls(Path(sys.prefix), sys.executable or "python", bool(getattr(sys, "frozen", False)))
+
+    @cached_property
+    def _distribution(self) -> metadata.Distribution | None:
+        """The installed package, noted by an installer if possible: a clone may hold the notes of a build besides."""
+        found = list(metadata.distributions(name=NAME))
+        noted = [distribution for distribution in found if distribution.read_text(_ORIGIN)]
+        return next(iter(noted or found), None)
+
+    @cached_property
+    def _origin(self) -> tuple[str, bool]:
+        """File or directory it was installed from, empty if it was none; whether it can be edited."""
+        try:
+            text = self._distribution.read_text(_ORIGIN) if self._distribution else None
+            origin = json.loads(text or "{}")
+            url = urlsplit(str(origin.get("url", "")))
+            editable = bool(origin.get("dir_info", {}).get("editable"))
+        except (OSError, ValueError, AttributeError):
+            return "", False
+        return (url2pathname(unquote(url.path)) if url.scheme == "file" else ""), editable
+
+    @cached_property
+    def way(self) -> Way:
+        """The way in which it was installed."""
+        if self.frozen:
+            return "frozen"
+        if (self.prefix / "pipx_metadata.json").is_file():
+            return "pipx"
+        if (self.prefix / "uv-receipt.toml").is_file():
+            return "uv"
+        if self._distribution is None:
+            return "none"
+        return "editable" if self._origin[1] else "pip"
+
+    @property
+    def again(self) -> str:
+        """Command that installs this package and its dependencies again."""
+        origin = self._origin[0]
+        if self.way == "frozen":
+            return "download the program of this release again"
+        if self.way == "pipx":
+            return f"pipx reinstall {NAME}"
+        if self.way == "uv":
+            return f"uv tool upgrade --reinstall {NAME}"
+        if self.way == "editable":
+            return f"{self._pip} install --force-reinstall -e {shlex.quote(origin)}"
+        if self.way == "none":
+            return f"{self._pip} install {shlex.quote(str(Path(__file__).resolve().parents[3]))}"
+        return f"{self._pip} install --force-reinstall {shlex.quote(origin or NAME)}"
+
+    def getting(self, *requirements: str) -> str:
+        """Command that installs other packages beside this one, again if they are there."""
+        wanted = " ".join(map(shlex.quote, requirements))
+        if self.way == "frozen":
+            return self.again
+        if self.way == "pipx":
+            return f"pipx inject --force {NAME} {wanted}"
+        if self.way == "uv":
+            return f"uv pip install --python {shlex.quote(self.python)} --reinstall {wanted}"
+        return f"{self._pip} install --force-reinstall {wanted}"
+
+    def without(self, package: str) -> str:
+        """Command that removes another package."""
+        if self.way == "pipx":
+            return f"pipx uninject {NAME} {shlex.quote(package)}"
+        if self.way == "uv":
+            return f"uv pip uninstall --python {shlex.quote(self.python)} {shlex.quote(package)}"
+        return self.again if self.way == "frozen" else f"{self._pip} uninstall {shlex.quote(package)}"
+
+    @property
+    def _pip(self) -> str:
+        return f"{shlex.quote(self.python)} -m pip"
+
+    def checks(self) -> Iterator[Check]:
+        """Version and way, and whether the metadata is of another version than the code."""
+        known = self._distribution.version if self._distribution else __version__
+        if known != __version__:
+            text = f"{__version__}, but installed as {known}: parts of two versions are mixed"
+            yield Check("tdb-dap", "error", text, self.again)
+        else:
+            yield Check("tdb-dap", "ok", __version__)
+        yield Check("installation", "ok", _TEXTS[self.way])

@@ -1,0 +1,1 @@
+"""Tests of ``tdb-dap doctor``: every line, sound and wrong."""
