@@ -25,6 +25,7 @@ STOREYS: tuple[tuple[str, ...], ...] = (
     ("targets.validation",),
     ("backends",),
     ("tools.opening", "tools.report_schema"),
+    ("tools.findings",),
     (
         "tools.check",
         "tools.disassemble",

@@ -129,7 +129,7 @@ def test_the_vendors_verdicts(toy: Toy, spoiled: Path) -> None:
         (["--reference", "{reference}", "--tolerance", "speed=1"], "limits are cosine"),
         (["--reference", "{reference}", "--jobs", "2"], "in a cascade each op waits"),
         (["--reference", "{reference}", "--jobs", "0"], "--jobs 0"),
-        (["--reference", "{reference}", "--report", "out.pdf"], "a report is one of .json, .md, .html"),
+        (["--reference", "{reference}", "--report", "out.pdf"], "a report is one of .json, .md, .html, .sarif, .xml"),
         (["--reference", "{reference}", "--report", "/nonexistent/out.json"], "there is no directory"),
         (["--reference", "{reference}", "--profile", "tdb", "--blame"], "--profile tdb"),
     ],

@@ -74,11 +74,16 @@ VERBS = {
             CHECK + " --reference {reference} --tolerance cosine=nan",
             CHECK + " --reference {reference} --except *",
             CHECK + " --reference {reference} --report {out}/nowhere/r.json",
+            CHECK + " --reference {reference} --baseline {out}/nowhere.json",
+            CHECK + " --reference {reference} --write-baseline {out}/nowhere/b.json",
         ),
         (
             CHECK + " --reference {reference} --report {out}/r.json",
             CHECK + " --reference {spoiled} --report {out}/r.md",
             CHECK + " --reference {spoiled} --report {out}/r.html",
+            CHECK + " --reference {spoiled} --report {out}/r.sarif",
+            CHECK + " --reference {spoiled} --report {out}/r.xml",
+            CHECK + " --reference {spoiled} --write-baseline {out}/b.json",
             CHECK + " --reference {spoiled} --dump all --dump-file {out}/t.npz",
             CHECK + " --reference {reference} --resume {out}/journal",
         ),
@@ -118,7 +123,13 @@ VERBS = {
         "sanitize {sample} --inputs {inputs} --quiet",
         "sanitize {faulty} --sanitizers hazard --quiet",
         ("sanitize {out}/nowhere", "sanitize {sample} --sanitizers nonsense"),
-        tuple("sanitize {sample} --inputs {inputs} --quiet --report {out}/s." + end for end in ("json", "md", "sarif")),
+        tuple(
+            f"sanitize {{sample}} --inputs {{inputs}} --quiet --{written}"
+            for written in (
+                *(f"report {{out}}/s.{end}" for end in ("json", "md", "sarif", "xml")),
+                "write-baseline {out}/b",
+            )
+        ),
     ),
     "debug": Verb(
         "debug {sample} -c info",

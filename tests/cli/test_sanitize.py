@@ -73,7 +73,7 @@ def test_with_a_reference_the_op_where_values_go_wrong_is_found(toy: Toy, tmp_pa
     [
         (["--sanitizers", "leak"], "there is no sanitizer 'leak'; there are all, bounds, "),
         (["--sanitizers", "saturate: 200%"], "'200%' is not a percentage"),
-        (["--report", "out.html"], "a report is one of .json, .md, .sarif"),
+        (["--report", "out.html"], "a report is one of .json, .md, .sarif, .xml"),
         (["--inputs", "absent.npz"], "absent.npz"),
     ],
 )

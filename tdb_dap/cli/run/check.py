@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from tdb_dap.tools.check.schema import Report
     from tdb_dap.tools.check.team import Team
     from tdb_dap.tools.check.worker import Worker
+    from tdb_dap.tools.findings.baseline import Baseline
+    from tdb_dap.tools.findings.findings import Findings
 
-_FORMATS = (".json", ".md", ".html")
+_FORMATS = (".json", ".md", ".html", *reports.FINDINGS)
 MOST_JOBS = 1024
 """Processes that may be asked for; more is a slip of the fingers."""
 
@@ -70,7 +72,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "format or those whose name fits a pattern; 0.99,0.98 stands for cosine and euclidean",
     )
     parser.add_argument("--except", metavar="GLOB", nargs="+", default=[], dest="excepted", help="names not compared")
-    parser.add_argument("--report", metavar="FILE", type=Path, action="append", default=[], help=".json, .md or .html")
+    parser.add_argument(
+        "--report",
+        metavar="FILE",
+        type=Path,
+        action="append",
+        default=[],
+        help="may be repeated: .json, .md, .html, .sarif, or .xml (JUnit)",
+    )
+    reports.baseline_options(parser)
     parser.add_argument("--dump", choices=("failed", "all"), help="write compared tensors to check_tensors.npz")
     parser.add_argument("--dump-file", metavar="OUT.npz", type=Path, default=Path("check_tensors.npz"))
     parser.add_argument("--all", action="store_true", help="list every tensor, not only those that differ")
@@ -89,6 +99,7 @@ def run(arguments: argparse.Namespace) -> int:
     """
     arguments.blame |= arguments.fail_on == "op" and arguments.mode == "cascade"
     _refuse(arguments)
+    baseline = reports.read_known(arguments)
     if arguments.profile == "tdb":
         from tdb_dap.cli.run.check_tdb import run_tdb
 
@@ -106,15 +117,32 @@ def run(arguments: argparse.Namespace) -> int:
         print("\n".join(["", *story(row)]))
     if shown:
         print(f"\n{headline(report)}")
+    found = _findings(arguments, report, baseline)
+    reports.remark_known(arguments, baseline, found)
     for path in arguments.report:
-        _write(path, report, arguments.context)
+        _write(path, report, found, arguments.context)
     if arguments.dump:
         count = dump.write(arguments.dump_file, walked.found)
         print(f"{count:,} tensors written to {arguments.dump_file}", file=sys.stderr)
     if report.stopped or not (report.count("pass") or report.count("fail")):
         why = report.stopped or "not one tensor could be compared"
         raise TdbError(f"{arguments.context}: {why}")
-    return 1 if report.failures and not (arguments.fail_on == "op" and report.is_accumulated) else 0
+    reports.write_known(arguments, found)
+    return int(found.is_failure)
+
+
+def _findings(arguments: argparse.Namespace, report: Report, baseline: Baseline | None) -> Findings:
+    """All that differs: what of it is known, and whether the rest fails."""
+    from tdb_dap.engine.files.context import Context
+    from tdb_dap.tools.check.findings import findings_of
+    from tdb_dap.tools.check.schema import is_accumulated
+
+    found = findings_of(report, Context.find(arguments.context), arguments.stage)
+    if baseline is not None:
+        found = baseline.applied(found, arguments.baseline)
+    both = zip(report.failures, found.findings, strict=True)
+    new = [row for row, finding in both if not finding.is_known]
+    return found.forgiven() if arguments.fail_on == "op" and is_accumulated(new) else found
 
 
 def _refuse(arguments: argparse.Namespace) -> None:
@@ -225,7 +253,7 @@ def _walk(arguments: argparse.Namespace, job: Job, mode: Mode, worker: Worker, t
         worker.close()
 
 
-def _write(path: Path, report: Report, context: Path) -> None:
+def _write(path: Path, report: Report, found: Findings, context: Path) -> None:
     from tdb_dap.engine.files.bounded_files import read_file
     from tdb_dap.engine.files.context import Context
     from tdb_dap.tools.check.html import html
@@ -235,6 +263,8 @@ def _write(path: Path, report: Report, context: Path) -> None:
         text = report.model_dump_json(indent=1)
     elif path.suffix == ".md":
         text = markdown(report)
+    elif path.suffix in reports.FINDINGS:
+        text = reports.findings_text(path, found)
     else:
         mlir = Context.find(context).mlir
         text = html(report, read_file(mlir).decode("utf-8", "replace") if mlir is not None else "")

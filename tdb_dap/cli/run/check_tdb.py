@@ -9,8 +9,11 @@ from tdb_dap.errors import BadInput
 
 def run_tdb(arguments: argparse.Namespace) -> int:
     """Print one line for each value that the vendor compares. 0: no Fail; 1: some."""
-    if arguments.mode != "cascade" or arguments.blame or arguments.report or arguments.dump:
-        raise BadInput("--profile tdb prints the vendor's verdicts on a cascade; it has no other mode, blame or report")
+    others = (arguments.blame, arguments.report, arguments.dump, arguments.baseline, arguments.write_baseline)
+    if arguments.mode != "cascade" or any(others):
+        raise BadInput(
+            "--profile tdb prints the vendor's verdicts on a cascade; it has no other mode, blame, report or baseline"
+        )
     from collections import Counter
 
     from tdb_dap.engine.compare import tdb_profile

@@ -37,22 +37,29 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--strict", action="store_true", help="warnings count as errors for the exit code")
     parser.add_argument(
-        "--report", metavar="FILE", type=Path, action="append", default=[], help=".json, .md or .sarif; may be repeated"
+        "--report",
+        metavar="FILE",
+        type=Path,
+        action="append",
+        default=[],
+        help="may be repeated: .json, .md, .sarif, or .xml (JUnit)",
     )
+    reports.baseline_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Look, print, write the reports. 0: no errors; 1: errors; 2: could not run to the end."""
+    """Look, print, write the reports. 0: no errors, or known ones; 1: errors; 2: could not run to the end."""
     from tdb_dap.engine.checks.exception_filters import FILTERS
     from tdb_dap.engine.checks.reference_checks import BIRTH
     from tdb_dap.engine.sanitizers import chosen, made
     from tdb_dap.engine.sanitizers.survey import survey
     from tdb_dap.tools.opening import open_debugger
+    from tdb_dap.tools.sanitize.findings import findings_of
     from tdb_dap.tools.sanitize.report import report_of
-    from tdb_dap.tools.sanitize.sarif import sarif
     from tdb_dap.tools.sanitize.text import lines, markdown
 
-    reports.refuse(arguments.report, (".json", ".md", ".sarif"))
+    reports.refuse(arguments.report, (".json", ".md", *reports.FINDINGS))
+    baseline = reports.read_known(arguments)
     compared, others = _split(arguments.sanitizers)
     if arguments.reference:
         compared.append("")
@@ -80,13 +87,21 @@ def run(arguments: argparse.Namespace) -> int:
     finally:
         bar.clear()
         debugger.close()
-    print("\n".join(lines(report)))
-    texts = {".json": lambda: report.model_dump_json(indent=1), ".md": lambda: markdown(report)}
+    found = findings_of(debugger.program, report, arguments.stage, arguments.strict)
+    if baseline is not None:
+        found = baseline.applied(found, arguments.baseline)
+    print("\n".join(lines(report, [number for number, finding in enumerate(found.findings) if finding.is_known])))
+    reports.remark_known(arguments, baseline, found)
     for path in arguments.report:
-        write_text(path, texts.get(path.suffix, lambda: sarif(report))())
+        if path.suffix in reports.FINDINGS:
+            text = reports.findings_text(path, found)
+        else:
+            text = report.model_dump_json(indent=1) if path.suffix == ".json" else markdown(report)
+        write_text(path, text)
     if report.stopped:
         raise TdbError(f"{report.model}: {report.stopped}; findings up to there are listed")
-    return 1 if report.count("error") or (arguments.strict and report.findings) else 0
+    reports.write_known(arguments, found)
+    return int(found.is_failure)
 
 
 def _split(entries: Sequence[str]) -> tuple[list[str], list[str]]:

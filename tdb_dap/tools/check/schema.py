@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
 from pydantic import ConfigDict, Field
@@ -103,6 +104,12 @@ class Row(_Model):
         return f"{self.opcode} at line {self.line}" if self.line else self.opcode
 
 
+def is_accumulated(failures: Iterable[Row]) -> bool:
+    """Whether no op is at fault by itself in any of these rows; only known where blame was asked."""
+    blames = [row.blame for row in failures if row.role != "operand" or row.blame is not None]
+    return bool(blames) and all(blame is not None and blame.kind == "accumulates" for blame in blames)
+
+
 class LayerRow(_Model):
     """A layer of the original model: ``nodes`` of the ONNX graph, ``file`` and ``line`` of the top MLIR.
 
@@ -150,8 +157,7 @@ class Report(_Model):
     @property
     def is_accumulated(self) -> bool:
         """Whether all that differs does so although no op is at fault by itself; only known where blame was asked."""
-        blames = [row.blame for row in self.failures if row.role != "operand" or row.blame is not None]
-        return bool(blames) and all(blame is not None and blame.kind == "accumulates" for blame in blames)
+        return is_accumulated(self.failures)
 
     def count(self, verdict: str) -> int:
         """Number of tensors with this verdict."""

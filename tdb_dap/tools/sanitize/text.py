@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from tdb_dap.engine.rendering.printable import table_row
 from tdb_dap.tools.sanitize.schema import CommandPlace, SanitizerFinding, SanitizerReport
@@ -23,10 +23,14 @@ def _many(count: int, what: str) -> str:
     return f"{count:,} {what}{'s' if count != 1 else ''}"
 
 
-def lines(report: SanitizerReport) -> Iterator[str]:
-    """Lines for the console: per finding ``FILE:LINE: error: TEXT [SANITIZER]``, then its commands."""
-    for finding in report.findings:
-        yield f"{_where(report, finding.command)}: {finding.severity}: {finding.text} [{finding.sanitizer}]"
+def lines(report: SanitizerReport, known: Collection[int] = ()) -> Iterator[str]:
+    """Lines for the console: per finding ``FILE:LINE: error: TEXT [SANITIZER]``, then its commands.
+
+    ``known``: numbers of the findings that a baseline has; they are notes.
+    """
+    for number, finding in enumerate(report.findings):
+        severity = "note: known" if number in known else finding.severity
+        yield f"{_where(report, finding.command)}: {severity}: {finding.text} [{finding.sanitizer}]"
         for detail in finding.details:
             yield f"    {detail}"
         for other in finding.related:

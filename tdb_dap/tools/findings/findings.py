@@ -1,0 +1,163 @@
+"""Findings that outlive a build: each with a name that the same fault has in the next one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+Level = Literal["error", "warning"]
+Command = Literal["check", "sanitize"]
+
+
+@dataclass(frozen=True)
+class Place:
+    """A command or a tensor, and where it stands."""
+
+    file: str
+    """final.mlir, or the bmodel where no line is known."""
+
+    line: int
+    """Line of the file, 0 where none is known."""
+
+    name: str
+    """A few words for it."""
+
+    full_name: str
+    """The same, with the op or net that it belongs to."""
+
+    kind: str
+    """``instruction`` or ``variable``."""
+
+    text: str = ""
+    """One line about it."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is wrong."""
+
+    rule: str
+    """Name of the rule that is broken."""
+
+    level: Level
+    """Its severity."""
+
+    text: str
+    """The whole story on one line."""
+
+    place: Place
+    """The command or tensor that it is about."""
+
+    identity: str
+    """What stays the same in another build: name of the op's location, kind; no line, ordinal or path."""
+
+    related: tuple[Place, ...] = ()
+    """Others that have to do with it."""
+
+    fingerprint: str = ""
+    """Identity in its net and stage, with a number if there are several alike; ``Findings.of`` makes it."""
+
+    fails: bool = True
+    """Whether a build fails because of it, if it is new."""
+
+    is_known: bool = False
+    """Whether the baseline has it."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One thing that was examined: an op or a tensor."""
+
+    group: str
+    """Kind of thing: the op."""
+
+    name: str
+    """Its name."""
+
+    findings: tuple[int, ...] = ()
+    """Numbers of the findings about it."""
+
+    left_out: str = ""
+    """Why it was not examined; empty if it was."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A kind of finding."""
+
+    label: str
+    """A few words."""
+
+    description: str
+    """A sentence."""
+
+
+@dataclass(frozen=True)
+class Findings:
+    """Outcome of one command on one net."""
+
+    command: Command
+    """The subcommand."""
+
+    net: str
+    """Name of the net."""
+
+    stage: int
+    """Number of its stage."""
+
+    rules: Mapping[str, Rule]
+    """All that were looked for, by name."""
+
+    findings: tuple[Finding, ...]
+    """Those found, in the order of execution."""
+
+    cases: tuple[Case, ...]
+    """All that was examined."""
+
+    stopped: str = ""
+    """Why the run did not reach the end, if it did not."""
+
+    has_baseline: bool = False
+    """Whether ``is_known`` of the findings was decided."""
+
+    @classmethod
+    def of(
+        cls,
+        command: Command,
+        net: str,
+        stage: int,
+        rules: Mapping[str, Rule],
+        findings: Iterable[Finding],
+        cases: Iterable[Case],
+        stopped: str,
+    ) -> Findings:
+        """Give each finding its fingerprint; those that are alike are numbered in order."""
+        alike: Counter[str] = Counter()
+        named = []
+        for finding in findings:
+            key = f"{command}:{net}:{stage}:{finding.rule}:{finding.identity}"
+            alike[key] += 1
+            named.append(replace(finding, fingerprint=f"{key}:{alike[key]}"))
+        return cls(command, net, stage, rules, tuple(named), tuple(cases), stopped)
+
+    def with_known(self, fingerprints: Collection[str]) -> Findings:
+        """The same, where the findings with these fingerprints are known."""
+        marked = (replace(finding, is_known=finding.fingerprint in fingerprints) for finding in self.findings)
+        return replace(self, findings=tuple(marked), has_baseline=True)
+
+    def forgiven(self) -> Findings:
+        """The same, where no finding fails a build."""
+        found = tuple(replace(finding, fails=False, level="warning") for finding in self.findings)
+        return replace(self, findings=found)
+
+    @property
+    def new(self) -> tuple[Finding, ...]:
+        """Findings that are not known."""
+        return tuple(finding for finding in self.findings if not finding.is_known)
+
+    @property
+    def is_failure(self) -> bool:
+        """Whether a build fails."""
+        return any(finding.fails for finding in self.new)

@@ -1,0 +1,72 @@
+"""Findings in SARIF 2.1.0, the format in which editors and continuous integration take results of analyses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from tdb_dap.tools.findings.findings import Finding, Findings, Place
+from tdb_dap.version import __version__
+
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+
+FINGERPRINT = "tdb/v2"
+"""Name of the kind of fingerprint; another one whenever what it is made of changes."""
+
+
+def sarif(found: Findings) -> str:
+    """One run with all findings; files are named relative to the current directory where they lie below it."""
+    names = list(found.rules)
+    rules = [
+        {
+            "id": name,
+            "name": name.capitalize(),
+            "shortDescription": {"text": rule.label},
+            "fullDescription": {"text": rule.description},
+        }
+        for name, rule in found.rules.items()
+    ]
+    notes = [{"level": "error", "message": {"text": found.stopped}}] if found.stopped else []
+    run = {
+        "tool": {"driver": {"name": "tdb-dap", "version": __version__, "rules": rules}},
+        "automationDetails": {"id": f"tdb-dap/{found.command}/{found.net}/{found.stage}/"},
+        "invocations": [{"executionSuccessful": not found.stopped, "toolExecutionNotifications": notes}],
+        "results": [_result(found, names, finding) for finding in found.findings],
+    }
+    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1) + "\n"
+
+
+def _result(found: Findings, names: list[str], finding: Finding) -> dict[str, Any]:
+    state = {"baselineState": "unchanged" if finding.is_known else "new"} if found.has_baseline else {}
+    return {
+        "ruleId": finding.rule,
+        "ruleIndex": names.index(finding.rule),
+        "level": finding.level,
+        "message": {"text": finding.text},
+        "locations": [_location(finding.place)],
+        "relatedLocations": [
+            {"id": number, "message": {"text": other.text}, **_location(other)}
+            for number, other in enumerate(finding.related)
+        ],
+        # The same fault in another build of the model is the same result.
+        "partialFingerprints": {FINGERPRINT: finding.fingerprint},
+        **state,
+    }
+
+
+def _location(place: Place) -> dict[str, Any]:
+    physical: dict[str, Any] = {"artifactLocation": {"uri": _uri(place.file)}}
+    if place.line:
+        physical["region"] = {"startLine": place.line}
+    logical = {"name": place.name, "fullyQualifiedName": place.full_name, "kind": place.kind}
+    return {"physicalLocation": physical, "logicalLocations": [logical]}
+
+
+def _uri(file: str) -> str:
+    path = Path(file).absolute()
+    try:
+        return quote(path.relative_to(Path.cwd()).as_posix())
+    except ValueError:
+        return path.as_uri()

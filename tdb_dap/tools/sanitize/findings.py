@@ -1,0 +1,50 @@
+"""Findings of sanitizers in the form that is common to all commands."""
+
+from __future__ import annotations
+
+from tdb_dap.engine.checks.exception_filters import FILTERS
+from tdb_dap.engine.program.program import Program
+from tdb_dap.tools.findings.findings import Case, Finding, Findings, Place, Rule
+from tdb_dap.tools.sanitize.schema import CommandPlace, SanitizerFinding, SanitizerReport
+
+
+def findings_of(program: Program, report: SanitizerReport, stage: int, strict: bool) -> Findings:
+    """A finding for each of the report, a case for each op. ``strict``: warnings fail, too."""
+    rules = {name: Rule(FILTERS[name].label, FILTERS[name].description) for name in report.sanitizers}
+    found = [_finding(report, finding, strict) for finding in report.findings]
+    return Findings.of("sanitize", report.net, stage, rules, found, _cases(program, report), report.stopped)
+
+
+def _finding(report: SanitizerReport, finding: SanitizerFinding, strict: bool) -> Finding:
+    at = finding.command
+    return Finding(
+        rule=finding.sanitizer,
+        level=finding.severity,
+        text=finding.text,
+        place=_place(report, at),
+        identity=f"{at.location or at.op}:{at.name}",
+        related=tuple(_place(report, other) for other in finding.related),
+        fails=strict or finding.severity == "error",
+    )
+
+
+def _place(report: SanitizerReport, at: CommandPlace) -> Place:
+    name = f"core {at.core}: {at.token} {at.name}"
+    full_name = f"{at.location or report.net}: {name}"
+    return Place(report.source if at.line else report.model, at.line, name, full_name, "instruction", at.asm)
+
+
+def _cases(program: Program, report: SanitizerReport) -> list[Case]:
+    """The ops in the order of final.mlir, each once, then the commands that belong to none."""
+    about: dict[tuple[int, str, str], list[int]] = {}
+    for record in sorted(program.source.records, key=lambda record: (record.line, record.index)):
+        values = [value.name for value in record.results]
+        about.setdefault((record.line, record.opcode, values[0] if values else ""), [])
+    for number, finding in enumerate(report.findings):
+        at = finding.command
+        about.setdefault((at.line, at.op, at.location), []).append(number)
+    about.setdefault((0, "", ""), [])
+    return [
+        Case(opcode or "command", name or (f"line {line}" if line else "commands of no op"), tuple(findings))
+        for (line, opcode, name), findings in about.items()
+    ]
