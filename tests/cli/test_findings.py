@@ -92,7 +92,7 @@ def fingerprints(run: dict[str, Any]) -> list[str]:
 def test_a_check_as_sarif_and_as_junit(check: Callable[..., Job]) -> None:
     run, suite = check("conv8_Conv").reported("--blame")
     assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == ["mismatch"]
-    assert run["automationDetails"]["id"] == "tdb-dap/check/toy/0/"
+    assert run["automationDetails"]["id"] == "tdb-dap/check/sample/toy/0/"
     result, *_ = run["results"]
     assert (result["ruleId"], result["level"]) == ("mismatch", "error")
     assert result["message"]["text"].startswith("conv8_Conv: tpu.Conv2D at line 24, f32; ")
@@ -301,7 +301,7 @@ def test_whatever_names_hold_reports_are_well_formed_and_fingerprints_differ(
 ) -> None:
     numbers = tuple(range(len(given_)))
     cases = [Case(net, net, numbers[:2]), Case("", "\x00\ufffe", numbers[2:]), Case(net, "", left_out=net)]
-    found = Findings.of("check", net, 0, RULES, given_, cases, "")
+    found = Findings.of("check", net, net, 0, RULES, given_, cases, "")
     assert len({finding.fingerprint for finding in found.findings}) == len(given_)
     known = data.draw(st.sets(st.sampled_from([one.fingerprint for one in found.findings]))) if given_ else set()
     marked = found.with_known(known)
@@ -316,5 +316,5 @@ def test_whatever_names_hold_reports_are_well_formed_and_fingerprints_differ(
     assert again == baseline
     assert not again.applied(found, Path("x")).is_failure
     assert again.gone(found) == ()
-    fewer = Findings.of("check", net, 0, RULES, given_[:1], cases, "")
+    fewer = Findings.of("check", net, net, 0, RULES, given_[:1], cases, "")
     assert len(again.gone(fewer)) == max(0, len(given_) - 1)

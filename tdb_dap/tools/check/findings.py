@@ -6,7 +6,7 @@ from tdb_dap.engine.checks.exception_filters import FILTERS
 from tdb_dap.engine.files.context import Context
 from tdb_dap.tools.check.schema import Report, Row
 from tdb_dap.tools.check.text import story
-from tdb_dap.tools.findings.findings import Case, Finding, Findings, Place, Rule
+from tdb_dap.tools.findings.findings import Case, Finding, Findings, Place, Rule, model_name
 
 RULE = "mismatch"
 
@@ -24,7 +24,7 @@ def findings_of(report: Report, context: Context, stage: int) -> Findings:
             left_out = "left out by --except" if row.verdict == "excepted" else ""
             cases.append(Case(row.opcode or "net", _name(row), numbers, left_out))
     rule = {RULE: Rule(FILTERS[RULE].label, FILTERS[RULE].description)}
-    return Findings.of("check", report.net, stage, rule, found, cases, report.stopped)
+    return Findings.of("check", model_name(context), report.net, stage, rule, found, cases, report.stopped)
 
 
 def _finding(row: Row, context: Context) -> Finding:

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from tdb_dap.engine.files.context import Context
+
 Level = Literal["error", "warning"]
 Command = Literal["check", "sanitize"]
+
+
+def model_name(context: Context) -> str:
+    """Name of a model: of its directory, or of its bmodel where that has a name of its own."""
+    file = context.bmodel.name.removesuffix(".xz").removesuffix(".bmodel")
+    own = context.directory.absolute().name if file == "compilation" else file
+    return os.fsencode(own).decode("utf-8", "backslashreplace")
 
 
 @dataclass(frozen=True)
@@ -101,6 +111,9 @@ class Findings:
     command: Command
     """The subcommand."""
 
+    model: str
+    """Name of the context directory, or of the bmodel."""
+
     net: str
     """Name of the net."""
 
@@ -126,6 +139,7 @@ class Findings:
     def of(
         cls,
         command: Command,
+        model: str,
         net: str,
         stage: int,
         rules: Mapping[str, Rule],
@@ -140,7 +154,7 @@ class Findings:
             key = f"{command}:{net}:{stage}:{finding.rule}:{finding.identity}"
             alike[key] += 1
             named.append(replace(finding, fingerprint=f"{key}:{alike[key]}"))
-        return cls(command, net, stage, rules, tuple(named), tuple(cases), stopped)
+        return cls(command, model, net, stage, rules, tuple(named), tuple(cases), stopped)
 
     def with_known(self, fingerprints: Collection[str]) -> Findings:
         """The same, where the findings with these fingerprints are known."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -31,7 +32,7 @@ def sarif(found: Findings) -> str:
     notes = [{"level": "error", "message": {"text": found.stopped}}] if found.stopped else []
     run = {
         "tool": {"driver": {"name": "tdb-dap", "version": __version__, "rules": rules}},
-        "automationDetails": {"id": f"tdb-dap/{found.command}/{found.net}/{found.stage}/"},
+        "automationDetails": {"id": f"tdb-dap/{found.command}/{found.model}/{found.net}/{found.stage}/"},
         "invocations": [{"executionSuccessful": not found.stopped, "toolExecutionNotifications": notes}],
         "results": [_result(found, names, finding) for finding in found.findings],
     }
@@ -67,6 +68,6 @@ def _location(place: Place) -> dict[str, Any]:
 def _uri(file: str) -> str:
     path = Path(file).absolute()
     try:
-        return quote(path.relative_to(Path.cwd()).as_posix())
+        return quote(os.fsencode(path.relative_to(Path.cwd()).as_posix()))
     except ValueError:
         return path.as_uri()

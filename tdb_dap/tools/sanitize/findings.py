@@ -4,34 +4,45 @@ from __future__ import annotations
 
 from tdb_dap.engine.checks.exception_filters import FILTERS
 from tdb_dap.engine.program.program import Program
-from tdb_dap.tools.findings.findings import Case, Finding, Findings, Place, Rule
+from tdb_dap.tools.findings.findings import Case, Finding, Findings, Place, Rule, model_name
 from tdb_dap.tools.sanitize.schema import CommandPlace, SanitizerFinding, SanitizerReport
 
 
 def findings_of(program: Program, report: SanitizerReport, stage: int, strict: bool) -> Findings:
     """A finding for each of the report, a case for each op. ``strict``: warnings fail, too."""
     rules = {name: Rule(FILTERS[name].label, FILTERS[name].description) for name in report.sanitizers}
-    found = [_finding(report, finding, strict) for finding in report.findings]
-    return Findings.of("sanitize", report.net, stage, rules, found, _cases(program, report), report.stopped)
+    found = [_finding(program, finding, strict) for finding in report.findings]
+    return Findings.of(
+        "sanitize",
+        model_name(program.context),
+        report.net,
+        stage,
+        rules,
+        found,
+        _cases(program, report),
+        report.stopped,
+    )
 
 
-def _finding(report: SanitizerReport, finding: SanitizerFinding, strict: bool) -> Finding:
+def _finding(program: Program, finding: SanitizerFinding, strict: bool) -> Finding:
     at = finding.command
     return Finding(
         rule=finding.sanitizer,
         level=finding.severity,
         text=finding.text,
-        place=_place(report, at),
+        place=_place(program, at),
         identity=f"{at.location or at.op}:{at.name}",
-        related=tuple(_place(report, other) for other in finding.related),
+        related=tuple(_place(program, other) for other in finding.related),
         fails=strict or finding.severity == "error",
     )
 
 
-def _place(report: SanitizerReport, at: CommandPlace) -> Place:
+def _place(program: Program, at: CommandPlace) -> Place:
+    context = program.context
+    file = context.mlir if at.line and context.mlir is not None else context.bmodel
     name = f"core {at.core}: {at.token} {at.name}"
-    full_name = f"{at.location or report.net}: {name}"
-    return Place(report.source if at.line else report.model, at.line, name, full_name, "instruction", at.asm)
+    full_name = f"{at.location or program.net.name}: {name}"
+    return Place(str(file), at.line, name, full_name, "instruction", at.asm)
 
 
 def _cases(program: Program, report: SanitizerReport) -> list[Case]:
