@@ -41,3 +41,16 @@ def picked_up(**files: Path | None) -> None:
     named = [f"{kind.replace('_', ' ')} {file}" for kind, file in files.items() if file is not None]
     if named and listener is not None:
         listener(f"using {' and '.join(named)}, found beside the model")
+
+
+def sources_missing(bmodel: Path, mlir: Path | None, locations: Path | None) -> None:
+    """Say what a model that was compiled without ``--debug`` lacks, and what works with it; nothing if it has all."""
+    listener = _LISTENER.get()
+    absent = [name for name, file in (("final.mlir", mlir), ("tensor_location.json", locations)) if file is None]
+    if not absent or listener is None:
+        return
+    gains = "lines of final.mlir" if locations else "breakpoints in final.mlir, steps by op, comparing every op"
+    listener(
+        f"no {' and no '.join(absent)} with {bmodel.name}: add --debug to model_deploy and open the directory that it "
+        f"leaves; then these work: {gains}"
+    )

@@ -18,7 +18,7 @@ from tdb_dap.engine.program.program import Program
 from tdb_dap.engine.reference.reference import Reference, Tolerance, Tolerances
 from tdb_dap.engine.source.mapped_tensor import layer_names
 from tdb_dap.errors import BadInput
-from tdb_dap.system.remarks import picked_up
+from tdb_dap.system.remarks import picked_up, sources_missing
 from tdb_dap.targets.chips.registry import target_for
 
 File = str | PathLike[str]
@@ -79,6 +79,11 @@ def open_debugger(
         compared = Reference(paths, expected, tolerance)
         compared.check_names(_names(program))
     return make(program, machine, compared)
+
+
+def remark_sources(program: Program) -> None:
+    """Remark what is missing of a model that was compiled without ``--debug``."""
+    sources_missing(program.context.bmodel, program.context.mlir, program.context.locations)
 
 
 def _reference_data(

@@ -121,3 +121,53 @@ def test_every_verb_takes_quiet(verb: str, capsys: pytest.CaptureFixture[str]) -
 
     assert main([verb, "--help"]) == 0
     assert "--quiet" in capsys.readouterr().out
+
+
+WITHOUT_SOURCES = {
+    "info": "info {model}",
+    "check": "check {model} --inputs {sample}/input.npz --reference {sample}/ref.npz",
+    "check --profile tdb": "check {model} --inputs {sample}/input.npz --reference {sample}/ref.npz --profile tdb",
+    "sanitize": "sanitize {model} --sanitizers hazard",
+    "debug": "debug {model} -c info",
+}
+"""Command lines that say so of a model that was compiled without --debug."""
+
+_LACKING = re.compile(
+    r"^(?:tdb-dap: no|No) (.*) with (.*): add --debug to model_deploy and open the directory .*$", re.M
+)
+
+
+def compiled(folder: Path, *files: str) -> Path:
+    """The sample with these of its files only."""
+    folder.mkdir()
+    for file in ("compilation.bmodel.xz", *files):
+        shutil.copy(SAMPLE / file, folder)
+    return folder
+
+
+@pytest.mark.parametrize("line", WITHOUT_SOURCES)
+def test_a_model_compiled_without_debug_is_told_what_to_add_once(line: str, tmp_path: Path) -> None:
+    mlir, locations = "final.mlir", "tensor_location.json.xz"
+    both = "breakpoints in final.mlir, steps by op, comparing every op"
+    cases = {
+        "bare": ((), "final.mlir and no tensor_location.json", both),
+        "source": ((mlir,), "tensor_location.json", both),
+        "locations": ((locations,), "final.mlir", "lines of final.mlir"),
+    }
+    for name, (files, lacking, gains) in cases.items():
+        model = compiled(tmp_path / name, *files)
+        words = WITHOUT_SOURCES[line].format(model=model, sample=SAMPLE).split()
+        done = tdb_dap(*words)
+        assert done.returncode == 0, done.stderr
+        text = done.stderr + done.stdout
+        assert _LACKING.findall(text) == [(lacking, "compilation.bmodel.xz")], text
+        assert f"; then these work: {gains}" in text
+        assert not _LACKING.search("".join(vars(tdb_dap(*words, "--quiet"))[key] for key in ("stdout", "stderr")))
+    sound = compiled(tmp_path / "sound", mlir, locations)
+    done = tdb_dap(*WITHOUT_SOURCES[line].format(model=sound, sample=SAMPLE).split())
+    assert not _LACKING.search(done.stdout + done.stderr)
+
+
+def test_where_no_op_is_known_none_is_listed(tmp_path: Path) -> None:
+    done = tdb_dap("debug", compiled(tmp_path / "bare"), "-c", "b tpu.Pool2D")
+    assert "tpu.Pool2D: no such op in this program; it has no ops with commands\n" in done.stdout + done.stderr

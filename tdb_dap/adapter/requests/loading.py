@@ -118,6 +118,7 @@ def open_program(session: Session, configuration: Configuration) -> Debugger:
 def take_over(session: Session, debugger: Debugger, configuration: Configuration) -> None:
     """Make a loaded program the session's, and place the breakpoints that are waiting for it."""
     from tdb_dap.engine.control.plugin_observers import add_observers
+    from tdb_dap.tools.opening import remark_sources
 
     session.load(debugger)
     debugger.inspector.excepted = frozenset(configuration.except_)
@@ -130,6 +131,7 @@ def take_over(session: Session, debugger: Debugger, configuration: Configuration
     if not debugger.machine.keeps_history:
         session.event("capabilities", {"capabilities": dict.fromkeys(_NEED_HISTORY, False)})
     program = debugger.program
+    remark_sources(program)
     session.output(
         f"{program.chip}, {program.context.bmodel.name}: {counted(len(program.commands), 'command')}, "
         f"{counted(len(program.subnets), 'subnet')}, {counted(program.core_count, 'core')}."

@@ -24,10 +24,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print it."""
-    from tdb_dap.tools.opening import open_program
+    from tdb_dap.tools.opening import open_program, remark_sources
 
-    for line in describe(open_program(arguments.context, arguments.net, arguments.stage)):
+    program = open_program(arguments.context, arguments.net, arguments.stage)
+    for line in describe(program):
         print(line)
+    remark_sources(program)
     return 0
 
 

@@ -170,6 +170,7 @@ def _check(arguments: argparse.Namespace) -> tuple[Report, Walked]:
     from tdb_dap.tools.check.layers import by_layer
     from tdb_dap.tools.check.schema import Report
     from tdb_dap.tools.check.worker import Worker
+    from tdb_dap.tools.opening import remark_sources
     from tdb_dap.version import __version__
 
     job = Job(
@@ -189,6 +190,7 @@ def _check(arguments: argparse.Namespace) -> tuple[Report, Walked]:
     team = _team(arguments, job, worker) if arguments.mode == "standalone" else None
     program, reference = worker.debugger.program, worker.debugger.reference
     assert reference is not None
+    remark_sources(program)
     if arguments.inputs is None and program.context.inputs is None:
         print("tdb-dap: no --inputs given: all inputs are zero", file=sys.stderr)
     if program.compile_stages.reason:

@@ -18,7 +18,7 @@ def run_tdb(arguments: argparse.Namespace) -> int:
 
     from tdb_dap.engine.compare import tdb_profile
     from tdb_dap.engine.reference.tolerance import Tolerances
-    from tdb_dap.tools.opening import open_debugger
+    from tdb_dap.tools.opening import open_debugger, remark_sources
 
     limits = Tolerances.parse(arguments.tolerance, arguments.excepted)
     debugger = open_debugger(
@@ -34,6 +34,7 @@ def run_tdb(arguments: argparse.Namespace) -> int:
     )
     if debugger.reference is None:
         raise BadInput(f"{arguments.context}: nothing to compare with; give --reference R.npz")
+    remark_sources(debugger.program)
     counts: Counter[str] = Counter()
     for point, found in tdb_profile.check(debugger, limits.default):
         state = "Ignore" if limits.excepts(point.value.name) else found.state

@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     from tdb_dap.engine.checks.reference_checks import BIRTH
     from tdb_dap.engine.sanitizers import chosen, made
     from tdb_dap.engine.sanitizers.survey import survey
-    from tdb_dap.tools.opening import open_debugger
+    from tdb_dap.tools.opening import open_debugger, remark_sources
     from tdb_dap.tools.sanitize.findings import findings_of
     from tdb_dap.tools.sanitize.report import report_of
     from tdb_dap.tools.sanitize.text import lines, markdown
@@ -76,6 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
         net=arguments.net,
         stage=arguments.stage,
     )
+    remark_sources(debugger.program)
     if compared:
         if debugger.reference is None:
             raise BadInput(f"{arguments.context}: mismatch: nothing to compare with; give --reference R.npz")

@@ -109,6 +109,10 @@ def _one_of(spans: tuple[Span, ...], asked: str, what: str, present: Iterable[st
     names = sorted(set(present))
     near = get_close_matches(asked, names, 3, 0.7)
     more = ", ..." if len(names) > _MOST_NAMED else ""
+    if not names:
+        return BreakpointLocation(
+            (), message=f"{asked}: no such {what} in this program; it has no {what}s with commands"
+        )
     there = f"near are {', '.join(near)}" if near else f"it has {', '.join(names[:_MOST_NAMED])}{more}"
     return BreakpointLocation((), message=f"{asked}: no such {what} in this program; {there}")
 
