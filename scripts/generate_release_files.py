@@ -1,4 +1,4 @@
-"""Write what the extension repeats of the project: the version, the changes, the license.
+"""Write what the extension and the packages repeat of the project: the version, the changes, the license.
 
     python -m scripts.generate_release_files            rewrite them
     python -m scripts.generate_release_files --check    exit 1 if one is out of date
@@ -18,11 +18,13 @@ from scripts.generated import ROOT, write_or_check
 from tdb_dap import __version__
 
 EXTENSION = ROOT / "vscode-extension"
+FEATURE = ROOT / "packaging" / "devcontainer" / "src" / "tdb-dap" / "devcontainer-feature.json"
+RECIPE = ROOT / "packaging" / "conda" / "recipe.yaml"
 COPIED = ("CHANGELOG.md", "LICENSE")
 
 
 def with_version(path: Path) -> str:
-    """The text of a manifest of npm, or of its lock file, with the version of the project."""
+    """The text of a manifest of npm, its lock file, or a dev-container feature, with the version of the project."""
     manifest: dict[str, Any] = json.loads(path.read_text("utf-8"))
     manifest["version"] = __version__
     if "packages" in manifest:
@@ -35,7 +37,10 @@ def texts() -> dict[Path, str]:
     newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
     if newest is None or newest[1] != __version__:
         sys.exit(f"CHANGELOG.md: the first heading must be of {__version__} (tdb_dap/version.py)")
-    made = {EXTENSION / name: with_version(EXTENSION / name) for name in ("package.json", "package-lock.json")}
+    manifests = (EXTENSION / "package.json", EXTENSION / "package-lock.json", FEATURE)
+    made = {path: with_version(path) for path in manifests}
+    recipe = RECIPE.read_text("utf-8")
+    made[RECIPE] = re.sub(r'(?m)^  version: ".*"$', f'  version: "{__version__}"', recipe, count=1)
     return made | {EXTENSION / name: (ROOT / name).read_text("utf-8") for name in COPIED}
 
 

@@ -7,8 +7,6 @@ import re
 import shutil
 import subprocess
 import sys
-import sysconfig
-import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,9 +17,9 @@ import pytest
 import yaml
 
 from scripts.generated import ROOT
-from tdb_dap.version import __version__
 from tests.cli.sarif_rules import violations
 from tests.samples import DATA, SAMPLE
+from tests.wheels import wheel_of_here
 
 FOLDER = ROOT / ".github" / "actions" / "tdb-dap"
 ACTION: dict[str, Any] = yaml.safe_load((FOLDER / "action.yml").read_text("utf-8"))
@@ -121,20 +119,7 @@ def _assignments(file: Path) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A wheel that installs the command of this checkout: its code and its dependencies are where they are."""
-    path = tmp_path_factory.mktemp("wheel") / f"tdb_dap-{__version__}-py3-none-any.whl"
-    notes = f"tdb_dap-{__version__}.dist-info"
-    files = {
-        "tdb_dap_here.pth": f"{ROOT}\n{sysconfig.get_path('purelib')}\n{sysconfig.get_path('platlib')}\n",
-        f"{notes}/METADATA": f"Metadata-Version: 2.1\nName: tdb-dap\nVersion: {__version__}\n",
-        f"{notes}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
-        f"{notes}/entry_points.txt": "[console_scripts]\ntdb-dap = tdb_dap.cli.main:main\n",
-    }
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, text in files.items():
-            archive.writestr(name, text)
-        archive.writestr(f"{notes}/RECORD", "".join(f"{name},,\n" for name in [*files, f"{notes}/RECORD"]))
-    return path
+    return wheel_of_here(tmp_path_factory.mktemp("wheel"))
 
 
 @pytest.fixture
