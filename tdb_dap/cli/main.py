@@ -96,6 +96,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         problem = str(error)
     except MemoryError:
         problem = "there is not enough memory for this"
+    except ImportError as error:
+        if os.environ.get(_TRACEBACKS):
+            raise
+        problem = f"{error}; `tdb-dap doctor` says what mends it"
     except Exception as error:
         if os.environ.get(_TRACEBACKS):
             raise

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,7 @@ from tdb_dap.tools.doctor.installation import Installation
 from tdb_dap.version import __version__
 from tests.command_line import tdb_dap
 from tests.doctor.installations import only
-from tests.samples import case
+from tests.samples import SAMPLE, case
 
 HERE = Installation.here()
 
@@ -111,10 +112,31 @@ def test_the_report_names_neither_the_user_nor_the_environment(tmp_path: Path, m
     assert "the directory that the environment names" in text
 
 
+def test_a_frozen_program_without_metadata_can_be_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    def version(name: str) -> str:
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    monkeypatch.setattr(metadata, "version", version)
+    monkeypatch.setattr(metadata, "distributions", lambda **_: [])
+    done = tdb_dap("doctor", "--json")
+    assert done.returncode == 0
+    checks = {check["name"]: check for check in json.loads(done.stdout)["checks"]}
+    assert checks["installation"]["text"] == "a program that brings its own Python"
+    assert sys.executable not in checks["python"]["text"]
+    assert all(checks[f"dependency:{dependency.package}"]["status"] == "ok" for dependency in needed())
+
+
 def test_a_home_is_replaced_as_a_whole_path_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/srv/ada")
     check = Check("x", "note", "/srv/ada /srv/ada/x:/srv/ada,\n/srv/adam /srv/ada-2", "rm '/srv/ada/y'")
     assert anonymous(check) == Check("x", "note", "~ ~/x:~, /srv/adam /srv/ada-2", "rm '~/y'")
+    monkeypatch.setenv("USER", "ada")
+    check = Check("x", "ok", "/scratch/ada/bin ada /opt/adam /ada.x C:\\Work\\ada", "/scratch/ada/bin/python -m pip")
+    hidden = Check(
+        "x", "ok", "/scratch/$USER/bin ada /opt/adam /ada.x C:\\Work\\$USER", "/scratch/$USER/bin/python -m pip"
+    )
+    assert anonymous(check) == hidden
     monkeypatch.setenv("HOME", "/")
     assert anonymous(Check("x", "ok", "/opt/x")).text == "/opt/x"
 
@@ -136,6 +158,14 @@ def test_a_missing_dependency_is_a_finding(dependency: Dependency) -> None:
         if name in checks and checks[name]["status"] == "note":
             assert checks[name]["text"].startswith("not looked at: ")
     assert ("sample:numpy" in checks) == (dependency.package in NOT_FOR_RUNNING)
+
+
+def test_other_commands_send_who_misses_a_dependency_to_the_doctor() -> None:
+    program = WITHOUT.format(package="numpy", module="numpy").replace('["doctor", *sys.argv[1:]]', "sys.argv[1:]")
+    command = [sys.executable, "-c", program, "info", str(SAMPLE)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=ROOT)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "tdb-dap: error: No module named 'numpy'; `tdb-dap doctor` says what mends it\n"
 
 
 def test_a_check_that_fails_is_an_error_and_the_others_are_made(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib import metadata
+from types import ModuleType
 
 from tdb_dap.tools.doctor.findings import Check
 from tdb_dap.tools.doctor.installation import Installation
@@ -74,7 +75,7 @@ def _check(installation: Installation, dependency: Dependency) -> Check:
     except Exception as error:
         what = f"{version or 'some version'} cannot be loaded: {type(error).__name__}: {error}"
         return Check(name, "error", what, mend)
-    version = version or str(getattr(module, "__version__", ""))
+    version = version or _own_version(module)
     if not version:
         return Check(name, "ok", f"there, of a version that is not known; {dependency.least} is needed")
     if _numbers(version) < _numbers(dependency.least):
@@ -88,6 +89,14 @@ def _version(package: str) -> str | None:
         return metadata.version(package) or None
     except Exception:  # a folder of metadata that is damaged
         return None
+
+
+def _own_version(module: ModuleType) -> str:
+    """Version that a module says it has, empty if it says none; some ask metadata for it, which are missing here."""
+    try:
+        return str(getattr(module, "__version__", ""))
+    except Exception:
+        return ""
 
 
 def _numbers(version: str) -> Version:

@@ -51,7 +51,7 @@ def guarded(name: str, look: Callable[[], Iterable[Check]], broken: Sequence[str
 
 
 def anonymous(check: Check) -> Check:
-    """The same on one line each, with every home directory of this user as ``~``."""
+    """The same on one line each: home directories of this user are ``~``, other directories of that name ``$USER``."""
     return replace(check, text=_anonymous(check.text), mend=_anonymous(check.mend))
 
 
@@ -59,18 +59,30 @@ def _anonymous(text: str) -> str:
     text = " ".join(text.split())
     for home in _homes():
         text = re.sub(rf"{re.escape(home)}(?=$|[^\w.-])", "~", text)
+    for user in _users():
+        text = re.sub(rf"(?<=[/\\]){re.escape(user)}(?=$|[^\w.-])", "$USER", text)
     return text
+
+
+def _account() -> tuple[str, str]:
+    """Name and home directory of the account, empty where nobody knows."""
+    try:
+        import pwd
+
+        found = pwd.getpwuid(os.getuid())
+    except (ImportError, KeyError):
+        return "", ""  # not on every system; not every number is an account
+    return found.pw_name, found.pw_dir
+
+
+def _users() -> set[str]:
+    """Names of this user; of root's there is nothing to be hidden."""
+    return {_account()[0], os.environ.get("USER", ""), os.environ.get("USERNAME", "")} - {"", "root"}
 
 
 def _homes() -> list[str]:
     """Home directories, the longest first: of the environment, and of the account, which may be another (``sudo``)."""
-    found = {os.environ.get("HOME", ""), os.environ.get("USERPROFILE", "")}
-    try:
-        import pwd
-
-        found.add(pwd.getpwuid(os.getuid()).pw_dir)
-    except (ImportError, KeyError):
-        pass  # not on every system; not every number is an account
+    found = {os.environ.get("HOME", ""), os.environ.get("USERPROFILE", ""), _account()[1]}
     found |= {os.path.realpath(home) for home in found if home}
     directories = {home.rstrip("/\\") for home in found if home}
     return sorted((home for home in directories if home and Path(home).parent != Path(home)), key=len, reverse=True)
