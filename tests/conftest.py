@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,16 @@ import pytest
 from tests.clients.validate import Protocol, check
 from tests.dap_client import DapClient
 from tests.samples import SAMPLE
+
+
+def pytest_configure() -> None:
+    """Let workers and the processes of tests keep what they compile, whatever the environment says.
+
+    Some images set PYTHONDONTWRITEBYTECODE: then each of a few hundred processes would compile the package again, and
+    each worker rewrite the assertions of all tests.
+    """
+    sys.dont_write_bytecode = False
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 @pytest.hookimpl(optionalhook=True)

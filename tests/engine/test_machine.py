@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import mmap
-import zlib
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +16,7 @@ from tdb_dap.engine.machine.input_data import load_inputs
 from tdb_dap.engine.machine.machine import Machine
 from tdb_dap.errors import EndOfProgram
 from tdb_dap.tools.opening import open_program
+from tests.checksums import crc32
 from tests.samples import SAMPLE, case
 
 PROGRAM = open_program(SAMPLE)
@@ -30,7 +30,7 @@ def machine(**options) -> Machine:
 
 
 def checksum(of: Machine) -> tuple[int, int]:
-    return zlib.crc32(of.memory.local().tobytes()), zlib.crc32(of.memory.neuron().tobytes())
+    return crc32(of.memory.local()), crc32(of.memory.neuron())
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import zlib
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -16,6 +15,7 @@ from tdb_dap.engine.machine.input_data import load_inputs
 from tdb_dap.engine.machine.machine import Machine
 from tdb_dap.engine.machine.undo_log import DEFAULT_LIMIT
 from tdb_dap.tools.opening import open_program
+from tests.checksums import crc32
 from tests.samples import Case, case
 
 ONE_OF_EACH_CHIP = ["toy_bm1684_int8", "toy_bm1684x_f16", "attention_bm1684x_int8", "toy_bm1688_int8c2"]
@@ -37,7 +37,7 @@ def checksum(of: Machine) -> int:
     for space in (Space.GLOBAL, Space.L2, Space.LOCAL, Space.STATIC):
         for core in range(of.memory.cores if space in (Space.LOCAL, Space.STATIC) else 1):
             for region in of.memory.regions(space, core):
-                total = zlib.crc32(region.data, total)
+                total = crc32(region.data, total)
     return total
 
 

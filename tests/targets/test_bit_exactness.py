@@ -13,6 +13,7 @@ import tdb_dap
 from tdb_dap.engine.control.debugger import Debugger
 from tdb_dap.engine.hardware.dtypes import F8E4M3, F8E5M2
 from tdb_dap.engine.hardware.geometry import Space
+from tests.checksums import crc32
 from tests.samples import Case, cases
 
 STATIC = [case for case in cases() if not case.is_dynamic]
@@ -21,6 +22,17 @@ RECORDED = [case for case in STATIC if case.name != "toy_bm1690_int8"]
 # The vendor debugger's views of these results are wrong (it prints stride fields that the command does not use), so
 # the numbers it recorded are not those of the result; the memories agree.
 WRONG_VIEWS = {"gdma.gather", "dma.tensor.broadcast"}
+
+
+def test_our_checksums_are_those_of_zlib() -> None:
+    random = np.random.default_rng(0)
+    for size in (0, 1, 4095, 1 << 15, (1 << 15) + 1, (1 << 18) + 5):
+        for used in range(5):
+            data = np.zeros(size, np.uint8)
+            for start in random.integers(0, size, used if size else 0):
+                data[start : start + random.integers(1, 40_000)] = random.integers(1, 256)
+            for before in (0, 0x80000000, 0xFFFFFFFF, int(random.integers(1 << 32))):
+                assert crc32(data, before) == zlib.crc32(data, before)
 
 
 def names(chosen: list[Case]) -> Any:
@@ -56,10 +68,10 @@ def assert_memories(debugger: Debugger, case: Case, entry: dict[str, Any]) -> No
     local = entry.get("lmem", {}).get("crc")
     if local is not None:
         wanted = int(local, 16) if isinstance(local, str) else local
-        assert zlib.crc32(debugger.machine.memory.local(entry["core"]).tobytes()) == wanted, entry["asm"]
+        assert crc32(debugger.machine.memory.local(entry["core"])) == wanted, entry["asm"]
     size = case.meta["neuron_region"][1]
     if entry.get("ddr") and size:
-        assert f"{zlib.crc32(debugger.machine.memory.neuron()[:size].tobytes()):08x}" == entry["ddr"], entry["asm"]
+        assert f"{crc32(debugger.machine.memory.neuron()[:size]):08x}" == entry["ddr"], entry["asm"]
 
 
 @names(STATIC)
@@ -86,7 +98,7 @@ def snapshot(debugger: Debugger) -> list[int]:
     memory = debugger.machine.memory
     cores = range(debugger.program.core_count)
     ddr = memory.regions(Space.GLOBAL)
-    return [zlib.crc32(part) for part in (*(memory.local(core) for core in cores), *(region.data for region in ddr))]
+    return [crc32(part) for part in (*(memory.local(core) for core in cores), *(region.data for region in ddr))]
 
 
 def test_a_dynamic_subnet_is_named_and_nothing_is_guessed() -> None:

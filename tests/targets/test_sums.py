@@ -196,7 +196,9 @@ def defined(left: np.ndarray, right: np.ndarray) -> Fraction:
     kept = [p for p in exact if abs(p) >= Fraction(2) ** -126]
     if not kept:
         return Fraction(0)
-    exponent = next(e for e in range(127, -127, -1) if max(map(abs, kept)) >= Fraction(2) ** e)
+    largest = max(map(abs, kept))  # over a power of two
+    exponent = largest.numerator.bit_length() - largest.denominator.bit_length()
+    assert exponent < 128
     unit = Fraction(2) ** (exponent - 24)
     total = sum(math.trunc(p / unit) for p in kept) * unit
     nearest = Fraction(float(np.float32(float(total))))  # a float64 holds the sum of 32 numbers of 25 bits
