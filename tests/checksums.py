@@ -17,11 +17,9 @@ def crc32(data: Bytes, start: int = 0) -> int:
     whole = flat.size - flat.size % _PAGE
     total = start
     for number, is_used in enumerate(flat[:whole].reshape(-1, _PAGE).max(axis=1).tolist()):
-        if is_used:
-            total = zlib.crc32(flat[number * _PAGE : (number + 1) * _PAGE], total)
-        else:
-            total = _after_zeros(total)
-    return zlib.crc32(flat[whole:], total)
+        first = number * _PAGE
+        total = zlib.crc32(flat[first : first + _PAGE].data, total) if is_used else _after_zeros(total)
+    return zlib.crc32(flat[whole:].data, total)
 
 
 def _after_zeros(total: int) -> int:

@@ -8,10 +8,12 @@ note who looks at them, and the names that a semantic function and what it calls
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import cache
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
+
+import numpy as np
 
 from tdb_dap.engine.hardware.geometry import Geometry
 from tdb_dap.errors import TdbError
@@ -22,24 +24,21 @@ from tdb_dap.targets.families import FAMILIES
 from tdb_dap.targets.semantics import SEMANTICS
 
 _DRAWS = 800
+_REGISTERS = (5, 6, 32, 33)
+"""Configuration registers that views look at."""
+
 _PACKAGE = "tdb_dap.targets."
 _AXES = "nchw"
 
 
 class _Watched(Fields):
-    """Fields that note which of them are read."""
+    """Fields that note which of them are read; subclasses have a property for each name."""
 
     def __init__(
         self, values: Mapping[str, int], sub: int, geometry: Geometry, read: set[str], registers: Mapping[int, int]
     ) -> None:
-        object.__setattr__(self, "_read", read)
-        object.__setattr__(self, "_names", frozenset(values))
+        self.__dict__["_read"] = read
         super().__init__(values, sub, geometry, 0, registers)
-
-    def __getattribute__(self, name: str) -> Any:
-        if name in object.__getattribute__(self, "_names"):
-            object.__getattribute__(self, "_read").add(name)
-        return object.__getattribute__(self, name)
 
     def four(self, prefix: str, suffix: str = "") -> tuple[int, int, int, int]:
         names = (f"{prefix}_{axis}{suffix}" for axis in _AXES)
@@ -47,19 +46,27 @@ class _Watched(Fields):
         return n, c, h, w
 
 
+def _noting(name: str) -> property:
+    def get(fields: _Watched) -> int:
+        values = fields.__dict__
+        values["_read"].add(name)
+        number: int = values[name]
+        return number
+
+    return property(get)
+
+
 def used_fields(form: Instruction, geometry: Geometry) -> frozenset[str]:
     """Shared names of the fields that views or semantics of a form look at. ``form``: with shared names."""
     family = FAMILIES[form.register]
     names = {name for name, _, _ in form.fields}
-    draw = random.Random(f"{form.register} {form.sub}")
+    watched = type("_WatchedForm", (_Watched,), {name: _noting(name) for name in names})
     read: set[str] = set()
-    addresses = _addresses(form)
-    for _ in range(_DRAWS):
-        values = _drawn(form, geometry, draw, addresses)
-        registers = {number: draw.choice((0, draw.getrandbits(12))) for number in (5, 6, 32, 33)}
+    for values, registers in _drawn(form, geometry):
+        fields = watched(values, form.sub, geometry, read, registers)
         for _, row in (*family.operands, *family.results):
             try:
-                row.bind(_Watched(values, form.sub, geometry, read, registers))
+                row.bind(fields)
             except (TdbError, AttributeError, ArithmeticError, ValueError, KeyError):
                 continue
     semantic = SEMANTICS.get((family.name, form.sub))
@@ -78,19 +85,25 @@ def _addresses(form: Instruction) -> list[tuple[str, str]]:
     return found
 
 
-def _drawn(
-    form: Instruction, geometry: Geometry, draw: random.Random, addresses: Sequence[tuple[str, str]]
-) -> dict[str, int]:
-    """Random fields, mostly small numbers: 0, 1, less than 8 or less than 64; addresses lie in memories there are."""
-    values = {}
-    for name, _, width in form.fields:
-        kind = draw.getrandbits(2)
-        number = kind if kind < 2 else draw.getrandbits(3 if kind == 2 else min(width, 6))
-        values[name] = number & ((1 << width) - 1)
-    for low, high in addresses:
-        address = draw.choice(geometry.windows).start
-        values[low], values[high] = address & 0xFFFFFFFF, address >> 32
-    return values
+def _drawn(form: Instruction, geometry: Geometry) -> Iterator[tuple[dict[str, int], dict[int, int]]]:
+    """Random fields and configuration registers, the same for a form each time.
+
+    Mostly small numbers: 0, 1, less than 8 or less than 64; addresses lie in memories there are.
+    """
+    draw = random.Random(f"{form.register} {form.sub}")
+    numbers = np.random.default_rng(draw.getrandbits(64))
+    names = [name for name, _, _ in form.fields]
+    widths = np.array([width for _, _, width in form.fields])
+    kinds = numbers.integers(0, 4, (_DRAWS, len(names)))
+    large = numbers.integers(0, 1 << np.minimum(widths, 6), kinds.shape)
+    small = numbers.integers(0, 8, kinds.shape) & ((1 << np.minimum(widths, 3)) - 1)
+    addresses = _addresses(form)
+    for row in np.where(kinds < 2, kinds, np.where(kinds == 2, small, large)).tolist():
+        values = dict(zip(names, row, strict=True))
+        for low, high in addresses:
+            address = draw.choice(geometry.windows).start
+            values[low], values[high] = address & 0xFFFFFFFF, address >> 32
+        yield values, {number: draw.choice((0, draw.getrandbits(12))) for number in _REGISTERS}
 
 
 @cache
