@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import lzma
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 
 import tdb_dap
@@ -70,7 +71,20 @@ class Case:
     @property
     def is_dynamic(self) -> bool:
         """Some subnet is not made of commands."""
-        return any(entry["e"] not in ("tiu", "dma") for entry in self.trace)
+        return not _engines(self.path) <= {"tiu", "dma"}
+
+
+class _Entry(msgspec.Struct):
+    """Of an entry of a trace, what modules look at while tests are collected."""
+
+    e: str
+
+
+@cache
+def _engines(path: Path) -> frozenset[str]:
+    decoder = msgspec.json.Decoder(_Entry)
+    with lzma.open(path / "trace.jsonl.xz", "rb") as lines:
+        return frozenset(decoder.decode(line).e for line in lines)
 
 
 def lines_of(compressed: Path) -> list[str]:

@@ -6,6 +6,8 @@ import ast
 import itertools
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "tdb_dap"
 LARGEST = 500
@@ -55,28 +57,38 @@ def test_files_that_are_longer_say_that_they_are_generated() -> None:
         assert "generated" in (ROOT / name).read_text("utf-8").split("\n")[0].lower()
 
 
-def test_every_module_says_what_it_is() -> None:
+Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@pytest.fixture(scope="module")
+def documented() -> dict[str, list[Documented]]:
+    """Modules, classes and functions of each file of the package."""
+    trees = {path.relative_to(ROOT).as_posix(): ast.parse(path.read_text("utf-8")) for path in PACKAGE.rglob("*.py")}
+    return {name: [node for node in ast.walk(tree) if isinstance(node, Documented)] for name, tree in trees.items()}
+
+
+def test_every_module_says_what_it_is(documented: dict[str, list[Documented]]) -> None:
     silent = [
+        name for name, (module, *_) in documented.items() if name not in GENERATED and not ast.get_docstring(module)
+    ]
+    silent += [
         path.relative_to(ROOT).as_posix()
-        for path in [*PACKAGE.rglob("*.py"), *(ROOT / "scripts").rglob("*.py")]
-        if path.relative_to(ROOT).as_posix() not in GENERATED
-        and not ast.get_docstring(ast.parse(path.read_text("utf-8")))
+        for path in (ROOT / "scripts").rglob("*.py")
+        if not ast.get_docstring(ast.parse(path.read_text("utf-8")))
     ]
     assert silent == []
 
 
-def test_docstrings_say_what_a_thing_is_or_does() -> None:
+def test_docstrings_say_what_a_thing_is_or_does(documented: dict[str, list[Documented]]) -> None:
     """``Map from values to where they live``, not ``What ...`` or ``Where ...``; ``Whether`` is a yes or no."""
-    asking = []
-    for path in PACKAGE.rglob("*.py"):
-        if path.relative_to(ROOT).as_posix() in GENERATED:
-            continue
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-                text = ast.get_docstring(node) or ""
-                if text.split(" ")[0] in ("What", "Whose", "Where", "Which", "Who", "How"):
-                    asking.append(f"{path.relative_to(ROOT)}: {text[:60]}")
-    assert asking == []
+    texts = [
+        (name, ast.get_docstring(node) or "")
+        for name, nodes in documented.items()
+        for node in nodes
+        if name not in GENERATED
+    ]
+    asking = ("What", "Whose", "Where", "Which", "Who", "How")
+    assert [f"{name}: {text[:60]}" for name, text in texts if text.split(" ")[0] in asking] == []
 
 
 CLOCKS = {"monotonic", "perf_counter", "process_time", "thread_time", "time"}
@@ -117,11 +129,11 @@ def test_no_test_judges_by_a_clock() -> None:
     assert found == set(WITH_A_CLOCK)
 
 
-def test_no_two_fields_have_the_same_text() -> None:
+def test_no_two_fields_have_the_same_text(documented: dict[str, list[Documented]]) -> None:
     """A text for two fields says of neither which it is."""
     shared = []
-    for path in PACKAGE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for name, nodes in documented.items():
+        for node in nodes:
             body = node.body if isinstance(node, ast.ClassDef) else []
             texts = [
                 text.value.value
@@ -130,5 +142,5 @@ def test_no_two_fields_have_the_same_text() -> None:
                 and isinstance(text, ast.Expr)
                 and isinstance(text.value, ast.Constant)
             ]
-            shared += [f"{path.relative_to(ROOT)}: {text!r}" for text in set(texts) if texts.count(text) > 1]
+            shared += [f"{name}: {text!r}" for text in set(texts) if texts.count(text) > 1]
     assert shared == []

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
 
 from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.engine.hardware.target import Message
 from tdb_dap.engine.machine.machine import Machine
 from tdb_dap.engine.program.program import Program
 from tdb_dap.errors import BadAccess, NotSimulated
@@ -59,27 +61,35 @@ def _run(program: Program, inputs: Mapping[str, Array], ordinals: range | tuple[
 def schedule(program: Program, order: Order) -> Iterator[int]:
     """Ordinals in an order; it ends early where all wait for each other."""
     for subnet in program.subnets:
-        streams: dict[tuple[int, str], list[int]] = {}
+        streams: dict[tuple[int, str], list[_Step]] = {}
         for ordinal in range(subnet.start, subnet.stop):
             command = program.commands[ordinal]
-            streams.setdefault((command.core, command.engine), []).append(ordinal)
-        yield from _schedule(program, streams, sorted(streams, key=order))
+            step = _Step(ordinal, command.id, command.dep, program.message_of(ordinal))
+            streams.setdefault((command.core, command.engine), []).append(step)
+        yield from _schedule(streams, sorted(streams, key=order))
 
 
-def _schedule(
-    program: Program, streams: dict[tuple[int, str], list[int]], keys: list[tuple[int, str]]
-) -> Iterator[int]:
+class _Step(NamedTuple):
+    """What a command waits for, and what it sends."""
+
+    ordinal: int
+    id: int
+    dep: int
+    message: Message | None
+
+
+def _schedule(streams: dict[tuple[int, str], list[_Step]], keys: list[tuple[int, str]]) -> Iterator[int]:
     position = Counter[tuple[int, str]]()
     done = Counter[tuple[int, str]]()
     sent = Counter[int]()
     waited = Counter[tuple[tuple[int, str], int]]()
 
     def ready(key: tuple[int, str]) -> bool:
-        command = program.commands[streams[key][position[key]]]
+        step = streams[key][position[key]]
         other = (key[0], "dma" if key[1] == "tiu" else "tiu")
-        if command.dep > done[other]:
+        if step.dep > done[other]:
             return False
-        message = program.message_of(command.ordinal)
+        message = step.message
         if message is None or message.is_send:
             return True
         return sent[message.number] >= message.count * (waited[key, message.number] + 1)
@@ -88,12 +98,12 @@ def _schedule(
         key = next((k for k in keys if position[k] < len(streams[k]) and ready(k)), None)
         if key is None:
             return
-        command = program.commands[streams[key][position[key]]]
-        message = program.message_of(command.ordinal)
+        step = streams[key][position[key]]
+        message = step.message
         if message is not None and message.is_send:
             sent[message.number] += 1
         elif message is not None:
             waited[key, message.number] += 1
         position[key] += 1
-        done[key] = max(done[key], command.id)
-        yield command.ordinal
+        done[key] = max(done[key], step.id)
+        yield step.ordinal
