@@ -83,6 +83,7 @@ def listen(listening: socket.socket, token: str, log: TextIO | None) -> None:
     _give_back_large_blocks()
     _load()  # before anybody is let in: a module whose file cannot be opened for lack of descriptors stays half loaded
     importlib.import_module("tdb_dap.tools.opening")
+    gc.freeze()  # what is loaded stays: no search through it for each stranger that leaves
     Door().serve(listening, session)
 
 

@@ -204,6 +204,14 @@ def test_a_lack_of_descriptors_ends_nothing(toy: Toy) -> None:
     adapter.close()
 
 
+def test_a_stranger_who_leaves_has_nothing_looked_through_that_is_loaded(adapter: Listening, toy: Toy) -> None:
+    """The garbage of a connection is collected at its end; the modules are kept out of that search."""
+    client = adapter.attached(toy, allowPython=True)
+    count = client.request("evaluate", expression="py __import__('gc').get_freeze_count()", context="repl")["result"]
+    assert int(count) > 10_000
+    client.close()
+
+
 class Doorway:
     """A door in this process; visitors are kept until they leave."""
 
