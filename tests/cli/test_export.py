@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tdb_dap.cli.main import main
-from tdb_dap.engine.hardware.byte_ranges import merged
+from tdb_dap.engine.hardware.runs import merged
 from tdb_dap.tools.export.recording import without
 from tests.samples import case
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -9,8 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tdb_dap.engine.hardware.byte_ranges import ByteRanges, merged, parse, ranges_name
+from tdb_dap.engine.hardware.byte_ranges import ByteRanges, parse, ranges_name, share_a_byte
+from tdb_dap.engine.hardware.dtypes import F32
 from tdb_dap.engine.hardware.geometry import Space
+from tdb_dap.engine.hardware.runs import merged
+from tdb_dap.engine.hardware.views import Constant, Layout, View
 from tdb_dap.errors import BadExpression
 from tdb_dap.targets.chips.bm1684x import BM1684X
 
@@ -44,6 +48,21 @@ def test_what_two_places_share(one: list[tuple[int, int]], two: list[tuple[int, 
     assert numbers(a.without(b)) == numbers(a) - numbers(b)
     assert not a.overlaps(place(two, core=1))
     assert not a.overlaps(place(two, space=Space.GLOBAL))
+
+
+def test_views_between_each_other_share_no_byte() -> None:
+    """What encloses them does: every second element is the one's, the others are the other's."""
+    every_second = View(Space.GLOBAL, 0, (1, 1, 1, 8), F32, Layout.STRIDE, (16, 16, 16, 2), BM1684X.geometry)
+    between = replace(every_second, address=4)
+    assert every_second.byte_ranges()[0][1] > between.byte_ranges()[0][0]
+    assert not share_a_byte(every_second, between)
+    assert share_a_byte(every_second, replace(between, address=5))
+    assert share_a_byte(every_second, replace(between, address=8, core=1)), "all cores share DDR"
+    mine = replace(every_second, space=Space.LOCAL)
+    assert share_a_byte(mine, mine)
+    assert not share_a_byte(mine, replace(mine, core=1))
+    assert not share_a_byte(every_second, mine)
+    assert not share_a_byte(every_second, Constant(0, 0.0, F32))
 
 
 @given(RANGES.filter(bool), st.integers(0, 3))

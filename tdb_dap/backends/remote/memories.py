@@ -13,9 +13,10 @@ import numpy as np
 from tdb_dap.backends.choice import in_lockstep, vendor_backend
 from tdb_dap.backends.remote.messages import Execute, Open
 from tdb_dap.engine.device.device import Content
-from tdb_dap.engine.hardware.byte_ranges import ByteRanges, Runs, merged
+from tdb_dap.engine.hardware.byte_ranges import ByteRanges
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.memory import Region
+from tdb_dap.engine.hardware.runs import Runs, merged
 from tdb_dap.engine.hardware.target import Description
 from tdb_dap.engine.machine.backend import Backend, InProcess
 from tdb_dap.engine.machine.undo_log import Change, Outcome, OverwrittenBytes, OverwrittenView

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tdb_dap.engine.hardware.views import View
+from tdb_dap.engine.hardware.byte_ranges import share_a_byte
 from tdb_dap.engine.source.mapped_tensor import MappedTensor
 
 if TYPE_CHECKING:
@@ -43,22 +43,6 @@ class Producers:
         for record in self._by_end:
             if record.first >= reader.first or record.line == reader.line:
                 continue
-            if any(value.view is not None and overlaps(value.view, view) for value in record.results):
+            if any(value.view is not None and share_a_byte(value.view, view) for value in record.results):
                 yield record.line
                 return
-
-
-def overlaps(a: View, b: View) -> bool:
-    """Whether two views share a byte."""
-    if a.space is not b.space or (not a.space.is_shared and a.core != b.core):
-        return False
-    first, second = a.byte_ranges(), b.byte_ranges()
-    i = j = 0
-    while i < len(first) and j < len(second):
-        if first[i][1] <= second[j][0]:
-            i += 1
-        elif second[j][1] <= first[i][0]:
-            j += 1
-        else:
-            return True
-    return False

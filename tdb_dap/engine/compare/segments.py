@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tdb_dap.engine.compare.dataflow import overlaps
+from tdb_dap.engine.hardware.byte_ranges import share_a_byte
 from tdb_dap.engine.reference.reference import stored_form
 from tdb_dap.engine.source.mapped_tensor import MappedTensor
 
@@ -100,7 +100,7 @@ def _writer(
     for record, value in reversed(writers):
         if local and value.name != operand.name:
             continue
-        if value.view is not None and overlaps(value.view, view):
+        if value.view is not None and share_a_byte(value.view, view):
             return record, value
     return None
 

@@ -17,12 +17,10 @@ from numpy.typing import NDArray
 
 from tdb_dap.engine.hardware.addresses import whole_number
 from tdb_dap.engine.hardware.geometry import Geometry, Space
-from tdb_dap.engine.hardware.views import Layout, Segment, View, as_bytes
+from tdb_dap.engine.hardware.runs import Runs, merged
+from tdb_dap.engine.hardware.views import Layout, Operand, Segment, View, as_bytes
 from tdb_dap.engine.rendering.printable import quoted
 from tdb_dap.errors import BadExpression
-
-Runs = NDArray[np.int64]
-"""Half-open byte ranges [start, stop), shape (n, 2), sorted, disjoint and not touching."""
 
 _MOST_RUNS = 1 << 18
 _MOST_BYTES = 1 << 48
@@ -112,6 +110,13 @@ class ByteRanges:
         return self.space.value + ",".join(_part_text(*part) for part in _parts(self.runs)) + where
 
 
+def share_a_byte(one: Operand, other: Operand) -> bool:
+    """Whether two operands lie in one memory and have a byte in common."""
+    if not isinstance(one, View) or not isinstance(other, View) or one.space is not other.space:
+        return False
+    return ByteRanges.of(one).overlaps(ByteRanges.of(other))
+
+
 def parse(text: str) -> ByteRanges:
     """The place that a text of ``ByteRanges.text`` names; BadExpression if it names none."""
     if re.fullmatch(RANGES_TEXT, text.strip()) is None:
@@ -132,17 +137,6 @@ def ranges_name(place: ByteRanges, geometry: Geometry) -> str:
     """The place for people: its first address and its bytes."""
     name = geometry.name(place.space, place.start)
     return f"{name}, {place.size:,} byte{'s' if place.size != 1 else ''}"
-
-
-def merged(runs: Runs) -> Runs:
-    """Sorted, disjoint form of half-open ranges."""
-    runs = runs[np.argsort(runs[:, 0], kind="stable")]
-    if len(runs) < 2:
-        return runs
-    reach = np.maximum.accumulate(runs[:, 1])
-    first = np.concatenate([[True], runs[1:, 0] > reach[:-1]])
-    starts = np.flatnonzero(first)
-    return np.stack([runs[starts, 0], np.maximum.reduceat(runs[:, 1], starts)], axis=1)
 
 
 def _runs(segment: Segment, itemsize: int) -> Runs:

@@ -17,8 +17,11 @@ from enum import Enum
 from functools import cached_property
 from itertools import groupby
 
+import numpy as np
+
 from tdb_dap.engine.hardware.dtypes import F32, UI8, DType
 from tdb_dap.engine.hardware.geometry import Geometry, Space
+from tdb_dap.engine.hardware.runs import merged
 from tdb_dap.errors import BadAccess
 
 
@@ -147,7 +150,7 @@ class View:
         share = self.dtype.per_byte
         if share > 1:
             ranges = [(start // share, -(-stop // share)) for start, stop in ranges]
-        return merge_ranges(ranges)
+        return [(start, stop) for start, stop in merged(np.array(ranges, np.int64).reshape(-1, 2)).tolist()]
 
 
 @dataclass(frozen=True)
@@ -177,17 +180,6 @@ def memref_text(shape: tuple[int, ...], dtype: DType, strides: tuple[int, ...] |
     if strides is None or not any(strides):
         return f"memref<{dims}x{dtype}>"
     return f"memref<{dims}x{dtype}, strides: [{', '.join(map(str, strides))}]>"
-
-
-def merge_ranges(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Sorted, disjoint form of half-open ranges."""
-    merged: list[tuple[int, int]] = []
-    for start, stop in sorted(ranges):
-        if merged and start <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(merged[-1][1], stop))
-        else:
-            merged.append((start, stop))
-    return merged
 
 
 def align(value: int, unit: int) -> int:

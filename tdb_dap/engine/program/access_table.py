@@ -90,17 +90,3 @@ def rectangles(view: View) -> Iterator[Rectangle]:
                 lanes = segment.shape[segment.lane_axis]
                 length -= (lanes - 1) * segment.strides[segment.lane_axis]
         yield offset // share, -(-(offset + length + itemsize) // share), lane, lane + lanes
-
-
-def may_overlap(one: View, other: View) -> bool:
-    """Whether the rectangles of two views meet; if not, they share no byte."""
-    if one.space is not other.space or (one.core != other.core and not one.space.is_shared):
-        return False
-    if one.address == other.address:
-        return True
-    theirs = list(rectangles(other))
-    return any(_meet(mine, their) for mine in rectangles(one) for their in theirs)
-
-
-def _meet(one: Rectangle, other: Rectangle) -> bool:
-    return one[0] < other[1] and other[0] < one[1] and one[2] < other[3] and other[2] < one[3]

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from tdb_dap.engine.control.observers import Observer
 from tdb_dap.engine.control.stops import Finding
+from tdb_dap.engine.hardware.byte_ranges import share_a_byte
 from tdb_dap.engine.hardware.dtypes import Array, DType
 from tdb_dap.engine.hardware.views import Constant, Layout, Operand, View
-from tdb_dap.engine.program.access_table import may_overlap
 from tdb_dap.engine.sanitizers.finding_text import title_of
 from tdb_dap.errors import BadAccess, NotSimulated
 
@@ -158,5 +158,5 @@ def _floats(command: Command, reads: bool) -> list[View]:
 
 
 def _is_overwritten(command: Command, view: View) -> bool:
-    """Whether the command may write a byte of its operand."""
-    return any(isinstance(result, View) and may_overlap(result, view) for result in command.results)
+    """Whether the command writes a byte of its operand."""
+    return any(share_a_byte(result, view) for result in command.results)

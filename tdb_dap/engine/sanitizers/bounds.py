@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tdb_dap.engine.control.stops import Finding
-from tdb_dap.engine.hardware.byte_ranges import Runs, merged
 from tdb_dap.engine.hardware.geometry import Space
+from tdb_dap.engine.hardware.runs import Runs, merged
 from tdb_dap.engine.hardware.views import Layout, align
 from tdb_dap.engine.program.access_table import LOCAL, SPACES, AccessRows, rectangles
 from tdb_dap.engine.sanitizers.finding_text import title_of

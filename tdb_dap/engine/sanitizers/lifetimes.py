@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tdb_dap.engine.hardware.byte_ranges import merged
 from tdb_dap.engine.hardware.geometry import Space
+from tdb_dap.engine.hardware.runs import merged
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.engine.program.access_table import LOCAL, Column
 from tdb_dap.engine.program.program import Program

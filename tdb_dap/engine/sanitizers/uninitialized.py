@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from tdb_dap.engine.control.observers import Observer
 from tdb_dap.engine.control.stops import Finding
+from tdb_dap.engine.hardware.byte_ranges import share_a_byte
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.engine.machine.edits import MemoryEdit
-from tdb_dap.engine.program.access_table import may_overlap
 from tdb_dap.engine.sanitizers.lifetimes import Birth, Lifetimes
 from tdb_dap.engine.sanitizers.shadow import LEFT_OVER, Shadow
 from tdb_dap.engine.sanitizers.taint import dependent
@@ -118,7 +118,7 @@ class Uninitialized(Observer):
         if not birth.results:
             return
         operands = [value.view for value in record.operands if value.view is not None]
-        kept = [view for view in operands if any(may_overlap(view, result) for result in birth.results)]
+        kept = [view for view in operands if any(share_a_byte(view, result) for result in birth.results)]
         marks = [shadow.marks(view) for view in kept]
         for view in birth.results:
             shadow.fill(view, LEFT_OVER)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tdb_dap.engine.hardware.byte_ranges import ByteRanges
+from tdb_dap.engine.hardware.byte_ranges import ByteRanges, share_a_byte
 from tdb_dap.engine.hardware.views import Constant, View
 from tdb_dap.errors import NotSimulated
 
@@ -135,10 +135,6 @@ def _reason(command: Command, before: Command) -> str:
         (mine.results, theirs.results, "overwrites what that writes"),
     )
     for own, other, words in pairs:
-        if any(_overlap(a, b) for a in own for b in other):
+        if any(share_a_byte(a, b) for a in own for b in other):
             return f": {words}"
     return ": they share no byte; a later command of that engine may need it, or an earlier one of this"
-
-
-def _overlap(a: View | Constant, b: View | Constant) -> bool:
-    return isinstance(a, View) and isinstance(b, View) and ByteRanges.of(a).overlaps(ByteRanges.of(b))

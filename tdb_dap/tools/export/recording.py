@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tdb_dap.engine.hardware.byte_ranges import ByteRanges, Runs, merged
+from tdb_dap.engine.hardware.byte_ranges import ByteRanges
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.hardware.geometry import Space
+from tdb_dap.engine.hardware.runs import Runs, merged
 from tdb_dap.engine.hardware.views import Layout, View
 from tdb_dap.errors import BadInput, NotSimulated
 from tdb_dap.targets.declaration.fields import Fields
