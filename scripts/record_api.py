@@ -59,7 +59,7 @@ def _signature(thing: Any) -> str:
         parameters = inspect.signature(thing).parameters.values()
     except (TypeError, ValueError):
         return "?"
-    stars = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
+    stars: dict[object, str] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
     parts = [
         f"{stars.get(p.kind, '')}{p.name}{'=' if p.default is not inspect.Parameter.empty else ''}"
         + ("!" if p.kind is inspect.Parameter.KEYWORD_ONLY else "")

@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 from tdb_dap.errors import TdbError
+from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.targets.chips.registry import chips
 from tdb_dap.tools.opening import open_program
 
@@ -32,6 +33,7 @@ def main() -> int:
             except TdbError as error:
                 print(f"left out: {error}")
                 continue
+            assert isinstance(program.target, Chip)
             instructions = program.target.instruction_set.instructions
             found = recorded.setdefault(program.target.name, set())
             kinds = {kind for kind in program.commands.columns.kind.tolist() if kind >= 0}

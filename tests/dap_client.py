@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -99,7 +99,7 @@ class Stop:
 
     def frame(self, level: str) -> Frame:
         """The frame of the command, op, group, subnet, main or layer."""
-        tests = {
+        tests: dict[str, Callable[[Frame], bool]] = {
             "command": lambda f: f.source.endswith(".tdbasm"),
             "op": lambda f: f.name.startswith("tpu.") and not f.name.startswith("tpu.Group"),
             "group": lambda f: f.name.startswith("tpu.Group"),

@@ -15,6 +15,7 @@ import tdb_dap
 from tdb_dap.engine.program.ops import command_table
 from tdb_dap.engine.rendering.tables import Table
 from tdb_dap.errors import BadInput
+from tdb_dap.notebook import InteractiveDebugger
 from tests.conftest import Toy
 
 EVIL = "<script>alert(1)</script>&\"'"
@@ -55,18 +56,19 @@ def shown(thing: Any) -> Html:
 
 
 @pytest.fixture
-def dbg(toy: Toy) -> tdb_dap.notebook.InteractiveDebugger:
+def dbg(toy: Toy) -> InteractiveDebugger:
     return tdb_dap.open(toy.directory, toy.inputs, toy.reference)
 
 
 def test_with_closes_what_runs_elsewhere(toy: Toy) -> None:
     closed: list[bool] = []
 
+    dbg = tdb_dap.open(toy.directory)
+
     def fails() -> None:
         with dbg:
             raise ZeroDivisionError
 
-    dbg = tdb_dap.open(toy.directory)
     dbg.machine.backend.close = lambda: closed.append(True)  # type: ignore[method-assign]
     with pytest.raises(ZeroDivisionError):
         fails()
@@ -74,7 +76,7 @@ def test_with_closes_what_runs_elsewhere(toy: Toy) -> None:
     assert dbg.memory.neuron().size  # what has been computed can still be looked at
 
 
-def test_ops_are_there_to_loop_over(dbg, toy: Toy) -> None:
+def test_ops_are_there_to_loop_over(dbg: InteractiveDebugger, toy: Toy) -> None:
     ops = dbg.program.ops
     assert [op.opcode for op in ops][:5] == ["tpu.Load", "tpu.Load", "tpu.Load", "tpu.Conv2D", "tpu.Pool2D"]
     assert [op.first for op in ops] == sorted(op.first for op in ops)
@@ -108,7 +110,7 @@ def test_a_model_without_locations_has_no_ops(toy: Toy, tmp_path: Path) -> None:
     assert dbg.run().reason == "end"
 
 
-def test_walking_stops_at_every_op_and_at_breakpoints_between(dbg) -> None:
+def test_walking_stops_at_every_op_and_at_breakpoints_between(dbg: InteractiveDebugger) -> None:
     dbg.breakpoints.add("B12")
     stops = list(dbg.walk())
     assert [stop.reason for stop in stops].count("breakpoint") == 1
@@ -126,7 +128,7 @@ def test_walking_ends_where_nothing_goes_on() -> None:
     assert "is dynamic" in shown(stops[-1]).said
 
 
-def test_tables_go_into_pandas_as_they_are(dbg) -> None:
+def test_tables_go_into_pandas_as_they_are(dbg: InteractiveDebugger) -> None:
     pandas = pytest.importorskip("pandas")
     dbg.run()
     checked = pandas.DataFrame(dbg.check())
@@ -138,7 +140,7 @@ def test_tables_go_into_pandas_as_they_are(dbg) -> None:
     assert len(pandas.DataFrame(command_table(dbg.program.commands[10:20]))) == 10
 
 
-def test_a_table_is_a_list_of_rows_that_can_be_chosen_from(dbg) -> None:
+def test_a_table_is_a_list_of_rows_that_can_be_chosen_from(dbg: InteractiveDebugger) -> None:
     table = dbg.program.ops.table()
     assert table.column("op")[3] == "tpu.Conv2D"
     assert {row["op"] for row in table.where(op="tpu.Load")} == {"tpu.Load"}
@@ -148,7 +150,9 @@ def test_a_table_is_a_list_of_rows_that_can_be_chosen_from(dbg) -> None:
     assert len(long) == 500
 
 
-def test_check_compares_what_has_been_executed_and_changes_nothing(dbg, toy: Toy, tmp_path: Path) -> None:
+def test_check_compares_what_has_been_executed_and_changes_nothing(
+    dbg: InteractiveDebugger, toy: Toy, tmp_path: Path
+) -> None:
     assert len(dbg.check()) == 0
     dbg.travel(9)
     some = dbg.check()
@@ -169,7 +173,7 @@ def test_check_compares_what_has_been_executed_and_changes_nothing(dbg, toy: Toy
         tdb_dap.open(toy.directory).check()
 
 
-def test_a_notebook_shows_what_there_is_to_know(dbg) -> None:
+def test_a_notebook_shows_what_there_is_to_know(dbg: InteractiveDebugger) -> None:
     assert "BM1684X" in shown(dbg.program).said
     dbg.breakpoints.add("tpu.Pool2D")
     stop = dbg.run()
@@ -184,7 +188,7 @@ def test_a_notebook_shows_what_there_is_to_know(dbg) -> None:
 
 
 @pytest.mark.parametrize("expression", ["3", "in[0][0,0]", "in[0] * nan", "in[0][0,0,0,0]", "in[0][:0]", "in[0] > 0"])
-def test_numbers_of_every_shape_can_be_shown(dbg, expression: str) -> None:
+def test_numbers_of_every_shape_can_be_shown(dbg: InteractiveDebugger, expression: str) -> None:
     dbg.breakpoints.add("tpu.Pool2D")
     dbg.run()
     assert shown(dbg.evaluate(expression)).said
@@ -215,7 +219,8 @@ def test_what_a_model_calls_its_tensors_is_only_text(evil: Path, toy: Toy) -> No
         assert "<script>" in shown(thing).said  # as text; `shown` admits no such element
     dbg.run()
     dbg.travel(dbg.program.ops[4].last + 1)
-    for thing in (dbg, stop, dbg.program, dbg.profile(), dbg.check(), dbg.evaluate("out[0]"), dbg.last_stop):
-        shown(thing)
+    things: tuple[object, ...] = (dbg, stop, dbg.program, dbg.profile(), dbg.check(), dbg.evaluate("out[0]"))
+    for other in (*things, dbg.last_stop):
+        shown(other)
     assert "<script>" in shown(dbg.check()).said
     assert "<script>" in shown(dbg.profile()).said

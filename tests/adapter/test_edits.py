@@ -63,7 +63,7 @@ def test_a_tensor_and_a_slice_are_set_by_expression(pooling: Stop) -> None:
 def test_memory_is_written_and_going_back_undoes_it(pooling: Stop) -> None:
     client = pooling.client
     operand = pooling.variable("Operands", "relu4_Relu")
-    data = base64.b64encode(np.float32([1.5, 2.5]).tobytes()).decode()
+    data = base64.b64encode(np.array([1.5, 2.5], np.float32).tobytes()).decode()
     reference = operand.raw["memoryReference"]
     assert client.request("writeMemory", memoryReference=reference, offset=4, data=data) == {"bytesWritten": 8}
     assert [pooling.evaluate(f"in[0][0,0,0,{i}]") for i in (1, 2)] == ["1.5", "2.5"]

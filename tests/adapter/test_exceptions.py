@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from tests.conftest import Toy
 from tests.dap_client import DapClient
 
 
-def spoiled(toy: Toy, path, name: str):
+def spoiled(toy: Toy, path: Path, name: str) -> str:
     """A copy of the reference with one tensor that the program does not compute."""
     with np.load(toy.reference) as archive:
         arrays = {key: archive[key] for key in archive.files}
@@ -44,7 +45,7 @@ def test_the_first_wrong_op_stops_the_run(client: DapClient, toy: Toy, tmp_path:
 
 def test_excepted_tensors_are_not_compared(client: DapClient, toy: Toy, tmp_path: Path) -> None:
     reference = spoiled(toy, tmp_path / "bad.npz", "conv8_Conv")
-    data = {"inputs": str(toy.inputs), "reference": reference, "except": ["conv8_Conv"]}
+    data: dict[str, Any] = {"inputs": str(toy.inputs), "reference": reference, "except": ["conv8_Conv"]}
     client.launch(toy.directory, stop_on_entry=False, filters=["mismatch"], **data)
     client.expect_end()
     client.disconnect()

@@ -29,7 +29,7 @@ def test_bytes_and_what_they_are_as_numbers(pooling: Stop, toy: Toy) -> None:
         relu = np.asarray(reference["relu4_Relu"]).reshape(-1)
     found = window(pooling, "R1", dtype="f32")
     assert np.allclose([float(text) for text in found["numbers"]], relu[:8], atol=1e-5)
-    assert base64.b64decode(found["data"]) == np.float32([float(text) for text in found["numbers"]]).tobytes()
+    assert base64.b64decode(found["data"]) == np.array([float(text) for text in found["numbers"]], np.float32).tobytes()
     assert (found["space"], found["core"], found["start"]) == ("R", 0, 16384)
     assert found["rows"] == ["R1", "R1.16"]
     halves = window(pooling, found["reference"], offset=-2, dtype="f16", count=6, rowBytes=2)

@@ -103,9 +103,9 @@ def test_reference_and_error(pooling: Stop, relu: Numbers) -> None:
     assert (tile(client, **operand, of="reference") == relu[0, 3]).all()
     off = tile(client, **operand, of="error")
     assert off[9, 17] == np.float32(50) - relu[0, 3, 9, 17]
-    off = client.request("tdb/tensorStatistics", **operand, of="error", most=3)
-    assert len(off["largest"]) == 3
-    assert off["largest"][0]["index"] == [0, 3, 9, 17]
+    found = client.request("tdb/tensorStatistics", **operand, of="error", most=3)
+    assert len(found["largest"]) == 3
+    assert found["largest"][0]["index"] == [0, 3, 9, 17]
     element = client.request("tdb/tensorElement", **operand, index=[0, 3, 9, 17])
     assert (element["stored"], element["bits"]) == ("50.0", "0x42480000")
     assert element["binary"] == f"{0x42480000:032b}"

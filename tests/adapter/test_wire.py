@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -91,7 +92,7 @@ def test_unknown_requests_are_refused_by_name(broken: DapClient) -> None:
 
 
 def test_absurd_arguments_are_refused_and_the_session_goes_on(broken: DapClient, toy: Toy) -> None:
-    for arguments in ([], "text", 7, True):
+    for arguments in (list[Any](), "text", 7, True):
         seq = broken.raw.send_message({"type": "request", "command": "setBreakpoints", "arguments": arguments})
         assert "arguments must be an object" in broken.raw.response(seq)["message"]
     assert "source" in broken.refusal("setBreakpoints", breakpoints=[{"line": "first"}])

@@ -11,6 +11,7 @@ from scripts.robustness.inject_faults import Model, blamed, changed_weight, drop
 from tdb_dap.engine.compare.dataflow import Producers
 from tdb_dap.engine.compare.segments import stretches
 from tdb_dap.engine.reference.tolerance import Tolerances
+from tdb_dap.engine.source.op_records import OpRecord
 from tdb_dap.tools.check.blame import first_culprit, with_blame
 from tdb_dap.tools.check.job import Job
 from tdb_dap.tools.check.runner import walk
@@ -52,7 +53,7 @@ def test_a_changed_weight_is_blamed_on_the_op_that_uses_it() -> None:
     assert culprit.line in readers
 
 
-def debugger_records(of: Case):
+def debugger_records(of: Case) -> list[OpRecord]:
     return [record for record in job_of(of).open().program.source.records if record.ordinals]
 
 

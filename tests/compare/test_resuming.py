@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -14,7 +14,7 @@ from tdb_dap.tools.check.job import Job
 from tdb_dap.tools.check.journal import Journal
 from tdb_dap.tools.check.results import Walked
 from tdb_dap.tools.check.runner import walk
-from tdb_dap.tools.check.team import Alone, Dask
+from tdb_dap.tools.check.team import Alone, Dask, Progress
 from tdb_dap.tools.check.worker import Stretch, Worker
 from tests.command_line import tdb_dap
 from tests.samples import case
@@ -27,7 +27,7 @@ class Interrupted(Alone):
         self.after = after
         self.ran: list[Stretch] = []
 
-    def run(self, stretches, worker, progress) -> Iterator[tuple[Stretch, Walked]]:
+    def run(self, stretches: Sequence[Stretch], worker: Worker, progress: Progress) -> Iterator[tuple[Stretch, Walked]]:
         for part in super().run(stretches, worker, progress):
             self.ran.append(part[0])
             yield part

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ import tdb_dap
 from tdb_dap.engine.compare.finding import Checked
 from tdb_dap.engine.compare.walk import Mode, Walk
 from tdb_dap.engine.control.debugger import Debugger
+from tdb_dap.engine.hardware.dtypes import Array
 from tests.compare.test_tdb_profile import RECORDED
 from tests.samples import Case, case
 
@@ -57,7 +59,7 @@ def test_a_tensor_of_several_cores_is_judged_when_all_have_written() -> None:
     assert {found[name] for name in vendors & set(found)} <= {"pass"}
 
 
-def spoiled(of: Case, path: Path, name: str, change) -> Path:
+def spoiled(of: Case, path: Path, name: str, change: Callable[[Array], Array]) -> Path:
     with np.load(of.reference) as archive:
         arrays = dict(archive)
     arrays[name] = change(arrays[name])

@@ -9,6 +9,7 @@ import pytest
 
 import tdb_dap
 from tdb_dap.engine.control.debugger import Debugger
+from tdb_dap.engine.control.stepping import Unit
 from tdb_dap.engine.machine.branches import Branches
 from tdb_dap.engine.sanitizers import made
 from tdb_dap.engine.sanitizers.survey import survey
@@ -57,7 +58,7 @@ def test_only_the_branch_that_runs_stops_and_is_told(sign: str, runs: int, rests
 
 @pytest.mark.parametrize("sign", SIGNS)
 @pytest.mark.parametrize("unit", ["op", "command"])
-def test_steps_pass_over_the_other_branch_both_ways(sign: str, unit: str) -> None:
+def test_steps_pass_over_the_other_branch_both_ways(sign: str, unit: Unit) -> None:
     debugger = opened(sign)
     forwards = [debugger.ordinal]
     while not debugger.at_end:

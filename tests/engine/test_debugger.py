@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
 
 import tdb_dap
 from tdb_dap.engine.checks.exception_filters import filters_named
+from tdb_dap.engine.commands.commands import Command
 from tdb_dap.engine.control.breakpoints import parse_hit_condition
 from tdb_dap.engine.control.debugger import Debugger
+from tdb_dap.engine.control.inspector import Inspector
 from tdb_dap.engine.control.observers import Observer
+from tdb_dap.engine.source.op_records import OpRecord
 from tdb_dap.errors import BadExpression
 from tdb_dap.targets import kernel
 from tests.conftest import Toy
@@ -20,13 +23,13 @@ from tests.heard import Heard
 
 
 @pytest.fixture
-def debugger(toy: Toy) -> Iterator[Debugger]:
+def debugger(toy: Toy) -> Debugger:
     opened = tdb_dap.open(toy.directory, inputs=toy.inputs, reference=toy.reference)
     opened.listener = Heard()
     return opened
 
 
-def stops(debugger: Debugger, text: str, **more: str) -> list[int]:
+def stops(debugger: Debugger, text: str, **more: Any) -> list[int]:
     """The ordinals at which a breakpoint stops a run from start to end."""
     added = debugger.breakpoints.add(text, **more)
     debugger.restart()
@@ -185,16 +188,16 @@ def test_observers_see_commands_and_ops_in_order(debugger: Debugger) -> None:
     seen: list[str] = []
 
     class Watcher(Observer):
-        def before_op(self, debugger, record):
+        def before_op(self, debugger: Inspector, record: OpRecord) -> None:
             seen.append(f"+{record.line}")
 
-        def after_op(self, debugger, record):
+        def after_op(self, debugger: Inspector, record: OpRecord) -> None:
             seen.append(f"-{record.line}")
 
-        def after_command(self, debugger, command):
+        def after_command(self, debugger: Inspector, command: Command) -> None:
             seen.append(command.token)
 
-        def finished(self, debugger):
+        def finished(self, debugger: Inspector) -> None:
             seen.append("end")
 
     debugger.observers.append(Watcher())

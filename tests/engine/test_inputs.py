@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tdb_dap.engine.machine.input_data import load_inputs
+from tdb_dap.engine.machine.npz import write_npz
 from tdb_dap.engine.reference.tolerance import Tolerances
 from tdb_dap.errors import BadInput
 from tdb_dap.tools.opening import open_program
@@ -31,7 +32,7 @@ def test_a_number_fits_or_is_refused(model: str, number: float, problem: str, tm
     tensors = open_program(DATA / "bm1684x" / model).inputs
     arrays = {tensor.name: np.zeros(tensor.shape) for tensor in tensors}
     arrays[tensors[0].name].flat[3] = number
-    np.savez(tmp_path / "in.npz", **arrays)
+    write_npz(tmp_path / "in.npz", arrays)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         if problem:

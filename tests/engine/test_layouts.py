@@ -7,13 +7,14 @@ import pytest
 
 from tdb_dap.engine.bmodel import TensorInfo
 from tdb_dap.engine.commands.net_tensors import Tensor
-from tdb_dap.engine.hardware.dtypes import BY_NAME, F8E4M3, F8E5M2, F16, F32, SI4, SI8, SI16, UI8
+from tdb_dap.engine.hardware.dtypes import BY_NAME, F8E4M3, F8E5M2, F16, F32, SI4, SI8, SI16, UI8, DType
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.memory import Memory, Region
 from tdb_dap.engine.hardware.views import Layout, View, align, strides_of
 from tdb_dap.errors import BadAccess
 from tdb_dap.targets.chips.bm1684 import BM1684
 from tdb_dap.targets.chips.bm1684x import BM1684X
+from tests.known import known
 
 GEOMETRY = BM1684X.geometry
 LANE = GEOMETRY.lane_bytes
@@ -21,9 +22,18 @@ PACKING = BM1684.geometry
 PACKED_LANE = PACKING.lane_bytes
 
 
-def view(shape, dtype, layout, address=0, width=0, strides=None, mask=None) -> View:
-    if strides is None and len(shape) == 4:
-        strides = strides_of(GEOMETRY, layout, address, shape, dtype) if layout is not Layout.ALIGN_IC else None
+def view(
+    shape: tuple[int, ...],
+    dtype: DType,
+    layout: Layout,
+    address: int = 0,
+    width: int = 0,
+    strides: tuple[int, ...] | None = None,
+    mask: int | None = None,
+) -> View:
+    if strides is None and len(shape) == 4 and layout is not Layout.ALIGN_IC:
+        n, c, h, w = shape
+        strides = strides_of(GEOMETRY, layout, address, (n, c, h, w), dtype)
     return View(Space.LOCAL, address, shape, dtype, layout, strides, GEOMETRY, width=width, lane_mask=mask)
 
 
@@ -53,7 +63,7 @@ def byte_of(v: View, index: tuple[int, ...]) -> int:
         return lane * LANE + start + size * (row * align(v.shape[1], units) + c)
     n, c, h, w = index
     lane, row = (first + c) % lanes, (first + c) // lanes
-    ns, cs, hs, ws = v.strides
+    ns, cs, hs, ws = known(v.strides)
     return lane * LANE + start + size * (n * ns + row * cs + h * hs + w * ws)
 
 
@@ -93,7 +103,14 @@ def test_byte_ranges_enclose_every_element(v: View) -> None:
         assert any(start <= place and place + v.dtype.itemsize <= stop for start, stop in ranges)
 
 
-def packed_view(shape, dtype, layout, address=0, strides=None, width=0) -> View:
+def packed_view(
+    shape: tuple[int, int, int, int],
+    dtype: DType,
+    layout: Layout,
+    address: int = 0,
+    strides: tuple[int, ...] | None = None,
+    width: int = 0,
+) -> View:
     if strides is None:
         strides = strides_of(PACKING, layout, address, shape, dtype)
     return View(Space.LOCAL, address, shape, dtype, layout, strides, PACKING, width=width)
@@ -106,14 +123,14 @@ def byte_of_packed(v: View, index: tuple[int, ...]) -> int:
     first, start = divmod(v.address, PACKED_LANE)
     if v.layout is Layout.CHANNEL_UNITS:
         oc, ic, kh, kw = index
-        unit, cs, hs, ws = v.strides
+        unit, cs, hs, ws = known(v.strides)
         lane, row = (first + oc) % 64, (first + oc) // 64
         inner = ic // v.width * unit + kh * hs + kw * ws + ic % v.width
         return lane * PACKED_LANE + start + size * (row * cs + inner)
     n, c, h, w = index
     _, channels, height, width = v.shape
     if v.layout is Layout.STRIDE_XN:
-        ns, cs, hs, ws = (stride // x for stride in v.strides)
+        ns, cs, hs, ws = (stride // x for stride in known(v.strides))
     else:
         cs = align(height * width, 32) if v.layout is Layout.ALIGN_XN else height * width
         ns, hs, ws = -(-(channels + first) // 64) * cs, width, 1
@@ -224,7 +241,7 @@ def test_numbers_of_four_bits_lie_two_in_a_byte_the_first_in_the_low_half() -> N
         (F8E5M2, -0.0, 0x80),
     ],
 )
-def test_floats_of_eight_bits_round_to_the_nearest(dtype, number: float, word: int) -> None:
+def test_floats_of_eight_bits_round_to_the_nearest(dtype: DType, number: float, word: int) -> None:
     assert dtype.encode(np.array([number], np.float32)).tolist() == [word]
 
 

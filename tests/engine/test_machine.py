@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,13 +18,14 @@ from tdb_dap.engine.machine.machine import Machine
 from tdb_dap.errors import EndOfProgram
 from tdb_dap.tools.opening import open_program
 from tests.checksums import crc32
+from tests.known import view_of
 from tests.samples import SAMPLE, case
 
 PROGRAM = open_program(SAMPLE)
 INPUTS = load_inputs(SAMPLE / "input.npz", PROGRAM.inputs)
 
 
-def machine(**options) -> Machine:
+def machine(**options: Any) -> Machine:
     made = Machine(PROGRAM, **options)
     made.load_inputs(INPUTS)
     return made
@@ -46,7 +48,9 @@ def straight() -> list[tuple[int, int]]:
 
 @settings(max_examples=12, deadline=None)
 @given(st.lists(st.integers(0, len(PROGRAM.commands)), min_size=1, max_size=6), st.sampled_from([1 << 30, 20_000, 0]))
-def test_any_walk_through_time_ends_as_a_straight_run(straight, moments: list[int], limit: int) -> None:
+def test_any_walk_through_time_ends_as_a_straight_run(
+    straight: list[tuple[int, int]], moments: list[int], limit: int
+) -> None:
     walk = machine(history_limit=limit)
     for moment in moments:
         walk.travel(moment)
@@ -54,10 +58,10 @@ def test_any_walk_through_time_ends_as_a_straight_run(straight, moments: list[in
         assert checksum(walk) == straight[moment]
 
 
-def test_an_edit_is_undone_when_time_goes_back_before_it(straight) -> None:
+def test_an_edit_is_undone_when_time_goes_back_before_it(straight: list[tuple[int, int]]) -> None:
     walk = machine()
     walk.travel(10)
-    view = PROGRAM.commands[9].results[0]
+    view = view_of(PROGRAM.commands[9].results[0])
     walk.write(view, np.zeros(view.shape))
     assert not walk.read(view).any()
     walk.step()
@@ -83,7 +87,7 @@ def test_the_last_writer_of_a_tensor_is_found() -> None:
     run.travel(5)
     relu = PROGRAM.commands[4]
     assert relu.name == "arith.max"
-    assert run.accesses.last_writer(ByteRanges.of(relu.results[0]), run.ordinal) == 4
+    assert run.accesses.last_writer(ByteRanges.of(view_of(relu.results[0])), run.ordinal) == 4
     assert run.accesses.last_writer(ByteRanges.of(PROGRAM.inputs[0].view), run.ordinal) is None
 
 

@@ -58,7 +58,8 @@ def test_random_streams_are_scheduled_without_breaking_a_dependency() -> None:
         n, m = random.integers(1, 12, 2)
         # Draw a legal interleaving first, then dependencies that it satisfies.
         steps = random.permutation([True] * m + [False] * n)
-        done, waits = {True: 0, False: 0}, {True: [], False: []}
+        done = {True: 0, False: 0}
+        waits: dict[bool, list[int]] = {True: [], False: []}
         for is_dma in steps.tolist():
             waits[is_dma].append(int(random.integers(0, done[not is_dma] + 1)))
             done[is_dma] += 1

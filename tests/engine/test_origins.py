@@ -47,7 +47,7 @@ def _reads_weights(debugger: Debugger, ordinal: int, after: int) -> bool:
 def wrong_place(debugger: Debugger, right: Debugger, views: list[View]) -> ByteRanges | None:
     """A wrong element of one of the views; None if there is none."""
     for view in views:
-        wrong = np.argwhere(debugger.machine.memory.read(view) != right.memory.read(view))
+        wrong = np.argwhere(debugger.machine.memory.read(view) != right.machine.memory.read(view))
         if len(wrong):
             return ByteRanges.of(view, (tuple(wrong[0]),))
     return None

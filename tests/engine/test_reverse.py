@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 
 import tdb_dap
 from tdb_dap.engine.checks.exception_filters import filters_named
+from tdb_dap.engine.commands.commands import Command
 from tdb_dap.engine.control.debugger import Debugger
+from tdb_dap.engine.control.inspector import Inspector
 from tdb_dap.engine.control.observers import Observer
 from tdb_dap.engine.control.stops import Finding, Stop
 from tdb_dap.engine.machine.undo_log import DEFAULT_LIMIT
@@ -17,11 +20,12 @@ from tdb_dap.errors import BadExpression
 from tdb_dap.tools.opening import open_debugger
 from tests.conftest import Toy
 from tests.heard import Heard
+from tests.known import view_of
 from tests.samples import case
 
 
 @pytest.fixture(params=[DEFAULT_LIMIT, 100_000, 0], ids=["all history", "little", "none"])
-def debugger(request: pytest.FixtureRequest, toy: Toy) -> Iterator[Debugger]:
+def debugger(request: pytest.FixtureRequest, toy: Toy) -> Debugger:
     opened = open_debugger(toy.directory, toy.inputs, toy.reference, history_limit=request.param)
     opened.listener = Heard()
     return opened
@@ -58,7 +62,9 @@ def before_the_end(debugger: Debugger, found: list[tuple[str, int, int]]) -> lis
         ("data:G0xd000+64:write", {"hit": "2"}, [58]),
     ],
 )
-def test_hits_and_conditions_are_points_in_time(debugger: Debugger, text, more, ordinals) -> None:
+def test_hits_and_conditions_are_points_in_time(
+    debugger: Debugger, text: str, more: dict[str, Any], ordinals: list[int]
+) -> None:
     debugger.breakpoints.add(text, **more)
     found = [ordinal for _, ordinal, _ in there_and_back(debugger)]
     assert found
@@ -98,7 +104,7 @@ def test_what_an_observer_found_on_the_way_stops_the_way_back(debugger: Debugger
     class Third(Observer):
         seen = 0
 
-        def after_command(self, debugger, command):
+        def after_command(self, inspector: Inspector, command: Command) -> Finding | None:
             self.seen += 1
             if self.seen == 3:
                 return Finding("third", "third", "the third command", command.ordinal)
@@ -125,7 +131,7 @@ def test_conditions_are_evaluated_again_where_an_edit_has_changed_the_past(debug
     debugger.travel(20)
     assert debugger.reverse().ordinal == 5  # the condition was looked at before the edit of that moment
     debugger.travel(4)
-    debugger.write(debugger.program.commands[3].results[0], -1)
+    debugger.write(view_of(debugger.program.commands[3].results[0]), -1)
     debugger.travel(20)
     assert debugger.reverse().reason == "entry"
 
@@ -148,12 +154,12 @@ def test_the_last_writer_is_not_somebody_beside_it() -> None:
         if command.is_system or not command.results:
             continue
         debugger.travel(command.ordinal + 1)
-        before = debugger.machine.memory.read(command.results[0])
+        before = debugger.machine.memory.read(view_of(command.results[0]))
         debugger.travel(command.ordinal)
-        changed = np.argwhere(debugger.machine.memory.read(command.results[0]) != before)
+        changed = np.argwhere(debugger.machine.memory.read(view_of(command.results[0])) != before)
         debugger.travel(command.ordinal + 1)
         if len(changed):
             from tdb_dap.engine.hardware.byte_ranges import ByteRanges
 
-            place = ByteRanges.of(command.results[0], (tuple(changed[0]),))
+            place = ByteRanges.of(view_of(command.results[0]), (tuple(changed[0]),))
             assert debugger.machine.accesses.last_writer(place, debugger.ordinal) == command.ordinal

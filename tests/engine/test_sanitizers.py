@@ -171,7 +171,11 @@ def test_clocks_agree_with_every_schedule() -> None:
         program = open_program(case(name).path)
         lines = timelines(program, 0)
         for sign in (1, -1):
-            order = list(schedule(program, lambda key, sign=sign: (sign * key[0], sign * (key[1] == "dma"))))
+
+            def first(key: tuple[int, str], sign: int = sign) -> tuple[int, int]:
+                return sign * key[0], sign * (key[1] == "dma")
+
+            order = list(schedule(program, first))
             assert sorted(order) == list(range(len(program.commands)))
             moment = {ordinal: position for position, ordinal in enumerate(order)}
             for line in lines:

@@ -13,7 +13,7 @@ from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.engine.machine.input_data import load_inputs
 from tdb_dap.engine.machine.machine import Machine
-from tdb_dap.engine.machine.undo_log import DEFAULT_LIMIT
+from tdb_dap.engine.machine.undo_log import DEFAULT_LIMIT, OverwrittenView
 from tdb_dap.tools.opening import open_program
 from tests.checksums import crc32
 from tests.samples import Case, case
@@ -134,7 +134,12 @@ def test_far_back_is_reached_from_the_nearest_checkpoint(monkeypatch: pytest.Mon
     run._history.begin(run.ordinal)  # as if the undo log had been too small for anything
     executed: list[int] = []
     step = run.step
-    monkeypatch.setattr(run, "step", lambda: (executed.append(run.ordinal), step())[1])
+
+    def noted() -> None:
+        executed.append(run.ordinal)
+        step()
+
+    monkeypatch.setattr(run, "step", noted)
     nearest, following = run.checkpoints.ordinals[1:3]
     wanted = min(nearest + 2, following - 1)
     assert nearest < wanted
@@ -220,6 +225,9 @@ def test_the_latest_changes_are_known_wherever_one_comes_from() -> None:
     run.travel(6)
     again = run.latest_changes()
     assert len(changes) == len(again) > 0
-    assert all(np.array_equal(a.old, b.old) for a, b in zip(changes, again, strict=True))
+    for one, other in zip(changes, again, strict=True):
+        assert isinstance(one, OverwrittenView)
+        assert isinstance(other, OverwrittenView)
+        assert np.array_equal(one.old, other.old)
     run.travel(0)
     assert run.latest_changes() == ()

@@ -20,6 +20,7 @@ from tdb_dap.engine.source.op_graph import OpGraph
 from tdb_dap.engine.source.op_records import OpRecord
 from tdb_dap.errors import BadExpression
 from tests.heard import Heard
+from tests.known import known, view_of
 from tests.samples import Case, case, cases
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def test_two_bodies_with_the_same_ids_are_told_apart() -> None:
         value = debugger.evaluate("%10", debugger.scope(record.first, "op"))
         assert value.view == record.results[0].view
         assert debugger.evaluate("%10", debugger.scope(0, "op", op.line)).view == value.view, "as the mouse over it"
-        addresses.add(value.view.address)
+        addresses.add(known(value.view).address)
     assert len(addresses) == 3
 
 
@@ -118,21 +119,21 @@ def test_what_could_be_two_values_is_refused_where_no_frame_decides() -> None:
 
 def test_a_name_for_several_results_is_refused_without_its_number() -> None:
     debugger = opened(case(TWO_BODIES))
-    call = next(op for op in debugger.program.source.mlir.ops.values() if op.name == "call")
+    call = next(op for op in known(debugger.program.source.mlir).ops.values() if op.name == "call")
     main = debugger.scope(0, "op", call.line)
     with pytest.raises(BadExpression, match="%1 stands for 2 values; write %1#0 to #1"):
         debugger.evaluate("%1", main)
     outputs = [tensor.view.address for tensor in debugger.program.outputs]
-    assert [debugger.evaluate(f"%1#{i}", main).view.address for i in (0, 1)] == outputs
+    assert [view_of(debugger.evaluate(f"%1#{i}", main).view).address for i in (0, 1)] == outputs
 
 
 def test_a_frame_of_main_sees_the_values_of_main() -> None:
     """There %1 is what the call gives; in the subnet it is a weight."""
     debugger = opened(case("toy_bm1684x_f32"))
-    call = next(op for op in debugger.program.source.mlir.ops.values() if op.name == "call")
+    call = next(op for op in known(debugger.program.source.mlir).ops.values() if op.name == "call")
     debugger.run()
     value = debugger.evaluate(call.results[0], debugger.scope(None, "op", call.line))
-    assert value.view.address == debugger.program.outputs[0].view.address
+    assert view_of(value.view).address == debugger.program.outputs[0].view.address
     np.testing.assert_array_equal(value.array.ravel(), next(iter(debugger.outputs().values())).ravel())
 
 
@@ -187,9 +188,9 @@ def test_to_show_a_tensor_does_not_ask_what_all_commands_access() -> None:
     debugger = opened(case("toy_bm1684x_f32"))
     debugger.step(5)
     view = debugger.evaluate("in[0]").view
-    row = written_by(cast("Session", SimpleNamespace(debugger=debugger)), Part("in[0]", view))
+    row = written_by(cast("Session", SimpleNamespace(debugger=debugger)), Part("in[0]", view_of(view)))
     assert row.is_lazy
     assert "accesses" not in vars(debugger.program)
-    [found] = row.named()
+    [found] = known(row.named)()
     assert found.value.startswith("command ")
     assert "accesses" in vars(debugger.program)

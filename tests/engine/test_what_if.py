@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 
@@ -13,12 +11,13 @@ from tdb_dap.engine.hardware.byte_ranges import ByteRanges
 from tdb_dap.engine.machine.what_if import change_field, consequences
 from tdb_dap.errors import BadExpression
 from tests.conftest import Toy
+from tests.known import view_of
 
 POOLING = 5
 
 
 @pytest.fixture
-def debugger(toy: Toy) -> Iterator[Debugger]:
+def debugger(toy: Toy) -> Debugger:
     opened = tdb_dap.open(toy.directory, inputs=toy.inputs, reference=toy.reference)
     opened.travel(POOLING)
     return opened
@@ -27,13 +26,13 @@ def debugger(toy: Toy) -> Iterator[Debugger]:
 def test_another_address_is_written_and_known_to_who_and_to_watches(debugger: Debugger) -> None:
     machine = debugger.machine
     command = debugger.program.commands[POOLING]
-    (result,) = command.results
+    result = view_of(*command.results)
     debugger.run()
     expected = debugger.outputs()
     debugger.travel(POOLING)
     moved = command.fields["res0_addr"] + 0x4000
     change_field(machine, POOLING, "res0_addr", moved)
-    (elsewhere,) = machine.command_at(POOLING).results
+    elsewhere = view_of(*machine.command_at(POOLING).results)
     assert elsewhere.address == result.address + 0x4000
     assert debugger.program.commands[POOLING].results == (result,)
     watch = debugger.breakpoints.add(f"data:{ByteRanges.of(elsewhere).text}:write", hit="1")

@@ -14,15 +14,15 @@ from tdb_dap.targets.declaration.fields import shared_name
 DDR_BYTES = 1 << 16
 
 
-def form(chip: Chip, mnemonic: str, long: bool = False) -> int:
+def form(chip: Chip, mnemonic: str, long: int = False) -> int:
     """Kind of the form that compilers emit for a mnemonic, or of the long one of a TIU."""
     found = [(i.size, kind) for kind, i in enumerate(chip.instruction_set.instructions) if i.mnemonic == mnemonic]
     tiu = chip.instruction_set.instructions[found[0][1]].engine == "tiu"
     return (min(found) if tiu and not long else max(found))[1]
 
 
-def command(chip: Chip, mnemonic: str, long: bool = False, **values: int) -> Description:
-    """One command; fields by the names that all chips share, the others are 0."""
+def command(chip: Chip, mnemonic: str, long: int = False, **values: int) -> Description:
+    """One command; fields by the names that all chips share, the others are 0. ``long``: true or not, as fields are."""
     kind = form(chip, mnemonic, long)
     names = {shared_name(name): name for name, _, _ in chip.instruction_set.instructions[kind].fields}
     descriptor = chip.encode(kind, chip.instruction_set.blank(kind), {names[n]: v for n, v in values.items()})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import lzma
+from collections.abc import Mapping
 
 import numpy as np
 import pytest
@@ -13,8 +14,10 @@ from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.memory import Memory, Region
 from tdb_dap.errors import BadAccess, NotSimulated
 from tdb_dap.targets.chips.bm1684 import BM1684
+from tdb_dap.targets.declaration.instruction_set import Instruction
 from tdb_dap.targets.semantics.bm1684.windows import average_weight
-from tests.samples import case, cases
+from tests.known import view_of
+from tests.samples import Case, case, cases
 
 LOCAL = 0x8000000
 
@@ -50,11 +53,11 @@ def test_averages_multiply_by_a_byte_and_shift(area: int, signed: bool, weight: 
     assert average_weight(area, signed) == weight
 
 
-def instruction(mnemonic: str):
+def instruction(mnemonic: str) -> Instruction:
     return next(i for i in BM1684.instruction_set.instructions if i.mnemonic == mnemonic)
 
 
-def execute(mnemonic: str, words: dict[int, int] | None = None, **values: int) -> Memory:
+def execute(mnemonic: str, values: Mapping[str, int], words: Mapping[int, int] | None = None) -> Memory:
     """One command on memories of zeros, but for ``words`` of 16 bits at offsets in lane 0."""
     memory = Memory(BM1684.geometry, 1, [Region(0, np.zeros(64, np.uint8), "activations")])
     for offset, word in (words or {}).items():
@@ -87,7 +90,7 @@ WORDS = {"opt_res0_prec": 3, "opt_opd0_prec": 3, "opt_opd1_prec": 3}
 
 def test_a_plain_sum_is_computed() -> None:
     one = 0x3F800000
-    memory = execute("arith.add", **{**SHAPE, **PLACES, **FLOATS, "opt_opd1_const": 1, "opd1_addr": one})
+    memory = execute("arith.add", {**SHAPE, **PLACES, **FLOATS, "opt_opd1_const": 1, "opd1_addr": one})
     assert (memory.local()[:2, 512:524].view(np.float32) == 1).all()
 
 
@@ -99,20 +102,20 @@ def word(memory: Memory, offset: int) -> int:
 def test_mac_takes_the_old_result_for_signed_if_an_operand_is(signed: int, expected: int) -> None:
     """Recorded: 0 * 0 + 40000, shifted right by 3."""
     form = {"opt_res0_prec": 3, "opt_right_shift": 3, "opt_opd1_sign": signed}
-    assert word(execute("arith.mac", {512: 40000}, **{**SHAPE, **PLACES, **form}), 512) == expected
+    assert word(execute("arith.mac", {**SHAPE, **PLACES, **form}, {512: 40000}), 512) == expected
 
 
 @pytest.mark.parametrize(("arithmetic", "expected"), [(1, 0xFC15), (0, 0x1C15)])
 def test_a_shift_draws_in_the_sign_whatever_the_operand_says(arithmetic: int, expected: int) -> None:
     """Recorded: 0xe0ad, called unsigned, shifted right by 3."""
     form = {**WORDS, "opt_opd1_sign": 1, "opt_opd1_const": 1, "opd1_addr": 0xFFFD, "opt_shift_typ": arithmetic}
-    assert word(execute("arith.shift", {0: 0xE0AD}, **{**SHAPE, **PLACES, **form}), 512) == expected
+    assert word(execute("arith.shift", {**SHAPE, **PLACES, **form}, {0: 0xE0AD}), 512) == expected
 
 
 def test_the_amount_of_a_shift_is_a_byte() -> None:
     """Recorded: the amount -7 stored as the word 0x00f9."""
     form = {**WORDS, "opt_opd1_const": 1, "opd1_addr": 0x00F9, "opt_shift_typ": 1}
-    assert word(execute("arith.shift", {0: 4467}, **{**SHAPE, **PLACES, **form}), 512) == 4467 >> 7
+    assert word(execute("arith.shift", {**SHAPE, **PLACES, **form}, {0: 4467}), 512) == 4467 >> 7
 
 
 @pytest.mark.parametrize(
@@ -141,17 +144,17 @@ def test_the_amount_of_a_shift_is_a_byte() -> None:
 def test_what_nobody_has_seen_is_refused(mnemonic: str, values: dict[str, int], text: str) -> None:
     base = MOVE if mnemonic.startswith("dma") else {**SHAPE, **PLACES, "opt_opd0_sign": 1, "opt_opd1_sign": 1}
     with pytest.raises(NotSimulated, match=text):
-        execute(mnemonic, **{**base, **values})
+        execute(mnemonic, {**base, **values})
 
 
 def test_a_table_that_is_not_there_is_not_read_as_zeros() -> None:
     with pytest.raises(BadAccess, match="L2 has no bytes 3,160,064 to 3,161,087"):
-        execute("lut", **{**SHAPE, **PLACES, **FLOATS, "opd1_addr": 0x303800, "opd1_h": 8})
+        execute("lut", {**SHAPE, **PLACES, **FLOATS, "opd1_addr": 0x303800, "opd1_h": 8})
 
 
 def test_an_instruction_without_semantics_is_named() -> None:
     with pytest.raises(NotSimulated, match="decompress is not simulated yet"):
-        execute("decompress", **{**SHAPE, **PLACES})
+        execute("decompress", {**SHAPE, **PLACES})
 
 
 def test_operands_are_shown_although_the_vendor_shows_none() -> None:
@@ -166,7 +169,7 @@ PACKED_CASES = cases("*", "bm1684")
 
 
 @pytest.mark.parametrize("recorded", PACKED_CASES, ids=lambda recorded: recorded.name)
-def test_fields_are_those_of_the_vendors_decoder(recorded) -> None:
+def test_fields_are_those_of_the_vendors_decoder(recorded: Case) -> None:
     program = tdb_dap.open(recorded.path).program
     with lzma.open(recorded.path / "regs.jsonl.xz", "rt") as lines:
         for command, line in zip(program.commands, lines, strict=True):
@@ -176,7 +179,7 @@ def test_fields_are_those_of_the_vendors_decoder(recorded) -> None:
 
 
 @pytest.mark.parametrize("recorded", PACKED_CASES, ids=lambda recorded: recorded.name)
-def test_what_a_command_changed_lies_in_its_result_views(recorded) -> None:
+def test_what_a_command_changed_lies_in_its_result_views(recorded: Case) -> None:
     """The vendor's debugger shows no operands here: the ranges of local memory that it saw change prove ours."""
     program = tdb_dap.open(recorded.path).program
     lane_bytes = program.target.geometry.lane_bytes
@@ -185,7 +188,7 @@ def test_what_a_command_changed_lies_in_its_result_views(recorded) -> None:
         changed = entry.get("lmem")
         if not changed or not changed.get("words8"):
             continue
-        views = [view for view in command.results if view.space is Space.LOCAL]
+        views = [view for view in map(view_of, command.results) if view.space is Space.LOCAL]
         ranges = [piece for view in views for piece in view.byte_ranges()]
         assert ranges, command
         lanes = {start // lane_bytes for start, _ in ranges}

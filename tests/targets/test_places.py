@@ -55,7 +55,7 @@ def test_a_move_that_reverses_an_axis(chip: str, name: str, axis: int) -> None:
     source = max(window.start for window in target.geometry.windows if window.space is Space.LOCAL)
     destination = target.geometry.device_address(Space.GLOBAL, ddr_start(target))
     shape = n, c, h, w = 2, 3, 4, 5
-    addresses = {}
+    addresses: dict[str, int] = {}
     high = "h8" if chip == "BM1688" else "h13"
     for side, address in (("src", source), ("dst", destination)):
         addresses |= {f"{side}_start_addr_l32": address & 0xFFFFFFFF, f"{side}_start_addr_{high}": address >> 32}

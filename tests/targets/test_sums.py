@@ -19,6 +19,7 @@ from tdb_dap.targets.kernel.products import Products, of_matrices
 from tdb_dap.targets.semantics import pooling
 from tdb_dap.targets.semantics.numerics import dot, float32
 from tdb_dap.targets.semantics.registry import Operation, Value
+from tests.known import known
 
 needs_kernel = pytest.mark.skipif(not kernel.is_built, reason="the C kernel is not built")
 
@@ -177,13 +178,13 @@ def test_depthwise_sums_are_numpys(kind: str, dtype: DType, start: str) -> None:
         sub = pooling_family.AVERAGE if start == "none" else pooling_family.DEPTHWISE
         shape = (2, 5, height, width)
         for negative in (False, True):
-            rules = replace(BM1684X.rules, negative_zero_start=negative)
+            rules = replace(known(BM1684X.rules), negative_zero_start=negative)
             operation = Operation(values, {"result": F32}, {"result": shape}, fields_of(fields, sub), rules)
             results = []
             for on in (True, False):
                 with kernel.switched(on), np.errstate(all="ignore"):
                     results.append(pooling.weighted(operation))
-            np.testing.assert_array_equal(*results)
+            np.testing.assert_array_equal(results[0], results[1])
 
 
 def fields_of(values: dict[str, int], sub: int) -> Fields:
@@ -236,11 +237,12 @@ def test_how_work_is_split_among_threads_does_not_show(monkeypatch: pytest.Monke
     left = random.standard_normal((70, 300)).astype(np.float32)
     right = random.standard_normal((300, 333)).astype(np.float32)
     products = of_matrices(left, right)
+    zeros = np.zeros((70, 333), np.float32)
     with kernel.switched(True):
-        together = [dot.interleaved(None, None, products, True), dot.grouped(np.zeros((70, 333)), products, 32)]
+        together = [dot.interleaved(None, None, products, True), dot.grouped(zeros, products, 32)]
         monkeypatch.setattr(kernel, "_threads", lambda: 5)
         monkeypatch.setattr(kernel, "_pool", None)
-        apart = [dot.interleaved(None, None, products, True), dot.grouped(np.zeros((70, 333)), products, 32)]
+        apart = [dot.interleaved(None, None, products, True), dot.grouped(zeros, products, 32)]
     for a, b in zip(together, apart, strict=True):
         same(a, b)
 

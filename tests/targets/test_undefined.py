@@ -32,7 +32,7 @@ def operation(sub: int, left: DType, right: DType, result: DType) -> Operation:
 
     rules = chips()["BM1684X"].rules
     assert rules is not None
-    shape = {"result": (1, 1, 1, 4)}
+    shape: dict[str, tuple[int, ...]] = {"result": (1, 1, 1, 4)}
     fields = Fields({"opd2_n_str": 0}, sub, chips()["BM1684X"].geometry, 0, {})
     return Operation({"left": value(left), "right": value(right)}, {"result": result}, shape, fields, rules)
 

@@ -36,7 +36,7 @@ def verdicts(chip: Chip, bench: Bench, name: str, count: int) -> set[str]:
     found_in_models = seeds_of(chip, [DATA])
     seeds: list[Case] = {**made_seeds(chip, found_in_models), **found_in_models}[name]
     random = np.random.default_rng(5)
-    found = set()
+    found: set[str] = set()
     for index in range(count):
         case = mutate(seeds[index % len(seeds)], random, "finite", bench.ddr_start, stay=True)
         found.add(bench.run(case, random, "finite").verdict)

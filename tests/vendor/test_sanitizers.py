@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tdb_dap.engine.sanitizers import chosen, made
@@ -20,7 +22,7 @@ MODELS = [
 
 @pytest.mark.parametrize("backend", ["cmodel", "lockstep"])
 @pytest.mark.parametrize("model", MODELS, ids=lambda path: path.name)
-def test_findings_are_the_same_on_every_backend(model, backend: str) -> None:
+def test_findings_are_the_same_on_every_backend(model: Path, backend: str) -> None:
     found = []
     for name in ("numpy", backend):
         debugger = open_debugger(model, model / "input.npz", backend=name)

@@ -254,7 +254,8 @@ def server_says() -> Iterable[bytes]:
 @target("remote client", server_says, errors=(NotAdmitted,))
 def remote_client(data: bytes) -> None:
     """What a backend elsewhere answers."""
-    from tdb_dap.engine.device.device import Content, Extent
+    from tdb_dap.engine.device.device import Content
+    from tdb_dap.engine.device.page_sync import Extent
 
     try:
         enter(channel(data), "token")
