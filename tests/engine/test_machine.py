@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tdb_dap.engine.hardware.byte_ranges import ByteRanges
 from tdb_dap.engine.hardware.geometry import Space
+from tdb_dap.engine.hardware.memory import used_pages
 from tdb_dap.engine.machine.input_data import load_inputs
 from tdb_dap.engine.machine.machine import Machine
 from tdb_dap.errors import EndOfProgram
@@ -44,6 +45,13 @@ def straight() -> list[tuple[int, int]]:
         run.step()
         sums.append(checksum(run))
     return sums
+
+
+@given(st.integers(0, 40), st.sets(st.integers(0, 39)), st.integers(1, 9))
+def test_pages_that_hold_anything_are_found(size: int, used: set[int], page: int) -> None:
+    data = np.zeros(size, np.uint8)
+    data[[at for at in used if at < size]] = 255
+    assert used_pages(data, page) == [start for start in range(0, size, page) if data[start : start + page].any()]
 
 
 @settings(max_examples=12, deadline=None)

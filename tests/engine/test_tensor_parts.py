@@ -34,7 +34,9 @@ def test_blocks_are_the_whole_tensor_in_order_and_small(shape: tuple[int, ...]) 
     parts, sizes = of(numbers)
     found = list(parts.blocks())
     assert [at for at, _ in found] == np.cumsum([0, *(block.size for _, block in found)])[:-1].tolist()
-    assert np.array_equal(np.concatenate([block for _, block in found] or [numbers[:0]]), numbers.reshape(-1))
+    assert np.array_equal(
+        np.concatenate([block for _, block in found] or [numbers.reshape(-1)[:0]]), numbers.reshape(-1)
+    )
     assert max(sizes, default=0) <= 1 << 20
 
 
