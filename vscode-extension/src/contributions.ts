@@ -9,6 +9,7 @@ export const COMMANDS = {
   viewTensor: "tdb.viewTensor",
   open: "tdb.openModel",
   sample: "tdb.debugSample",
+  diagnostics: "tdb.showDiagnostics",
   memory: "tdb.showChipMemory",
   graph: "tdb.showGraph",
   timeline: "tdb.showTimeline",
@@ -31,6 +32,7 @@ export const CONTEXT = { onlyFailed: "tdb.compare.onlyFailed", culprit: "tdb.com
 export const SETTINGS = {
   section: "tdb.adapter",
   command: "command",
+  interpreter: "interpreter",
   logDirectory: "logDirectory",
   language: "tdb.languageServer",
   enabled: "enabled",

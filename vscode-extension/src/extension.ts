@@ -1,11 +1,15 @@
 import type * as vscode from "vscode";
+import { registerDiagnosis } from "./adapter/diagnosis";
 import { registerAdapter } from "./adapter/factory";
+import { Installation } from "./adapter/installation";
+import { registerStatus } from "./adapter/status";
 import { registerConfigurations } from "./configuration/provider";
 import { Problems } from "./diagnostics/problems";
 import { registerDiagnostics } from "./diagnostics/provider";
 import { registerNumbers } from "./hover/numbers";
 import { registerHovers } from "./hover/provider";
 import { registerLanguageClient } from "./language/provider";
+import { log } from "./log";
 import { registerModelEditor } from "./panels/bmodelEditor";
 import { registerModelPanels } from "./panels/modelPanels";
 import { registerTensorViews } from "./panels/tensor/command";
@@ -16,18 +20,23 @@ import { registerStartCommands } from "./start/commands";
 export function activate(context: vscode.ExtensionContext): void {
   const problems = new Problems();
   const hub = new SessionHub();
+  const installation = new Installation(context);
   context.subscriptions.push(
     problems,
     hub,
-    ...registerAdapter(),
-    ...registerConfigurations(),
+    installation,
+    log(),
+    ...registerStatus(installation),
+    ...registerAdapter(installation),
+    ...registerDiagnosis(installation),
+    ...registerConfigurations(installation),
     ...registerStartCommands(context),
     ...registerHovers(),
     ...registerNumbers(),
     ...registerTensorViews(context, hub),
     ...registerTime(context, hub),
-    ...registerModelEditor(context),
-    ...registerLanguageClient(hub, problems),
+    ...registerModelEditor(context, installation),
+    ...registerLanguageClient(hub, problems, installation),
     ...registerDiagnostics(hub, problems),
     ...registerModelPanels(context.extensionUri, hub),
   );

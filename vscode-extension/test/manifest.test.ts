@@ -51,6 +51,7 @@ describe("package.json", () => {
     );
     assert.deepEqual(Object.keys(contributes.configuration.properties), [
       `${SETTINGS.section}.${SETTINGS.command}`,
+      `${SETTINGS.section}.${SETTINGS.interpreter}`,
       `${SETTINGS.section}.${SETTINGS.logDirectory}`,
       `${SETTINGS.language}.${SETTINGS.enabled}`,
     ]);

@@ -1,34 +1,61 @@
 import { mkdirSync } from "node:fs";
-import { homedir } from "node:os";
 import { join } from "node:path";
 import * as vscode from "vscode";
 import { DEBUG_TYPE, SETTINGS } from "../contributions";
-import { searchAdapter, whatToDo } from "./locate";
+import { log } from "../log";
+import type { Found } from "./find";
+import type { Installation } from "./installation";
+import { AdapterProcess, type Death } from "./process";
+import { notFound } from "./words";
 
-export function registerAdapter(): vscode.Disposable[] {
-  return [vscode.debug.registerDebugAdapterDescriptorFactory(DEBUG_TYPE, { createDebugAdapterDescriptor })];
+export function registerAdapter(installation: Installation): vscode.Disposable[] {
+  return [
+    vscode.debug.registerDebugAdapterDescriptorFactory(DEBUG_TYPE, {
+      createDebugAdapterDescriptor: (session) => createDebugAdapterDescriptor(session, installation),
+    }),
+  ];
 }
 
-async function createDebugAdapterDescriptor(session: vscode.DebugSession): Promise<vscode.DebugAdapterDescriptor> {
+async function createDebugAdapterDescriptor(
+  session: vscode.DebugSession,
+  installation: Installation,
+): Promise<vscode.DebugAdapterDescriptor> {
   if (session.configuration.request === "attach") {
     const { host, port } = session.configuration as { host?: string; port?: number } & vscode.DebugConfiguration;
     if (port === undefined) {
-      throw new Error("TDB: an attach configuration needs 'port': the PORT of 'tdb-dap adapter --listen HOST:PORT'.");
+      throw new Error(
+        vscode.l10n.t("TDB: an attach configuration needs 'port': the PORT of 'tdb-dap adapter --listen HOST:PORT'."),
+      );
     }
     return new vscode.DebugAdapterServer(port, host ?? "127.0.0.1");
   }
   const scope = session.workspaceFolder?.uri;
-  const search = await searchAdapter(scope);
-  // Seldom seen: the configuration provider has looked before, and its message has a button.
-  if (search.found === undefined) throw new Error(whatToDo(search));
-  const { executable, args, fixed } = search.found;
-  // Not in the workspace: Python looks for modules in its working directory.
-  const options = { cwd: homedir() };
-  return new vscode.DebugAdapterExecutable(
-    executable,
-    [...args, ...(fixed ? [] : transcript(session, scope))],
-    options,
+  const search = await installation.search(scope);
+  const { found } = search;
+  // Seldom seen: the configuration provider has looked before, and has asked.
+  if (found === undefined) throw new Error(`TDB: ${notFound(search, installation.version)}`);
+  const { executable, args, fixed } = found.command;
+  const command = { executable, args: [...args, ...(fixed ? [] : transcript(session, scope))] };
+  return new vscode.DebugAdapterInlineImplementation(
+    new AdapterProcess(command, (death) => void report(death, found, session, installation)),
   );
+}
+
+/** The adapter has died: what is known of it, once, and what can be done. */
+async function report(death: Death, found: Found, session: vscode.DebugSession, installation: Installation) {
+  const showLog = vscode.l10n.t("Show Log");
+  const again = vscode.l10n.t("Debug Again");
+  const install = vscode.l10n.t("Install into a Private Environment");
+  const { how, lastWord, wasAlive } = death;
+  const text = wasAlive
+    ? vscode.l10n.t("TDB: the debug adapter has ended unexpectedly ({0}). {1}", how, lastWord)
+    : vscode.l10n.t("TDB: the debug adapter did not start ({0}). {1}", how, lastWord);
+  // The bundled one does not suit every system: an old C library, or another than GNU's.
+  const isUnsuitable = !wasAlive && found.origin === "bundled";
+  const answer = await vscode.window.showErrorMessage(text.trim(), isUnsuitable ? install : again, showLog);
+  if (answer === showLog) log().show();
+  if (answer === again || (answer === install && (await installation.replaceBundled())))
+    await vscode.debug.startDebugging(session.workspaceFolder, session.configuration);
 }
 
 /** Arguments that make the adapter write down its messages, if the user wants that. */

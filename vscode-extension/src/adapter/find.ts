@@ -1,4 +1,5 @@
-/** Rules for finding the debug adapter, without any access to the machine. */
+/** Rules for finding the debugger, without any access to the machine. */
+import { isOlder, MINIMUM_PYTHON, numbersOf, shown } from "./versions";
 
 export interface AdapterCommand {
   readonly executable: string;
@@ -7,81 +8,154 @@ export interface AdapterCommand {
   readonly fixed: boolean;
 }
 
+/** What a Python interpreter says of itself. */
+export interface Interpreter {
+  /** Its version, e.g. [3, 11, 7]. */
+  readonly python: readonly number[];
+  /** Version of the package tdb_dap that it would import; null if there is none. */
+  readonly version: string | null;
+}
+
 /** The search's view of the machine. */
 export interface Machine {
-  /** Can this Python interpreter import `tdb_dap`? False also when there is no such interpreter. */
-  hasAdapter(interpreter: string): Promise<boolean>;
+  /** Undefined if this is no Python interpreter that can be started. */
+  interpreter(path: string): Promise<Interpreter | undefined>;
+  /** Version of a `tdb-dap` program; undefined if it does not answer. */
+  program(path: string): Promise<string | undefined>;
   /** Full path of a program on PATH. */
   which(program: string): string | undefined;
 }
 
+/** Where the debugger was found. */
+export type Origin = "setting" | "workspace" | "selected" | "bundled" | "private" | "path";
+
+/** Where to look, in the order of the search. */
 export interface Wishes {
   /** Setting `tdb.adapter.command`. */
   readonly command: readonly string[];
+  /** Setting `tdb.adapter.interpreter`. */
+  readonly interpreter: string;
+  /** Interpreters of the environments in the workspace's folders. */
+  readonly workspace: readonly string[];
   /** The interpreter chosen in the Python extension. */
-  readonly interpreter: string | undefined;
+  readonly selected: string | undefined;
+  /** The debugger that came with the extension; undefined in the universal package. */
+  readonly bundled: string | undefined;
+  /** The interpreter of the environment that the extension has made. */
+  readonly private: string | undefined;
+  /** The extension's own version. */
+  readonly version: string;
 }
 
+export interface Found {
+  readonly command: AdapterCommand;
+  readonly origin: Origin;
+  /** Undefined where it was not asked: of the user's own command line. */
+  readonly version: string | undefined;
+}
+
+/** A debugger that is there and cannot be used, or a Python without one. */
+export interface Rejected {
+  readonly path: string;
+  readonly origin: Origin;
+  readonly reason: Reason;
+  /** The version that is too old, or "". */
+  readonly version: string;
+}
+
+/** No debugger in that Python; does not start; Python too old; debugger older than the extension. */
+export type Reason = "absent" | "unusable" | "old python" | "older";
+
 export interface Search {
-  readonly found: AdapterCommand | undefined;
-  /** In words, for the message when nothing was found. */
-  readonly tried: readonly string[];
+  readonly found: Found | undefined;
+  /** What was looked at before. */
+  readonly rejected: readonly Rejected[];
 }
 
 export type ServerCommand = Pick<AdapterCommand, "executable" | "args">;
 
-/** The language server of the adapter's package; undefined if the user's command line does not show which that is. */
-export function languageServer(adapter: AdapterCommand): ServerCommand | undefined {
-  return instead(adapter, "lsp");
-}
-
-/** The summary of the model whose path is added. */
-export function informer(adapter: AdapterCommand): ServerCommand | undefined {
-  return instead(adapter, "info");
-}
-
-function instead({ executable, args }: AdapterCommand, command: string): ServerCommand | undefined {
-  if (args.at(-1) === "adapter") return { executable, args: [...args.slice(0, -1), command] };
+/** A subcommand of the adapter's package; undefined if the user's command line does not show which that is. */
+export function subcommand({ executable, args }: AdapterCommand, name: string): ServerCommand | undefined {
+  if (args.at(-1) === "adapter") return { executable, args: [...args.slice(0, -1), name] };
   const module = args.indexOf("tdb_dap.adapter");
   return module > 0 && args[module - 1] === "-m"
-    ? { executable, args: [...args.slice(0, module), "tdb_dap", command] }
+    ? { executable, args: [...args.slice(0, module), "tdb_dap", name] }
     : undefined;
 }
 
 /**
- * The first of: the user's command line, the chosen interpreter, `tdb-dap` on PATH, Python on PATH.
+ * The first that can be used of: the settings, the workspace's environments, the selected interpreter, the debugger
+ * that came with the extension, the environment that the extension made, PATH.
  *
- * The chosen interpreter comes before PATH so that a project with its own environment uses the version
- * it pins, whatever is installed on the machine.
+ * Environments come before the bundled debugger so that a project uses the version it pins, with the plugins that are
+ * installed beside it. One that is older than the extension is passed over: the extension would ask it for what it
+ * does not know.
  */
 export async function findAdapter(wishes: Wishes, machine: Machine): Promise<Search> {
   const [executable, ...args] = wishes.command;
   if (executable !== undefined) {
-    return { found: { executable, args, fixed: true }, tried: [] };
+    const found: Found = { command: { executable, args, fixed: true }, origin: "setting", version: undefined };
+    return { found, rejected: [] };
   }
-  const tried: string[] = [];
-  if (wishes.interpreter !== undefined) {
-    if (await machine.hasAdapter(wishes.interpreter)) {
-      return { found: module_(wishes.interpreter), tried };
-    }
-    tried.push(`the selected interpreter ${wishes.interpreter}`);
+  const rejected: Rejected[] = [];
+  const seen = new Set<string>();
+  for (const { path, origin, kind } of candidates(wishes, machine)) {
+    if (seen.has(path)) continue;
+    seen.add(path);
+    const looked = await LOOK[kind](path, machine, wishes.version);
+    if ("reason" in looked) rejected.push({ path, origin, ...looked });
+    else if (!isOlder(numbersOf(looked.version), numbersOf(wishes.version)))
+      return { found: { ...looked, origin }, rejected };
+    else rejected.push({ path, origin, reason: "older", version: looked.version });
+    // Whoever names an interpreter wants that one: another in its stead would be a surprise.
+    if (origin === "setting") break;
   }
-  const program = machine.which("tdb-dap");
-  if (program !== undefined) {
-    return { found: { executable: program, args: ["adapter"], fixed: false }, tried };
-  }
-  tried.push("tdb-dap on PATH");
-  for (const name of ["python3", "python"]) {
-    const interpreter = machine.which(name);
-    if (interpreter === undefined) continue;
-    if (await machine.hasAdapter(interpreter)) {
-      return { found: module_(interpreter), tried };
-    }
-    tried.push(interpreter);
-  }
-  return { found: undefined, tried };
+  return { found: undefined, rejected };
 }
 
-function module_(interpreter: string): AdapterCommand {
-  return { executable: interpreter, args: ["-m", "tdb_dap.adapter"], fixed: false };
+interface Candidate {
+  readonly path: string;
+  readonly origin: Origin;
+  readonly kind: keyof typeof LOOK;
+}
+
+function candidates(wishes: Wishes, machine: Machine): Candidate[] {
+  const interpreter = (path: string | undefined, origin: Origin): Candidate[] =>
+    path === undefined || path === "" ? [] : [{ path, origin, kind: "interpreter" }];
+  const program = machine.which("tdb-dap");
+  return [
+    ...interpreter(wishes.interpreter, "setting"),
+    ...wishes.workspace.flatMap((path) => interpreter(path, "workspace")),
+    ...interpreter(wishes.selected, "selected"),
+    ...(wishes.bundled === undefined ? [] : [{ path: wishes.bundled, origin: "bundled", kind: "own" } as const]),
+    ...interpreter(wishes.private, "private"),
+    ...(program === undefined ? [] : [{ path: program, origin: "path", kind: "program" } as const]),
+    ...interpreter(machine.which("python3"), "path"),
+    ...interpreter(machine.which("python"), "path"),
+  ];
+}
+
+type Looked = Pick<Rejected, "reason" | "version"> | { readonly command: AdapterCommand; readonly version: string };
+
+const LOOK = {
+  interpreter: asInterpreter,
+  program: asProgram,
+  // It was built with the extension: asking it would cost time at every F5.
+  own: (path: string, _machine: Machine, version: string): Promise<Looked> =>
+    Promise.resolve({ command: { executable: path, args: ["adapter"], fixed: false }, version }),
+} satisfies Record<string, (path: string, machine: Machine, version: string) => Promise<Looked>>;
+
+async function asProgram(path: string, machine: Machine): Promise<Looked> {
+  const version = await machine.program(path);
+  if (version === undefined) return { reason: "unusable", version: "" };
+  return { command: { executable: path, args: ["adapter"], fixed: false }, version };
+}
+
+async function asInterpreter(path: string, machine: Machine): Promise<Looked> {
+  const about = await machine.interpreter(path);
+  if (about === undefined) return { reason: "unusable", version: "" };
+  const { python, version } = about;
+  if (isOlder(python, MINIMUM_PYTHON)) return { reason: "old python", version: shown(python) };
+  if (version === null) return { reason: "absent", version: "" };
+  return { command: { executable: path, args: ["-m", "tdb_dap.adapter"], fixed: false }, version };
 }

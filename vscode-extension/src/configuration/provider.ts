@@ -1,16 +1,17 @@
 import * as vscode from "vscode";
-import { locateAdapter } from "../adapter/locate";
+import type { Installation } from "../adapter/installation";
 import { DEBUG_TYPE } from "../contributions";
 import { launchConfiguration } from "./launch";
 import { chooseProgram, programOfActiveTab, programsInWorkspace } from "./models";
 import { withAbsolutePaths } from "./paths";
 
-export function registerConfigurations(): vscode.Disposable[] {
+export function registerConfigurations(installation: Installation): vscode.Disposable[] {
   const { Dynamic } = vscode.DebugConfigurationProviderTriggerKind;
   return [
     vscode.debug.registerDebugConfigurationProvider(DEBUG_TYPE, {
       resolveDebugConfiguration,
-      resolveDebugConfigurationWithSubstitutedVariables,
+      resolveDebugConfigurationWithSubstitutedVariables: (folder, configuration) =>
+        resolveDebugConfigurationWithSubstitutedVariables(folder, configuration, installation),
     }),
     vscode.debug.registerDebugConfigurationProvider(DEBUG_TYPE, { provideDebugConfigurations }, Dynamic),
   ];
@@ -38,9 +39,10 @@ async function resolveDebugConfiguration(
 async function resolveDebugConfigurationWithSubstitutedVariables(
   folder: vscode.WorkspaceFolder | undefined,
   configuration: vscode.DebugConfiguration,
+  installation: Installation,
 ): Promise<vscode.DebugConfiguration | undefined> {
   // Paths of an attach configuration are the other machine's.
   if (configuration.request === "attach") return configuration;
-  if ((await locateAdapter(folder?.uri)) === undefined) return undefined;
+  if ((await installation.locate(folder?.uri)) === undefined) return undefined;
   return withAbsolutePaths(configuration, folder?.uri.fsPath);
 }

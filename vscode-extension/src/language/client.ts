@@ -8,11 +8,12 @@ import {
   RevealOutputChannelOn,
   type TextDocumentFilter,
 } from "vscode-languageclient/node";
-import { languageServer, type ServerCommand } from "../adapter/find";
-import { searchAdapter } from "../adapter/locate";
+import { subcommand, type ServerCommand } from "../adapter/find";
+import type { Installation } from "../adapter/installation";
 import { SETTINGS } from "../contributions";
 import type { Problems } from "../diagnostics/problems";
-import { textOf } from "../protocol/errors";
+import { log } from "../log";
+import { lastLine, textOf } from "../protocol/errors";
 import { NOTIFICATIONS } from "./notifications";
 
 /** Files of models, and the reports about them of `tdb-dap check` and `tdb-dap sanitize`. */
@@ -23,10 +24,11 @@ export async function startClient(
   uri: vscode.Uri,
   texts: TextDocumentFilter[],
   problems: Problems,
+  installation: Installation,
 ): Promise<LanguageClient | undefined> {
-  const { found } = await searchAdapter(vscode.workspace.getWorkspaceFolder(uri)?.uri);
-  const command = found && languageServer(found);
-  // Without an adapter F5 says what to do; a file that is only read is no reason to.
+  const { found } = await installation.search(vscode.workspace.getWorkspaceFolder(uri)?.uri);
+  const command = found && subcommand(found.command, "lsp");
+  // Without a debugger F5 asks what to do, and the status bar says so; a file that is only read is no reason to ask.
   if (command === undefined) return undefined;
   const server = new Server(command);
   const client = new QuietClient("tdb", "TDB Language Server", () => Promise.resolve(server.process), {
@@ -80,9 +82,10 @@ class Server {
   private readonly ended: Promise<void>;
 
   constructor({ executable, args }: ServerCommand) {
+    log().info(`starts ${[executable, ...args].join(" ")}`);
     const server = spawn(executable, args, { cwd: homedir(), windowsHide: true });
     server.stderr.setEncoding("utf8").on("data", (text: string) => {
-      this.said += text;
+      this.said = (this.said + text).slice(-10_000);
     });
     this.ended = new Promise((resolve) => {
       server.once("close", () => {
@@ -100,15 +103,21 @@ class Server {
   async lastWord(): Promise<string | undefined> {
     this.process.kill();
     await this.ended;
-    const said = this.said.trim();
-    return said === "" ? undefined : said.split("\n").at(-1);
+    return this.said.trim() === "" ? undefined : lastLine(this.said);
   }
 }
 
 async function complain(reason: string): Promise<void> {
-  const never = "Disable Language Server";
-  const message = `TDB: the language server for final.mlir did not start; debugging works without it. ${reason}`;
-  if ((await vscode.window.showInformationMessage(message, never)) !== never) return;
+  const showLog = vscode.l10n.t("Show Log");
+  const never = vscode.l10n.t("Disable Language Server");
+  log().error(`the language server did not start: ${reason}`);
+  const text = vscode.l10n.t(
+    "TDB: the language server for final.mlir did not start; debugging works without it. {0}",
+    reason,
+  );
+  const answer = await vscode.window.showWarningMessage(text, showLog, never);
+  if (answer === showLog) log().show();
+  if (answer !== never) return;
   await vscode.workspace
     .getConfiguration(SETTINGS.language)
     .update(SETTINGS.enabled, false, vscode.ConfigurationTarget.Global);

@@ -1,5 +1,6 @@
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
+import type { Installation } from "../adapter/installation";
 import { LANGUAGES, SETTINGS } from "../contributions";
 import type { Problems } from "../diagnostics/problems";
 import type { Results } from "../protocol/generated";
@@ -15,11 +16,15 @@ const TEXTS = [
 ];
 
 /** Start the language server when the first of its texts is opened. */
-export function registerLanguageClient(hub: SessionHub, problems: Problems): vscode.Disposable[] {
+export function registerLanguageClient(
+  hub: SessionHub,
+  problems: Problems,
+  installation: Installation,
+): vscode.Disposable[] {
   let client: Promise<LanguageClient | undefined> | undefined;
   const look = (document: vscode.TextDocument) => {
     if (client === undefined && vscode.languages.match(TEXTS, document) > 0 && isWanted(document.uri))
-      client = start(document.uri, problems);
+      client = start(document.uri, problems, installation);
   };
   const lookAtAll = () => {
     vscode.workspace.textDocuments.forEach(look);
@@ -35,6 +40,15 @@ export function registerLanguageClient(hub: SessionHub, problems: Problems): vsc
   return [
     vscode.workspace.onDidOpenTextDocument(look),
     vscode.workspace.onDidGrantWorkspaceTrust(lookAtAll),
+    // What could not start may be able to after a repair.
+    installation.onDidChange(() => {
+      const before = client;
+      void before?.then((running) => {
+        if (running !== undefined || client !== before) return;
+        client = undefined;
+        lookAtAll();
+      });
+    }),
     // Whichever view asks the adapter for the results, the verdicts go above the ops, too.
     hub.onMessage(({ message }) => {
       const results = resultsIn(message);
@@ -45,9 +59,13 @@ export function registerLanguageClient(hub: SessionHub, problems: Problems): vsc
 }
 
 /** The client is loaded when it is needed: it is most of the extension, and debugging does without. */
-async function start(uri: vscode.Uri, problems: Problems): Promise<LanguageClient | undefined> {
+async function start(
+  uri: vscode.Uri,
+  problems: Problems,
+  installation: Installation,
+): Promise<LanguageClient | undefined> {
   const { startClient } = await import("./client.js");
-  return startClient(uri, TEXTS, problems);
+  return startClient(uri, TEXTS, problems, installation);
 }
 
 /** A workspace can choose the interpreter: opening a file must not start a program of an untrusted one. */

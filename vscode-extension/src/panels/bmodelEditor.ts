@@ -1,8 +1,10 @@
 import { execFile } from "node:child_process";
 import { homedir } from "node:os";
 import * as vscode from "vscode";
-import { informer } from "../adapter/find";
-import { searchAdapter, whatToDo } from "../adapter/locate";
+import { subcommand } from "../adapter/find";
+import type { Installation } from "../adapter/installation";
+import { lastLine } from "../protocol/errors";
+import { notFound } from "../adapter/words";
 import { COMMANDS, MODEL_EDITOR } from "../contributions";
 import type { FromSummaryPage, ToSummaryPage } from "../protocol/messages";
 import { frame } from "./frame";
@@ -11,16 +13,24 @@ import { frame } from "./frame";
 const SUMMARY_TIMEOUT_MILLISECONDS = 60_000;
 
 /** A .bmodel in an editor: what `tdb-dap info` says of it, and a button to debug it. */
-export function registerModelEditor(context: vscode.ExtensionContext): vscode.Disposable[] {
+export function registerModelEditor(context: vscode.ExtensionContext, installation: Installation): vscode.Disposable[] {
   const root = context.extensionUri;
   return [
     vscode.window.registerCustomEditorProvider(MODEL_EDITOR, {
       openCustomDocument: (uri) => ({ uri, dispose: () => undefined }),
-      resolveCustomEditor({ uri }, { webview }) {
+      resolveCustomEditor({ uri }, { webview, onDidDispose }) {
         webview.options = { enableScripts: true, localResourceRoots: [vscode.Uri.joinPath(root, "dist")] };
         webview.onDidReceiveMessage(({ type }: FromSummaryPage) => {
           if (type === "debug") void vscode.commands.executeCommand(COMMANDS.debug, uri);
-          else void summary(uri).then((text) => webview.postMessage({ type: "summary", text } satisfies ToSummaryPage));
+          else void show();
+        });
+        const show = async () => {
+          const text = await summary(uri, installation);
+          await webview.postMessage({ type: "summary", text } satisfies ToSummaryPage);
+        };
+        const repaired = installation.onDidChange(() => void show());
+        onDidDispose(() => {
+          repaired.dispose();
         });
         webview.html = frame(webview, root, "model", "Compiled model");
       },
@@ -29,16 +39,18 @@ export function registerModelEditor(context: vscode.ExtensionContext): vscode.Di
 }
 
 /** Lines of a name and what is said of it; of a file that cannot be read, what is wrong with it. */
-async function summary(uri: vscode.Uri): Promise<string> {
+async function summary(uri: vscode.Uri, installation: Installation): Promise<string> {
   // A workspace can choose the interpreter: opening a file must not start a program of an untrusted one.
-  if (!vscode.workspace.isTrusted) return "Trust this workspace to see what is in the model.";
-  const search = await searchAdapter(vscode.workspace.getWorkspaceFolder(uri)?.uri);
-  const command = search.found && informer(search.found);
-  if (command === undefined) return whatToDo(search);
+  if (!vscode.workspace.isTrusted) return vscode.l10n.t("Trust this workspace to see what is in the model.");
+  const search = await installation.search(vscode.workspace.getWorkspaceFolder(uri)?.uri);
+  if (search.found === undefined) return notFound(search, installation.version);
+  const command = subcommand(search.found.command, "info");
+  if (command === undefined)
+    return vscode.l10n.t("The command line in tdb.adapter.command cannot be asked about files.");
   return new Promise((resolve) => {
     const options = { cwd: homedir(), timeout: SUMMARY_TIMEOUT_MILLISECONDS, windowsHide: true };
     execFile(command.executable, [...command.args, uri.fsPath], options, (error, output, complaint) => {
-      resolve(error === null ? output : (complaint.trim().split("\n").at(-1) ?? error.message));
+      resolve(error === null ? output : lastLine(complaint) || error.message);
     });
   });
 }

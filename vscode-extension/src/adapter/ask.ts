@@ -1,0 +1,121 @@
+import * as vscode from "vscode";
+import { SETTINGS } from "../contributions";
+import { log } from "../log";
+import { textOf } from "../protocol/errors";
+import { installInto, makeEnvironment } from "./environment";
+import type { Search } from "./find";
+import type { Installation } from "./installation";
+import { isExecutable, thisMachine } from "./machine";
+import { isOlder, MINIMUM_PYTHON, shown } from "./versions";
+import { notFound } from "./words";
+
+/** The one question to a user without a debugger. True when there is one now. */
+export async function ask(search: Search, installation: Installation): Promise<boolean> {
+  const install = vscode.l10n.t("Install into a Private Environment");
+  const choose = vscode.l10n.t("Choose Python...");
+  const showLog = vscode.l10n.t("Show Log");
+  for (const { path, reason, version } of search.rejected) log().warn(`${path}: ${reason} ${version}`.trim());
+  const answer = await vscode.window.showErrorMessage(
+    `TDB: ${notFound(search, installation.version)}`,
+    {
+      modal: true,
+      detail: vscode.l10n.t(
+        "The private environment is a folder of this extension; no other Python is changed. It needs Python {0} or newer and access to a package registry.",
+        shown(MINIMUM_PYTHON),
+      ),
+    },
+    install,
+    choose,
+    showLog,
+  );
+  if (answer === showLog) log().show();
+  if (answer === install) return attempt((report, token) => makeEnvironment(installation, report, token));
+  if (answer === choose) return choosePython(installation);
+  return false;
+}
+
+type Work = (report: (text: string) => void, token: vscode.CancellationToken) => Promise<void>;
+
+/** Do what takes a while, with progress, and say what went wrong. True if nothing did. */
+async function attempt(work: Work): Promise<boolean> {
+  const showLog = vscode.l10n.t("Show Log");
+  const options = {
+    location: vscode.ProgressLocation.Notification,
+    title: vscode.l10n.t("Installing the debugger"),
+    cancellable: true,
+  };
+  try {
+    await vscode.window.withProgress(options, (progress, token) =>
+      work((message) => {
+        progress.report({ message });
+      }, token),
+    );
+    return true;
+  } catch (error) {
+    if (error instanceof vscode.CancellationError) return false;
+    log().error(textOf(error));
+    const text = vscode.l10n.t("TDB: the debugger could not be installed. {0}", textOf(error));
+    void vscode.window.showErrorMessage(text, showLog).then((answer) => {
+      if (answer === showLog) log().show();
+    });
+    return false;
+  }
+}
+
+interface PythonItem extends vscode.QuickPickItem {
+  /** Undefined: look for one in the file system. */
+  readonly path: string | undefined;
+  readonly hasAdapter: boolean;
+}
+
+/** Let the user choose an interpreter; the debugger is installed for it where it is not. */
+async function choosePython(installation: Installation): Promise<boolean> {
+  const browse: PythonItem = { label: vscode.l10n.t("Find another..."), path: undefined, hasAdapter: false };
+  const chosen = await vscode.window.showQuickPick([...(await pythons(installation)), browse], {
+    title: vscode.l10n.t("Python for the debugger"),
+    placeHolder: vscode.l10n.t(
+      "Python {0} or newer; tdb-dap is installed for it if it is not yet",
+      shown(MINIMUM_PYTHON),
+    ),
+  });
+  if (chosen === undefined) return false;
+  const item = chosen.path === undefined ? await browsed(installation) : chosen;
+  const path = item?.path;
+  if (item === undefined || path === undefined) return false;
+  if (!item.hasAdapter && !(await attempt((report, token) => installInto(path, installation, report, token))))
+    return false;
+  await vscode.workspace
+    .getConfiguration(SETTINGS.section)
+    .update(SETTINGS.interpreter, path, vscode.ConfigurationTarget.Global);
+  return true;
+}
+
+/** Every Python on PATH that is new enough. */
+async function pythons(installation: Installation): Promise<PythonItem[]> {
+  const minors = Array.from({ length: 10 }, (_, i) => `python3.${String(19 - i)}`);
+  const paths = ["python3", "python", ...minors].map((name) => thisMachine.which(name));
+  const unique = [...new Set(paths.filter((path) => path !== undefined))];
+  const items = await Promise.all(unique.map((path) => described(path, installation)));
+  return items.filter((item) => item !== undefined);
+}
+
+async function described(path: string, installation: Installation): Promise<PythonItem | undefined> {
+  const about = await thisMachine.interpreter(path);
+  if (about === undefined || isOlder(about.python, MINIMUM_PYTHON)) return undefined;
+  const hasAdapter = about.version === installation.version;
+  const description = about.version === null ? "" : `tdb-dap ${about.version}`;
+  return { label: `Python ${about.python.join(".")}`, detail: path, description, path, hasAdapter };
+}
+
+async function browsed(installation: Installation): Promise<PythonItem | undefined> {
+  const [file] = (await vscode.window.showOpenDialog({ title: vscode.l10n.t("Python for the debugger") })) ?? [];
+  if (file === undefined) return undefined;
+  const item = isExecutable(file.fsPath) ? await described(file.fsPath, installation) : undefined;
+  if (item === undefined) {
+    const minimum = shown(MINIMUM_PYTHON);
+    void vscode.window.showErrorMessage(
+      vscode.l10n.t("TDB: {0} is no Python {1} or newer; choose an interpreter.", file.fsPath, minimum),
+    );
+  }
+  return item;
+}

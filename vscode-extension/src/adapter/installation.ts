@@ -1,0 +1,132 @@
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import * as vscode from "vscode";
+import { SETTINGS } from "../contributions";
+import { log } from "../log";
+import { ask } from "./ask";
+import { findAdapter, type AdapterCommand, type Found, type Search } from "./find";
+import { interpreterOf, isExecutable, thisMachine } from "./machine";
+import { selectedInterpreter } from "./selected";
+import { foundName, rejectedLine } from "./words";
+
+/** Names that people give to the environment of a project. */
+const ENVIRONMENTS = [".venv", "venv"];
+
+const EXECUTABLE = process.platform === "win32" ? "tdb-dap.exe" : "tdb-dap";
+
+/** Which debugger is used, and what can be done where there is none. */
+export class Installation implements vscode.Disposable {
+  private readonly changed = new vscode.EventEmitter<void>();
+  /** The next search may find another debugger than the last: whatever could not start may try again. */
+  readonly onDidChange = this.changed.event;
+
+  private readonly found = new vscode.EventEmitter<Found | undefined>();
+  /** What a search has found. */
+  readonly onDidSearch = this.found.event;
+
+  private readonly reported = new Set<string>();
+  private hasFailed = false;
+  private isBundledBroken = false;
+
+  /** The extension's own version. */
+  readonly version: string;
+  private readonly subscriptions: { dispose(): unknown }[];
+
+  constructor(private readonly context: vscode.ExtensionContext) {
+    this.version = (context.extension.packageJSON as { version: string }).version;
+    this.subscriptions = [
+      this.changed,
+      this.found,
+      vscode.workspace.onDidChangeConfiguration((change) => {
+        if (change.affectsConfiguration(SETTINGS.section)) this.changed.fire();
+      }),
+    ];
+  }
+
+  dispose(): void {
+    for (const subscription of this.subscriptions) subscription.dispose();
+  }
+
+  /** The environment that the extension makes on demand. */
+  get environment(): string {
+    return join(this.context.globalStorageUri.fsPath, "environment");
+  }
+
+  /** What pip is asked for: the package that came with the extension. */
+  get package(): string {
+    const folder = join(this.context.extensionPath, "bundled", "wheel");
+    const wheel = existsSync(folder) ? readdirSync(folder).find((name) => name.endsWith(".whl")) : undefined;
+    return wheel === undefined ? `tdb-dap>=${this.version}` : join(folder, wheel);
+  }
+
+  async search(scope: vscode.Uri | undefined): Promise<Search> {
+    const search = await findAdapter(await this.wishes(scope), thisMachine);
+    const lines = search.rejected.map((place) => rejectedLine(place, this.version));
+    log().debug([...lines, search.found ? foundName(search.found) : "no debugger found"].join("; "));
+    this.reportOlder(search);
+    this.found.fire(search.found);
+    const isRepaired = this.hasFailed && search.found !== undefined;
+    this.hasFailed = search.found === undefined;
+    if (isRepaired) this.changed.fire();
+    return search;
+  }
+
+  /** The adapter; where there is none, the user is asked once, and what is then installed or chosen is returned. */
+  async locate(scope: vscode.Uri | undefined): Promise<AdapterCommand | undefined> {
+    const search = await this.search(scope);
+    if (search.found !== undefined) return search.found.command;
+    if (!(await ask(search, this))) return undefined;
+    this.changed.fire();
+    return (await this.search(scope)).found?.command;
+  }
+
+  /** Ask although something was found: it has turned out not to work. */
+  async replaceBundled(): Promise<boolean> {
+    this.isBundledBroken = true;
+    const repaired = await ask({ found: undefined, rejected: [] }, this);
+    if (repaired) this.changed.fire();
+    return repaired;
+  }
+
+  private async wishes(scope: vscode.Uri | undefined) {
+    const settings = vscode.workspace.getConfiguration(SETTINGS.section, scope);
+    // The workspace chooses these: nothing of an untrusted one is started.
+    const { isTrusted } = vscode.workspace;
+    const bundled = join(this.context.extensionPath, "bundled", "tdb-dap", EXECUTABLE);
+    const own = interpreterOf(this.environment);
+    return {
+      command: settings.get<string[]>(SETTINGS.command, []),
+      interpreter: settings.get<string>(SETTINGS.interpreter, ""),
+      workspace: isTrusted ? environmentsOf(scope) : [],
+      selected: isTrusted ? await selectedInterpreter(scope) : undefined,
+      bundled: !this.isBundledBroken && isExecutable(bundled) ? bundled : undefined,
+      private: isExecutable(own) ? own : undefined,
+      version: this.version,
+    };
+  }
+
+  /** A debugger that is passed over because of its age is a surprise to whoever installed it: said once. */
+  private reportOlder({ found, rejected }: Search): void {
+    if (found === undefined) return;
+    for (const place of rejected.filter(({ reason, origin }) => reason === "older" && origin !== "private")) {
+      const line = rejectedLine(place, this.version);
+      if (this.reported.has(line)) continue;
+      this.reported.add(line);
+      const showLog = vscode.l10n.t("Show Log");
+      const text = vscode.l10n.t("TDB: skipped {0}. Used instead: {1}.", line, foundName(found));
+      void vscode.window.showInformationMessage(text, showLog).then((answer) => {
+        if (answer === showLog) log().show();
+      });
+    }
+  }
+}
+
+/** Interpreters of the environments in the folder of a file, or in all folders of the workspace. */
+function environmentsOf(scope: vscode.Uri | undefined): string[] {
+  const folder = scope && vscode.workspace.getWorkspaceFolder(scope);
+  const folders = folder ? [folder] : (vscode.workspace.workspaceFolders ?? []);
+  return folders
+    .filter(({ uri }) => uri.scheme === "file")
+    .flatMap(({ uri }) => ENVIRONMENTS.map((name) => interpreterOf(join(uri.fsPath, name))))
+    .filter(isExecutable);
+}

@@ -1,0 +1,130 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { homedir } from "node:os";
+import * as vscode from "vscode";
+import { log } from "../log";
+import type { ServerCommand } from "./find";
+import { Framing } from "./framing";
+import { lastLine } from "../protocol/errors";
+
+/** How long the adapter may take to end by itself after its input has been closed. */
+const GRACE_MILLISECONDS = 3_000;
+
+/** A message of the protocol, as far as this file looks into it. */
+interface Message {
+  readonly seq: number;
+  readonly type: string;
+  readonly command?: string;
+  readonly request_seq?: number;
+}
+
+/** How an adapter ended that nobody had asked to. */
+export interface Death {
+  /** "exit code 1", "SIGSEGV", or why it could not be started. */
+  readonly how: string;
+  /** The last line of its complaints, or "". */
+  readonly lastWord: string;
+  /** Has it ever answered? */
+  readonly wasAlive: boolean;
+}
+
+/**
+ * A debug adapter in a process of its own.
+ *
+ * VS Code can start one by itself, but drops what the process says on standard error, and of one that ends it only
+ * says that it ended.
+ */
+export class AdapterProcess extends vscode.Disposable implements vscode.DebugAdapter {
+  private readonly messages = new vscode.EventEmitter<vscode.DebugProtocolMessage>();
+  readonly onDidSendMessage = this.messages.event;
+  private readonly process: ChildProcess;
+  private readonly unanswered = new Map<number, string>();
+  private said = "";
+  private seq = 1_000_000_000;
+  private wasAlive = false;
+  private isEnding = false;
+  private hasEnded = false;
+
+  constructor(
+    { executable, args }: ServerCommand,
+    private readonly onDeath: (death: Death) => void,
+  ) {
+    super(() => {
+      this.stop();
+    });
+    log().info(`starts ${[executable, ...args].join(" ")}`);
+    // Not in the workspace: Python looks for modules in its working directory.
+    const started = spawn(executable, args, { cwd: homedir(), windowsHide: true });
+    this.process = started;
+    const framing = new Framing((text) => {
+      this.receive(JSON.parse(text) as Message);
+    });
+    started.stdout.on("data", (bytes: Buffer) => {
+      framing.add(bytes);
+    });
+    started.stderr.setEncoding("utf8").on("data", (text: string) => {
+      this.said = (this.said + text).slice(-10_000);
+      for (const line of text.split("\n").filter((line) => line.trim() !== "")) log().warn(`adapter: ${line}`);
+    });
+    // A write after the end is reported by "close".
+    started.stdin.on("error", () => undefined);
+    started.once("error", (error) => {
+      this.end(error.message);
+    });
+    started.once("close", (code, signal) => {
+      this.end(signal ?? `exit code ${String(code)}`);
+    });
+  }
+
+  handleMessage(message: vscode.DebugProtocolMessage): void {
+    const sent = message as Message;
+    if (sent.type === "request" && sent.command !== undefined) {
+      if (sent.command === "disconnect") this.isEnding = true;
+      this.unanswered.set(sent.seq, sent.command);
+      if (this.hasEnded) {
+        this.answerForTheDead();
+        return;
+      }
+    }
+    const body = Buffer.from(JSON.stringify(message));
+    this.process.stdin?.write(Buffer.concat([Buffer.from(`Content-Length: ${String(body.length)}\r\n\r\n`), body]));
+  }
+
+  private stop(): void {
+    this.isEnding = true;
+    this.process.stdin?.end();
+    setTimeout(() => {
+      if (!this.hasEnded) this.process.kill();
+    }, GRACE_MILLISECONDS).unref();
+  }
+
+  private receive(message: Message): void {
+    this.wasAlive = true;
+    if (message.request_seq !== undefined) this.unanswered.delete(message.request_seq);
+    this.messages.fire(message);
+  }
+
+  private end(how: string): void {
+    if (this.hasEnded) return;
+    this.hasEnded = true;
+    log().info(`the adapter has ended: ${how}`);
+    const expected = this.isEnding;
+    this.answerForTheDead();
+    this.send({ type: "event", event: "terminated" });
+    if (!expected) this.onDeath({ how, lastWord: lastLine(this.said), wasAlive: this.wasAlive });
+  }
+
+  /** Nothing waits for ever: whoever wants to end the session may, everybody else is refused. */
+  private answerForTheDead(): void {
+    for (const [seq, command] of this.unanswered) {
+      const ends = command === "disconnect" || command === "terminate";
+      // Said once, by us: VS Code shall not say it again.
+      const body = ends ? {} : { error: { id: 1, format: "The debug adapter has ended.", showUser: false } };
+      this.send({ type: "response", request_seq: seq, command, success: ends, message: "ended", body });
+    }
+    this.unanswered.clear();
+  }
+
+  private send(message: object): void {
+    this.messages.fire({ seq: this.seq++, ...message });
+  }
+}

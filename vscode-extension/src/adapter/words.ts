@@ -1,0 +1,56 @@
+/** What is said about the places where the debugger was looked for. */
+import * as vscode from "vscode";
+import type { Found, Origin, Rejected, Search } from "./find";
+import { MINIMUM_PYTHON, shown } from "./versions";
+
+/** Where a debugger comes from, in a word or two. */
+export function originName(origin: Origin): string {
+  switch (origin) {
+    case "setting":
+      return vscode.l10n.t("from the settings");
+    case "workspace":
+      return vscode.l10n.t("of the workspace");
+    case "selected":
+      return vscode.l10n.t("of the selected interpreter");
+    case "bundled":
+      return vscode.l10n.t("bundled");
+    case "private":
+      return vscode.l10n.t("private environment");
+    case "path":
+      return vscode.l10n.t("on PATH");
+  }
+}
+
+/** "TDB 0.1.0 (bundled)". */
+export function foundName({ version, origin }: Found): string {
+  return `TDB ${version === undefined ? "" : `${version} `}(${originName(origin)})`;
+}
+
+/** One line about a place that was passed over. */
+export function rejectedLine({ path, reason, version }: Rejected, extension: string): string {
+  switch (reason) {
+    case "absent":
+      return vscode.l10n.t("{0}: tdb-dap is not installed there", path);
+    case "unusable":
+      return vscode.l10n.t("{0}: it does not start", path);
+    case "old python":
+      return vscode.l10n.t("{0}: it is Python {1}; tdb-dap needs {2} or newer", path, version, shown(MINIMUM_PYTHON));
+    case "older":
+      return vscode.l10n.t("{0}: tdb-dap {1} is older than the extension, {2}", path, version, extension);
+  }
+}
+
+/** One message for a search that found nothing: the most telling reason first. */
+export function notFound({ rejected }: Search, extension: string): string {
+  const said = (wanted: Rejected["reason"][]) => rejected.find(({ reason }) => wanted.includes(reason));
+  const chosen = rejected.find(({ origin }) => origin === "setting");
+  if (chosen !== undefined)
+    return vscode.l10n.t("The interpreter in the settings cannot be used. {0}.", rejectedLine(chosen, extension));
+  const older = said(["older"]);
+  if (older !== undefined)
+    return vscode.l10n.t("The debugger that was found is too old. {0}.", rejectedLine(older, extension));
+  if (said(["absent"]) !== undefined) return vscode.l10n.t("The debugger is not installed yet.");
+  const old = said(["old python"]);
+  if (old !== undefined) return vscode.l10n.t("The debugger is not installed yet. {0}.", rejectedLine(old, extension));
+  return vscode.l10n.t("The debugger is not installed yet, and no Python was found on this machine.");
+}
