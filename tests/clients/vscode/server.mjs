@@ -36,8 +36,9 @@ export class CodeServer {
    * @param {string} options.state a directory for everything it writes
    * @param {string[]} options.vsix extensions to install
    * @param {Record<string, unknown>} [options.settings] what the test sets for the machine
+   * @param {Record<string, string>} [options.env] the environment instead of this process's
    */
-  static async start({ home, state, vsix, settings = {} }) {
+  static async start({ home, state, vsix, settings = {}, env = process.env }) {
     const entry = join(home, "node_modules/code-server/out/node/entry.js");
     const data = join(state, "data");
     const config = join(state, "config.yaml");
@@ -56,14 +57,14 @@ export class CodeServer {
     const output = openSync(log, "a");
     // Its own process group: extension hosts outlive both the browser and the parent process.
     const server = spawn(
-      "node",
+      process.execPath,
       [...common, "--auth", "none", "--bind-addr", `127.0.0.1:${port}`, "--disable-telemetry", "--disable-update-check",
         "--disable-workspace-trust", "--disable-getting-started-override", "--ignore-last-opened"],
       {
         detached: true,
         stdio: ["ignore", output, output],
         // As if started from a terminal: PATH is then this process's, not what a login shell would make of it.
-        env: { ...process.env, VSCODE_CLI: "1" },
+        env: { ...env, VSCODE_CLI: "1" },
       },
     );
     const instance = new CodeServer(server, `http://127.0.0.1:${port}`);

@@ -231,6 +231,28 @@ export class Workbench {
     if ((await header.getAttribute("aria-expanded")) !== String(open)) await header.click();
   }
 
+  /** The question that must be answered before anything else; its text and its buttons. */
+  async question() {
+    const dialog = this.page.locator(".monaco-dialog-box");
+    await dialog.waitFor({ timeout: PATIENCE });
+    return { text: await dialog.innerText(), buttons: await dialog.locator(".monaco-button").allInnerTexts() };
+  }
+
+  /** Answer it. */
+  async answer(button) {
+    await this.page.locator(".monaco-dialog-box .monaco-button", { hasText: button }).first().click();
+  }
+
+  /** A message in the corner that contains this. */
+  notification(text) {
+    return this.page.locator(".notification-list-item", { hasText: text }).first();
+  }
+
+  /** The status bar's entry that begins with this. */
+  statusBar(text) {
+    return this.page.locator(".statusbar-item", { hasText: text }).first();
+  }
+
   /** Choose a colour theme by its name, or a part of it: the names of the built-in ones have changed. */
   async theme(name) {
     await this.command("Preferences: Color Theme");

@@ -1,0 +1,109 @@
+"""Build the VS Code extension: vscode-extension/tdb-dap.vsix for every system, and on demand one for this system.
+
+python -m scripts.extension               the universal package: it carries the wheel, and installs it where asked to
+python -m scripts.extension --platform    also tdb-dap-TARGET.vsix, which carries the frozen program
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from scripts.generated import ROOT
+from scripts.release.freezing import CannotFreeze, freeze
+
+FOLDER = ROOT / "vscode-extension"
+
+_SYSTEMS = {"linux": "linux", "darwin": "darwin", "win32": "win32"}
+_MACHINES = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64", "arm64": "arm64"}
+
+
+def target() -> str:
+    """The name that VS Code gives to this system, e.g. linux-x64."""
+    machine = platform.machine().lower()
+    return f"{_SYSTEMS.get(sys.platform, sys.platform)}-{_MACHINES.get(machine, machine)}"
+
+
+def install_packages(folder: Path, environment: Mapping[str, str]) -> None:
+    """Install what builds the extension, and build it, in the extension's folder."""
+    for command in ("ci --no-fund --no-audit", "run --silent build"):
+        _npm(command, folder, environment)
+
+
+def package(folder: Path, wheel: Path, program: Path | None, output: Path, environment: Mapping[str, str]) -> None:
+    """Pack the extension with the pure wheel and, for this system alone, the frozen program."""
+    bundled = folder / "bundled"
+    shutil.rmtree(bundled, ignore_errors=True)
+    (bundled / "wheel").mkdir(parents=True)
+    shutil.copy(wheel, bundled / "wheel")
+    options = f"-o {output}"
+    if program is not None:
+        shutil.copytree(program, bundled / "tdb-dap", symlinks=True)
+        options += f" --target {target()}"
+    try:
+        _npm(f"run --silent package -- {options}", folder, environment)
+    finally:
+        shutil.rmtree(bundled)
+
+
+def _npm(command: str, folder: Path, environment: Mapping[str, str]) -> None:
+    npm = shutil.which("npm")
+    if npm is None:
+        raise CannotFreeze("npm was not found; install Node.js 20 or newer")
+    done = subprocess.run([npm, *command.split()], cwd=folder, env=environment, capture_output=True, text=True)
+    said = done.stdout + done.stderr
+    if done.returncode or "WARN" in said:
+        raise CannotFreeze(f"npm {command}: exit code {done.returncode}\n{said}")
+
+
+def build_wheel(into: Path, kernel: bool) -> Path:
+    """A wheel of the working tree, with the C kernel or for every system."""
+    environment = {**os.environ, "TDB_DAP_KERNEL": str(int(kernel))}
+    command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel", "--quiet", "--no-deps"]
+    done = subprocess.run([*command, "-w", str(into), str(ROOT)], env=environment, capture_output=True, text=True)
+    if done.returncode:
+        raise CannotFreeze(f"pip wheel: exit code {done.returncode}\n{done.stdout}{done.stderr}")
+    [wheel] = into.glob("*.whl")
+    return wheel
+
+
+def main() -> int:
+    """Build, and print what was built."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--platform", action="store_true", help="also a package for this system, with its own Python")
+    platform_too = parser.parse_args().platform
+    built = []
+    try:
+        with tempfile.TemporaryDirectory() as name:
+            scratch = Path(name)
+            for folder in ("pure", "kernel", "frozen"):
+                (scratch / folder).mkdir()
+            install_packages(FOLDER, os.environ)
+            pure = build_wheel(scratch / "pure", kernel=False)
+            built.append(FOLDER / "tdb-dap.vsix")
+            package(FOLDER, pure, None, built[-1], os.environ)
+            if platform_too:
+                kernel = build_wheel(scratch / "kernel", kernel=True)
+                recipe = ROOT / "packaging" / "frozen"
+                program = freeze(kernel, recipe, scratch / "frozen", os.environ)
+                built.append(FOLDER / f"tdb-dap-{target()}.vsix")
+                package(FOLDER, pure, program, built[-1], os.environ)
+    except CannotFreeze as error:
+        print(f"extension: error: {error}", file=sys.stderr)
+        return 2
+    for path in built:
+        version = json.loads((FOLDER / "package.json").read_text("utf-8"))["version"]
+        print(f"{path.relative_to(ROOT)}  {version}  {path.stat().st_size / 1e6:.1f} MB")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
