@@ -10,14 +10,24 @@ import { foundName, notFound, rejectedLine } from "./words";
 /** The longest wait for `tdb-dap doctor`. */
 const TIMEOUT_MILLISECONDS = 60_000;
 
+const SCHEME = "tdb-diagnostics";
+
 /** The command that shows, in a text to copy into an issue, what is used and what is wrong with it. */
 export function registerDiagnosis(installation: Installation): vscode.Disposable[] {
+  // A document of its own scheme cannot be changed, and is closed without a question.
+  const uri = vscode.Uri.from({ scheme: SCHEME, path: `/${vscode.l10n.t("TDB: Diagnostics")}.txt` });
+  const changed = new vscode.EventEmitter<vscode.Uri>();
+  let content = "";
   return [
+    vscode.workspace.registerTextDocumentContentProvider(SCHEME, {
+      onDidChange: changed.event,
+      provideTextDocumentContent: () => content,
+    }),
     vscode.commands.registerCommand(COMMANDS.diagnostics, async () => {
       const options = { location: vscode.ProgressLocation.Window, title: vscode.l10n.t("TDB: Diagnostics") };
-      const content = await vscode.window.withProgress(options, () => diagnosis(installation));
-      const document = await vscode.workspace.openTextDocument({ language: "plaintext", content });
-      await vscode.window.showTextDocument(document, { preview: true });
+      content = await vscode.window.withProgress(options, () => diagnosis(installation));
+      changed.fire(uri);
+      await vscode.window.showTextDocument(await vscode.workspace.openTextDocument(uri));
     }),
   ];
 }
