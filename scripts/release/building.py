@@ -14,8 +14,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from scripts.extension import install_packages, package, target
 from scripts.generated import ROOT
 from scripts.release.archives import contents, normalise
+from scripts.release.freezing import CannotFreeze, freeze
 
 CHECKSUMS = "SHA256SUMS"
 
@@ -72,7 +74,7 @@ def build(commit: Commit, scratch: Path, into: Path, environment: Mapping[str, s
             tar.extractall(unpacked / kernel, filter="data")
         [folder] = (unpacked / kernel).iterdir()
         _wheel(folder, into, {**given, "TDB_DAP_KERNEL": kernel})
-    _extension(tree / "vscode-extension", into, given)
+    _extensions(tree, scratch / "frozen", into, given)
     built = sorted(into.iterdir())
     for path in built:
         normalise(path, commit.epoch)
@@ -108,12 +110,20 @@ def _wheel(folder: Path, into: Path, environment: Mapping[str, str]) -> None:
         shutil.copy(wheel, into)
 
 
-def _extension(folder: Path, into: Path, environment: Mapping[str, str]) -> None:
-    for command in ("ci --no-fund --no-audit", "run build", "run package"):
-        _run(["npm", *command.split()], folder, environment)
+def _extensions(tree: Path, scratch: Path, into: Path, environment: Mapping[str, str]) -> None:
+    """The extension for every system, with the pure wheel, and for this one, with the frozen program besides."""
+    folder = tree / "vscode-extension"
     manifest = json.loads((folder / "package.json").read_text("utf-8"))
-    [package] = folder.glob("*.vsix")
-    shutil.copy(package, into / f"{manifest['name']}-{manifest['version']}.vsix")
+    name, version = manifest["name"], manifest["version"]
+    wheels = {path.name.endswith("-none-any.whl"): path for path in into.glob("*.whl")}
+    scratch.mkdir()
+    try:
+        program = freeze(wheels[False], tree / "packaging" / "frozen", scratch, environment)
+        install_packages(folder, environment)
+        package(folder, wheels[True], None, into / f"{name}-{version}.vsix", environment)
+        package(folder, wheels[True], program, into / f"{name}-{target()}-{version}.vsix", environment)
+    except CannotFreeze as error:
+        raise BadRelease(str(error)) from None
 
 
 def _examine(commit: Commit, built: list[Path]) -> None:
