@@ -1,6 +1,6 @@
 """Write the launch and attach attributes of the VS Code extension from the adapter's own models.
 
-    python -m scripts.generate_extension_schema            rewrite vscode-extension/package.json
+    python -m scripts.generate_extension_schema            rewrite vscode-extension/package.json and package.nls.json
     python -m scripts.generate_extension_schema --check    exit 1 if it is out of date
 
 One declaration, `tdb_dap/adapter/session/launch_configuration.py`, decides what a configuration may contain, how an
@@ -21,6 +21,10 @@ from scripts.generated import ROOT, write_or_check
 from tdb_dap.adapter.session.launch_configuration import AttachArguments, LaunchArguments
 
 PACKAGE = ROOT / "vscode-extension" / "package.json"
+TEXTS = PACKAGE.with_name("package.nls.json")
+"""The texts of the manifest in English, by key; those of the attributes are written here."""
+
+_KEY = "attribute."
 
 # VS Code describes these itself for every debugger.
 OWNED_BY_THE_EDITOR = {"type", "request", "name", "noDebug"}
@@ -74,15 +78,39 @@ def without_nulls(schema: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in schema.items() if key != "default" or value is not None}
 
 
+def with_keys(schema: Any, key: str, found: dict[str, str]) -> Any:
+    """The schema with a key in place of every description; ``found`` receives the texts by key."""
+    if isinstance(schema, list):
+        return [with_keys(item, f"{key}.{position}", found) for position, item in enumerate(schema)]
+    if not isinstance(schema, dict):
+        return schema
+    made = dict(schema)
+    for name, value in schema.items():
+        if name == "description" and isinstance(value, str):
+            if found.setdefault(key, value) != value:
+                raise ValueError(f"{key} is described in two ways: {found[key]!r} and {value!r}")
+            made[name] = f"%{key}%"
+        elif name == "properties":
+            made[name] = {field: with_keys(inner, f"{key}.{field}", found) for field, inner in value.items()}
+        elif name in ("anyOf", "items"):
+            made[name] = with_keys(value, key, found)
+    return made
+
+
 def texts() -> dict[Path, str]:
-    """The manifest with the attributes as they should be."""
+    """The manifest and its English texts with the attributes as they should be."""
     manifest = json.loads(PACKAGE.read_text("utf-8"))
     [debugger] = manifest["contributes"]["debuggers"]
+    described: dict[str, str] = {}
     debugger["configurationAttributes"] = {
-        "launch": attributes(LaunchArguments),
-        "attach": attributes(AttachArguments),
+        "launch": with_keys(attributes(LaunchArguments), "attribute", described),
+        "attach": with_keys(attributes(AttachArguments), "attribute", described),
     }
-    return {PACKAGE: json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"}
+    others = {key: text for key, text in json.loads(TEXTS.read_text("utf-8")).items() if not key.startswith(_KEY)}
+    return {
+        PACKAGE: json.dumps(manifest, indent=2, ensure_ascii=False) + "\n",
+        TEXTS: json.dumps({**others, **described}, indent=2, ensure_ascii=False) + "\n",
+    }
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ export const COMMANDS = {
   open: "tdb.openModel",
   sample: "tdb.debugSample",
   diagnostics: "tdb.showDiagnostics",
+  setUp: "tdb.setUp",
   memory: "tdb.showChipMemory",
   graph: "tdb.showGraph",
   timeline: "tdb.showTimeline",

@@ -9,14 +9,19 @@ import { isExecutable, thisMachine } from "./machine";
 import { isOlder, MINIMUM_PYTHON, shown } from "./versions";
 import { notFound } from "./words";
 
-/** The one question to a user without a debugger. True when there is one now. */
-export async function ask(search: Search, installation: Installation): Promise<boolean> {
+/**
+ * The one question to a user without a debugger, or with one that shall be replaced. True when there is one now.
+ *
+ * `search`: what found nothing; undefined if the user wants another debugger.
+ */
+export async function ask(search: Search | undefined, installation: Installation): Promise<boolean> {
   const install = vscode.l10n.t("Install into a Private Environment");
   const choose = vscode.l10n.t("Choose Python...");
   const showLog = vscode.l10n.t("Show Log");
-  for (const { path, reason, version } of search.rejected) log().warn(`${path}: ${reason} ${version}`.trim());
-  const answer = await vscode.window.showErrorMessage(
-    `TDB: ${notFound(search, installation.version)}`,
+  for (const { path, reason, version } of search?.rejected ?? []) log().warn(`${path}: ${reason} ${version}`.trim());
+  const show = search ? vscode.window.showErrorMessage : vscode.window.showInformationMessage;
+  const answer = await show(
+    `TDB: ${search ? notFound(search, installation.version) : vscode.l10n.t("Which debugger shall be used?")}`,
     {
       modal: true,
       detail: vscode.l10n.t(

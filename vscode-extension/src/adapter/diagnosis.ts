@@ -23,6 +23,7 @@ export function registerDiagnosis(installation: Installation): vscode.Disposable
       onDidChange: changed.event,
       provideTextDocumentContent: () => content,
     }),
+    vscode.commands.registerCommand(COMMANDS.setUp, () => installation.setUp()),
     vscode.commands.registerCommand(COMMANDS.diagnostics, async () => {
       const options = { location: vscode.ProgressLocation.Window, title: vscode.l10n.t("TDB: Diagnostics") };
       content = await vscode.window.withProgress(options, () => diagnosis(installation));

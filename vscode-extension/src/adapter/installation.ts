@@ -80,12 +80,17 @@ export class Installation implements vscode.Disposable {
     return (await this.search(scope)).found?.command;
   }
 
+  /** Let the user install or choose one, whatever is there. True when it was done. */
+  async setUp(): Promise<boolean> {
+    const isDone = await ask(undefined, this);
+    if (isDone) this.changed.fire();
+    return isDone;
+  }
+
   /** Ask although something was found: it has turned out not to work. */
   async replaceBundled(): Promise<boolean> {
     this.isBundledBroken = true;
-    const repaired = await ask({ found: undefined, rejected: [] }, this);
-    if (repaired) this.changed.fire();
-    return repaired;
+    return this.setUp();
   }
 
   private async wishes(scope: vscode.Uri | undefined) {
