@@ -78,7 +78,7 @@ def _libraries(folder: Path) -> Iterator[str]:
     """Libraries that need a newer C library than promised."""
     for path in sorted(folder.rglob("*")):
         if path.is_file() and path.read_bytes()[:4] == b"\x7fELF":
-            needed = {(int(a), int(b)) for a, b in re.findall(rb"GLIBC_(\d+).(\d+)", path.read_bytes())}
+            needed = {(int(a), int(b)) for a, b in re.findall(rb"GLIBC_(\d+)\.(\d+)", path.read_bytes())}
             if newer := [version for version in needed if version > NEWEST_GLIBC]:
                 yield f"{path.name}: needs glibc {max(newer)[0]}.{max(newer)[1]}"
 
