@@ -79,6 +79,7 @@ def install(session: nox.Session, dependencies: str) -> None:
     data = (f"--inputs={overlap / 'input.npz'}", f"--reference={overlap / 'ref.npz'}")
     session.run("tdb-dap", "demo", silent=True)
     session.run("tdb-dap", "backends", silent=True)
+    session.run("python", "-c", "import tdb_dap.language.server")
     session.run("tdb-dap", "check", str(overlap), *data, success_codes=[1], silent=True)  # has a fault, on purpose
     if any((ROOT / "dist").glob("*-abi3-*.whl")):
         session.install("--no-deps", "--reinstall-package", "tdb-dap", str(built(session, "*-abi3-*.whl")))

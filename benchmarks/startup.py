@@ -1,10 +1,11 @@
 """How long until a user can look at a tensor, and how much memory it takes; beside the vendor's TDB.
 
-    python benchmarks/startup.py [CONTEXT] [--runs N] [--vendor-python PYTHON]
+    python benchmarks/startup.py [CONTEXT] [--runs N] [--vendor-python PYTHON] [--program FILE]
 
 Ours: process start to the answer of ``initialize``, to the first stop, and the largest resident size by then.
 The vendor's: process start until its ``start`` command has loaded the same model (``--vendor-python``: a Python 3.10 in
 which tpu_mlir is installed; default: $TDB_VENDOR_PYTHON; left out if there is none).
+``--program``: a frozen tdb-dap, such as the one in a platform package of the extension, measured in turn with ours.
 """
 
 from __future__ import annotations
@@ -47,9 +48,9 @@ def unpacked(context: Path, into: Path) -> Path:
     return into
 
 
-def ours(context: Path) -> dict[str, float]:
-    """One start: seconds and MB."""
-    adapter = Adapter()
+def ours(context: Path, program: Path | None = None) -> dict[str, float]:
+    """One start: seconds and MB; ``program``: of a frozen tdb-dap instead."""
+    adapter = Adapter(program)
     try:
         adapter.initialize()
         initialized = adapter.elapsed()
@@ -89,10 +90,16 @@ def main() -> None:
     parser.add_argument("context", nargs="?", type=Path, default=SAMPLE)
     parser.add_argument("--runs", type=int, default=7)
     parser.add_argument("--vendor-python", default=os.environ.get("TDB_VENDOR_PYTHON"))
+    parser.add_argument("--program", type=Path)
     options = parser.parse_args()
+    frozen: list[dict[str, float]] = []
+    rows: list[dict[str, float]] = []
     with tempfile.TemporaryDirectory() as scratch:
         context = unpacked(options.context, Path(scratch))
-        rows = [ours(context) for _ in range(options.runs)]
+        for _ in range(options.runs):  # in turn: whatever else the machine does, it does to both
+            rows.append(ours(context))
+            if options.program:
+                frozen.append(ours(context, options.program))
         theirs = [vendor(options.vendor_python, context) for _ in range(3)] if options.vendor_python else []
     print(f"{'':12} {'median':>9} {'worst':>9} {'goal':>9} {'TDB':>9} {'ratio':>8}")
     for name, goal in GOALS.items():
@@ -102,6 +109,9 @@ def main() -> None:
             other = statistics.median([row[name] for row in theirs])
             line += f" {other:9.3f} {other / statistics.median(values):7.1f}x"
         print(line)
+    for name in GOALS if frozen else ():
+        pair = [statistics.median([row[name] for row in measured]) for measured in (frozen, rows)]
+        print(f"{name:12} {pair[0]:9.3f} of the frozen program, {pair[0] / pair[1]:.2f}x of ours")
     if not theirs:
         print("TDB was not measured: no Python with tpu_mlir given (--vendor-python)")
 

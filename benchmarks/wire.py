@@ -11,12 +11,17 @@ from typing import Any
 
 
 class Adapter:
-    """An adapter process on stdio. ``started``: perf_counter() just before the process was made."""
+    """An adapter process on stdio. ``started``: perf_counter() just before the process was made.
 
-    def __init__(self) -> None:
+    ``program``: another than this Python's package.
+    """
+
+    def __init__(self, program: Path | None = None) -> None:
         self.started = time.perf_counter()
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "tdb_dap.adapter"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            [str(program), "adapter"] if program else [sys.executable, "-m", "tdb_dap.adapter"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
         )
         self._seq = 0
         self._events: list[dict[str, Any]] = []
