@@ -74,6 +74,8 @@ def build(commit: Commit, scratch: Path, into: Path, environment: Mapping[str, s
             tar.extractall(unpacked / kernel, filter="data")
         [folder] = (unpacked / kernel).iterdir()
         _wheel(folder, into, {**given, "TDB_DAP_KERNEL": kernel})
+    for wheel in into.glob("*.whl"):  # before it becomes a part of the extension
+        normalise(wheel, commit.epoch)
     _extensions(tree, scratch / "frozen", into, given)
     built = sorted(into.iterdir())
     for path in built:
