@@ -1,4 +1,4 @@
-"""What the frozen program, which carries its Python, runs: ``tdb-dap``, or a module that another one asks for."""
+"""Entry of the frozen program, which carries its Python: ``tdb-dap``, or a module that another one asks for."""
 
 from __future__ import annotations
 
