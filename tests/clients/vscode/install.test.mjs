@@ -86,6 +86,7 @@ describe("with a debugger that is older than the extension", async () => {
     await workbench.shot("install-too-old");
     await workbench.answer("Cancel");
     await workbench.ended();
+    assert.deepEqual(await workbench.texts("call-stack"), []);
   });
 });
 

@@ -59,7 +59,7 @@ describe("a compiled model", () => {
   step("is what the walkthrough leads to", async () => {
     await workbench.command("Welcome: Open Walkthrough...");
     await workbench.page.locator(".quick-input-list .monaco-list-row", { hasText: "Debug a compiled TPU model" }).first().click();
-    await workbench.page.getByText("Install the debugger").first().waitFor();
+    await workbench.page.getByText("It comes with the extension").first().waitFor();
     await workbench.shot("walkthrough");
   });
 });
