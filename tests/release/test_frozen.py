@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import metadata
+from multiprocessing import resource_tracker, spawn, util
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from packaging.utils import canonicalize_name
 
 from scripts.generated import ROOT
 from tdb_dap.backends import fetch
+from tdb_dap.cli.frozen import run_part_of_a_pool
 from tdb_dap.errors import BadInput
 from tdb_dap.system.child_processes import command, run_requested_module
 
@@ -53,6 +56,38 @@ def test_the_program_runs_the_module_that_a_command_names(
 )
 def test_it_runs_no_other_module(arguments: list[str]) -> None:
     assert not run_requested_module(arguments)
+
+
+def test_it_is_the_tracker_of_a_pool(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command line is what multiprocessing itself makes of a start, in the version that runs here."""
+    started: list[list[str]] = []
+    tracked: list[int] = []
+
+    def note(path: str, arguments: list[str], descriptors: object) -> int:
+        started.append([os.fsdecode(argument) for argument in arguments])
+        return 1
+
+    monkeypatch.setattr(util, "spawnv_passfds", note)
+    monkeypatch.setattr(resource_tracker, "main", tracked.append)
+    resource_tracker.ResourceTracker().ensure_running()
+    assert run_part_of_a_pool(started[0][1:])
+    assert len(tracked) == 1
+
+
+def test_it_is_a_worker_of_a_pool(frozen: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    worked: list[dict[str, int]] = []
+    command = spawn.get_command_line(tracker_fd=3, pipe_handle=4)
+    assert command[0] == frozen
+    monkeypatch.setattr(sys, "argv", command)
+    monkeypatch.setattr(spawn, "spawn_main", lambda **given: worked.append(given))
+    with pytest.raises(SystemExit):
+        run_part_of_a_pool(command[1:])
+    assert worked == [{"tracker_fd": 3, "pipe_handle": 4}]
+
+
+@pytest.mark.parametrize("arguments", [[], ["info", "-c", "import os"], ["-c", "from os import main;main(1)"]])
+def test_it_runs_no_code_of_a_command_line(arguments: list[str]) -> None:
+    assert not run_part_of_a_pool(arguments)
 
 
 def test_without_python_fetching_says_what_it_needs(
