@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 import sys
 from collections.abc import Sequence
@@ -29,6 +30,8 @@ def run_part_of_a_pool(arguments: Sequence[str]) -> bool:
         from multiprocessing import resource_tracker
 
         resource_tracker.main(int(tracker[1]))
+        # It has closed standard output, which the program would flush at its end.
+        sys.stdout = sys.__stdout__ = io.StringIO()  # type: ignore[misc]
         return True
     return False
 

@@ -69,6 +69,8 @@ def test_it_is_the_tracker_of_a_pool(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(util, "spawnv_passfds", note)
     monkeypatch.setattr(resource_tracker, "main", tracked.append)
+    for name in ("stdout", "__stdout__"):
+        monkeypatch.setattr(sys, name, getattr(sys, name))  # it is replaced, and comes back after this test
     resource_tracker.ResourceTracker().ensure_running()
     assert run_part_of_a_pool(started[0][1:])
     assert len(tracked) == 1
