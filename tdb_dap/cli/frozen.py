@@ -31,7 +31,7 @@ def run_part_of_a_pool(arguments: Sequence[str]) -> bool:
 
         resource_tracker.main(int(tracker[1]))
         # It has closed standard output, which the program would flush at its end.
-        sys.stdout = sys.__stdout__ = io.StringIO()  # type: ignore[misc]
+        sys.stdout = sys.__stdout__ = io.TextIOWrapper(io.BytesIO())  # type: ignore[misc]
         return True
     return False
 
