@@ -52,6 +52,7 @@ RULES = (
     Rule("tdb_dap/adapter/*responses.py", "variable", r"\w+", "fields of bodies, which clients read"),
     Rule("tdb_dap/terminal/highlight.py", "variable", "highlights|base_style", "rich reads them"),
     Rule("tdb_dap/terminal/view.py", "attribute", "justify", "rich reads it"),
+    Rule("tdb_dap/cli/frozen.py", "attribute", "__stdout__", "the frozen program flushes it at its end"),
     Rule("tdb_dap/terminal/prompt.py", "method", "get_completions", "prompt_toolkit calls it"),
     Rule("tdb_dap/terminal/prompt.py", "variable", "complete_event", "signature of prompt_toolkit's Completer"),
     Rule(
