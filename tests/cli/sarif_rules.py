@@ -66,10 +66,13 @@ LOG = _object(
 )
 
 
+Draft202012Validator.check_schema(LOG)
+VALIDATOR = Draft202012Validator(LOG)
+
+
 def violations(log: dict[str, Any]) -> list[str]:
     """Rules that a log breaks: of its form, then of what its parts say about each other."""
-    Draft202012Validator.check_schema(LOG)
-    found = [f"{error.json_path}: {error.message}" for error in Draft202012Validator(LOG).iter_errors(log)]
+    found = [f"{error.json_path}: {error.message}" for error in VALIDATOR.iter_errors(log)]
     return found or [text for run in log["runs"] for text in _contradictions(run)]
 
 
