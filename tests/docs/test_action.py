@@ -7,9 +7,10 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from xml.etree import ElementTree
 
 import numpy as np
@@ -22,12 +23,18 @@ from tests.samples import DATA, SAMPLE
 from tests.wheels import wheel_of_here
 
 FOLDER = ROOT / ".github" / "actions" / "tdb-dap"
+T = TypeVar("T", bound=Callable[..., object])
 ACTION: dict[str, Any] = yaml.safe_load((FOLDER / "action.yml").read_text("utf-8"))
 STEPS: list[dict[str, Any]] = ACTION["runs"]["steps"]
 RACE = DATA / "findings" / "toy_bm1690_f16c4"
 EXPRESSION = re.compile(r"\$\{\{ *(.*?) *\}\}")
 
-needs_bash = pytest.mark.skipif(shutil.which("bash") is None, reason="a runner has bash")
+without_bash = pytest.mark.skipif(shutil.which("bash") is None, reason="a runner has bash")
+
+
+def needs_bash(test: T) -> T:
+    """A test that installs the package, and runs it in a shell."""
+    return without_bash(pytest.mark.install(test))
 
 
 def test_the_action_is_declared_as_its_host_reads_it() -> None:
@@ -69,8 +76,10 @@ class Runner:
     log: str = ""
 
     def run(self) -> int:
-        """All steps with a script, in order; the exit code of the first that fails."""
+        """All steps with a script, in order; the exit code of the first that fails. What is installed stays so."""
         for step in STEPS:
+            if "install.sh" in step.get("run", "") and "TDB_BIN" in self.environment:
+                continue
             if "run" in step and (code := self._step(step)):
                 return code
         return 0
@@ -122,15 +131,26 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return wheel_of_here(tmp_path_factory.mktemp("wheel"))
 
 
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The directory of programs that the first step makes, once for all tests of a worker."""
+    folder = tmp_path_factory.mktemp("installed")
+    for name in ("work", "temp"):
+        (folder / name).mkdir()
+    runner = Runner(folder, {"spec": str(wheel), "python": sys.executable, "contexts": ""})
+    runner.run()
+    return runner.environment["TDB_BIN"]
+
+
 @pytest.fixture
-def runner(tmp_path: Path, wheel: Path) -> Runner:
+def runner(tmp_path: Path, wheel: Path, installed: str) -> Runner:
     """A workspace with the sample as ``models/toy``, and a model with a race as ``models/race``."""
     models = tmp_path / "work" / "models"
     shutil.copytree(SAMPLE, models / "toy")
     shutil.copytree(RACE, models / "race")
     (tmp_path / "temp").mkdir()
     inputs = {"spec": str(wheel), "python": sys.executable, "contexts": "models/toy", "inputs": "{context}/input.npz"}
-    return Runner(tmp_path, inputs | {"reference": "{context}/ref.npz"})
+    return Runner(tmp_path, inputs | {"reference": "{context}/ref.npz"}, {"TDB_BIN": installed})
 
 
 def spoil(runner: Runner) -> None:
@@ -184,7 +204,6 @@ def test_what_is_wrong_fails_the_job_until_it_is_known(runner: Runner) -> None:
     known = runner.folder / "work" / ".tdb-dap"
     assert {path.name for path in known.iterdir()} == {"models-toy.check.json", "models-toy.sanitize.json"}
     runner.inputs["write-baselines"] = "false"
-    shutil.rmtree(runner.folder / "temp" / "tdb-dap")
     assert runner.run() == 0
     assert "| models/toy/ | check | nothing new | baseline: 0 new, 2 known, 0 gone |" in runner.summary
 

@@ -9,9 +9,10 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 import yaml
@@ -29,7 +30,14 @@ RECIPE: dict[str, Any] = yaml.safe_load((PACKAGING / "conda" / "recipe.yaml").re
 PROJECT = (ROOT / "pyproject.toml").read_text("utf-8")
 TOOLS = ("cat", "chmod", "id", "ln", "ls", "mkdir", "mktemp", "mv", "readlink", "rm", "sh", "touch")
 
-needs_sh = pytest.mark.skipif(any(shutil.which(tool) is None for tool in TOOLS), reason="for Debian and Ubuntu")
+T = TypeVar("T", bound=Callable[..., object])
+
+without_sh = pytest.mark.skipif(any(shutil.which(tool) is None for tool in TOOLS), reason="for Debian and Ubuntu")
+
+
+def needs_sh(test: T) -> T:
+    """A test that installs the package, with the system's own tools."""
+    return without_sh(pytest.mark.install(test))
 
 
 def extension() -> str:
