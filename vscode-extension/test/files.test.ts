@@ -1,3 +1,5 @@
+// First, so that the texts find it under the name vscode.
+import "./vscode";
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { describe, it } from "node:test";

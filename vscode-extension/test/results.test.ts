@@ -1,6 +1,9 @@
+// First, so that the texts find it under the name vscode.
+import "./vscode";
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { leading, numbersOf, opsOf, summary, type ComparedRows, type Row, type Verdict } from "../src/compare/results";
+import { leading, opsOf, type ComparedRows, type Row, type Verdict } from "../src/compare/results";
+import { numbersOf, opName, rowName, summary } from "../src/compare/words";
 import type { Numbers } from "../src/protocol/generated";
 import * as fixtures from "./fixtures";
 
@@ -32,6 +35,17 @@ describe("results of comparing", () => {
     );
   });
 
+  it("have names, also the outputs of the net, which belong to no op", () => {
+    assert.deepEqual(ops.map(opName), ["tpu.Conv2D x", "tpu.Conv2D y", "outputs y"]);
+    assert.deepEqual(results.rows.map(rowName), [
+      "operand 0: a",
+      "result 0: x",
+      "operand 0: x",
+      "result 0: y",
+      "output 0: y",
+    ]);
+  });
+
   it("name the first that differs, and what is wrong with it", () => {
     assert.deepEqual(
       ops.filter(({ isCulprit }) => isCulprit).map(({ line }) => line),
@@ -44,9 +58,14 @@ describe("results of comparing", () => {
   it("are summed up", () => {
     assert.equal(summary(results), "2 of 4 tensors differ; 1 not compared");
     assert.equal(summary({ rows: [], first: null }), "No op has been executed yet.");
+    assert.equal(summary({ rows: [row(22, "result", "x", "pass")], first: null }), "1 tensor as expected");
+    const rows = [1, 2].map((line) => row(line, "result", "x", "pass"));
+    assert.equal(summary({ rows, first: null }), "2 tensors as expected");
   });
 
   it("leave out numbers that are not finite", () => {
     assert.equal(numbersOf(row(1, "result", "z", "fail", "NaN")), "largest difference 0.250");
+    assert.equal(numbersOf(fixtures.row(1, { numbers: fixtures.numbers({ max_abs: "Infinity" }) })), "cosine 0.5000");
+    assert.equal(numbersOf(fixtures.row(1, { numbers: null })), "");
   });
 });

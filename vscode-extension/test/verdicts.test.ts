@@ -1,3 +1,5 @@
+// First, so that the texts find it under the name vscode.
+import "./vscode";
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Row, Verdict } from "../src/compare/results";

@@ -1,4 +1,4 @@
-/** As much of VS Code as the event hub needs, under the name `vscode`. Import it before what uses that. */
+/** As much of VS Code as the tests need, under the name `vscode`, in English. Import it before what uses that. */
 import Module from "node:module";
 import type * as vscode from "vscode";
 
@@ -24,6 +24,10 @@ class EventEmitter<T> {
 
 const fake = {
   EventEmitter,
+  l10n: {
+    t: (message: string, ...args: (string | number)[]) =>
+      message.replace(/\{(\d+)\}/g, (hole, index: string) => String(args[Number(index)] ?? hole)),
+  },
   debug: {
     registerDebugAdapterTrackerFactory: (_type: string, factory: vscode.DebugAdapterTrackerFactory) => {
       factories.push(factory);

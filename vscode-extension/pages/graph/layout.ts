@@ -1,6 +1,7 @@
 /** Layout of the graph: positions of nodes, edges and frames. */
 import { Graph, layout } from "@dagrejs/dagre";
 import type { Graph as OpGraph, GraphNode } from "../../src/protocol/generated";
+import { t } from "../shared/l10n";
 
 /** Pixels of a box. */
 export const NODE = { width: 168, height: 44 } as const;
@@ -122,7 +123,7 @@ function framesOf(nodes: readonly GraphNode[]): Wanted[] {
         {
           id: groupId(node),
           kind: "group" as const,
-          title: `layer group, line ${String(node.group)}`,
+          title: t("layer group, line {0}", String(node.group)),
           parent: subnetId(node),
         },
       ]),

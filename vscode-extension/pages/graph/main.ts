@@ -5,6 +5,7 @@ import { textOf } from "../../src/protocol/errors";
 import type { Graph, GraphNode } from "../../src/protocol/generated";
 import { button, html, svg } from "../shared/dom";
 import { ask } from "../shared/host";
+import { inserted, t } from "../shared/l10n";
 import { follow, openLine } from "../shared/session";
 import { count, type } from "../shared/text";
 import { byVerdict, legend, type Colouring, type Paint } from "./model";
@@ -13,14 +14,14 @@ import { KEY_ZOOM, Picture } from "./picture";
 /** Pixels of a side of a square in the legend. */
 const SWATCH = 12;
 const CHOICES: readonly [Colouring, string][] = [
-  ["dtype", "colour: number format"],
-  ["time", "colour: time"],
-  ["verdict", "colour: comparison"],
+  ["dtype", t("colour: number format")],
+  ["time", t("colour: time")],
+  ["verdict", t("colour: comparison")],
 ];
 const choice = html(
   "select",
   {
-    "aria-label": "Colour by",
+    "aria-label": t("Colour by"),
     change: () => {
       recolour();
     },
@@ -47,36 +48,36 @@ let lines: readonly number[] = [];
 document.body.append(
   html(
     "div",
-    { class: "bar", role: "toolbar", "aria-label": "Graph" },
+    { class: "bar", role: "toolbar", "aria-label": t("Graph") },
     choice,
-    html("label", { for: "constants" }, constants, " constants"),
+    html("label", { for: "constants" }, ...inserted("{0} constants", constants)),
     button(
       "+",
       () => {
         picture.zoom(KEY_ZOOM);
       },
-      { title: "Zoom in (wheel)", "aria-label": "Zoom in" },
+      { title: t("Zoom in (wheel)"), "aria-label": t("Zoom in") },
     ),
     button(
       "−",
       () => {
         picture.zoom(1 / KEY_ZOOM);
       },
-      { title: "Zoom out (wheel)", "aria-label": "Zoom out" },
+      { title: t("Zoom out (wheel)"), "aria-label": t("Zoom out") },
     ),
     button(
-      "All",
+      t("All"),
       () => {
         picture.fit();
       },
-      { title: "Show everything" },
+      { title: t("Show everything") },
     ),
     button(
-      "Now",
+      t("Now"),
       () => {
         picture.mark(lines);
       },
-      { title: "Show the op that runs next" },
+      { title: t("Show the op that runs next") },
     ),
     html("span", { class: "fill" }),
     status,
@@ -93,7 +94,7 @@ follow({
     await mark();
   },
   ended: () => {
-    status.textContent = graph === undefined ? "Debug a model to see its graph." : "The session has ended.";
+    status.textContent = graph === undefined ? t("Debug a model to see its graph.") : t("The session has ended.");
   },
   failed,
 });
@@ -103,7 +104,7 @@ function chosen(): Colouring {
 }
 
 async function load(): Promise<void> {
-  status.textContent = "Laying out the graph …";
+  status.textContent = t("Laying out the graph …");
   const found = await ask("tdb/graph", { weights: constants.checked });
   await new Promise(requestAnimationFrame); // the text is seen before the layout takes its time
   graph = found;
@@ -116,7 +117,12 @@ async function mark(): Promise<void> {
   const moment = await ask("tdb/moment");
   lines = moment.lines;
   picture.mark(lines);
-  status.textContent = `${count(graph?.nodes.length ?? 0)} ops · ${count(moment.ordinal)} of ${count(moment.commands)} commands executed`;
+  status.textContent = t(
+    "{0} ops · {1} of {2} commands executed",
+    count(graph?.nodes.length ?? 0),
+    count(moment.ordinal),
+    count(moment.commands),
+  );
 }
 
 function recolour(): void {
@@ -158,12 +164,12 @@ async function colour(): Promise<void> {
 }
 
 function describe(node: GraphNode): void {
-  const place = node.group === null ? node.subnet : `${node.subnet}, group at line ${String(node.group)}`;
+  const place = node.group === null ? node.subnet : t("{0}, group at line {1}", node.subnet, node.group);
   about.textContent = [
     `${node.opcode} ${node.name}`,
     type(node.dtype, node.shape),
     paint(node).note,
-    `line ${String(node.line)}`,
+    t("line {0}", node.line),
     place,
   ]
     .filter(Boolean)

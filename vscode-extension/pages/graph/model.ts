@@ -1,6 +1,7 @@
 /** Which colour a node of the graph has. */
 import { opsOf, type ComparedRows, type Verdict } from "../../src/compare/results";
 import type { GraphNode } from "../../src/protocol/generated";
+import { t } from "../shared/l10n";
 
 export type Colouring = "dtype" | "time" | "verdict";
 
@@ -12,10 +13,10 @@ export interface Paint {
 
 /** As light as the adapter's, so that dark text can be read on all of them. */
 const VERDICTS: Readonly<Record<Verdict, Paint>> = {
-  pass: { color: "#c9ecc3", note: "as expected" },
-  fail: { color: "#f28b82", note: "differs" },
-  unknown: { color: "#eeeeee", note: "not compared" },
-  excepted: { color: "#d0d0d0", note: "left out" },
+  pass: { color: "#c9ecc3", note: t("as expected") },
+  fail: { color: "#f28b82", note: t("differs") },
+  unknown: { color: "#eeeeee", note: t("not compared") },
+  excepted: { color: "#d0d0d0", note: t("left out") },
 };
 
 /** The ends of the colours that `tdb/graph` gives nodes by time. */
@@ -27,7 +28,7 @@ export function byVerdict(results: ComparedRows): (node: GraphNode) => Paint {
   return (node) => {
     const op = node.opcode === "input" ? undefined : ops.get(node.line);
     if (op === undefined) return VERDICTS.unknown;
-    return op.isCulprit ? { ...VERDICTS.fail, note: "first to differ" } : VERDICTS[op.verdict];
+    return op.isCulprit ? { ...VERDICTS.fail, note: t("first to differ") } : VERDICTS[op.verdict];
   };
 }
 
@@ -35,8 +36,8 @@ export function byVerdict(results: ComparedRows): (node: GraphNode) => Paint {
 export function legend(colouring: Colouring, nodes: readonly GraphNode[], paint: (node: GraphNode) => Paint): Paint[] {
   if (colouring === "time")
     return [
-      { color: TIME_RAMP.none, note: "no time" },
-      { color: TIME_RAMP.most, note: "most time" },
+      { color: TIME_RAMP.none, note: t("no time") },
+      { color: TIME_RAMP.most, note: t("most time") },
     ];
   const found = new Map<string, Paint>();
   for (const node of nodes) {

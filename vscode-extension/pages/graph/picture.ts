@@ -1,6 +1,7 @@
 /** The graph as it is drawn: boxes and arrows that can be moved, zoomed, chosen, and walked along with the arrow keys. */
 import type { Graph, GraphNode } from "../../src/protocol/generated";
 import { html, svg } from "../shared/dom";
+import { t } from "../shared/l10n";
 import { type } from "../shared/text";
 import { NODE, place, type Frame, type Placed, type Point } from "./layout";
 import type { Paint } from "./model";
@@ -26,8 +27,9 @@ export class Picture {
   private readonly surface = svg("svg", {
     role: "application",
     tabindex: 0,
-    "aria-label":
+    "aria-label": t(
       "Graph of the ops. Arrow keys follow the edges and go sideways, Enter goes to the line, plus and minus zoom.",
+    ),
   });
   private readonly world = svg("g");
   private readonly boxes = new Map<string, SVGElement>();
@@ -98,7 +100,7 @@ export class Picture {
       box?.querySelector("rect")?.setAttribute("fill", color);
       const title = box?.querySelector("title");
       if (title)
-        title.textContent = [node.opcode, node.name, type(node.dtype, node.shape), note, `line ${String(node.line)}`]
+        title.textContent = [node.opcode, node.name, type(node.dtype, node.shape), note, t("line {0}", node.line)]
           .filter(Boolean)
           .join("\n");
     }

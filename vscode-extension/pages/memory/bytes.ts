@@ -3,6 +3,7 @@ import { textOf } from "../../src/protocol/errors";
 import type { MemoryWindow, Region } from "../../src/protocol/generated";
 import { button, html } from "../shared/dom";
 import { ask } from "../shared/host";
+import { t } from "../shared/l10n";
 import { count } from "../shared/text";
 import { Grid, type Choice } from "./grid";
 import { rowsOf, sizeOf, TYPES } from "./words";
@@ -23,7 +24,7 @@ interface Place {
 
 export class Bytes {
   private readonly regions = html("select", {
-    "aria-label": "Region",
+    "aria-label": t("Region"),
     change: () => {
       this.go({ address: this.regions.value, offset: 0 });
     },
@@ -32,14 +33,14 @@ export class Bytes {
     type: "text",
     size: ADDRESS_LETTERS,
     placeholder: "R4.64, G4096",
-    "aria-label": "Address: R4.64, G4096, L0, S64",
+    "aria-label": t("Address: R4.64, G4096, L0, S64"),
     change: () => {
       this.go({ address: this.address.value.trim(), offset: 0 });
     },
   });
   private readonly type = html(
     "select",
-    { "aria-label": "Type of the numbers", change: () => void this.refresh() },
+    { "aria-label": t("Type of the numbers"), change: () => void this.refresh() },
     ...TYPES.map((name) => html("option", { value: name }, name)),
   );
   private readonly status = html("div", { class: "status", role: "status" });
@@ -54,10 +55,10 @@ export class Bytes {
   );
   readonly element = html(
     "section",
-    { class: "bytes", role: "tabpanel", "aria-label": "Bytes" },
+    { class: "bytes", role: "tabpanel", "aria-label": t("Bytes") },
     html(
       "div",
-      { class: "bar", role: "toolbar", "aria-label": "Bytes" },
+      { class: "bar", role: "toolbar", "aria-label": t("Bytes") },
       this.regions,
       this.address,
       this.type,
@@ -66,14 +67,14 @@ export class Bytes {
         () => {
           this.turn(-ROWS);
         },
-        { title: "Previous rows (Page Up)", "aria-label": "Previous rows" },
+        { title: t("Previous rows (Page Up)"), "aria-label": t("Previous rows") },
       ),
       button(
         "▼",
         () => {
           this.turn(ROWS);
         },
-        { title: "Next rows (Page Down)", "aria-label": "Next rows" },
+        { title: t("Next rows (Page Down)"), "aria-label": t("Next rows") },
       ),
     ),
     this.grid.element,
@@ -147,7 +148,7 @@ export class Bytes {
     const lies = this.whatLies(space, core, start + byte);
     this.status.classList.remove("trouble");
     this.status.textContent = [
-      `byte ${count(start + byte)} of ${space === "G" ? "DDR" : this.window.region.title}`,
+      t("byte {0} of {1}", count(start + byte), space === "G" ? "DDR" : this.window.region.title),
       text,
       lies,
     ]
@@ -180,6 +181,6 @@ export class Bytes {
 
 function hexadecimal(text: string): string {
   const digits = text.trim().replace(/^0x/i, "");
-  if (!/^[0-9a-f]+$/i.test(digits)) throw new Error(`${text} is not a hexadecimal number`);
+  if (!/^[0-9a-f]+$/i.test(digits)) throw new Error(t("{0} is not a hexadecimal number", text));
   return `0x${digits}`;
 }

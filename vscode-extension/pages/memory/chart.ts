@@ -1,6 +1,7 @@
 /** The chart: commands or lanes from left to right, bytes from the bottom up, rectangles for each tensor. */
 import type { Memory, Resident } from "../../src/protocol/generated";
 import { html, svg } from "../shared/dom";
+import { t } from "../shared/l10n";
 import { bytes, count, hex, type } from "../shared/text";
 import { Span, ticks } from "../shared/ticks";
 import { KEY_ZOOM, WHEEL_ZOOM } from "../shared/zoom";
@@ -171,7 +172,15 @@ export class Chart {
     picture.setAttribute("height", String(bottom + MARGIN.bottom));
     picture.setAttribute(
       "aria-label",
-      `${memory.title}: bytes over ${this.over}. Arrow keys go through the tensors, plus and minus zoom, Home shows all.`,
+      this.over === "commands"
+        ? t(
+            "{0}: bytes over commands. Arrow keys go through the tensors, plus and minus zoom, Home shows all.",
+            memory.title,
+          )
+        : t(
+            "{0}: bytes over lanes. Arrow keys go through the tensors, plus and minus zoom, Home shows all.",
+            memory.title,
+          ),
     );
     picture.replaceChildren(
       svg(
@@ -230,7 +239,14 @@ export class Chart {
       height >= LINE_PIXELS && letters >= LEAST_LETTERS
         ? svg("text", { x: visibleLeft + INSET_PIXELS, y: top + height / 2 + BASE_PIXELS }, text)
         : undefined;
-    const tip = `${name} ${type(resident.dtype, resident.shape)}, ${hex(start)} to ${hex(stop)}, commands ${count(born)} to ${count(died)}`;
+    const tip = t(
+      "{0}, {1} to {2}, commands {3} to {4}",
+      `${name} ${type(resident.dtype, resident.shape)}`,
+      hex(start),
+      hex(stop),
+      count(born),
+      count(died),
+    );
     return svg(
       "g",
       {
@@ -268,7 +284,7 @@ export class Chart {
           svg(
             "text",
             { class: "faint bank", x: right + AXIS_TEXT_PIXELS, y: middle + BASE_PIXELS },
-            `bank ${String(byte / this.bank)}`,
+            t("bank {0}", byte / this.bank),
           ),
         );
     }
@@ -295,7 +311,7 @@ export class Chart {
       svg(
         "text",
         { class: "faint", x: MARGIN.left + this.width / 2, y: bottom + TITLE_BELOW_PIXELS, "text-anchor": "middle" },
-        this.over === "commands" ? "commands executed" : "lanes",
+        this.over === "commands" ? t("commands executed") : t("lanes"),
       ),
     ];
   }

@@ -1,6 +1,7 @@
 /** Beside the chart: the memory at this moment from its first byte on, and the tensor that was chosen. */
 import type { OpInstance, Resident } from "../../src/protocol/generated";
 import { button, html } from "../shared/dom";
+import { inserted, t } from "../shared/l10n";
 import { openLine, travel } from "../shared/session";
 import { bytes, count, hex, type } from "../shared/text";
 import type { Stretch } from "./model";
@@ -13,7 +14,7 @@ export function presentTable(
 ): HTMLElement {
   const rows = parts.flatMap(({ start, stop, residents }) =>
     residents.length === 0
-      ? [row(html("span", { class: "status" }, "free"), start, stop, "free")]
+      ? [row(html("span", { class: "status" }, t("free")), start, stop, "free")]
       : residents.map((resident) =>
           row(named(resident, now, select), resident.start, resident.stop, resident.born === now ? "coming" : "taken"),
         ),
@@ -21,13 +22,13 @@ export function presentTable(
   const head = html(
     "tr",
     {},
-    html("th", { class: "number" }, "from"),
-    html("th", { class: "number" }, "bytes"),
-    html("th", {}, "what"),
+    html("th", { class: "number" }, t("from")),
+    html("th", { class: "number" }, t("bytes")),
+    html("th", {}, t("what")),
   );
   return html(
     "table",
-    { "aria-label": "Contents of this memory now" },
+    { "aria-label": t("Contents of this memory now") },
     html("thead", {}, head),
     html("tbody", {}, ...rows),
   );
@@ -41,7 +42,9 @@ function named(resident: Resident, now: number, select: (resident: Resident) => 
     },
     { class: "link" },
   );
-  return resident.born === now ? html("span", {}, name, html("span", { class: "status" }, " written next")) : name;
+  return resident.born === now
+    ? html("span", {}, name, " ", html("span", { class: "status" }, t("written next")))
+    : name;
 }
 
 function row(what: HTMLElement, start: number, stop: number, kind: string): HTMLElement {
@@ -57,41 +60,50 @@ function row(what: HTMLElement, start: number, stop: number, kind: string): HTML
 /** `words`: what `tdb/explain` says about the command that writes it; `look`: shows its bytes. */
 export function story(resident: Resident, bank: number, words: readonly string[], look: () => void): HTMLElement[] {
   const { start, stop, born, died } = resident;
-  const first = Math.floor(start / (bank || 1));
-  const last = Math.floor((stop - 1) / (bank || 1));
-  const banks = bank ? `, bank ${String(first)}${last > first ? ` to ${String(last)}` : ""}` : "";
   return [
     html("h2", {}, resident.name),
     html("div", {}, type(resident.dtype, resident.shape)),
-    html("div", {}, `${hex(start)} to ${hex(stop)}: ${bytes(stop - start)}${bank ? " of each lane" : ""}${banks}`),
-    html("div", {}, button("Bytes", look, { class: "link", title: "Show the present bytes, and edit them" })),
-    html("div", {}, `alive during commands ${count(born)} to ${count(died)}`),
+    html("div", {}, extentText(start, stop, bank)),
+    html("div", {}, button(t("Bytes"), look, { class: "link", title: t("Show the present bytes, and edit them") })),
+    html("div", {}, t("alive during commands {0} to {1}", count(born), count(died))),
     html(
       "div",
       { class: "writer" },
-      "written by ",
-      ...op({ ordinal: born, line: resident.line, opcode: resident.opcode }),
+      ...inserted("written by {0}, {1}", ...op({ ordinal: born, line: resident.line, opcode: resident.opcode })),
     ),
-    ...(resident.readers.length === 0 ? [html("div", {}, "read by no op")] : []),
-    ...resident.readers.map((reader) => html("div", { class: "reader" }, "read by ", ...op(reader))),
+    ...(resident.readers.length === 0 ? [html("div", {}, t("read by no op"))] : []),
+    ...resident.readers.map((reader) =>
+      html("div", { class: "reader" }, ...inserted("read by {0}, {1}", ...op(reader))),
+    ),
     html("pre", {}, words.join("\n")),
   ];
 }
 
-function op({ ordinal, line, opcode }: OpInstance): (Node | string)[] {
+/** Where a tensor lies; `bank`: bytes of a bank of local memory, 0 in another memory. */
+function extentText(start: number, stop: number, bank: number): string {
+  const [from, to, size] = [hex(start), hex(stop), bytes(stop - start)];
+  if (bank === 0) return t("{0} to {1}: {2}", from, to, size);
+  const [first, last] = [Math.floor(start / bank), Math.floor((stop - 1) / bank)];
+  return last > first
+    ? t("{0} to {1}: {2} of each lane, bank {3} to {4}", from, to, size, first, last)
+    : t("{0} to {1}: {2} of each lane, bank {3}", from, to, size, first);
+}
+
+/** Buttons that go to the line of an op, and to its moment. */
+function op({ ordinal, line, opcode }: OpInstance): [HTMLElement, HTMLElement] {
   const place = button(
-    `${opcode}, line ${String(line)}`,
+    t("{0}, line {1}", opcode, line),
     () => {
       openLine(line);
     },
     { class: "link" },
   );
   const there = button(
-    `command ${count(ordinal)}`,
+    t("command {0}", count(ordinal)),
     () => {
       travel(ordinal);
     },
-    { class: "link", title: "Travel to the moment before it" },
+    { class: "link", title: t("Travel to the moment before it") },
   );
-  return [place, ", ", there];
+  return [place, there];
 }

@@ -1,5 +1,6 @@
 /** A table of words and numbers that the keyboard moves in, and whose cells can be edited. */
 import { html } from "../shared/dom";
+import { t } from "../shared/l10n";
 import type { Row, Word } from "./words";
 
 /** Of the field to edit a cell in. */
@@ -19,7 +20,7 @@ export class Grid {
   readonly element = html(
     "div",
     { class: "grid" },
-    html("table", { role: "grid", "aria-label": "Memory: arrows move, Enter edits" }, this.body),
+    html("table", { role: "grid", "aria-label": t("Memory: arrows move, Enter edits") }, this.body),
   );
   private rows: readonly Row[] = [];
   private at = { row: 0, part: "word" as Part, column: 0 };
@@ -62,7 +63,7 @@ export class Grid {
         role: "gridcell",
         "data-byte": word.byte,
         "data-part": part,
-        title: word.changed ? "Changed since the last stop" : undefined,
+        title: word.changed ? t("Changed since the last stop") : undefined,
         click: () => {
           this.move(row, part, column, true);
         },
@@ -131,7 +132,7 @@ export class Grid {
       type: "text",
       value: text,
       size: Math.max(LEAST_LETTERS, text.length),
-      "aria-label": `New ${choice.part}`,
+      "aria-label": choice.part === "word" ? t("New word") : t("New number"),
       spellcheck: "false",
     });
     let over = false;

@@ -4,6 +4,7 @@ import { textOf } from "../../src/protocol/errors";
 import type { Memory, MemoryMap, Resident } from "../../src/protocol/generated";
 import { button, html } from "../shared/dom";
 import { ask } from "../shared/host";
+import { t } from "../shared/l10n";
 import { follow } from "../shared/session";
 import { bytes, count } from "../shared/text";
 import { KEY_ZOOM } from "../shared/zoom";
@@ -13,7 +14,7 @@ import { presentTable, story } from "./details";
 import { liesAt, placeOf, stretches, use } from "./model";
 
 const chooser = html("select", {
-  "aria-label": "Memory",
+  "aria-label": t("Memory"),
   change: () => {
     choose();
   },
@@ -21,13 +22,13 @@ const chooser = html("select", {
 const over = html(
   "select",
   {
-    "aria-label": "Horizontal axis",
+    "aria-label": t("Horizontal axis"),
     change: () => {
       choose();
     },
   },
-  html("option", { value: "commands" }, "over commands"),
-  html("option", { value: "lanes" }, "over lanes, now"),
+  html("option", { value: "commands" }, t("over commands")),
+  html("option", { value: "lanes" }, t("over lanes, now")),
 );
 const status = html("span", { class: "status", role: "status" });
 const present = html("section", { class: "present" });
@@ -37,22 +38,23 @@ const bytesView = new Bytes((space, core, byte) =>
   map
     ? liesAt(map, now, space, core, byte)
         .map(({ name }) => name)
-        .join(", ") || "free"
+        .join(", ") || t("free")
     : "",
 );
-const tensors = html("section", { class: "tensors", role: "tabpanel", "aria-label": "Tensors" }, present, details);
-const panels = new Map<string, HTMLElement>([
-  ["Tensors", tensors],
-  ["Bytes", bytesView.element],
-]);
+const tensors = html("section", { class: "tensors", role: "tabpanel", "aria-label": t("Tensors") }, present, details);
+const panels = {
+  tensors: { title: t("Tensors"), element: tensors },
+  bytes: { title: t("Bytes"), element: bytesView.element },
+} as const;
+type Tab = keyof typeof panels;
 const tabs = html(
   "div",
   { class: "tabs", role: "tablist" },
-  ...[...panels.keys()].map((name) =>
+  ...Object.entries(panels).map(([name, { title }]) =>
     button(
-      name,
+      title,
       () => {
-        turnTo(name);
+        turnTo(name as Tab);
       },
       { role: "tab", "data-tab": name },
     ),
@@ -64,7 +66,7 @@ let now = 0;
 document.body.append(
   html(
     "div",
-    { class: "bar", role: "toolbar", "aria-label": "Chip memory" },
+    { class: "bar", role: "toolbar", "aria-label": t("Chip memory") },
     chooser,
     over,
     button(
@@ -72,44 +74,44 @@ document.body.append(
       () => {
         chart.zoom(1 / KEY_ZOOM);
       },
-      { title: "Zoom in horizontally (wheel)", "aria-label": "Zoom in horizontally" },
+      { title: t("Zoom in horizontally (wheel)"), "aria-label": t("Zoom in horizontally") },
     ),
     button(
       "−",
       () => {
         chart.zoom(KEY_ZOOM);
       },
-      { title: "Zoom out horizontally (wheel)", "aria-label": "Zoom out horizontally" },
+      { title: t("Zoom out horizontally (wheel)"), "aria-label": t("Zoom out horizontally") },
     ),
     button(
       "↕+",
       () => {
         chart.zoomBytes(1 / KEY_ZOOM);
       },
-      { title: "Zoom in on bytes (shift and wheel)", "aria-label": "Zoom in on bytes" },
+      { title: t("Zoom in on bytes (shift and wheel)"), "aria-label": t("Zoom in on bytes") },
     ),
     button(
       "↕−",
       () => {
         chart.zoomBytes(KEY_ZOOM);
       },
-      { title: "Zoom out of bytes (shift and wheel)", "aria-label": "Zoom out of bytes" },
+      { title: t("Zoom out of bytes (shift and wheel)"), "aria-label": t("Zoom out of bytes") },
     ),
     button(
-      "All",
+      t("All"),
       () => {
         chart.fit();
       },
-      { title: "Show everything" },
+      { title: t("Show everything") },
     ),
     html("span", { class: "fill" }),
     status,
   ),
   chart.element,
   tabs,
-  html("div", { class: "below" }, ...panels.values()),
+  html("div", { class: "below" }, tensors, bytesView.element),
 );
-turnTo("Tensors");
+turnTo("tensors");
 
 follow({
   load: async () => {
@@ -136,7 +138,7 @@ follow({
     await bytesView.refresh();
   },
   ended: () => {
-    status.textContent = map === undefined ? "Debug a model to see its memory." : "The session has ended.";
+    status.textContent = map === undefined ? t("Debug a model to see its memory.") : t("The session has ended.");
   },
   failed: (why) => {
     status.textContent = why;
@@ -144,8 +146,8 @@ follow({
 });
 
 /** Show one of the panels below the chart. */
-function turnTo(name: string): void {
-  for (const [other, panel] of panels) panel.hidden = other !== name;
+function turnTo(name: Tab): void {
+  for (const [other, { element }] of Object.entries(panels)) element.hidden = other !== name;
   for (const tab of tabs.querySelectorAll("button"))
     tab.setAttribute("aria-selected", String(tab.dataset.tab === name));
   void bytesView.refresh();
@@ -163,7 +165,7 @@ function choose(): void {
   const memory = memoryShown();
   details.replaceChildren();
   if (map === undefined || memory === undefined) {
-    status.textContent = "The ops of this model name no tensors in memory.";
+    status.textContent = t("The ops of this model name no tensors in memory.");
     return;
   }
   over.disabled = memory.space !== "R";
@@ -177,10 +179,13 @@ function showUse(): void {
   if (map === undefined || memory === undefined) return;
   const parts = stretches(memory, now);
   const { used, largestGap } = use(parts);
-  const limit = memory.size > 0 ? ` of ${bytes(memory.size)}` : "";
-  status.textContent = `${count(now)} of ${count(map.commands)} commands executed · ${bytes(used)}${limit} in use · largest gap ${bytes(largestGap)}`;
+  status.textContent = [
+    t("{0} of {1} commands executed", count(now), count(map.commands)),
+    memory.size > 0 ? t("{0} of {1} in use", bytes(used), bytes(memory.size)) : t("{0} in use", bytes(used)),
+    t("largest gap {0}", bytes(largestGap)),
+  ].join(" · ");
   present.replaceChildren(
-    html("h2", {}, "Now"),
+    html("h2", {}, t("Now")),
     presentTable(parts, now, (resident) => void select(resident)),
   );
 }
@@ -192,7 +197,7 @@ async function select(resident: Resident): Promise<void> {
   const bank = memory.space === "R" ? map.bankBytes : 0;
   const place = placeOf(memory, resident, map.regions);
   const look = () => {
-    turnTo("Bytes");
+    turnTo("bytes");
     if (place !== undefined) bytesView.go(place, resident.dtype);
   };
   if (place !== undefined && !bytesView.element.hidden) bytesView.go(place, resident.dtype);

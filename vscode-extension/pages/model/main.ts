@@ -4,15 +4,16 @@ import "./model.css";
 import type { FromSummaryPage, ToSummaryPage } from "../../src/protocol/messages";
 import { button, html } from "../shared/dom";
 import { listen, send } from "../shared/host";
+import { t } from "../shared/l10n";
 
 const debug = button(
-  "Start Debugging",
+  t("Start Debugging"),
   () => {
     send({ type: "debug" } satisfies FromSummaryPage);
   },
-  { class: "primary", title: "Debug this model", "aria-label": "Debug this model" },
+  { class: "primary", title: t("Debug this model"), "aria-label": t("Debug this model") },
 );
-const status = html("p", { role: "status" }, "Reading the model …");
+const status = html("p", { role: "status" }, t("Reading the model …"));
 
 function show(text: string): void {
   const rows = text
@@ -23,7 +24,7 @@ function show(text: string): void {
     html("tr", {}, html("th", { scope: "row" }, name ?? other ?? ""), html("td", {}, value ?? rest ?? line)),
   );
   document.body.replaceChildren(
-    html("h1", {}, "Compiled model"),
+    html("h1", {}, t("Compiled model")),
     debug,
     html("table", {}, html("tbody", {}, ...cells)),
   );

@@ -1,17 +1,18 @@
 /** The pickers: how the tensor is arranged, which axes are shown, and where on the others. */
 import { html } from "../shared/dom";
+import { inserted, t } from "../shared/l10n";
 import { COLOUR_CHANNELS, type Arrangement, type Layout, type Order, type Role } from "./layout";
 
 const ARRANGEMENTS: readonly [Arrangement, string][] = [
-  ["slice", "one slice"],
-  ["mosaic", "all channels"],
-  ["rgb", "colour, RGB"],
-  ["bgr", "colour, BGR"],
+  ["slice", t("one slice")],
+  ["mosaic", t("all channels")],
+  ["rgb", t("colour, RGB")],
+  ["bgr", t("colour, BGR")],
 ];
 
 /** `rearranged`: other cells are shown; `moved`: others of the same arrangement. */
 export class Axes {
-  readonly element = html("div", { class: "bar", role: "group", "aria-label": "Axes" });
+  readonly element = html("div", { class: "bar", role: "group", "aria-label": t("Axes") });
 
   constructor(
     private readonly layout: () => Layout,
@@ -24,9 +25,8 @@ export class Axes {
     const { shape, arrangement } = layout;
     const parts: Node[] = [];
     if (layout.allows("mosaic")) parts.push(this.arrangement(layout));
-    if (shape.length > 1)
-      parts.push(this.axis(layout, "row", "Rows: axis"), this.axis(layout, "column", "Columns: axis"));
-    if (arrangement !== "slice") parts.push(this.axis(layout, "channel", "Channels: axis"), this.order(layout));
+    if (shape.length > 1) parts.push(this.axis(layout, "row"), this.axis(layout, "column"));
+    if (arrangement !== "slice") parts.push(this.axis(layout, "channel"), this.order(layout));
     if (arrangement === "mosaic") parts.push(this.across(layout));
     shape.forEach((extent, axis) => {
       const shown =
@@ -61,10 +61,10 @@ export class Axes {
       },
       ...options,
     );
-    return html("label", {}, "Show ", select);
+    return html("label", {}, ...inserted("Show {0}", select));
   }
 
-  private axis(layout: Layout, role: Role, label: string): HTMLElement {
+  private axis(layout: Layout, role: Role): HTMLElement {
     const options = layout.shape.map((extent, axis) =>
       html("option", { value: axis, selected: axis === layout.axis(role) }, `${String(axis)} (${String(extent)})`),
     );
@@ -81,20 +81,20 @@ export class Axes {
       },
       ...options,
     );
-    return html("label", {}, `${label} `, select);
+    return html("label", {}, ...labelled(role, select));
   }
 
   /** Sets all three axes at once; another choice of axes has no name. */
   private order(layout: Layout): HTMLElement {
     const names = layout.order === undefined ? ["", "CHW", "HWC"] : ["CHW", "HWC"];
     const options = names.map((value) =>
-      html("option", { value, selected: value === layout.order }, value === "" ? "other" : value),
+      html("option", { value, selected: value === layout.order }, value === "" ? t("other") : value),
     );
     const select = html(
       "select",
       {
         id: "order",
-        title: "Order of the axes: channels, height, width",
+        title: t("Order of the axes: channels, height, width"),
         change: () => {
           if (select.value === "") return;
           this.change(() => {
@@ -105,7 +105,7 @@ export class Axes {
       },
       ...options,
     );
-    return html("label", {}, "Order ", select);
+    return html("label", {}, ...inserted("Order {0}", select));
   }
 
   private across(layout: Layout): HTMLElement {
@@ -121,7 +121,7 @@ export class Axes {
         this.rearranged();
       },
     });
-    return html("label", {}, "Per row ", input);
+    return html("label", {}, ...inserted("Per row {0}", input));
   }
 
   private position(layout: Layout, axis: number, extent: number): HTMLElement {
@@ -139,6 +139,20 @@ export class Axes {
         this.moved();
       },
     });
-    return html("label", {}, first ? "First channel " : `Axis ${String(axis)} `, input, ` of ${String(extent)}`);
+    const pieces = first
+      ? inserted<Node | string>("First channel {0} of {1}", input, String(extent))
+      : inserted<Node | string>("Axis {0} {1} of {2}", String(axis), input, String(extent));
+    return html("label", {}, ...pieces);
+  }
+}
+
+function labelled(role: Role, select: HTMLElement): (Node | string)[] {
+  switch (role) {
+    case "row":
+      return inserted("Rows: axis {0}", select);
+    case "column":
+      return inserted("Columns: axis {0}", select);
+    case "channel":
+      return inserted("Channels: axis {0}", select);
   }
 }

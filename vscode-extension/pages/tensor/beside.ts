@@ -3,6 +3,7 @@ import type { TensorDescription, TensorStatistics } from "../../src/protocol/gen
 import type { Source, Subject } from "../../src/protocol/messages";
 import { button, html } from "../shared/dom";
 import { ask } from "../shared/host";
+import { t } from "../shared/l10n";
 import { short, type Range } from "./colours";
 import { cursorRows, drawHistogram, largestList, statisticsRows } from "./summary";
 
@@ -17,12 +18,16 @@ const HISTOGRAM = { width: 240, height: 72 } as const;
 export class Beside {
   readonly element: HTMLElement;
   private readonly found = new Map<Source | "stored", TensorStatistics>();
-  private readonly cursor = html("dl", { id: "cursor", "aria-live": "polite", "aria-label": "Element at the cursor" });
-  private readonly summary = html("dl", { id: "statistics", "aria-label": "Statistics" });
+  private readonly cursor = html("dl", {
+    id: "cursor",
+    "aria-live": "polite",
+    "aria-label": t("Element at the cursor"),
+  });
+  private readonly summary = html("dl", { id: "statistics", "aria-label": t("Statistics") });
   private readonly histogram = html("canvas", { ...HISTOGRAM, role: "img", class: "histogram" });
   private readonly ends = html("p", { class: "ends" });
   private readonly worst = html("ol", { id: "worst" });
-  private readonly worstSection = html("section", {}, html("h2", {}, "Worst elements"), this.worst);
+  private readonly worstSection = html("section", {}, html("h2", {}, t("Worst elements")), this.worst);
   private readonly largest = html("ol", { id: "largest" });
   private asking: number | undefined;
   private turn = 0;
@@ -37,10 +42,10 @@ export class Beside {
     this.element = html(
       "aside",
       {},
-      html("section", {}, html("h2", {}, "Element"), this.cursor),
-      html("section", {}, html("h2", {}, "Statistics"), statistics),
+      html("section", {}, html("h2", {}, t("Element")), this.cursor),
+      html("section", {}, html("h2", {}, t("Statistics")), statistics),
       this.worstSection,
-      html("section", {}, html("h2", {}, "Largest magnitudes"), this.largest),
+      html("section", {}, html("h2", {}, t("Largest magnitudes")), this.largest),
     );
   }
 
@@ -73,13 +78,13 @@ export class Beside {
     this.worstSection.hidden = !description.hasReference;
     if (size > UNASKED_ELEMENTS && !forced) {
       this.found.clear();
-      const title = `Compute from all ${size.toLocaleString("en")} elements`;
+      const title = t("Compute from all {0} elements", size.toLocaleString("en"));
       this.summary.replaceChildren(
         html(
           "dt",
           {},
           button(
-            "Compute",
+            t("Compute"),
             () => {
               this.summarise(subject, description, of, true).catch(this.failed);
             },

@@ -1,4 +1,5 @@
 /** Numbers as colours. */
+import { t } from "../shared/l10n";
 
 export interface Range {
   readonly low: number;
@@ -45,7 +46,7 @@ export type PaletteName = keyof typeof PALETTES;
 export const MARKS: readonly (readonly [string, Colour])[] = [
   ["NaN", NAN],
   ["Inf", INFINITE],
-  ["out of range", OUTSIDE],
+  [t("out of range"), OUTSIDE],
 ];
 
 /** Values of a channel of a pixel, the largest and the middle one. */
@@ -130,7 +131,7 @@ function shades(colours: readonly Colour[]): Colour[] {
 
 /** A number in few characters. */
 export function short(number: number | null | undefined): string {
-  if (number === null || number === undefined) return "none";
+  if (number === null || number === undefined) return t("none");
   if (Number.isNaN(number)) return "NaN";
   if (!Number.isFinite(number)) return number > 0 ? "Inf" : "-Inf";
   if (Number.isInteger(number) && Math.abs(number) < WHOLE) return String(number);

@@ -1,7 +1,9 @@
 import type { Source } from "../../src/protocol/messages";
 import { html } from "../shared/dom";
+import { t } from "../shared/l10n";
 import { paint, paintColour, short, type Colour, type Range } from "./colours";
 import type { Cell, Layout } from "./layout";
+import { sourceName } from "./sources";
 import { SIDE, type Tile, type Tiles } from "./tiles";
 
 /** Pixels of a cell from which on there is a line between cells, room for a number in each, and the most there are. */
@@ -73,7 +75,7 @@ export class HeatMap {
     this.element = html(
       "figure",
       { class: "map" },
-      html("figcaption", {}, html("span", {}, of), this.ends),
+      html("figcaption", {}, html("span", {}, sourceName(of)), this.ends),
       this.canvas,
     );
     this.canvas.addEventListener("keydown", (event) => {
@@ -125,10 +127,17 @@ export class HeatMap {
     this.drawCursor(context);
     const { low, high } = stage.range(this.of);
     const { rows, columns } = stage.layout.plane;
-    this.ends.textContent = low === -high ? `± ${short(high)}` : `${short(low)} to ${short(high)}`;
+    this.ends.textContent = low === -high ? `± ${short(high)}` : t("{0} to {1}", short(low), short(high));
     canvas.setAttribute(
       "aria-label",
-      `${this.of}: heat map, ${String(rows)} rows, ${String(columns)} columns, colours from ${short(low)} to ${short(high)}`,
+      t(
+        "{0}: heat map, {1} rows, {2} columns, colours from {3} to {4}",
+        sourceName(this.of),
+        rows,
+        columns,
+        short(low),
+        short(high),
+      ),
     );
   }
 

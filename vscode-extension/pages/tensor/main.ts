@@ -6,6 +6,7 @@ import type { TensorDescription } from "../../src/protocol/generated";
 import type { FileFormat, FromTensorPage, Source, Subject, ToTensorPage } from "../../src/protocol/messages";
 import { button, html, svg } from "../shared/dom";
 import { ask, listen, send } from "../shared/host";
+import { inserted, t } from "../shared/l10n";
 import { Axes } from "./axes";
 import { Beside } from "./beside";
 import { MARKS, short, SIGNED, type Colour, type Range } from "./colours";
@@ -13,16 +14,17 @@ import { HeatMap, KEY_ZOOM, type Stage } from "./heatmap";
 import { Layout, type Cell } from "./layout";
 import { withoutMoment } from "./moment";
 import { Scale, symmetric } from "./scale";
+import { sourceName } from "./sources";
 import { Table } from "./table";
 import { Tiles } from "./tiles";
 
 /** Pixels of a side of a square in the legend. */
 const SWATCH = 10;
 const FORMATS: readonly (readonly [FileFormat, string])[] = [
-  ["npy", "Save the chosen numbers as npy"],
-  ["npz", "Save actual, reference and error as npz"],
-  ["csv", "Save the chosen numbers as csv"],
-  ["png", "Save the picture of the chosen numbers as png"],
+  ["npy", t("Save the chosen numbers as npy")],
+  ["npz", t("Save actual, reference and error as npz")],
+  ["csv", t("Save the chosen numbers as csv")],
+  ["png", t("Save the picture of the chosen numbers as png")],
 ];
 
 /** Bits of an element whose type does not say, and of a hexadecimal digit. */
@@ -81,7 +83,7 @@ class TensorView implements Stage {
   private readonly status = html("p", { id: "status", role: "status" });
   private readonly of = html("select", {
     id: "of",
-    "aria-label": "Numbers in the table, the statistics and the files",
+    "aria-label": t("Numbers in the table, the statistics and the files"),
     change: () => {
       this.tabulate();
       this.summarise();
@@ -101,13 +103,13 @@ class TensorView implements Stage {
       this.choose();
     },
   });
-  private readonly pinLabel = html("label", { for: "pin" }, "Pin to this moment");
+  private readonly pinLabel = html("label", { for: "pin" }, t("Pin to this moment"));
   private readonly moment = html("input", {
     type: "number",
     id: "moment",
     min: 0,
     hidden: true,
-    "aria-label": "Command",
+    "aria-label": t("Command"),
     change: () => {
       this.choose();
     },
@@ -176,7 +178,7 @@ class TensorView implements Stage {
     const index = cell && this.layout.indexAt(cell);
     const numbers = this.maps.flatMap(({ of }) => {
       const number = cell && this.tiles.number(of, cell.row, cell.column);
-      return number === undefined ? [] : [`${of} ${short(number)}`];
+      return number === undefined ? [] : [`${sourceName(of)} ${short(number)}`];
     });
     this.status.textContent =
       index === undefined || numbers.length === 0 ? "" : `[${index.join(", ")}]: ${numbers.join(" · ")}`;
@@ -204,7 +206,7 @@ class TensorView implements Stage {
 
   ended(): void {
     document.body.classList.add("ended");
-    this.status.textContent = "The session has ended; these are its last numbers.";
+    this.status.textContent = t("The session has ended; these are its last numbers.");
   }
 
   private get source(): Source {
@@ -239,12 +241,12 @@ class TensorView implements Stage {
   }: TensorDescription): void {
     this.title.textContent = `${title} `;
     this.title.append(html("code", {}, `${dtype}[${shape.join(",")}]`));
-    const quantised = scale !== 1 || zeroPoint !== 0 ? `scale ${String(scale)}, zero point ${String(zeroPoint)}` : "";
-    const time = `command ${ordinal.toLocaleString("en")} of ${commands.toLocaleString("en")}`;
-    this.about.textContent = [time, pending ? "not yet computed" : "", layout, type, quantised]
+    const quantised = scale !== 1 || zeroPoint !== 0 ? t("scale {0}, zero point {1}", scale, zeroPoint) : "";
+    const time = t("command {0} of {1}", ordinal.toLocaleString("en"), commands.toLocaleString("en"));
+    this.about.textContent = [time, pending ? t("not yet computed") : "", layout, type, quantised]
       .filter(Boolean)
       .join(" · ");
-    this.pinLabel.textContent = this.pin.checked ? "Pinned to command" : "Pin to this moment";
+    this.pinLabel.textContent = this.pin.checked ? t("Pinned to command") : t("Pin to this moment");
     this.moment.max = String(commands);
     this.status.textContent = "";
     this.table.digits = Number(/\d+/.exec(dtype)?.[0] ?? WORD_BITS) / DIGIT_BITS;
@@ -272,7 +274,9 @@ class TensorView implements Stage {
     this.maps = sources.map((of) => new HeatMap(of, this));
     this.pictures.replaceChildren(...this.maps.map((map) => map.element));
     const before = this.of.value;
-    this.of.replaceChildren(...sources.map((of) => html("option", { value: of, selected: of === before }, of)));
+    this.of.replaceChildren(
+      ...sources.map((of) => html("option", { value: of, selected: of === before }, sourceName(of))),
+    );
     this.tabulate();
     this.camera.scale = 0;
   }
@@ -319,10 +323,10 @@ class TensorView implements Stage {
       html("span", { title }, input, html("label", { for: input.id }, text));
     const tools = html(
       "div",
-      { class: "bar", role: "toolbar", "aria-label": "View" },
+      { class: "bar", role: "toolbar", "aria-label": t("View") },
       html(
         "span",
-        { title: "Keep showing the contents of this moment, wherever the program stops" },
+        { title: t("Keep showing the contents of this moment, wherever the program stops") },
         this.pin,
         this.pinLabel,
         " ",
@@ -330,8 +334,8 @@ class TensorView implements Stage {
       ),
       label(
         this.follow,
-        "Follow the op",
-        "After each stop evaluate the expression there, instead of showing the same memory",
+        t("Follow the op"),
+        t("After each stop evaluate the expression there, instead of showing the same memory"),
       ),
       html(
         "span",
@@ -341,34 +345,34 @@ class TensorView implements Stage {
           () => {
             this.maps[0]?.zoom(1 / KEY_ZOOM);
           },
-          { title: "Zoom out (-)", "aria-label": "Zoom out" },
+          { title: t("Zoom out (-)"), "aria-label": t("Zoom out") },
         ),
         button(
           "+",
           () => {
             this.maps[0]?.zoom(KEY_ZOOM);
           },
-          { title: "Zoom in (+)", "aria-label": "Zoom in" },
+          { title: t("Zoom in (+)"), "aria-label": t("Zoom in") },
         ),
         button(
-          "Fit",
+          t("Fit"),
           () => {
             this.maps[0]?.whole();
           },
-          { title: "Show all (0)" },
+          { title: t("Show all (0)") },
         ),
       ),
       this.scale.element,
     );
     const numbers = html(
       "div",
-      { class: "bar", role: "toolbar", "aria-label": "Numbers" },
-      html("label", {}, "Numbers ", this.of),
-      label(this.bits, "Bits", "The words in memory, in the table"),
+      { class: "bar", role: "toolbar", "aria-label": t("Numbers") },
+      html("label", {}, ...inserted("Numbers {0}", this.of)),
+      label(this.bits, t("Bits"), t("The words in memory, in the table")),
       html(
         "span",
         { class: "group" },
-        html("span", {}, "Save "),
+        html("span", {}, t("Save"), " "),
         ...FORMATS.map(([format, title]) =>
           button(
             format,
@@ -382,7 +386,7 @@ class TensorView implements Stage {
     );
     const key = html(
       "div",
-      { class: "bar key", "aria-label": "Special colours" },
+      { class: "bar key", "aria-label": t("Special colours") },
       ...MARKS.map(([name, colour]) =>
         html(
           "span",

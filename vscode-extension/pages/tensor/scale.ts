@@ -1,19 +1,20 @@
 /** Which number has which colour: the range, its ends, and the palette. */
 import { html } from "../shared/dom";
+import { inserted, t } from "../shared/l10n";
 import { PALETTES, short, type Colour, type PaletteName, type Range } from "./colours";
 
 /** Ranges that do not follow from the numbers; those that do have no ends here. */
 const RANGES: readonly { readonly name: string; readonly text: string; readonly range?: Range }[] = [
-  { name: "all", text: "minimum to maximum" },
-  { name: "symmetric", text: "symmetric around 0" },
-  { name: "unit", text: "0 to 1", range: { low: 0, high: 1 } },
-  { name: "signed", text: "-1 to 1", range: { low: -1, high: 1 } },
-  { name: "byte", text: "0 to 255", range: { low: 0, high: 255 } },
-  { name: "chosen", text: "from … to …" },
+  { name: "all", text: t("minimum to maximum") },
+  { name: "symmetric", text: t("symmetric around 0") },
+  { name: "unit", text: t("0 to 1"), range: { low: 0, high: 1 } },
+  { name: "signed", text: t("-1 to 1"), range: { low: -1, high: 1 } },
+  { name: "byte", text: t("0 to 255"), range: { low: 0, high: 255 } },
+  { name: "chosen", text: t("from … to …") },
 ];
 
 export class Scale {
-  readonly element = html("span", { class: "bar", role: "group", "aria-label": "Colours" });
+  readonly element = html("span", { class: "bar", role: "group", "aria-label": t("Colours") });
   private readonly kind: HTMLSelectElement;
   private readonly low: HTMLInputElement;
   private readonly high: HTMLInputElement;
@@ -30,12 +31,12 @@ export class Scale {
           changed();
         },
       });
-    [this.low, this.high] = [end("Colours from"), end("Colours to")];
+    [this.low, this.high] = [end(t("Colours from")), end(t("Colours to"))];
     this.kind = html(
       "select",
       {
         id: "range",
-        "aria-label": "Range of the colours",
+        "aria-label": t("Range of the colours"),
         change: () => {
           this.preset();
           changed();
@@ -45,10 +46,14 @@ export class Scale {
     );
     this.palette = html(
       "select",
-      { id: "palette", "aria-label": "Palette", change: changed },
-      ...Object.keys(PALETTES).map((name) => html("option", { value: name }, name)),
+      { id: "palette", "aria-label": t("Palette"), change: changed },
+      ...(Object.keys(PALETTES) as PaletteName[]).map((name) => html("option", { value: name }, paletteName(name))),
     );
-    this.element.append(html("label", {}, "Colours ", this.kind), this.low, " to ", this.high, this.palette);
+    this.element.append(
+      html("label", {}, ...inserted("Colours {0}", this.kind)),
+      ...inserted("{0} to {1}", this.low, this.high),
+      this.palette,
+    );
   }
 
   /** The range of the colours, of numbers that go from `low` to `high`. */
@@ -94,6 +99,17 @@ export class Scale {
 
   private choose(): void {
     this.kind.value = this.low.value === "" && this.high.value === "" ? "all" : "chosen";
+  }
+}
+
+function paletteName(name: PaletteName): string {
+  switch (name) {
+    case "viridis":
+      return name;
+    case "grey":
+      return t("grey");
+    case "red-blue":
+      return t("red-blue");
   }
 }
 

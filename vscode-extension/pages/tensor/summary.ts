@@ -1,5 +1,6 @@
 import type { TensorElement, TensorStatistics } from "../../src/protocol/generated";
 import { button, html } from "../shared/dom";
+import { t } from "../shared/l10n";
 import { short } from "./colours";
 
 /** Name and value, one below the other. */
@@ -13,13 +14,13 @@ function rows(of: Record<string, string | undefined>): Node[] {
 export function cursorRows(index: readonly number[], element: TensorElement, dtype: string): Node[] {
   const { stored, actual, bits, binary, reference, error } = element;
   return rows({
-    index: `[${index.join(", ")}]`,
-    value: actual,
-    stored: stored === actual ? undefined : `${stored} (${dtype})`,
-    bits,
-    binary: binary && grouped(binary, dtype),
-    reference,
-    error,
+    [t("index")]: `[${index.join(", ")}]`,
+    [t("value")]: actual,
+    [t("stored")]: stored === actual ? undefined : `${stored} (${dtype})`,
+    [t("bits")]: bits,
+    [t("binary")]: binary && grouped(binary, dtype),
+    [t("reference")]: reference,
+    [t("error")]: error,
   });
 }
 
@@ -37,14 +38,14 @@ export function statisticsRows(found: TensorStatistics, size: number, saturated?
   const share = (count: number) =>
     count === 0 ? "0" : `${count.toLocaleString("en")} (${((100 * count) / size).toPrecision(3)} %)`;
   return rows({
-    min: short(found.minimum),
-    max: short(found.maximum),
-    mean: short(found.mean),
-    deviation: short(found.deviation),
+    [t("min")]: short(found.minimum),
+    [t("max")]: short(found.maximum),
+    [t("mean")]: short(found.mean),
+    [t("deviation")]: short(found.deviation),
     NaN: share(found.nan),
     Inf: share(found.inf),
-    zeros: share(found.zeros),
-    saturated: saturated === undefined ? undefined : share(saturated),
+    [t("zeros")]: share(found.zeros),
+    [t("saturated")]: saturated === undefined ? undefined : share(saturated),
   });
 }
 
@@ -60,10 +61,14 @@ export function drawHistogram(canvas: HTMLCanvasElement, found: TensorStatistics
     const bar = (height * Math.log1p(count)) / most;
     context.fillRect((i * width) / found.histogram.length, height - bar, width / found.histogram.length - 1, bar);
   });
-  const range = `from ${short(found.minimum)} to ${short(found.maximum)}`;
   canvas.setAttribute(
     "aria-label",
-    `Histogram ${range}, most in an interval: ${String(Math.max(0, ...found.histogram))}`,
+    t(
+      "Histogram from {0} to {1}, most in an interval: {2}",
+      short(found.minimum),
+      short(found.maximum),
+      Math.max(0, ...found.histogram),
+    ),
   );
 }
 

@@ -1,5 +1,6 @@
 import type { NumberKind } from "../../src/protocol/messages";
 import { html } from "../shared/dom";
+import { t } from "../shared/l10n";
 import type { Stage } from "./heatmap";
 import type { Cell } from "./layout";
 
@@ -11,7 +12,7 @@ const DIGITS = 8;
 
 /** The numbers around the cursor, as a table that the keyboard moves in. */
 export class Table {
-  readonly element = html("table", { role: "grid", "aria-label": "Numbers around the cursor", tabindex: 0 });
+  readonly element = html("table", { role: "grid", "aria-label": t("Numbers around the cursor"), tabindex: 0 });
   of: NumberKind = "actual";
   /** Of a stored number: that many hexadecimal digits. */
   digits = 8;

@@ -5,11 +5,12 @@ import type { TimePoint } from "../../src/protocol/generated";
 import type { FromTimePage, ToTimePage } from "../../src/protocol/messages";
 import { html } from "../shared/dom";
 import { listen, send } from "../shared/host";
+import { t } from "../shared/l10n";
 
-const slider = html("input", { type: "range", min: 0, max: 0, value: 0, "aria-label": "Commands executed" });
+const slider = html("input", { type: "range", min: 0, max: 0, value: 0, "aria-label": t("Commands executed") });
 const number = html("output", { id: "ordinal" });
 const about = html("p", { id: "moment" });
-const nothing = html("p", {}, "Debug a model to travel forwards and backwards through its commands.");
+const nothing = html("p", {}, t("Debug a model to travel forwards and backwards through its commands."));
 
 /** Whether the slider has been moved and the journey has not begun. */
 let looking = false;
@@ -19,7 +20,7 @@ let going: number | undefined;
 
 slider.addEventListener("input", () => {
   looking = true;
-  number.textContent = `${slider.value} of ${slider.max}`;
+  number.textContent = t("{0} of {1}", slider.value, slider.max);
   send({ type: "look", ordinal: slider.valueAsNumber } satisfies FromTimePage);
 });
 slider.addEventListener("change", () => {
@@ -41,10 +42,10 @@ function show(moment: TimePoint | undefined): void {
   if (looking && at !== slider.valueAsNumber) return;
   slider.max = String(commands);
   slider.valueAsNumber = at;
-  number.textContent = `${String(at)} of ${String(commands)}`;
-  const place = op === undefined ? "" : `${op} ${location ?? ""}, line ${String(line ?? "")}`;
+  number.textContent = t("{0} of {1}", at, commands);
+  const place = op === undefined ? "" : t("{0}, line {1}", `${op} ${location ?? ""}`, line ?? "");
   about.replaceChildren(
-    html("strong", {}, command === undefined ? "At the end" : place),
+    html("strong", {}, command === undefined ? t("At the end") : place),
     html("code", {}, command ?? ""),
   );
   slider.setAttribute("aria-valuetext", `${number.textContent} ${place}`);

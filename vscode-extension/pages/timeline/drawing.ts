@@ -1,5 +1,6 @@
 /** The timeline as it is drawn: a canvas, since a model has more commands than a page has room for elements. */
 import { html } from "../shared/dom";
+import { t } from "../shared/l10n";
 import { bytes } from "../shared/text";
 import { Span, ticks } from "../shared/ticks";
 import { KEY_ZOOM, WHEEL_ZOOM } from "../shared/zoom";
@@ -57,8 +58,9 @@ export class Drawing {
   private readonly canvas = html("canvas", {
     role: "application",
     tabindex: 0,
-    "aria-label":
+    "aria-label": t(
       "Timeline of the engines. Arrow keys go from op to op and between engines, Enter goes to the line, plus and minus zoom, Home shows all.",
+    ),
   });
   private readonly tip = html("div", { class: "tip hidden", "aria-hidden": "true" });
   private timeline: Timeline = { tracks: [], counters: [], stop: 1, unit: "" };
@@ -216,7 +218,7 @@ export class Drawing {
   duration({ start, stop }: Slice): string {
     const { unit } = this.timeline;
     const shown = (time: number) => `${Number(time.toFixed(TIME_DECIMALS)).toLocaleString("en-US")} ${unit}`;
-    return `${shown(stop - start)}, from ${shown(start)} on`;
+    return t("{0}, from {1} on", shown(stop - start), shown(start));
   }
 
   private pressed(key: string): boolean {
@@ -334,7 +336,7 @@ export class Drawing {
     context.fillStyle = colours.text;
     context.fillText(counter.title, TITLE.left, top + COUNTER / 2 - COUNTER_LINE, TITLE.room);
     context.fillStyle = colours.faint;
-    context.fillText(`up to ${bytes(counter.most)}`, TITLE.left, top + COUNTER / 2 + COUNTER_LINE, TITLE.room);
+    context.fillText(t("up to {0}", bytes(counter.most)), TITLE.left, top + COUNTER / 2 + COUNTER_LINE, TITLE.room);
     context.fillStyle = colours.palette[0] ?? colours.text;
     context.globalAlpha = OPACITY.counter;
     counter.points.forEach(({ at, bytes: level }, index) => {

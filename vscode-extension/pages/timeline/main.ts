@@ -3,6 +3,7 @@ import "./timeline.css";
 import type { OpTime, ProfileReport } from "../../src/protocol/generated";
 import { button, html, svg } from "../shared/dom";
 import { ask } from "../shared/host";
+import { t } from "../shared/l10n";
 import { follow, openLine, travel } from "../shared/session";
 import { count } from "../shared/text";
 import { KEY_ZOOM } from "../shared/zoom";
@@ -23,27 +24,27 @@ let lineOf = new Map<number, number>();
 document.body.append(
   html(
     "div",
-    { class: "bar", role: "toolbar", "aria-label": "Timeline" },
+    { class: "bar", role: "toolbar", "aria-label": t("Timeline") },
     button(
       "+",
       () => {
         drawing.zoom(1 / KEY_ZOOM);
       },
-      { title: "Zoom in (wheel)", "aria-label": "Zoom in" },
+      { title: t("Zoom in (wheel)"), "aria-label": t("Zoom in") },
     ),
     button(
       "−",
       () => {
         drawing.zoom(KEY_ZOOM);
       },
-      { title: "Zoom out (wheel)", "aria-label": "Zoom out" },
+      { title: t("Zoom out (wheel)"), "aria-label": t("Zoom out") },
     ),
     button(
-      "All",
+      t("All"),
       () => {
         drawing.fit();
       },
-      { title: "Show everything" },
+      { title: t("Show everything") },
     ),
     html("span", { class: "fill" }),
     status,
@@ -53,9 +54,9 @@ document.body.append(
 
 follow({
   load: async () => {
-    status.textContent = "Estimating …";
+    status.textContent = t("Estimating …");
     const { report, trace } = await ask("tdb/profile", { trace: true });
-    if (trace === undefined) throw new Error("the adapter has sent no trace");
+    if (trace === undefined) throw new Error(t("the adapter has sent no trace"));
     const timeline = timelineOf(trace);
     lineOf = linesOf(timeline.tracks);
     drawing.show(timeline);
@@ -66,7 +67,7 @@ follow({
   },
   stopped: mark,
   ended: () => {
-    if (!isLoaded) status.textContent = "Debug a model to see its timeline.";
+    if (!isLoaded) status.textContent = t("Debug a model to see its timeline.");
   },
   failed: (why) => {
     status.textContent = why;
@@ -101,13 +102,17 @@ function linesOf(tracks: ReturnType<typeof timelineOf>["tracks"]): Map<number, n
 function headline({ cycles, milliseconds, engines, given, commands }: ProfileReport): string {
   const time = milliseconds === null ? "" : ` (${milliseconds.toPrecision(4)} ms)`;
   const cores = new Set(engines.map(({ core }) => core)).size;
-  const busy = engines.map(
-    ({ core, engine, utilisation }) =>
-      `${engine.toUpperCase()}${cores > 1 ? ` of core ${String(core)}` : ""} busy ${(100 * utilisation).toFixed(0)}%`,
-  );
+  const busy = engines.map(({ core, engine, utilisation }) => {
+    const [name, share] = [engine.toUpperCase(), `${(100 * utilisation).toFixed(0)}%`];
+    return cores > 1 ? t("{0} of core {1} busy {2}", name, core, share) : t("{0} busy {1}", name, share);
+  });
   const from =
-    given === commands ? "the compiler's figures" : given > 0 ? "the compiler's figures and estimates" : "estimates";
-  return [`${count(cycles)} cycles${time}`, ...busy, from].join(" · ");
+    given === commands
+      ? t("the compiler's figures")
+      : given > 0
+        ? t("the compiler's figures and estimates")
+        : t("estimates");
+  return [`${t("{0} cycles", count(cycles))}${time}`, ...busy, from].join(" · ");
 }
 
 function describe({ slice, track }: Found): void {
@@ -121,7 +126,7 @@ function describe({ slice, track }: Found): void {
     ...(typeof line === "number" && line > 0
       ? [
           button(
-            `line ${String(line)}`,
+            t("line {0}", line),
             () => {
               openLine(line);
             },
@@ -133,7 +138,7 @@ function describe({ slice, track }: Found): void {
     ...(typeof ordinal === "number"
       ? [
           button(
-            `travel to command ${count(ordinal)}`,
+            t("travel to command {0}", count(ordinal)),
             () => {
               travel(ordinal);
             },
@@ -145,7 +150,7 @@ function describe({ slice, track }: Found): void {
 }
 
 function ranking(ops: readonly OpTime[]): HTMLElement {
-  const head = ["op", "TIU cycles", "DMA cycles", "share"].map((text, index) =>
+  const head = [t("op"), t("TIU cycles"), t("DMA cycles"), t("share")].map((text, index) =>
     html("th", { scope: "col", class: index > 0 && "number" }, text),
   );
   const largest = Math.max(...ops.map(({ share }) => share), Number.MIN_VALUE);
@@ -159,7 +164,7 @@ function ranking(ops: readonly OpTime[]): HTMLElement {
               drawing.select(line);
               openLine(line);
             },
-            { class: "link", title: `line ${String(line)}` },
+            { class: "link", title: t("line {0}", line) },
           )
         : title;
     const bar = svg(
@@ -179,7 +184,7 @@ function ranking(ops: readonly OpTime[]): HTMLElement {
   });
   return html(
     "table",
-    { "aria-label": "Ops by time" },
+    { "aria-label": t("Ops by time") },
     html("thead", {}, html("tr", {}, ...head)),
     html("tbody", {}, ...rows),
   );

@@ -1,5 +1,6 @@
 /** A profile's Trace Events, put together by track. */
 import type { Trace } from "../../src/protocol/generated";
+import { t } from "../shared/l10n";
 
 /** An op instance or a command on its track, from `start` to `stop` in the unit of the trace. */
 export interface Slice {
@@ -40,7 +41,8 @@ export function timelineOf({ traceEvents, otherData }: Pick<Trace, "traceEvents"
     const place = `${String(event.pid)}.${String(event.tid)}`;
     if (event.ph === "M" && event.name === "thread_name") names.set(place, String(event.args.name));
     if (event.ph === "X") {
-      const title = (names.get(place) ?? "") + (cores > 1 ? `, core ${String(event.pid)}` : "");
+      const engine = names.get(place) ?? "";
+      const title = cores > 1 ? t("{0}, core {1}", engine, event.pid) : engine;
       const track = tracks.get(place) ?? { title, ops: [], commands: [] };
       tracks.set(place, track);
       const start = event.ts ?? 0;

@@ -71,7 +71,7 @@ export class AdapterProcess extends vscode.Disposable implements vscode.DebugAda
       this.end(error.message);
     });
     started.once("close", (code, signal) => {
-      this.end(signal ?? `exit code ${String(code)}`);
+      this.end(signal ?? vscode.l10n.t("exit code {0}", String(code)));
     });
   }
 
@@ -118,7 +118,8 @@ export class AdapterProcess extends vscode.Disposable implements vscode.DebugAda
     for (const [seq, command] of this.unanswered) {
       const ends = command === "disconnect" || command === "terminate";
       // Said once, by us: VS Code shall not say it again.
-      const body = ends ? {} : { error: { id: 1, format: "The debug adapter has ended.", showUser: false } };
+      const format = vscode.l10n.t("The debug adapter has ended.");
+      const body = ends ? {} : { error: { id: 1, format, showUser: false } };
       this.send({ type: "response", request_seq: seq, command, success: ends, message: "ended", body });
     }
     this.unanswered.clear();

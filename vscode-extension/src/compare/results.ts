@@ -7,7 +7,7 @@ export type Verdict = Row["verdict"];
 /** All rows, and the first that differs. */
 export type ComparedRows = Pick<Results, "rows" | "first">;
 
-/** An op of final.mlir, or with line 0 the outputs of the net. `first`: ordinal of its first command. */
+/** An op of final.mlir, or with line 0, and no opcode, the outputs of the net. `first`: ordinal of its first command. */
 export interface ComparedOp {
   readonly line: number;
   readonly opcode: string;
@@ -30,7 +30,7 @@ export function opsOf({ rows, first }: ComparedRows): ComparedOp[] {
   }
   return [...groups].map(([line, found]) => ({
     line,
-    opcode: line > 0 ? (found[0]?.opcode ?? "") : "outputs",
+    opcode: line > 0 ? (found[0]?.opcode ?? "") : "",
     name: (found.find(({ role }) => role !== "operand") ?? found[0])?.name ?? "",
     first: Math.min(...found.map((row) => row.first)),
     verdict: worst(found),
@@ -47,28 +47,7 @@ function isSame(one: Row, other: Row): boolean {
   return one.line === other.line && one.role === other.role && one.index === other.index && one.name === other.name;
 }
 
-/** `cosine 0.9987, largest difference 0.25`; without what is not finite, empty where nothing was measured. */
-export function numbersOf({ numbers }: Row): string {
-  if (numbers === null) return "";
-  const { cosine, max_abs } = numbers;
-  const parts: string[] = [];
-  if (typeof cosine === "number") parts.push(`cosine ${cosine.toFixed(4)}`);
-  if (typeof max_abs === "number") parts.push(`largest difference ${max_abs.toPrecision(3)}`);
-  return parts.join(", ");
-}
-
 /** The row that says most about an op: the first that fails, else the first that was measured. */
 export function leading({ rows }: ComparedOp): Row | undefined {
   return rows.find(({ verdict }) => verdict === "fail") ?? rows.find(({ numbers }) => numbers !== null);
-}
-
-/** `2 of 12 tensors differ` */
-export function summary({ rows }: ComparedRows): string {
-  const compared = rows.filter(({ verdict }) => verdict === "pass" || verdict === "fail").length;
-  const failed = rows.filter(({ verdict }) => verdict === "fail").length;
-  if (rows.length === 0) return "No op has been executed yet.";
-  const others = rows.length > compared ? `; ${String(rows.length - compared)} not compared` : "";
-  return failed > 0
-    ? `${String(failed)} of ${String(compared)} tensors differ${others}`
-    : `${String(compared)} tensor${compared === 1 ? "" : "s"} as expected${others}`;
 }

@@ -1,5 +1,6 @@
 import * as vscode from "vscode";
-import { leading, numbersOf, opsOf, type ComparedOp, type ComparedRows, type Row, type Verdict } from "./results";
+import { leading, opsOf, type ComparedOp, type ComparedRows, type Row, type Verdict } from "./results";
+import { numbersOf, opName, rowName, verdictName } from "./words";
 
 export type Node = ComparedOp | Row;
 
@@ -8,12 +9,6 @@ const ICONS: Record<Verdict, vscode.ThemeIcon> = {
   fail: new vscode.ThemeIcon("error", new vscode.ThemeColor("testing.iconFailed")),
   unknown: new vscode.ThemeIcon("question", new vscode.ThemeColor("testing.iconUnset")),
   excepted: new vscode.ThemeIcon("circle-slash", new vscode.ThemeColor("testing.iconSkipped")),
-};
-const WORDS: Record<Verdict, string> = {
-  pass: "as expected",
-  fail: "differs",
-  unknown: "not compared",
-  excepted: "left out",
 };
 
 /** Ops in the order of execution, below them their tensors. */
@@ -49,11 +44,11 @@ export class ResultTree implements vscode.TreeDataProvider<Node> {
   }
 
   getTreeItem(node: Node): vscode.TreeItem {
-    const label = "rows" in node ? `${node.opcode} ${node.name}` : `${node.role} ${String(node.index)}: ${node.name}`;
+    const label = "rows" in node ? opName(node) : rowName(node);
     const item = "rows" in node ? opItem(node, label) : rowItem(node, label);
     item.iconPath = ICONS[node.verdict];
     item.contextValue = "rows" in node ? "op" : "tensor";
-    item.accessibilityInformation = { label: `${label}, ${WORDS[node.verdict]}, ${String(item.description)}` };
+    item.accessibilityInformation = { label: `${label}, ${verdictName(node.verdict)}, ${String(item.description)}` };
     if (this.uri !== undefined && node.line > 0) {
       const start = new vscode.Position(node.line - 1, 0);
       const options: vscode.TextDocumentShowOptions = {
@@ -61,7 +56,7 @@ export class ResultTree implements vscode.TreeDataProvider<Node> {
         viewColumn: vscode.ViewColumn.One,
         preserveFocus: true,
       };
-      item.command = { command: "vscode.open", title: "Go to Line", arguments: [this.uri, options] };
+      item.command = { command: "vscode.open", title: vscode.l10n.t("Go to Line"), arguments: [this.uri, options] };
     }
     return item;
   }
@@ -72,9 +67,9 @@ function opItem(op: ComparedOp, label: string): vscode.TreeItem {
   item.id = `op ${String(op.line)}`;
   const row = leading(op);
   const parts = [
-    op.isCulprit ? "first to differ" : "",
+    op.isCulprit ? vscode.l10n.t("first to differ") : "",
     row ? numbersOf(row) : "",
-    op.line > 0 ? `line ${String(op.line)}` : "",
+    op.line > 0 ? vscode.l10n.t("line {0}", op.line) : "",
   ];
   item.description = parts.filter(Boolean).join(" · ");
   item.tooltip = tooltip(row ?? op.rows[0]);
@@ -91,7 +86,13 @@ function rowItem(row: Row, label: string): vscode.TreeItem {
 
 function tooltip(row: Row | undefined): string {
   if (row === undefined) return "";
-  return [`${row.name}: ${WORDS[row.verdict]}`, numbersOf(row), ...row.complaints, row.note, row.blame?.text ?? ""]
+  return [
+    `${row.name}: ${verdictName(row.verdict)}`,
+    numbersOf(row),
+    ...row.complaints,
+    row.note,
+    row.blame?.text ?? "",
+  ]
     .filter(Boolean)
     .join("\n");
 }

@@ -4,8 +4,8 @@ import { textOf } from "../protocol/errors";
 import type { CurrentSession } from "../sessions/current";
 import { openLine, travel } from "../sessions/moment";
 import { request } from "../sessions/requests";
-import { summary } from "./results";
 import { ResultTree, type Node } from "./tree";
+import { summary } from "./words";
 
 /** Comparing replays the program up to now. Where that takes longer, the view waits until the user asks for it. */
 const FAST_MILLISECONDS = 2000;
@@ -74,7 +74,11 @@ class ComparePanel {
   private async stopped(): Promise<void> {
     if (!this.view.visible || this.sessions.current === undefined) return;
     if (this.isFast) await this.refresh();
-    else this.view.message = "The program has moved on. Press Compare up to Here to compare again; this takes a while.";
+    else {
+      this.view.message = vscode.l10n.t(
+        "The program has moved on. Press Compare up to Here to compare again; this takes a while.",
+      );
+    }
   }
 
   async refresh(): Promise<void> {

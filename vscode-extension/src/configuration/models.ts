@@ -33,8 +33,9 @@ export async function chooseProgram(folder?: vscode.WorkspaceFolder): Promise<st
   const programs = await programsInWorkspace(folder);
   if (programs.length === 0) {
     void vscode.window.showErrorMessage(
-      "TDB: no compiled model in this workspace. Open the context directory that the compiler has written (with " +
-        "compilation.bmodel and final.mlir), or set 'program' in launch.json.",
+      vscode.l10n.t(
+        "TDB: no compiled model in this workspace. Open the context directory that the compiler has written (with compilation.bmodel and final.mlir), or set 'program' in launch.json.",
+      ),
     );
   }
   if (programs.length <= 1) return programs[0];
@@ -44,7 +45,11 @@ export async function chooseProgram(folder?: vscode.WorkspaceFolder): Promise<st
       description: vscode.workspace.asRelativePath(program),
       program,
     })),
-    { title: "Debug Compiled Model", placeHolder: "The compiled model to debug", matchOnDescription: true },
+    {
+      title: vscode.l10n.t("Debug Compiled Model"),
+      placeHolder: vscode.l10n.t("The compiled model to debug"),
+      matchOnDescription: true,
+    },
   );
   return picked?.program;
 }

@@ -33,7 +33,8 @@ async function provideHover(
     text.appendCodeblock(result, "");
     if (type !== undefined) {
       const argument = encodeURIComponent(JSON.stringify([expression]));
-      text.appendMarkdown(`[View Tensor](command:${COMMANDS.viewTensor}?${argument} "As pictures and table")`);
+      const [link, title] = [vscode.l10n.t("View Tensor"), vscode.l10n.t("As pictures and table")];
+      text.appendMarkdown(`[${link}](command:${COMMANDS.viewTensor}?${argument} "${title}")`);
       text.isTrusted = { enabledCommands: [COMMANDS.viewTensor] };
     }
     return new vscode.Hover(text, new vscode.Range(position.line, start, position.line, end));

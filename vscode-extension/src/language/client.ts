@@ -31,7 +31,7 @@ export async function startClient(
   // Without a debugger F5 asks what to do, and the status bar says so; a file that is only read is no reason to ask.
   if (command === undefined) return undefined;
   const server = new Server(command);
-  const client = new QuietClient("tdb", "TDB Language Server", () => Promise.resolve(server.process), {
+  const client = new QuietClient("tdb", vscode.l10n.t("TDB Language Server"), () => Promise.resolve(server.process), {
     documentSelector: texts,
     synchronize: { fileEvents: vscode.workspace.createFileSystemWatcher(WATCHED) },
     middleware: {

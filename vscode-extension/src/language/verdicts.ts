@@ -1,4 +1,5 @@
-import { leading, numbersOf, opsOf, type ComparedRows, type Verdict } from "../compare/results";
+import { leading, opsOf, type ComparedRows, type Verdict } from "../compare/results";
+import { numbersOf } from "../compare/words";
 import type { Results } from "../protocol/generated";
 import type { RequestName } from "../protocol/requests";
 import type { AdapterMessage } from "../sessions/hub";

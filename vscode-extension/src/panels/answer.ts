@@ -1,4 +1,4 @@
-import type * as vscode from "vscode";
+import * as vscode from "vscode";
 import { textOf } from "../protocol/errors";
 import type { Answer, Ask } from "../protocol/messages";
 import type { Answered } from "../protocol/requests";
@@ -11,8 +11,9 @@ export async function answer(
   session: vscode.DebugSession | undefined,
   { id, request, arguments: rest }: Ask,
 ): Promise<Answer> {
-  if (session === undefined) return { type: "answer", id, error: "no model is being debugged" };
-  if (!request.startsWith(REQUESTS)) return { type: "answer", id, error: `a view cannot send the request ${request}` };
+  if (session === undefined) return { type: "answer", id, error: vscode.l10n.t("no model is being debugged") };
+  if (!request.startsWith(REQUESTS))
+    return { type: "answer", id, error: vscode.l10n.t("a view cannot send the request {0}", request) };
   try {
     return { type: "answer", id, body: (await session.customRequest(request, rest)) as Answered };
   } catch (error) {

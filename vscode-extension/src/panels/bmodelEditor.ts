@@ -32,7 +32,7 @@ export function registerModelEditor(context: vscode.ExtensionContext, installati
         onDidDispose(() => {
           repaired.dispose();
         });
-        webview.html = frame(webview, root, "model", "Compiled model");
+        webview.html = frame(webview, root, "model", vscode.l10n.t("Compiled model"));
       },
     } satisfies vscode.CustomReadonlyEditorProvider),
   ];

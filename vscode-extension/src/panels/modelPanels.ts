@@ -20,9 +20,9 @@ export function registerModelPanels(extension: vscode.Uri, hub: SessionHub): { d
   };
   return [
     sessions,
-    ...page(COMMANDS.memory, "memory", "Chip Memory"),
-    ...page(COMMANDS.graph, "graph", "Graph"),
-    ...page(COMMANDS.timeline, "timeline", "Timeline"),
+    ...page(COMMANDS.memory, "memory", vscode.l10n.t("Chip Memory")),
+    ...page(COMMANDS.graph, "graph", vscode.l10n.t("Graph")),
+    ...page(COMMANDS.timeline, "timeline", vscode.l10n.t("Timeline")),
     ...registerComparePanel(sessions),
   ];
 }

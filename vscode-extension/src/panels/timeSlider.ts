@@ -13,7 +13,7 @@ const STATUS_PRIORITY = 10;
 /** The status bar's item, and the slider in the debug side bar: how many commands the active session has executed. */
 export function registerTime(context: vscode.ExtensionContext, hub: SessionHub): vscode.Disposable[] {
   const item = vscode.window.createStatusBarItem(VIEWS.time, vscode.StatusBarAlignment.Left, STATUS_PRIORITY);
-  item.name = "TDB: Time";
+  item.name = vscode.l10n.t("TDB: Time");
   item.command = `${VIEWS.time}.focus`;
   const slider = new Slider(context.extensionUri);
 
@@ -27,7 +27,11 @@ export function registerTime(context: vscode.ExtensionContext, hub: SessionHub):
     }
     const { ordinal, commands } = moment;
     item.text = `$(history) ${String(ordinal)}/${String(commands)}`;
-    item.tooltip = `${String(ordinal)} of ${String(commands)} commands executed. Select to travel to another command.`;
+    item.tooltip = vscode.l10n.t(
+      "{0} of {1} commands executed. Select to travel to another command.",
+      ordinal,
+      commands,
+    );
     item.accessibilityInformation = { label: item.tooltip };
     item.show();
   };
@@ -62,7 +66,7 @@ class Slider implements vscode.WebviewViewProvider {
     view.onDidDispose(() => {
       this.view = undefined;
     });
-    view.webview.html = frame(view.webview, this.root, "time", "Time");
+    view.webview.html = frame(view.webview, this.root, "time", vscode.l10n.t("Time"));
   }
 
   show(moment: TimePoint | undefined): void {

@@ -30,15 +30,18 @@ async function openModel(): Promise<void> {
   const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
   const [file] =
     (await vscode.window.showOpenDialog({
-      title: "Open Compiled Model",
-      openLabel: "Open",
-      filters: { "Compiled models": ["bmodel", "xz"], "All files": ["*"] },
+      title: vscode.l10n.t("Open Compiled Model"),
+      openLabel: vscode.l10n.t("Open"),
+      filters: { [vscode.l10n.t("Compiled models")]: ["bmodel", "xz"], [vscode.l10n.t("All files")]: ["*"] },
       ...(folder && { defaultUri: folder }),
     })) ?? [];
   if (file === undefined) return;
   if (programOf(file.fsPath, readdirSync) === undefined) {
     void vscode.window.showErrorMessage(
-      `TDB: ${file.fsPath} is not a compiled model; choose a .bmodel file, or a final.mlir in the same directory as one.`,
+      vscode.l10n.t(
+        "TDB: {0} is not a compiled model; choose a .bmodel file, or a final.mlir in the same directory as one.",
+        file.fsPath,
+      ),
     );
     return;
   }

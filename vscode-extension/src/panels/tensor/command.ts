@@ -37,7 +37,8 @@ export function registerTensorViews(context: vscode.ExtensionContext, hub: Sessi
 async function viewTensor(root: vscode.Uri, from: unknown): Promise<void> {
   const session = vscode.debug.activeDebugSession;
   if (session?.type !== DEBUG_TYPE) {
-    void vscode.window.showInformationMessage("TDB: a tensor can be viewed only while the program is stopped.");
+    const text = vscode.l10n.t("TDB: a tensor can be viewed only while the program is stopped.");
+    void vscode.window.showInformationMessage(text);
     return;
   }
   const expression = expressionOf(from) ?? (await ask());
@@ -74,9 +75,11 @@ function underCursor(): string | undefined {
 
 function ask(): Thenable<string | undefined> {
   return vscode.window.showInputBox({
-    title: "View Tensor",
-    prompt:
-      'A value, an operand, a location, a range of memory, or an expression of these: %16, in[0], #loc("conv1"), R0:f16[1,64,8,8]',
+    title: vscode.l10n.t("View Tensor"),
+    prompt: vscode.l10n.t(
+      "A value, an operand, a location, a range of memory, or an expression of these: {0}",
+      '%16, in[0], #loc("conv1"), R0:f16[1,64,8,8]',
+    ),
     value: underCursor() ?? "in[0]",
   });
 }

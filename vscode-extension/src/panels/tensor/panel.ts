@@ -25,7 +25,7 @@ export class TensorPanel {
     });
     const { webview } = this.panel;
     webview.onDidReceiveMessage((message: FromTensorPage | Ask) => void this.receive(message));
-    webview.html = frame(webview, root, "tensor", "Tensor");
+    webview.html = frame(webview, root, "tensor", vscode.l10n.t("Tensor"));
     this.panel.onDidDispose(() => {
       this.over = true;
       closed(this);

@@ -19,7 +19,7 @@ export async function fileOf(
   const size = shape.reduce((product, extent) => product * extent, 1);
   const sources: Source[] = format !== "npz" ? [of] : hasReference ? ["actual", "reference", "error"] : ["actual"];
   return vscode.window.withProgress(
-    { location: vscode.ProgressLocation.Notification, title: "Saving the tensor" },
+    { location: vscode.ProgressLocation.Notification, title: vscode.l10n.t("Saving the tensor") },
     async (progress) => {
       const fetch = async (source: Source) => {
         const chunks: Buffer[] = [];

@@ -4,6 +4,7 @@
  * Each file is preceded by a local header; the central directory at the end repeats these with the files' offsets, and
  * an end record says where the directory is. Numbers below are offsets of fields in these.
  */
+import * as vscode from "vscode";
 
 const SIGNATURE = { local: "PK\x03\x04", central: "PK\x01\x02\x14\0", end: "PK\x05\x06" } as const;
 /** The fields that a local header and an entry of the directory share, those that only the latter has, the end record. */
@@ -45,7 +46,9 @@ export function zip(entries: readonly Entry[]): Uint8Array {
     at += LOCAL_HEADER_BYTES + path.length + content.length;
     if (at > LARGEST)
       throw new Error(
-        "an npz cannot hold more than 4 GiB; save the actual, reference and error numbers as one npy each",
+        vscode.l10n.t(
+          "an npz cannot hold more than 4 GiB; save the actual, reference and error numbers as one npy each",
+        ),
       );
   }
   const listed = Buffer.concat(directory);
