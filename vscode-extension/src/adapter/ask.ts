@@ -21,7 +21,9 @@ export async function ask(search: Search | undefined, installation: Installation
   for (const { path, reason, version } of search?.rejected ?? []) log().warn(`${path}: ${reason} ${version}`.trim());
   const show = search ? vscode.window.showErrorMessage : vscode.window.showInformationMessage;
   const answer = await show(
-    `TDB: ${search ? notFound(search, installation.version) : vscode.l10n.t("Which debugger shall be used?")}`,
+    search
+      ? vscode.l10n.t("TDB: {0}", notFound(search, installation.version))
+      : vscode.l10n.t("TDB: Which debugger shall be used?"),
     {
       modal: true,
       detail: vscode.l10n.t(

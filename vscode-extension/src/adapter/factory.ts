@@ -33,7 +33,7 @@ async function createDebugAdapterDescriptor(
   const search = await installation.search(scope);
   const { found } = search;
   // Seldom seen: the configuration provider has looked before, and has asked.
-  if (found === undefined) throw new Error(`TDB: ${notFound(search, installation.version)}`);
+  if (found === undefined) throw new Error(vscode.l10n.t("TDB: {0}", notFound(search, installation.version)));
   const { executable, args, fixed } = found.command;
   const command = { executable, args: [...args, ...(fixed ? [] : transcript(session, scope))] };
   return new vscode.DebugAdapterInlineImplementation(

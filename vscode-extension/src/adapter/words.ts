@@ -23,7 +23,8 @@ export function originName(origin: Origin): string {
 
 /** "TDB 0.1.0 (bundled)". */
 export function foundName({ version, origin }: Found): string {
-  return `TDB ${version === undefined ? "" : `${version} `}(${originName(origin)})`;
+  const name = originName(origin);
+  return version === undefined ? vscode.l10n.t("TDB ({0})", name) : vscode.l10n.t("TDB {0} ({1})", version, name);
 }
 
 /** One line about a place that was passed over. */

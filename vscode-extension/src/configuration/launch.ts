@@ -9,7 +9,7 @@ export function launchConfiguration(program: string): vscode.DebugConfiguration 
   return {
     type: DEBUG_TYPE,
     request: "launch",
-    name: `TDB: ${titleOf(program)}`,
+    name: vscode.l10n.t("TDB: {0}", titleOf(program)),
     program,
     ...dataBeside(program, readdirSync),
     // Who has set a breakpoint wants to get there; who has set none would see the model run through.

@@ -92,7 +92,7 @@ class Slider implements vscode.WebviewViewProvider {
     try {
       await request(session, "tdb/travel", { ordinal: message.ordinal });
     } catch (error) {
-      void vscode.window.showErrorMessage(`TDB: ${textOf(error)}`);
+      void vscode.window.showErrorMessage(vscode.l10n.t("TDB: {0}", textOf(error)));
       this.send(this.moment);
     }
   }

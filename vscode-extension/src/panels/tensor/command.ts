@@ -56,7 +56,7 @@ async function viewTensor(root: vscode.Uri, from: unknown): Promise<void> {
       new TensorPanel(root, session, { expression, focus, level }, description, (panel) => panels.delete(panel)),
     );
   } catch (error) {
-    void vscode.window.showErrorMessage(`TDB: ${expression}: ${textOf(error)}`);
+    void vscode.window.showErrorMessage(vscode.l10n.t("TDB: {0}: {1}", expression, textOf(error)));
   }
 }
 

@@ -54,7 +54,9 @@ export class TensorPanel {
         this.send(await answer(this.session, message));
         break;
       case "save":
-        await this.save(message).catch((error: unknown) => vscode.window.showErrorMessage(`TDB: ${textOf(error)}`));
+        await this.save(message).catch((error: unknown) =>
+          vscode.window.showErrorMessage(vscode.l10n.t("TDB: {0}", textOf(error))),
+        );
     }
   }
 
