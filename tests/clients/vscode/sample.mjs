@@ -18,16 +18,16 @@ export const typeText = ({ dtype, shape }) => `${dtype}[${shape.join(",")}]`;
 /**
  * Open VS Code, with the extension installed, in the sample's directory; it is closed after the last test.
  *
- * `name`: begins the names of pictures of failures; `size`: width and height of the window.
+ * `name`: begins the names of pictures of failures; `options`: of openPage, width, height and language of the window.
  * Returns the workbench, and `step`: a test that is left out once an earlier one has failed, since it goes on from there.
  */
-export async function openSample(name, size = {}) {
+export async function openSample(name, options = {}) {
   const state = mkdtempSync(join(tmpdir(), "tdb-code-server-"));
   const remove = () => rmSync(state, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
   let server;
   const open = async () => {
     server = await CodeServer.start({ home: CODE_SERVER, state, vsix: [VSIX], settings: { "tdb.adapter.logDirectory": TRANSCRIPTS } });
-    return Workbench.open({ url: server.url, folder: expected.directory, shots: SHOTS, ...size });
+    return Workbench.open({ url: server.url, folder: expected.directory, shots: SHOTS, ...options });
   };
   const workbench = await open().catch((error) => {
     server?.stop();

@@ -19,10 +19,10 @@ export async function eventually(what, check, milliseconds = PATIENCE) {
 }
 
 export class Workbench {
-  /** Open `folder` in the VS Code that is served at `url`; pictures go to the directory `shots`. */
-  static async open({ url, folder, shots, ...size }) {
+  /** Open `folder` in the VS Code that is served at `url`; pictures go to the directory `shots`. `options`: of openPage. */
+  static async open({ url, folder, shots, ...options }) {
     mkdirSync(shots, { recursive: true });
-    const { page, close } = await openPage(size);
+    const { page, close } = await openPage(options);
     await page.goto(`${url}/?folder=${encodeURIComponent(folder)}`);
     await page.locator(".explorer-folders-view .monaco-list-row").first().waitFor({ timeout: 60_000 });
     return new Workbench(page, close, shots);
