@@ -22,9 +22,21 @@ class EventEmitter<T> {
   }
 }
 
+/** The display language, and the extension's translations into it. */
+export const language: { code: string; bundle: Record<string, string> | undefined } = { code: "en", bundle: undefined };
+
 const fake = {
   EventEmitter,
+  Uri: { joinPath: (base: string, ...parts: string[]) => [base, ...parts].join("/") },
+  env: {
+    get language() {
+      return language.code;
+    },
+  },
   l10n: {
+    get bundle() {
+      return language.bundle;
+    },
     t: (message: string, ...args: (string | number)[]) =>
       message.replace(/\{(\d+)\}/g, (hole, index: string) => String(args[Number(index)] ?? hole)),
   },

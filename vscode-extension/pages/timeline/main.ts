@@ -100,7 +100,10 @@ function linesOf(tracks: ReturnType<typeof timelineOf>["tracks"]): Map<number, n
 }
 
 function headline({ cycles, milliseconds, engines, given, commands }: ProfileReport): string {
-  const time = milliseconds === null ? "" : ` (${milliseconds.toPrecision(4)} ms)`;
+  const time =
+    milliseconds === null
+      ? t("{0} cycles", count(cycles))
+      : t("{0} cycles ({1} ms)", count(cycles), milliseconds.toPrecision(4));
   const cores = new Set(engines.map(({ core }) => core)).size;
   const busy = engines.map(({ core, engine, utilisation }) => {
     const [name, share] = [engine.toUpperCase(), `${(100 * utilisation).toFixed(0)}%`];
@@ -112,7 +115,7 @@ function headline({ cycles, milliseconds, engines, given, commands }: ProfileRep
       : given > 0
         ? t("the compiler's figures and estimates")
         : t("estimates");
-  return [`${t("{0} cycles", count(cycles))}${time}`, ...busy, from].join(" · ");
+  return [time, ...busy, from].join(" · ");
 }
 
 function describe({ slice, track }: Found): void {
@@ -132,11 +135,11 @@ function describe({ slice, track }: Found): void {
             },
             { class: "link" },
           ),
-          " · ",
         ]
       : []),
     ...(typeof ordinal === "number"
       ? [
+          " · ",
           button(
             t("travel to command {0}", count(ordinal)),
             () => {

@@ -40,6 +40,8 @@ class ComparePanel {
       sessions.onDidChange(() => {
         this.isFast = true;
         this.tree.show(undefined, undefined);
+        this.view.message = "";
+        this.view.badge = undefined;
       }),
       sessions.onDidStop(() => this.stopped()),
       this.view.onDidChangeVisibility(({ visible }) => (visible ? this.stopped() : undefined)),
