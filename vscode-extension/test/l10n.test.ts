@@ -125,8 +125,12 @@ describe("texts of the sources", () => {
   const SHOWN_PROPERTIES =
     /^(title|placeHolder|prompt|label|detail|tooltip|message|description|openLabel|text|textContent|name|caption)$/;
 
-  /** Literals under a node that are no message of a translation, and in no call or comparison in between. */
+  /** Literals under a node that are no message of a translation, and in no other call or comparison in between. */
   function* bare(node: ts.Node): Generator<string> {
+    if (ts.isCallExpression(node) && /\.(filter|join|trim)$/.test(node.expression.getText())) {
+      yield* bare((node.expression as ts.PropertyAccessExpression).expression);
+      return;
+    }
     if (ts.isCallExpression(node) || ts.isNewExpression(node) || ts.isFunctionLike(node)) return;
     if (ts.isStringLiteralLike(node)) yield node.text;
     else if (ts.isTemplateExpression(node))
