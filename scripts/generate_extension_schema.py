@@ -1,6 +1,6 @@
-"""Write the launch and attach attributes of the VS Code extension from the adapter's own models.
+"""Write the launch and attach attributes of the extensions for VS Code and Zed from the adapter's own models.
 
-    python -m scripts.generate_extension_schema            rewrite vscode-extension/package.json and package.nls.json
+    python -m scripts.generate_extension_schema            rewrite package.json, package.nls.json, and Zed's schema
     python -m scripts.generate_extension_schema --check    exit 1 if it is out of date
 
 One declaration, `tdb_dap/adapter/session/launch_configuration.py`, decides what a configuration may contain, how an
@@ -23,6 +23,8 @@ from tdb_dap.adapter.session.launch_configuration import AttachArguments, Launch
 PACKAGE = ROOT / "vscode-extension" / "package.json"
 TEXTS = PACKAGE.with_name("package.nls.json")
 """The texts of the manifest in English, by key; those of the attributes are written here."""
+
+ZED = ROOT / "packaging" / "editors" / "zed" / "debug_adapter_schemas" / "tdb.json"
 
 _KEY = "attribute."
 
@@ -97,8 +99,23 @@ def with_keys(schema: Any, key: str, found: dict[str, str]) -> Any:
     return made
 
 
+def schema_for_zed() -> dict[str, Any]:
+    """A JSON schema of both requests; the editor's own fields (label, adapter) are not in it."""
+    requests = []
+    for request, model in (("launch", LaunchArguments), ("attach", AttachArguments)):
+        found = attributes(model)
+        requests.append(
+            {
+                "type": "object",
+                "required": ["request", *found["required"]],
+                "properties": {"request": {"const": request}, **found["properties"]},
+            }
+        )
+    return {"$schema": "http://json-schema.org/draft-07/schema#", "oneOf": requests}
+
+
 def texts() -> dict[Path, str]:
-    """The manifest and its English texts with the attributes as they should be."""
+    """The manifest, its English texts and Zed's schema with the attributes as they should be."""
     manifest = json.loads(PACKAGE.read_text("utf-8"))
     [debugger] = manifest["contributes"]["debuggers"]
     described: dict[str, str] = {}
@@ -109,6 +126,7 @@ def texts() -> dict[Path, str]:
     others = {key: text for key, text in json.loads(TEXTS.read_text("utf-8")).items() if not key.startswith(_KEY)}
     return {
         PACKAGE: json.dumps(manifest, indent=2, ensure_ascii=False) + "\n",
+        ZED: json.dumps(schema_for_zed(), indent=2, ensure_ascii=False) + "\n",
         TEXTS: json.dumps({**others, **described}, indent=2, ensure_ascii=False) + "\n",
     }
 

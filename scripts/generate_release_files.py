@@ -20,6 +20,16 @@ from tdb_dap import __version__
 EXTENSION = ROOT / "vscode-extension"
 FEATURE = ROOT / "packaging" / "devcontainer" / "src" / "tdb-dap" / "devcontainer-feature.json"
 RECIPE = ROOT / "packaging" / "conda" / "recipe.yaml"
+EDITORS = ROOT / "packaging" / "editors"
+MASON = ROOT / "packaging" / "registries" / "mason" / "tdb-dap" / "package.yaml"
+VERSIONS = {
+    RECIPE: r'(?m)^(  version: ").*(")$',
+    EDITORS / "zed" / "extension.toml": r'(?m)^(version = ").*(")$',
+    EDITORS / "zed" / "Cargo.toml": r'(?m)^(version = ").*(")$',
+    MASON: r"(?m)^(  id: pkg:pypi/tdb-dap@).*()$",
+}
+"""What stands before and after the version, in files that are not JSON."""
+
 COPIED = ("CHANGELOG.md", "LICENSE")
 
 
@@ -39,8 +49,8 @@ def texts() -> dict[Path, str]:
         sys.exit(f"CHANGELOG.md: the first heading must be of {__version__} (tdb_dap/version.py)")
     manifests = (EXTENSION / "package.json", EXTENSION / "package-lock.json", FEATURE)
     made = {path: with_version(path) for path in manifests}
-    recipe = RECIPE.read_text("utf-8")
-    made[RECIPE] = re.sub(r'(?m)^  version: ".*"$', f'  version: "{__version__}"', recipe, count=1)
+    for path, around in VERSIONS.items():
+        made[path] = re.sub(around, rf"\g<1>{__version__}\g<2>", path.read_text("utf-8"), count=1)
     return made | {EXTENSION / name: (ROOT / name).read_text("utf-8") for name in COPIED}
 
 

@@ -17,7 +17,7 @@ from tests.targets.commands import chip_named, command, empty
 ROWS = ROOT / "tdb_dap" / "targets" / "isa" / "README.md"
 PAGES = [
     *sorted(ROOT.glob("*.md")),
-    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
     *sorted((ROOT / "scripts").rglob("*.md")),
     *sorted((ROOT / ".github").rglob("*.md")),
     ROWS,
