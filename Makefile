@@ -52,8 +52,8 @@ bench: $(VENV)/.dev ## measure start-up, decoding, steps and runs; beside the ve
 fuzz: $(VENV)/.dev ## run every parser under a coverage-guided fuzzer; others: scripts/robustness/README.md
 	$(BIN)/python -m scripts.robustness.fuzz_parsers $(ARGS)
 
-clients: $(VENV)/.dev extension ## drive real editors: VS Code, Emacs, DebugClient, Theia, Kate
-	tests/clients/run debugclient emacs vscode theia kate
+clients: $(VENV)/.dev extension ## drive real editors: VS Code, Emacs, DebugClient, Theia, Kate, Neovim
+	tests/clients/run debugclient emacs vscode theia kate neovim
 
 release: $(VENV)/.release ## build the last commit into dist/; ARGS=--twice builds again and compares the bytes
 	$(BIN)/python -m scripts.release $(ARGS)
