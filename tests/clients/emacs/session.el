@@ -2,6 +2,8 @@
 
 ;; emacs -q --batch -l session.el
 ;; Environment: PYTHON, EXPECTED (output of sample.py), TRANSCRIPT (file that the adapter writes).
+;; tdb-dap has to be on PATH.  Provider, `tdb-step-back', modes and the client of lsp-mode are those of
+;; docs/editors/emacs.md, as a user pastes them.
 
 ;;; Code:
 
@@ -9,6 +11,8 @@
 (require 'json)
 (require 'dap-mode)
 (require 'dap-ui) ; defines dap-exception-breakpoints, which dap-mode reads
+
+(defconst session-page (expand-file-name "../../../docs/editors/emacs.md" (file-name-directory load-file-name)))
 
 (defconst session-patience 60 "Seconds to wait for the adapter.")
 
@@ -51,6 +55,17 @@
       (error "%s: %s" command (gethash "message" answer)))
     (gethash "body" answer)))
 
+(defun session-paste (page heading)
+  "Evaluate the snippets of PAGE below HEADING; returns how many there are."
+  (with-temp-buffer
+    (insert-file-contents page)
+    (re-search-forward (concat "^## " heading "$"))
+    (let ((end (save-excursion (re-search-forward "^## ") (point))) (count 0))
+      (while (re-search-forward "^```elisp\n" end t)
+        (eval (read (concat "(progn " (buffer-substring (point) (progn (re-search-forward "^```$") (match-beginning 0))) ")")) t)
+        (setq count (1+ count)))
+      count)))
+
 (defun session-stopped ()
   "Wait until dap-mode has gone to where the program stands; return that frame."
   (session-wait "a stop" (lambda () (dap--debug-session-active-frame (dap--cur-session)))))
@@ -75,7 +90,8 @@
 (let ((mlir (session-expect 'mlir))
       (pool (session-expect 'lines 'pool))
       (operand (session-tensor-text (session-expect 'operand))))
-  (dap-register-debug-provider "tdb" #'identity)
+  (session-check (= 2 (session-paste session-page "dap-mode")) "the page has two snippets for dap-mode")
+  (session-check (= 2 (session-paste session-page "Without a session")) "the page has two snippets for language clients")
   (find-file mlir)
   (goto-char (point-min))
   (forward-line (1- pool))
@@ -96,12 +112,25 @@
 
   (session-resume #'dap-next (dap--cur-session))
   (session-check (/= pool (line-number-at-pos)) "a step leaves the line (%d)" (line-number-at-pos))
-  (session-resume #'session-ask "stepBack" (list :threadId (dap--debug-session-thread-id (dap--cur-session))))
+  (session-resume #'tdb-step-back)
   (session-check (= pool (line-number-at-pos)) "a step back returns to it (%d)" (line-number-at-pos))
 
   (dap-breakpoint-delete-all)
   (dap-continue (dap--cur-session) (dap--debug-session-thread-id (dap--cur-session)))
   (session-wait "the end" (lambda () session-ended))
-  (message "ok: the session ended"))
+  (message "ok: the session ended")
+
+  ;; Without a session: the language server that the page gives to lsp-mode.
+  (session-check (eq major-mode 'tdb-mlir-mode) "final.mlir is in the mode of the page (%s)" major-mode)
+  (setq lsp-auto-guess-root t lsp-enable-snippet nil lsp-enable-file-watchers nil)
+  (lsp)
+  (session-wait "the language server"
+                (lambda () (seq-some (lambda (w) (eq 'initialized (lsp--workspace-status w))) (lsp-workspaces))))
+  (goto-char (point-min))
+  (forward-line (1- pool))
+  (search-forward (session-expect 'values 'result))
+  (goto-char (match-beginning 0))
+  (let ((hover (format "%S" (lsp-request "textDocument/hover" (lsp--text-document-position-params)))))
+    (session-check (string-match-p "Pool2D" hover) "a hover names the op (%.60s)" hover)))
 
 ;;; session.el ends here
