@@ -175,6 +175,8 @@ def test_the_templates_of_lsp4ij_are_those_of_the_page() -> None:
         [words] = command_lines([template])
         assert words == ["adapter" if path.parent.name == "dap" else "lsp"]
         assert {"id", "name", "fileTypeMappings"} <= set(template)
+    attach = json.loads((folder / "dap" / "template.json").read_text("utf-8"))["attach"]
+    assert all(shown[1][value.removeprefix("$")] for value in attach.values())  # LSP4IJ reads them from attach.json
 
 
 def test_entries_for_registries_have_the_version_and_the_program_of_this_project() -> None:
