@@ -116,6 +116,36 @@ wait("the end", function()
 end)
 print("ok: the session ended")
 
+-- The page's attach, to an adapter on a port of its own.
+local announced = ""
+local listening = vim.system({ "tdb-dap", "adapter", "--listen", "127.0.0.1:0", "--token", "TOKEN" }, {
+  text = true,
+  stdout = function(_, data)
+    announced = announced .. (data or "")
+  end,
+  stderr = function(_, data)
+    announced = announced .. (data or "")
+  end,
+})
+local attached, failure = pcall(function()
+  dap.adapters.tdb_remote.port = tonumber(wait("the port", function()
+    return announced:match("127%.0%.0%.1:(%d+)")
+  end))
+  local attach = vim.deepcopy(dap.configurations.mlir[#dap.configurations.mlir])
+  check(attach.request == "attach" and attach.token == "TOKEN", "the last configuration of the page attaches")
+  attach.program = expected.directory
+  frame = resume(function()
+    dap.run(attach)
+  end)
+  check(frame.source ~= nil, "attached, it stops at the entry, line %d", frame.line)
+  dap.terminate()
+  wait("the end", function()
+    return dap.session() == nil
+  end)
+end)
+listening:kill("sigterm")
+assert(attached, failure)
+
 -- Without a session: the language server that the page enables for this type of file.
 local client = wait("the language server", function()
   return vim.lsp.get_clients({ name = "tdb", bufnr = vim.fn.bufnr(mlir) })[1]
