@@ -90,7 +90,7 @@ def install(session: nox.Session, dependencies: str) -> None:
 
 @nox.session(python=False)
 def without_installing(session: nox.Session) -> None:
-    """pipx and uvx, for somebody who has nothing else: an empty home directory."""
+    """pipx and uv, run once and installed, for somebody who has nothing else: an empty home directory."""
     home = Path(session.create_tmp()) / "home"
     shutil.rmtree(home, ignore_errors=True)
     home.mkdir()
@@ -99,3 +99,11 @@ def without_installing(session: nox.Session) -> None:
     alone = {"HOME": str(home), "USERPROFILE": str(home), **dict.fromkeys(("XDG_CACHE_HOME", "XDG_DATA_HOME"))}
     session.run("pipx", "run", "--spec", wheel, "tdb-dap", "demo", env=alone, silent=True)
     session.run("uvx", "--from", wheel, "tdb-dap", "info", str(ROOT / "examples" / "overlap"), env=alone)
+    for tool, command in (("uv", ("uv", "tool", "install", wheel)), ("pipx", ("pipx", "install", wheel))):
+        programs = home / f"{tool}-programs"
+        there = {"UV_TOOL_BIN_DIR": str(programs), "PIPX_BIN_DIR": str(programs)}
+        session.run(*command, env=alone | there, silent=True)
+        path = {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
+        report = session.run("tdb-dap", "doctor", env=alone | path, silent=True)
+        if f"{tool}" not in next(line for line in str(report).splitlines() if "installation" in line):
+            session.error(f"doctor does not see that {tool} has installed it:\n{report}")

@@ -55,7 +55,7 @@ describe("without any Python", async () => {
 });
 
 describe("with Python 3.9 alone", async () => {
-  const { workbench } = await openMachine({ vsix: VSIX, folder: directory, programs: { python3: fakePython(3, 9, 18) } });
+  const { workbench } = await openMachine({ vsix: VSIX, folder: directory, programs: { python3: fakePython([3, 9, 18]) } });
 
   it("F5 says that it is too old, and the log where it is", async () => {
     await pressF5(workbench);
@@ -71,11 +71,21 @@ describe("with Python 3.9 alone", async () => {
 describe("with a debugger that is older than the extension", async () => {
   const programs = { "tdb-dap": fakeProgram("0.0.9") };
 
-  it("the bundled one is used, and that is said", async () => {
-    const { workbench } = await openMachine({ vsix: PLATFORM_VSIX, folder: directory, settings: {}, programs });
+  it("in the selected interpreter, the bundled one is used, and a notice says so once", async () => {
+    const { workbench, root } = await openMachine({
+      vsix: PLATFORM_VSIX, folder: directory, programs: { "python3.12": fakePython([3, 12, 1], "0.0.9") },
+    });
+    const selected = join(root, "bin/python3.12");
+    writeFileSync(join(root, "state/data/Machine/settings.json"), JSON.stringify({ "python.defaultInterpreterPath": selected }));
     await pressF5(workbench);
     await workbench.stoppedAt(lines.pool);
     await workbench.statusBar(/bundled/).waitFor();
+    const notice = workbench.notification(/TDB: skipped .*python3\.12: tdb-dap 0\.0\.9 is older than the extension, \d+\.\d+\.\d+\. Used instead: TDB .*bundled/);
+    await notice.waitFor();
+    await workbench.shot("install-skipped");
+    assert.equal(await workbench.page.locator(".notification-list-item").count(), 1);
+    await notice.getByRole("button", { name: "Show Log" }).click();
+    await logShows(workbench, "bundled");
   });
 
   it("F5 asks where there is no other", async () => {

@@ -13,7 +13,8 @@ const { CODE_SERVER, SHOTS } = process.env;
 const TOOLS = ["sh", "bash", "env", "uname", "ls", "cat", "ps", "sed", "dirname", "readlink", "rg", "getconf", "ldd"];
 
 /** A program that prints what its last argument asks for: `-c` a probe's answer, `--version` a version. */
-export const fakePython = (...version) => `#!/bin/sh\necho '{"python": [${version.join(", ")}], "version": null}'\n`;
+export const fakePython = (python, debuggerVersion = null) =>
+  `#!/bin/sh\necho '${JSON.stringify({ python, version: debuggerVersion })}'\n`;
 export const fakeProgram = (version) => `#!/bin/sh\necho 'tdb-dap ${version}'\n`;
 
 /**
