@@ -104,6 +104,6 @@ def without_installing(session: nox.Session) -> None:
         there = {"UV_TOOL_BIN_DIR": str(programs), "PIPX_BIN_DIR": str(programs)}
         session.run(*command, env=alone | there, silent=True)
         path = {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
-        report = session.run("tdb-dap", "doctor", env=alone | path, silent=True)
+        report = session.run(str(programs / "tdb-dap"), "doctor", env=alone | path, silent=True)
         if f"{tool}" not in next(line for line in str(report).splitlines() if "installation" in line):
             session.error(f"doctor does not see that {tool} has installed it:\n{report}")
