@@ -21,14 +21,13 @@ from pathlib import Path
 from scripts.extension import target
 from scripts.generated import ROOT
 from scripts.release.freezing import PROGRAM
+from tdb_dap.system.sample import SAMPLE
 
 LARGEST = 60_000_000
 """Bytes that a package may have: it is carried into closed networks by hand."""
 
 NEWEST_GLIBC = (2, 35)
 """The C library that the program may need: that of Ubuntu 22.04 and of the vendor's image."""
-
-SAMPLE = ROOT / "tdb_dap" / "sample"
 
 
 def findings(package: Path, scratch: Path) -> Iterator[str]:

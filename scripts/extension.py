@@ -11,31 +11,30 @@ import json
 import os
 import platform
 import shutil
-import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from scripts.generated import ROOT
-from scripts.release.freezing import CannotFreeze, freeze
+from scripts.release.freezing import freeze
+from scripts.release.steps import BadBuild, run
 
 FOLDER = ROOT / "vscode-extension"
 
-_SYSTEMS = {"linux": "linux", "darwin": "darwin", "win32": "win32"}
 _MACHINES = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64", "arm64": "arm64"}
 
 
 def target() -> str:
     """The name that VS Code gives to this system, e.g. linux-x64."""
     machine = platform.machine().lower()
-    return f"{_SYSTEMS.get(sys.platform, sys.platform)}-{_MACHINES.get(machine, machine)}"
+    return f"{sys.platform}-{_MACHINES.get(machine, machine)}"
 
 
 def install_packages(folder: Path, environment: Mapping[str, str]) -> None:
     """Install what builds the extension, and build it, in the extension's folder."""
-    for command in ("ci --no-fund --no-audit", "run --silent build"):
-        _npm(command, folder, environment)
+    _npm(["ci", "--no-fund", "--no-audit"], folder, environment)
+    _npm(["run", "--silent", "build"], folder, environment)
 
 
 def package(folder: Path, wheel: Path, program: Path | None, output: Path, environment: Mapping[str, str]) -> None:
@@ -44,33 +43,30 @@ def package(folder: Path, wheel: Path, program: Path | None, output: Path, envir
     shutil.rmtree(bundled, ignore_errors=True)
     (bundled / "wheel").mkdir(parents=True)
     shutil.copy(wheel, bundled / "wheel")
-    options = f"-o {output}"
+    options = ["-o", str(output)]
     if program is not None:
         shutil.copytree(program, bundled / "tdb-dap", symlinks=True)
-        options += f" --target {target()}"
+        options += ["--target", target()]
     try:
-        _npm(f"run --silent package -- {options}", folder, environment)
+        _npm(["run", "--silent", "package", "--", *options], folder, environment)
     finally:
         shutil.rmtree(bundled)
 
 
-def _npm(command: str, folder: Path, environment: Mapping[str, str]) -> None:
+def _npm(arguments: Sequence[str], folder: Path, environment: Mapping[str, str]) -> None:
     npm = shutil.which("npm")
     if npm is None:
-        raise CannotFreeze("npm was not found; install Node.js 20 or newer")
-    done = subprocess.run([npm, *command.split()], cwd=folder, env=environment, capture_output=True, text=True)
-    said = done.stdout + done.stderr
-    if done.returncode or "WARN" in said:
-        raise CannotFreeze(f"npm {command}: exit code {done.returncode}\n{said}")
+        raise BadBuild("npm was not found; install Node.js 20 or newer")
+    said = run([npm, *arguments], folder, environment)
+    if "WARN" in said:
+        raise BadBuild(f"npm {' '.join(arguments)} warns:\n{said}")
 
 
 def build_wheel(into: Path, kernel: bool) -> Path:
     """A wheel of the working tree, with the C kernel or for every system."""
     environment = {**os.environ, "TDB_DAP_KERNEL": str(int(kernel))}
     command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel", "--quiet", "--no-deps"]
-    done = subprocess.run([*command, "-w", str(into), str(ROOT)], env=environment, capture_output=True, text=True)
-    if done.returncode:
-        raise CannotFreeze(f"pip wheel: exit code {done.returncode}\n{done.stdout}{done.stderr}")
+    run([*command, "-w", str(into), str(ROOT)], ROOT, environment)
     [wheel] = into.glob("*.whl")
     return wheel
 
@@ -96,7 +92,7 @@ def main() -> int:
                 program = freeze(kernel, recipe, scratch / "frozen", os.environ)
                 built.append(FOLDER / f"tdb-dap-{target()}.vsix")
                 package(FOLDER, pure, program, built[-1], os.environ)
-    except CannotFreeze as error:
+    except BadBuild as error:
         print(f"extension: error: {error}", file=sys.stderr)
         return 2
     for path in built:

@@ -16,7 +16,8 @@ from pathlib import Path
 
 from scripts.generated import ROOT
 from scripts.release.archives import contents
-from scripts.release.building import BadRelease, Commit, build
+from scripts.release.building import Commit, build
+from scripts.release.steps import BadBuild
 
 OTHERWISE = {"TZ": "Asia/Shanghai", "LC_ALL": "C", "LANG": "C", "PYTHONHASHSEED": "7", "COLUMNS": "40"}
 """The environment of the second build."""
@@ -80,7 +81,7 @@ def main() -> int:
                 if again is not None:
                     again.kill()
             different = list(differences(built, sorted(Path(elsewhere).iterdir())))
-    except BadRelease as error:
+    except BadBuild as error:
         print(f"release: error: {error}", file=sys.stderr)
         return 2
     print("\n".join(["not reproducible:", *different]) if different else "built twice: the same bytes")

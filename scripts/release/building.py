@@ -17,7 +17,8 @@ from pathlib import Path
 from scripts.extension import install_packages, package, target
 from scripts.generated import ROOT
 from scripts.release.archives import contents, normalise
-from scripts.release.freezing import CannotFreeze, freeze
+from scripts.release.freezing import freeze
+from scripts.release.steps import BadBuild, run
 
 CHECKSUMS = "SHA256SUMS"
 
@@ -25,10 +26,6 @@ LIBRARIES = (".so", ".pyd")
 
 MADE_FOR_SOURCES = ("PKG-INFO", "setup.cfg", "tdb_dap.egg-info/")
 """What a source distribution has beyond the files of the commit."""
-
-
-class BadRelease(Exception):
-    """A release that must not be published; the message says why, and what to do."""
 
 
 @dataclass(frozen=True)
@@ -41,11 +38,11 @@ class Commit:
 
     @classmethod
     def head(cls) -> Commit:
-        """The commit that is checked out; BadRelease if something is not committed."""
+        """The commit that is checked out; BadBuild if something is not committed."""
         if not (ROOT / ".git").exists():
-            raise BadRelease(f"{ROOT} is no git checkout: a release is made of a commit")
+            raise BadBuild(f"{ROOT} is no git checkout: a release is made of a commit")
         if changed := _git("status", "--porcelain").splitlines():
-            raise BadRelease(f"not committed: {', '.join(line[3:] for line in changed)}; commit or remove it first")
+            raise BadBuild(f"not committed: {', '.join(line[3:] for line in changed)}; commit or remove it first")
         name, epoch = _git("log", "-1", "--format=%H %ct").split()
         return cls(name, int(epoch), frozenset(_git("ls-files").splitlines()))
 
@@ -86,14 +83,8 @@ def build(commit: Commit, scratch: Path, into: Path, environment: Mapping[str, s
     return [*built, into / CHECKSUMS]
 
 
-def _run(command: list[str], folder: Path, environment: Mapping[str, str]) -> None:
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
-    if done.returncode:
-        raise BadRelease(f"{' '.join(command)} in {folder}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
-
-
 def _sources(tree: Path, into: Path, environment: Mapping[str, str]) -> Path:
-    _run([sys.executable, "-m", "build", "--no-isolation", "--sdist", "-o", str(into), "."], tree, environment)
+    run([sys.executable, "-m", "build", "--no-isolation", "--sdist", "-o", str(into), "."], tree, environment)
     [sources] = into.glob("*.tar.gz")
     return sources
 
@@ -101,13 +92,13 @@ def _sources(tree: Path, into: Path, environment: Mapping[str, str]) -> Path:
 def _wheel(folder: Path, into: Path, environment: Mapping[str, str]) -> None:
     """A wheel; on Linux one that says which C library it needs, as registries demand."""
     made = folder / "dist"
-    _run([sys.executable, "-m", "build", "--no-isolation", "--wheel", "-o", str(made), "."], folder, environment)
+    run([sys.executable, "-m", "build", "--no-isolation", "--wheel", "-o", str(made), "."], folder, environment)
     [wheel] = made.iterdir()
     if not wheel.name.endswith("-none-any.whl") and not any(name.endswith(LIBRARIES) for name in contents(wheel)):
-        raise BadRelease("the C kernel was not built: a compiler is needed, such as gcc")
+        raise BadBuild("the C kernel was not built: a compiler is needed, such as gcc")
     if "-linux_" in wheel.name:
         tools = {**environment, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"}
-        _run([sys.executable, "-m", "auditwheel", "repair", "-w", str(into), str(wheel)], folder, tools)
+        run([sys.executable, "-m", "auditwheel", "repair", "-w", str(into), str(wheel)], folder, tools)
     else:
         shutil.copy(wheel, into)
 
@@ -119,25 +110,22 @@ def _extensions(tree: Path, scratch: Path, into: Path, environment: Mapping[str,
     name, version = manifest["name"], manifest["version"]
     wheels = {path.name.endswith("-none-any.whl"): path for path in into.glob("*.whl")}
     scratch.mkdir()
-    try:
-        program = freeze(wheels[False], tree / "packaging" / "frozen", scratch, environment)
-        install_packages(folder, environment)
-        package(folder, wheels[True], None, into / f"{name}-{version}.vsix", environment)
-        package(folder, wheels[True], program, into / f"{name}-{target()}-{version}.vsix", environment)
-    except CannotFreeze as error:
-        raise BadRelease(str(error)) from None
+    program = freeze(wheels[False], tree / "packaging" / "frozen", scratch, environment)
+    install_packages(folder, environment)
+    package(folder, wheels[True], None, into / f"{name}-{version}.vsix", environment)
+    package(folder, wheels[True], program, into / f"{name}-{target()}-{version}.vsix", environment)
 
 
 def _examine(commit: Commit, built: list[Path]) -> None:
-    """BadRelease if the source distribution is not what is committed, or a registry would refuse a description."""
+    """BadBuild if the source distribution is not what is committed, or a registry would refuse a description."""
     [sources] = [path for path in built if path.name.endswith(".tar.gz")]
     packed = {name.split("/", 1)[1] for name in contents(sources)}
     lacking = commit.files - packed
     extra = {name for name in packed - commit.files if not name.startswith(MADE_FOR_SOURCES)}
     if lacking or extra:
-        raise BadRelease(
+        raise BadBuild(
             f"{sources.name}: MANIFEST.in leaves out {sorted(lacking)[:5]} and takes in {sorted(extra)[:5]}, "
             f"{len(lacking)} and {len(extra)} files"
         )
     registry = [str(path) for path in built if path.suffix in (".gz", ".whl")]
-    _run([sys.executable, "-m", "twine", "check", "--strict", *registry], sources.parent, os.environ)
+    run([sys.executable, "-m", "twine", "check", "--strict", *registry], sources.parent, os.environ)

@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 
 from tdb_dap.backends.discovery import cache_directory, require_platform, supported
 from tdb_dap.errors import BadInput
-from tdb_dap.system.child_processes import is_frozen
+from tdb_dap.system.child_processes import is_frozen, outside_environment
 
 PACKAGE = "tpu_mlir"
 _MADE_FOR = "3.10"
@@ -35,7 +35,7 @@ def fetch(say: Callable[[str], None]) -> list[Path]:
 def _download(directory: Path) -> Path:
     command = [_python(), "-m", "pip", "download", "--quiet", "--no-deps", "--no-cache-dir"]
     command += ["--only-binary=:all:", "--python-version", _MADE_FOR, "--dest", str(directory), PACKAGE]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=outside_environment())
     wheels = sorted(directory.glob("*.whl"))
     if done.returncode or not wheels:
         lines = [line for line in done.stderr.splitlines() if line.strip()]

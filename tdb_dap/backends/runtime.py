@@ -17,6 +17,7 @@ from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.machine.npz import read_npz, write_npz
 from tdb_dap.engine.program.program import Program
 from tdb_dap.errors import BadInput
+from tdb_dap.system.child_processes import outside_environment
 
 # A net of many layers takes minutes on the vendor's simulator.
 TIMEOUT = 600
@@ -138,8 +139,9 @@ class VendorRuntime:
     @property
     def _environment(self) -> dict[str, str]:
         """The vendor's programs call each other by name."""
-        path = os.environ.get("PATH", os.defpath)
-        return {**os.environ, "PATH": f"{self._executable.parent}{os.pathsep}{path}"}
+        environment = outside_environment()
+        path = environment.get("PATH", os.defpath)
+        return {**environment, "PATH": f"{self._executable.parent}{os.pathsep}{path}"}
 
     def _execute(self, command: Sequence[str], folder: Path) -> str:
         """Run it; what went wrong, or the empty string."""

@@ -96,14 +96,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         problem = str(error)
     except MemoryError:
         problem = "there is not enough memory for this"
-    except ImportError as error:
-        if os.environ.get(_TRACEBACKS):
-            raise
-        problem = f"{error}; `tdb-dap doctor` says what mends it"
     except Exception as error:
         if os.environ.get(_TRACEBACKS):
             raise
-        problem = f"internal error, please report it: {type(error).__name__}: {error} ({_place(error)})"
+        if isinstance(error, ImportError) and not (error.name or "").startswith("tdb_dap"):
+            problem = f"{error}; `tdb-dap doctor` says what mends it"
+        else:
+            problem = f"internal error, please report it: {type(error).__name__}: {error} ({_place(error)})"
     with outlets(escaped=True, ends=False):
         print(f"tdb-dap: error: {_shortened(problem)}", file=sys.stderr, flush=True)
     return EXIT_ERROR

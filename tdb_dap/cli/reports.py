@@ -41,8 +41,12 @@ def findings_text(path: Path, found: Findings) -> str:
     return junit(found) if path.suffix == ".xml" else sarif(found)
 
 
-def baseline_options(parser: argparse.ArgumentParser) -> None:
-    """Options for what is known already."""
+def options(parser: argparse.ArgumentParser, formats: Sequence[str]) -> None:
+    """Options for reports in these formats, and for findings that are known already."""
+    listed = ", ".join(f"{suffix} (JUnit)" if suffix == ".xml" else suffix for suffix in formats)
+    parser.add_argument(
+        "--report", metavar="FILE", type=Path, action="append", default=[], help=f"may be repeated: {listed}"
+    )
     parser.add_argument(
         "--baseline", metavar="FILE", type=Path, help="findings that are known: only new ones give exit code 1"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import runpy
 import sys
 from collections.abc import Sequence
@@ -13,6 +14,9 @@ _RUN = (
 
 _MODULE = "--run-module"
 """What a frozen program is given in place of a subcommand to run a module."""
+
+_LIBRARY_PATHS = ("LD_LIBRARY_PATH", "LIBPATH")
+"""Variables that the frozen program's start changes, keeping them as NAME_ORIG."""
 
 _PACKAGE = __name__.partition(".")[0]
 
@@ -31,6 +35,21 @@ def command(module: str) -> tuple[str, ...]:
     if is_frozen():
         return sys.executable, _MODULE, module
     return sys.executable, "-c", _RUN.format(module)
+
+
+def outside_environment() -> dict[str, str]:
+    """Environment for programs that are not this one.
+
+    The frozen program is started with its own libraries before all others; another program would load them, too, and
+    not work. https://pyinstaller.org/en/stable/runtime-information.html#ld-library-path-libpath-considerations
+    """
+    environment = dict(os.environ)
+    if is_frozen():
+        for name in _LIBRARY_PATHS:
+            environment.pop(name, None)
+            if (before := environment.pop(f"{name}_ORIG", None)) is not None:
+                environment[name] = before
+    return environment
 
 
 def run_requested_module(arguments: Sequence[str]) -> bool:

@@ -168,6 +168,18 @@ def test_other_commands_send_who_misses_a_dependency_to_the_doctor() -> None:
     assert done.stderr == "tdb-dap: error: No module named 'numpy'; `tdb-dap doctor` says what mends it\n"
 
 
+def test_a_module_of_the_debugger_itself_that_is_missing_is_to_be_reported() -> None:
+    """The doctor, whose commands install dependencies, cannot mend a fault in the program."""
+    program = (
+        "import sys; from tdb_dap.cli.main import main; sys.modules['tdb_dap.tools.info'] = None; "
+        "sys.exit(main(sys.argv[1:]))"
+    )
+    command = [sys.executable, "-c", program, "info", str(SAMPLE)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=ROOT)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("tdb-dap: error: internal error, please report it: ModuleNotFoundError: ")
+
+
 def test_a_check_that_fails_is_an_error_and_the_others_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
     def failing() -> Iterator[Check]:
         yield Check("one", "ok", "fine")

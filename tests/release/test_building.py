@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from scripts.release import building
-from scripts.release.building import BadRelease, Commit
+from scripts.release.building import Commit
+from scripts.release.steps import BadBuild
 
 
 @pytest.fixture
@@ -40,13 +41,13 @@ def test_what_is_built_is_as_old_as_the_commit_and_only_what_is_in_it(checkout: 
 def test_what_is_not_committed_is_not_released(checkout: Path) -> None:
     (checkout / "setup.py").write_text("print()")
     (checkout / "notes.txt").write_text("")
-    with pytest.raises(BadRelease, match=r"not committed: setup.py, notes.txt; commit or remove it first"):
+    with pytest.raises(BadBuild, match=r"not committed: setup.py, notes.txt; commit or remove it first"):
         Commit.head()
 
 
 def test_without_version_control_there_is_nothing_to_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(building, "ROOT", tmp_path)
-    with pytest.raises(BadRelease, match="no git checkout"):
+    with pytest.raises(BadBuild, match="no git checkout"):
         Commit.head()
 
 
@@ -64,5 +65,5 @@ def test_the_source_distribution_is_compared_with_the_commit(
     with tarfile.open(sources, "w:gz") as tar:
         for name in packed:
             tar.add(checkout / "setup.py", f"tdb_dap-0.1.0/{name}")
-    with pytest.raises(BadRelease, match=complaint):
+    with pytest.raises(BadBuild, match=complaint):
         building._examine(commit, [sources])

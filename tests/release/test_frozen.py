@@ -16,7 +16,7 @@ from scripts.generated import ROOT
 from tdb_dap.backends import fetch
 from tdb_dap.cli.frozen import run_part_of_a_pool
 from tdb_dap.errors import BadInput
-from tdb_dap.system.child_processes import command, run_requested_module
+from tdb_dap.system.child_processes import command, outside_environment, run_requested_module
 
 
 @pytest.fixture
@@ -85,6 +85,25 @@ def test_it_is_a_worker_of_a_pool(frozen: str, monkeypatch: pytest.MonkeyPatch) 
     with pytest.raises(SystemExit):
         run_part_of_a_pool(command[1:])
     assert worked == [{"tracker_fd": 3, "pipe_handle": 4}]
+
+
+def test_other_programs_do_not_find_its_libraries(frozen: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """As the start of the frozen program leaves the variables: its own folder first, what was there before beside."""
+    monkeypatch.setenv("LD_LIBRARY_PATH", "/opt/tdb-dap/lib")
+    monkeypatch.setenv("LD_LIBRARY_PATH_ORIG", "/opt/own")
+    monkeypatch.setenv("LIBPATH", "/opt/tdb-dap/lib")
+    monkeypatch.delenv("LIBPATH_ORIG", raising=False)
+    python = tmp_path / "python3"
+    python.write_text('#!/bin/sh\necho "ERROR $LD_LIBRARY_PATH,$LIBPATH,$LD_LIBRARY_PATH_ORIG" >&2\nexit 1\n')
+    python.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(BadInput, match=r"pip could not download tpu_mlir: ERROR /opt/own,,"):
+        fetch._download(tmp_path)
+
+
+def test_an_installed_package_hands_its_environment_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LD_LIBRARY_PATH", "/opt/own")
+    assert outside_environment() == dict(os.environ)
 
 
 @pytest.mark.parametrize("arguments", [[], ["info", "-c", "import os"], ["-c", "from os import main;main(1)"]])

@@ -23,8 +23,8 @@ const everything = machine(
   { "tdb-dap": "/usr/bin/tdb-dap", python3: "/usr/bin/python3", python: "/usr/bin/python" },
   {
     "/set/bin/python": python(EXTENSION),
-    "/work/.venv/bin/python": python(EXTENSION),
-    "/work/venv/bin/python": python(EXTENSION),
+    "/project/.venv/bin/python": python(EXTENSION),
+    "/project/venv/bin/python": python(EXTENSION),
     "/selected/bin/python": python(EXTENSION),
     "/private/bin/python": python(EXTENSION),
     "/usr/bin/python3": python(EXTENSION),
@@ -47,7 +47,7 @@ const all: Wishes = {
   ...nothing,
   command: ["ssh", "board", "tdb-dap"],
   interpreter: "/set/bin/python",
-  workspace: ["/work/.venv/bin/python", "/work/venv/bin/python"],
+  workspace: ["/project/.venv/bin/python", "/project/venv/bin/python"],
   selected: "/selected/bin/python",
   bundled: "/extension/bundled/tdb-dap",
   private: "/private/bin/python",
@@ -59,8 +59,8 @@ describe("the debugger is", () => {
     const order: (readonly [string, Partial<Wishes>])[] = [
       ["ssh", { command: [] }],
       ["/set/bin/python", { interpreter: "" }],
-      ["/work/.venv/bin/python", { workspace: ["/work/venv/bin/python"] }],
-      ["/work/venv/bin/python", { workspace: [] }],
+      ["/project/.venv/bin/python", { workspace: ["/project/venv/bin/python"] }],
+      ["/project/venv/bin/python", { workspace: [] }],
       ["/selected/bin/python", { selected: undefined }],
       ["/extension/bundled/tdb-dap", { bundled: undefined }],
       ["/private/bin/python", { private: undefined }],
@@ -106,10 +106,10 @@ describe("the debugger is", () => {
   it("not one that is older than the extension, nor one that cannot run", async () => {
     const mixed = machine(
       { "tdb-dap": "/usr/bin/tdb-dap" },
-      { "/old/python": python("0.1.9"), "/work/.venv/bin/python": python(null, 9) },
+      { "/old/python": python("0.1.9"), "/project/.venv/bin/python": python(null, 9) },
       { "/usr/bin/tdb-dap": "0.10.0" },
     );
-    const wishes = { ...nothing, workspace: ["/work/.venv/bin/python", "/broken/python"], selected: "/old/python" };
+    const wishes = { ...nothing, workspace: ["/project/.venv/bin/python", "/broken/python"], selected: "/old/python" };
     const { found, rejected } = await findAdapter(wishes, mixed);
     assert.equal(found?.command.executable, "/usr/bin/tdb-dap");
     assert.deepEqual(

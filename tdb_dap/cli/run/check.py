@@ -72,15 +72,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "format or those whose name fits a pattern; 0.99,0.98 stands for cosine and euclidean",
     )
     parser.add_argument("--except", metavar="GLOB", nargs="+", default=[], dest="excepted", help="names not compared")
-    parser.add_argument(
-        "--report",
-        metavar="FILE",
-        type=Path,
-        action="append",
-        default=[],
-        help="may be repeated: .json, .md, .html, .sarif, or .xml (JUnit)",
-    )
-    reports.baseline_options(parser)
+    reports.options(parser, _FORMATS)
     parser.add_argument("--dump", choices=("failed", "all"), help="write compared tensors to check_tensors.npz")
     parser.add_argument("--dump-file", metavar="OUT.npz", type=Path, default=Path("check_tensors.npz"))
     parser.add_argument("--all", action="store_true", help="list every tensor, not only those that differ")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from pathlib import Path
 
 from tdb_dap.cli import reports
 from tdb_dap.cli.options import data_options, model_arguments
@@ -13,6 +12,7 @@ from tdb_dap.engine.files.atomic_files import write_text
 from tdb_dap.errors import BadInput, TdbError
 
 _MISMATCH = "mismatch"
+_FORMATS = (".json", ".md", *reports.FINDINGS)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,15 +36,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="places not to report: names of locations (* allowed), op names, mlir:31, B23",
     )
     parser.add_argument("--strict", action="store_true", help="warnings count as errors for the exit code")
-    parser.add_argument(
-        "--report",
-        metavar="FILE",
-        type=Path,
-        action="append",
-        default=[],
-        help="may be repeated: .json, .md, .sarif, or .xml (JUnit)",
-    )
-    reports.baseline_options(parser)
+    reports.options(parser, _FORMATS)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -58,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     from tdb_dap.tools.sanitize.report import report_of
     from tdb_dap.tools.sanitize.text import lines, markdown
 
-    reports.refuse(arguments.report, (".json", ".md", *reports.FINDINGS))
+    reports.refuse(arguments.report, _FORMATS)
     baseline = reports.read_known(arguments)
     compared, others = _split(arguments.sanitizers)
     if arguments.reference:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
+from tdb_dap.system.child_processes import outside_environment
 from tdb_dap.tools.doctor.findings import Check
 from tdb_dap.version import __version__
 
@@ -94,7 +95,7 @@ def _look(editor: Editor, path: str, patience: float) -> Check:
 
 def _ask(path: str, options: Sequence[str], patience: float) -> str | None:
     """Text that a program prints; None if it fails or takes too long."""
-    environment = {**os.environ, "QT_QPA_PLATFORM": "offscreen"}  # Kate asks for a screen to say its version
+    environment = {**outside_environment(), "QT_QPA_PLATFORM": "offscreen"}  # Kate asks for a screen to say its version
     try:
         done = subprocess.run(
             [path, *options],
