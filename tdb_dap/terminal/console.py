@@ -154,7 +154,7 @@ class Console:
         return found
 
     def _table(self, answer: Mapping[str, Any]) -> None:
-        """The first numbers of a tensor, from its last two axes."""
+        """The first numbers of a tensor, from the last two axes that have more than one."""
         shape = _SHAPE.match(answer["result"])
         reference = answer.get("variablesReference", 0)
         if not reference or shape is None or "\n" in answer["result"]:
@@ -163,14 +163,17 @@ class Console:
         if len(sizes) < 2 or 0 in sizes:
             return
         columns = self._view.columns
-        for _ in sizes[:-2]:
+        # Clients see the axes that have more than one element, each below the one before.
+        axes = [axis for axis, size in enumerate(sizes) if size > 1] or [len(sizes) - 1]
+        for _ in axes[:-2]:
             reference = self._children(reference, 1)[0]["variablesReference"]
-        rows = [
-            [number["value"] for number in self._children(row["variablesReference"], columns)]
-            for row in self._children(reference, _ROWS)
-        ]
-        where = ",".join(["0"] * (len(sizes) - 2) + [f":{min(_ROWS, sizes[-2])}", f":{min(columns, sizes[-1])}"])
-        self._view.tensor(f"[{where}]", rows, sizes[-2] > _ROWS, sizes[-1] > columns)
+        lines = self._children(reference, _ROWS) if len(axes) > 1 else [{"variablesReference": reference}]
+        rows = [[number["value"] for number in self._children(line["variablesReference"], columns)] for line in lines]
+        where = ["0"] * len(sizes)
+        for axis, most in zip(axes[-2:], (_ROWS, columns)[-len(axes) :], strict=True):
+            where[axis] = f":{min(most, sizes[axis])}"
+        more = len(axes) > 1 and sizes[axes[-2]] > _ROWS
+        self._view.tensor(f"[{','.join(where)}]", rows, more, sizes[axes[-1]] > columns)
 
     def _children(self, reference: int, count: int) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = self._client.request(

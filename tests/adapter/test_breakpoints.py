@@ -174,7 +174,10 @@ def test_stopping_after_the_command_shows_its_results(client: DapClient, toy: To
     client.launch(toy.directory, stop_on_entry=False, breakpoints={toy.mlir: lines}, **toy.data)
     stop = client.expect_stopped("breakpoint")
     assert stop.frame("op").name == "tpu.Pool2D maxpool5_MaxPool"
-    assert stop.variable("Results", "maxpool5_MaxPool").value == "f32[1,16,16,16] min 0 max 3.936 mean 0.9623"
+    assert (
+        stop.variable("Results", "maxpool5_MaxPool").value
+        == "f32 1×16×16×16  ✓  [1.121 1.966 1.793 …]  min 0 max 3.936"
+    )
     assert stop.variable("Compare", "maxpool5_MaxPool").value.startswith("pass")
     client.next()
     assert client.expect_stopped("step").frame("op").line == toy.line_of("id = 3, stage")

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tdb_dap.adapter.console.verbs import verbs
 from tests.conftest import Toy
 from tests.dap_client import DapClient, Stop
 
@@ -169,3 +170,40 @@ def test_words_that_users_of_the_vendor_s_debugger_know(pooling: Stop) -> None:
     assert client.console("w") == client.console("info watch")
     assert client.console("b :23").startswith("breakpoint ")
     assert client.console("b ::8").startswith("breakpoint ")
+
+
+def test_a_number_is_a_line_of_what_the_user_looks_at(client: DapClient, toy: Toy) -> None:
+    line = toy.line_of('"tpu.Pool2D"')
+    client.launch(toy.directory, **toy.data)
+    client.expect_stopped("entry")
+    assert client.console(f"b {line} if max(in[0]) > 0") == f"breakpoint 1: mlir:{line} if max(in[0]) > 0 (1 place)"
+    client.resume()
+    assert client.expect_stopped("breakpoint").top.line == line
+    client.step_in()
+    listing = client.expect_stopped("step").top
+    assert client.console(f"tb {listing.line + 3}") == f"breakpoint 2: asm:{listing.line + 3} (1 place)"
+    client.resume()
+    assert client.expect_stopped("breakpoint").top.line == listing.line + 3
+    assert client.console("b 9999") == "no line from 9999 on is a command"
+    client.disconnect()
+
+
+def test_help_groups_the_verbs_and_fits_into_a_pane(client: DapClient, toy: Toy) -> None:
+    client.launch(toy.directory)
+    client.expect_stopped("entry")
+    lines = client.console("help").split("\n")
+    titles = [line for line in lines if line and not line.startswith(" ") and not line.startswith("Anything")]
+    assert titles[:3] == ["Run and step", "Breakpoints", "Look at values"]
+    assert max(map(len, lines)) <= 120
+    listed = {word for line in lines if line.startswith("  ") for word in line.split()[:1]}
+    assert {known.usage.split()[0] for known in verbs()} <= listed
+    client.disconnect()
+
+
+@pytest.mark.parametrize("name", sorted({known.names[0] for known in verbs() if known.needs_text}))
+def test_a_verb_that_needs_more_says_what(client: DapClient, toy: Toy, name: str) -> None:
+    client.launch(toy.directory)
+    client.expect_stopped("entry")
+    refused = client.refusal("evaluate", expression=name, context="repl")
+    assert f"{name} needs more: " in refused
+    client.disconnect()

@@ -27,8 +27,7 @@ def reference_of(stop: Stop, scope: str, level: str = "op") -> int:
 def test_an_element_is_set_in_the_variables_pane(pooling: Stop) -> None:
     client = pooling.client
     operand = pooling.variable("Operands", "relu4_Relu")
-    [image] = operand.children(filter="indexed")
-    row = image.children(filter="indexed")[3].children(filter="indexed")[0]
+    row = operand.children(filter="indexed")[3].children(filter="indexed")[0]
     before = pooling.evaluate("in[0][0,3,0,2]")
     answer = client.request(
         "setVariable", variablesReference=row.raw["variablesReference"], name="[1]", value="2 * 3.25"
@@ -138,7 +137,7 @@ def test_a_value_tells_who_wrote_it(pooling: Stop) -> None:
     assert there["source"]["name"] == "toy.tdbasm"
     text = client.request("source", source=there["source"], sourceReference=there["source"]["sourceReference"])
     assert "arith.max" in text["content"].split("\n")[there["line"] - 1]
-    writer = operand.child("written by")
+    writer = operand.child("about").child("written by")
     assert writer.value.startswith("command 4, line 22: ")
     producer = next(child for child in writer.children() if "f32" in child.value).child("written by")
     assert producer.value.startswith("command 3, line 22: ")
@@ -147,7 +146,7 @@ def test_a_value_tells_who_wrote_it(pooling: Stop) -> None:
     assert "dma" in load.value
     [stored] = load.children()
     assert stored.child("written by").value == "nobody: as it was at the start"
-    readers = [child.name for child in operand.child("read by").children()]
+    readers = [child.name for child in operand.child("about").child("read by").children()]
     assert readers == ["command 5"]
     client.disconnect()
 

@@ -172,7 +172,7 @@ def test_without_inputs_zeros_go_in_and_the_user_is_told(client: DapClient, toy:
     client.launch(toy.directory)
     stop = client.expect_stopped("entry")
     assert "zero" in client.printed()
-    assert stop.variable("Inputs", "x", "main").value == "f32[1,3,32,32] min 0 max 0 mean 0"
+    assert stop.variable("Inputs", "x", "main").value == "f32 1×3×32×32  [0 0 0 …]  min 0 max 0"
     client.disconnect()
 
 
@@ -185,7 +185,9 @@ def test_without_debugging_nothing_stops_the_run(client: DapClient, toy: Toy) ->
 def test_stopping_on_exit_shows_the_outputs(client: DapClient, toy: Toy) -> None:
     client.launch(toy.directory, stop_on_entry=False, stopOnExit=True, **toy.data)
     stop = client.expect_stopped("step")
-    assert stop.variable("Outputs", "softmax16_Softmax", "main").value.startswith("f32[1,10] min 0.032428")
+    assert stop.variable("Outputs", "softmax16_Softmax", "main").value.startswith(
+        "f32 1×10  [0.03243 0.0944 0.09283 …]  min 0.03243 "
+    )
     client.reverse()
     assert client.expect_stopped("entry").ordinal == 0
     client.disconnect()

@@ -97,3 +97,33 @@ def test_the_console_surveys_the_whole_program_and_comes_back(client: DapClient,
     client.console("si")
     assert client.expect_stopped("step").ordinal == before + 1
     client.disconnect()
+
+
+def test_one_filter_stands_for_all_sanitizers_or_for_those_that_its_condition_names(client: DapClient) -> None:
+    client.launch(RACE, filters=["sanitizers"], stopOnExit=True)
+    client.expect_stopped("entry")
+    client.resume()
+    assert client.expect_stopped("exception").description == "A result is not used"
+
+    def only(condition: str) -> dict[str, object]:
+        options = [{"filterId": "sanitizers", "condition": condition}]
+        [answer] = client.request("setExceptionBreakpoints", filters=[], filterOptions=options)["breakpoints"]
+        return dict(answer)
+
+    for condition in ("hazard", "nan; hazard: gemm99*"):
+        assert only(condition)["verified"]
+        client.console("goto 0")
+        client.expect_stopped("goto")
+        client.resume()
+        found = client.expect_stopped("exception").description
+        assert found == "Two engines touch the same bytes in no certain order"
+    for condition in ("nan, inf", "hazard: gemm15*; nan", "decode ;bounds"):
+        assert only(condition)["verified"]
+        client.console("goto 0")
+        client.expect_stopped("goto")
+        client.resume()
+        assert client.expect_stopped("step").description.startswith("At the end"), condition
+    refused = only("race")
+    assert not refused["verified"]
+    assert "there is no sanitizer 'race'; there are all, bounds, " in str(refused["message"])
+    client.disconnect()

@@ -119,3 +119,48 @@ def test_pausing_a_stopped_program_changes_nothing(client: DapClient, toy: Toy) 
     client.next()
     assert client.expect_stopped("step").ordinal == 1
     client.disconnect()
+
+
+@pytest.mark.parametrize("name", ["toy_bm1684x_f32", "toy_bm1684_int8", "toy_bm1688_int8c2", "toy_bm1690_f16c8"])
+def test_stepping_goes_by_what_is_on_the_screen(client: DapClient, name: str) -> None:
+    """Down to the command without executing it, along the listing, and out: of the op, then of its group."""
+    model = case(name)
+    client.launch(model.path)
+    stop = client.expect_stopped("entry")
+    while stop.top.source != "final.mlir":
+        client.next()
+        stop = client.expect_stopped("step")
+    at_op = stop.top.line
+    client.step_in()
+    down = client.expect_stopped("step")
+    assert (down.ordinal, down.thread) == (stop.ordinal, stop.thread)
+    assert down.top.source.endswith(".tdbasm")
+    assert down.frame("op").line == at_op
+    for step in (client.next, client.step_in):
+        step()
+        along = client.expect_stopped("step")
+        assert along.top.source.endswith(".tdbasm")
+        assert along.ordinal > down.ordinal
+        client.step_back()
+        assert client.expect_stopped("step").ordinal == down.ordinal
+    client.step_out()
+    out = client.expect_stopped("step")
+    assert out.ordinal > down.ordinal
+    ops = [frame for frame in out.frames if frame.name.startswith("tpu.")]
+    assert out.top.source == ("final.mlir" if ops else "") or not ops
+    client.step_out()
+    assert client.expect_stopped("step").ordinal > out.ordinal
+    client.disconnect()
+
+
+def test_who_travels_from_the_listing_stays_in_it(client: DapClient, toy: Toy) -> None:
+    client.launch(toy.directory, **toy.data)
+    client.expect_stopped("entry")
+    for looks_at in ("final.mlir", "toy.tdbasm"):
+        for ordinal in (7, 20, 3):
+            client.request("tdb/travel", ordinal=ordinal)
+            stop = client.expect_stopped("goto")
+            assert (stop.ordinal, stop.top.source) == (ordinal, looks_at)
+        client.step_in()
+        client.expect_stopped("step")
+    client.disconnect()

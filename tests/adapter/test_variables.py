@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from tests.conftest import Toy
-from tests.dap_client import EVERYTHING, DapClient, Stop
+from tests.dap_client import EVERYTHING, DapClient, Stop, Variable
+from tests.samples import DATA
 
 
 @pytest.fixture
@@ -39,10 +40,10 @@ def test_operands_are_exact_and_results_are_marked_until_they_are_there(pooling:
         expected = reference["relu4_Relu"]
     operand = pooling.variable("Operands", "relu4_Relu")
     assert operand.raw["type"] == "memref<1x16x32x32xf32, strides: [1024, 1024, 32, 1]>"
-    assert operand.raw["indexedVariables"] == 1
-    [image] = operand.children(filter="indexed")
-    channel = image.children(filter="indexed", start=3, count=1)[0]
-    assert channel.name == "[3]"
+    assert operand.raw["indexedVariables"] == 16
+    channel = operand.children(filter="indexed", start=3, count=1)[0]
+    assert channel.name == "[0,3]"
+    assert channel.value.startswith("32×32  [")
     rows = channel.children(filter="indexed")
     values = [[float(v.value) for v in row.children(filter="indexed")] for row in rows[:2]]
     assert np.allclose(values, expected[0, 3, :2], atol=1e-5)
@@ -59,7 +60,9 @@ def test_numbers_read_back_as_the_same_float32(pooling: Stop) -> None:
 
 def test_details_of_a_tensor(pooling: Stop) -> None:
     operand = pooling.variable("Operands", "relu4_Relu")
-    details = {child.name: child for child in operand.children(filter="named")}
+    [about] = operand.children(filter="named")
+    assert (about.name, about.value) == ("about", "type, layout, statistics, comparison, writer")
+    details = {child.name: child for child in about.children()}
     assert list(details) == ["shape", "layout", "stats", "compare", "written by", "read by"]
     assert details["shape"].value == "[1, 16, 32, 32]"
     assert details["layout"].value == "%R1 alignEU"
@@ -70,10 +73,9 @@ def test_details_of_a_tensor(pooling: Stop) -> None:
 
 def test_pages_of_a_long_axis(pooling: Stop) -> None:
     operand = pooling.variable("Operands", "relu4_Relu")
-    [image] = operand.children(filter="indexed", start=0, count=0)
-    names = [child.name for child in image.children(filter="indexed", start=10, count=100)]
-    assert names == [f"[{i}]" for i in range(10, 16)]
-    assert len(image.children(filter="indexed", count=0)) == 16
+    names = [child.name for child in operand.children(filter="indexed", start=10, count=100)]
+    assert names == [f"[0,{i}]" for i in range(10, 16)]
+    assert len(operand.children(filter="indexed", count=0)) == 16
 
 
 def test_attributes_registers_and_dependencies_of_a_command(pooling: Stop) -> None:
@@ -87,7 +89,7 @@ def test_attributes_registers_and_dependencies_of_a_command(pooling: Stop) -> No
 
 def test_weights_by_name_and_memories_with_references(pooling: Stop) -> None:
     weight = pooling.variable("Weights", "w1", "group")
-    assert weight.value.startswith("f32[1,16,3,9] min")
+    assert weight.value.startswith("f32 1×16×3×9  [-0.237 -0.1892 0.09858 …]  min")
     memories = {v.name: v for v in pooling.scope("Memory", "main")}
     assert list(memories) == ["G weights", "G activations", "L L2", "R local memory", "S static memory"]
     data = pooling.client.request("readMemory", memoryReference=memories["G weights"].raw["memoryReference"], count=16)
@@ -139,15 +141,7 @@ def test_a_client_that_can_do_little(new_client: Callable[..., DapClient], toy: 
     operand = stop.variable("Operands", "relu4_Relu")
     assert "type" not in operand.raw
     assert "memoryReference" not in operand.raw
-    assert [child.name for child in operand.children()] == [
-        "shape",
-        "layout",
-        "stats",
-        "compare",
-        "written by",
-        "read by",
-        "[0]",
-    ]
+    assert [child.name for child in operand.children()] == ["about", *(f"[0,{i}]" for i in range(16))]
     client.disconnect()
 
 
@@ -172,3 +166,80 @@ def test_no_more_than_a_thousand_children_unless_more_are_asked_for(pooling: Sto
     assert unasked[-1].value.startswith("64,536 more")
     assert len(pooling.client.variables(reference, filter="indexed", start=10, count=5000)) == 5000
     assert len(str(pooling.client.request("variables", variablesReference=reference))) < 1 << 20
+
+
+SHAPES = ["1", "5", "1,1", "1,7", "7,1", "1,1,1,9", "2,1,3", "1,3,1,2", "1,4,1,1", "3,1,1,1", "2,3,2,2", "1,1,12"]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_numbers_are_found_at_their_index_without_opening_axes_of_one(client: DapClient, toy: Toy, shape: str) -> None:
+    client.launch(toy.directory, **toy.data)
+    stop = client.expect_stopped("entry")
+    sizes = [int(size) for size in shape.split(",")]
+    name = f"L0:f32[{shape}]"
+    client.console(f"set {name} = {(np.arange(np.prod(sizes)) + 0.5).reshape(sizes).tolist()}")
+
+    def walk(row: Variable, depth: int) -> list[tuple[str, str, int, Variable]]:
+        found: list[tuple[str, str, int, Variable]] = []
+        for child in row.children(filter="indexed"):
+            if child.raw["variablesReference"]:
+                found += walk(child, depth + 1)
+            else:
+                found.append((child.raw["evaluateName"], child.value, depth, row))
+        return found
+
+    whole = client.request("evaluate", expression=name, context="watch", frameId=stop.top.id)
+    leaves = walk(Variable(client, whole), 1)
+    assert [float(value) for _, value, _, _ in leaves] == [i + 0.5 for i in range(int(np.prod(sizes)))]
+    assert {depth for _, _, depth, _ in leaves} == {max(1, sum(size > 1 for size in sizes))}
+    for evaluated, value, _, _ in leaves:
+        assert stop.evaluate(evaluated) == value
+    parent = leaves[-1][3]
+    last = parent.children(filter="indexed")[-1]
+    client.request("setVariable", variablesReference=parent.raw["variablesReference"], name=last.name, value="-8")
+    assert float(stop.evaluate(f"sum({name})")) == sum(i + 0.5 for i in range(len(leaves) - 1)) - 8
+    assert stop.evaluate(leaves[-1][0]) == "-8.0"
+    for wrong in ("[99]", "[0,99]", "[-1]", "[]", "[0,0,0,0,0]", "[٣]"):
+        assert "there is no" in client.refusal(
+            "setVariable", variablesReference=parent.raw["variablesReference"], name=wrong, value="1"
+        )
+    client.disconnect()
+
+
+def test_a_row_begins_with_what_matters(client: DapClient, toy: Toy) -> None:
+    client.launch(toy.directory, **toy.data)
+    stop = client.expect_stopped("entry")
+    client.console("set R0:f32[4,8] = 1/3")
+    client.console("set R0:f32[4] = nan")
+    assert stop.evaluate("R0:f32[4,8]") == "f32 1×1×4×8  [nan nan nan …]  NaN 4 min 0.3333 max 0.3333"
+    assert stop.evaluate("R0:f32[4,8][0,0,1,:3]") == "f32 3  [0.333333 0.333333 0.333333]"
+    assert stop.evaluate("R0:ui8[1,16,4]") == "ui8 1×1×16×4  [0 0 192 …]  min 0 max 192"
+    assert stop.evaluate("R0:f32[4,8][:0]") == "f32 0×1×4×8  empty"
+    client.disconnect()
+
+
+@pytest.mark.parametrize(
+    ("name", "scope"),
+    [
+        # Its first command only wakes another engine: it has no operands, so the net's inputs are there.
+        ("gather_elem_bm1688_f16c2", "Inputs"),
+        ("toy_bm1690_f16c8", "Operands"),
+        ("toy_bm1684_int8", "Operands"),
+        ("dynamic_subnet", "Operands"),
+        ("cpu_subnet", "Operands"),
+    ],
+)
+def test_the_first_stop_shows_tensors_in_the_scope_that_clients_open(client: DapClient, name: str, scope: str) -> None:
+    client.launch(next(path for path in (DATA / "contexts" / name, *DATA.glob(f"bm*/{name}")) if path.exists()))
+    stop = client.expect_stopped("entry")
+    first = client.request("scopes", frameId=stop.top.id)["scopes"][0]
+    assert first["name"] == scope
+    assert any("×" in row.value and "[" in row.value for row in client.variables(first["variablesReference"]))
+    client.disconnect()
+
+
+def test_at_the_end_the_outputs_come_first(client: DapClient, toy: Toy) -> None:
+    client.launch(toy.directory, stop_on_entry=False, stopOnExit=True, **toy.data)
+    stop = client.expect_stopped("step")
+    assert stop.scopes("main") == ["Outputs", "Inputs", "Weights", "Memory"]
+    client.disconnect()

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tdb_dap.adapter.console.verbs import verb
+from tdb_dap.adapter.requests.sources import mlir_source
 from tdb_dap.errors import BadExpression
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     "b",
     "break",
     usage="[PLACE [if CONDITION]]",
-    help="stop at conv.normal, tpu.Load, B23, R4.64, %173, mlir:31 ...; or list all",
+    help="stop at line 31, conv.normal, tpu.Load, B23, R4.64, %173, asm:7 ...; or list all",
     takes="place",
 )
 def _break(session: Session, rest: str, frame: Frame | None) -> str:
@@ -34,6 +35,10 @@ def _temporary(session: Session, rest: str, frame: Frame | None) -> str:
 def add_breakpoint(session: Session, text: str, temporary: bool) -> str:
     """Set a breakpoint and say where it came to lie."""
     place, _, condition = text.partition(" if ")
+    if place.strip().isdecimal():  # a line of the text that the user looks at
+        shows_listing = session.by_instruction or mlir_source(session) is None
+        place = f"{'asm' if shows_listing else 'mlir'}:{place.strip()}"
+        text = f"{place} if {condition}" if condition else place
     added = session.debugger.breakpoints.add(place.strip(), condition.strip() or None, temporary=temporary)
     places = len(added.stops)
     return added.message or f"breakpoint {added.id}: {text} ({places} place{'s' if places != 1 else ''})"

@@ -47,7 +47,7 @@ INSTEAD = {
     "symbol-file": "names come from final.mlir and tensor_location.json beside the model",
     "core-file": "there are no core files; s goes back to the start of the model",
     "attach": "a session has one model; the request attach opens another session",
-    "return": "finish runs to the end of the frame, skip ORDINAL leaves commands out",
+    "return": "finish runs to the end of the frame, skip N leaves commands out",
     "signal": "there are no signals; c goes on",
     "handle": "there are no signals; exception filters of the editor stop at faults",
     "catch": "exception filters of the editor stop at faults, sanitize finds them in one run",
@@ -62,8 +62,8 @@ INSTEAD = {
     "whatis": "p EXPRESSION shows type and shape",
     "printf": "p EXPRESSION; log points take formats",
     "echo": "p EXPRESSION",
-    "record": "every run can go back: rc, rn, sb, goto ORDINAL",
-    "checkpoint": "goto ORDINAL leads to any moment, nothing need be saved",
+    "record": "every run can go back: rc, rn, sb, goto N",
+    "checkpoint": "goto N leads to any moment, nothing need be saved",
     "define": "an installed package can bring verbs: docs/console.md",
     "document": "an installed package can bring verbs: docs/console.md",
     "source": "tdb-dap debug CONTEXT -x FILE runs a script",
@@ -84,7 +84,7 @@ INSTEAD = {
     "monitor": "the backend is chosen at the launch: --backend NAME",
     "unset": "undo takes an edit back, undisplay a display",
     "tty": "use another terminal",
-    "start-recording": "every run can go back: rc, rn, sb, goto ORDINAL",
+    "start-recording": "every run can go back: rc, rn, sb, goto N",
 }
 """Word of gdb -> what to use instead."""
 

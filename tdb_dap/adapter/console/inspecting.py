@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     "info",
     "list",
     "l",
-    usage="asm [K | FROM TO] | mlir | loc | reg | buf | mem | b | watch | display | edits | locals | args | "
-    "stack | frame | threads | progress | version",
+    usage="[asm [K | FROM TO] | mlir | loc | reg | buf | mem | b | watch | display | edits | locals | args | "
+    "stack | frame | threads | progress | version]",
     help="where we are, from every side",
     takes="topic",
     only_looks=True,

@@ -75,12 +75,12 @@ def _back(session: Session, rest: str, frame: Frame | None) -> str:
     return resume_quietly(session, lambda d: d.step(-number), by_instruction=True)
 
 
-@verb("goto", usage="ORDINAL", help="to the moment when N commands have been executed")
+@verb("goto", usage="N", help="to the moment when N commands have been executed")
 def _goto(session: Session, rest: str, frame: Frame | None) -> str:
     if not rest.isdigit():
         raise BadExpression("goto takes the number of a command")
     ordinal = session.debugger.program.require_ordinal(int(rest))
-    return resume_quietly(session, lambda d: d.travel(ordinal))
+    return resume_quietly(session, lambda d: d.travel(ordinal), session.by_instruction)
 
 
 @verb("q", "quit", help="end the session")

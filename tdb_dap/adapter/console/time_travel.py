@@ -99,14 +99,14 @@ def _undo(session: Session, rest: str, frame: Frame | None) -> str:
     return f"undone: {edits[-1].text}"
 
 
-@verb("skip", usage="ORDINAL", help="go on with another command, the memories as they are now")
+@verb("skip", usage="N", help="go on with command N, the memories as they are now")
 def _skip(session: Session, rest: str, frame: Frame | None) -> str:
     if not rest.isdigit():
         raise BadExpression("skip takes the number of the command to go on with")
     return resume_quietly(session, lambda d: d.skip_to(int(rest)))
 
 
-@verb("whatif", usage="FIELD = NUMBER | [ORDINAL]", help="change the next command; what follows up to ORDINAL")
+@verb("whatif", usage="[FIELD = NUMBER | N]", help="change the next command; what follows up to command N")
 def _what_if(session: Session, rest: str, frame: Frame | None) -> str:
     field, equals, number = rest.partition("=")
     if equals:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from tdb_dap.adapter.console.gdb_words import translated
@@ -34,6 +35,7 @@ class Verb:
     That is ``expression``, ``place`` (of a breakpoint), ``breakpoint`` (its number), ``topic``, ``verb``,
     ``one of A B``, or nothing. ``only_looks``: it moves and changes nothing, so that it can be displayed.
     ``opens``: of what is after it, the expression whose value the client can open; empty if there is none.
+    ``topic``: under which title help lists it.
     """
 
     names: tuple[str, ...]
@@ -43,10 +45,35 @@ class Verb:
     takes: str = ""
     only_looks: bool = False
     opens: Callable[[str], str] = lambda rest: ""
+    topic: str = "plugins"
+
+    @property
+    def needs_text(self) -> bool:
+        """Whether it means nothing without what its usage names first."""
+        after = self.usage.partition(" ")[2]
+        return bool(after) and not after.startswith("[")
 
 
-_USAGE = 38
+_USAGE = 36
 """Width of the first column of help; what is longer gets its own line."""
+
+_WIDTH = 96
+"""Of a line of help: that of a debug console below an editor of 1280 pixels."""
+
+_TITLES = {
+    "running": "Run and step",
+    "breakpoints": "Breakpoints",
+    "inspecting": "Look at values",
+    "frames": "Call stack",
+    "checking": "Find what is wrong",
+    "sanitizing": "Find what is wrong",
+    "explaining": "Find what is wrong",
+    "time_travel": "Writers, watches and edits",
+    "session": "Session",
+    "verbs": "Session",
+    "plugins": "From plugins",
+}
+"""Module that declares a verb -> title in help, in the order of help."""
 
 _VERBS: dict[str, Verb] = {}
 
@@ -62,7 +89,8 @@ def verb(
     """Declare a console verb under all its names."""
 
     def declare(act: Act) -> Act:
-        add_verb(Verb(names, f"{'/'.join(names)} {usage}".strip(), help, act, takes, only_looks, opens))
+        topic = act.__module__.rpartition(".")[2]
+        add_verb(Verb(names, f"{'/'.join(names)} {usage}".strip(), help, act, takes, only_looks, opens, topic))
         return act
 
     return declare
@@ -160,7 +188,10 @@ def execute(session: Session, text: str, frame: Frame | None = None) -> str:
     if not is_verb(text):
         with expression_of_console(text):
             return session.debugger.evaluate(text, names_at(session, frame)).text()
-    return _VERBS[first].act(session, rest.strip(), frame)
+    found = _VERBS[first]
+    if found.needs_text and not rest.strip():
+        raise BadExpression(f"{first} needs more: {found.usage}")
+    return found.act(session, rest.strip(), frame)
 
 
 @verb("help", "?", usage="[VERB]", help="this list, or one verb", takes="verb")
@@ -169,12 +200,26 @@ def _help(session: Session, rest: str, frame: Frame | None) -> str:
         if rest not in _VERBS:
             raise BadExpression(f"there is no verb {rest!r}; help lists them")
         return f"{_VERBS[rest].usage}\n  {_VERBS[rest].help}"
-    lines: list[str] = []
+    by_title: dict[str, list[Verb]] = {title: [] for title in _TITLES.values()}
     for known in verbs():
-        usage = known.usage if len(known.usage) <= _USAGE else f"{known.usage}\n{'':{_USAGE}}"
-        lines.append(f"{usage:{_USAGE}}  {known.help}")
+        by_title[_TITLES[known.topic]].append(known)
+    lines: list[str] = []
+    for title, under in by_title.items():
+        if under:
+            lines += [title, *(line for known in under for line in _described(known)), ""]
     lines.append('Anything else is an expression: %16, in[0], max(abs(in[0] - ref(in[0]))), #loc("x"), R0:f32[64]')
     return "\n".join(lines)
+
+
+def _described(verb: Verb) -> Iterator[str]:
+    """Usage in the first column, help in the second, wrapped."""
+    texts = wrap(verb.help, _WIDTH - _USAGE - 2)
+    usages = wrap(verb.usage, _WIDTH - 2, subsequent_indent="  ", break_long_words=False)
+    if len(verb.usage) <= _USAGE - 2:
+        yield f"  {verb.usage:{_USAGE - 2}}  {texts.pop(0)}"
+    else:
+        yield from (f"  {usage}" for usage in usages)
+    yield from (f"{'':{_USAGE + 2}}{text}" for text in texts)
 
 
 def resume_quietly(

@@ -49,4 +49,4 @@ def time(session: Session, arguments: TimeArguments) -> TimePoint:
 def travel(session: Session, arguments: TravelArguments) -> None:
     """Go to a moment; the events ``continued`` and ``stopped``, with the reason ``goto``, follow."""
     ordinal = session.debugger.program.require_ordinal(arguments.ordinal)
-    resume_quietly(session, lambda debugger: debugger.travel(ordinal))
+    resume_quietly(session, lambda debugger: debugger.travel(ordinal), session.by_instruction)

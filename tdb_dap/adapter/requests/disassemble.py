@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from tdb_dap.adapter.protocol.types import DisassembleArguments, DisassembledInstruction, DisassembleResponseBody
 from tdb_dap.adapter.requests.sources import mlir_source
+from tdb_dap.adapter.requests.stack_trace import op_name
 from tdb_dap.adapter.session.handlers import request
 from tdb_dap.adapter.session.references import instruction_reference, parse_instruction_reference
 from tdb_dap.errors import BadExpression
@@ -33,19 +34,21 @@ def disassemble(session: Session, arguments: DisassembleArguments) -> Disassembl
 
 
 def _instruction(session: Session, core: int, ordinal: int, symbols: bool) -> DisassembledInstruction:
-    """One row; ``symbols``: with the name of its op. The line of final.mlir is there for views that interleave it."""
+    """One row; ``symbols``: with its op. The line of final.mlir is there for views that interleave it.
+
+    Without the bytes of its descriptor: these are up to 128, and views show them before the text. The listing and
+    ``tdb-dap dis --bytes`` have them.
+    """
     program = session.debugger.program
     address = instruction_reference(core, ordinal)
     if not 0 <= ordinal < len(program.commands):
         return DisassembledInstruction(address=address, instruction="", presentationHint="invalid")
     command = session.debugger.machine.command_at(ordinal)
-    made = DisassembledInstruction(
-        address=address, instruction=command.asm, instructionBytes=command.descriptor.hex(" ")
-    )
+    made = DisassembledInstruction(address=address, instruction=command.asm)
     file = mlir_source(session)
     if file is not None and command.mlir_lines:
         made.location, made.line = file, session.traits.line_out(command.mlir_lines[0])
     records = program.source.records_of(ordinal)
-    if symbols and records and records[0].results:
-        made.symbol = records[0].results[0].name
+    if symbols and records:
+        made.symbol = op_name(records[0])
     return made

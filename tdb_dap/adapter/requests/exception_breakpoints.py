@@ -16,10 +16,24 @@ from tdb_dap.adapter.protocol.types import (
 from tdb_dap.adapter.requests.sanitizers import Sanitizing
 from tdb_dap.adapter.session.handlers import provides, request
 from tdb_dap.engine.checks.exception_filters import FILTERS, filters_named
-from tdb_dap.errors import TdbError
+from tdb_dap.engine.checks.reference_checks import CHECKS
+from tdb_dap.engine.sanitizers import BY_NAME, chosen
+from tdb_dap.errors import BadExpression, TdbError
 
 if TYPE_CHECKING:
     from tdb_dap.adapter.session.session import Session
+
+
+_GROUP = ExceptionBreakpointsFilter(
+    filter="sanitizers",
+    label="Faults that show no wrong number",
+    description="Sanitizers: accesses out of bounds, memory that nobody wrote, races, malformed commands, unused "
+    "results, the first NaN. The condition chooses some of them.",
+    default=False,
+    supportsCondition=True,
+    conditionDescription=f"names, default all: {', '.join(BY_NAME)}; with places not to report: hazard: gemm15*; nan",
+)
+"""One filter for all sanitizers: ten of them would push the user's own breakpoints out of the pane."""
 
 
 class ExceptionFilters:
@@ -36,8 +50,8 @@ class ExceptionFilters:
 
 @provides("exceptionBreakpointFilters")
 def filters() -> list[dict[str, Any]]:
-    """One filter for each check of the engine."""
-    return [
+    """One filter for each check against something, and one for the sanitizers; each of these is known by name, too."""
+    checks = [
         ExceptionBreakpointsFilter(
             filter=known.name,
             label=known.label,
@@ -45,9 +59,10 @@ def filters() -> list[dict[str, Any]]:
             default=known.default,
             supportsCondition=known.condition is not None,
             conditionDescription=known.condition,
-        ).model_dump(exclude_none=True)
-        for known in FILTERS.values()
+        )
+        for known in CHECKS
     ]
+    return [known.model_dump(exclude_none=True) for known in (*checks, _GROUP)]
 
 
 @request("setExceptionBreakpoints", capability="supportsExceptionFilterOptions", while_running="answer")
@@ -57,12 +72,31 @@ def set_exception_breakpoints(
     """Switch on exactly these filters."""
     asked: list[tuple[str, str | None]] = [(name, None) for name in arguments.filters]
     asked += [(option.filterId, option.condition) for option in arguments.filterOptions or ()]
-    session.feature(ExceptionFilters).wanted = {name: condition for name, condition in asked if name in FILTERS}
+    wanted: dict[str, str | None] = {}
+    answers: list[Breakpoint] = []
+    for name, condition in asked:
+        answer = _answer(session, name)
+        try:
+            wanted |= _meant(name, condition)
+        except BadExpression as error:
+            answer = Breakpoint(verified=False, message=str(error), reason="failed")
+        answers.append(answer)
+    session.feature(ExceptionFilters).wanted = wanted
     session.feature(ExceptionFilters).apply(session)
-    return SetBreakpointsResponseBody(breakpoints=[_answer(session, name) for name, _ in asked])
+    return SetBreakpointsResponseBody(breakpoints=answers)
+
+
+def _meant(name: str, condition: str | None) -> dict[str, str | None]:
+    """Filters by name, with their conditions: of the group those that its condition names, else all."""
+    if name != _GROUP.filter:
+        return {name: condition} if name in FILTERS else {}
+    entries = [entry for part in (condition or "").split(";") for entry in ([part] if ":" in part else part.split(","))]
+    return chosen([entry.strip() for entry in entries if entry.strip()] or ["all"])
 
 
 def _answer(session: Session, name: str) -> Breakpoint:
+    if name == _GROUP.filter:
+        return Breakpoint(verified=True)
     if name not in FILTERS:
         return Breakpoint(verified=False, message=f"there is no filter {name!r}", reason="failed")
     if FILTERS[name].needs_reference and session.has_program and session.debugger.reference is None:

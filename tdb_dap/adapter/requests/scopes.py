@@ -37,13 +37,23 @@ def names_at(session: Session, frame: Frame | None) -> Scope:
 def _command(session: Session, frame: Frame) -> dict[str, Children]:
     names = names_at(session, frame)
     command = session.debugger.machine.command_at(frame.focus)
+    # One that only waits for or wakes others has none: a pane with nothing in it would be all that a stop shows.
+    around = {} if _has_tensors(names) else _borders_around(session, frame)
     return {
+        **around,
         "Operands": lambda: _guarded(lambda: _tensors(session, names.operands(), "in", names.moment)),
         "Results": lambda: _guarded(lambda: _tensors(session, names.results(), "out", names.moment)),
         "Attributes": lambda: _guarded(lambda: [_attribute(key, item) for key, item in command.attributes.items()]),
         "Registers": lambda: _registers(session, frame.focus),
         "Sync": lambda: _sync(session, command),
     }
+
+
+def _has_tensors(names: Scope) -> bool:
+    try:
+        return bool(names.operands() or names.results())
+    except NotSimulated:
+        return True
 
 
 def _attribute(name: str, item: Any) -> Node:
@@ -90,16 +100,26 @@ def _op(session: Session, frame: Frame) -> dict[str, Children]:
     return found
 
 
-def _outer(session: Session, frame: Frame) -> dict[str, Children]:
+def _borders_around(session: Session, frame: Frame) -> dict[str, Children]:
+    """Inputs and outputs of the net, or of the subnet around a command; those that are wanted first."""
     program, names, own = session.debugger.program, names_at(session, frame), ""
     inputs, outputs = program.inputs, program.outputs
-    if frame.level in ("subnet", "group"):
+    if frame.level != "main":
         number = program.commands[frame.focus].subnet
         subnet = next(s for s in program.subnets if s.id == number)
         inputs, outputs, own = subnet.inputs, subnet.outputs, f"@{frame.focus}"
-    return {
+    found: dict[str, Children] = {
         "Inputs": lambda: _borders(session, names, "input", inputs, own),
         "Outputs": lambda: _borders(session, names, "output", outputs, own),
+    }
+    # Clients open the first: at the end that is what came out.
+    return dict(reversed(found.items())) if session.debugger.at_end else found
+
+
+def _outer(session: Session, frame: Frame) -> dict[str, Children]:
+    names = names_at(session, frame)
+    return {
+        **_borders_around(session, frame),
         "Weights": lambda: _weights(session, names),
         "Memory": lambda: memory_nodes(session),
     }
@@ -126,7 +146,7 @@ def _tensors(session: Session, values: list[Value], kind: str, moment: str) -> l
 
 def _sync(session: Session, command: Command) -> list[Node]:
     rows: dict[str, object] = {
-        "ordinal": command.ordinal,
+        "command": command.ordinal,
         "engine": command.engine.upper(),
         "id": command.token,
         "core": command.core,

@@ -17,7 +17,7 @@ from tdb_dap.adapter.protocol.types import (
 from tdb_dap.adapter.requests.modules import module_id
 from tdb_dap.adapter.requests.scopes import names_at
 from tdb_dap.adapter.requests.sources import listing_source, mlir_source
-from tdb_dap.adapter.requests.stopped_event import core_of, thread_id
+from tdb_dap.adapter.requests.stopped_event import core_of, focus_of, thread_id
 from tdb_dap.adapter.session.handlers import request
 from tdb_dap.adapter.session.handles import Frame, Level
 from tdb_dap.adapter.session.references import instruction_reference
@@ -85,16 +85,6 @@ def _parameters(session: Session, frame: Frame, wanted: StackFrameFormat) -> lis
     return found
 
 
-def focus_of(session: Session, core: int) -> int:
-    """Ordinal of the command that a core's stack is about; the program's length after the end."""
-    debugger = session.debugger
-    stop = debugger.last_stop
-    commands = debugger.program.commands
-    if stop.core == core or stop.focus >= len(commands):
-        return stop.focus
-    return next((o for o in range(stop.ordinal, len(commands)) if commands[o].core == core), len(commands))
-
-
 def frames(session: Session, core: int) -> Iterator[StackFrame]:
     """The call stack of a core, innermost frame first."""
     program = session.debugger.program
@@ -124,7 +114,7 @@ def frames(session: Session, core: int) -> Iterator[StackFrame]:
         command = program.commands[focus]
         innermost = [frame("command", f"{command.name} {command.token}", listing, program.listing.line_of(focus))]
         if record is not None:
-            innermost.append(frame("op", _op_name(record), file, record.line))
+            innermost.append(frame("op", op_name(record), file, record.line))
             if file is not None and not session.by_instruction:
                 innermost.reverse()  # clients show the place of the first frame
         for level in innermost:
@@ -167,7 +157,7 @@ def _origins(program: Program, record: OpRecord) -> Iterator[tuple[Stage, MlirOp
         yield from program.compile_stages.places(op)
 
 
-def _op_name(record: OpRecord) -> str:
+def op_name(record: OpRecord) -> str:
     """``tpu.Conv2D relu4_Relu h[0:16]``."""
     names = [value.name for value in record.results[:1]]
     return " ".join([record.opcode, *names, record.slice_text]).strip()

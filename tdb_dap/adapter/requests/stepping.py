@@ -21,7 +21,8 @@ from tdb_dap.adapter.protocol.types import (
     StepOutArguments,
     SteppingGranularity,
 )
-from tdb_dap.adapter.requests.stopped_event import core_of, report
+from tdb_dap.adapter.requests.sources import mlir_source
+from tdb_dap.adapter.requests.stopped_event import core_of, focus_of, report
 from tdb_dap.adapter.session.handlers import request
 from tdb_dap.adapter.session.handles import Frame
 from tdb_dap.adapter.session.progress import Progress
@@ -36,9 +37,12 @@ if TYPE_CHECKING:
 _MOST_TARGETS = 100
 
 
-def unit_of(granularity: SteppingGranularity | None) -> Unit:
-    """A statement or line is an op, an instruction is a command."""
-    return "command" if granularity == "instruction" else "op"
+def unit_of(session: Session, granularity: SteppingGranularity | None) -> Unit:
+    """A statement or line is one of the text that the user looks at: an op, or in the listing a command.
+
+    Not every client says that it looks at instructions: VS Code only does in its disassembly view.
+    """
+    return "command" if granularity == "instruction" or session.by_instruction else "op"
 
 
 def alone(
@@ -129,7 +133,7 @@ def continue_(session: Session, arguments: ContinueArguments) -> dict[str, Any]:
 @request("next", capability="supportsSteppingGranularity")
 def next_(session: Session, arguments: NextArguments) -> None:
     """To the next op or command, by ``granularity``."""
-    step(session, 1, unit_of(arguments.granularity), arguments.threadId, arguments.singleThread)
+    step(session, 1, unit_of(session, arguments.granularity), arguments.threadId, arguments.singleThread)
 
 
 @request("stepInTargets", capability="supportsStepInTargetsRequest")
@@ -172,9 +176,15 @@ def _commands_ahead(session: Session, frame: Frame) -> list[int]:
 
 @request("stepIn")
 def step_in(session: Session, arguments: StepInArguments) -> None:
-    """One command: into the op; with ``targetId`` to that command of it."""
+    """From an op down to the command about to run, which is not executed; from a command to the next.
+
+    With ``targetId`` to that command of the op.
+    """
     if arguments.targetId is None:
-        step(session, 1, "command", arguments.threadId, arguments.singleThread)
+        if _is_at_op(session, arguments.threadId) and arguments.granularity != "instruction":
+            step(session, 0, "command", arguments.threadId, arguments.singleThread)
+        else:
+            step(session, 1, "command", arguments.threadId, arguments.singleThread)
         return
     target = arguments.targetId - 1
     if not session.debugger.ordinal < target < len(session.debugger.program.commands):
@@ -183,16 +193,25 @@ def step_in(session: Session, arguments: StepInArguments) -> None:
     resume(session, go, by_instruction=True, stay=True)
 
 
+def _is_at_op(session: Session, thread: int) -> bool:
+    """Does the user look at an op, which lies above a command?"""
+    program = session.debugger.program
+    if session.by_instruction or mlir_source(session) is None:
+        return False
+    return bool(program.source.records_of(focus_of(session, core_of(thread))))
+
+
 @request("stepOut")
 def step_out(session: Session, arguments: StepOutArguments) -> None:
-    """To the end of the enclosing group; outside of groups to the end of the subnet."""
-    step(session, 1, "group", arguments.threadId, arguments.singleThread)
+    """From a command to the end of its op; from an op to the end of its group, outside of groups of the subnet."""
+    unit: Unit = "op" if session.by_instruction and session.debugger.program.source.records else "group"
+    step(session, 1, unit, arguments.threadId, arguments.singleThread)
 
 
 @request("stepBack", capability="supportsStepBack")
 def step_back(session: Session, arguments: StepBackArguments) -> None:
     """One op or one command back, by ``granularity``."""
-    step(session, -1, unit_of(arguments.granularity), arguments.threadId, arguments.singleThread)
+    step(session, -1, unit_of(session, arguments.granularity), arguments.threadId, arguments.singleThread)
 
 
 @request("reverseContinue")

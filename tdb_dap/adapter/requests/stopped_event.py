@@ -36,6 +36,16 @@ def core_of(thread: int) -> int:
     return thread - 1
 
 
+def focus_of(session: Session, core: int) -> int:
+    """Ordinal of the command that a core's stack is about; the program's length after the end."""
+    debugger = session.debugger
+    stop = debugger.last_stop
+    commands = debugger.program.commands
+    if stop.core == core or stop.focus >= len(commands):
+        return stop.focus
+    return next((o for o in range(stop.ordinal, len(commands)) if commands[o].core == core), len(commands))
+
+
 def report(session: Session, stop: Stop, stay: bool) -> None:
     """Send what follows from a stop. ``stay``: at the end of the program, stop there again.
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -13,12 +15,15 @@ from tdb_dap.adapter.session.handles import Node, leaf, mapping, tree
 from tdb_dap.adapter.session.references import view_reference
 from tdb_dap.engine.expressions.assignment import Part
 from tdb_dap.engine.expressions.values import (
+    FAILED,
+    PASSED,
     SMALL,
-    Statistics,
     Value,
     bits_text,
+    brief_number,
     number_text,
-    shown_array,
+    numbers_row,
+    shape_text,
     shown_number,
 )
 from tdb_dap.engine.hardware.views import Constant, View
@@ -31,13 +36,16 @@ if TYPE_CHECKING:
     from tdb_dap.engine.reference.reference import Comparison
     from tdb_dap.engine.source.source_map import MappedTensor
 
+_MOST_MARKED = 1 << 24
+"""Elements of a tensor that is compared for its row; a larger one is when its comparison is opened."""
+
 
 def tensor(session: Session, name: str, value: Value, evaluate_name: str | None = None) -> Node:
     """A value with its numbers below it."""
     value = remembered(session, value)
     view = value.view if isinstance(value.view, View) else None
     try:
-        text = value.text()
+        text = value.row(_mark(session, value))
     except TdbError as error:
         return Node(name, f"<{error}>")
     part = Part(evaluate_name or name, view) if view else None
@@ -47,9 +55,20 @@ def tensor(session: Session, name: str, value: Value, evaluate_name: str | None 
     node.type = value.view.memref if value.view is not None else None
     node.memory_reference = view_reference(view) if view else None
     if value.shape:
-        node.named = lambda: [*_details(session, value), *(_origins(session, part) if part else ())]
-        node.named_count = 3 + _is_comparable(session, value) + (2 if part else 0)
+        node.named = lambda: [_about(session, value, part)]
+        node.named_count = 1
     return node
+
+
+def _about(session: Session, value: Value, part: Part | None) -> Node:
+    """Everything about a tensor beside its numbers; nothing of it is looked up before it is opened."""
+    origins = partial(_origins, session, part) if part else list[Node]
+    words = (
+        "type, layout, statistics",
+        "comparison" if _is_comparable(session, value) else "",
+        "writer" if part else "",
+    )
+    return tree("about", ", ".join(filter(None, words)), lambda: [*_details(session, value), *origins()])
 
 
 def logged(session: Session, message: LogMessage) -> Node:
@@ -65,7 +84,7 @@ def logged(session: Session, message: LogMessage) -> Node:
 
 
 def _then(value: Value) -> Node:
-    node = _array(value.title, lambda: value.array, value.text(), None)
+    node = _array(value.title, lambda: value.array, value.row(), None)
     node.raw = value.hex_text
     return node
 
@@ -87,60 +106,81 @@ def _array(
     part: Part | None = None,
     named: MappedTensor | None = None,
 ) -> Node:
-    """``load``: the numbers as they are now; ``part``: where they lie in memory; ``named``: what they stand for."""
+    """``load``: the numbers as they are now; ``part``: where they lie in memory; ``named``: what they stand for.
+
+    The children are those of the first axis that has more than one: ``[0,5]`` of a tensor of shape [1,24,7,8].
+    """
     node = Node(name, text, evaluate_name=evaluate_name, part=part)
     if load().ndim:
+        shape = load().shape
+        axis = next((axis for axis, extent in enumerate(shape) if extent != 1), len(shape) - 1)
+        count = shape[axis]
+        whole = _Whole(load, axis, evaluate_name, part, named)
 
-        def children(start: int, count: int) -> list[Node]:
-            numbers = load()
-            stop = min(start + count, len(numbers))
-            if numbers.ndim == 1:
-                return _numbers(numbers[start:stop], start, evaluate_name, part, named)
-            return [_part(partial(_item, load, i), i, evaluate_name, part, named) for i in range(start, stop)]
+        def children(start: int, asked: int) -> list[Node]:
+            stop = min(start + asked, count)
+            if math.prod(shape[axis + 1 :]) == 1:
+                return whole.numbers(start, stop)
+            return [whole.part_at(i) for i in range(start, stop)]
 
-        node.indexed, node.indexed_count = children, len(load())
+        node.indexed, node.indexed_count, node.indexed_axis = children, count, axis
     return node
 
 
-def _item(load: Callable[[], Array], index: int) -> Array:
+@dataclass(frozen=True)
+class _Whole:
+    """An array whose elements are shown one below the other: those of ``axis``, before which all extents are 1."""
+
+    load: Callable[[], Array]
+    axis: int
+    evaluate_name: str | None
+    part: Part | None
+    named: MappedTensor | None
+
+    def _index(self, number: int) -> tuple[int, ...]:
+        return (*(0,) * self.axis, number)
+
+    def _text(self, index: tuple[int, ...]) -> str:
+        return f"[{','.join(map(str, index))}]"
+
+    def numbers(self, start: int, stop: int) -> list[Node]:
+        """Single numbers; there may be thousands of them."""
+        numbers = self.load()
+        rest = (0,) * (numbers.ndim - self.axis - 1)
+        part, prefix = self.part, self.evaluate_name or ""
+        dtype = part.view.dtype if part else None
+        nodes: list[Node] = []
+        for number in range(start, stop):
+            index = (*self._index(number), *rest)
+            stored, text = numbers[index], self._text(index)
+            nodes.append(
+                Node(
+                    text,
+                    shown_number(stored, self.named),
+                    partial(bits_text, stored, dtype),
+                    None,
+                    f"{prefix}{text}" if prefix else None,
+                    element=(part, index) if part else None,
+                )
+            )
+        return nodes
+
+    def part_at(self, number: int) -> Node:
+        """The elements with this number on the axis."""
+        index = self._index(number)
+        text, part = self._text(index), self.part
+        inner = Part(f"{part.title}{text}", part.view, (*part.index, index)) if part else None
+        numbers = self.load()[index]
+        shown = f"{shape_text(numbers.shape)}  {numbers_row(numbers, self.named)}"
+        evaluate_name = f"{self.evaluate_name}{text}" if self.evaluate_name else None
+        node = _array(text, partial(_item, self.load, index), shown, evaluate_name, inner, self.named)
+        if numbers.size <= SMALL:
+            node.raw = partial(bits_text, numbers, part.view.dtype if part else None)
+        return node
+
+
+def _item(load: Callable[[], Array], index: tuple[int, ...]) -> Array:
     return np.asarray(load()[index])
-
-
-def _numbers(
-    numbers: Array, start: int, parent: str | None, whole: Part | None, named: MappedTensor | None
-) -> list[Node]:
-    """Single numbers; there may be thousands of them."""
-    dtype = whole.view.dtype if whole else None
-    prefix = parent or ""
-    return [
-        Node(
-            f"[{index}]",
-            shown_number(number, named),
-            partial(bits_text, number, dtype),
-            None,
-            f"{prefix}[{index}]" if prefix else None,
-            element=(whole, index) if whole else None,
-        )
-        for index, number in enumerate(numbers, start)
-    ]
-
-
-def _part(
-    load: Callable[[], Array], index: int, parent: str | None, whole: Part | None, named: MappedTensor | None
-) -> Node:
-    evaluate_name = f"{parent}[{index}]" if parent else None
-    inner = Part(f"{whole.title}[{index}]", whole.view, (*whole.index, index)) if whole else None
-    part = load()
-    dtype = whole.view.dtype if whole else None
-    is_small = part.ndim == 1 and part.size <= SMALL
-    if is_small:
-        text = shown_array(part, named)
-    else:
-        text = f"[{','.join(map(str, part.shape))}]" + (f" {Statistics.of(part).shown(named)}" if part.size else "")
-    node = _array(f"[{index}]", load, text, evaluate_name, inner, named)
-    if is_small:
-        node.raw = partial(bits_text, part, dtype)
-    return node
 
 
 def _origins(session: Session, part: Part) -> list[Node]:
@@ -149,6 +189,16 @@ def _origins(session: Session, part: Part) -> list[Node]:
 
 def _is_comparable(session: Session, value: Value) -> bool:
     return value.named is not None and not value.pending and session.debugger.reference is not None
+
+
+def _mark(session: Session, value: Value) -> str:
+    """Does it hold what the reference has? Nothing where that is not known, or would take long."""
+    if not _is_comparable(session, value) or value.named is None or math.prod(value.shape) > _MOST_MARKED:
+        return ""
+    result = compared(session, value.named)
+    if result is None:
+        return ""
+    return FAILED + f" cosine {brief_number(result.cosine)}" if result.complaints else PASSED
 
 
 def _details(session: Session, value: Value) -> list[Node]:
@@ -208,12 +258,23 @@ def _ranges_text(ranges: list[tuple[int, int]]) -> str:
     return first if len(ranges) == 1 else f"{first} and {len(ranges) - 1} more ranges, one per lane"
 
 
+def compared(session: Session, named: MappedTensor) -> Comparison | None:
+    """A tensor as it is now against the reference, measured once at each stop; None if that has none."""
+    debugger, known = session.debugger, session.handles.compared
+    if debugger.reference is None:
+        return None
+    key = (named.view, named.name, named.type_text)
+    if key not in known:
+        known[key] = debugger.reference.compare(debugger.machine, named)
+    return known[key]
+
+
 def comparison(session: Session, name: str, value: Value) -> Node:
     """A value against the reference."""
     debugger = session.debugger
     if debugger.reference is None or value.named is None:
         return leaf(name, "no reference")
-    result = debugger.reference.compare(debugger.machine, value.named)
+    result = compared(session, value.named)
     if result is None:
         return leaf(name, "not in the reference")
     return tree(name, result.summary, lambda: _comparison_rows(session, result))

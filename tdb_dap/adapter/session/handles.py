@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -12,8 +13,10 @@ from tdb_dap.errors import TdbError
 if TYPE_CHECKING:
     from tdb_dap.engine.expressions.assignment import Part
     from tdb_dap.engine.expressions.values import Value
+    from tdb_dap.engine.reference.comparison import Comparison
 
 _MOST_LOGGED = 64
+_INDEX = re.compile(r"\[(\d+(?:,\d+)*)\]", re.ASCII)
 
 Level = Literal["command", "op", "group", "subnet", "main", "location", "origin"]
 
@@ -49,11 +52,13 @@ class Node:
     the node.
     """
     indexed_count: int = 0
+    indexed_axis: int = 0
+    """Where in the children's names, ``[0,5]``, their number is."""
     named_count: int | None = None
     part: Part | None = None
     """Part of memory that holds its numbers."""
-    element: tuple[Part, int] | None = None
-    """The part and the number of the element that it is; in place of ``part``."""
+    element: tuple[Part, tuple[int, ...]] | None = None
+    """The part and the index of the element that it is; in place of ``part``."""
     assign: Callable[[str], None] | None = None
     """Gives it another value where that is more than overwriting memory."""
     why_fixed: str = "it is not a place in memory"
@@ -67,7 +72,7 @@ class Node:
         if self.element is None:
             return self.part
         whole, index = self.element
-        return replace(whole, title=f"{whole.title}[{index}]", index=(*whole.index, index))
+        return replace(whole, title=f"{whole.title}[{','.join(map(str, index))}]", index=(*whole.index, index))
 
 
 def leaf(name: str, value: object) -> Node:
@@ -114,6 +119,8 @@ class Handles:
     _logged: deque[int] = field(default_factory=deque[int])
     values: dict[object, Value] = field(default_factory=dict["object", "Value"])
     """What has been read from memory since the last stop, so that nothing is read or summarised twice."""
+    compared: dict[object, Comparison | None] = field(default_factory=dict["object", "Comparison | None"])
+    """Comparisons with the reference since the last stop, by tensor."""
     elsewhere: dict[object, Value] = field(default_factory=dict["object", "Value"])
     """Tensors of the tensor view, now or at other moments, by what was asked for; gone when memory is changed."""
 
@@ -124,6 +131,7 @@ class Handles:
         self._logged.clear()
         self._locations.clear()
         self.values.clear()
+        self.compared.clear()
         self.elsewhere.clear()
 
     def add_frame(self, frame: Frame) -> int:
@@ -153,9 +161,11 @@ class Handles:
     def child(self, reference: int, name: str) -> Node:
         """A child of a node by its name, as it is now; TdbError if there is none."""
         parent = self.node(reference)
-        number = name[1:-1] if name.startswith("[") and name.endswith("]") else ""
-        if parent.indexed is not None and number.isdigit() and int(number) < parent.indexed_count:
-            return parent.indexed(int(number), 1)[0]
+        if parent.indexed is not None and (index := _INDEX.fullmatch(name)) is not None:
+            numbers = [int(number) for number in index[1].split(",")]
+            number = numbers[parent.indexed_axis] if parent.indexed_axis < len(numbers) else parent.indexed_count
+            if number < parent.indexed_count and (found := parent.indexed(number, 1)[0]).name == name:
+                return found
         for child in parent.named() if parent.named is not None else ():
             if child.name == name:
                 return child
@@ -165,6 +175,7 @@ class Handles:
         """Memory has been changed: what was read is read again."""
         for value in self.values.values():  # kept: open variables hold them, and are to be forgotten next time, too
             value.forget()
+        self.compared.clear()
         self.elsewhere.clear()
 
     def add_location(self, part: Part) -> int:

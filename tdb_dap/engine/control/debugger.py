@@ -155,9 +155,10 @@ class Debugger:
     def step(self, count: int = 1, unit: Unit = "command", core: int | None = None) -> Stop:
         """Step ``count`` units, back if negative; ends early where there is another reason to stop.
 
-        ``core``: count the commands of this core only; the others run along.
+        0: nothing is executed, the stop is about the next command. ``core``: count the commands of this core only;
+        the others run along.
         """
-        stop = self.last_stop
+        stop = self.last_stop if count else self._finish(self.inspector.stop("step", self._next_on(core)))
         for _ in range(abs(count)):
             stop = self._step_forwards(unit, core) if count > 0 else self._step_backwards(unit, core)
             if stop.reason != "step":
@@ -219,6 +220,12 @@ class Debugger:
         self.observers[:] = [o for o in self.observers if o not in self._checks] + checks
         self._checks = checks
         self._found.clear()
+
+    def _next_on(self, core: int | None) -> int:
+        """Ordinal of the next command, of this core if that is not None; of any if the core has none left."""
+        commands = self.program.commands
+        ahead = range(self.ordinal, len(commands)) if core is not None else ()
+        return next((ordinal for ordinal in ahead if commands[ordinal].core == core), self.ordinal)
 
     # Forwards
 

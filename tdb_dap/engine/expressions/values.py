@@ -23,6 +23,12 @@ SMALL = 8
 
 NOT_COMPUTED = "(not yet computed)"
 
+FIRST = 3
+"""Numbers of a larger one that a row begins with."""
+
+PASSED, FAILED = "✓", "✗"
+"""Marks of a tensor that was compared with the reference."""
+
 STANDS_FOR = "→"
 """Between a stored number and the real one that it stands for."""
 
@@ -54,6 +60,14 @@ class Statistics:
     def text(self) -> str:
         """``min -3.1 max 4 mean 0.12 NaN 2``; NaN and Inf only where there are any."""
         return self.shown(None)
+
+    def brief(self, named: MappedTensor | None) -> str:
+        """``NaN 2 min 0 max 253``: what is alarming first, each number short."""
+        parts = [f"{title} {count}" for title, count in (("NaN", self.nan), ("Inf", self.inf)) if count]
+        for title, number in (("min", self.minimum), ("max", self.maximum)):
+            if number is not None:
+                parts.append(f"{title} {brief_number(number)}{_meant(number, named, 4)}")
+        return " ".join(parts)
 
     def shown(self, named: MappedTensor | None) -> str:
         """The text, with what stored numbers stand for beside them: ``min -128 → -3.4 max 127 → 3.37``."""
@@ -106,6 +120,34 @@ def shown_array(array: Array, named: MappedTensor | None) -> str:
     if quantised(named) is None or named is None:
         return array_text(array)
     return f"{array_text(array)} {STANDS_FOR} [{', '.join(f'{x:.6g}' for x in real_numbers(array, named).reshape(-1))}]"
+
+
+def brief_number(number: Any, digits: int = 4) -> str:
+    """At most so many significant digits of a number that is not whole."""
+    return f"{number:.{digits}g}" if isinstance(number, (float, np.floating)) else str(number)
+
+
+def shape_text(shape: tuple[int, ...]) -> str:
+    """``1×24×7×8``."""
+    return "×".join(map(str, shape))
+
+
+def _listed(numbers: Array) -> str:
+    return f"[{' '.join(brief_number(number, 6) for number in numbers)}]"
+
+
+def numbers_row(array: Array, named: MappedTensor | None, statistics: Statistics | None = None) -> str:
+    """``[200 12 0 …]  min 0 max 253``; all numbers of a small array, and what they stand for where that is another."""
+    if not array.size:
+        return "empty"
+    numbers = array.reshape(-1)
+    if array.size <= SMALL:
+        text = _listed(numbers)
+        if quantised(named) is not None and named is not None:
+            text += f" {STANDS_FOR} {_listed(real_numbers(numbers, named))}"
+        return text
+    first = " ".join(map(brief_number, numbers[:FIRST]))
+    return f"[{first} …]  {(statistics or Statistics.of(array)).brief(named)}"
 
 
 def bits_text(array: Array, dtype: DType | None) -> str:
@@ -197,6 +239,17 @@ class Value:
         if self.array.size <= SMALL:
             return f"{head} {shown_array(self.array.reshape(-1), named)}"
         return f"{head} {self.statistics.shown(named)}" if self.statistics else head
+
+    def row(self, mark: str = "") -> str:
+        """``ui8 1×24×7×8  ✓  [200 12 0 …]  min 0 max 253``: a line that fits into a narrow pane.
+
+        ``mark``: what a comparison says. Of what is not yet computed there are no numbers: others lie there.
+        """
+        named = self.named if self.is_quantised else None
+        if not self.shape:
+            return "  ".join(filter(None, (mark, self.text())))
+        numbers = NOT_COMPUTED if self.pending else numbers_row(self.array, named, self.statistics)
+        return "  ".join(filter(None, (f"{self.dtype_name} {shape_text(self.shape)}", mark, numbers)))
 
     def hex_text(self) -> str:
         """As ``text``, with the stored bits instead of numbers; of a large tensor those of the first elements."""
