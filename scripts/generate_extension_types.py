@@ -69,8 +69,9 @@ def interface(name: str, schema: Schema, *, is_sent: bool) -> str:
         optional = field not in required and (is_sent or "default" not in node)  # a default is always written
         lines += _comment(node.get("description"), "  ")
         text = type_text(node, not_finite=_writes_not_finite(name))
+        may_be_undefined = is_sent and optional and text != "unknown"
         lines.append(
-            f"  readonly {field}{'?' if optional else ''}: {text}{' | undefined' if is_sent and optional else ''};"
+            f"  readonly {field}{'?' if optional else ''}: {text}{' | undefined' if may_be_undefined else ''};"
         )
     return "\n".join([*lines, "}"])
 

@@ -48,6 +48,7 @@ AREAS = (
     "requests.data_breakpoints",
     "requests.set_variable",
     "requests.provenance",
+    "extensions.inline_values",
     "extensions.timeline",
     "console.time_travel",
     "console.checking",

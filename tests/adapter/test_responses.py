@@ -18,6 +18,7 @@ ARGUMENTS: dict[str, tuple[dict[str, Any], ...]] = {
     "tdb/profile": ({}, {"trace": True}, {"estimate": True, "trace": True}),
     "tdb/graph": ({"color": "time"}, {"color": "dtype", "weights": True}),
     "tdb/memoryMap": ({}, {"ordinal": 0}),
+    "tdb/inlineValues": ({"frameId": 0, "source": {"path": "final.mlir"}, "line": 1, "endLine": 99},),
     "tdb/explain": ({}, {"ordinal": 0}),
     "tdb/results": ({},),
     "tdb/findings": ({},),
@@ -53,6 +54,8 @@ def is_declared(request: str, body: Any) -> None:
 @pytest.mark.parametrize("request_", sorted(requests()))
 def test_a_body_is_of_its_declared_type(pooling: Stop, request_: str) -> None:
     for arguments in ARGUMENTS[request_]:
+        if "frameId" in arguments:
+            arguments = {**arguments, "frameId": pooling.top.id}
         is_declared(request_, pooling.client.request(request_, **arguments))
 
 

@@ -6,6 +6,7 @@ import { registerStatus } from "./adapter/status";
 import { registerConfigurations } from "./configuration/provider";
 import { Problems } from "./diagnostics/problems";
 import { registerDiagnostics } from "./diagnostics/provider";
+import { registerInlineValues } from "./inline/provider";
 import { registerNumbers } from "./hover/numbers";
 import { registerHovers } from "./hover/provider";
 import { registerLanguageClient } from "./language/provider";
@@ -15,6 +16,7 @@ import { registerModelPanels } from "./panels/modelPanels";
 import { registerTensorViews } from "./panels/tensor/command";
 import { registerTime } from "./panels/timeSlider";
 import { SessionHub } from "./sessions/hub";
+import { registerReadOnly } from "./sessions/readOnly";
 import { registerStartCommands } from "./start/commands";
 
 export function activate(context: vscode.ExtensionContext): void {
@@ -32,6 +34,8 @@ export function activate(context: vscode.ExtensionContext): void {
     ...registerConfigurations(installation),
     ...registerStartCommands(context),
     ...registerHovers(),
+    ...registerInlineValues(hub),
+    ...registerReadOnly(hub),
     ...registerNumbers(),
     ...registerTensorViews(context, hub),
     ...registerTime(context, hub),

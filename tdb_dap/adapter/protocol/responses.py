@@ -380,3 +380,21 @@ class TimePoint(TypedDict):
     line: NotRequired[int]
     op: NotRequired[str]
     location: NotRequired[str]
+
+
+@_exact
+class InlineValue(TypedDict):
+    """A value beside a line."""
+
+    line: int
+    name: str
+    """The word in the line that it belongs to: a value id, or an address of the listing."""
+    text: str
+    """The verdict, if there is a reference, and the extremes."""
+
+
+@_exact
+class InlineValues(TypedDict):
+    """Body of `tdb/inlineValues`."""
+
+    values: list[InlineValue]

@@ -45,7 +45,7 @@ def tensor(session: Session, name: str, value: Value, evaluate_name: str | None 
     value = remembered(session, value)
     view = value.view if isinstance(value.view, View) else None
     try:
-        text = value.row(_mark(session, value))
+        text = value.row(mark(session, value))
     except TdbError as error:
         return Node(name, f"<{error}>")
     part = Part(evaluate_name or name, view) if view else None
@@ -191,7 +191,7 @@ def _is_comparable(session: Session, value: Value) -> bool:
     return value.named is not None and not value.pending and session.debugger.reference is not None
 
 
-def _mark(session: Session, value: Value) -> str:
+def mark(session: Session, value: Value) -> str:
     """Does it hold what the reference has? Nothing where that is not known, or would take long."""
     if not _is_comparable(session, value) or value.named is None or math.prod(value.shape) > _MOST_MARKED:
         return ""

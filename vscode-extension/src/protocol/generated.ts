@@ -9,6 +9,7 @@ export interface Requests {
   readonly "tdb/explain": { readonly arguments: ExplainArguments; readonly body: Explanation };
   readonly "tdb/findings": { readonly arguments: Readonly<Record<string, never>>; readonly body: Findings };
   readonly "tdb/graph": { readonly arguments: GraphArguments; readonly body: Graph };
+  readonly "tdb/inlineValues": { readonly arguments: InlineArguments; readonly body: InlineValues };
   readonly "tdb/memory": { readonly arguments: WindowArguments; readonly body: MemoryWindow };
   readonly "tdb/memoryMap": { readonly arguments: MemoryMapArguments; readonly body: MemoryMap };
   readonly "tdb/moment": { readonly arguments: MomentArguments; readonly body: Moment };
@@ -37,6 +38,12 @@ export interface Blame {
   readonly through: readonly number[];
   readonly suspects: readonly number[];
   readonly text: string;
+}
+
+/** Checksum. */
+export interface Checksum {
+  readonly algorithm: "MD5" | "SHA1" | "SHA256" | "timestamp";
+  readonly checksum: string;
 }
 
 /** A command, and where it stands in the source. `line`: of final.mlir, 0 if it belongs to none. */
@@ -164,6 +171,28 @@ export interface GraphNode {
   readonly color: string;
   /** What the color says. */
   readonly note: string;
+}
+
+/** `frameId`: the frame that is shown; `line` to `endLine`: what is visible of `source`. */
+export interface InlineArguments {
+  readonly frameId: number;
+  readonly source: Source;
+  readonly line: number;
+  readonly endLine: number;
+}
+
+/** A value beside a line. */
+export interface InlineValue {
+  readonly line: number;
+  /** The word in the line that it belongs to: a value id, or an address of the listing. */
+  readonly name: string;
+  /** The verdict, if there is a reference, and the extremes. */
+  readonly text: string;
+}
+
+/** Body of `tdb/inlineValues`. */
+export interface InlineValues {
+  readonly values: readonly InlineValue[];
 }
 
 /** One of the elements of largest magnitude. */
@@ -419,6 +448,18 @@ export interface SetMemoryArguments {
   readonly offset?: number | undefined;
   readonly dtype?: string | undefined;
   readonly value: string;
+}
+
+/** Source. */
+export interface Source {
+  readonly name?: string | null | undefined;
+  readonly path?: string | null | undefined;
+  readonly sourceReference?: number | null | undefined;
+  readonly presentationHint?: "normal" | "emphasize" | "deemphasize" | null | undefined;
+  readonly origin?: string | null | undefined;
+  readonly sources?: readonly Source[] | null | undefined;
+  readonly adapterData?: unknown;
+  readonly checksums?: readonly Checksum[] | null | undefined;
 }
 
 /** `bins`: of the histogram; `most`: elements of largest magnitude that are listed. */

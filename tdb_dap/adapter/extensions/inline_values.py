@@ -1,0 +1,124 @@
+"""Values beside the lines of a text, for editors that show them where the program has stopped: ``tdb/inlineValues``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tdb_dap.adapter.protocol.types import ProtocolModel, Source
+from tdb_dap.adapter.requests.scopes import names_at
+from tdb_dap.adapter.requests.sources import kind_of
+from tdb_dap.adapter.requests.variable_nodes import mark, remembered
+from tdb_dap.adapter.session.handlers import request
+from tdb_dap.engine.expressions.values import Value, numbers_row
+from tdb_dap.engine.hardware.byte_ranges import ByteRanges
+from tdb_dap.engine.hardware.views import View
+from tdb_dap.errors import TdbError
+
+if TYPE_CHECKING:
+    from tdb_dap.adapter.protocol.responses import InlineValue, InlineValues
+    from tdb_dap.adapter.session.session import Session
+    from tdb_dap.engine.expressions.lexer import Level
+    from tdb_dap.engine.expressions.scope import Scope
+    from tdb_dap.engine.program.program import Program
+
+_MOST_COMMANDS = 256
+"""Commands before now whose results are looked at: further back little of what was computed is still there."""
+
+
+class InlineArguments(ProtocolModel):
+    """``frameId``: the frame that is shown; ``line`` to ``endLine``: what is visible of ``source``."""
+
+    frameId: int
+    source: Source
+    line: int
+    endLine: int
+
+
+@dataclass(frozen=True)
+class _Text:
+    """One of the two texts of a program. ``line_of``: the line of a command if it ends the thing of that line."""
+
+    level: Level
+    line_of: Callable[[int], int | None]
+    name_of: Callable[[Value], str]
+
+
+@request("tdb/inlineValues")
+def inline_values(session: Session, arguments: InlineArguments) -> InlineValues:
+    """Operands of the line about to run, and results of the lines before it that nothing has overwritten since."""
+    kind = kind_of(session, arguments.source)
+    if kind is None:
+        return {"values": []}
+    frame, program = session.handles.frame(arguments.frameId), session.debugger.program
+    text = _listing(program) if kind == "asm" else _mlir(program)
+    first, last = session.traits.line_in(arguments.line), session.traits.line_in(arguments.endLine)
+    found: list[InlineValue] = []
+    line = _line(program, text, frame.focus) if frame.level in ("op", "command") else None
+    if line is not None and first <= line <= last and frame.focus >= session.debugger.ordinal:
+        found += _described(session, text, line, names_at(session, frame).operands)
+    for line, names in _results(session, text, first, last):
+        found += _described(session, text, line, names.results)
+    return {"values": found}
+
+
+def _listing(program: Program) -> _Text:
+    return _Text("command", program.listing.line_of, _address)
+
+
+def _mlir(program: Program) -> _Text:
+    def line_of(ordinal: int) -> int | None:
+        records = program.source.records_of(ordinal)
+        return records[0].line if records and records[0].last == ordinal else None
+
+    return _Text("op", line_of, lambda value: value.title.partition(" ")[0])
+
+
+def _line(program: Program, text: _Text, ordinal: int) -> int | None:
+    """The line of a command, wherever in its op it stands."""
+    if ordinal >= len(program.commands):
+        return None
+    records = program.source.records_of(ordinal)
+    return text.line_of(records[0].last) if text.level == "op" and records else text.line_of(ordinal)
+
+
+def _address(value: Value) -> str:
+    return f"%{value.view.name}" if value.view is not None else ""
+
+
+def _results(session: Session, text: _Text, first: int, last: int) -> Iterator[tuple[int, Scope]]:
+    """Lines whose results are still there, the last one first, with the names that their command sees."""
+    debugger = session.debugger
+    overwritten: list[ByteRanges] = []
+    done: set[int] = set()
+    for ordinal in range(debugger.ordinal - 1, max(0, debugger.ordinal - _MOST_COMMANDS) - 1, -1):
+        line = text.line_of(ordinal)
+        if line is not None and first <= line <= last and line not in done:
+            done.add(line)
+            names = debugger.scope(ordinal, text.level)
+            places = [ByteRanges.of(value.view) for value in names.results() if isinstance(value.view, View)]
+            if not any(place.overlaps(later) for place in places for later in overwritten):
+                yield line, names
+        try:
+            writes = debugger.machine.command_at(ordinal).description.results
+        except TdbError:
+            return  # what a command without a description writes is not known
+        overwritten += [ByteRanges.of(view) for view in writes if isinstance(view, View)]
+
+
+def _described(session: Session, text: _Text, line: int, values: Callable[[], list[Value]]) -> Iterator[InlineValue]:
+    try:
+        found = values()
+    except TdbError:
+        return
+    for value in found:
+        if value.pending or not isinstance(value.view, View) or not (name := text.name_of(value)):
+            continue
+        value = remembered(session, value)
+        try:
+            numbers = numbers_row(value.array, value.named if value.is_quantised else None, value.statistics)
+            shown = " ".join(filter(None, (mark(session, value), numbers.rpartition("…]  ")[2])))
+        except TdbError:
+            continue
+        yield {"line": session.traits.line_out(line), "name": name, "text": shown}

@@ -1,0 +1,88 @@
+"""Values beside the lines of final.mlir and of the listing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.conftest import Toy
+from tests.dap_client import DapClient, Stop
+from tests.samples import case
+
+
+def shown(stop: Stop, first: int = 1, last: int = 1 << 20) -> dict[tuple[int, str], str]:
+    """Text by line and name, beside the text of the first frame."""
+    source: dict[str, Any] = dict(stop.top.raw["source"])
+    asked = {"frameId": stop.top.id, "source": source, "line": first, "endLine": last}
+    values = stop.client.request("tdb/inlineValues", **asked)["values"]
+    return {(value["line"], value["name"]): value["text"] for value in values}
+
+
+def test_operands_stand_beside_the_line_about_to_run_and_results_beside_those_before(
+    client: DapClient, toy: Toy
+) -> None:
+    line = toy.line_of('"tpu.Pool2D"')
+    client.launch(toy.directory, stop_on_entry=False, breakpoints={toy.mlir: [line]}, **toy.data)
+    stop = client.expect_stopped("breakpoint")
+    values = shown(stop)
+    assert values[line, "%16"] == "✓ min 0 max 3.936"
+    assert values[line - 1, "%16"] == "✓ min 0 max 3.936"
+    assert (line, "%17") not in values
+    client.next()
+    after = shown(client.expect_stopped("step"))
+    assert after[line, "%17"] == "✓ min 0 max 3.936"
+    client.console("set %17 = 0")
+    assert shown(stop_again(client))[line, "%17"].startswith("✗ cosine ")
+    client.disconnect()
+
+
+def stop_again(client: DapClient) -> Stop:
+    """The same stop, after an edit."""
+    return Stop(client, {"reason": "step", "threadId": client.thread})
+
+
+def test_only_what_is_visible_is_looked_at(client: DapClient, toy: Toy) -> None:
+    line = toy.line_of('"tpu.Pool2D"')
+    client.launch(toy.directory, stop_on_entry=False, breakpoints={toy.mlir: [line]}, **toy.data)
+    stop = client.expect_stopped("breakpoint")
+    assert {at for at, _ in shown(stop, line, line)} == {line}
+    assert shown(stop, line + 1, line + 5) == {}
+    client.disconnect()
+
+
+@pytest.mark.parametrize("name", ["toy_bm1684x_f32", "toy_bm1684_int8", "toy_bm1688_int8c2", "toy_bm1690_f16c8"])
+@pytest.mark.parametrize("looks_at", ["final.mlir", "listing"])
+def test_a_result_is_shown_as_it_was_computed_or_not_at_all(client: DapClient, name: str, looks_at: str) -> None:
+    """Whatever was overwritten since is gone, as is what another core or slice has put there."""
+    model = case(name)
+    client.launch(model.path, inputs=str(model.inputs))
+    stop = client.expect_stopped("entry")
+    if looks_at == "listing":
+        client.next("instruction")
+        stop = client.expect_stopped("step")
+    computed: dict[tuple[int, str], str] = {}
+    own = 0
+    for _ in range(60):
+        if stop.top.name.startswith("main"):
+            break
+        here = stop.top.line
+        values = {key: text for key, text in shown(stop).items() if key[0] != here}
+        for key, text in values.items():
+            assert computed.setdefault(key, text) == text, key
+        own += bool(values)
+        computed = {key: text for key, text in computed.items() if key in values}
+        client.next()
+        stop = client.expect_stopped("step")
+    assert own > 10
+    client.disconnect()
+
+
+def test_other_texts_have_none(client: DapClient, toy: Toy) -> None:
+    client.launch(toy.directory)
+    stop = client.expect_stopped("entry")
+    asked = {"frameId": stop.top.id, "line": 1, "endLine": 99}
+    assert client.request("tdb/inlineValues", **asked, source={"path": "/elsewhere/x.mlir"}) == {"values": []}
+    main = {**asked, "frameId": stop.frame("main").id, "source": {"path": str(toy.mlir)}}
+    assert client.request("tdb/inlineValues", **main) == {"values": []}
+    client.disconnect()
