@@ -207,3 +207,14 @@ def test_a_verb_that_needs_more_says_what(client: DapClient, toy: Toy, name: str
     refused = client.refusal("evaluate", expression=name, context="repl")
     assert f"{name} needs more: " in refused
     client.disconnect()
+
+
+@pytest.mark.parametrize(("client_id", "category"), [("vscode", "stdout"), ("nvim-dap", "console"), (None, "console")])
+def test_plain_lines_are_plain_in_every_client(
+    new_client: Callable[..., DapClient], toy: Toy, client_id: str | None, category: str
+) -> None:
+    client = new_client({"clientID": client_id})
+    client.launch(toy.directory, **toy.data)
+    client.expect_stopped("entry")
+    assert [body["category"] for body in client.raw.events("output")] == [category]
+    client.disconnect()

@@ -155,7 +155,7 @@ def test_without_a_moment_the_names_are_those_of_the_last_stop(pooling: Stop) ->
     stop = client.expect_stopped("step")
     after = client.request("tdb/tensor", expression="in[0]", level="op")["title"]
     assert before.endswith("relu4_Relu")
-    assert before != after == stop.scope("Operands")[0].name
+    assert before != after.partition(" ")[0] == stop.scope("Operands")[0].name
 
 
 def test_quantised_numbers_as_they_are_stored_and_what_they_stand_for(client: DapClient) -> None:

@@ -165,7 +165,7 @@ def terminal(toy: Toy, tmp_path: Path) -> Iterator[Terminal]:
 
 def test_a_session_in_a_real_terminal(terminal: Terminal, tmp_path: Path) -> None:
     terminal.typed("b tpu.Pool2D", "breakpoint 1: tpu.Pool2D")
-    terminal.typed("c", "breakpoint: tpu.Pool2D maxpool5_MaxPool", "=>", "relu4_Relu", "f32 1×16×32×32")
+    terminal.typed("c", "breakpoint: tpu.Pool2D maxpool5_MaxPool", "=>", "f32 1×16×32×32", "relu4_Relu")
     terminal.typed("p in[0]", "[0,0,:8,:", "0.28178513", "...")
     terminal.typed("p max(in[0])", "3.9359858")
     terminal.typed("p what", "there is no tensor named")

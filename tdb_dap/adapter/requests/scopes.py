@@ -141,7 +141,17 @@ def _text(item: Any) -> str:
 
 
 def _tensors(session: Session, values: list[Value], kind: str, moment: str) -> list[Node]:
-    return [tensor(session, value.title, value, f"{kind}[{i}]{moment}") for i, value in enumerate(values)]
+    return [_operand(session, value, f"{kind}[{i}]{moment}") for i, value in enumerate(values)]
+
+
+def _operand(session: Session, value: Value, evaluate_name: str) -> Node:
+    """``%16 = f32 1×16×32×32  ...  relu4_Relu``: the names that compilers give are long, and the pane is narrow."""
+    name, _, layer = value.title.partition(" ")
+    if value.named is None or not name.startswith("%") or not layer:
+        return tensor(session, value.title, value, evaluate_name)
+    node = tensor(session, name, value, evaluate_name)
+    node.value += f"  {layer}"
+    return node
 
 
 def _sync(session: Session, command: Command) -> list[Node]:

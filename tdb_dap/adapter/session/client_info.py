@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from tdb_dap.adapter.protocol.types import InitializeRequestArguments
 from tdb_dap.adapter.session.ansi import styled
@@ -25,6 +26,10 @@ class Traits:
     memory_event: bool = False
     ansi: bool = False
     name: str = ""
+    plain_category: Literal["console", "stdout"] = "console"
+    """Of output that is neither an error nor important. VS Code shows the category of the debugger's own messages in
+    the colour of warnings: https://github.com/microsoft/vscode/blob/main/src/vs/workbench/contrib/debug/browser/debugSession.ts
+    """
 
     @classmethod
     def of(cls, said: InitializeRequestArguments) -> Traits:
@@ -39,6 +44,7 @@ class Traits:
             memory_event=bool(said.supportsMemoryEvent),
             ansi=bool(said.supportsANSIStyling),
             name=said.clientName or said.clientID or "",
+            plain_category="stdout" if said.clientID == "vscode" else "console",
         )
 
     def text_out(self, text: str) -> str:

@@ -169,10 +169,10 @@ class Session:
             message["body"] = plain(body)
         self._connection.send(message)
 
-    def output(self, text: str, category: str = "console", **more: Any) -> None:
-        """Show a line to the user."""
+    def output(self, text: str, category: str | None = None, **more: Any) -> None:
+        """Show a line to the user; ``category`` of the protocol: None for one that is plain."""
         line = self.traits.text_out(text if text.endswith("\n") else text + "\n")
-        self.event("output", {"category": category, "output": line, **more})
+        self.event("output", {"category": category or self.traits.plain_category, "output": line, **more})
 
     def respond(self, request: Request, body: Body = None, error: Exception | None = None) -> None:
         """Answer a request, once."""

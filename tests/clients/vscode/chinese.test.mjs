@@ -1,7 +1,7 @@
 // The extension in Chinese, in the real VS Code: commands, questions, views, in a window of 1280 x 800.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
-import { expected, openSample, typeText } from "./sample.mjs";
+import { expected, openSample, rowText } from "./sample.mjs";
 import { eventually } from "./workbench.mjs";
 
 const { lines, operand } = expected;
@@ -92,7 +92,7 @@ describe("in Chinese", () => {
 
   step("a tensor, from the menu of a variable", async () => {
     await workbench.command("View: Close All Editors");
-    await workbench.choose(workbench.rows("variables").filter({ hasText: typeText(operand) }).first(), "查看张量");
+    await workbench.choose(workbench.rows("variables").filter({ hasText: rowText(operand) }).first(), "查看张量");
     view = await workbench.webview("#statistics dt", "平均值");
     await says("#about", /^命令 \d+，共 58 条 · /);
     assert.deepEqual(await view.locator("aside h2").allTextContents(), ["元素", "统计", "误差最大的元素", "绝对值最大的元素"]);

@@ -13,6 +13,9 @@ const { CODE_SERVER, VSIX, EXPECTED, SHOTS, TRANSCRIPTS } = process.env;
 /** What the debugger has to show of the sample. */
 export const expected = JSON.parse(readFileSync(EXPECTED, "utf8"));
 
+/** The beginning of a tensor's row in the debugger's views. */
+export const rowText = ({ dtype, shape }) => `${dtype} ${shape.join("×")}`;
+
 export const typeText = ({ dtype, shape }) => `${dtype}[${shape.join(",")}]`;
 
 /**

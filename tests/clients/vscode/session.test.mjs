@@ -1,7 +1,7 @@
 // A user's session in the real VS Code, with the mouse and the keyboard.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
-import { expected, openSample, typeText } from "./sample.mjs";
+import { expected, openSample, rowText } from "./sample.mjs";
 import { eventually } from "./workbench.mjs";
 
 const { lines, values, operand } = expected;
@@ -27,14 +27,15 @@ describe("F5 in final.mlir, without a launch.json", () => {
 
   step("shows the operand of the op with its type, shape and values", async () => {
     await workbench.widenDebugView({ width: 480, rows: 16 });
-    const tensor = workbench.rows("variables").filter({ hasText: typeText(operand) }).first();
+    const tensor = workbench.rows("variables").filter({ hasText: rowText(operand) }).first();
     await tensor.waitFor();
     await workbench.expand(tensor);
-    // From the tensor's row down: [0] of each leading axis, until the rows are numbers.
-    for (let axis = 1; axis < operand.shape.length; axis++) {
-      await workbench.expand(workbench.rows("variables").locator(`xpath=self::*[@aria-level="${axis + 2}"]`).filter({ hasText: /^\[0\]/ }).first());
+    // From the tensor's row down: the first of each axis that has more than one, until the rows are numbers.
+    const axes = operand.shape.filter((extent) => extent > 1).length;
+    for (let axis = 1; axis < axes; axis++) {
+      await workbench.expand(workbench.rows("variables").locator(`xpath=self::*[@aria-level="${axis + 2}"]`).filter({ hasText: /^\[(0,)*0\]/ }).first());
     }
-    const leaves = workbench.rows("variables").locator(`xpath=self::*[@aria-level="${operand.shape.length + 2}"]`);
+    const leaves = workbench.rows("variables").locator(`xpath=self::*[@aria-level="${axes + 2}"]`);
     await leaves.nth(operand.first.length - 1).waitFor();
     const shown = await leaves.allInnerTexts();
     operand.first.forEach((value, i) => {
@@ -52,13 +53,13 @@ describe("F5 in final.mlir, without a launch.json", () => {
   step("evaluates the value under the mouse", async () => {
     const name = workbench.page.locator(".view-line", { hasText: '"tpu.Pool2D"' }).first().getByText(values.operand, { exact: true });
     await name.first().hover();
-    await workbench.page.locator(".debug-hover-widget", { hasText: typeText(operand) }).waitFor();
+    await workbench.page.locator(".debug-hover-widget", { hasText: rowText(operand) }).waitFor();
     await workbench.page.mouse.move(640, 700);
   });
 
   step("evaluates in the Debug Console", async () => {
     await workbench.evaluate(values.operand);
-    await workbench.console(typeText(operand)).waitFor();
+    await workbench.console(rowText(operand)).waitFor();
     await workbench.shot("final-mlir");
   });
 
@@ -74,7 +75,7 @@ describe("F5 in final.mlir, without a launch.json", () => {
   });
 
   step("watches the operand, and Reverse stops at the op that wrote it", async () => {
-    const tensor = workbench.rows("variables").filter({ hasText: typeText(operand) }).first();
+    const tensor = workbench.rows("variables").filter({ hasText: rowText(operand) }).first();
     await workbench.choose(tensor, "Break on Value Change");
     await eventually("the data breakpoint", async () => (await workbench.texts("breakpoints")).length >= 2);
     await workbench.press("Reverse");
@@ -115,7 +116,7 @@ describe("without any breakpoint", () => {
 
   step("evaluates the operand of a command under the mouse", async () => {
     await workbench.page.locator(".view-line", { hasText: "pool" }).first().getByText(/^%R\d+$/).last().hover();
-    await workbench.page.locator(".debug-hover-widget", { hasText: typeText(operand) }).waitFor();
+    await workbench.page.locator(".debug-hover-widget", { hasText: rowText(operand) }).waitFor();
   });
 
   step("Stop ends the session", async () => {

@@ -1,0 +1,25 @@
+import { openSample, expected } from "./sample.mjs";
+import { eventually } from "./workbench.mjs";
+const { workbench, step } = await openSample("look", { width: 1280, height: 800 });
+const { lines } = expected;
+step("look", async () => {
+  await workbench.openFile("final.mlir");
+  await workbench.clickGutter(lines.pool);
+  await workbench.key("F5");
+  await workbench.stoppedAt(lines.pool);
+  await new Promise((r) => setTimeout(r, 1500));
+  await workbench.shot("look-1");
+  await workbench.key("F10");
+  await new Promise((r) => setTimeout(r, 1500));
+  await workbench.shot("look-2");
+  await workbench.key("F11");
+  await new Promise((r) => setTimeout(r, 1500));
+  await workbench.shot("look-3");
+  await workbench.command("Open Disassembly View").catch(() => 0);
+  await new Promise((r) => setTimeout(r, 1500));
+  await workbench.shot("look-4");
+  await workbench.openFile("final.mlir");
+  await workbench.page.keyboard.type("abc");
+  await new Promise((r) => setTimeout(r, 1000));
+  await workbench.shot("look-5");
+});
