@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from scripts.generated import ROOT
 from tests.conftest import Toy
-from tests.dap_client import DapClient
+from tests.dap_client import DapClient, Stop
 
 
 def spoiled(toy: Toy, path: Path, name: str) -> str:
@@ -97,4 +98,36 @@ def test_without_a_reference_the_filter_says_what_it_needs(client: DapClient, to
     [answer] = client.request("setExceptionBreakpoints", filters=["mismatch"])["breakpoints"]
     assert not answer["verified"]
     assert "set `reference`" in answer["message"]
+    client.disconnect()
+
+
+def told(client: DapClient, stop: Stop) -> list[str]:
+    return str(client.request("exceptionInfo", threadId=stop.thread)["details"]["stackTrace"]).splitlines()
+
+
+def test_a_wrong_result_says_which_element_what_it_should_be_and_who_wrote_it(client: DapClient) -> None:
+    """A load lands on the operand of a convolution that another op has computed."""
+    model = ROOT / "examples" / "overlap"
+    data = {"inputs": str(model / "input.npz"), "reference": str(model / "ref.npz")}
+    client.launch(model, stop_on_entry=False, filters=["mismatch"], **data)
+    result, operand = told(client, client.expect_stopped("exception"))[:2]
+    assert result == (
+        "%18[0,0,4,0] is -0.449757, expected -0.175443; written by command 8, B4 conv.normal, "
+        "for tpu.Conv2D conv8_Conv (line 24)"
+    )
+    assert operand == (
+        "%17[0,0,8,0] is 0.238211, expected 0.320747; overwritten by command 6, D4 dma.tensor, "
+        "for tpu.Load load_w7 (line 20): it is the result of line 23"
+    )
+    client.disconnect()
+
+
+def test_an_edit_is_named_as_the_writer(client: DapClient, toy: Toy) -> None:
+    lines = [toy.line_of('"tpu.Pool2D"')]
+    client.launch(toy.directory, stop_on_entry=False, breakpoints={toy.mlir: lines}, filters=["mismatch"], **toy.data)
+    client.expect_stopped("breakpoint")
+    client.console("set in[0][0,3,5,7] = 1000")
+    client.resume()
+    texts = told(client, client.expect_stopped("exception"))
+    assert any("%16[0,3,5,7] is 1000, expected " in text and "edited at command 5: " in text for text in texts)
     client.disconnect()

@@ -16,7 +16,8 @@ from tdb_dap.adapter.protocol.types import (
 from tdb_dap.adapter.requests.sanitizers import Sanitizing
 from tdb_dap.adapter.session.handlers import provides, request
 from tdb_dap.engine.checks.exception_filters import FILTERS, filters_named
-from tdb_dap.engine.checks.reference_checks import CHECKS
+from tdb_dap.engine.checks.reference_checks import CHECKS, MISMATCH
+from tdb_dap.engine.checks.wrong_elements import texts
 from tdb_dap.engine.sanitizers import BY_NAME, chosen
 from tdb_dap.errors import BadExpression, TdbError
 
@@ -34,6 +35,10 @@ _GROUP = ExceptionBreakpointsFilter(
     conditionDescription=f"names, default all: {', '.join(BY_NAME)}; with places not to report: hazard: gemm15*; nan",
 )
 """One filter for all sanitizers: ten of them would push the user's own breakpoints out of the pane."""
+
+
+_MOST_COMMANDS = 200_000
+"""Of a program in which the writer of an element is found at once; clients ask at each stop."""
 
 
 class ExceptionFilters:
@@ -110,15 +115,16 @@ def _answer(session: Session, name: str) -> Breakpoint:
 
 @request("exceptionInfo", capability="supportsExceptionInfoRequest")
 def exception_info(session: Session, arguments: ExceptionInfoArguments) -> ExceptionInfoResponseBody:
-    """The finding of the last stop."""
+    """The finding of the last stop; of a wrong result also its first wrong element, and who wrote that."""
     finding = session.debugger.last_stop.finding
     if finding is None:
         raise TdbError("the program has not stopped because of an exception")
+    details = list(finding.details)
+    if finding.filter == MISMATCH and len(session.debugger.program.commands) <= _MOST_COMMANDS:
+        details[:0] = texts(session.debugger.scope(finding.focus, "op"))
     return ExceptionInfoResponseBody(
         exceptionId=finding.filter,
         description=finding.text,
         breakMode="always",
-        details=ExceptionDetails(
-            message=finding.title, typeName=finding.filter, stackTrace="\n".join(finding.details) or None
-        ),
+        details=ExceptionDetails(message=finding.title, typeName=finding.filter, stackTrace="\n".join(details) or None),
     )

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from tdb_dap.engine.source.source_map import MappedTensor, OpRecord
 
 
+MISMATCH = "mismatch"
+
 BIRTH = "birth"
 """In the condition of the filter: stop only where an op makes something wrong out of what is right."""
 
@@ -102,7 +104,7 @@ def _finding(record: OpRecord, value: MappedTensor, comparison: Comparison) -> F
             f"largest difference in steps of {value.memory_type.strip('<>').split('x')[-1]}: {metrics.max_ulp:g}"
         )
     return Finding(
-        "mismatch",
+        MISMATCH,
         f"{value.name} differs from the reference",
         f"{value.name} ({place}): {comparison.summary}",
         record.last,
@@ -127,7 +129,7 @@ class Diverging(Observer):
 
 CHECKS: tuple[Filter, ...] = (
     Filter(
-        "mismatch",
+        MISMATCH,
         "Differs from the reference",
         "Stop after an op whose result is not the expected one. Needs a reference.",
         Mismatch.of,
