@@ -33,7 +33,7 @@ def test_operands_stand_beside_the_line_about_to_run_and_results_beside_those_be
     after = shown(client.expect_stopped("step"))
     assert after[line, "%17"] == "✓ min 0 max 3.936"
     client.console("set %17 = 0")
-    assert shown(stop_again(client))[line, "%17"].startswith("✗ cosine ")
+    assert shown(stop_again(client))[line, "%17"].startswith("✗ min ")
     client.disconnect()
 
 

@@ -20,7 +20,6 @@ from tdb_dap.engine.expressions.values import (
     SMALL,
     Value,
     bits_text,
-    brief_number,
     number_text,
     numbers_row,
     shape_text,
@@ -198,7 +197,7 @@ def mark(session: Session, value: Value) -> str:
     result = compared(session, value.named)
     if result is None:
         return ""
-    return FAILED + f" cosine {brief_number(result.cosine)}" if result.complaints else PASSED
+    return FAILED if result.complaints else PASSED
 
 
 def _details(session: Session, value: Value) -> list[Node]:

@@ -15,7 +15,7 @@ const FITS = 90;
 export function registerInlineValues(hub: SessionHub): { dispose(): unknown }[] {
   const beside = vscode.window.createTextEditorDecorationType({
     after: {
-      color: new vscode.ThemeColor("editor.inlineValuesForeground"),
+      color: new vscode.ThemeColor("editor.foreground"),
       backgroundColor: new vscode.ThemeColor("editor.inlineValuesBackground"),
       margin: "0 0.6em 0 0.6em",
     },
