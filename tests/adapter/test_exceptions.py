@@ -107,7 +107,7 @@ def told(client: DapClient, stop: Stop) -> list[str]:
 def test_a_wrong_result_says_which_element_what_it_should_be_and_who_wrote_it(client: DapClient) -> None:
     """A load lands on the operand of a convolution that another op has computed."""
     model = ROOT / "examples" / "overlap"
-    data = {"inputs": str(model / "input.npz"), "reference": str(model / "ref.npz")}
+    data: dict[str, Any] = {"inputs": str(model / "input.npz"), "reference": str(model / "ref.npz")}
     client.launch(model, stop_on_entry=False, filters=["mismatch"], **data)
     result, operand = told(client, client.expect_stopped("exception"))[:2]
     assert result == (

@@ -119,12 +119,13 @@ def exception_info(session: Session, arguments: ExceptionInfoArguments) -> Excep
     finding = session.debugger.last_stop.finding
     if finding is None:
         raise TdbError("the program has not stopped because of an exception")
-    details = list(finding.details)
+    details, description = list(finding.details), finding.text
     if finding.filter == MISMATCH and len(session.debugger.program.commands) <= _MOST_COMMANDS:
         details[:0] = texts(session.debugger.scope(finding.focus, "op"))
+        description = description.partition(", first at ")[0]
     return ExceptionInfoResponseBody(
         exceptionId=finding.filter,
-        description=finding.text,
+        description=description,
         breakMode="always",
         details=ExceptionDetails(message=finding.title, typeName=finding.filter, stackTrace="\n".join(details) or None),
     )

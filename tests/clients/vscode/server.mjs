@@ -67,7 +67,7 @@ export class CodeServer {
         env: { ...env, VSCODE_CLI: "1" },
       },
     );
-    const instance = new CodeServer(server, data, `http://127.0.0.1:${port}`);
+    const instance = new CodeServer(server, `http://127.0.0.1:${port}`);
     for (let tries = 0; tries < START_SECONDS * 4; tries++) {
       if (server.exitCode !== null) break;
       const answer = await fetch(`${instance.url}/healthz`).catch(() => undefined);
@@ -78,13 +78,9 @@ export class CodeServer {
     throw new Error(`code-server did not start:\n${readFileSync(log, "utf8")}`);
   }
 
-  constructor(process, data, url) {
-    Object.assign(this, { process, data, url });
-  }
-
-  /** Change settings of the user while VS Code runs. */
-  configure(values) {
-    writeFileSync(join(this.data, "User", "settings.json"), JSON.stringify({ ...SETTINGS, ...values }, null, 2));
+  constructor(process, url) {
+    this.process = process;
+    this.url = url;
   }
 
   stop() {

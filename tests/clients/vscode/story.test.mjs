@@ -42,7 +42,7 @@ class Hand {
 async function story(workbench, { width, height, theme, name }) {
   const { page } = workbench;
   const hand = new Hand(workbench, name);
-  server.configure({ "workbench.colorTheme": THEMES[theme] });
+  await workbench.theme(THEMES[theme]);
   await page.setViewportSize({ width, height });
   await workbench.command("View: Close All Editors");
   await workbench.key("Control+Shift+E");

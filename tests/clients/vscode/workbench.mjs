@@ -256,8 +256,13 @@ export class Workbench {
   /** Choose a colour theme by its name, or a part of it: the names of the built-in ones have changed. */
   async theme(name) {
     await this.command("Preferences: Color Theme");
-    await this.page.locator(".quick-input-widget input").first().fill(name);
-    await this.page.locator(".quick-input-list .monaco-list-row", { hasText: name }).first().click();
+    const input = this.page.locator(".quick-input-widget input").first();
+    const row = this.page.locator(".quick-input-list .monaco-list-row", { hasText: name }).first();
+    // The list of themes opens later than the input of the palette goes, and what is typed before that is lost.
+    await eventually(`the theme ${name}`, async () => {
+      await input.fill(name);
+      return row.click({ timeout: 1000 }).then(() => true, () => false);
+    });
     await sleep(1000);
   }
 }
