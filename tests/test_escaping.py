@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -115,7 +116,7 @@ def test_notebooks_are_shown_names_as_text(name: str, tmp_path: Path) -> None:
         with tdb_dap.open(context, inputs=SAMPLE / "input.npz", reference=SAMPLE / "ref.npz") as dbg:
             dbg.breakpoints.add("tpu.Pool2D")
             dbg.run()
-            shown = [
+            shown: list[Any] = [
                 dbg.program,
                 dbg,
                 dbg.last_stop,

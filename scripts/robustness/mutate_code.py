@@ -53,7 +53,7 @@ class Mutant:
     now: str
 
 
-class _Instead(importlib.abc.MetaPathFinder, importlib.abc.SourceLoader):
+class _Instead(importlib.abc.MetaPathFinder, importlib.abc.SourceLoader):  # type: ignore[misc]  # as typeshed has them
     """Gives another text for one module."""
 
     def __init__(self, mutant: Mutant, path: Path) -> None:

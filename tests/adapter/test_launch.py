@@ -6,6 +6,7 @@ import json
 import lzma
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,7 +29,7 @@ def context(toy: Toy, tmp_path: Path) -> Path:
     return folder
 
 
-def npz(path: Path, **arrays: np.ndarray) -> str:
+def npz(path: Path, **arrays: Any) -> str:
     np.savez(path, **arrays)
     return str(path)
 
@@ -106,7 +107,7 @@ def another_backend(context: Path) -> dict[str, object]:
     return {"backend": "cmodel", "cmodelPath": str(context)}
 
 
-BAD = {
+BAD: dict[Callable[[Path], dict[str, object]], str] = {
     not_a_model: "bmodel",
     cut_short: "compilation.bmodel",
     unknown_chip: "BM9999X",

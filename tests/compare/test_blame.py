@@ -9,6 +9,7 @@ import pytest
 
 from scripts.robustness.inject_faults import Model, blamed, changed_weight, dropped_command, inject
 from tdb_dap.engine.compare.dataflow import Producers
+from tdb_dap.engine.compare.finding import Role, Verdict
 from tdb_dap.engine.compare.segments import stretches
 from tdb_dap.engine.reference.tolerance import Tolerances
 from tdb_dap.engine.source.op_records import OpRecord
@@ -112,19 +113,20 @@ def test_inputs_of_another_run_are_named(tmp_path: Path) -> None:
     assert (culprit.name, culprit.blame.kind) == ("x", "input")
 
 
-def made_up(line: int, name: str, role: str, verdict: str, last: int) -> Row:
+def made_up(line: int, name: str, role: Role, verdict: Verdict, last: int) -> Row:
     return Row(
         line=line,
         opcode="tpu.Op",
         name=name,
-        role=role,  # type: ignore[arg-type]
+        role=role,
         index=0,
         dtype="f32",
         first=last,
         last=last,
         pieces=1,
         covered=1.0,
-        verdict=verdict,  # type: ignore[arg-type]
+        verdict=verdict,
+        reason="",
     )
 
 

@@ -221,7 +221,12 @@ def test_every_operation_is_computed_as_python_does(operation: type[ast.AST]) ->
     if isinstance(made, ast.MatMult):
         assert result("x[0] @ x[1]") == 38.0
         return
-    node = ast.BinOp(left, made, right) if isinstance(made, ast.operator) else ast.Compare(left, [made], [right])
+    node: ast.expr
+    if isinstance(made, ast.operator):
+        node = ast.BinOp(left, made, right)
+    else:
+        assert isinstance(made, ast.cmpop)
+        node = ast.Compare(left, [made], [right])
     text = ast.unparse(ast.fix_missing_locations(ast.Expression(node)))
     assert result(text) == eval(text)
 

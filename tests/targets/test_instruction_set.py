@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import lzma
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -12,15 +13,24 @@ import pytest
 
 import tdb_dap
 from tdb_dap.engine.bmodel.writing import Model, Stream
+from tdb_dap.engine.hardware.views import View
+from tdb_dap.engine.program.program import Program
 from tdb_dap.errors import BadAccess, BadInput, NotSimulated
+from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.targets.chips.registry import chips
-from tdb_dap.targets.declaration.instruction_set import InstructionSet, column
+from tdb_dap.targets.declaration.instruction_set import Instruction, InstructionSet, column
 from tdb_dap.targets.families import FAMILIES
 from tdb_dap.targets.semantics import SEMANTICS
 from tdb_dap.targets.validation.evidence import Evidence, evidence
 from tdb_dap.targets.validation.self_check import check
 from tdb_dap.tools.opening import open_program
-from tests.samples import SAMPLE, cases
+from tests.samples import SAMPLE, Case, cases
+
+
+def instructions_of(program: Program) -> Sequence[Instruction]:
+    """The rows of the table of a program's chip."""
+    assert isinstance(program.target, Chip)
+    return program.target.instruction_set.instructions
 
 
 @pytest.mark.parametrize("name", chips())
@@ -42,11 +52,11 @@ def test_the_check_sees_overlaps_and_ambiguous_mnemonics() -> None:
 
 
 @pytest.mark.parametrize("case", cases(), ids=lambda case: case.name)
-def test_decode_then_encode_is_the_identity(case) -> None:
+def test_decode_then_encode_is_the_identity(case: Case) -> None:
     program = open_program(case.path)
     for command in program.commands:
         if command.has_descriptor:
-            instruction = program.target.instruction_set.instructions[command.kind]
+            instruction = instructions_of(program)[command.kind]
             assert instruction.encode(command.descriptor, **command.fields) == command.descriptor
             cleared = instruction.encode(bytes(instruction.size), **command.fields)
             assert instruction.decode(cleared) == command.fields
@@ -56,7 +66,7 @@ def test_a_column_of_fields_equals_decoding_one_by_one() -> None:
     program = open_program(cases("toy_bm1684x_f16")[0].path)
     for kind in set(program.commands.columns.kind.tolist()):
         chosen = [c for c in program.commands if c.kind == kind]
-        instruction = program.target.instruction_set.instructions[kind]
+        instruction = instructions_of(program)[kind]
         data = np.frombuffer(b"".join(c.descriptor for c in chosen) + bytes(8), np.uint8)
         offsets = np.arange(len(chosen)) * instruction.size
         for name, bit, width in instruction.fields:
@@ -87,7 +97,10 @@ def test_every_form_describes_whatever_its_fields_hold(name: str) -> None:
             try:
                 found = chip.describe(kind, descriptor, 0, {})
                 assert chip.vendor_text(found, instruction.engine, (1, 0))
-                assert all(view.memref and view.byte_ranges() is not None for view in found.results)
+                for view in found.results:
+                    assert isinstance(view, View)
+                    assert view.memref
+                    assert view.byte_ranges() is not None
             except (NotSimulated, BadAccess):
                 continue
             described += 1
@@ -127,7 +140,7 @@ def test_a_form_without_semantics_is_listed_and_refused(tmp_path: Path) -> None:
     program = open_program(SAMPLE)
     group = program.stage.subnets[0].groups[0][0]
     first = next(c for c in program.commands if c.engine == "tiu")
-    lar = next(i for i in program.target.instruction_set.instructions if i.register == "LAR" and i.sub == 3)
+    lar = next(i for i in instructions_of(program) if i.register == "LAR" and i.sub == 3)
     # Bit 0 is the form's mark of being short.
     descriptor = lar.encode(b"\x01" + bytes(15), tsk_typ=lar.kind, tsk_eu_typ=lar.sub)
     start = 64 + int.from_bytes(model[8:12], "little") + int(program.commands.columns.offset[first.ordinal])

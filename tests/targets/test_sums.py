@@ -82,12 +82,12 @@ def test_interleaved_chains_are_numpys(lanes: int, shape: tuple[int, int, int], 
     left, right = float32.flush(left), float32.flush(right)
     start, old = numbers((rows, 1), F32, "plain", 3), numbers((rows, columns), F32, kind, 4)
     for products in (of_matrices(left, right), scattered(of_matrices(left, right), 5)):
-        for firsts in ((None, None), (start, None), (start, float32.flush(old))):
+        for first, before in ((None, None), (start, None), (start, float32.flush(old))):
             normal = kind == "plain"
             with kernel.switched(True), np.errstate(all="ignore"):
-                fast = dot.interleaved(*firsts, products, normal)
+                fast = dot.interleaved(first, before, products, normal)
             with kernel.switched(False), np.errstate(all="ignore"):
-                slow = dot.interleaved(*firsts, products, normal)
+                slow = dot.interleaved(first, before, products, normal)
             same(fast, slow)
 
 

@@ -5,16 +5,20 @@ from __future__ import annotations
 import lzma
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import tdb_dap
 from tdb_dap.engine.checks.exception_filters import filters_named
+from tdb_dap.engine.commands.commands import Command
 from tdb_dap.engine.control.debugger import Debugger
+from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.targets.chips.registry import chips
 from tdb_dap.targets.semantics import SEMANTICS
+from tdb_dap.targets.semantics.registry import Operation
 from tdb_dap.tools.opening import open_debugger, open_program
 from tests.conftest import Toy
 from tests.dap_client import DapClient
@@ -126,7 +130,7 @@ def test_a_wrong_formula_is_a_divergence_with_both_numbers(toy: Toy, monkeypatch
     key = (bound.family.name, bound.fields.sub)
     right = SEMANTICS[key]
 
-    def off_by_one(operation):
+    def off_by_one(operation: Operation) -> Array:
         words = np.array(right(operation))
         words.reshape(-1)[7] += 1
         return words
@@ -148,13 +152,17 @@ def test_a_wrong_formula_is_a_divergence_with_both_numbers(toy: Toy, monkeypatch
 def test_a_command_in_place_agrees_after_an_edit(toy: Toy) -> None:
     debugger = tdb_dap.open(toy.directory, inputs=toy.inputs, backend="lockstep")
 
-    def in_place(command) -> bool:
+    def in_place(command: Command) -> bool:
         views = [o for o in command.description.operands if isinstance(o, View)]
-        return command.engine == "tiu" and any(v.address == command.results[0].address for v in views)
+        result = command.results[0]
+        assert isinstance(result, View)
+        return command.engine == "tiu" and any(v.address == result.address for v in views)
 
     command = next(c for c in debugger.program.commands if not c.is_system and c.results and in_place(c))
     debugger.travel(command.ordinal)
-    debugger.write(command.results[0], 0.75)
+    result = command.results[0]
+    assert isinstance(result, View)
+    debugger.write(result, 0.75)
     debugger.set_checks(filters_named({"divergence": None}))
     assert debugger.step().reason == "step"
     debugger.close()
@@ -179,7 +187,9 @@ def illegal_model(toy: Toy, tmp_path: Path) -> tuple[Path, int]:
     return tmp_path, command.ordinal
 
 
-def test_a_session_survives_the_vendor_s_simulator(client: DapClient, toy: Toy, illegal_model) -> None:
+def test_a_session_survives_the_vendor_s_simulator(
+    client: DapClient, toy: Toy, illegal_model: tuple[Path, int]
+) -> None:
     directory, ordinal = illegal_model
     client.launch(directory, stop_on_entry=False, inputs=str(toy.inputs), backend="cmodel", stopOnExit=True)
     stop = client.expect_stopped("exception")
@@ -195,7 +205,8 @@ def test_a_session_survives_the_vendor_s_simulator(client: DapClient, toy: Toy, 
 def test_numpy_goes_on_where_the_vendor_s_simulator_was_killed(toy: Toy) -> None:
     debugger = tdb_dap.open(toy.directory, inputs=toy.inputs, backend="lockstep")
     debugger.step(10)
-    debugger.machine.backend._vendor._process._process.kill()  # as the system does when memory runs out
+    backend: Any = debugger.machine.backend
+    backend._vendor._process._process.kill()  # as the system does when memory runs out
     stop = debugger.run()
     assert "command 10 (" in stop.text
     assert "has died (SIGKILL)" in stop.text

@@ -12,7 +12,7 @@ import pytest
 from board.emulator import Emulator
 
 import tdb_dap
-from tdb_dap.api import Client, Debugger, Machine, load_inputs, open_program
+from tdb_dap.api import Client, Debugger, Machine, View, load_inputs, open_program
 
 SAMPLE = Path(tdb_dap.__file__).parent / "sample"
 INPUTS = SAMPLE / "input.npz"
@@ -47,7 +47,9 @@ def test_every_moment_is_what_it_was_and_edits_count(make: Callable[..., object]
         assert memories(debugger) == memories(expected), ordinal
     for one in (debugger, expected):
         one.travel(20)
-        one.write(one.program.commands[20].operands[0], 3)
+        operand = one.program.commands[20].operands[0]
+        assert isinstance(operand, View)
+        one.write(operand, 3)
         one.run()
     assert memories(debugger) == memories(expected)
     debugger.step(-1)

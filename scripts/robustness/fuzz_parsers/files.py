@@ -9,6 +9,7 @@ import struct
 from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -270,7 +271,7 @@ def xz(data: bytes) -> None:
 
 
 def reports() -> Iterable[bytes]:
-    report = Report.model_construct(**dict.fromkeys(Report.model_fields, ""))
+    report = Report.model_construct(**dict[str, Any](dict.fromkeys(Report.model_fields, "")))
     yield b'{"rows": [{"line": 3, "verdict": "fail", "blame": {"text": "x"}}, {"line": 4, "verdict": "pass"}]}'
     yield json.dumps({name: [] for name in report.model_fields_set}).encode()
     yield b'{"files": {"top_mlir": {"path": "x.mlir", "last_modify": 3}}}'

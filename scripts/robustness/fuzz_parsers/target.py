@@ -49,9 +49,10 @@ def target(
 
 def attempt(target: Target, data: bytes) -> None:
     """One execution; whatever it raises is against the rule."""
+    known: tuple[type[Exception], ...] = (TdbError, *target.errors)
     try:
         target.run(data)
-    except (TdbError, *target.errors) as error:
+    except known as error:
         text = str(error)
         assert text, "an error without a word"
         assert "\n" not in text, f"an error of several lines: {text!r}"

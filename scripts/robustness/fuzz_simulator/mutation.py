@@ -20,7 +20,7 @@ from tdb_dap.targets.families.pooling import AVERAGE, MAXIMUM, MINIMUM
 from tdb_dap.targets.semantics import SEMANTICS
 
 _FLOATS, _INTEGERS = (1, 2, 5), (0, 3, 4)
-_FORBIDDEN_FLAGS = {"bm1684": ("res_add", "kernel_rotate")}
+_FORBIDDEN_FLAGS: dict[object, tuple[str, ...]] = {"bm1684": ("res_add", "kernel_rotate")}
 """Flags that only the forms in the models have: elsewhere what they do is not known, and we say so."""
 _FLAGS = ("kernel_rotate", "relu", "sym_range", "opd0_sign", "opd1_sign", "opd2_sign", "res0_sign", "res_add")
 _CHANGING = ("arith", "cmp", "conv", "mm2", "pord", "lin", "vc")

@@ -90,7 +90,7 @@ def dropped(engine: str, offset: int, id: int) -> Change:
             waits = stream.dependencies
             return replace(stream, dependencies=waits - (waits >= id))
         row = _row(stream, offset)
-        kept = {name: np.delete(getattr(stream, name), row) for name in _COLUMNS}
+        kept: dict[str, Any] = {name: np.delete(getattr(stream, name), row) for name in _COLUMNS}
         return replace(stream, ids=stream.ids[:-1], **kept)
 
     return change
