@@ -48,7 +48,7 @@ from tdb_dap.targets.semantics.rules import Rules
 from tdb_dap.targets.validation.self_check import check as self_check
 from tdb_dap.tools.opening import open_debugger, open_program
 
-VERSION = "1.0"
+VERSION = "1.1"
 """Version of this interface, not of the package."""
 
 __all__ = [
