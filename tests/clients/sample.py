@@ -25,11 +25,12 @@ FIRST = 4
 
 
 def tensor(name: str, value: np.ndarray[Any, Any]) -> dict[str, Any]:
-    """How a tensor must look: its type, its shape, and the first values along the last axis."""
+    """How a tensor must look: its type, its shape, how its row begins, and the first values along the last axis."""
     return {
         "name": name,
         "dtype": DTYPES[str(value.dtype)],
         "shape": list(value.shape),
+        "row": f"{DTYPES[str(value.dtype)]} {'×'.join(map(str, value.shape))}",
         "first": [float(x) for x in value.reshape(-1)[:FIRST]],
     }
 
@@ -70,7 +71,7 @@ def main() -> int:
     parser.add_argument("directory", type=Path)
     directory = parser.parse_args().directory.resolve()
     shutil.copytree(SAMPLE, directory, ignore=shutil.ignore_patterns("__pycache__", "*.py"))
-    json.dump(expectations(directory), sys.stdout, indent=2)
+    json.dump(expectations(directory), sys.stdout, indent=2, ensure_ascii=True)
     return 0
 
 

@@ -45,7 +45,7 @@ describe("DebugClient", function () {
     const { body: { scopes } } = await client.scopesRequest({ frameId: frame.id });
     const operands = scopes.find(({ name }) => name === "Operands");
     const { body: { variables } } = await client.variablesRequest({ variablesReference: operands.variablesReference });
-    const tensor = variables.find(({ value }) => value.startsWith(`${operand.dtype}[${operand.shape.join(",")}]`));
+    const tensor = variables.find(({ value }) => value.startsWith(operand.row));
     assert.ok(tensor, `${operand.name} is not among ${variables.map(({ name, value }) => `${name} = ${value}`).join("; ")}`);
     assert.deepEqual(await firstValues(tensor), operand.first.map((value) => Number(value.toPrecision(4))));
 
@@ -84,12 +84,12 @@ describe("DebugClient", function () {
     }
   });
 
-  /** The first values of a tensor, to four digits: down the leading axes, then along the last one. */
+  /** The first values of a tensor, to four digits: down the axes that have more than one, then along the last one. */
   async function firstValues(tensor) {
     let reference = tensor.variablesReference;
-    for (let axis = 1; axis < operand.shape.length; axis++) {
+    for (let axis = 1; axis < operand.shape.filter((extent) => extent > 1).length; axis++) {
       const { body } = await client.variablesRequest({ variablesReference: reference, filter: "indexed", start: 0, count: 1 });
-      assert.equal(body.variables[0].name, "[0]");
+      assert.match(body.variables[0].name, /^\[(0,)*0\]$/);
       reference = body.variables[0].variablesReference;
     }
     const { body } = await client.variablesRequest({ variablesReference: reference, filter: "indexed", start: 0, count: operand.first.length });

@@ -84,8 +84,8 @@
     (append (gethash "variables" (session-ask "variables" (list :variablesReference (gethash "variablesReference" operands)))) nil)))
 
 (defun session-tensor-text (tensor)
-  "How a TENSOR's text begins: its type and shape."
-  (format "%s[%s]" (alist-get 'dtype tensor) (mapconcat #'number-to-string (alist-get 'shape tensor) ",")))
+  "How a TENSOR's row begins: its type and shape."
+  (alist-get 'row tensor))
 
 (let ((mlir (session-expect 'mlir))
       (pool (session-expect 'lines 'pool))

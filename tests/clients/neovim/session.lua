@@ -93,7 +93,7 @@ wait("the cursor", function()
   return line() == pool
 end)
 
-local operand = ("%s[%s]"):format(expected.operand.dtype, table.concat(vim.tbl_map(tostring, expected.operand.shape), ","))
+local operand = expected.operand.row
 local found
 for _, scope in ipairs(ask("scopes", { frameId = frame.id }).scopes) do
   if scope.name == "Operands" then

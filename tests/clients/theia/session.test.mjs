@@ -71,7 +71,7 @@ it("stops at the breakpoint in the gutter and shows the operand", async () => {
   await page.locator(".theia-debug-breakpoint, .monaco-editor [class*=debug-breakpoint]").first().waitFor();
   await page.keyboard.press("F5");
   const row = page
-    .locator(".theia-TreeNode, .theia-debug-console-variable", { hasText: `${operand.dtype}[${operand.shape.join(",")}]` })
+    .locator(".theia-TreeNode, .theia-debug-console-variable", { hasText: operand.row })
     .first();
   await row.waitFor({ timeout: 60000 });
   assert.ok((await row.innerText()).includes(values.operand), await row.innerText());

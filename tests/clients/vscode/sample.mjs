@@ -14,7 +14,7 @@ const { CODE_SERVER, VSIX, EXPECTED, SHOTS, TRANSCRIPTS } = process.env;
 export const expected = JSON.parse(readFileSync(EXPECTED, "utf8"));
 
 /** The beginning of a tensor's row in the debugger's views. */
-export const rowText = ({ dtype, shape }) => `${dtype} ${shape.join("×")}`;
+export const rowText = ({ row }) => row;
 
 export const typeText = ({ dtype, shape }) => `${dtype}[${shape.join(",")}]`;
 
