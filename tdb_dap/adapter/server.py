@@ -40,6 +40,7 @@ AREAS = (
     "console.inspecting",
     "extensions.memory_values",
     "extensions.model_views",
+    "extensions.profile",
     "console.completions",
     "console.evaluate",
     "requests.exception_breakpoints",

@@ -23,6 +23,24 @@ def test_the_profile_and_its_trace(pooling: Stop) -> None:
     assert "trace" not in pooling.client.request("tdb/profile")
 
 
+def test_the_timeline_shows_the_order_at_once_and_the_times_as_they_come(pooling: Stop) -> None:
+    client = pooling.client
+    order = client.request("tdb/timeline")
+    first = client.request("tdb/times")
+    assert (first["estimated"], first["commands"]) == (0, 58)
+    assert "memories" not in first
+    last = client.request("tdb/times", milliseconds=60_000)
+    assert last["estimated"] == len(order["track"]) == len(last["start"]) == len(last["bytes"]) == 58
+    assert {memory["title"] for memory in last["memories"]} == {"DDR, activations", "local memory of a lane"}
+    trace = client.request("tdb/profile", trace=True)["trace"]["traceEvents"]
+    begin = {event["args"]["ordinal"]: event["ts"] for event in trace if event.get("cat") == "command"}
+    assert last["start"] == [begin[ordinal] for ordinal in range(58)]
+    assert order["waits"], "the convolution waits for its operand"
+    for before, after in order["waits"]:
+        assert last["start"][before] + last["duration"][before] <= last["start"][after] + 1e-5
+        assert order["track"][before] != order["track"][after]
+
+
 def test_the_graph_knows_the_op_that_runs_next(pooling: Stop, toy: Toy) -> None:
     body = pooling.client.request("tdb/graph", color="time")
     line = toy.line_of('"tpu.Pool2D"')

@@ -16,6 +16,8 @@ TENSOR = {"expression": "%16"}
 ARGUMENTS: dict[str, tuple[dict[str, Any], ...]] = {
     "tdb/moment": ({},),
     "tdb/profile": ({}, {"trace": True}, {"estimate": True, "trace": True}),
+    "tdb/timeline": ({},),
+    "tdb/times": ({}, {"milliseconds": 60_000}),
     "tdb/graph": ({"color": "time"}, {"color": "dtype", "weights": True}),
     "tdb/memoryMap": ({}, {"ordinal": 0}),
     "tdb/inlineValues": ({"frameId": 0, "source": {"path": "final.mlir"}, "line": 1, "endLine": 99},),

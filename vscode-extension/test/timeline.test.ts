@@ -2,61 +2,63 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { Span, ticks } from "../pages/shared/ticks";
 import { firstAfter, levelAt, timeOf, timelineOf } from "../pages/timeline/model";
-import type { Trace, TraceEvent } from "../src/protocol/generated";
+import { Rows } from "../pages/timeline/rows";
+import { partsOf, sumOf, total } from "../pages/timeline/summary";
+import type { CommandOrder, CommandTimes } from "../src/protocol/generated";
 
-const slice = (
-  tid: number,
-  cat: TraceEvent["cat"],
-  name: string,
-  ts: number,
-  dur: number,
-  args: Record<string, unknown>,
-): TraceEvent => ({
-  ph: "X",
-  pid: 0,
-  tid,
-  ...(cat && { cat }),
-  name,
-  ts,
-  dur,
-  args,
-});
-const trace: Pick<Trace, "traceEvents" | "otherData"> = {
-  traceEvents: [
-    { ph: "M", name: "thread_name", pid: 0, tid: 2, args: { name: "DMA" } },
-    { ph: "M", name: "thread_name", pid: 0, tid: 1, args: { name: "TIU" } },
-    slice(2, "op", "tpu.Load x", 0, 2, { line: 17 }),
-    slice(2, "command", "dma.tensor", 0, 2, { ordinal: 0 }),
-    slice(1, "op", "tpu.Conv2D y", 2, 4, { line: 22 }),
-    slice(1, "command", "conv.normal", 2, 3, { ordinal: 1 }),
-    slice(1, "command", "arith.add", 5, 1, { ordinal: 2 }),
-    { ph: "C", name: "L2", pid: 0, ts: 0, args: { bytes: 64 } },
-    { ph: "C", name: "L2", pid: 0, ts: 4, args: { bytes: 16 } },
+/** A load, then a convolution of two commands that waits for it; the last two by another engine. */
+const order: CommandOrder = {
+  chip: "BM1684X",
+  clockMHz: 1000,
+  timeUnit: "microseconds",
+  tracks: [
+    { core: 0, engine: "TIU" },
+    { core: 0, engine: "DMA" },
   ],
-  otherData: {
-    model: "",
-    chip: "BM1684X",
-    clockMHz: 1000,
-    timeUnit: "microseconds",
-    source: "",
-    compilerFigures: true,
-  },
+  track: [1, 0, 0],
+  names: ["dma.tensor", "conv.normal", "arith.add"],
+  name: [0, 1, 2],
+  ops: [
+    { line: 17, opcode: "tpu.Load", name: "x", slice: "" },
+    { line: 22, opcode: "tpu.Conv2D", name: "y", slice: "" },
+  ],
+  op: [0, 1, 1],
+  waits: [[0, 1]],
+};
+const times: CommandTimes = {
+  estimated: 3,
+  commands: 3,
+  start: [0, 2, 5],
+  duration: [2, 3, 1],
+  bytes: [128, 32, 16],
+  cyclesPerUnit: 1000,
+  memories: [{ title: "L2", core: 0, ordinals: [0, 1, 3], bytes: [64, 16, 0] }],
 };
 
 describe("the timeline", () => {
-  const timeline = timelineOf(trace);
+  const timeline = timelineOf(order, times);
 
   it("has a track for each engine, with ops and their commands", () => {
     const told = timeline.tracks.map(({ title, ops, commands }) => [
       title,
-      ops.map(({ name }) => name),
+      ops.map(({ name, first, last }) => [name, first, last]),
       commands.length,
     ]);
     assert.deepEqual(told, [
-      ["TIU", ["tpu.Conv2D y"], 2],
-      ["DMA", ["tpu.Load x"], 1],
+      ["TIU", [["tpu.Conv2D y", 1, 2]], 2],
+      ["DMA", [["tpu.Load x", 0, 0]], 1],
     ]);
     assert.deepEqual([timeline.stop, timeline.unit], [6, "µs"]);
+  });
+
+  it("shows the order before all times are known", () => {
+    const { commands, start, duration, cyclesPerUnit } = times;
+    const early = timelineOf(order, { estimated: 1, commands, start, duration, bytes: [128], cyclesPerUnit });
+    assert.deepEqual(
+      early.tracks.map((track) => track.commands.length),
+      [2, 1],
+    );
+    assert.deepEqual(early.counters, []);
   });
 
   it("knows when a command begins, and when all have ended", () => {
@@ -74,10 +76,45 @@ describe("the timeline", () => {
     );
     const counter = timeline.counters[0] ?? assert.fail();
     assert.deepEqual(
-      [3.9, 4, 99].map((time) => levelAt(counter, time)),
-      [64, 16, 16],
+      [1.9, 2, 99].map((time) => levelAt(counter, time)),
+      [64, 16, 0],
     );
     assert.equal(counter.most, 64);
+  });
+
+  it("sums up an op, and a range of time", () => {
+    const [tiu] = timeline.tracks;
+    const op = tiu?.ops[0] ?? assert.fail();
+    assert.deepEqual(sumOf(timeline, op, tiu ?? assert.fail()), { commands: 2, cycles: 4000, bytes: 48, share: 4 / 6 });
+    const parts = partsOf(timeline, 1, 4);
+    assert.deepEqual(
+      parts.map(({ name, commands }) => [name, commands]),
+      [
+        ["tpu.Conv2D y", 1],
+        ["tpu.Load x", 1],
+      ],
+    );
+    assert.deepEqual([total(parts).commands, total(parts).bytes], [2, 160]);
+  });
+
+  it("folds a core into one row, and leads an arrow to it", () => {
+    const two = timelineOf(
+      {
+        ...order,
+        tracks: [
+          { core: 0, engine: "TIU" },
+          { core: 1, engine: "TIU" },
+        ],
+      },
+      times,
+    );
+    const [open, folded] = [new Rows(two, new Set()), new Rows(two, new Set([1]))];
+    const kinds = (rows: Rows) => rows.all.map(({ kind }) => kind);
+    assert.deepEqual(kinds(open), ["core", "track", "core", "track", "counter"]);
+    assert.deepEqual(kinds(folded), ["core", "track", "core", "counter"]);
+    assert.ok(folded.height < open.height);
+    const title = folded.all[2] ?? assert.fail();
+    assert.equal(folded.middleOf(0), title.top + title.height / 2, "command 0 runs on core 1");
   });
 });
 

@@ -1,4 +1,4 @@
-"""Requests beyond the protocol for an editor's own views of the model: time, graph, memory, results.
+"""Requests beyond the protocol for an editor's own views of the model: graph, memory, results.
 
 They are described in docs/requests.md. All of them look at the program as it is compiled, and ``tdb/memoryMap`` and
 ``tdb/results`` at the present moment, too.
@@ -25,20 +25,12 @@ if TYPE_CHECKING:
         Memory,
         MemoryMap,
         Moment,
-        ProfileBody,
         Region,
         Results,
     )
     from tdb_dap.adapter.session.session import Session
     from tdb_dap.engine.source.mlir_file import MlirFile
     from tdb_dap.tools.check.schema import Row
-
-
-class ProfileArguments(ProtocolModel):
-    """Arguments of `tdb/profile`. ``trace``: also the time line, as Trace Events."""
-
-    trace: bool = False
-    estimate: bool = False
 
 
 class GraphArguments(ProtocolModel):
@@ -76,20 +68,6 @@ def moment(session: Session, arguments: MomentArguments) -> Moment:
     }
     if source is not None:
         body["source"] = source.model_dump(exclude_none=True)
-    return body
-
-
-@request("tdb/profile", while_running="wait")
-def profile(session: Session, arguments: ProfileArguments) -> ProfileBody:
-    """The report of ``tdb-dap profile``."""
-    from tdb_dap.tools.profile.profiling import Profile
-    from tdb_dap.tools.profile.report import report_of
-    from tdb_dap.tools.profile.trace import trace
-
-    found = Profile(session.debugger.program, not arguments.estimate)
-    body: ProfileBody = {"report": report_of(found).model_dump(mode="json")}
-    if arguments.trace:
-        body["trace"] = trace(found)
     return body
 
 

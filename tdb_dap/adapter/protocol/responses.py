@@ -103,6 +103,70 @@ class ProfileBody(TypedDict):
 
 
 @_exact
+class EngineTrack(TypedDict):
+    """An engine of a core."""
+
+    core: int
+    engine: str
+
+
+@_exact
+class TimelineOp(TypedDict):
+    """An op instance: one slice of an op, on one core."""
+
+    line: int
+    opcode: str
+    name: str
+    slice: str
+
+
+@_exact
+class CommandOrder(TypedDict):
+    """Body of `tdb/timeline`: the lists without a plural have an entry for each command."""
+
+    chip: str
+    clockMHz: float | None
+    timeUnit: Literal["microseconds", "cycles"]
+    tracks: list[EngineTrack]
+    track: list[int]
+    """Index in `tracks`."""
+    names: list[str]
+    name: list[int]
+    """Index in `names`."""
+    ops: list[TimelineOp]
+    op: list[int]
+    """Index in `ops`, -1 for none."""
+    waits: list[tuple[int, int]]
+    """The second command, of another engine or core, waits for the first."""
+
+
+@_exact
+class MemoryLevels(TypedDict):
+    """Bytes in use in a memory: `bytes` from each of the `ordinals` on."""
+
+    title: str
+    core: int
+    ordinals: list[int]
+    bytes: list[int]
+
+
+@_exact
+class CommandTimes(TypedDict):
+    """Body of `tdb/times`, in the unit of `tdb/timeline`."""
+
+    estimated: int
+    """Commands whose time is known; of the others it is that of their kind."""
+    commands: int
+    start: list[float]
+    duration: list[float]
+    bytes: list[int]
+    """Read and written by the estimated ones."""
+    cyclesPerUnit: float
+    memories: NotRequired[list[MemoryLevels]]
+    """Present when all commands are estimated."""
+
+
+@_exact
 class GraphNode(TypedDict):
     """An op, or an argument of a subnet."""
 

@@ -46,50 +46,83 @@ class Timed:
         return self.given is not None
 
 
+class Costs:
+    """The estimates of a program's commands, made in their order and kept.
+
+    ``known``: of the first commands. ``unknown``: (ordinal, why) of what no time is known of; it counts as none.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self.known: list[Cost] = []
+        self.unknown: list[tuple[int, str]] = []
+        self.given = compiler_cycles(program)
+
+    @property
+    def is_complete(self) -> bool:
+        return len(self.known) == len(self._program.commands)
+
+    def figure(self, command: Command) -> int | None:
+        """Cycles by the compiler, where its tables hold the command."""
+        return self.given.get((command.core, command.engine, command.id))
+
+    def extend(self, is_enough: Callable[[int], bool] = lambda done: False) -> None:
+        """Estimate further commands until all are known, or ``is_enough`` says so of their number."""
+        commands = self._program.commands
+        for ordinal in range(len(self.known), len(commands)):
+            if ordinal % _EVERY == 0 and is_enough(ordinal):
+                return
+            self.known.append(self._cost(commands[ordinal]))
+
+    def _cost(self, command: Command) -> Cost:
+        program = self._program
+        if not command.has_descriptor:
+            self.unknown.append((command.ordinal, f"{command.engine} subnet: runs elsewhere"))
+            return Cost(0)
+        try:
+            cost = program.target.cost(command.description)
+        except NotSimulated as error:
+            self.unknown.append((command.ordinal, str(error)))
+            return Cost(0)
+        if cost is None:
+            self.unknown.append((command.ordinal, f"the speed of {program.chip} is not known"))
+        return cost or Cost(0)
+
+
 class Profile:
     """A profile of a program. ``unknown``: (ordinal, why) of what no time is known of; it counts as none.
 
-    ``use_compiler``: take the compiler's own figures where it has left any.
+    ``use_compiler``: take the compiler's own figures where it has left any. ``costs``: estimates made before.
     """
 
     def __init__(
-        self, program: Program, use_compiler: bool = True, progress: Callable[[int], None] = lambda done: None
+        self,
+        program: Program,
+        use_compiler: bool = True,
+        progress: Callable[[int], None] = lambda done: None,
+        costs: Costs | None = None,
     ) -> None:
+        def report(done: int) -> bool:
+            progress(done)
+            return False
+
         self.program = program
         self.clock = program.target.clock
-        self.unknown: list[tuple[int, str]] = []
-        given = compiler_cycles(program)
-        self.has_compiler_figures = bool(given)
-        costs: list[Cost] = []
-        figures: list[int | None] = []
-        for command in program.commands:
-            if command.ordinal % _EVERY == 0:
-                progress(command.ordinal)
-            costs.append(self._cost(command))
-            figures.append(given.get((command.core, command.engine, command.id)))
+        costs = Costs(program) if costs is None else costs
+        costs.extend(report)
+        self.unknown = costs.unknown
+        self.has_compiler_figures = bool(costs.given)
+        figures = [costs.figure(command) for command in program.commands]
         chosen = [
             figure if use_compiler and figure is not None else cost.cycles
-            for cost, figure in zip(costs, figures, strict=True)
+            for cost, figure in zip(costs.known, figures, strict=True)
         ]
         spans = schedule(program, chosen)
         records = {ordinal: record for record in program.source.records for ordinal in record.ordinals}
         self.commands = [
             Timed(command, cost, figure, span, records.get(command.ordinal))
-            for command, cost, figure, span in zip(program.commands, costs, figures, spans, strict=True)
+            for command, cost, figure, span in zip(program.commands, costs.known, figures, spans, strict=True)
         ]
-
-    def _cost(self, command: Command) -> Cost:
-        if not command.has_descriptor:
-            self.unknown.append((command.ordinal, f"{command.engine} subnet: runs elsewhere"))
-            return Cost(0)
-        try:
-            cost = self.program.target.cost(command.description)
-        except NotSimulated as error:
-            self.unknown.append((command.ordinal, str(error)))
-            return Cost(0)
-        if cost is None:
-            self.unknown.append((command.ordinal, f"the speed of {self.program.chip} is not known"))
-        return cost or Cost(0)
 
     @property
     def total(self) -> float:

@@ -21,22 +21,22 @@ class Span:
 
 
 class _Messages:
-    """Sends made so far; a wait of the count's worth of receivers uses them up."""
+    """Sends made so far, by ordinal; a wait of the count's worth of receivers uses them up."""
 
     def __init__(self) -> None:
-        self._sent: dict[int, float] = defaultdict(float)
+        self._sent: dict[int, list[int]] = defaultdict(list)
         self._passed: Counter[int] = Counter()
 
-    def send(self, number: int, when: float) -> None:
-        self._sent[number] = max(self._sent[number], when)
+    def send(self, number: int, ordinal: int) -> None:
+        self._sent[number].append(ordinal)
 
-    def wait(self, number: int, count: int) -> float:
-        ready = self._sent[number]
+    def wait(self, number: int, count: int) -> tuple[int, ...]:
+        senders = tuple(self._sent[number])
         self._passed[number] += 1
         if self._passed[number] >= count:
             self._passed[number] = 0
-            self._sent[number] = 0.0
-        return ready
+            self._sent[number].clear()
+        return senders
 
 
 def schedule(program: Program, cycles: Sequence[float]) -> list[Span]:
@@ -45,35 +45,45 @@ def schedule(program: Program, cycles: Sequence[float]) -> list[Span]:
     A command begins when its engine is free and the command of the other engine that it depends on has ended; a wait
     ends when the last send that it expects was made. A subnet begins when the one before it has ended on all engines.
     """
+    return [span for span, _ in _scheduled(program, cycles)]
+
+
+def waits(program: Program) -> list[tuple[int, int]]:
+    """Pairs of commands on different engines or cores: the second begins when the first has ended, or sent."""
+    found = _scheduled(program, [1.0] * len(program.commands))
+    return [(before, ordinal) for ordinal, (_, awaited) in enumerate(found) for before in awaited]
+
+
+def _scheduled(program: Program, cycles: Sequence[float]) -> list[tuple[Span, tuple[int, ...]]]:
+    """Each command's span and the commands of other engines that it waits for."""
     columns = program.commands.columns
-    spans: list[Span] = []
+    found: list[tuple[Span, tuple[int, ...]]] = []
     latest = 0.0
     for subnet in program.subnets:
         free: dict[tuple[int, int], float] = {}
-        ended: dict[tuple[int, int], tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
+        ended: dict[tuple[int, int], tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
         messages = _Messages()
         for ordinal in range(subnet.start, subnet.stop):
             core, engine = int(columns.core[ordinal]), int(columns.engine[ordinal])
-            begin = max(
-                free.get((core, engine), latest), _met(ended[core, 1 - engine], int(columns.dependency[ordinal]))
-            )
+            awaited = _met(ended[core, 1 - engine], int(columns.dependency[ordinal]))
             message = program.message_of(ordinal) if program.core_count > 1 else None
             if message is not None and not message.is_send:
-                begin = max(begin, messages.wait(message.number, message.count))
+                awaited += messages.wait(message.number, message.count)
+            begin = max([free.get((core, engine), latest), *(found[before][0].stop for before in awaited)])
             end = begin + cycles[ordinal]
             if message is not None and message.is_send:
-                messages.send(message.number, end)
+                messages.send(message.number, ordinal)
             free[core, engine] = end
-            ids, ends = ended[core, engine]
+            ids, ordinals = ended[core, engine]
             ids.append(int(columns.id[ordinal]))
-            ends.append(end)
-            spans.append(Span(begin, end))
+            ordinals.append(ordinal)
+            found.append((Span(begin, end), awaited))
         latest = max([latest, *free.values()])
-    return spans
+    return found
 
 
-def _met(ended: tuple[list[int], list[float]], dependency: int) -> float:
-    """When the command with the id ``dependency`` had ended; ids ascend on an engine."""
-    ids, ends = ended
+def _met(ended: tuple[list[int], list[int]], dependency: int) -> tuple[int, ...]:
+    """The last command that has ended with an id up to ``dependency``; ids ascend on an engine."""
+    ids, ordinals = ended
     index = bisect_right(ids, dependency) - 1
-    return ends[index] if dependency > 0 and index >= 0 else 0.0
+    return (ordinals[index],) if dependency > 0 and index >= 0 else ()

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from tdb_dap.tools.profile.profiling import Profile, Timed
 
 Event = dict[str, Any]
-_THREADS = {"tiu": 1, "dma": 2, "cdma": 3, "cpu": 4, "dynamic": 4, "sdma": 5, "hau": 4}
-_NAMES = {1: "TIU", 2: "DMA", 3: "CDMA", 4: "subnets that run elsewhere", 5: "SDMA"}
+THREADS = {"tiu": 1, "dma": 2, "cdma": 3, "cpu": 4, "dynamic": 4, "sdma": 5, "hau": 4}
+TRACKS = {1: "TIU", 2: "DMA", 3: "CDMA", 4: "subnets that run elsewhere", 5: "SDMA"}
 
 
 def trace(profile: Profile) -> dict[str, Any]:
@@ -41,9 +41,9 @@ def trace(profile: Profile) -> dict[str, Any]:
 def _names(profile: Profile) -> Iterator[Event]:
     for core in range(profile.program.core_count):
         yield {"ph": "M", "name": "process_name", "pid": core, "args": {"name": f"{profile.program.chip} core {core}"}}
-        used = {_THREADS[t.command.engine] for t in profile.commands if t.command.core == core}
+        used = {THREADS[t.command.engine] for t in profile.commands if t.command.core == core}
         for thread in sorted(used):
-            arguments = {"name": _NAMES[thread]}
+            arguments = {"name": TRACKS[thread]}
             yield {"ph": "M", "name": "thread_name", "pid": core, "tid": thread, "args": arguments}
             order = {"sort_index": thread}
             yield {"ph": "M", "name": "thread_sort_index", "pid": core, "tid": thread, "args": order}
@@ -52,7 +52,7 @@ def _names(profile: Profile) -> Iterator[Event]:
 def _slices(profile: Profile, unit: float) -> Iterator[Event]:
     by_track: dict[tuple[int, int], list[Timed]] = {}
     for timed in profile.commands:
-        by_track.setdefault((timed.command.core, _THREADS[timed.command.engine]), []).append(timed)
+        by_track.setdefault((timed.command.core, THREADS[timed.command.engine]), []).append(timed)
     for (core, thread), commands in by_track.items():
         place = {"pid": core, "tid": thread}
         for group in _runs(commands):
@@ -111,8 +111,10 @@ def _counters(profile: Profile, unit: float) -> Iterator[Event]:
     for name, (_, timeline) in timelines(profile.program).items():
         core = timeline.residents[0].core
         levels: dict[float, int] = {}
+        last = 0.0
         for ordinal, level in zip(timeline.ordinals, timeline.bytes, strict=True):
             when = spans[ordinal].start if ordinal < len(spans) else profile.total
-            levels[round(max(when, max(levels, default=0.0) / unit) * unit, 6)] = level
+            last = round(max(when, last / unit) * unit, 6)
+            levels[last] = level
         for when, level in levels.items():
             yield {"ph": "C", "name": name, "pid": core, "ts": when, "args": {"bytes": level}}

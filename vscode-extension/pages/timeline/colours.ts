@@ -1,8 +1,8 @@
-/** The colours of the timeline, of the editor's theme. */
-import { hash } from "../shared/hash";
+/** The colours of the timeline, of the editor's theme: those of the opcodes that take most of the time. */
+import type { Timeline } from "./model";
 
 /** Colours of charts that themes have, `--vscode-charts-…`. */
-const CHART_COLOURS = ["blue", "green", "orange", "purple", "yellow", "red"] as const;
+const CHART_COLOURS = ["blue", "orange", "green", "purple", "red", "yellow"] as const;
 /** For themes without such a colour. */
 const FALLBACK = { text: "#888", ground: "#fff", now: "#f00" } as const;
 
@@ -12,6 +12,7 @@ export interface Colours {
   readonly ground: string;
   readonly focus: string;
   readonly now: string;
+  readonly found: string;
   readonly palette: readonly string[];
 }
 
@@ -25,11 +26,28 @@ export function themeColours(): Colours {
     ground: colour("editor-background", FALLBACK.ground),
     focus: colour("focusBorder", text),
     now: colour("errorForeground", FALLBACK.now),
+    found: colour("editorWarning-foreground", text),
     palette: CHART_COLOURS.map((name) => colour(`charts-${name}`, text)),
   };
 }
 
-/** The colour of an op or command: that of the first word of its name. */
-export function colourOf(name: string, { palette, text }: Colours): string {
-  return palette[hash(name.split(" ")[0] ?? "") % palette.length] ?? text;
+/** `Conv2D` of `tpu.Conv2D conv1`; `conv` of `conv.normal`. */
+export function kindOf(name: string): string {
+  return name.replace(/^(tpu|top)\./, "").split(/[ .]/)[0] ?? "";
+}
+
+/** Kinds of ops, the one that takes most time first, as many as there are colours. */
+export function kindsByTime({ tracks }: Timeline): string[] {
+  const times = new Map<string, number>();
+  for (const { ops } of tracks)
+    for (const { name, start, stop } of ops) times.set(kindOf(name), (times.get(kindOf(name)) ?? 0) + stop - start);
+  return [...times]
+    .sort(([, one], [, other]) => other - one)
+    .slice(0, CHART_COLOURS.length)
+    .map(([kind]) => kind);
+}
+
+/** The colour of an op, or of a command of an op, by its kind; of all other kinds the faint one. */
+export function colourOf(name: string, kinds: readonly string[], { palette, faint }: Colours): string {
+  return palette[kinds.indexOf(kindOf(name))] ?? faint;
 }

@@ -1,56 +1,33 @@
-/** The timeline as it is drawn: a canvas, since a model has more commands than a page has room for elements. */
+/** The timeline as a canvas that is moved, zoomed and chosen in, by pointer and by keys. */
 import { html } from "../shared/dom";
 import { t } from "../shared/l10n";
 import { bytes } from "../shared/text";
-import { Span, ticks } from "../shared/ticks";
+import { Span } from "../shared/ticks";
 import { KEY_ZOOM, WHEEL_ZOOM } from "../shared/zoom";
-import { colourOf, themeColours, type Colours } from "./colours";
-import { firstAfter, levelAt, timeOf, type Counter, type Slice, type Timeline, type Track } from "./model";
+import { kindsByTime } from "./colours";
+import { firstAfter, levelAt, NOTHING, timeOf, type Slice, type Timeline } from "./model";
+import { GUTTER, Painter, RIGHT, timeX, type Picture } from "./painter";
+import { AXIS, foldedAtFirst, OPS, Rows, type Found } from "./rows";
 
-/** All lengths are in pixels. Beside the tracks: their titles on the left, nothing on the right. */
-const GUTTER = 130;
-const RIGHT = 8;
-/** Heights: of the axis, of a track's ops and commands, of a counter, and what is between them. */
-const AXIS = 20;
-const OPS = 20;
-const COMMANDS = 16;
-const COUNTER = 36;
-const GAP = 8;
-const TRACK = OPS + COMMANDS + GAP;
-const FONT_SIZE = 11;
-/** Width of a letter. */
-const LETTER = 6.8;
-/** From the left edge to a title, and from a title to the tracks. */
-const TITLE = { left: 4, room: GUTTER - 8 } as const;
-/** From the middle of a counter to its title and to its most bytes. */
-const COUNTER_LINE = 7;
-/** From the edge of a slice, or from a mark of the axis, to the text beside it. */
-const INSET = 3;
-/** Slices that are wider have a gap on their right; or room for a name. */
-const GAP_FROM = 3;
-const NAME_FROM = 24;
-/** Between the marks of the axis, about. */
-const MARK = 90;
-const OPACITY = { mark: 0.3, op: 0.85, command: 0.45, counter: 0.6 } as const;
-const SELECTED_LINE = 2;
-const NOW_LINE = 2;
 /** From the pointer to the tip, and the room that is kept for it on the right. */
 const TIP = { right: 12, down: 16, room: 240 } as const;
 /** The pointer drags when it has moved this far. */
 const DRAGGED = 3;
 /** The plot is never narrower, however narrow its page. */
 const LEAST_PLOT = 10;
-/** The shortest visible part, as a share of the whole time. */
+/** The shortest visible part, as a share of the whole time; and how far a key moves it. */
 const LEAST_SHARE = 1e-5;
-/** Digits of a time on the axis, and decimals in words. */
-const TIME_DIGITS = 8;
+const KEY_MOVE = 0.2;
+/** Decimals of a time in words. */
 const TIME_DECIMALS = 3;
 
-/** A slice and the row of the drawing it is in. */
-export interface Found {
-  readonly slice: Slice;
-  readonly slices: readonly Slice[];
-  readonly track: Track;
+export interface Listener {
+  chosen(found: Found): void;
+  opened(found: Found): void;
+  /** Two times, or undefined when there is no range any more. */
+  ranged(range: readonly [number, number] | undefined): void;
+  /** The search field is wanted. */
+  search(): void;
 }
 
 export class Drawing {
@@ -59,62 +36,97 @@ export class Drawing {
     role: "application",
     tabindex: 0,
     "aria-label": t(
-      "Timeline of the engines. Arrow keys go from op to op and between engines, Enter goes to the line, plus and minus zoom, Home shows all.",
+      "Timeline of the engines. Arrow keys go from op to op and between engines, Enter goes to the line, W and S zoom, A and D move, slash searches, F folds the core, Home shows all.",
     ),
   });
   private readonly tip = html("div", { class: "tip hidden", "aria-hidden": "true" });
-  private timeline: Timeline = { tracks: [], counters: [], stop: 1, unit: "" };
+  private timeline = NOTHING;
+  private folded: Set<number> | undefined;
+  private rows = new Rows(NOTHING, new Set());
   private span = new Span(0, 1, 1);
-  private now = 0;
+  private ordinal = 0;
   private selected: Found | undefined;
+  private range: readonly [number, number] | undefined;
+  private matches: ReadonlySet<Slice> | undefined;
+  private flows: readonly (readonly [number, number])[] = [];
+  private estimated = 0;
+  private pointer: number | undefined;
+  private isAsked = false;
+  kinds: readonly string[] = [];
 
-  constructor(
-    private readonly chosen: (found: Found) => void,
-    private readonly opened: (found: Found) => void,
-  ) {
+  constructor(private readonly listener: Listener) {
     this.element.append(this.canvas, this.tip);
-    new ResizeObserver(() => {
+    const draw = () => {
       this.draw();
-    }).observe(this.element);
+    };
+    new ResizeObserver(draw).observe(this.element);
     // The theme's colours change with these attributes.
-    const themes = new MutationObserver(() => {
-      this.draw();
-    });
+    const themes = new MutationObserver(draw);
     for (const root of [document.documentElement, document.body])
       themes.observe(root, { attributes: true, attributeFilter: ["class", "style"] });
     this.listen();
   }
 
-  show(timeline: Timeline): void {
+  /** `estimated`: commands whose time is known; as more are, the same part stays in sight. */
+  show(timeline: Timeline, estimated: number): void {
+    const before = this.timeline === NOTHING ? undefined : this.span;
+    const last = timeline.stop || 1;
     this.timeline = timeline;
-    this.span = new Span(0, timeline.stop || 1, (timeline.stop || 1) * LEAST_SHARE);
+    this.estimated = estimated;
+    this.folded ??= foldedAtFirst(timeline.cores);
+    this.kinds = kindsByTime(timeline);
+    this.span = new Span(0, last, last * LEAST_SHARE);
+    if (before !== undefined) {
+      this.span.from = (before.from / before.last) * last;
+      this.span.to = (before.to / before.last) * last;
+    }
     this.selected = undefined;
-    this.element.style.minHeight = `${String(this.height)}px`;
-    this.draw();
+    this.flows = [];
+    this.lay();
   }
 
   /** The present moment, as a number of executed commands. */
   move(ordinal: number): void {
-    this.now = timeOf(this.timeline, ordinal);
-    this.span.reveal(this.now, this.now);
-    this.canvas.dataset.ordinal = String(ordinal);
+    this.ordinal = ordinal;
+    const now = timeOf(this.timeline, ordinal);
+    this.span.reveal(now, now);
     this.draw();
   }
 
   /** Choose the first op of a line. */
   select(line: number): void {
     for (const track of this.timeline.tracks) {
-      const slice = track.ops.find(({ args }) => args.line === line);
-      if (slice !== undefined) {
-        this.choose({ slice, slices: track.ops, track });
-        return;
-      }
+      const slice = track.ops.find((op) => op.line === line);
+      if (slice === undefined) continue;
+      this.choose({ slice, slices: track.ops, track });
+      return;
     }
+  }
+
+  choose(found: Found): void {
+    if (this.folded?.delete(found.track.core)) this.lay();
+    this.selected = found;
+    this.span.reveal(found.slice.start, found.slice.stop);
+    this.draw();
+    this.listener.chosen(found);
+  }
+
+  /** Show what is waited for; pairs of ordinals. */
+  flow(pairs: readonly (readonly [number, number])[]): void {
+    this.flows = pairs;
+    this.draw();
+  }
+
+  /** All others are faint; undefined: nothing is searched for. */
+  highlight(matches: ReadonlySet<Slice> | undefined): void {
+    this.matches = matches;
+    this.draw();
   }
 
   zoom(factor: number): void {
     const { start, stop } = this.selected?.slice ?? { start: this.now, stop: this.now };
-    this.span.zoom(factor, Math.min(Math.max((start + stop) / 2, this.span.from), this.span.to));
+    const middle = this.pointer ?? Math.min(Math.max((start + stop) / 2, this.span.from), this.span.to);
+    this.span.zoom(factor, middle);
     this.draw();
   }
 
@@ -123,38 +135,39 @@ export class Drawing {
     this.draw();
   }
 
-  private choose(found: Found): void {
-    this.selected = found;
-    this.span.reveal(found.slice.start, found.slice.stop);
-    this.draw();
-    this.chosen(found);
+  focus(): void {
+    this.canvas.focus();
   }
 
-  private get height(): number {
-    const { tracks, counters } = this.timeline;
-    return AXIS + tracks.length * TRACK + counters.length * (COUNTER + GAP);
+  /** Fold a core, or open it. */
+  private fold(core: number): void {
+    if (!this.folded?.delete(core)) this.folded?.add(core);
+    this.lay();
+  }
+
+  private lay(): void {
+    this.rows = new Rows(this.timeline, this.folded ?? new Set());
+    this.element.style.minHeight = `${String(this.rows.height)}px`;
+    this.draw();
+  }
+
+  private get now(): number {
+    return timeOf(this.timeline, this.ordinal);
   }
 
   private get width(): number {
     return Math.max(this.element.clientWidth - GUTTER - RIGHT, LEAST_PLOT);
   }
 
-  private x(time: number): number {
-    return GUTTER + ((time - this.span.from) / this.span.length) * this.width;
-  }
-
   private timeAt(x: number): number {
     return this.span.from + ((x - GUTTER) / this.width) * this.span.length;
   }
 
-  private top(track: number): number {
-    return AXIS + track * TRACK;
-  }
-
   private at(x: number, y: number): Found | undefined {
-    const track = this.timeline.tracks[Math.floor((y - AXIS) / TRACK)];
-    if (track === undefined || x < GUTTER || y < AXIS) return undefined;
-    const slices = (y - AXIS) % TRACK < OPS ? track.ops : track.commands;
+    const row = this.rows.at(y);
+    if (row?.kind !== "track" || x < GUTTER) return undefined;
+    const { track, top } = row;
+    const slices = y - top < OPS ? track.ops : track.commands;
     const time = this.timeAt(x);
     const slice = slices[firstAfter(slices, time)];
     return slice !== undefined && slice.start <= time + this.span.length / this.width
@@ -164,7 +177,7 @@ export class Drawing {
 
   private listen(): void {
     const { canvas } = this;
-    let last: { x: number; moved: boolean } | undefined;
+    let last: { x: number; moved: boolean; from: number | undefined } | undefined;
     canvas.addEventListener("wheel", (event) => {
       event.preventDefault();
       if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY))
@@ -172,63 +185,122 @@ export class Drawing {
       else this.span.zoom(WHEEL_ZOOM ** Math.sign(event.deltaY), this.timeAt(event.offsetX));
       this.draw();
     });
-    canvas.addEventListener("pointerdown", ({ offsetX }) => {
-      last = { x: offsetX, moved: false };
+    canvas.addEventListener("pointerdown", ({ offsetX, offsetY, shiftKey }) => {
+      // As in Perfetto: dragging along the axis, or with shift anywhere, selects a range.
+      const ranges = (shiftKey || offsetY < AXIS) && offsetX >= GUTTER;
+      last = { x: offsetX, moved: false, from: ranges ? this.timeAt(offsetX) : undefined };
     });
     canvas.addEventListener("pointermove", ({ offsetX, offsetY, buttons }) => {
-      if (buttons === 1 && last !== undefined) {
-        if (!last.moved && Math.abs(offsetX - last.x) < DRAGGED) return;
-        this.span.move(((last.x - offsetX) / this.width) * this.span.length);
-        last = { x: offsetX, moved: true };
+      this.pointer = offsetX >= GUTTER ? this.timeAt(offsetX) : undefined;
+      if (buttons === 1 && last !== undefined && (last.moved || Math.abs(offsetX - last.x) >= DRAGGED)) {
+        if (last.from === undefined) this.span.move(((last.x - offsetX) / this.width) * this.span.length);
+        else this.selectRange(last.from, this.timeAt(offsetX));
+        last = { ...last, x: offsetX, moved: true };
         this.draw();
       }
       this.hover(offsetX, offsetY);
     });
     canvas.addEventListener("pointerleave", () => {
+      this.pointer = undefined;
       this.tip.classList.add("hidden");
     });
     canvas.addEventListener("click", ({ offsetX, offsetY }) => {
-      const found = last?.moved ? undefined : this.at(offsetX, offsetY);
-      if (found !== undefined) {
+      if (last?.moved) return;
+      const row = this.rows.at(offsetY);
+      const found = this.at(offsetX, offsetY);
+      if (row?.kind === "core") this.fold(row.core);
+      else if (found !== undefined) {
         this.choose(found);
-        this.opened(found);
-      }
+        this.listener.opened(found);
+      } else this.clear();
     });
     canvas.addEventListener("keydown", (event) => {
-      if (this.pressed(event.key)) event.preventDefault();
+      if (!event.ctrlKey && !event.metaKey && !event.altKey && this.pressed(event.key)) event.preventDefault();
     });
+  }
+
+  private selectRange(one: number, other: number): void {
+    this.range = [Math.min(one, other), Math.max(one, other)];
+    this.listener.ranged(this.range);
+  }
+
+  private clear(): void {
+    this.range = undefined;
+    this.listener.ranged(undefined);
+    this.draw();
   }
 
   private hover(x: number, y: number): void {
     const found = this.at(x, y);
-    const level = found === undefined ? this.levelUnder(x, y) : undefined;
-    this.tip.classList.toggle("hidden", found === undefined && level === undefined);
-    this.tip.textContent = found ? `${found.slice.name}\n${this.duration(found.slice)}` : (level ?? "");
+    const text = found ? `${found.slice.name}\n${this.duration(found.slice)}` : this.levelUnder(x, y);
+    this.tip.classList.toggle("hidden", text === undefined);
+    this.tip.textContent = text ?? "";
     this.tip.style.left = `${String(Math.min(x + TIP.right, this.element.clientWidth - TIP.room))}px`;
     this.tip.style.top = `${String(y + TIP.down)}px`;
   }
 
   private levelUnder(x: number, y: number): string | undefined {
-    const index = Math.floor((y - this.top(this.timeline.tracks.length)) / (COUNTER + GAP));
-    const counter = this.timeline.counters[index];
-    return counter && x >= GUTTER ? `${counter.title}\n${bytes(levelAt(counter, this.timeAt(x)))}` : undefined;
+    const row = this.rows.at(y);
+    if (row?.kind !== "counter" || x < GUTTER) return undefined;
+    return `${row.counter.title}\n${bytes(levelAt(row.counter, this.timeAt(x)))}`;
   }
 
   /** `0.303 µs, from 1.2 µs on` */
-  duration({ start, stop }: Slice): string {
+  duration({ start, stop }: Pick<Slice, "start" | "stop">): string {
     const { unit } = this.timeline;
     const shown = (time: number) => `${Number(time.toFixed(TIME_DECIMALS)).toLocaleString("en-US")} ${unit}`;
     return t("{0}, from {1} on", shown(stop - start), shown(start));
   }
 
   private pressed(key: string): boolean {
-    if (key === "ArrowRight" || key === "ArrowLeft") this.beside(key === "ArrowRight" ? 1 : -1);
-    else if (key === "ArrowDown" || key === "ArrowUp") this.across(key === "ArrowDown" ? 1 : -1);
-    else if (key === "Enter" && this.selected !== undefined) this.opened(this.selected);
-    else if (key === "+" || key === "-") this.zoom(key === "+" ? 1 / KEY_ZOOM : KEY_ZOOM);
-    else if (key === "Home") this.fit();
+    const actions: Partial<Record<string, () => void>> = {
+      ArrowRight: () => {
+        this.beside(1);
+      },
+      ArrowLeft: () => {
+        this.beside(-1);
+      },
+      ArrowDown: () => {
+        this.across(1);
+      },
+      ArrowUp: () => {
+        this.across(-1);
+      },
+      Enter: () => {
+        if (this.selected !== undefined) this.listener.opened(this.selected);
+      },
+      Escape: () => {
+        this.clear();
+      },
+      Home: () => {
+        this.fit();
+      },
+      "/": () => {
+        this.listener.search();
+      },
+      f: () => {
+        const core = this.selected?.track.core ?? this.timeline.cores[0];
+        if (core !== undefined && this.timeline.cores.length > 1) this.fold(core);
+      },
+      a: () => {
+        this.shift(-KEY_MOVE);
+      },
+      d: () => {
+        this.shift(KEY_MOVE);
+      },
+    };
+    const zoom = { "+": 1 / KEY_ZOOM, "=": 1 / KEY_ZOOM, w: 1 / KEY_ZOOM, "-": KEY_ZOOM, s: KEY_ZOOM };
+    const name = key.length === 1 ? key.toLowerCase() : key;
+    const action = actions[name];
+    if (action !== undefined) action();
+    else if (name in zoom) this.zoom(zoom[name as keyof typeof zoom]);
     else return false;
     return true;
+  }
+
+  private shift(share: number): void {
+    this.span.move(share * this.span.length);
+    this.draw();
   }
 
   private beside(step: number): void {
@@ -243,10 +315,7 @@ export class Drawing {
 
   /** To the row above or below: the commands of an engine are below its ops. */
   private across(step: number): void {
-    const rows = this.timeline.tracks.flatMap((track) => [
-      { track, slices: track.ops },
-      { track, slices: track.commands },
-    ]);
+    const rows = this.rows.slices;
     const { selected } = this;
     const from = selected ? rows.findIndex(({ slices }) => slices === selected.slices) : -1;
     const row = rows[selected ? from + step : 0];
@@ -255,117 +324,42 @@ export class Drawing {
     if (row !== undefined && slice !== undefined) this.choose({ ...row, slice });
   }
 
+  /** Once for each frame, however often it is asked for. */
   private draw(): void {
+    if (this.isAsked) return;
+    this.isAsked = true;
+    requestAnimationFrame(() => {
+      this.isAsked = false;
+      this.paint();
+    });
+  }
+
+  private paint(): void {
     const context = this.canvas.getContext("2d");
     if (context === null) return;
     const ratio = window.devicePixelRatio;
-    const [width, height] = [this.element.clientWidth, Math.max(this.height, 1)];
+    const [width, height] = [this.element.clientWidth, Math.max(this.rows.height, 1)];
     this.canvas.width = width * ratio;
     this.canvas.height = height * ratio;
     this.canvas.style.width = `${String(width)}px`;
     this.canvas.style.height = `${String(height)}px`;
     context.scale(ratio, ratio);
-    const colours = themeColours();
-    context.font = `${String(FONT_SIZE)}px ${getComputedStyle(document.body).fontFamily}`;
-    context.textBaseline = "middle";
-    this.axis(context, colours, height);
-    this.timeline.tracks.forEach((track, index) => {
-      const top = this.top(index);
-      context.fillStyle = colours.text;
-      context.fillText(track.title, TITLE.left, top + OPS / 2, TITLE.room);
-      this.row(context, colours, track.ops, top, OPS - 1, true);
-      this.row(context, colours, track.commands, top + OPS, COMMANDS, false);
-    });
-    this.timeline.counters.forEach((counter, index) => {
-      this.area(context, colours, counter, this.top(this.timeline.tracks.length) + index * (COUNTER + GAP));
-    });
-    this.present(context, colours, height);
+    const picture: Picture = {
+      timeline: this.timeline,
+      rows: this.rows,
+      span: this.span,
+      width: this.width,
+      kinds: this.kinds,
+      now: this.now,
+      selected: this.selected,
+      range: this.range,
+      matches: this.matches,
+      flows: this.flows,
+      estimated: this.estimated,
+    };
+    new Painter(context, picture).paint();
+    if (this.timeline === NOTHING) return;
+    this.canvas.dataset.ordinal = String(this.ordinal);
+    this.canvas.dataset.x = String(Math.round(timeX(picture, this.now)));
   }
-
-  private axis(context: CanvasRenderingContext2D, colours: Colours, height: number): void {
-    context.fillStyle = colours.faint;
-    for (const time of ticks(this.span.from, this.span.to, this.width / MARK)) {
-      const x = this.x(time);
-      const text = `${String(Number(time.toPrecision(TIME_DIGITS)))} ${this.timeline.unit}`;
-      if (x + INSET + text.length * LETTER < GUTTER + this.width) context.fillText(text, x + INSET, AXIS / 2);
-      context.globalAlpha = OPACITY.mark;
-      context.fillRect(x, 0, 1, height);
-      context.globalAlpha = 1;
-    }
-  }
-
-  /** A row of slices; of those narrower than a pixel, one per pixel is drawn. */
-  private row(
-    context: CanvasRenderingContext2D,
-    colours: Colours,
-    slices: readonly Slice[],
-    top: number,
-    height: number,
-    isOp: boolean,
-  ): void {
-    let drawn = -1;
-    for (let index = firstAfter(slices, this.span.from); index < slices.length; index++) {
-      const slice = slices[index];
-      if (slice === undefined || slice.start > this.span.to) break;
-      const left = Math.max(this.x(slice.start), GUTTER);
-      const right = Math.min(Math.max(this.x(slice.stop), left + 1), GUTTER + this.width);
-      if (right <= drawn) continue;
-      drawn = left + 1;
-      context.globalAlpha = isOp ? OPACITY.op : OPACITY.command;
-      context.fillStyle = colourOf(slice.name, colours);
-      context.fillRect(left, top, Math.max(right - left - (right - left > GAP_FROM ? 1 : 0), 1), height);
-      context.globalAlpha = 1;
-      if (right - left > NAME_FROM)
-        label(
-          context,
-          isOp ? colours.ground : colours.text,
-          slice.name.replace(/^tpu\./, ""),
-          left + INSET,
-          top + height / 2,
-          right - left - 2 * INSET,
-        );
-      if (slice === this.selected?.slice) {
-        context.strokeStyle = colours.focus;
-        context.lineWidth = SELECTED_LINE;
-        context.strokeRect(left, top + 1, Math.max(right - left, 2), height - 2);
-      }
-    }
-  }
-
-  private area(context: CanvasRenderingContext2D, colours: Colours, counter: Counter, top: number): void {
-    context.fillStyle = colours.text;
-    context.fillText(counter.title, TITLE.left, top + COUNTER / 2 - COUNTER_LINE, TITLE.room);
-    context.fillStyle = colours.faint;
-    context.fillText(t("up to {0}", bytes(counter.most)), TITLE.left, top + COUNTER / 2 + COUNTER_LINE, TITLE.room);
-    context.fillStyle = colours.palette[0] ?? colours.text;
-    context.globalAlpha = OPACITY.counter;
-    counter.points.forEach(({ at, bytes: level }, index) => {
-      const left = Math.max(this.x(at), GUTTER);
-      const right = Math.min(this.x(counter.points[index + 1]?.at ?? this.timeline.stop), GUTTER + this.width);
-      const height = counter.most > 0 ? (level / counter.most) * COUNTER : 0;
-      if (right > left) context.fillRect(left, top + COUNTER - height, right - left, height);
-    });
-    context.globalAlpha = 1;
-  }
-
-  private present(context: CanvasRenderingContext2D, colours: Colours, height: number): void {
-    const x = Math.round(this.x(this.now));
-    this.canvas.dataset.x = String(x);
-    if (x < GUTTER - 1 || x > GUTTER + this.width + 1) return;
-    context.fillStyle = colours.now;
-    context.fillRect(x - NOW_LINE / 2, 0, NOW_LINE, height);
-  }
-}
-
-function label(
-  context: CanvasRenderingContext2D,
-  colour: string,
-  text: string,
-  x: number,
-  y: number,
-  room: number,
-): void {
-  const letters = Math.floor(room / LETTER);
-  context.fillStyle = colour;
-  context.fillText(letters < text.length ? `${text.slice(0, Math.max(letters - 1, 1))}…` : text, x, y);
 }

@@ -1,78 +1,144 @@
 import "../shared/page.css";
 import "./timeline.css";
-import type { OpTime, ProfileReport } from "../../src/protocol/generated";
+import type { CommandOrder, ProfileReport } from "../../src/protocol/generated";
 import { button, html, svg } from "../shared/dom";
 import { ask } from "../shared/host";
 import { t } from "../shared/l10n";
-import { follow, openLine, travel } from "../shared/session";
+import { follow, openLine } from "../shared/session";
 import { count } from "../shared/text";
 import { KEY_ZOOM } from "../shared/zoom";
-import { Drawing, type Found } from "./drawing";
-import { timelineOf } from "./model";
+import { colourOf, themeColours } from "./colours";
+import { rangeDetails, sliceDetails } from "./details";
+import { Drawing } from "./drawing";
+import { NOTHING, timelineOf } from "./model";
+import { ranking } from "./ranking";
+import type { Found } from "./rows";
+import { Search } from "./search";
 
-/** Pixels of the bar of the op that takes longest. */
-const BAR = { width: 80, height: 10 } as const;
+/** Time that the adapter may take for a part of the estimates. */
+const PART_MILLISECONDS = 300;
+/** Pixels of a side of a square in the legend. */
+const SWATCH = 10;
+/** Marks when all times are known, for the benchmark. */
+const COMPLETE = "complete";
+
 const status = html("span", { class: "status", role: "status" });
+const progress = html("progress", { hidden: true, "aria-label": t("Commands whose time is estimated") });
+const legend = html("div", { class: "bar legend", role: "group", "aria-label": t("Colours") });
 const about = html("div", { class: "about", "aria-live": "polite" });
-const table = html("section", { class: "ranking" });
-const drawing = new Drawing(describe, ({ slice }) => {
-  goTo(slice.args.line);
+const table = html("section", { class: "ranking", tabindex: 0, "aria-label": t("Ops by time") });
+const drawing = new Drawing({
+  chosen: describe,
+  opened: ({ slice }) => {
+    if (slice.line > 0) openLine(slice.line);
+  },
+  ranged: (range) => {
+    if (range === undefined) {
+      about.replaceChildren(hint());
+      return;
+    }
+    const [start, stop] = range;
+    about.replaceChildren(...rangeDetails(timeline, range, drawing.duration({ start, stop })));
+  },
+  search: () => {
+    search.focus();
+  },
 });
-let isLoaded = false;
-let lineOf = new Map<number, number>();
+const search: Search = new Search(
+  (matches) => {
+    drawing.highlight(matches);
+  },
+  (found) => {
+    drawing.choose(found);
+  },
+  () => {
+    drawing.focus();
+  },
+);
+let timeline = NOTHING;
+let order: CommandOrder | undefined;
+/** Only the answers to the latest session are of interest. */
+let turn = 0;
 
 document.body.append(
   html(
     "div",
     { class: "bar", role: "toolbar", "aria-label": t("Timeline") },
-    button(
-      "+",
-      () => {
-        drawing.zoom(1 / KEY_ZOOM);
-      },
-      { title: t("Zoom in (wheel)"), "aria-label": t("Zoom in") },
-    ),
-    button(
-      "−",
-      () => {
-        drawing.zoom(KEY_ZOOM);
-      },
-      { title: t("Zoom out (wheel)"), "aria-label": t("Zoom out") },
-    ),
-    button(
-      t("All"),
-      () => {
-        drawing.fit();
-      },
-      { title: t("Show everything") },
-    ),
+    tool("+", t("Zoom in"), t("Zoom in (W, wheel)"), () => {
+      drawing.zoom(1 / KEY_ZOOM);
+    }),
+    tool("−", t("Zoom out"), t("Zoom out (S, wheel)"), () => {
+      drawing.zoom(KEY_ZOOM);
+    }),
+    tool(t("All"), t("Show everything"), t("Show everything (Home)"), () => {
+      drawing.fit();
+    }),
+    search.element,
     html("span", { class: "fill" }),
+    progress,
     status,
   ),
-  html("div", { class: "parts" }, html("div", { class: "left" }, drawing.element, about), table),
+  html("div", { class: "parts" }, html("main", { class: "left" }, drawing.element, legend, about), table),
 );
+about.append(hint());
 
 follow({
-  load: async () => {
-    status.textContent = t("Estimating …");
-    const { report, trace } = await ask("tdb/profile", { trace: true });
-    if (trace === undefined) throw new Error(t("the adapter has sent no trace"));
-    const timeline = timelineOf(trace);
-    lineOf = linesOf(timeline.tracks);
-    drawing.show(timeline);
-    table.replaceChildren(ranking(report.ops));
-    status.textContent = headline(report);
-    isLoaded = true;
-    await mark();
-  },
+  load,
   stopped: mark,
   ended: () => {
-    if (!isLoaded) status.textContent = t("Debug a model to see its timeline.");
+    if (order === undefined) status.textContent = t("Debug a model to see its timeline.");
   },
   failed: (why) => {
+    progress.hidden = true;
     status.textContent = why;
   },
 });
+
+function tool(text: string, label: string, title: string, press: () => void): HTMLElement {
+  return button(text, press, { title, "aria-label": label });
+}
+
+function hint(): HTMLElement {
+  return html(
+    "span",
+    { class: "status" },
+    t("Select an op or a command. Drag along the axis, or with Shift, to sum up a range of time."),
+  );
+}
+
+/** The order at once, the times as they come, and at last the sums. */
+async function load(): Promise<void> {
+  const mine = ++turn;
+  status.textContent = t("Reading the commands …");
+  const found = await ask("tdb/timeline");
+  if (mine !== turn) return;
+  order = found;
+  let isKnown = false;
+  for (let spend = 0; !isKnown; spend = PART_MILLISECONDS) {
+    const times = await ask("tdb/times", { milliseconds: spend });
+    if (mine !== turn) return;
+    isKnown = times.estimated === times.commands;
+    timeline = timelineOf(found, times);
+    drawing.show(timeline, times.estimated);
+    search.of(timeline);
+    progress.hidden = isKnown;
+    Object.assign(progress, { max: times.commands, value: times.estimated });
+    status.textContent = t("Estimated {0} of {1} commands", count(times.estimated), count(times.commands));
+    explainColours();
+    if (spend === 0) await mark();
+  }
+  performance.mark(COMPLETE);
+  const { report } = await ask("tdb/profile");
+  if (mine !== turn) return;
+  table.replaceChildren(
+    ranking(report.ops, (line) => {
+      drawing.select(line);
+      openLine(line);
+    }),
+  );
+  status.textContent = headline(report);
+  await mark();
+}
 
 async function mark(): Promise<void> {
   const { ordinal, lines } = await ask("tdb/moment");
@@ -81,22 +147,22 @@ async function mark(): Promise<void> {
     row.classList.toggle("current", lines.includes(Number(row.dataset.line)));
 }
 
-function goTo(line: unknown): void {
-  if (typeof line === "number" && line > 0) openLine(line);
-}
-
-/** Lines of the ops that commands belong to, by ordinal: commands lie within their op. */
-function linesOf(tracks: ReturnType<typeof timelineOf>["tracks"]): Map<number, number> {
-  const found = new Map<number, number>();
-  for (const { ops, commands } of tracks) {
-    let at = 0;
-    for (const { start, stop, args } of commands) {
-      while (at < ops.length && (ops[at]?.stop ?? 0) < stop) at++;
-      const op = ops[at];
-      if (op !== undefined && op.start <= start) found.set(Number(args.ordinal), Number(op.args.line));
-    }
-  }
-  return found;
+function explainColours(): void {
+  const colours = themeColours();
+  legend.replaceChildren(
+    ...[...drawing.kinds, t("others")].map((kind) =>
+      html(
+        "span",
+        {},
+        svg(
+          "svg",
+          { width: SWATCH, height: SWATCH, "aria-hidden": "true" },
+          svg("rect", { width: SWATCH, height: SWATCH, fill: colourOf(kind, drawing.kinds, colours) }),
+        ),
+        ` ${kind}`,
+      ),
+    ),
+  );
 }
 
 function headline({ cycles, milliseconds, engines, given, commands }: ProfileReport): string {
@@ -104,10 +170,15 @@ function headline({ cycles, milliseconds, engines, given, commands }: ProfileRep
     milliseconds === null
       ? t("{0} cycles", count(cycles))
       : t("{0} cycles ({1} ms)", count(cycles), milliseconds.toPrecision(4));
-  const cores = new Set(engines.map(({ core }) => core)).size;
-  const busy = engines.map(({ core, engine, utilisation }) => {
-    const [name, share] = [engine.toUpperCase(), `${(100 * utilisation).toFixed(0)}%`];
-    return cores > 1 ? t("{0} of core {1} busy {2}", name, core, share) : t("{0} busy {1}", name, share);
+  const busy = [...new Set(engines.map(({ engine }) => engine))].map((engine) => {
+    const shares = engines.filter((one) => one.engine === engine).map(({ utilisation }) => utilisation);
+    const text = (share: number) => `${(100 * share).toFixed(0)}%`;
+    const [least, most] = [Math.min(...shares), Math.max(...shares)];
+    const [name, range] = [
+      engine.toUpperCase(),
+      text(least) === text(most) ? text(most) : t("{0} to {1}", text(least), text(most)),
+    ];
+    return t("{0} busy {1}", name, range);
   });
   const from =
     given === commands
@@ -118,77 +189,18 @@ function headline({ cycles, milliseconds, engines, given, commands }: ProfileRep
   return [time, ...busy, from].join(" · ");
 }
 
-function describe({ slice, track }: Found): void {
-  const { ordinal, line = lineOf.get(Number(ordinal)), ...rest } = slice.args;
-  const details = Object.entries(rest)
-    .filter(([, value]) => value !== "")
-    .map(([name, value]) => `${name} ${typeof value === "number" ? count(value) : String(value)}`);
-  about.replaceChildren(
-    html("strong", {}, slice.name),
-    html("div", {}, [track.title, drawing.duration(slice), ...details].join(" · ")),
-    ...(typeof line === "number" && line > 0
-      ? [
-          button(
-            t("line {0}", line),
-            () => {
-              openLine(line);
-            },
-            { class: "link" },
-          ),
-        ]
-      : []),
-    ...(typeof ordinal === "number"
-      ? [
-          " · ",
-          button(
-            t("travel to command {0}", count(ordinal)),
-            () => {
-              travel(ordinal);
-            },
-            { class: "link" },
-          ),
-        ]
-      : []),
-  );
+function describe(found: Found): void {
+  const { first, last } = found.slice;
+  const isOurs = (ordinal: number) => first <= ordinal && ordinal <= last && trackOf(ordinal) === found.track;
+  const pairs = (order?.waits ?? []).filter(([before, after]) => isOurs(before) !== isOurs(after));
+  const waits = {
+    before: pairs.filter(([, after]) => isOurs(after)).length,
+    after: pairs.filter(([before]) => isOurs(before)).length,
+  };
+  drawing.flow(pairs);
+  about.replaceChildren(...sliceDetails(timeline, found, drawing.duration(found.slice), waits));
 }
 
-function ranking(ops: readonly OpTime[]): HTMLElement {
-  const head = [t("op"), t("TIU cycles"), t("DMA cycles"), t("share")].map((text, index) =>
-    html("th", { scope: "col", class: index > 0 && "number" }, text),
-  );
-  const largest = Math.max(...ops.map(({ share }) => share), Number.MIN_VALUE);
-  const rows = ops.map(({ line, opcode, name, tiu, dma, share }) => {
-    const title = [opcode.replace(/^tpu\./, ""), name].filter(Boolean).join(" ");
-    const what =
-      line > 0
-        ? button(
-            title,
-            () => {
-              drawing.select(line);
-              openLine(line);
-            },
-            { class: "link", title: t("line {0}", line) },
-          )
-        : title;
-    const bar = svg(
-      "svg",
-      { ...BAR, "aria-hidden": "true" },
-      svg("rect", { class: "whole", ...BAR }),
-      svg("rect", { class: "share", ...BAR, width: (share / largest) * BAR.width }),
-    );
-    return html(
-      "tr",
-      { "data-line": line },
-      html("td", {}, what),
-      html("td", { class: "number" }, count(tiu)),
-      html("td", { class: "number" }, count(dma)),
-      html("td", { class: "number" }, `${(100 * share).toFixed(1)}% `, bar),
-    );
-  });
-  return html(
-    "table",
-    { "aria-label": t("Ops by time") },
-    html("thead", {}, html("tr", {}, ...head)),
-    html("tbody", {}, ...rows),
-  );
+function trackOf(ordinal: number): Found["track"] | undefined {
+  return timeline.tracks[order?.track[ordinal] ?? -1];
 }

@@ -1,18 +1,25 @@
-/** A profile's Trace Events, put together by track. */
-import type { Trace } from "../../src/protocol/generated";
+/** The commands over time, put together by engine: of `tdb/timeline` and, each time more is known, of `tdb/times`. */
+import type { CommandOrder, CommandTimes } from "../../src/protocol/generated";
 import { t } from "../shared/l10n";
 
-/** An op instance or a command on its track, from `start` to `stop` in the unit of the trace. */
+/** An op instance or a command on its track, from `start` to `stop` in the unit of the times. */
 export interface Slice {
   readonly name: string;
   readonly start: number;
   readonly stop: number;
-  readonly args: Readonly<Record<string, unknown>>;
+  /** Ordinals of its first and last command. */
+  readonly first: number;
+  readonly last: number;
+  /** Of final.mlir; 0 for none. */
+  readonly line: number;
+  /** Which part of an op it is, in the words of the compiler. */
+  readonly part: string;
 }
 
 /** An engine of a core: ops, and in them their commands, each in the order of time. */
 export interface Track {
   readonly title: string;
+  readonly core: number;
   readonly ops: readonly Slice[];
   readonly commands: readonly Slice[];
 }
@@ -20,6 +27,8 @@ export interface Track {
 /** Bytes in use in a memory from each of these times on. */
 export interface Counter {
   readonly title: string;
+  /** -1 where all cores share it. */
+  readonly core: number;
   readonly points: readonly { readonly at: number; readonly bytes: number }[];
   readonly most: number;
 }
@@ -27,48 +36,82 @@ export interface Counter {
 export interface Timeline {
   readonly tracks: readonly Track[];
   readonly counters: readonly Counter[];
+  readonly cores: readonly number[];
   readonly stop: number;
   readonly unit: string;
+  /** By ordinal. */
+  readonly starts: readonly number[];
+  readonly durations: readonly number[];
+  readonly bytes: readonly number[];
+  readonly cyclesPerUnit: number;
 }
 
-export function timelineOf({ traceEvents, otherData }: Pick<Trace, "traceEvents" | "otherData">): Timeline {
-  const names = new Map<string, string>();
-  const tracks = new Map<string, { title: string; ops: Slice[]; commands: Slice[] }>();
-  const counters = new Map<string, { title: string; points: { at: number; bytes: number }[] }>();
-  const cores = new Set(traceEvents.map(({ pid }) => pid)).size;
-  let stop = 0;
-  for (const event of traceEvents) {
-    const place = `${String(event.pid)}.${String(event.tid)}`;
-    if (event.ph === "M" && event.name === "thread_name") names.set(place, String(event.args.name));
-    if (event.ph === "X") {
-      const engine = names.get(place) ?? "";
-      const title = cores > 1 ? t("{0}, core {1}", engine, event.pid) : engine;
-      const track = tracks.get(place) ?? { title, ops: [], commands: [] };
-      tracks.set(place, track);
-      const start = event.ts ?? 0;
-      const slice = { name: event.name, start, stop: start + (event.dur ?? 0), args: event.args };
-      (event.cat === "op" ? track.ops : track.commands).push(slice);
-      stop = Math.max(stop, slice.stop);
-    }
-    if (event.ph === "C") {
-      const counter = counters.get(event.name) ?? { title: event.name, points: [] };
-      counters.set(event.name, counter);
-      counter.points.push({ at: event.ts ?? 0, bytes: Number(event.args.bytes) });
-    }
-  }
-  const sorted = [...tracks]
-    .sort(([one], [other]) => one.localeCompare(other, "en", { numeric: true }))
-    .map(([, track]) => track);
-  const levels = [...counters.values()].map((counter) => ({
-    ...counter,
-    most: Math.max(...counter.points.map(({ bytes }) => bytes)),
+export const NOTHING: Timeline = {
+  tracks: [],
+  counters: [],
+  cores: [],
+  stop: 1,
+  unit: "",
+  starts: [],
+  durations: [],
+  bytes: [],
+  cyclesPerUnit: 1,
+};
+
+export function timelineOf(order: CommandOrder, times: CommandTimes): Timeline {
+  const { start, duration } = times;
+  const cores = [...new Set(order.tracks.map(({ core }) => core))];
+  const stopOf = (ordinal: number) => (start[ordinal] ?? 0) + (duration[ordinal] ?? 0);
+  const stop = start.reduce((latest, _, ordinal) => Math.max(latest, stopOf(ordinal)), 0);
+  const tracks = order.tracks.map(({ core, engine }) => ({
+    title: cores.length > 1 ? t("{0}, core {1}", engine, core) : engine,
+    core,
+    ops: [] as Slice[],
+    commands: [] as Slice[],
+    latest: -1,
+  }));
+  order.track.forEach((index, ordinal) => {
+    const track = tracks[index];
+    if (track === undefined) return;
+    const place = order.op[ordinal] ?? -1;
+    const op = order.ops[place];
+    const span = { start: start[ordinal] ?? 0, stop: stopOf(ordinal), first: ordinal, last: ordinal };
+    const line = op?.line ?? 0;
+    track.commands.push({ ...span, name: order.names[order.name[ordinal] ?? -1] ?? "", line, part: "" });
+    const before = track.ops.at(-1);
+    if (op !== undefined && before !== undefined && place === track.latest)
+      track.ops[track.ops.length - 1] = { ...before, stop: span.stop, last: ordinal };
+    else if (op !== undefined)
+      track.ops.push({ ...span, name: `${op.opcode} ${op.name}`.trim(), line, part: op.slice });
+    track.latest = place;
+  });
+  const local = (title: string, core: number) => (cores.length > 1 && title.includes("core") ? core : -1);
+  const counters = (times.memories ?? []).map(({ title, core, ordinals, bytes }) => ({
+    title,
+    core: local(title, core),
+    points: ascending(
+      ordinals.map((ordinal) => start[ordinal] ?? stop),
+      bytes,
+    ),
+    most: bytes.reduce((most, level) => Math.max(most, level), 0),
   }));
   return {
-    tracks: sorted,
-    counters: levels,
+    tracks,
+    counters,
+    cores,
     stop,
-    unit: otherData.timeUnit === "microseconds" ? "µs" : otherData.timeUnit,
+    unit: order.timeUnit === "microseconds" ? "µs" : order.timeUnit,
+    starts: start,
+    durations: duration,
+    bytes: times.bytes,
+    cyclesPerUnit: times.cyclesPerUnit,
   };
+}
+
+/** Commands of different engines begin in another order than that of their ordinals. */
+function ascending(times: readonly number[], bytes: readonly number[]): { at: number; bytes: number }[] {
+  let latest = 0;
+  return times.map((at, index) => ({ at: (latest = Math.max(latest, at)), bytes: bytes[index] ?? 0 }));
 }
 
 /** Index of the first slice that ends after a time; slices of a list follow each other. */
@@ -83,15 +126,17 @@ export function firstAfter(slices: readonly Slice[], time: number): number {
 }
 
 /** Start time of the command that runs next; the end if all have run. */
-export function timeOf({ tracks, stop }: Timeline, ordinal: number): number {
-  for (const { commands } of tracks) {
-    const found = commands.find(({ args }) => args.ordinal === ordinal);
-    if (found !== undefined) return found.start;
-  }
-  return stop;
+export function timeOf({ starts, stop }: Timeline, ordinal: number): number {
+  return starts[ordinal] ?? stop;
 }
 
 /** Bytes in use at a time. */
 export function levelAt({ points }: Counter, time: number): number {
-  return points.filter(({ at }) => at <= time).at(-1)?.bytes ?? 0;
+  let [low, high] = [0, points.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((points[middle]?.at ?? 0) <= time) low = middle + 1;
+    else high = middle;
+  }
+  return points[low - 1]?.bytes ?? 0;
 }

@@ -22,6 +22,8 @@ export interface Requests {
   readonly "tdb/tensorStatistics": { readonly arguments: StatisticsArguments; readonly body: TensorStatistics };
   readonly "tdb/tensorTile": { readonly arguments: TileArguments; readonly body: TensorNumbers };
   readonly "tdb/time": { readonly arguments: TimeArguments; readonly body: TimePoint };
+  readonly "tdb/timeline": { readonly arguments: TimelineArguments; readonly body: CommandOrder };
+  readonly "tdb/times": { readonly arguments: TimesArguments; readonly body: CommandTimes };
   readonly "tdb/travel": { readonly arguments: TravelArguments; readonly body: undefined };
 }
 
@@ -46,6 +48,24 @@ export interface Checksum {
   readonly checksum: string;
 }
 
+/** Body of `tdb/timeline`: the lists without a plural have an entry for each command. */
+export interface CommandOrder {
+  readonly chip: string;
+  readonly clockMHz: number | null;
+  readonly timeUnit: "microseconds" | "cycles";
+  readonly tracks: readonly EngineTrack[];
+  /** Index in `tracks`. */
+  readonly track: readonly number[];
+  readonly names: readonly string[];
+  /** Index in `names`. */
+  readonly name: readonly number[];
+  readonly ops: readonly TimelineOp[];
+  /** Index in `ops`, -1 for none. */
+  readonly op: readonly number[];
+  /** The second command, of another engine or core, waits for the first. */
+  readonly waits: readonly (readonly [number, number])[];
+}
+
 /** A command, and where it stands in the source. `line`: of final.mlir, 0 if it belongs to none. */
 export interface CommandPlace {
   readonly ordinal: number;
@@ -58,6 +78,20 @@ export interface CommandPlace {
   readonly op: string;
   /** The first result of the op. */
   readonly location: string;
+}
+
+/** Body of `tdb/times`, in the unit of `tdb/timeline`. */
+export interface CommandTimes {
+  /** Commands whose time is known; of the others it is that of their kind. */
+  readonly estimated: number;
+  readonly commands: number;
+  readonly start: readonly number[];
+  readonly duration: readonly number[];
+  /** Read and written by the estimated ones. */
+  readonly bytes: readonly number[];
+  readonly cyclesPerUnit: number;
+  /** Present when all commands are estimated. */
+  readonly memories?: readonly MemoryLevels[];
 }
 
 /**
@@ -92,6 +126,12 @@ export interface ElementArguments {
   readonly level?: "command" | "op" | undefined;
   readonly ordinal?: number | null | undefined;
   readonly index: readonly number[];
+}
+
+/** An engine of a core. */
+export interface EngineTrack {
+  readonly core: number;
+  readonly engine: string;
 }
 
 /** One engine of a core. `busy`: cycles in which it works; `utilisation`: of the whole time, 0 to 1. */
@@ -213,6 +253,14 @@ export interface Memory {
   /** Share of the free bytes that is not in the largest gap. */
   readonly fragmentation: number;
   readonly residents: readonly Resident[];
+}
+
+/** Bytes in use in a memory: `bytes` from each of the `ordinals` on. */
+export interface MemoryLevels {
+  readonly title: string;
+  readonly core: number;
+  readonly ordinals: readonly number[];
+  readonly bytes: readonly number[];
 }
 
 /** Body of `tdb/memoryMap`. */
@@ -581,6 +629,21 @@ export interface TimePoint {
   readonly line?: number;
   readonly op?: string;
   readonly location?: string;
+}
+
+export type TimelineArguments = Readonly<Record<string, never>>;
+
+/** An op instance: one slice of an op, on one core. */
+export interface TimelineOp {
+  readonly line: number;
+  readonly opcode: string;
+  readonly name: string;
+  readonly slice: string;
+}
+
+/** Arguments of `tdb/times`. `milliseconds`: to spend on further estimates before answering. */
+export interface TimesArguments {
+  readonly milliseconds?: number | undefined;
 }
 
 /** A profile in Chrome's Trace Event Format. */

@@ -1,0 +1,142 @@
+"""Times of commands for an editor's timeline: ``tdb/timeline``, ``tdb/times`` and ``tdb/profile`` of docs/requests.md.
+
+The order of the commands is known at once, their times are estimated a part per request.
+"""
+
+from __future__ import annotations
+
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from tdb_dap.adapter.protocol.types import ProtocolModel
+from tdb_dap.adapter.session.handlers import request
+
+if TYPE_CHECKING:
+    from tdb_dap.adapter.protocol.responses import CommandOrder, CommandTimes, MemoryLevels, ProfileBody
+    from tdb_dap.adapter.session.session import Session
+    from tdb_dap.engine.program.program import Program
+    from tdb_dap.tools.profile.profiling import Costs
+
+_DIGITS = 6
+"""Decimals of a time in an answer."""
+
+
+class ProfileArguments(ProtocolModel):
+    """Arguments of `tdb/profile`. ``trace``: also the time line, as Trace Events."""
+
+    trace: bool = False
+    estimate: bool = False
+
+
+class TimelineArguments(ProtocolModel):
+    """Arguments of `tdb/timeline`: none."""
+
+
+class TimesArguments(ProtocolModel):
+    """Arguments of `tdb/times`. ``milliseconds``: to spend on further estimates before answering."""
+
+    milliseconds: int = 0
+
+
+class Estimates:
+    """Estimates of the session's program made so far."""
+
+    def __init__(self) -> None:
+        self._costs: Costs | None = None
+        self._program: Program | None = None
+
+    def of(self, program: Program) -> Costs:
+        """The estimates of a program; none are left of another one, loaded before."""
+        from tdb_dap.tools.profile.profiling import Costs
+
+        if self._costs is None or self._program is not program:
+            self._costs, self._program = Costs(program), program
+        return self._costs
+
+
+@request("tdb/timeline", while_running="answer")
+def timeline(session: Session, arguments: TimelineArguments) -> CommandOrder:
+    """The commands in their order, one entry for each in every list, and what waits for what."""
+    from tdb_dap.tools.profile.schedule import waits
+    from tdb_dap.tools.profile.trace import THREADS, TRACKS
+
+    program = session.debugger.program
+    commands, source = program.commands, program.source
+    tracks: dict[tuple[int, int], int] = {}
+    keys = [(command.core, THREADS[command.engine]) for command in commands]
+    for key in sorted(set(keys)):
+        tracks[key] = len(tracks)
+    names: dict[str, int] = {}
+    op = [-1] * len(commands)
+    for index, record in enumerate(source.records):
+        for ordinal in record.ordinals:
+            op[ordinal] = index
+    return {
+        "chip": program.chip,
+        "clockMHz": program.target.clock,
+        "timeUnit": "microseconds" if program.target.clock else "cycles",
+        "tracks": [{"core": core, "engine": TRACKS[thread]} for core, thread in tracks],
+        "track": [tracks[key] for key in keys],
+        "name": [names.setdefault(command.name, len(names)) for command in commands],
+        "names": list(names),
+        "op": op,
+        "ops": [
+            {
+                "line": session.traits.line_out(record.line),
+                "opcode": record.opcode,
+                "name": ", ".join(value.name for value in record.results[:1]),
+                "slice": record.slice_text,
+            }
+            for record in source.records
+        ],
+        "waits": waits(program),
+    }
+
+
+@request("tdb/times", while_running="wait")
+def times(session: Session, arguments: TimesArguments) -> CommandTimes:
+    """Start and duration of every command, by what is estimated up to now; of the others like their kind's mean."""
+    from tdb_dap.tools.profile.estimating import likely_cycles
+    from tdb_dap.tools.profile.schedule import schedule
+
+    program = session.debugger.program
+    costs = session.feature(Estimates).of(program)
+    end = monotonic() + arguments.milliseconds / 1000
+    costs.extend(lambda done: monotonic() >= end)
+    spans = schedule(program, likely_cycles(program, costs))
+    unit = 1 / program.target.clock if program.target.clock else 1.0
+    body: CommandTimes = {
+        "estimated": len(costs.known),
+        "commands": len(program.commands),
+        "start": [round(span.start * unit, _DIGITS) for span in spans],
+        "duration": [round((span.stop - span.start) * unit, _DIGITS) for span in spans],
+        "bytes": [cost.read + cost.written for cost in costs.known],
+        "cyclesPerUnit": 1 / unit,
+    }
+    if costs.is_complete:
+        body["memories"] = _levels(program)
+    return body
+
+
+def _levels(program: Program) -> list[MemoryLevels]:
+    from tdb_dap.tools.profile.report import timelines
+
+    return [
+        {"title": title, "core": found.residents[0].core, "ordinals": list(found.ordinals), "bytes": list(found.bytes)}
+        for title, (_, found) in timelines(program).items()
+    ]
+
+
+@request("tdb/profile", while_running="wait")
+def profile(session: Session, arguments: ProfileArguments) -> ProfileBody:
+    """The report of ``tdb-dap profile``."""
+    from tdb_dap.tools.profile.profiling import Profile
+    from tdb_dap.tools.profile.report import report_of
+    from tdb_dap.tools.profile.trace import trace
+
+    program = session.debugger.program
+    found = Profile(program, not arguments.estimate, costs=session.feature(Estimates).of(program))
+    body: ProfileBody = {"report": report_of(found).model_dump(mode="json")}
+    if arguments.trace:
+        body["trace"] = trace(found)
+    return body

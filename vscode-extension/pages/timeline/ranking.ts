@@ -1,0 +1,67 @@
+/** The ops by what they cost, as a table. */
+import type { OpTime } from "../../src/protocol/generated";
+import { button, html, svg } from "../shared/dom";
+import { t } from "../shared/l10n";
+import { count } from "../shared/text";
+
+/** Pixels of the bar of the op that takes longest. */
+const BAR = { width: 60, height: 10 } as const;
+/** Rows that are made at once; of more, the others are made when they are asked for. */
+const ROWS = 200;
+
+/** `choose`: a line was clicked. */
+export function ranking(ops: readonly OpTime[], choose: (line: number) => void): HTMLElement {
+  const head = [t("op"), t("TIU cycles"), t("DMA cycles"), t("share")].map((text, index) =>
+    html("th", { scope: "col", class: index > 0 && "number" }, text),
+  );
+  const largest = Math.max(...ops.slice(0, 1).map(({ share }) => share), Number.MIN_VALUE);
+  const body = html("tbody");
+  const more = html("div", { class: "more" });
+  const fill = (to: number) => {
+    const from = body.childElementCount;
+    body.append(...ops.slice(from, to).map((op) => row(op, largest, choose)));
+    const left = ops.length - body.childElementCount;
+    more.replaceChildren();
+    if (left > 0)
+      more.append(
+        button(t("{0} more ops", count(left)), () => {
+          fill(ops.length);
+        }),
+      );
+  };
+  fill(ROWS);
+  return html(
+    "div",
+    {},
+    html("table", { "aria-label": t("Ops by time") }, html("thead", {}, html("tr", {}, ...head)), body),
+    more,
+  );
+}
+
+function row({ line, opcode, name, tiu, dma, share }: OpTime, largest: number, choose: (line: number) => void): Node {
+  const title = [opcode.replace(/^tpu\./, ""), name].filter(Boolean).join(" ");
+  const what =
+    line > 0
+      ? button(
+          title,
+          () => {
+            choose(line);
+          },
+          { class: "link", title: `${title}\n${t("line {0}", line)}` },
+        )
+      : title;
+  const bar = svg(
+    "svg",
+    { ...BAR, "aria-hidden": "true" },
+    svg("rect", { class: "whole", ...BAR }),
+    svg("rect", { class: "share", ...BAR, width: (share / largest) * BAR.width }),
+  );
+  return html(
+    "tr",
+    { "data-line": line },
+    html("td", {}, what),
+    html("td", { class: "number" }, count(tiu)),
+    html("td", { class: "number" }, count(dma)),
+    html("td", { class: "number" }, `${(100 * share).toFixed(1)}% `, bar),
+  );
+}
