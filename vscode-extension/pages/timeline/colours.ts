@@ -31,23 +31,18 @@ export function themeColours(): Colours {
   };
 }
 
-/** `Conv2D` of `tpu.Conv2D conv1`; `conv` of `conv.normal`. */
-export function kindOf(name: string): string {
-  return name.replace(/^(tpu|top)\./, "").split(/[ .]/)[0] ?? "";
-}
-
 /** Kinds of ops, the one that takes most time first, as many as there are colours. */
 export function kindsByTime({ tracks }: Timeline): string[] {
   const times = new Map<string, number>();
   for (const { ops } of tracks)
-    for (const { name, start, stop } of ops) times.set(kindOf(name), (times.get(kindOf(name)) ?? 0) + stop - start);
+    for (const { kind, start, stop } of ops) times.set(kind, (times.get(kind) ?? 0) + stop - start);
   return [...times]
     .sort(([, one], [, other]) => other - one)
     .slice(0, CHART_COLOURS.length)
     .map(([kind]) => kind);
 }
 
-/** The colour of an op, or of a command of an op, by its kind; of all other kinds the faint one. */
-export function colourOf(name: string, kinds: readonly string[], { palette, faint }: Colours): string {
-  return palette[kinds.indexOf(kindOf(name))] ?? faint;
+/** The colour of an op or a command by its kind; of all other kinds the faint one. */
+export function colourOf(kind: string, kinds: readonly string[], { palette, faint }: Colours): string {
+  return palette[kinds.indexOf(kind)] ?? faint;
 }

@@ -78,7 +78,13 @@ document.body.append(
     progress,
     status,
   ),
-  html("div", { class: "parts" }, html("main", { class: "left" }, drawing.element, legend, about), table),
+  legend,
+  html(
+    "div",
+    { class: "parts" },
+    html("main", { class: "left" }, html("div", { class: "scroll" }, drawing.element), about),
+    table,
+  ),
 );
 about.append(hint());
 

@@ -5,6 +5,8 @@ import { t } from "../shared/l10n";
 /** An op instance or a command on its track, from `start` to `stop` in the unit of the times. */
 export interface Slice {
   readonly name: string;
+  /** Whose colour it has: of its op `Conv2D`, of a command of no op `dma`. */
+  readonly kind: string;
   readonly start: number;
   readonly stop: number;
   /** Ordinals of its first and last command. */
@@ -77,12 +79,14 @@ export function timelineOf(order: CommandOrder, times: CommandTimes): Timeline {
     const op = order.ops[place];
     const span = { start: start[ordinal] ?? 0, stop: stopOf(ordinal), first: ordinal, last: ordinal };
     const line = op?.line ?? 0;
-    track.commands.push({ ...span, name: order.names[order.name[ordinal] ?? -1] ?? "", line, part: "" });
+    const command = order.names[order.name[ordinal] ?? -1] ?? "";
+    const kind = kindOf(op?.opcode ?? command);
+    track.commands.push({ ...span, name: command, kind, line, part: "" });
     const before = track.ops.at(-1);
     if (op !== undefined && before !== undefined && place === track.latest)
       track.ops[track.ops.length - 1] = { ...before, stop: span.stop, last: ordinal };
     else if (op !== undefined)
-      track.ops.push({ ...span, name: `${op.opcode} ${op.name}`.trim(), line, part: op.slice });
+      track.ops.push({ ...span, name: `${op.opcode} ${op.name}`.trim(), kind, line, part: op.slice });
     track.latest = place;
   });
   const local = (title: string, core: number) => (cores.length > 1 && title.includes("core") ? core : -1);
@@ -106,6 +110,11 @@ export function timelineOf(order: CommandOrder, times: CommandTimes): Timeline {
     bytes: times.bytes,
     cyclesPerUnit: times.cyclesPerUnit,
   };
+}
+
+/** `Conv2D` of `tpu.Conv2D`; `conv` of `conv.normal`. */
+function kindOf(name: string): string {
+  return name.replace(/^(tpu|top)\./, "").split(".")[0] ?? "";
 }
 
 /** Commands of different engines begin in another order than that of their ordinals. */

@@ -52,7 +52,6 @@ export function timeX({ span, width }: Picture, time: number): number {
   return GUTTER + ((time - span.from) / span.length) * width;
 }
 
-/** `op`: the kind of a command's op, whose colour it has. */
 interface Style {
   readonly isOp: boolean;
   readonly top: number;
@@ -134,7 +133,7 @@ export class Painter {
       const full = isOp || isMatch ? OPACITY.op : OPACITY.command;
       context.globalAlpha =
         slice.last >= estimated || (matches !== undefined && !isMatch) ? Math.min(full, OPACITY.guessed) : full;
-      context.fillStyle = isMatch ? colours.found : colourOf(slice.name, kinds, colours);
+      context.fillStyle = isMatch ? colours.found : colourOf(slice.kind, kinds, colours);
       context.fillRect(left, top, Math.max(right - left - (right - left > GAP_FROM ? 1 : 0), 1), height);
       const isFaint = context.globalAlpha <= OPACITY.command;
       context.globalAlpha = 1;
