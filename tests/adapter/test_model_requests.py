@@ -52,6 +52,22 @@ def test_the_graph_knows_the_op_that_runs_next(pooling: Stop, toy: Toy) -> None:
     assert {"tail": f"L{before}", "head": f"L{line}", "value": "%16"} in body["edges"]
 
 
+def test_an_op_has_its_attributes_and_tensors_with_addresses(pooling: Stop, toy: Toy) -> None:
+    client = pooling.client
+    line = toy.line_of('"tpu.Pool2D"')
+    body = client.request("tdb/op", line=line)
+    assert (body["opcode"], body["name"], body["instances"]) == ("tpu.Pool2D", "maxpool5_MaxPool", 1)
+    assert dict(body["attributes"])["kernel_shape"] == "[2, 2]"
+    assert body["first"] == pooling.ordinal
+    operand, result = body["tensors"]
+    assert (operand["role"], operand["name"], operand["address"]) == ("operand", "relu4_Relu", "R1")
+    assert operand["line"] == toy.line_of('"tpu.Conv2D"'), "the op that computes it"
+    assert (result["role"], result["name"], result["line"]) == ("result", "maxpool5_MaxPool", line)
+    shown = client.request("tdb/tensor", expression=operand["expression"])
+    assert shown["shape"] == [1, 16, 32, 32]
+    assert "no op" in client.refusal("tdb/op", line=1)
+
+
 def test_the_memory_map_shows_what_is_alive_now(pooling: Stop) -> None:
     body = pooling.client.request("tdb/memoryMap")
     assert body["ordinal"] == pooling.ordinal

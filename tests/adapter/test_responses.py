@@ -19,6 +19,7 @@ ARGUMENTS: dict[str, tuple[dict[str, Any], ...]] = {
     "tdb/timeline": ({},),
     "tdb/times": ({}, {"milliseconds": 60_000}),
     "tdb/graph": ({"color": "time"}, {"color": "dtype", "weights": True}),
+    "tdb/op": ({"line": 17}, {"line": 16}),
     "tdb/memoryMap": ({}, {"ordinal": 0}),
     "tdb/inlineValues": ({"frameId": 0, "source": {"path": "final.mlir"}, "line": 1, "endLine": 99},),
     "tdb/explain": ({}, {"ordinal": 0}),

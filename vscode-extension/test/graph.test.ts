@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { blocksOf, visible } from "../pages/graph/blocks";
+import { layers } from "../pages/graph/layers";
 import { NODE, place } from "../pages/graph/layout";
-import { byVerdict, legend } from "../pages/graph/model";
+import { byVerdict, combined, legend } from "../pages/graph/model";
 import type { Row } from "../src/compare/results";
 import type { GraphNode } from "../src/protocol/generated";
 import * as fixtures from "./fixtures";
@@ -97,5 +99,75 @@ describe("the graph", () => {
       legend("dtype", graph.nodes, paint).map(({ note }) => note),
       ["f32", "f16"],
     );
+  });
+});
+
+describe("the blocks of a large graph", () => {
+  const all = Array.from({ length: 100 }, (_, i) => ({ ...node(i), group: i >= 10 && i < 40 ? 9 : null }));
+  const edges = all.slice(1).map((_, i) => ({ tail: `L${String(i)}`, head: `L${String(i + 1)}`, value: "%" }));
+  const chain = { nodes: all, edges, currentLines: [] };
+  const blocks = blocksOf(chain);
+
+  it("hold each op once: a layer group is one, the rest is cut into runs", () => {
+    assert.deepEqual(
+      blocks.map(({ title, nodes }) => [title, nodes.length]),
+      [
+        ["lines 0 to 9", 10],
+        ["layer group, line 9", 30],
+        ["lines 40 to 79", 40],
+        ["lines 80 to 99", 20],
+      ],
+    );
+    assert.deepEqual(
+      blocks.flatMap(({ nodes }) => nodes.map(({ id }) => id)),
+      all.map(({ id }) => id),
+    );
+  });
+
+  it("are a box each while they are closed, and the chain goes through them unbroken", () => {
+    const [first, group] = blocks;
+    const shown = visible(chain, blocks, new Set([group?.id ?? ""]));
+    assert.equal(shown.nodes.length, 30 + 3);
+    assert.equal(shown.edges.length, shown.nodes.length - 1);
+    assert.deepEqual(shown.edges[0], { tail: first?.id, head: "L10", value: "%" });
+    assert.deepEqual(
+      [...shown.closed.values()].map(({ title }) => title),
+      ["lines 0 to 9", "lines 40 to 79", "lines 80 to 99"],
+    );
+    assert.equal(visible(chain, blocks, new Set(blocks.map(({ id }) => id))).edges.length, edges.length);
+  });
+
+  it("are red where one op differs, and as hot as the hottest", () => {
+    const paint = (color: string) => ({ color, note: color });
+    assert.equal(combined("verdict")([paint("#c9ecc3"), paint("#f28b82"), paint("#eeeeee")]).color, "#f28b82");
+    assert.equal(combined("time")([paint("#ffffff"), paint("#ff8080"), paint("#ffa0a0")]).color, "#ff8080");
+    assert.equal(combined("dtype")([paint("#c9ecc3"), paint("#eeeeee"), paint("#eeeeee")]).color, "#eeeeee");
+  });
+});
+
+describe("the quick layout", () => {
+  it("puts each of 5,000 ops below what it reads, and none on another", () => {
+    let seed = 7;
+    const random = (below: number) => (seed = (seed * 48271) % 2147483647) % below;
+    const nodes = Array.from({ length: 5000 }, (_, i) => node(i));
+    const edges = nodes.flatMap((_, i) =>
+      i === 0 || random(10) === 0
+        ? []
+        : [1, 1 + random(4), 1 + random(60)].map((back) => ({
+            tail: `L${String(Math.max(i - back, 0))}`,
+            head: `L${String(i)}`,
+            value: "%",
+          })),
+    );
+    const placed = layers({ nodes, edges });
+    const at = (id: string) => placed.nodes.get(id) ?? assert.fail(id);
+    for (const { tail, head } of edges) assert.ok(at(tail).y + NODE.height < at(head).y);
+    const rows = new Map<number, number[]>();
+    for (const { x, y } of placed.nodes.values()) rows.set(y, [...(rows.get(y) ?? []), x]);
+    for (const row of rows.values()) {
+      row.sort((one, other) => one - other);
+      for (let i = 1; i < row.length; i++) assert.ok((row[i] ?? 0) - (row[i - 1] ?? 0) >= NODE.width);
+      assert.ok((row[0] ?? 0) >= NODE.width / 2 && (row.at(-1) ?? 0) <= placed.width - NODE.width / 2);
+    }
   });
 });

@@ -25,12 +25,20 @@ if TYPE_CHECKING:
         Memory,
         MemoryMap,
         Moment,
+        OpDetails,
+        OpTensor,
         Region,
         Results,
     )
     from tdb_dap.adapter.session.session import Session
-    from tdb_dap.engine.source.mlir_file import MlirFile
+    from tdb_dap.engine.source.mapped_tensor import MappedTensor
+    from tdb_dap.engine.source.mlir_file import MlirFile, MlirOp
+    from tdb_dap.engine.source.op_records import OpRecord
     from tdb_dap.tools.check.schema import Row
+
+
+_LONGEST_ATTRIBUTE = 400
+"""Letters of an attribute in an answer."""
 
 
 class GraphArguments(ProtocolModel):
@@ -51,6 +59,12 @@ class ExplainArguments(ProtocolModel):
 
     ordinal: int | None = None
     line: int | None = None
+
+
+class OpArguments(ProtocolModel):
+    """Arguments of `tdb/op`. ``line``: of final.mlir, as in the other answers."""
+
+    line: int
 
 
 class MomentArguments(ProtocolModel):
@@ -115,6 +129,65 @@ def _mlir(session: Session) -> MlirFile:
     if mlir is None:
         raise BadInput("this model has no final.mlir, and without it no graph")
     return mlir
+
+
+@request("tdb/op", while_running="answer")
+def op(session: Session, arguments: OpArguments) -> OpDetails:
+    """An op of final.mlir: its attributes, and of its first instance the tensors with their addresses."""
+    from tdb_dap.engine.source.value_flow import Definition, ValueFlow
+
+    mlir, source = _mlir(session), session.debugger.program.source
+    found = mlir.op_at(arguments.line)
+    if found is None:
+        raise BadExpression(f"line {arguments.line} of final.mlir has no op; send the line of a node of tdb/graph")
+    records = [record for record in source.records_at(found.line) if record.ordinals]
+    record = min(records, key=lambda one: one.first, default=None)
+    flow = ValueFlow(mlir)
+    writers = [
+        next((leaf.op.line for leaf in flow.leaves(value, found.region) if isinstance(leaf, Definition)), 0)
+        for value in found.operands
+    ]
+    return {
+        "line": found.line,
+        "opcode": found.name,
+        "name": found.location,
+        "types": found.types,
+        "attributes": [(name, _short(value)) for name, value in found.attributes.items()],
+        "tensors": _tensors(found, record, writers) if record is not None else [],
+        "instances": len(records),
+        "commands": sum(len(record.ordinals) for record in records),
+        "first": record.first if record is not None else None,
+    }
+
+
+def _tensors(op: MlirOp, record: OpRecord, writers: list[int]) -> list[OpTensor]:
+    """The tensors of an instance. ``writers``: line of the op that computes each operand of the text."""
+    exact = len(writers) == len(record.operands)
+    operands = [
+        _op_tensor("operand", value, f"in[{i}]@op{record.first}", writers[i] if exact else 0)
+        for i, value in enumerate(record.operands)
+    ]
+    results = [
+        _op_tensor("result", value, f"out[{i}]@op{record.first}", op.line) for i, value in enumerate(record.results)
+    ]
+    return operands + results
+
+
+def _op_tensor(role: Literal["operand", "result"], value: MappedTensor, expression: str, line: int) -> OpTensor:
+    return {
+        "role": role,
+        "name": value.name,
+        "type": value.memory_type.strip("<>") or value.type_text,
+        "layout": value.layout,
+        "address": value.view.name if value.view is not None else "",
+        "expression": expression,
+        "line": line,
+    }
+
+
+def _short(value: Any) -> str:
+    text = str(value)
+    return text if len(text) <= _LONGEST_ATTRIBUTE else f"{text[:_LONGEST_ATTRIBUTE]} ..."
 
 
 @request("tdb/memoryMap", while_running="answer")

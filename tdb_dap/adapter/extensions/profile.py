@@ -82,7 +82,7 @@ def timeline(session: Session, arguments: TimelineArguments) -> CommandOrder:
         "op": op,
         "ops": [
             {
-                "line": session.traits.line_out(record.line),
+                "line": record.line,
                 "opcode": record.opcode,
                 "name": ", ".join(value.name for value in record.results[:1]),
                 "slice": record.slice_text,

@@ -208,6 +208,40 @@ class Graph(TypedDict):
 
 
 @_exact
+class OpTensor(TypedDict):
+    """An operand or result of an op."""
+
+    role: Literal["operand", "result"]
+    name: str
+    type: str
+    layout: str
+    address: str
+    """Of its first byte, as in a listing; empty where it is not in memory."""
+    expression: str
+    """It, at the op's first command."""
+    line: int
+    """Of the op that computes it; 0 for none."""
+
+
+@_exact
+class OpDetails(TypedDict):
+    """Body of `tdb/op`."""
+
+    line: int
+    opcode: str
+    name: str
+    types: str
+    attributes: list[tuple[str, str]]
+    tensors: list[OpTensor]
+    """Of its first instance."""
+    instances: int
+    """Slices, on all cores."""
+    commands: int
+    first: int | None
+    """Ordinal of its first command, if it has any."""
+
+
+@_exact
 class OpInstance(TypedDict):
     """An op that reads a tensor."""
 

@@ -2,15 +2,14 @@
 import { Graph, layout } from "@dagrejs/dagre";
 import type { Graph as OpGraph, GraphNode } from "../../src/protocol/generated";
 import { t } from "../shared/l10n";
+import { layers } from "./layers";
 
 /** Pixels of a box. */
 export const NODE = { width: 168, height: 44 } as const;
 /** Pixels between boxes of a rank, between ranks, and around the graph. */
-const SPACING = { nodesep: 18, ranksep: 30, marginx: 12, marginy: 20 } as const;
-/** Number of nodes from which on a quicker ranking is used, which leaves edges a little longer. */
-const LARGE_NODES = 1000;
-/** Number of nodes up to which they are laid out frame by frame; beyond, that takes minutes. */
-const FRAMED_NODES = 500;
+export const SPACING = { nodesep: 18, ranksep: 30, marginx: 12, marginy: 20 } as const;
+/** Number of nodes up to which they are laid out frame by frame; beyond, that takes too long for a page. */
+const FRAMED_NODES = 260;
 /** Pixels from nodes to the frame around them, where frames are drawn afterwards. */
 const FRAME_PADDING = 16;
 
@@ -39,22 +38,17 @@ export interface Placed {
 }
 
 export function place({ nodes, edges }: Pick<OpGraph, "nodes" | "edges">): Placed {
-  const isFramed = nodes.length <= FRAMED_NODES;
-  const graph = new Graph({ compound: isFramed });
-  graph.setGraph({
-    ...SPACING,
-    ranker: nodes.length > LARGE_NODES ? "tight-tree" : "network-simplex",
-  });
+  if (nodes.length > FRAMED_NODES) return quickly({ nodes, edges });
+  const graph = new Graph({ compound: true });
+  graph.setGraph({ ...SPACING, ranker: "network-simplex" });
   graph.setDefaultEdgeLabel(() => ({}));
   const frames = framesOf(nodes);
   for (const node of nodes) graph.setNode(node.id, { ...NODE });
-  if (isFramed) {
-    for (const { id, parent } of frames) {
-      graph.setNode(id, {});
-      if (parent !== undefined) graph.setParent(id, parent);
-    }
-    for (const node of nodes) graph.setParent(node.id, node.group === null ? subnetId(node) : groupId(node));
+  for (const { id, parent } of frames) {
+    graph.setNode(id, {});
+    if (parent !== undefined) graph.setParent(id, parent);
   }
+  for (const node of nodes) graph.setParent(node.id, node.group === null ? subnetId(node) : groupId(node));
   for (const { tail, head } of edges) graph.setEdge(tail, head);
   layout(graph);
   const { width = 0, height = 0 } = graph.graph() as { width?: number; height?: number };
@@ -66,18 +60,30 @@ export function place({ nodes, edges }: Pick<OpGraph, "nodes" | "edges">): Place
   return {
     width,
     height,
-    frames: isFramed
-      ? frames.map(({ id, kind, title }) => {
-          const { x, y, width, height } = box(id);
-          return { kind, title, left: x - width / 2, top: y - height / 2, width, height };
-        })
-      : frames.flatMap((frame) => around(frame, nodes, middles)),
+    frames: frames.map(({ id, kind, title }) => {
+      const { x, y, width, height } = box(id);
+      return { kind, title, left: x - width / 2, top: y - height / 2, width, height };
+    }),
     nodes: middles,
     edges: graph.edges().map((edge: { v: string; w: string }) => ({
       tail: edge.v,
       head: edge.w,
       points: (graph.edge(edge) as { points?: Point[] }).points ?? [],
     })),
+  };
+}
+
+/** Of large graphs: edges straight from node to node. */
+function quickly({ nodes, edges }: Pick<OpGraph, "nodes" | "edges">): Placed {
+  const found = layers({ nodes, edges });
+  const end = (id: string, side: number) => {
+    const { x, y } = found.nodes.get(id) ?? { x: 0, y: 0 };
+    return { x, y: y + (side * NODE.height) / 2 };
+  };
+  return {
+    ...found,
+    frames: framesOf(nodes).flatMap((frame) => around(frame, nodes, found.nodes)),
+    edges: edges.map(({ tail, head }) => ({ tail, head, points: [end(tail, 1), end(head, -1)] })),
   };
 }
 

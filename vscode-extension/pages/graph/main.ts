@@ -6,13 +6,17 @@ import type { Graph, GraphNode } from "../../src/protocol/generated";
 import { button, html, svg } from "../shared/dom";
 import { ask } from "../shared/host";
 import { inserted, t } from "../shared/l10n";
-import { follow, openLine } from "../shared/session";
-import { count, type } from "../shared/text";
-import { byVerdict, legend, type Colouring, type Paint } from "./model";
+import { Search } from "../shared/search";
+import { follow, openLine, saveText } from "../shared/session";
+import { count } from "../shared/text";
+import { byVerdict, combined, legend, type Colouring, type Paint } from "./model";
 import { KEY_ZOOM, Picture } from "./picture";
+import { Properties } from "./properties";
 
 /** Pixels of a side of a square in the legend. */
 const SWATCH = 12;
+/** Marks when the graph is drawn first, for the benchmark. */
+const COMPLETE = "complete";
 const CHOICES: readonly [Colouring, string][] = [
   ["dtype", t("colour: number format")],
   ["time", t("colour: time")],
@@ -37,9 +41,50 @@ const constants = html("input", {
 });
 const status = html("span", { class: "status", role: "status" });
 const key = html("div", { class: "bar key" });
-const about = html("div", { class: "about", "aria-live": "polite" });
-const picture = new Picture(describe, ({ line }) => {
-  openLine(line);
+const properties = new Properties({
+  go: (line) => {
+    const node = graph?.nodes.find((one) => one.line === line && one.opcode !== "input");
+    if (node !== undefined) picture.select(node);
+  },
+  fold: (node) => {
+    picture.fold(node);
+  },
+  open: (block) => {
+    picture.unfoldBlock(block);
+  },
+  close: () => {
+    properties.hide();
+    picture.focus();
+  },
+});
+const folding = button("", () => {
+  picture.openAll(!picture.isWhole);
+});
+const picture: Picture = new Picture({
+  chosen: (node, block) => {
+    properties.show(node, block, paint(node).note, picture.hasBlocks).catch(failed);
+  },
+  opened: ({ line }) => {
+    openLine(line);
+  },
+  changed: () => {
+    folding.textContent = picture.isWhole ? t("Fold blocks") : t("Open blocks");
+  },
+  search: () => {
+    search.focus();
+  },
+});
+const search = new Search<GraphNode>(t("Search ops"), {
+  find: (text) =>
+    text === undefined
+      ? []
+      : (graph?.nodes ?? []).filter(({ name, opcode }) => `${opcode} ${name}`.toLowerCase().includes(text)),
+  choose: (node) => {
+    picture.select(node);
+  },
+  left: () => {
+    picture.focus();
+  },
 });
 let graph: Graph | undefined;
 let paint: (node: GraphNode) => Paint = (node) => ({ color: node.color, note: node.note });
@@ -79,12 +124,20 @@ document.body.append(
       },
       { title: t("Show the op that runs next") },
     ),
+    folding,
+    search.element,
+    button(
+      t("SVG"),
+      () => {
+        saveText("graph.svg", picture.svgText());
+      },
+      { title: t("Save the picture as SVG") },
+    ),
     html("span", { class: "fill" }),
     status,
   ),
   key,
-  picture.element,
-  about,
+  html("div", { class: "parts" }, html("main", { class: "graph" }, picture.element), properties.element),
 );
 
 follow({
@@ -109,8 +162,10 @@ async function load(): Promise<void> {
   await new Promise(requestAnimationFrame); // the text is seen before the layout takes its time
   graph = found;
   picture.show(graph);
-  await colour();
+  performance.mark(COMPLETE);
+  search.renew();
   await mark();
+  await colour();
 }
 
 async function mark(): Promise<void> {
@@ -140,12 +195,14 @@ async function colour(): Promise<void> {
       return { rows: [], first: null };
     });
     paint = byVerdict(results);
+  } else if (colouring === "dtype") {
+    paint = ({ color, note }) => ({ color, note }); // as it came
   } else {
     const { nodes } = await ask("tdb/graph", { color: colouring, weights: constants.checked });
     const painted = new Map(nodes.map(({ id, color, note }) => [id, { color, note }]));
     paint = (node) => painted.get(node.id) ?? { color: node.color, note: node.note };
   }
-  picture.paint(paint);
+  picture.paint(paint, combined(colouring));
   key.replaceChildren(
     html("span", { class: "trouble" }, problem),
     ...legend(colouring, graph.nodes, paint).map(({ color, note }) =>
@@ -161,19 +218,6 @@ async function colour(): Promise<void> {
       ),
     ),
   );
-}
-
-function describe(node: GraphNode): void {
-  const place = node.group === null ? node.subnet : t("{0}, group at line {1}", node.subnet, node.group);
-  about.textContent = [
-    `${node.opcode} ${node.name}`,
-    type(node.dtype, node.shape),
-    paint(node).note,
-    t("line {0}", node.line),
-    place,
-  ]
-    .filter(Boolean)
-    .join(" · ");
 }
 
 function failed(why: unknown): void {

@@ -46,3 +46,26 @@ export function legend(colouring: Colouring, nodes: readonly GraphNode[], paint:
   }
   return [...found.values()];
 }
+
+/** The paint of a closed block: what fails before what passes, the hottest, or what is there most often. */
+export function combined(colouring: Colouring): (paints: readonly Paint[]) => Paint {
+  if (colouring === "verdict") return worst;
+  return colouring === "time" ? hottest : commonest;
+}
+
+function worst(paints: readonly Paint[]): Paint {
+  const order = [VERDICTS.fail, VERDICTS.pass, VERDICTS.excepted];
+  return order.find(({ color }) => paints.some((paint) => paint.color === color)) ?? VERDICTS.unknown;
+}
+
+/** Of `#ff` and two equal colours, the darker the hotter. */
+function hottest(paints: readonly Paint[]): Paint {
+  return paints.reduce((one, other) => (other.color < one.color ? other : one));
+}
+
+function commonest(paints: readonly Paint[]): Paint {
+  const counts = new Map<string, number>();
+  for (const { color } of paints) counts.set(color, (counts.get(color) ?? 0) + 1);
+  const most = Math.max(...counts.values());
+  return paints.find(({ color }) => counts.get(color) === most) ?? VERDICTS.unknown;
+}

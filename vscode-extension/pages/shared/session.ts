@@ -11,6 +11,16 @@ export function travel(ordinal: number): void {
   send({ type: "travel", ordinal } satisfies FromModelPage);
 }
 
+/** Open the tensor view. */
+export function viewTensor(expression: string): void {
+  send({ type: "tensor", expression } satisfies FromModelPage);
+}
+
+/** Ask where to, and write a file there; `name`: the one that is offered. */
+export function saveText(name: string, text: string): void {
+  send({ type: "saveText", name, text } satisfies FromModelPage);
+}
+
 /** `load` runs for each session, `stopped` after each stop; `ended` when there is no session (any more). */
 export function follow(on: {
   load: () => Promise<void>;

@@ -4,6 +4,7 @@ import type { CommandOrder, ProfileReport } from "../../src/protocol/generated";
 import { button, html, svg } from "../shared/dom";
 import { ask } from "../shared/host";
 import { t } from "../shared/l10n";
+import { Search } from "../shared/search";
 import { follow, openLine } from "../shared/session";
 import { count } from "../shared/text";
 import { KEY_ZOOM } from "../shared/zoom";
@@ -12,8 +13,7 @@ import { rangeDetails, sliceDetails } from "./details";
 import { Drawing } from "./drawing";
 import { NOTHING, timelineOf } from "./model";
 import { ranking } from "./ranking";
-import type { Found } from "./rows";
-import { Search } from "./search";
+import { matchesOf, type Found } from "./rows";
 
 /** Time that the adapter may take for a part of the estimates. */
 const PART_MILLISECONDS = 300;
@@ -44,17 +44,19 @@ const drawing = new Drawing({
     search.focus();
   },
 });
-const search: Search = new Search(
-  (matches) => {
-    drawing.highlight(matches);
+const search = new Search<Found>(t("Search ops and commands"), {
+  find: (text) => {
+    const matches = text === undefined ? [] : matchesOf(timeline, text);
+    drawing.highlight(text === undefined ? undefined : new Set(matches.map(({ slice }) => slice)));
+    return matches;
   },
-  (found) => {
+  choose: (found) => {
     drawing.choose(found);
   },
-  () => {
+  left: () => {
     drawing.focus();
   },
-);
+});
 let timeline = NOTHING;
 let order: CommandOrder | undefined;
 /** Only the answers to the latest session are of interest. */
@@ -126,7 +128,7 @@ async function load(): Promise<void> {
     isKnown = times.estimated === times.commands;
     timeline = timelineOf(found, times);
     drawing.show(timeline, times.estimated);
-    search.of(timeline);
+    search.renew();
     progress.hidden = isKnown;
     Object.assign(progress, { max: times.commands, value: times.estimated });
     status.textContent = t("Estimated {0} of {1} commands", count(times.estimated), count(times.commands));

@@ -89,6 +89,17 @@ function has({ commands }: Track, ordinal: number): boolean {
   return commands[low]?.first === ordinal;
 }
 
+/** Ops and commands whose name contains a text, in the order of time. */
+export function matchesOf({ tracks }: Timeline, text: string): Found[] {
+  return tracks
+    .flatMap((track) =>
+      [track.ops, track.commands].flatMap((slices) =>
+        slices.filter(({ name }) => name.toLowerCase().includes(text)).map((slice) => ({ slice, slices, track })),
+      ),
+    )
+    .sort((one, other) => one.slice.start - other.slice.start);
+}
+
 /** Cores that are folded when the page opens. */
 export function foldedAtFirst(cores: readonly number[]): Set<number> {
   return new Set(cores.length > OPEN_CORES ? cores.slice(1) : []);

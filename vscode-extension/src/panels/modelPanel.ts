@@ -1,4 +1,5 @@
 import * as vscode from "vscode";
+import { COMMANDS } from "../contributions";
 import { textOf } from "../protocol/errors";
 import type { Answer, Ask, FromModelPage, ToModelPage } from "../protocol/messages";
 import type { CurrentSession } from "../sessions/current";
@@ -65,8 +66,33 @@ export class ModelPanel implements vscode.Disposable {
     } else if (message.type === "ask") {
       this.send(await answer(session, message));
     } else if (session !== undefined) {
-      const done = message.type === "open" ? openLine(session, message.line) : travel(session, message.ordinal);
-      await done.catch((error: unknown) => void vscode.window.showErrorMessage(textOf(error)));
+      await act(session, message).catch((error: unknown) => void vscode.window.showErrorMessage(textOf(error)));
     }
   }
+}
+
+/** What a page wants done outside of it. */
+async function act(
+  session: vscode.DebugSession,
+  message: Exclude<FromModelPage, { readonly type: "ready" }>,
+): Promise<void> {
+  switch (message.type) {
+    case "open":
+      await openLine(session, message.line);
+      break;
+    case "travel":
+      await travel(session, message.ordinal);
+      break;
+    case "tensor":
+      await vscode.commands.executeCommand(COMMANDS.viewTensor, message.expression);
+      break;
+    case "saveText":
+      await saveText(message.name, message.text);
+  }
+}
+
+async function saveText(name: string, text: string): Promise<void> {
+  const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
+  const target = await vscode.window.showSaveDialog(folder && { defaultUri: vscode.Uri.joinPath(folder, name) });
+  if (target !== undefined) await vscode.workspace.fs.writeFile(target, Buffer.from(text));
 }

@@ -13,6 +13,7 @@ export interface Requests {
   readonly "tdb/memory": { readonly arguments: WindowArguments; readonly body: MemoryWindow };
   readonly "tdb/memoryMap": { readonly arguments: MemoryMapArguments; readonly body: MemoryMap };
   readonly "tdb/moment": { readonly arguments: MomentArguments; readonly body: Moment };
+  readonly "tdb/op": { readonly arguments: OpArguments; readonly body: OpDetails };
   readonly "tdb/profile": { readonly arguments: ProfileArguments; readonly body: ProfileBody };
   readonly "tdb/results": { readonly arguments: Readonly<Record<string, never>>; readonly body: Results };
   readonly "tdb/setMemory": { readonly arguments: SetMemoryArguments; readonly body: WrittenNumber };
@@ -350,12 +351,47 @@ export interface Numbers {
   readonly inf_expected: number;
 }
 
+/** Arguments of `tdb/op`. `line`: of final.mlir, as in the other answers. */
+export interface OpArguments {
+  readonly line: number;
+}
+
+/** Body of `tdb/op`. */
+export interface OpDetails {
+  readonly line: number;
+  readonly opcode: string;
+  readonly name: string;
+  readonly types: string;
+  readonly attributes: readonly (readonly [string, string])[];
+  /** Of its first instance. */
+  readonly tensors: readonly OpTensor[];
+  /** Slices, on all cores. */
+  readonly instances: number;
+  readonly commands: number;
+  /** Ordinal of its first command, if it has any. */
+  readonly first: number | null;
+}
+
 /** An op that reads a tensor. */
 export interface OpInstance {
   /** Of its first command. */
   readonly ordinal: number;
   readonly line: number;
   readonly opcode: string;
+}
+
+/** An operand or result of an op. */
+export interface OpTensor {
+  readonly role: "operand" | "result";
+  readonly name: string;
+  readonly type: string;
+  readonly layout: string;
+  /** Of its first byte, as in a listing; empty where it is not in memory. */
+  readonly address: string;
+  /** It, at the op's first command. */
+  readonly expression: string;
+  /** Of the op that computes it; 0 for none. */
+  readonly line: number;
 }
 
 /**

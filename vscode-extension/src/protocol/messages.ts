@@ -25,7 +25,9 @@ export type ToModelPage =
 export type FromModelPage =
   | { readonly type: "ready" }
   | { readonly type: "open"; readonly line: number }
-  | { readonly type: "travel"; readonly ordinal: number };
+  | { readonly type: "travel"; readonly ordinal: number }
+  | { readonly type: "tensor"; readonly expression: string }
+  | { readonly type: "saveText"; readonly name: string; readonly text: string };
 
 /** Which tensor, at which moment; part of every request about it. */
 export type Subject = TensorArguments;

@@ -1,0 +1,96 @@
+/** Blocks of a graph: layer groups, and what stands between them; each is one box until it is opened. */
+import type { Graph, GraphEdge, GraphNode } from "../../src/protocol/generated";
+import { t } from "../shared/l10n";
+
+/** Ops up to which a graph is shown whole. */
+export const WHOLE_NODES = 120;
+/** Most ops of a block outside of layer groups. */
+const RUN_NODES = 40;
+/** Kinds of ops that a box names. */
+const KINDS = 2;
+
+export interface Block {
+  readonly id: string;
+  readonly title: string;
+  readonly nodes: readonly GraphNode[];
+}
+
+/** What is drawn: ops of open blocks, and closed blocks as one node each. */
+export interface Visible {
+  readonly nodes: readonly GraphNode[];
+  readonly edges: readonly GraphEdge[];
+  /** Closed ones by the id of their node. */
+  readonly closed: ReadonlyMap<string, Block>;
+}
+
+/** The blocks in the order of the file; every node is in one of them. */
+export function blocksOf({ nodes }: Pick<Graph, "nodes">): Block[] {
+  const blocks: Block[] = [];
+  let run: GraphNode[] = [];
+  const groups = new Map<string, GraphNode[]>();
+  const close = () => {
+    const [first, last] = [run[0], run.at(-1)];
+    if (first !== undefined && last !== undefined)
+      blocks.push({ id: `block ${first.id}`, title: t("lines {0} to {1}", first.line, last.line), nodes: run });
+    run = [];
+  };
+  for (const node of nodes) {
+    if (node.group === null) {
+      if (run.length >= RUN_NODES || (run[0] !== undefined && run[0].subnet !== node.subnet)) close();
+      run.push(node);
+      continue;
+    }
+    close();
+    const key = `${node.subnet} ${String(node.group)}`;
+    const known = groups.get(key);
+    if (known === undefined) {
+      const members = [node];
+      groups.set(key, members);
+      blocks.push({ id: `block ${node.id}`, title: t("layer group, line {0}", node.group), nodes: members });
+    } else known.push(node);
+  }
+  close();
+  return blocks;
+}
+
+/** `open`: ids of blocks. Between two closed blocks there is one edge, however many values flow. */
+export function visible(graph: Graph, blocks: readonly Block[], open: ReadonlySet<string>): Visible {
+  const closed = new Map<string, Block>();
+  const shown = new Map<string, string>();
+  const nodes: GraphNode[] = [];
+  for (const block of blocks) {
+    const isOpen = open.has(block.id) || block.nodes.length === 1;
+    if (isOpen) nodes.push(...block.nodes);
+    else {
+      closed.set(block.id, block);
+      nodes.push(nodeOf(block));
+    }
+    for (const { id } of block.nodes) shown.set(id, isOpen ? id : block.id);
+  }
+  const edges = new Map<string, GraphEdge>();
+  for (const { tail, head, value } of graph.edges) {
+    const [from, to] = [shown.get(tail), shown.get(head)];
+    if (from !== undefined && to !== undefined && from !== to)
+      edges.set(`${from} ${to}`, { tail: from, head: to, value });
+  }
+  return { nodes, edges: [...edges.values()], closed };
+}
+
+/** A closed block as a node: its kinds of ops in place of an opcode. */
+function nodeOf({ id, title, nodes }: Block): GraphNode {
+  const [first, last] = [nodes[0], nodes.at(-1)];
+  if (first === undefined || last === undefined) throw new Error(id);
+  return { ...last, id, opcode: title, name: kindsText(nodes), line: first.line, group: null };
+}
+
+/** `Conv2D ×12, Add ×4 …` */
+function kindsText(nodes: readonly GraphNode[]): string {
+  const counts = new Map<string, number>();
+  for (const { opcode } of nodes) {
+    const kind = opcode.replace(/^(tpu|top)\./, "");
+    if (kind !== "Load" && kind !== "Store") counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  }
+  const sorted = [...counts].sort(([, one], [, other]) => other - one);
+  const text = sorted.slice(0, KINDS).map(([kind, count]) => (count > 1 ? `${kind} ×${String(count)}` : kind));
+  return text.join(", ") + (sorted.length > KINDS ? " …" : "");
+}

@@ -1,0 +1,133 @@
+/** The graph's parts as SVG elements, and, where boxes are too small to read, as one path for each colour. */
+import type { GraphNode } from "../../src/protocol/generated";
+import { svg } from "../shared/dom";
+import { t } from "../shared/l10n";
+import { type } from "../shared/text";
+import { NODE, type Frame, type Placed, type Point } from "./layout";
+import type { Paint } from "./model";
+
+/** Letters that a box has room for. */
+const LETTERS = 24;
+/** Pixels from a line of text in a box to the next. */
+const TEXT_LINE = 13;
+/** Pixels of the round corners of a box and of a frame. */
+const CORNER = { node: 4, frame: 6 } as const;
+/** Position of a frame's title, in pixels from the upper left corner of the frame. */
+const FRAME_TITLE = { right: 8, up: 4 } as const;
+/** The tip of an edge: its own units, and its size in line widths. */
+const ARROW = { units: 8, widths: 7 } as const;
+
+export function arrow(): SVGElement {
+  return svg(
+    "marker",
+    {
+      id: "arrow",
+      viewBox: `0 0 ${String(ARROW.units)} ${String(ARROW.units)}`,
+      refX: ARROW.units,
+      refY: ARROW.units / 2,
+      markerWidth: ARROW.widths,
+      markerHeight: ARROW.widths,
+      orient: "auto-start-reverse",
+    },
+    svg("path", { d: `M0 0 ${String(ARROW.units)} ${String(ARROW.units / 2)} 0 ${String(ARROW.units)}z` }),
+  );
+}
+
+/** A box with three lines of text. `block`: how many ops a closed block has. */
+export function boxElement(node: GraphNode, { x, y }: Point, paint: Paint, block: number | undefined): SVGElement {
+  const text = (line: number, content: string, name: string) =>
+    svg(
+      "text",
+      { x, y: y - NODE.height / 2 + TEXT_LINE * line, "text-anchor": "middle", class: name },
+      content.length > LETTERS ? `${content.slice(0, LETTERS - 1)}…` : content,
+    );
+  const rectangle = { width: NODE.width, height: NODE.height, rx: CORNER.node };
+  const [left, top] = [x - NODE.width / 2, y - NODE.height / 2];
+  return svg(
+    "g",
+    {
+      class: block === undefined ? "node" : "node block",
+      "data-id": node.id,
+      "data-line": node.line,
+      "data-opcode": node.opcode,
+    },
+    svg("title", {}, titleOf(node, paint)),
+    ...(block === undefined
+      ? []
+      : [svg("rect", { class: "shade", x: left + 3, y: top + 3, ...rectangle, fill: paint.color })]),
+    svg("rect", { class: "face", x: left, y: top, ...rectangle, fill: paint.color }),
+    text(1, node.opcode.replace(/^tpu\./, ""), "opcode"),
+    text(2, node.name, "name"),
+    text(3, block === undefined ? type(node.dtype, node.shape) : t("{0} ops, click to open", block), "type"),
+  );
+}
+
+export function titleOf(node: GraphNode, { note }: Paint): string {
+  return [node.opcode, node.name, type(node.dtype, node.shape), note, t("line {0}", node.line)]
+    .filter(Boolean)
+    .join("\n");
+}
+
+export function edgeElement({ tail, head, points }: Placed["edges"][number]): SVGElement {
+  return svg("path", {
+    class: "edge",
+    d: path(points),
+    "marker-end": "url(#arrow)",
+    "data-tail": tail,
+    "data-head": head,
+  });
+}
+
+export function frameElement({ kind, title, left, top, width, height }: Frame): SVGElement {
+  return svg(
+    "g",
+    { class: `frame ${kind}`, "data-title": title },
+    svg("rect", { x: left, y: top, width, height, rx: CORNER.frame }),
+    svg("text", { x: left + FRAME_TITLE.right, y: top - FRAME_TITLE.up }, title),
+  );
+}
+
+/** All edges as one line, and the boxes of each colour as one area. */
+export function farElements(
+  placed: Placed,
+  nodes: readonly GraphNode[],
+  colour: (node: GraphNode) => string,
+): SVGElement[] {
+  const areas = new Map<string, string[]>();
+  for (const node of nodes) {
+    const at = placed.nodes.get(node.id);
+    if (at === undefined) continue;
+    const fill = colour(node);
+    const area = areas.get(fill) ?? [];
+    areas.set(fill, area);
+    const { width, height } = NODE;
+    area.push(
+      `M${(at.x - width / 2).toFixed(0)} ${(at.y - height / 2).toFixed(0)}h${String(width)}v${String(height)}h-${String(width)}z`,
+    );
+  }
+  const lines = placed.edges.map(({ points }) => {
+    const [first, last] = [points[0], points.at(-1)];
+    return first && last
+      ? `M${first.x.toFixed(0)} ${first.y.toFixed(0)}L${last.x.toFixed(0)} ${last.y.toFixed(0)}`
+      : "";
+  });
+  return [
+    svg("path", { class: "edge", d: lines.join("") }),
+    ...[...areas].map(([fill, area]) => svg("path", { class: "far", d: area.join(""), fill })),
+  ];
+}
+
+/** A smooth line through points: curves between the middles of its pieces; of two points, one that leaves downwards. */
+function path(points: readonly Point[]): string {
+  const [first, ...rest] = points;
+  const last = rest.pop();
+  if (first === undefined || last === undefined) return "";
+  const at = ({ x, y }: Point) => `${x.toFixed(1)} ${y.toFixed(1)}`;
+  if (rest.length === 0) {
+    const middle = (first.y + last.y) / 2;
+    return `M${at(first)}C${at({ x: first.x, y: middle })} ${at({ x: last.x, y: middle })} ${at(last)}`;
+  }
+  const between = (one: Point, other: Point) => ({ x: (one.x + other.x) / 2, y: (one.y + other.y) / 2 });
+  const curves = rest.map((point, index) => `Q${at(point)} ${at(between(point, rest[index + 1] ?? last))}`);
+  return `M${at(first)}${curves.join("")}L${at(last)}`;
+}
