@@ -33,6 +33,7 @@ AREAS = (
     "requests.variables",
     "requests.memory",
     "extensions.tensors",
+    "extensions.history",
     "requests.modules",
     "console.running",
     "console.breakpoints",

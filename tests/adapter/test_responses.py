@@ -31,6 +31,7 @@ ARGUMENTS: dict[str, tuple[dict[str, Any], ...]] = {
     "tdb/tensorTile": ({**TENSOR, "rowAxis": 2, "columnAxis": 3, "index": [0] * 4, "rows": [0, 8], "columns": [0, 8]},),
     "tdb/tensorData": ({**TENSOR, "start": 0, "count": 8},),
     "tdb/tensorStatistics": (TENSOR, {**TENSOR, "of": "error"}),
+    "tdb/tensorWriters": (TENSOR, {**TENSOR, "index": [0, 0, 0, 0]}, {"expression": "R0:ui8[64]", "most": 1}),
     "tdb/tensorElement": ({**TENSOR, "index": [0, 0, 0, 0]},),
     "tdb/time": ({}, {"at": 0}, {"at": 58}),
     "tdb/travel": ({"ordinal": 0},),

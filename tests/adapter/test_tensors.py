@@ -204,3 +204,27 @@ def test_what_makes_no_sense_is_said(pooling: Stop) -> None:
         assert complaint in refusal("tdb/tensorTile", **{**operand, **rectangle, **change})
     assert "no reference" in refusal("tdb/tensorStatistics", expression="R0:f32[8]", of="error")
     assert "not a part" in refusal("tdb/tensorData", **operand, start=0, count=1 << 30)
+
+
+def test_every_writer_of_a_tensors_memory_is_found_and_of_one_element_alone(
+    pooling: Stop, toy: Toy, relu: Numbers
+) -> None:
+    index = [int(i) for i in np.unravel_index(relu.argmax(), relu.shape)]
+    client, operand = pooling.client, {"expression": "in[0]", "frameId": pooling.frame("op").id}
+    body = client.request("tdb/tensorWriters", **operand)
+    assert body["isComplete"]
+    writers = body["writers"]
+    assert [w["first"] for w in writers] == sorted(w["first"] for w in writers)
+    mine = next(w for w in writers if w["line"] == toy.line_of('"tpu.Conv2D"'))
+    assert (mine["opcode"], mine["name"]) == ("tpu.Conv2D", "relu4_Relu")
+    assert mine["last"] < pooling.ordinal
+    focus = {"focus": pooling.ordinal, "level": "op"}
+    of_one = client.request("tdb/tensorWriters", expression="in[0]", index=index, **focus)["writers"]
+    assert {w["first"] for w in of_one} <= {w["first"] for w in writers}
+    values = []
+    for moment in [0, *(w["last"] + 1 for w in of_one)]:
+        found = client.request("tdb/tensorElement", expression="in[0]", index=index, ordinal=moment, **focus)
+        values.append(float(found["actual"]))
+    after = next(i for i, w in enumerate(of_one) if w["line"] == mine["line"])
+    assert values[after + 1] == pytest.approx(float(relu.max()), rel=1e-4) != values[after]
+    assert "computed" in client.refusal("tdb/tensorWriters", expression="in[0] * 2", **focus)

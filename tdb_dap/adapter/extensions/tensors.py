@@ -102,7 +102,7 @@ class StatisticsArguments(PartArguments):
 def describe(session: Session, arguments: TensorArguments) -> TensorDescription:
     """Shape, type, and whether there is reference data."""
     names = _names(session, arguments)
-    value = _value(session, arguments)
+    value = value_of(session, arguments)
     view = value.view if isinstance(value.view, View) else None
     answer: TensorDescription = {
         "title": value.title,
@@ -164,7 +164,7 @@ def statistics(session: Session, arguments: StatisticsArguments) -> TensorStatis
     """Summary, histogram, and the elements of largest magnitude: of the error, the worst ones."""
     if not 1 <= arguments.bins <= 4096 or not 1 <= arguments.most <= 4096:
         raise BadExpression("bins and most must be from 1 to 4096")
-    value, parts = _value(session, arguments), _parts(session, arguments)
+    value, parts = value_of(session, arguments), _parts(session, arguments)
     dtype = value.view.dtype if value.view is not None and arguments.of == "stored" else None
     found = summarise(parts, arguments.bins, arguments.most, dtype, session.check_withdrawn)
     return {
@@ -184,7 +184,7 @@ def statistics(session: Session, arguments: StatisticsArguments) -> TensorStatis
 @request("tdb/tensorElement")
 def element(session: Session, arguments: ElementArguments) -> TensorElement:
     """One element in words: the number, its bits as they are stored, what it should be and the difference."""
-    value = _value(session, arguments)
+    value = value_of(session, arguments)
     parts = _stored(session, arguments, value)
     at = Slice(None, None, tuple(arguments.index))
     at.check(parts.shape)
@@ -214,7 +214,7 @@ def _names(session: Session, arguments: TensorArguments) -> Scope:
     return session.debugger.scope(arguments.focus, level)
 
 
-def _value(session: Session, arguments: TensorArguments) -> Value:
+def value_of(session: Session, arguments: TensorArguments) -> Value:
     """The tensor; that of another moment is copied when it is first asked for, and kept until the program moves on."""
     names = _names(session, arguments)
     moment = None if arguments.ordinal == session.debugger.ordinal else arguments.ordinal
@@ -244,7 +244,7 @@ def _stored(session: Session, arguments: TensorArguments, value: Value) -> Parts
 
 
 def _parts(session: Session, arguments: PartArguments) -> Parts:
-    value = _value(session, arguments)
+    value = value_of(session, arguments)
     found = _stored(session, arguments, value)
     if arguments.of == "stored":
         return found

@@ -496,3 +496,26 @@ class InlineValues(TypedDict):
     """Body of `tdb/inlineValues`."""
 
     values: list[InlineValue]
+
+
+@_exact
+class TensorWriter(TypedDict):
+    """An op instance, or a command of no op, that writes to a tensor's memory."""
+
+    first: int
+    """Ordinal of its first command that does."""
+    last: int
+    commands: int
+    line: int
+    """0 for none."""
+    opcode: str
+    name: str
+
+
+@_exact
+class TensorWriters(TypedDict):
+    """Body of `tdb/tensorWriters`."""
+
+    writers: list[TensorWriter]
+    isComplete: bool
+    """Whether there are no more."""

@@ -36,7 +36,7 @@ export class Stage {
     this.first = first;
     const file = (kind) => readFileSync(join(this.dist, `${name}.${kind}`), "utf8");
     const content = `<!DOCTYPE html><html lang="en" style="${variables.replaceAll('"', "'")}"><head><meta charset="UTF-8"><title>${name}</title>
-      <style>${file("css")}</style></head><body class="${body}"><script>${HOST}</script><script>${file("js").replaceAll("</script", "<\\/script")}</script></body></html>`;
+      <style>${file("css")}</style></head><body class="${body}" style="background: var(--vscode-editor-background)"><script>${HOST}</script><script>${file("js").replaceAll("</script", "<\\/script")}</script></body></html>`;
     await this.page.goto("about:blank");
     await this.page.setContent(content, { waitUntil: "load" });
   }

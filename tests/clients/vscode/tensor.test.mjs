@@ -36,6 +36,20 @@ describe("the tensor view", () => {
     assert.ok((await view.locator("h1").textContent()).includes(`${operand.dtype}[${operand.shape.join(",")}]`));
   });
 
+  step("has its numbers in sight in a window of 1280 x 800, and the rest behind the gear", async () => {
+    await workbench.page.setViewportSize({ width: 1280, height: 800 });
+    for (const [row, column] of [[0, 0], [5, 3]]) {
+      await cell(row, column);
+      assert.ok(await view.locator(`td[data-at="${row},${column}"]`).evaluate((element) => element.getBoundingClientRect().bottom <= window.innerHeight));
+    }
+    assert.equal(await view.evaluate(() => document.documentElement.scrollHeight <= window.innerHeight), true, "nothing scrolls");
+    await workbench.shot("tensor-small-window");
+    await workbench.page.setViewportSize({ width: 1600, height: 1000 });
+    assert.equal(await view.locator("#palette").isVisible(), false);
+    await view.locator("#gear").click();
+    await view.locator("#palette").waitFor();
+  });
+
   step("shows the numbers in a table and the element at the cursor", async () => {
     for (let i = 0; i < operand.first.length; i++) assert.ok(close(await cell(0, i), operand.first[i]), `${i}`);
     await view.locator('td[data-at="0,2"]').click();
@@ -68,7 +82,7 @@ describe("the tensor view", () => {
     const at = [32 + 11, 64 + 5];
     await drawn();
     await eventually("the same colour", async () => (await pixel("actual", ...at, 128)).join() === colour.join());
-    const width = await view.locator("#map-actual").evaluate((canvas) => canvas.clientWidth);
+    const width = await view.locator("#map-actual").evaluate((canvas) => Math.min(canvas.clientWidth, canvas.clientHeight));
     await view.locator("#map-actual").click({ position: { x: ((at[1] + 0.5) * width) / 128, y: ((at[0] + 0.5) * width) / 128 } });
     assert.equal(await cell(...at), number);
     await eventually("its place", async () => (await view.locator("#cursor").textContent()).includes("[0, 6, 11, 5]"));
@@ -121,6 +135,47 @@ describe("the tensor view", () => {
     await view.locator('input[data-axis="1"]').fill("0");
   });
 
+  step("takes the range of the colours from the histogram, and gives it back", async () => {
+    const ends = () => view.locator("figcaption").first().textContent();
+    const before = await ends();
+    const box = await view.locator(".histogram").boundingBox();
+    await workbench.drag([box.x + 60, box.y + 20], [box.x + 160, box.y + 20]);
+    await eventually("a range", async () => (await ends()) !== before);
+    assert.equal(await view.locator("#range").inputValue(), "chosen");
+    await view.locator(".histogram").click();
+    await eventually("all numbers again", async () => (await ends()) === before);
+  });
+
+  step("shows the tensor at each of its writers, and when an element changed", async () => {
+    const then = await ordinal();
+    await view.getByRole("button", { name: "Previous writer" }).waitFor();
+    const chips = view.locator(".chip");
+    const mine = chips.filter({ hasText: "Conv2D" }).first();
+    await mine.click();
+    await eventually("the moment after it", async () => (await view.locator("#pin").isChecked()) && (await ordinal()) <= then);
+    assert.equal(await mine.getAttribute("aria-current"), "step");
+    assert.ok(close(await cell(0, 0), operand.first[0]));
+    await view.getByRole("button", { name: "Now" }).click();
+    await eventually("the present", async () => !(await view.locator("#pin").isChecked()) && (await ordinal()) === then);
+    await view.getByRole("button", { name: "When did this change?" }).click();
+    await view.locator(".history", { hasText: "History of [0, " }).waitFor();
+  });
+
+  step("compares with any other tensor of its shape", async () => {
+    await view.locator("#other").fill("in[0] * 2");
+    await view.locator("#other").press("Enter");
+    await view.locator("figcaption", { hasText: "in[0] * 2" }).waitFor();
+    await view.locator("#of").selectOption("error");
+    await eventually("the difference", async () => close(await cell(0, 2), -operand.first[2]));
+    await view.locator("#other").fill("out[0]");
+    await view.locator("#other").press("Enter");
+    await view.locator("#status", { hasText: "another shape" }).waitFor();
+    await view.locator("#other").fill("");
+    await view.locator("#other").press("Enter");
+    await view.locator("figcaption", { hasText: "reference" }).waitFor();
+    await view.locator("#of").selectOption("actual");
+  });
+
   step("saves actual, reference and error in one npz", async () => {
     await view.getByRole("button", { name: "npz" }).click();
     const input = workbench.page.locator(".quick-input-widget input").first();
@@ -153,6 +208,7 @@ describe("the tensor view", () => {
     await workbench.expand(workbench.rows("variables").filter({ hasText: "Results" }).first());
     await workbench.viewTensor(result.name);
     view = await workbench.webview("#map-actual", result.name);
+    await view.locator("#gear").click();
     await eventually("not computed yet", async () => (await view.locator("#about").textContent()).includes("not yet computed"));
     const [before, then] = [await cell(0, 0), await ordinal()];
     await workbench.key("F10");

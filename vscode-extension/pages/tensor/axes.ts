@@ -12,7 +12,10 @@ const ARRANGEMENTS: readonly [Arrangement, string][] = [
 
 /** `rearranged`: other cells are shown; `moved`: others of the same arrangement. */
 export class Axes {
+  /** How the tensor is arranged. */
   readonly element = html("div", { class: "bar", role: "group", "aria-label": t("Axes") });
+  /** A slider for each axis that is not shown, and the arrangement. */
+  readonly positions = html("div", { class: "bar positions", role: "group", "aria-label": t("Position") });
 
   constructor(
     private readonly layout: () => Layout,
@@ -24,7 +27,7 @@ export class Axes {
     const layout = this.layout();
     const { shape, arrangement } = layout;
     const parts: Node[] = [];
-    if (layout.allows("mosaic")) parts.push(this.arrangement(layout));
+    const places: Node[] = layout.allows("mosaic") ? [this.arrangement(layout)] : [];
     if (shape.length > 1) parts.push(this.axis(layout, "row"), this.axis(layout, "column"));
     if (arrangement !== "slice") parts.push(this.axis(layout, "channel"), this.order(layout));
     if (arrangement === "mosaic") parts.push(this.across(layout));
@@ -33,9 +36,10 @@ export class Axes {
         axis === layout.axis("row") ||
         axis === layout.axis("column") ||
         (arrangement === "mosaic" && axis === layout.axis("channel"));
-      if (!shown && extent > 1) parts.push(this.position(layout, axis, extent));
+      if (!shown && extent > 1) places.push(this.position(layout, axis, extent));
     });
     this.element.replaceChildren(...parts);
+    this.positions.replaceChildren(...places);
   }
 
   private change(change: () => void): void {
@@ -127,22 +131,23 @@ export class Axes {
   private position(layout: Layout, axis: number, extent: number): HTMLElement {
     const first = layout.isColour && axis === layout.axis("channel");
     const most = first ? extent - COLOUR_CHANNELS : extent - 1;
+    const at = layout.index[axis] ?? 0;
+    const shown = html("output", {}, t("{0} of {1}", at, extent));
     const input = html("input", {
-      type: "number",
+      type: "range",
       min: 0,
       max: most,
-      value: layout.index[axis] ?? 0,
+      value: at,
       "data-axis": axis,
+      title: first ? t("First channel") : t("Position on axis {0}", axis),
       input: () => {
-        if (!input.validity.valid || input.value === "") return;
         layout.index[axis] = input.valueAsNumber;
+        shown.textContent = t("{0} of {1}", input.value, extent);
         this.moved();
       },
     });
-    const pieces = first
-      ? inserted<Node | string>("First channel {0} of {1}", input, String(extent))
-      : inserted<Node | string>("Axis {0} {1} of {2}", String(axis), input, String(extent));
-    return html("label", {}, ...pieces);
+    const name = first ? t("First channel") : t("Axis {0}", axis);
+    return html("label", {}, `${name} `, input, " ", shown);
   }
 }
 

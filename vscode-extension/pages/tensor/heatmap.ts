@@ -10,6 +10,8 @@ import { SIDE, type Tile, type Tiles } from "./tiles";
 const LINED = 12;
 const NUMBERED = 52;
 const LARGEST = 96;
+/** A cell is at least this high where there is room for all rows. */
+const STRIP = 28;
 /** Marks when something is painted first, for the benchmark. */
 const FIRST_PICTURE = "first picture";
 /** Pixels of a channel's slice from which on its number is written into it. */
@@ -43,8 +45,12 @@ export interface Camera {
   /** Row and column of the upper left corner; fractions are allowed. */
   top: number;
   left: number;
-  /** Pixels of a cell. */
+  /** Pixels of a cell across. */
   scale: number;
+  /** Height of a cell as a multiple of that: few rows are drawn tall enough to be seen. */
+  aspect: number;
+  /** Whether all is in sight, and is to stay so when the page changes its size. */
+  isFitted: boolean;
 }
 
 export interface Stage {
@@ -59,6 +65,8 @@ export interface Stage {
   moveTo(cell: Cell): void;
   redraw(): void;
   hover(cell: Cell | undefined): void;
+  /** What the tensor is compared with in place of its reference. */
+  readonly other: string | undefined;
 }
 
 /** One picture of the plane: of the actual numbers, the reference or the error. */
@@ -75,8 +83,8 @@ export class HeatMap {
     this.element = html(
       "figure",
       { class: "map" },
-      html("figcaption", {}, html("span", {}, sourceName(of)), this.ends),
-      this.canvas,
+      html("figcaption", {}, html("span", {}, sourceName(of, stage.other)), this.ends),
+      html("div", { class: "frame" }, this.canvas),
     );
     this.canvas.addEventListener("keydown", (event) => {
       this.key(event);
@@ -98,14 +106,32 @@ export class HeatMap {
       this.stage.hover(undefined);
     });
     new ResizeObserver(() => {
+      if (this.stage.camera.isFitted) this.stage.camera.scale = 0;
       this.stage.redraw();
     }).observe(this.canvas);
   }
 
+  /** Show all of the plane. */
+  fit(): void {
+    const { camera, layout } = this.stage;
+    const { rows } = layout.plane;
+    camera.scale = this.wholeScale;
+    camera.isFitted = true;
+    // A row that is a sliver becomes a strip.
+    const high = Math.min(this.canvas.clientHeight / rows, STRIP);
+    camera.aspect = Math.max(1, high / camera.scale);
+  }
+
   /** The scale at which all of the plane is in sight. */
-  fit(): number {
+  private get wholeScale(): number {
     const { rows, columns } = this.stage.layout.plane;
     return Math.min(LARGEST, this.canvas.clientWidth / columns, this.canvas.clientHeight / rows) || 1;
+  }
+
+  /** Pixels of a cell downwards. */
+  private get high(): number {
+    const { scale, aspect } = this.stage.camera;
+    return scale * aspect;
   }
 
   draw(): void {
@@ -132,7 +158,7 @@ export class HeatMap {
       "aria-label",
       t(
         "{0}: heat map, {1} rows, {2} columns, colours from {3} to {4}",
-        sourceName(this.of),
+        sourceName(this.of, stage.other),
         rows,
         columns,
         short(low),
@@ -152,9 +178,9 @@ export class HeatMap {
         const picture = this.picture(this.pieces(step, row, column));
         if (picture === undefined) continue;
         const x = (column * side - camera.left) * camera.scale;
-        const y = (row * side - camera.top) * camera.scale;
+        const y = (row * side - camera.top) * this.high;
         const wide = Math.min(side, columns - column * side) * camera.scale;
-        const high = Math.min(side, rows - row * side) * camera.scale;
+        const high = Math.min(side, rows - row * side) * this.high;
         context.drawImage(picture, x, y, wide, high);
         if (performance.getEntriesByName(FIRST_PICTURE).length === 0) performance.mark(FIRST_PICTURE);
       }
@@ -194,13 +220,13 @@ export class HeatMap {
   private drawChannels(context: CanvasRenderingContext2D): void {
     const { camera, layout } = this.stage;
     const { rows, columns } = layout.pane;
-    const [high, wide] = [rows * camera.scale, columns * camera.scale];
+    const [high, wide] = [rows * this.high, columns * camera.scale];
     const seen = this.seen();
     Object.assign(context, { font: FONT, textAlign: "left", textBaseline: "top" });
     for (let line = Math.floor(seen.top / rows); line * rows < seen.bottom; line++) {
       for (let place = Math.floor(seen.left / columns); place * columns < seen.right; place++) {
         const x = (place * columns - camera.left) * camera.scale;
-        const y = (line * rows - camera.top) * camera.scale;
+        const y = (line * rows - camera.top) * this.high;
         const channel = line * layout.across + place;
         if (channel >= layout.channels) {
           context.clearRect(x, y, wide + 1, high + 1);
@@ -226,14 +252,14 @@ export class HeatMap {
     context.lineWidth = 1;
     context.beginPath();
     for (let row = Math.max(0, Math.ceil(seen.top)); row <= seen.bottom; row++) {
-      const y = Math.round((row - camera.top) * camera.scale) + SHARP;
+      const y = Math.round((row - camera.top) * this.high) + SHARP;
       context.moveTo((seen.left - camera.left) * camera.scale, y);
       context.lineTo((seen.right - camera.left) * camera.scale, y);
     }
     for (let column = Math.max(0, Math.ceil(seen.left)); column <= seen.right; column++) {
       const x = Math.round((column - camera.left) * camera.scale) + SHARP;
-      context.moveTo(x, (seen.top - camera.top) * camera.scale);
-      context.lineTo(x, (seen.bottom - camera.top) * camera.scale);
+      context.moveTo(x, (seen.top - camera.top) * this.high);
+      context.lineTo(x, (seen.bottom - camera.top) * this.high);
     }
     context.stroke();
   }
@@ -247,7 +273,7 @@ export class HeatMap {
         const number = tiles.number(this.of, row, column);
         if (number === undefined) continue;
         const x = (column + 0.5 - camera.left) * camera.scale;
-        const y = (row + 0.5 - camera.top) * camera.scale;
+        const y = (row + 0.5 - camera.top) * this.high;
         const room = camera.scale - 2 * NUMBER.inset;
         context.strokeStyle = NUMBER.outline;
         context.fillStyle = NUMBER.text;
@@ -259,13 +285,13 @@ export class HeatMap {
 
   private drawCursor(context: CanvasRenderingContext2D): void {
     const { camera, cursor } = this.stage;
-    const size = Math.max(CURSOR.least, camera.scale);
-    const x = (cursor.column + 0.5 - camera.left) * camera.scale - size / 2;
-    const y = (cursor.row + 0.5 - camera.top) * camera.scale - size / 2;
+    const [wide, high] = [Math.max(CURSOR.least, camera.scale), Math.max(CURSOR.least, this.high)];
+    const x = (cursor.column + 0.5 - camera.left) * camera.scale - wide / 2;
+    const y = (cursor.row + 0.5 - camera.top) * this.high - high / 2;
     for (const { colour, width } of CURSOR.lines) {
       context.strokeStyle = colour;
       context.lineWidth = width;
-      context.strokeRect(x, y, size, size);
+      context.strokeRect(x, y, wide, high);
     }
   }
 
@@ -276,7 +302,7 @@ export class HeatMap {
     return {
       top: Math.max(0, top),
       left: Math.max(0, left),
-      bottom: Math.min(rows, top + this.canvas.clientHeight / scale),
+      bottom: Math.min(rows, top + this.canvas.clientHeight / this.high),
       right: Math.min(columns, left + this.canvas.clientWidth / scale),
     };
   }
@@ -284,7 +310,7 @@ export class HeatMap {
   private cellAt(event: MouseEvent): Cell | undefined {
     const { camera } = this.stage;
     const { rows, columns } = this.stage.layout.plane;
-    const row = Math.floor(camera.top + event.offsetY / camera.scale);
+    const row = Math.floor(camera.top + event.offsetY / this.high);
     const column = Math.floor(camera.left + event.offsetX / camera.scale);
     return row >= 0 && column >= 0 && row < rows && column < columns ? { row, column } : undefined;
   }
@@ -296,8 +322,9 @@ export class HeatMap {
     const move = (to: PointerEvent) => {
       dragged ||= Math.hypot(to.clientX - start.x, to.clientY - start.y) > DRAGGED;
       if (!dragged) return;
+      camera.isFitted = false;
       camera.left = start.left - (to.clientX - start.x) / camera.scale;
-      camera.top = start.top - (to.clientY - start.y) / camera.scale;
+      camera.top = start.top - (to.clientY - start.y) / this.high;
       this.stage.redraw();
     };
     const release = (to: PointerEvent) => {
@@ -322,17 +349,21 @@ export class HeatMap {
   /** Make cells larger by `factor`, the one at (x, y) staying where it is. */
   zoom(factor: number, x = this.canvas.clientWidth / 2, y = this.canvas.clientHeight / 2): void {
     const { camera } = this.stage;
-    const scale = Math.max(Math.min(1, this.fit()), Math.min(LARGEST, camera.scale * factor));
+    const scale = Math.max(Math.min(1, this.wholeScale), Math.min(LARGEST, camera.scale * factor));
+    const [before, after] = [this.high, Math.max(scale, this.high)];
     camera.left += x / camera.scale - x / scale;
-    camera.top += y / camera.scale - y / scale;
     camera.scale = scale;
+    camera.isFitted = false;
+    // What is a strip grows across until its cells are square.
+    camera.aspect = camera.aspect > 1 ? Math.max(1, after / scale) : 1;
+    camera.top += y / before - y / this.high;
     this.stage.redraw();
   }
 
   /** All of the plane in the middle. */
   whole(): void {
     const { camera } = this.stage;
-    camera.scale = this.fit();
+    this.fit();
     camera.top = camera.left = 0;
     this.stage.redraw();
   }
@@ -340,7 +371,7 @@ export class HeatMap {
   /** Bring a cell into sight. */
   reveal({ row, column }: Cell): void {
     const { camera } = this.stage;
-    const high = this.canvas.clientHeight / camera.scale;
+    const high = this.canvas.clientHeight / this.high;
     const wide = this.canvas.clientWidth / camera.scale;
     if (row < camera.top || row + 1 > camera.top + high) camera.top = row - high / 2;
     if (column < camera.left || column + 1 > camera.left + wide) camera.left = column - wide / 2;
@@ -349,7 +380,7 @@ export class HeatMap {
   private key(event: KeyboardEvent): void {
     const { row, column } = this.stage.cursor;
     const { rows, columns } = this.stage.layout.plane;
-    const page = Math.max(1, Math.floor(this.canvas.clientHeight / this.stage.camera.scale));
+    const page = Math.max(1, Math.floor(this.canvas.clientHeight / this.high));
     const moves: Record<string, Cell> = {
       ArrowUp: { row: row - 1, column },
       ArrowDown: { row: row + 1, column },

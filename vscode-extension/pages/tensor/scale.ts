@@ -14,13 +14,15 @@ const RANGES: readonly { readonly name: string; readonly text: string; readonly 
 ];
 
 export class Scale {
-  readonly element = html("span", { class: "bar", role: "group", "aria-label": t("Colours") });
+  readonly element = html("span", { class: "group", role: "group", "aria-label": t("Colours") });
+  /** Ends of the range, and the palette. */
+  readonly details = html("span", { class: "group", role: "group", "aria-label": t("Palette") });
   private readonly kind: HTMLSelectElement;
   private readonly low: HTMLInputElement;
   private readonly high: HTMLInputElement;
   private readonly palette: HTMLSelectElement;
 
-  constructor(changed: () => void) {
+  constructor(private readonly changed: () => void) {
     const end = (label: string) =>
       html("input", {
         type: "number",
@@ -49,11 +51,8 @@ export class Scale {
       { id: "palette", "aria-label": t("Palette"), change: changed },
       ...(Object.keys(PALETTES) as PaletteName[]).map((name) => html("option", { value: name }, paletteName(name))),
     );
-    this.element.append(
-      html("label", {}, ...inserted("Colours {0}", this.kind)),
-      ...inserted("{0} to {1}", this.low, this.high),
-      this.palette,
-    );
+    this.element.append(html("label", {}, ...inserted("Colours {0}", this.kind)));
+    this.details.append(...inserted("{0} to {1}", this.low, this.high), this.palette);
   }
 
   /** The range of the colours, of numbers that go from `low` to `high`. */
@@ -85,6 +84,14 @@ export class Scale {
     const { low, high } = this.range(found);
     this.low.placeholder = short(low);
     this.high.placeholder = short(high);
+  }
+
+  /** Choose a range, or undefined: that of all numbers. */
+  brush(range: Range | undefined): void {
+    this.low.value = range === undefined ? "" : String(range.low);
+    this.high.value = range === undefined ? "" : String(range.high);
+    this.choose();
+    this.changed();
   }
 
   private preset(): void {

@@ -49,29 +49,6 @@ export function statisticsRows(found: TensorStatistics, size: number, saturated?
   });
 }
 
-/** Bars on a logarithmic scale: the rare numbers are the ones that matter. */
-export function drawHistogram(canvas: HTMLCanvasElement, found: TensorStatistics): void {
-  const { width, height } = canvas;
-  const context = canvas.getContext("2d");
-  if (context === null) return;
-  context.clearRect(0, 0, width, height);
-  context.fillStyle = getComputedStyle(canvas).color;
-  const most = Math.log1p(Math.max(1, ...found.histogram));
-  found.histogram.forEach((count, i) => {
-    const bar = (height * Math.log1p(count)) / most;
-    context.fillRect((i * width) / found.histogram.length, height - bar, width / found.histogram.length - 1, bar);
-  });
-  canvas.setAttribute(
-    "aria-label",
-    t(
-      "Histogram from {0} to {1}, most in an interval: {2}",
-      short(found.minimum),
-      short(found.maximum),
-      Math.max(0, ...found.histogram),
-    ),
-  );
-}
-
 /** Buttons that lead to the elements of largest magnitude. */
 export function largestList(found: TensorStatistics, go: (index: readonly number[]) => void): Node[] {
   return found.largest.map(({ index, value }) => {

@@ -4,11 +4,15 @@ import { t } from "../shared/l10n";
 import type { Stage } from "./heatmap";
 import type { Cell } from "./layout";
 
-/** Cells of the table. */
-const ROWS = 12;
+/** Cells of the table; in a low window fewer, so that the pictures have room, too. */
+const ROWS = { low: 7, high: 12, from: 900 } as const;
 const COLUMNS = 8;
 /** Digits that distinguish a float32 from its neighbours, nearly always. */
 const DIGITS = 8;
+
+function rowsShown(): number {
+  return window.innerHeight < ROWS.from ? ROWS.low : ROWS.high;
+}
 
 /** The numbers around the cursor, as a table that the keyboard moves in. */
 export class Table {
@@ -25,7 +29,7 @@ export class Table {
 
   draw(): void {
     const { rows, columns } = this.stage.layout.plane;
-    const top = start(this.stage.cursor.row, ROWS, rows);
+    const top = start(this.stage.cursor.row, rowsShown(), rows);
     const left = start(this.stage.cursor.column, COLUMNS, columns);
     const across = range(left, Math.min(left + COLUMNS, columns));
     // A mosaic has several slices: rows and columns are counted within each of them.
@@ -36,7 +40,7 @@ export class Table {
       html("td"),
       ...across.map((column) => html("th", { scope: "col" }, String(column % pane.columns))),
     );
-    const body = range(top, Math.min(top + ROWS, rows)).map((row) =>
+    const body = range(top, Math.min(top + rowsShown(), rows)).map((row) =>
       html(
         "tr",
         {},
@@ -84,8 +88,8 @@ export class Table {
       ArrowDown: { row: row + 1, column },
       ArrowLeft: { row, column: column - 1 },
       ArrowRight: { row, column: column + 1 },
-      PageUp: { row: row - ROWS, column },
-      PageDown: { row: row + ROWS, column },
+      PageUp: { row: row - rowsShown(), column },
+      PageDown: { row: row + rowsShown(), column },
     };
     const to = moves[event.key];
     if (to === undefined) return;

@@ -1,8 +1,9 @@
 import type { TensorNumbers } from "../../src/protocol/generated";
-import type { NumberKind, Subject } from "../../src/protocol/messages";
+import type { NumberKind } from "../../src/protocol/messages";
 import { ask } from "../shared/host";
 import type { Range } from "./colours";
 import type { Plane } from "./layout";
+import type { Part } from "./subjects";
 
 /** Cells of a tile along each side. */
 export const SIDE = 256;
@@ -41,7 +42,7 @@ export class Tiles {
   private serial = 0;
 
   constructor(
-    private readonly subject: () => Subject,
+    private readonly part: (of: NumberKind) => Part<NumberKind>,
     private readonly plane: () => Plane,
     private readonly arrived: () => void,
     private readonly failed: (error: unknown) => void,
@@ -116,8 +117,7 @@ export class Tiles {
     const span = (at: number, extent: number): [number, number] => [at * side, Math.min((at + 1) * side, extent)];
     try {
       const answer = await ask("tdb/tensorTile", {
-        ...this.subject(),
-        of,
+        ...this.part(of),
         rowAxis,
         columnAxis,
         channelAxis,

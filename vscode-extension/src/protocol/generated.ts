@@ -22,6 +22,7 @@ export interface Requests {
   readonly "tdb/tensorElement": { readonly arguments: ElementArguments; readonly body: TensorElement };
   readonly "tdb/tensorStatistics": { readonly arguments: StatisticsArguments; readonly body: TensorStatistics };
   readonly "tdb/tensorTile": { readonly arguments: TileArguments; readonly body: TensorNumbers };
+  readonly "tdb/tensorWriters": { readonly arguments: WritersArguments; readonly body: TensorWriters };
   readonly "tdb/time": { readonly arguments: TimeArguments; readonly body: TimePoint };
   readonly "tdb/timeline": { readonly arguments: TimelineArguments; readonly body: CommandOrder };
   readonly "tdb/times": { readonly arguments: TimesArguments; readonly body: CommandTimes };
@@ -626,6 +627,25 @@ export interface TensorStatistics {
   readonly largest: readonly LargestElement[];
 }
 
+/** An op instance, or a command of no op, that writes to a tensor's memory. */
+export interface TensorWriter {
+  /** Ordinal of its first command that does. */
+  readonly first: number;
+  readonly last: number;
+  readonly commands: number;
+  /** 0 for none. */
+  readonly line: number;
+  readonly opcode: string;
+  readonly name: string;
+}
+
+/** Body of `tdb/tensorWriters`. */
+export interface TensorWriters {
+  readonly writers: readonly TensorWriter[];
+  /** Whether there are no more. */
+  readonly isComplete: boolean;
+}
+
 /**
  * A rectangle of a slice: `rows` and `columns` are [start, stop) of the axes `rowAxis` and `columnAxis`. With a
  * `channelAxis` of all slices along it, `across` of them side by side.
@@ -728,6 +748,17 @@ export interface WindowArguments {
   readonly dtype?: string | undefined;
   readonly count: number;
   readonly rowBytes?: number | undefined;
+}
+
+/** A tensor in memory. `most`: writers in the answer; `index`: of one element, else all. */
+export interface WritersArguments {
+  readonly expression: string;
+  readonly frameId?: number | null | undefined;
+  readonly focus?: number | null | undefined;
+  readonly level?: "command" | "op" | undefined;
+  readonly ordinal?: number | null | undefined;
+  readonly most?: number | undefined;
+  readonly index?: readonly number[] | null | undefined;
 }
 
 /** Body of `tdb/setMemory`. */

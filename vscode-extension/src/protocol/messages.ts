@@ -33,7 +33,7 @@ export type FromModelPage =
 export type Subject = TensorArguments;
 
 /** Which of a tensor's numbers have pictures. */
-export type Source = Extract<DataArguments["of"], "actual" | "reference" | "error">;
+export type Source = Extract<DataArguments["of"], "actual" | "stored" | "reference" | "error">;
 
 /** Which can be in the table: also the words in memory. */
 export type NumberKind = Source | Extract<DataArguments["of"], "bits">;

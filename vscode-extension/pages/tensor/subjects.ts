@@ -1,0 +1,33 @@
+/** Which tensor each picture is of: the subject itself, its reference, or another tensor that it is compared with. */
+import type { Source, Subject } from "../../src/protocol/messages";
+
+/** Arguments of a request about some of a tensor's numbers. */
+export type Part<Of extends string> = Subject & { readonly of: Of };
+
+export class Subjects {
+  /** An expression in place of the reference. */
+  other: string | undefined;
+  /** Whether numbers are shown as they are stored, before scale and zero point. */
+  isRaw = false;
+
+  constructor(public subject: Subject) {}
+
+  /** The pictures of a tensor, from left to right. */
+  sources(hasReference: boolean): Source[] {
+    if (this.isRaw) return ["stored"];
+    return hasReference || this.other !== undefined ? ["actual", "reference", "error"] : ["actual"];
+  }
+
+  part<Of extends Source | "bits">(of: Of): Part<Of | "actual"> {
+    const { subject, other } = this;
+    if (other === undefined) return { ...subject, of };
+    if (of === "reference") return { ...subject, expression: other, of: "actual" };
+    if (of === "error") return { ...subject, expression: this.difference(other), of: "actual" };
+    return { ...subject, of };
+  }
+
+  /** `(in[0]) - (out[0])` */
+  difference(other: string): string {
+    return `(${this.subject.expression}) - (${other})`;
+  }
+}
