@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import numpy as np
 import pytest
 
 from tests.conftest import Toy
@@ -141,3 +144,22 @@ def test_a_model_without_a_reference_has_no_results(client: DapClient, toy: Toy)
     client.launch(toy.directory, inputs=str(toy.inputs))
     client.expect_stopped("entry")
     assert "set `reference` in the launch configuration" in client.refusal("tdb/results")
+
+
+def test_another_reference_is_compared_with_after_a_reload_wherever_its_file_lies(
+    pooling: Stop, toy: Toy, tmp_path: Path
+) -> None:
+    client = pooling.client
+    wrong, other = tmp_path / "of another model.npz", tmp_path / "with a space.npz"
+    np.savez(wrong, nothing=np.zeros(3, np.float32))
+    assert "is a tensor of this model" in client.refusal(
+        "evaluate", expression=f'reload reference "{wrong}"', context="repl"
+    )
+    with np.load(toy.reference) as right:
+        np.savez(other, **{name: right[name] + 1 for name in right})
+    client.console(f'reload reference "{other}"')
+    client.expect_stopped()
+    client.request("tdb/travel", ordinal=pooling.ordinal)
+    client.expect_stopped("goto")
+    verdicts = {row["name"]: row["verdict"] for row in client.request("tdb/results")["rows"]}
+    assert verdicts["relu4_Relu"] == "fail", "one more than before"

@@ -19,6 +19,8 @@ export const COMMANDS = {
   all: "tdb.compare.showAll",
   culprit: "tdb.compare.goToFirstCulprit",
   refresh: "tdb.compare.refresh",
+  table: "tdb.compare.showTable",
+  reference: "tdb.compare.chooseReference",
 } as const;
 
 /** Views of the Debug side bar: the time slider, and the tree of what has been compared. */

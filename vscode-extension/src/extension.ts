@@ -42,6 +42,6 @@ export function activate(context: vscode.ExtensionContext): void {
     ...registerModelEditor(context, installation),
     ...registerLanguageClient(hub, problems, installation),
     ...registerDiagnostics(hub, problems),
-    ...registerModelPanels(context.extensionUri, hub),
+    ...registerModelPanels(context, hub),
   );
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import re
 import platform
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -130,14 +131,17 @@ def _dump(session: Session, rest: str, frame: Frame | None) -> str:
     return f"{len(arrays)} tensors written to {path}"
 
 
+_WORDS = re.compile(r'"([^"]*)"|(\S+)')
+
+
 @verb(
     "reload",
     usage="[input FILE | reference FILE ...]",
-    help="load the model again as it is on disk now, or with other data, and stop at its start",
+    help="load the model again as it is on disk now, or with other data, and stop at its start; quote a path with spaces",
     takes="one of input reference",
 )
 def _reload(session: Session, rest: str, frame: Frame | None) -> str:
-    what, *files = rest.split() or [""]
+    what, *files = [quoted or word for quoted, word in _WORDS.findall(rest)] or [""]
     changes: dict[str, Any] = {}
     if what in ("input", "inputs") and len(files) == 1:
         changes["inputs"] = files[0]

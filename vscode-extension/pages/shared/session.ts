@@ -11,9 +11,14 @@ export function travel(ordinal: number): void {
   send({ type: "travel", ordinal } satisfies FromModelPage);
 }
 
-/** Open the tensor view. */
-export function viewTensor(expression: string): void {
-  send({ type: "tensor", expression } satisfies FromModelPage);
+/** Open the tensor view; `ordinal`: pinned to that moment. */
+export function viewTensor(expression: string, ordinal?: number): void {
+  send({ type: "tensor", expression, ordinal } satisfies FromModelPage);
+}
+
+/** Ask for a file of reference data, compare with it from now on, and remember it for this model. */
+export function chooseReference(): void {
+  send({ type: "chooseReference" } satisfies FromModelPage);
 }
 
 /** Ask where to, and write a file there; `name`: the one that is offered. */

@@ -10,8 +10,8 @@ import { SIDE, type Tile, type Tiles } from "./tiles";
 const LINED = 12;
 const NUMBERED = 52;
 const LARGEST = 96;
-/** A cell is at least this high where there is room for all rows. */
-const STRIP = 28;
+/** All rows together are at least this high. */
+const STRIP = 32;
 /** Marks when something is painted first, for the benchmark. */
 const FIRST_PICTURE = "first picture";
 /** Pixels of a channel's slice from which on its number is written into it. */
@@ -118,8 +118,7 @@ export class HeatMap {
     camera.scale = this.wholeScale;
     camera.isFitted = true;
     // A row that is a sliver becomes a strip.
-    const high = Math.min(this.canvas.clientHeight / rows, STRIP);
-    camera.aspect = Math.max(1, high / camera.scale);
+    camera.aspect = Math.max(1, Math.min(this.canvas.clientHeight, STRIP) / (rows * camera.scale));
   }
 
   /** The scale at which all of the plane is in sight. */

@@ -11,12 +11,16 @@ export class Pin {
   private readonly label = html("label", { for: "pin" }, t("Pin to this moment"));
   private readonly moment: HTMLInputElement;
   private readonly follow: HTMLInputElement;
+  private readonly named: Subject;
   private now = 0;
 
+  /** `subject`: with an ordinal it is pinned from the beginning. */
   constructor(
-    private readonly named: Subject,
+    subject: Subject,
     private readonly changed: () => void,
   ) {
+    const { ordinal, ...named } = subject;
+    this.named = named;
     const box = (id: string) => html("input", { type: "checkbox", id, change: this.change });
     this.pin = box("pin");
     this.follow = box("follow");
@@ -28,6 +32,11 @@ export class Pin {
       "aria-label": t("Command"),
       change: this.change,
     });
+    if (ordinal !== undefined) {
+      this.pin.checked = true;
+      this.moment.hidden = false;
+      this.moment.value = String(ordinal);
+    }
     const title = t("Keep showing the contents of this moment, wherever the program stops");
     this.element = html("span", { title }, this.pin, this.label, " ", this.moment);
     this.following = html(

@@ -84,7 +84,10 @@ async function act(
       await travel(session, message.ordinal);
       break;
     case "tensor":
-      await vscode.commands.executeCommand(COMMANDS.viewTensor, message.expression);
+      await vscode.commands.executeCommand(COMMANDS.viewTensor, message);
+      break;
+    case "chooseReference":
+      await vscode.commands.executeCommand(COMMANDS.reference);
       break;
     case "saveText":
       await saveText(message.name, message.text);

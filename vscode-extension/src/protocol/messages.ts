@@ -26,7 +26,9 @@ export type FromModelPage =
   | { readonly type: "ready" }
   | { readonly type: "open"; readonly line: number }
   | { readonly type: "travel"; readonly ordinal: number }
-  | { readonly type: "tensor"; readonly expression: string }
+  /** `ordinal`: pinned to that moment. */
+  | { readonly type: "tensor"; readonly expression: string; readonly ordinal?: number | undefined }
+  | { readonly type: "chooseReference" }
   | { readonly type: "saveText"; readonly name: string; readonly text: string };
 
 /** Which tensor, at which moment; part of every request about it. */

@@ -52,17 +52,31 @@ async function viewTensor(root: vscode.Uri, from: unknown): Promise<void> {
     const description = await request(session, "tdb/tensor", named);
     // From here on by the moment: the numbers of frames are void after the next step.
     const { focus, level } = description;
+    const ordinal = isWanted(from) ? from.ordinal : undefined;
     panels.add(
-      new TensorPanel(root, session, { expression, focus, level }, description, (panel) => panels.delete(panel)),
+      new TensorPanel(root, session, { expression, focus, level, ordinal }, description, (panel) =>
+        panels.delete(panel),
+      ),
     );
   } catch (error) {
     void vscode.window.showErrorMessage(vscode.l10n.t("TDB: {0}: {1}", expression, textOf(error)));
   }
 }
 
+/** What pages of the extension ask for. */
+interface Wanted {
+  readonly expression: string;
+  readonly ordinal?: number | undefined;
+}
+
+function isWanted(from: unknown): from is Wanted {
+  return typeof (from as Partial<Wanted> | undefined)?.expression === "string";
+}
+
 /** The expression of a menu's variable or watch, or under the cursor of the editor whose menu was used. */
 function expressionOf(from: unknown): string | undefined {
   if (typeof from === "string") return from;
+  if (isWanted(from)) return from.expression;
   if (from instanceof vscode.Uri) return underCursor();
   const variable = (from as VariableContext | undefined)?.variable;
   return variable?.evaluateName ?? variable?.name ?? (from as { name?: string } | undefined)?.name;

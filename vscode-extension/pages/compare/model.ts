@@ -1,0 +1,108 @@
+/** The compared tensors as rows of a table: columns, order, filter, and the curve of errors over ops. */
+import type { Numbers } from "../../src/protocol/generated";
+import type { ComparedRows, Row } from "../../src/compare/results";
+
+/** A metric by its name in the answer. `isWorseHigh`: whether the larger number is the larger error. */
+export const METRICS = [
+  { name: "cosine", isWorseHigh: false },
+  { name: "euclidean", isWorseHigh: false },
+  { name: "sqnr", isWorseHigh: false },
+  { name: "max_abs", isWorseHigh: true },
+  { name: "max_rel", isWorseHigh: true },
+  { name: "max_ulp", isWorseHigh: true },
+  { name: "bad_share", isWorseHigh: true },
+  { name: "nan_count", isWorseHigh: true },
+] as const satisfies readonly { readonly name: keyof Numbers; readonly isWorseHigh: boolean }[];
+
+export type Metric = (typeof METRICS)[number]["name"];
+export type Column = Metric | "verdict" | "line" | "opcode" | "tensor";
+
+export interface Order {
+  readonly column: Column;
+  readonly isDescending: boolean;
+}
+
+export interface Filter {
+  /** In small letters; of the op, the tensor or the line. */
+  readonly text: string;
+  readonly onlyFailed: boolean;
+  readonly onlyResults: boolean;
+}
+
+/** The worst first. */
+const VERDICTS = ["fail", "excepted", "unknown", "pass"] as const;
+
+/** A metric as a number; undefined where nothing was measured. What is not finite comes as text. */
+export function metricOf({ numbers }: Row, metric: Metric): number | undefined {
+  const value = numbers?.[metric];
+  return value === null || value === undefined ? undefined : Number(value);
+}
+
+export function shownRows({ rows }: ComparedRows, filter: Filter, order: Order | undefined): Row[] {
+  const found = rows.filter(
+    (row) =>
+      (!filter.onlyFailed || row.verdict === "fail") &&
+      (!filter.onlyResults || row.role !== "operand") &&
+      `${row.opcode} ${row.name} ${String(row.line)} ${row.role}`.toLowerCase().includes(filter.text),
+  );
+  return order === undefined ? found : found.sort((one, other) => compared(one, other, order));
+}
+
+/** Rows without the number come last, whichever way the table is sorted. */
+function compared(one: Row, other: Row, { column, isDescending }: Order): number {
+  const [left, right] = [keyOf(one, column), keyOf(other, column)];
+  if (left === undefined || right === undefined) return Number(left === undefined) - Number(right === undefined);
+  const sign = isDescending ? -1 : 1;
+  if (typeof left === "string" || typeof right === "string") return sign * String(left).localeCompare(String(right));
+  return sign * (left - right);
+}
+
+function keyOf(row: Row, column: Column): number | string | undefined {
+  switch (column) {
+    case "verdict":
+      return VERDICTS.indexOf(row.verdict);
+    case "line":
+      return row.line;
+    case "opcode":
+      return row.opcode;
+    case "tensor":
+      return row.name;
+    default: {
+      const value = metricOf(row, column);
+      return value === undefined || Number.isNaN(value) ? undefined : value;
+    }
+  }
+}
+
+/** A point of the curve: how far off a result is; `isFinite`: whether that is a number. */
+export interface ErrorPoint {
+  readonly row: Row;
+  readonly error: number;
+}
+
+/** Largest difference of each result as a share of the greatest expected number where that is known, in the order of ops. */
+export function curveOf({ rows }: ComparedRows): ErrorPoint[] {
+  return rows
+    .filter(({ role, numbers }) => role !== "operand" && numbers !== null)
+    .map((row) => {
+      const cosine = metricOf(row, "cosine") ?? NaN;
+      return { row, error: Number.isFinite(cosine) ? Math.max(1 - cosine, 0) : 1 };
+    });
+}
+
+/** The expression that names a row's tensor at its op, and the moment at which to look. */
+export function subjectOf({ role, index, name, first, last }: Row): { expression: string; ordinal: number } {
+  switch (role) {
+    case "operand":
+      return { expression: `in[${String(index)}]@op${String(first)}`, ordinal: first };
+    case "result":
+      return { expression: `out[${String(index)}]@op${String(first)}`, ordinal: last + 1 };
+    case "output":
+      return { expression: `output("${name}")`, ordinal: last + 1 };
+  }
+}
+
+/** Whether a reference was given, but has none of the tensors. */
+export function isForeign({ rows }: ComparedRows): boolean {
+  return rows.length > 0 && rows.every(({ verdict }) => verdict === "unknown");
+}
