@@ -158,7 +158,7 @@ def test_another_reference_is_compared_with_after_a_reload_wherever_its_file_lie
     with np.load(toy.reference) as right:
         np.savez(other, **{name: right[name] + 1 for name in right})
     client.console(f'reload reference "{other}"')
-    client.expect_stopped()
+    client.expect_stopped("entry")
     client.request("tdb/travel", ordinal=pooling.ordinal)
     client.expect_stopped("goto")
     verdicts = {row["name"]: row["verdict"] for row in client.request("tdb/results")["rows"]}

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { extent, liesAt, placeOf, stretches, use } from "../pages/memory/model";
+import { Fold } from "../pages/memory/fold";
+import { peakOf, usageOf } from "../pages/memory/usage";
 import { memory, resident } from "./fixtures";
 
 describe("a memory at one moment", () => {
@@ -64,5 +66,55 @@ describe("a memory at one moment", () => {
     const names = (ordinal: number, core: number, byte: number) =>
       liesAt(map, ordinal, "R", core, byte).map(({ name }) => name);
     assert.deepEqual([names(2, 1, 319), names(2, 1, 320), names(6, 1, 319), names(2, 0, 319)], [["a"], [], [], []]);
+  });
+});
+
+describe("the axis of bytes", () => {
+  const used = memory(
+    1000,
+    resident("a", 100, 150, 0, 5),
+    resident("b", 140, 200, 3, 9),
+    resident("c", 700, 710, 3, 4),
+  );
+  const fold = Fold.of(used, 0, 1000);
+
+  it("folds what is never used, and nothing else", () => {
+    assert.deepEqual(fold.gaps, [
+      { start: 0, stop: 100 },
+      { start: 200, stop: 700 },
+      { start: 710, stop: 1000 },
+    ]);
+    assert.ok(fold.length < 150, String(fold.length));
+    assert.equal(fold.place(200) - fold.place(100), 100, "what is used keeps its size");
+    assert.ok(fold.hides(300) && !fold.hides(100) && !fold.hides(150));
+  });
+
+  it("goes up, and back again to the same byte", () => {
+    for (const axis of [fold, new Fold(0, 1000), Fold.of(memory(1000), 0, 1000), Fold.of(used, 0, 710)]) {
+      let last = -1;
+      for (let byte = 0; byte <= axis.to; byte += 5) {
+        const place = axis.place(byte);
+        assert.ok(place > last, String(byte));
+        assert.ok(Math.abs(axis.byteAt(place) - byte) < 1e-6, String(byte));
+        last = place;
+      }
+      assert.ok(Math.abs(axis.place(axis.to) - axis.length) < 1e-9);
+    }
+  });
+});
+
+describe("the use of a memory over time", () => {
+  it("has its peak, and how scattered the free bytes are", () => {
+    const points = usageOf(memory(100, resident("a", 0, 10, 0, 5), resident("b", 50, 60, 3, 9)));
+    assert.deepEqual(
+      points.map(({ at, used, fragmentation }) => [at, used, Number(fragmentation.toFixed(3))]),
+      [
+        [0, 10, 0],
+        [3, 20, 0.5],
+        [6, 10, 0.444],
+        [10, 0, 0],
+      ],
+    );
+    assert.equal(peakOf(points)?.at, 3);
   });
 });

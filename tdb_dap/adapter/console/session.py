@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import io
-import re
 import platform
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -137,7 +137,7 @@ _WORDS = re.compile(r'"([^"]*)"|(\S+)')
 @verb(
     "reload",
     usage="[input FILE | reference FILE ...]",
-    help="load the model again as it is on disk now, or with other data, and stop at its start; quote a path with spaces",
+    help="load the model again as it is on disk now, or with other data, and stop at its start; quote spaces",
     takes="one of input reference",
 )
 def _reload(session: Session, rest: str, frame: Frame | None) -> str:

@@ -88,7 +88,6 @@ describe("the tensor view", () => {
     await view.locator("#map-actual").click({ position: { x: ((at[1] + 0.5) * width) / 128, y: ((at[0] + 0.5) * width) / 128 } });
     assert.equal(await cell(...at), number);
     await eventually("its place", async () => (await view.locator("#cursor").textContent()).includes("[0, 6, 11, 5]"));
-    await workbench.command("View: Hide Panel");
     await workbench.shot("tensor-mosaic");
     await view.locator("#order").selectOption("HWC");
     await eventually("32 channels", async () => (await view.locator("#across").getAttribute("max")) === "32");

@@ -54,7 +54,19 @@ describe("chip memory", () => {
     assert.ok((await rows()).some((text) => text.endsWith(`${result.name} written next`)));
     assert.ok((await rows()).some((text) => text.endsWith("free")));
     assert.equal(await view.locator(`.resident.alive[data-name="${operand.name}"]`).count(), 1);
+    assert.ok((await view.locator(".bank").count()) < 16, "empty banks are folded");
+    await view.locator(".fold").first().waitFor();
+    await view.locator("#folding").uncheck();
     assert.equal(await view.locator(".bank").count(), 16);
+    await view.locator("#folding").check();
+  });
+
+  step("has a card for the tensor under the pointer, and the moment of the peak", async () => {
+    await view.locator(`.resident[data-name="${operand.name}"] rect`).hover();
+    await view.locator(".card", { hasText: operand.name }).waitFor();
+    assert.match(await view.locator(".card").innerText(), /written by tpu.Conv2D, line \d+\s+1 reader/);
+    await view.locator(".legend", { hasText: "in use now" }).waitFor();
+    assert.equal(await view.locator("line.peak").count(), 1);
   });
 
   step("tells of a tensor that is clicked who writes and reads it", async () => {

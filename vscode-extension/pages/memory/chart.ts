@@ -2,13 +2,17 @@
 import type { Memory, Resident } from "../../src/protocol/generated";
 import { html, svg } from "../shared/dom";
 import { t } from "../shared/l10n";
-import { bytes, count, hex, type } from "../shared/text";
+import { bytes, count, hex } from "../shared/text";
 import { Span, ticks } from "../shared/ticks";
 import { KEY_ZOOM, WHEEL_ZOOM } from "../shared/zoom";
+import { Card } from "./card";
+import { Fold } from "./fold";
 import { colourOf, extent } from "./model";
+import { usageOf, type UsePoint } from "./usage";
+import { usageElements, USAGE_HEIGHT } from "./usageStrip";
 
 /** Pixels around the plot, for its axes. */
-const MARGIN = { left: 76, right: 56, top: 6, bottom: 32 };
+const MARGIN = { left: 92, right: 56, top: USAGE_HEIGHT + 8, bottom: 32 };
 /** Classes of colours in memory.css. */
 const COLOURS = 6;
 /** So that a tensor of a few bytes can be seen and clicked. */
@@ -33,6 +37,8 @@ const LEAST_LETTERS = 4;
 const LEAST_PLOT_PIXELS = 10;
 /** The shortest visible parts: commands or lanes, and bytes. */
 const LEAST_COLUMNS = 4;
+/** Commands that are visible at first. */
+const FIRST_COLUMNS = 400;
 const LEAST_BYTES = 64;
 
 /** The horizontal axis: all moments of a lane, or all lanes of this moment. */
@@ -48,9 +54,14 @@ export class Chart {
   private over: Over = "commands";
   private now = 0;
   private selected: Resident | undefined;
+  private fold = new Fold(0, 1);
+  private isFolded = true;
+  private usage: readonly UsePoint[] = [];
+  private readonly card = new Card();
 
   constructor(private readonly select: (resident: Resident) => void) {
-    this.element.append(this.picture);
+    this.element.append(this.picture, this.card.element);
+    this.hover();
     new ResizeObserver(() => {
       this.draw();
     }).observe(this.element);
@@ -58,7 +69,7 @@ export class Chart {
       event.preventDefault();
       const factor = WHEEL_ZOOM ** Math.sign(event.deltaY || event.deltaX);
       const box = this.picture.getBoundingClientRect();
-      if (event.shiftKey) this.rows.zoom(factor, this.byteAt(event.clientY - box.top));
+      if (event.shiftKey) this.rows.zoom(factor, this.placeAt(event.clientY - box.top));
       else this.columns.zoom(factor, this.commandAt(event.clientX - box.left));
       this.draw();
     });
@@ -74,9 +85,26 @@ export class Chart {
     this.over = over;
     this.bank = memory.space === "R" ? bank : 0;
     this.columns = new Span(0, length, LEAST_COLUMNS);
-    this.rows = new Span(...extent(memory), LEAST_BYTES);
+    // Of a long program what is around this moment: there names have room.
+    if (over === "commands" && length > FIRST_COLUMNS) this.columns.zoom(FIRST_COLUMNS / length, now);
     this.selected = undefined;
+    this.usage = usageOf(memory);
+    this.layRows();
     this.move(now);
+  }
+
+  /** Whether stretches that nothing ever uses take little room. */
+  setFolded(isFolded: boolean): void {
+    this.isFolded = isFolded;
+    this.layRows();
+    this.draw();
+  }
+
+  private layRows(): void {
+    if (this.memory === undefined) return;
+    const [from, to] = extent(this.memory);
+    this.fold = this.isFolded ? Fold.of(this.memory, from, to) : new Fold(from, to);
+    this.rows = new Span(0, this.fold.length, Math.min(LEAST_BYTES, this.fold.length));
   }
 
   move(now: number): void {
@@ -97,8 +125,9 @@ export class Chart {
   }
 
   zoomBytes(factor: number): void {
-    const { start, stop } = this.selected ?? { start: this.rows.from, stop: this.rows.to };
-    this.rows.zoom(factor, (start + stop) / 2);
+    const { selected, rows, fold } = this;
+    const middle = selected ? fold.place((selected.start + selected.stop) / 2) : (rows.from + rows.to) / 2;
+    this.rows.zoom(factor, middle);
     this.draw();
   }
 
@@ -121,14 +150,15 @@ export class Chart {
   }
 
   private y(byte: number): number {
-    return MARGIN.top + this.height - ((byte - this.rows.from) / this.rows.length) * this.height;
+    return MARGIN.top + this.height - ((this.fold.place(byte) - this.rows.from) / this.rows.length) * this.height;
   }
 
   private commandAt(x: number): number {
     return this.columns.from + ((x - MARGIN.left) / this.width) * this.columns.length;
   }
 
-  private byteAt(y: number): number {
+  /** Position on the axis of bytes, which has folds. */
+  private placeAt(y: number): number {
     return this.rows.from + ((MARGIN.top + this.height - y) / this.height) * this.rows.length;
   }
 
@@ -188,6 +218,9 @@ export class Chart {
         { id: "inside" },
         svg("rect", { x: MARGIN.left, y: MARGIN.top, width: this.width, height: this.height }),
       ),
+      ...(this.over === "commands"
+        ? usageElements(this.usage, (command) => this.x(command), [MARGIN.left, right])
+        : []),
       ...this.byteAxis(right),
       ...this.commandAxis(bottom),
       svg("g", { "clip-path": "url(#inside)" }, ...this.visible(memory).map((resident) => this.rectangle(resident))),
@@ -199,8 +232,8 @@ export class Chart {
     const { columns, rows } = this;
     return residents.filter(
       (resident) =>
-        resident.start < rows.to &&
-        resident.stop > rows.from &&
+        this.fold.place(resident.start) < rows.to &&
+        this.fold.place(resident.stop) > rows.from &&
         this.spans(resident).some(([from, to]) => from < columns.to && to > columns.from),
     );
   }
@@ -216,7 +249,7 @@ export class Chart {
   }
 
   private rectangle(resident: Resident): SVGElement {
-    const { name, start, stop, born, died } = resident;
+    const { name, start, stop, born } = resident;
     const spans = this.spans(resident).map(([from, to]) => ({
       left: this.x(from),
       width: Math.max(this.x(to) - this.x(from), LEAST_PIXELS),
@@ -239,24 +272,16 @@ export class Chart {
       height >= LINE_PIXELS && letters >= LEAST_LETTERS
         ? svg("text", { x: visibleLeft + INSET_PIXELS, y: top + height / 2 + BASE_PIXELS }, text)
         : undefined;
-    const tip = t(
-      "{0}, {1} to {2}, commands {3} to {4}",
-      `${name} ${type(resident.dtype, resident.shape)}`,
-      hex(start),
-      hex(stop),
-      count(born),
-      count(died),
-    );
     return svg(
       "g",
       {
         class: classes.filter(Boolean).join(" "),
         "data-name": name,
+        "data-index": this.memory?.residents.indexOf(resident),
         click: () => {
           this.select(resident);
         },
       },
-      svg("title", {}, tip),
       ...spans.map((span) => svg("rect", { x: span.left, y: top, width: span.width, height })),
       label,
     );
@@ -265,10 +290,14 @@ export class Chart {
   /** Ticks of bytes, and in local memory the banks. */
   private byteAxis(right: number): SVGElement[] {
     const made: SVGElement[] = [];
-    const places = this.bank ? this.banks() : ticks(this.rows.from, this.rows.to, this.height / BYTE_MARK_PIXELS, 1);
+    const [first, last] = [this.fold.byteAt(this.rows.from), this.fold.byteAt(this.rows.to)];
+    const places = this.bank ? this.banks(first, last) : ticks(first, last, this.height / BYTE_MARK_PIXELS, 1);
     const every = Math.ceil(LINE_PIXELS / Math.max((this.height * this.bank) / this.rows.length, 1));
+    made.push(...this.folds(right));
     for (const byte of places) {
+      if (this.fold.hides(byte)) continue;
       const y = this.y(byte);
+      if (y < MARGIN.top - 1 || y > MARGIN.top + this.height + 1) continue;
       made.push(svg("line", { class: "rule", x1: MARGIN.left, x2: right, y1: y, y2: y }));
       if (this.bank && (byte / this.bank) % every > 0) continue; // no room for its text
       made.push(
@@ -278,8 +307,9 @@ export class Chart {
           this.bank ? bytes(byte) : hex(byte),
         ),
       );
-      const middle = y - (this.height * this.bank) / this.rows.length / 2;
-      if (this.bank && middle > MARGIN.top)
+      const middle = (y + this.y(byte + this.bank)) / 2;
+      const isFolded = this.fold.gaps.some(({ start, stop }) => start <= byte && byte + this.bank <= stop);
+      if (this.bank && middle > MARGIN.top && !isFolded)
         made.push(
           svg(
             "text",
@@ -291,11 +321,38 @@ export class Chart {
     return made;
   }
 
-  private banks(): number[] {
-    const first = Math.ceil(this.rows.from / this.bank);
+  private banks(first: number, last: number): number[] {
     const found: number[] = [];
-    for (let bank = first; bank * this.bank < this.rows.to; bank++) found.push(bank * this.bank);
+    for (let bank = Math.ceil(first / this.bank); bank * this.bank < last; bank++) found.push(bank * this.bank);
     return found;
+  }
+
+  /** What is folded: a band with how much it is. */
+  private folds(right: number): SVGElement[] {
+    return this.fold.gaps.flatMap(({ start, stop }) => {
+      const [low, high] = [this.y(start), this.y(stop)];
+      if (high > MARGIN.top + this.height || low < MARGIN.top) return [];
+      const text = t("{0} never used", bytes(stop - start));
+      const middle = (low + high) / 2 + BASE_PIXELS;
+      return [
+        svg("rect", { class: "fold", x: MARGIN.left, y: high, width: right - MARGIN.left, height: low - high }),
+        ...(low - high >= LINE_PIXELS - 2
+          ? [svg("text", { class: "faint", x: MARGIN.left + AXIS_TEXT_PIXELS, y: middle }, text)]
+          : [svg("title", {}, text)]),
+      ];
+    });
+  }
+
+  private hover(): void {
+    this.picture.addEventListener("pointermove", ({ target, clientX, clientY, buttons }) => {
+      const index = (target as Element).closest<SVGElement>(".resident")?.dataset.index;
+      const box = this.picture.getBoundingClientRect();
+      const resident = index === undefined || buttons > 0 ? undefined : this.memory?.residents[Number(index)];
+      this.card.show(resident, clientX - box.left, clientY - box.top);
+    });
+    this.picture.addEventListener("pointerleave", () => {
+      this.card.show(undefined, 0, 0);
+    });
   }
 
   private commandAxis(bottom: number): SVGElement[] {
@@ -319,6 +376,6 @@ export class Chart {
   private present(bottom: number): SVGElement[] {
     const x = this.x(this.now);
     if (this.over === "lanes" || x < MARGIN.left - 1 || x > MARGIN.left + this.width + 1) return [];
-    return [svg("line", { class: "now", "data-ordinal": this.now, x1: x, x2: x, y1: MARGIN.top, y2: bottom })];
+    return [svg("line", { class: "now", "data-ordinal": this.now, x1: x, x2: x, y1: 0, y2: bottom })];
   }
 }

@@ -2,16 +2,22 @@ import "../shared/page.css";
 import "./memory.css";
 import { textOf } from "../../src/protocol/errors";
 import type { Memory, MemoryMap, Resident } from "../../src/protocol/generated";
-import { button, html } from "../shared/dom";
+import { button, html, svg } from "../shared/dom";
 import { ask } from "../shared/host";
 import { t } from "../shared/l10n";
-import { follow } from "../shared/session";
+import { follow, travel } from "../shared/session";
 import { bytes, count } from "../shared/text";
 import { KEY_ZOOM } from "../shared/zoom";
 import { Bytes } from "./bytes";
 import { Chart, type Over } from "./chart";
 import { presentTable, story } from "./details";
 import { liesAt, placeOf, stretches, use } from "./model";
+import { peakOf, usageOf } from "./usage";
+
+/** Pixels of a rectangle in the legend. */
+const SWATCH = { width: 18, height: 11 } as const;
+/** Marks when the chart is drawn first, for the benchmark. */
+const COMPLETE = "complete";
 
 const chooser = html("select", {
   "aria-label": t("Memory"),
@@ -30,6 +36,14 @@ const over = html(
   html("option", { value: "commands" }, t("over commands")),
   html("option", { value: "lanes" }, t("over lanes, now")),
 );
+const folding = html("input", {
+  type: "checkbox",
+  id: "folding",
+  checked: true,
+  change: () => {
+    chart.setFolded(folding.checked);
+  },
+});
 const status = html("span", { class: "status", role: "status" });
 const present = html("section", { class: "present" });
 const details = html("section", { class: "details", "aria-live": "polite" });
@@ -104,9 +118,20 @@ document.body.append(
       },
       { title: t("Show everything") },
     ),
+    html("span", {}, folding, html("label", { for: "folding" }, t("fold what is never used"))),
+    button(
+      t("Peak"),
+      () => {
+        const memory = memoryShown();
+        const peak = memory && peakOf(usageOf(memory));
+        if (peak !== undefined) travel(peak.at);
+      },
+      { title: t("Travel to the moment when most is in use") },
+    ),
     html("span", { class: "fill" }),
     status,
   ),
+  legend(),
   chart.element,
   tabs,
   html("div", { class: "below" }, tensors, bytesView.element),
@@ -129,6 +154,7 @@ follow({
     );
     bytesView.offer(map.regions);
     choose();
+    performance.mark(COMPLETE);
     await bytesView.refresh();
   },
   stopped: async () => {
@@ -144,6 +170,35 @@ follow({
     status.textContent = why;
   },
 });
+
+/** What the looks of a rectangle, and the lines above, mean. */
+function legend(): HTMLElement {
+  const part = (looks: readonly string[], text: string) =>
+    html(
+      "span",
+      {},
+      svg(
+        "svg",
+        { ...SWATCH, "aria-hidden": "true" },
+        svg(
+          "g",
+          { class: looks.join(" ") },
+          svg("rect", { x: 1, y: 1, width: SWATCH.width - 2, height: SWATCH.height - 2 }),
+        ),
+      ),
+      ` ${text}`,
+    );
+  return html(
+    "div",
+    { class: "bar legend", role: "group", "aria-label": t("Legend") },
+    part(["resident", "colour0", "alive"], t("in use now")),
+    part(["resident", "colour0", "coming"], t("written next")),
+    part(["resident", "colour0"], t("before or after")),
+    part(["use"], t("bytes in use")),
+    part(["fragments"], t("fragmentation")),
+    html("span", {}, t("a tensor keeps its colour")),
+  );
+}
 
 /** Show one of the panels below the chart. */
 function turnTo(name: Tab): void {
