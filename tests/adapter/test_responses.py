@@ -34,6 +34,7 @@ ARGUMENTS: dict[str, tuple[dict[str, Any], ...]] = {
     "tdb/tensorWriters": (TENSOR, {**TENSOR, "index": [0, 0, 0, 0]}, {"expression": "R0:ui8[64]", "most": 1}),
     "tdb/tensorElement": ({**TENSOR, "index": [0, 0, 0, 0]},),
     "tdb/time": ({}, {"at": 0}, {"at": 58}),
+    "tdb/marks": ({}, {"compare": True}),
     "tdb/travel": ({"ordinal": 0},),
 }
 

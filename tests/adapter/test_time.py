@@ -164,3 +164,20 @@ def test_who_travels_from_the_listing_stays_in_it(client: DapClient, toy: Toy) -
         client.step_in()
         client.expect_stopped("step")
     client.disconnect()
+
+
+def test_breakpoints_edits_and_ops_that_differ_are_marks_on_the_way(client: DapClient, toy: Toy) -> None:
+    pool = toy.line_of('"tpu.Pool2D"')
+    client.launch(toy.directory, stop_on_entry=False, breakpoints={toy.mlir: [pool]}, **toy.data)
+    stop = client.expect_stopped("breakpoint")
+    (mark,) = client.request("tdb/marks", compare=True)["marks"]
+    assert (mark["ordinal"], mark["kind"]) == (stop.ordinal, "breakpoint")
+    client.console("set in[0] = in[0] * 0")
+    client.next()
+    client.expect_stopped("step")
+    body = client.request("tdb/marks", compare=True)
+    assert body["isComplete"]
+    kinds = {(found["ordinal"], found["kind"]) for found in body["marks"]}
+    assert {(stop.ordinal, kind) for kind in ("breakpoint", "edit", "failing")} <= kinds
+    assert all(ordinal <= stop.ordinal for ordinal, kind in kinds if kind != "breakpoint")
+    assert "failing" not in {found["kind"] for found in client.request("tdb/marks")["marks"]}, "not asked for"

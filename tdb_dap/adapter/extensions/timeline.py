@@ -1,15 +1,19 @@
-"""Position of a session in time, for clients with a slider: ``tdb/time`` and ``tdb/travel`` of docs/requests.md."""
+"""Position of a session in time, for clients with a slider: ``tdb/time``, ``tdb/marks`` and ``tdb/travel``.
+
+They are described in docs/requests.md.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tdb_dap.adapter.console.checking import compared_rows
 from tdb_dap.adapter.console.verbs import resume_quietly
 from tdb_dap.adapter.protocol.types import ProtocolModel
 from tdb_dap.adapter.session.handlers import request
 
 if TYPE_CHECKING:
-    from tdb_dap.adapter.protocol.responses import TimePoint
+    from tdb_dap.adapter.protocol.responses import TimeMark, TimeMarks, TimePoint
     from tdb_dap.adapter.session.session import Session
 
 
@@ -23,6 +27,15 @@ class TravelArguments(ProtocolModel):
     """``ordinal``: how many commands have been executed at the moment to go to."""
 
     ordinal: int
+
+
+class MarksArguments(ProtocolModel):
+    """Arguments of `tdb/marks`. ``compare``: also ops that differ from the reference, which replays the run."""
+
+    compare: bool = False
+
+
+_MOST_MARKS = 4096
 
 
 @request("tdb/time", while_running="answer")
@@ -43,6 +56,24 @@ def time(session: Session, arguments: TimeArguments) -> TimePoint:
         if op is not None:
             answer |= {"line": session.traits.line_out(records[0].line), "op": op.name, "location": op.location}
     return answer
+
+
+@request("tdb/marks")
+def marks(session: Session, arguments: MarksArguments) -> TimeMarks:
+    """Moments with a breakpoint, an edit, or, if that is asked for, the first command of an op that differs."""
+    debugger = session.debugger
+    found: list[TimeMark] = [
+        {"ordinal": ordinal, "kind": "breakpoint", "text": breakpoint.text}
+        for breakpoint in debugger.breakpoints
+        if breakpoint.enabled
+        for ordinal in breakpoint.stops
+    ]
+    found += [{"ordinal": edit.moment, "kind": "edit", "text": edit.text} for edit in debugger.machine.edits]
+    if arguments.compare and debugger.reference is not None:
+        failing = {row.first: f"{row.opcode} {row.name}" for row in compared_rows(session) if row.verdict == "fail"}
+        found += [{"ordinal": ordinal, "kind": "failing", "text": text} for ordinal, text in failing.items()]
+    found.sort(key=lambda mark: (mark["ordinal"], mark["kind"]))
+    return {"marks": found[:_MOST_MARKS], "isComplete": len(found) <= _MOST_MARKS}
 
 
 @request("tdb/travel")

@@ -519,3 +519,21 @@ class TensorWriters(TypedDict):
     writers: list[TensorWriter]
     isComplete: bool
     """Whether there are no more."""
+
+
+@_exact
+class TimeMark(TypedDict):
+    """A moment that stands out."""
+
+    ordinal: int
+    kind: Literal["breakpoint", "edit", "failing"]
+    text: str
+
+
+@_exact
+class TimeMarks(TypedDict):
+    """Body of `tdb/marks`: in the order of time."""
+
+    marks: list[TimeMark]
+    isComplete: bool
+    """Whether there are no more."""

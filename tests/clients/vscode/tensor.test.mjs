@@ -139,6 +139,7 @@ describe("the tensor view", () => {
   step("takes the range of the colours from the histogram, and gives it back", async () => {
     const ends = () => view.locator("figcaption").first().textContent();
     const before = await ends();
+    await view.locator(".histogram").scrollIntoViewIfNeeded();
     const box = await view.locator(".histogram").boundingBox();
     await workbench.drag([box.x + 60, box.y + 20], [box.x + 160, box.y + 20]);
     await eventually("a range", async () => (await ends()) !== before);

@@ -1,16 +1,27 @@
 /** The time slider: shows what comes next at each moment, and travels to where it is let go. */
 import "../shared/theme.css";
 import "./time.css";
-import type { TimePoint } from "../../src/protocol/generated";
 import type { FromTimePage, ToTimePage } from "../../src/protocol/messages";
 import { html } from "../shared/dom";
 import { listen, send } from "../shared/host";
 import { t } from "../shared/l10n";
+import { Marks } from "./marks";
 
 const slider = html("input", { type: "range", min: 0, max: 0, value: 0, "aria-label": t("Commands executed") });
 const number = html("output", { id: "ordinal" });
 const about = html("p", { id: "moment" });
 const nothing = html("p", {}, t("Debug a model to travel forwards and backwards through its commands."));
+
+const marks = new Marks((ordinal) => {
+  send({ type: "travel", ordinal } satisfies FromTimePage);
+});
+const bookmark = html("button", {
+  type: "button",
+  id: "bookmark",
+  click: () => {
+    send({ type: "bookmark", ordinal: slider.valueAsNumber } satisfies FromTimePage);
+  },
+});
 
 /** Whether the slider has been moved and the journey has not begun. */
 let looking = false;
@@ -31,12 +42,18 @@ slider.addEventListener("change", () => {
   }, PAUSE_MILLISECONDS);
 });
 
-function show(moment: TimePoint | undefined): void {
+function show({ moment, marks: found }: ToTimePage): void {
   if (moment === undefined) {
     document.body.replaceChildren(nothing);
     return;
   }
-  if (slider.parentElement === null) document.body.replaceChildren(slider, number, about);
+  if (slider.parentElement === null)
+    document.body.replaceChildren(
+      marks.element,
+      slider,
+      html("div", { class: "bar" }, number, marks.buttons, bookmark),
+      about,
+    );
   const { at, commands, op, location, line, command } = moment;
   // An answer to an earlier look must not tear the slider from under the hand.
   if (looking && at !== slider.valueAsNumber) return;
@@ -48,9 +65,15 @@ function show(moment: TimePoint | undefined): void {
     html("strong", {}, command === undefined ? t("At the end") : place),
     html("code", {}, command ?? ""),
   );
+  marks.show(found, commands, at);
+  const isKept = found.some(({ kind, ordinal }) => kind === "bookmark" && ordinal === at);
+  bookmark.textContent = isKept ? "★" : "☆";
+  bookmark.title = isKept ? t("Remove the bookmark at this moment") : t("Bookmark this moment; kept for this model");
+  bookmark.setAttribute("aria-label", t("Bookmark"));
+  bookmark.setAttribute("aria-pressed", String(isKept));
   slider.setAttribute("aria-valuetext", `${number.textContent} ${place}`);
 }
 
-listen(({ moment }: ToTimePage) => {
-  show(moment);
+listen((message: ToTimePage) => {
+  show(message);
 });

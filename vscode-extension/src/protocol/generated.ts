@@ -10,6 +10,7 @@ export interface Requests {
   readonly "tdb/findings": { readonly arguments: Readonly<Record<string, never>>; readonly body: Findings };
   readonly "tdb/graph": { readonly arguments: GraphArguments; readonly body: Graph };
   readonly "tdb/inlineValues": { readonly arguments: InlineArguments; readonly body: InlineValues };
+  readonly "tdb/marks": { readonly arguments: MarksArguments; readonly body: TimeMarks };
   readonly "tdb/memory": { readonly arguments: WindowArguments; readonly body: MemoryWindow };
   readonly "tdb/memoryMap": { readonly arguments: MemoryMapArguments; readonly body: MemoryMap };
   readonly "tdb/moment": { readonly arguments: MomentArguments; readonly body: Moment };
@@ -241,6 +242,11 @@ export interface InlineValues {
 export interface LargestElement {
   readonly index: readonly number[];
   readonly value: string;
+}
+
+/** Arguments of `tdb/marks`. `compare`: also ops that differ from the reference, which replays the run. */
+export interface MarksArguments {
+  readonly compare?: boolean | undefined;
 }
 
 /** A memory and all tensors that are ever in it. */
@@ -670,6 +676,20 @@ export interface TileArguments {
 /** `at`: the moment that is asked about; default: now. */
 export interface TimeArguments {
   readonly at?: number | null | undefined;
+}
+
+/** A moment that stands out. */
+export interface TimeMark {
+  readonly ordinal: number;
+  readonly kind: "breakpoint" | "edit" | "failing";
+  readonly text: string;
+}
+
+/** Body of `tdb/marks`: in the order of time. */
+export interface TimeMarks {
+  readonly marks: readonly TimeMark[];
+  /** Whether there are no more. */
+  readonly isComplete: boolean;
 }
 
 /** Body of `tdb/time`. */

@@ -1,5 +1,5 @@
 /** Messages between a page and the extension. */
-import type { DataArguments, TensorArguments, TimePoint } from "./generated";
+import type { DataArguments, TensorArguments, TimeMark, TimePoint } from "./generated";
 import type { Answered, RequestName } from "./requests";
 
 /** A page's question to the debug adapter; the extension sends it to the page's session. */
@@ -60,9 +60,18 @@ export type ToTensorPage =
 export interface ToTimePage {
   readonly type: "time";
   readonly moment?: TimePoint | undefined;
+  readonly marks: readonly Mark[];
 }
 
-export type FromTimePage = { readonly type: "ready" } | { readonly type: "look" | "travel"; readonly ordinal: number };
+/** A moment that stands out; bookmarks are the extension's own. */
+export interface Mark {
+  readonly ordinal: number;
+  readonly kind: TimeMark["kind"] | "bookmark";
+  readonly text: string;
+}
+
+export type FromTimePage =
+  { readonly type: "ready" } | { readonly type: "look" | "travel" | "bookmark"; readonly ordinal: number };
 
 /** To the summary of a compiled model: lines of a name and what is said of it. */
 export interface ToSummaryPage {
