@@ -118,3 +118,18 @@ describe("the use of a memory over time", () => {
     assert.equal(peakOf(points)?.at, 3);
   });
 });
+
+describe("the use of a memory with many tensors", () => {
+  it("is at each moment what lies there then", () => {
+    let seed = 3;
+    const random = (below: number) => (seed = (seed * 48271) % 2147483647) % below;
+    const all = Array.from({ length: 200 }, (_, i) => {
+      const [start, born] = [random(900), random(500)];
+      return resident(String(i), start, start + 1 + random(99), born, born + random(40));
+    });
+    for (const size of [1000, 0]) {
+      const many = memory(size, ...all);
+      for (const { at, used } of usageOf(many)) assert.equal(used, use(stretches(many, at)).used, String(at));
+    }
+  });
+});

@@ -11,7 +11,7 @@ const HOST = `
     setState: (state) => { globalThis.state = state; return state; },
   });
   globalThis.fromHost = (message) => window.postMessage(message, "*");
-  globalThis.frames60 = [];
+  globalThis.began = performance.now();
 `;
 
 export class Stage {
@@ -27,7 +27,6 @@ export class Stage {
     page.on("pageerror", (error) => this.errors.push(error.stack));
     this.exposed = page.exposeFunction("toHost", (message) => this.receive(message));
     adapter.on("stopped", () => this.send({ type: "stopped" }));
-    adapter.on("tdb/profilePart", () => undefined);
   }
 
   /** Show a page; `first`: the message that it is opened with; `style`: variables and the class of a theme. */

@@ -25,7 +25,7 @@ describe("a compiled model", () => {
     });
     assert.match(await editor.locator("table").textContent(), /f32\[1,3,32,32\]/);
     await workbench.shot("bmodel");
-    await editor.getByRole("button", { name: "Debug this model" }).click();
+    await editor.getByRole("button", { name: "Start Debugging" }).click();
     assert.equal((await time())[0], 0);
   });
 
@@ -40,6 +40,7 @@ describe("a compiled model", () => {
     await eventually("the pooling", async () => (await view.locator("#moment").textContent()).includes(`tpu.Pool2D maxpool5_MaxPool, line ${lines.pool}`));
     await workbench.stoppedAt(lines.pool);
     await workbench.shot("time-slider");
+    assert.deepEqual(await workbench.audit(view), []);
     await slider.focus();
     await workbench.key("Home");
     await timeIs(0);

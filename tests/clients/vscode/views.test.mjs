@@ -30,10 +30,12 @@ async function stepBack(line = lines.pool) {
   await workbench.stoppedAt(line);
 }
 
-async function inAllThemes(name) {
+/** Pictures in each theme; `page`: whose accessibility is looked at, too. */
+async function inAllThemes(name, page = undefined) {
   for (const [theme, ground] of [["Dark High Contrast", "contrast"], ["Light Modern", "light"], ["Dark Modern", "dark"]]) {
     await workbench.theme(theme);
     await workbench.shot(`${name}-${ground}`);
+    if (page !== undefined) assert.deepEqual(await workbench.audit(page), [], ground);
   }
 }
 
@@ -108,7 +110,7 @@ describe("chip memory", () => {
     await view.locator(`.resident[data-name="${operand.name}"] rect`).click();
   });
 
-  step("looks well in light, dark and high contrast", () => inAllThemes("memory"));
+  step("looks well in light, dark and high contrast", () => inAllThemes("memory", view));
 
   step("shows the bytes of a tensor as numbers, and edits them", async () => {
     const number = (byte) => view.locator(`.grid td[data-part="number"][data-byte="${byte}"]`);
@@ -131,7 +133,7 @@ describe("chip memory", () => {
     await workbench.page.keyboard.type("3f800000");
     await workbench.key("Enter");
     await is(number(4), "1.0");
-    await inAllThemes("bytes");
+    await inAllThemes("bytes", view);
     await number(4).dblclick();
     await workbench.page.keyboard.type("nonsense");
     await workbench.key("Enter");
@@ -225,6 +227,44 @@ describe("the compare panel", () => {
   });
 });
 
+describe("the table of compared tensors", () => {
+  const rows = () => view.locator("tbody tr").allInnerTexts();
+
+  step("opens from the title of Compare, with every metric of every tensor", async () => {
+    await titleAction("Compare", "Show Compare Table");
+    view = await workbench.webview("th", "max ulp");
+    await eventually("the loads", async () => (await rows()).some((text) => text.includes("Load")));
+    assert.equal(await view.locator(".pinned").innerText(), "");
+  });
+
+  step("pins the first that differs, however it is sorted and filtered", async () => {
+    await workbench.evaluate("set in[0] = in[0] * 0");
+    await workbench.command("View: Hide Panel");
+    await stepOver();
+    await view.locator(".pinned", { hasText: "First to differ:" }).waitFor();
+    await view.locator("th button", { hasText: "cosine" }).click();
+    assert.match((await rows())[0], /differs|first to differ/);
+    await view.getByLabel("only what differs").check();
+    await eventually("those alone", async () => (await rows()).every((text) => /differ/.test(text)));
+    await view.getByPlaceholder("Filter").fill("no such tensor");
+    await eventually("none", async () => (await rows()).length === 0);
+    await view.getByPlaceholder("Filter").fill("");
+    await inAllThemes("compare-table", view);
+  });
+
+  step("leads from a row to the tensor, its reference and the error", async () => {
+    await view.locator("tbody tr", { hasText: "relu4_Relu" }).first().click();
+    await view.locator(".details button", { hasText: "actual, reference, error" }).click();
+    const tensor = await workbench.webview("#map-error", "relu4_Relu");
+    assert.equal(await tensor.locator("#pin").isChecked(), true);
+    await inAllThemes("tensor", tensor);
+    await workbench.command("View: Close Editor");
+    await stepBack(lines.conv);
+    await workbench.evaluate("undo");
+    await workbench.command("View: Hide Panel");
+  });
+});
+
 describe("the graph", () => {
   const current = () => view.locator(".node.current").evaluateAll((all) => all.map((node) => Number(node.dataset.line)));
   const fill = (line) => view.locator(`.node[data-line="${line}"] rect`).getAttribute("fill");
@@ -251,7 +291,7 @@ describe("the graph", () => {
     await view.locator("select").selectOption("time");
     await eventually("another colour", async () => (await fill(lines.conv)) !== plain);
     assert.notEqual(await fill(lines.conv), await fill(lines.pool));
-    await inAllThemes("graph");
+    await inAllThemes("graph", view);
     await stepOver();
     await view.locator("select").selectOption("verdict");
     await eventually("green", async () => (await fill(lines.conv)) === "#c9ecc3");
@@ -314,5 +354,5 @@ describe("the timeline", () => {
     await view.locator(".about button", { hasText: "travel" }).waitFor();
   });
 
-  step("looks well in light, dark and high contrast", () => inAllThemes("timeline"));
+  step("looks well in light, dark and high contrast", () => inAllThemes("timeline", view));
 });

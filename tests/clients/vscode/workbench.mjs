@@ -1,10 +1,12 @@
 // The parts of VS Code's workbench that a debugger's user touches.
-import { mkdirSync } from "node:fs";
+import { mkdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { openPage } from "./browser.mjs";
 
 const PATIENCE = 20_000;
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const escape = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
 /** Wait until `check` gives something true, and return that. */
@@ -223,6 +225,17 @@ export class Workbench {
       }
       return undefined;
     }, patience);
+  }
+
+  /** What axe finds serious or critical in a page: rule, element and what to do, each in a line. */
+  async audit(page) {
+    await page.evaluate(AXE);
+    return page.evaluate(async () => {
+      const { violations } = await axe.run(document, { resultTypes: ["violations"] });
+      return violations
+        .filter(({ impact }) => impact === "serious" || impact === "critical")
+        .flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary.replace(/\s+/g, " ")}`));
+    });
   }
 
   /** Close a pane of the side bar, or open it. */

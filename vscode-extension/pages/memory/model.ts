@@ -48,12 +48,14 @@ export function liesAt(
 
 /** The memory from its first byte to its last while a command runs: tensors, and the free space between them. */
 export function stretches(memory: Memory, ordinal: number): Stretch[] {
-  const [first, last] = extent(memory);
+  return stretchesOf(aliveAt(memory, ordinal), extent(memory));
+}
+
+/** The same of these tensors, which are all alive. */
+export function stretchesOf(alive: readonly Resident[], [first, last]: readonly [number, number]): Stretch[] {
   const found: Stretch[] = [];
   let end = first;
-  for (const resident of aliveAt(memory, ordinal).sort(
-    (one, other) => one.start - other.start || one.stop - other.stop,
-  )) {
+  for (const resident of [...alive].sort((one, other) => one.start - other.start || one.stop - other.stop)) {
     if (resident.start > end) found.push({ start: end, stop: resident.start, residents: [] });
     const previous = found.at(-1);
     if (previous?.residents.length && resident.start < previous.stop) {

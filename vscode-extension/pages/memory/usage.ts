@@ -1,6 +1,6 @@
 /** The use of a memory over all commands: bytes in use and fragmentation. */
-import type { Memory } from "../../src/protocol/generated";
-import { stretches, use } from "./model";
+import type { Memory, Resident } from "../../src/protocol/generated";
+import { extent, stretchesOf, use } from "./model";
 
 /** From a command on, until the next point: bytes in use, and the share of the free bytes not in the largest gap. */
 export interface UsePoint {
@@ -12,10 +12,16 @@ export interface UsePoint {
 export function usageOf(memory: Memory): UsePoint[] {
   const moments = new Set<number>([0]);
   for (const { born, died } of memory.residents) moments.add(born).add(died + 1);
+  const coming = [...memory.residents].sort((one, other) => one.born - other.born);
+  const ends = extent(memory);
+  let alive: Resident[] = [];
+  let next = 0;
   return [...moments]
     .sort((one, other) => one - other)
     .map((at) => {
-      const parts = stretches(memory, at);
+      alive = alive.filter(({ died }) => died >= at);
+      for (let one = coming[next]; one !== undefined && one.born <= at; one = coming[++next]) alive.push(one);
+      const parts = stretchesOf(alive, ends);
       const { used, largestGap } = use(parts);
       const free = parts.reduce((sum, { start, stop }) => sum + stop - start, 0) - used;
       return { at, used, fragmentation: free > 0 ? 1 - largestGap / free : 0 };

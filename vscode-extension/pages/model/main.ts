@@ -11,7 +11,7 @@ const debug = button(
   () => {
     send({ type: "debug" } satisfies FromSummaryPage);
   },
-  { class: "primary", title: t("Debug this model"), "aria-label": t("Debug this model") },
+  { class: "primary", title: t("Debug this model") },
 );
 const status = html("p", { role: "status" }, t("Reading the model …"));
 

@@ -15,8 +15,8 @@ import { NOTHING, timelineOf } from "./model";
 import { ranking } from "./ranking";
 import { matchesOf, type Found } from "./rows";
 
-/** Time that the adapter may take for a part of the estimates. */
-const PART_MILLISECONDS = 300;
+/** Time that the adapter may take for the first part of the estimates, and how much longer for each further one. */
+const PART = { milliseconds: 300, longer: 2 } as const;
 /** Pixels of a side of a square in the legend. */
 const SWATCH = 10;
 /** Marks when all times are known, for the benchmark. */
@@ -72,7 +72,7 @@ document.body.append(
     tool("−", t("Zoom out"), t("Zoom out (S, wheel)"), () => {
       drawing.zoom(KEY_ZOOM);
     }),
-    tool(t("All"), t("Show everything"), t("Show everything (Home)"), () => {
+    tool(t("All"), t("All"), t("Show everything (Home)"), () => {
       drawing.fit();
     }),
     search.element,
@@ -122,7 +122,7 @@ async function load(): Promise<void> {
   if (mine !== turn) return;
   order = found;
   let isKnown = false;
-  for (let spend = 0; !isKnown; spend = PART_MILLISECONDS) {
+  for (let spend = 0; !isKnown; spend = spend > 0 ? spend * PART.longer : PART.milliseconds) {
     const times = await ask("tdb/times", { milliseconds: spend });
     if (mine !== turn) return;
     isKnown = times.estimated === times.commands;
