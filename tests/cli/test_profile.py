@@ -14,9 +14,10 @@ from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.program.occupancy import Resident, Timeline, residents, use_at
 from tdb_dap.tools.opening import open_program
 from tdb_dap.tools.profile.comparing import compare
-from tdb_dap.tools.profile.profiling import Profile
+from tdb_dap.tools.profile.estimating import likely_cycles
+from tdb_dap.tools.profile.profiling import Costs, Profile
 from tdb_dap.tools.profile.report import report_of
-from tdb_dap.tools.profile.schedule import schedule
+from tdb_dap.tools.profile.schedule import schedule, waits
 from tdb_dap.tools.profile.trace import trace
 from tests.samples import Case, case, cases
 
@@ -178,3 +179,44 @@ def test_tensors_live_from_being_written_to_being_read_last() -> None:
     writer = next(r for r in program.source.records if any(v.name == "relu4_Relu" for v in r.results))
     assert (convolution.born, convolution.died) == (writer.first, reader.last)
     assert convolution.size == 32 * 32 * 4, "a lane holds one channel"
+
+
+def test_what_is_not_estimated_yet_takes_as_long_as_its_kind() -> None:
+    program = open_program(case("toy_bm1684x_f16").path)
+    costs, whole = Costs(program), Costs(program)
+    whole.given.clear()
+    costs.given.clear()  # as in a model without the compiler's table
+    whole.extend()
+    assert likely_cycles(program, costs) == [1.0] * len(program.commands), "nothing is known: the order alone"
+    half = len(program.commands) // 2
+    costs.known = whole.known[:half]
+    found = likely_cycles(program, costs)
+    assert found[:half] == [cost.cycles for cost in whole.known[:half]]
+    kinds = program.commands.columns.kind
+    seen = set(kinds[:half].tolist())
+    alike = [ordinal for ordinal in range(half, len(found)) if int(kinds[ordinal]) in seen]
+    assert alike
+    for ordinal in alike:
+        same = [cost.cycles for cost, kind in zip(costs.known, kinds[:half], strict=True) if kind == kinds[ordinal]]
+        assert found[ordinal] == pytest.approx(sum(same) / len(same))
+    assert likely_cycles(program, whole) == [cost.cycles for cost in whole.known]
+
+
+def test_the_compilers_figures_are_known_before_any_estimate() -> None:
+    program = open_program(case(TOY).path)
+    costs = Costs(program)
+    assert schedule(program, likely_cycles(program, costs))[-1].stop == pytest.approx(profile_of(TOY).total)
+    assert costs.known == []
+
+
+@pytest.mark.parametrize("name", [TOY, "toy_bm1688_f16c2", "toy_bm1690_f16c8"])
+def test_what_waits_begins_when_what_it_waits_for_has_ended(name: str) -> None:
+    profile = profile_of(name)
+    pairs = waits(profile.program)
+    assert pairs
+    spans = [timed.span for timed in profile.commands]
+    places = [(timed.command.core, timed.command.engine) for timed in profile.commands]
+    for before, after in pairs:
+        assert before < after
+        assert places[before] != places[after]
+        assert spans[after].start >= spans[before].stop

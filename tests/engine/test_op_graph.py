@@ -11,9 +11,10 @@ import pytest
 
 from tdb_dap.cli.main import main
 from tdb_dap.engine.source.op_graph import OpGraph
+from tdb_dap.engine.source.value_flow import RETURNS, Definition, ValueFlow
 from tdb_dap.tools.graph.layout import NODE_HEIGHT, NODE_WIDTH, layout
 from tdb_dap.tools.opening import open_program
-from tests.samples import case
+from tests.samples import case, cases
 
 TOY = case("toy_bm1684x_f32")
 
@@ -122,3 +123,24 @@ def test_a_file_that_is_no_report_is_one_line(tmp_path: Path, capsys: pytest.Cap
     path.write_text("[]")
     assert main(["graph", str(TOY.path), "--check", str(path)]) == 2
     assert "not a report of tdb-dap check" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", [of.name for of in cases() if (of.path / "final.mlir").exists()])
+def test_no_chain_breaks_at_a_layer_group_or_a_subnet(name: str) -> None:
+    """What computes something that another op reads has an edge to it, wherever the two stand."""
+    mlir = open_program(case(name).path).source.mlir
+    assert mlir is not None
+    graph, flow = OpGraph.of(mlir), ValueFlow(mlir)
+    returns = [op for op in mlir.ops.values() if op.name in RETURNS]
+    leaves = [leaf for op in returns for value in op.operands for leaf in flow.leaves(value, op.region)]
+    returned = {f"L{leaf.op.line}" for leaf in leaves if isinstance(leaf, Definition)}
+    tails, heads = {edge.tail for edge in graph.edges}, {edge.head for edge in graph.edges}
+    ends = [node for node in graph.nodes if node.id not in tails | returned and node.opcode != "input"]
+    assert ends == [], "computed, and neither read nor returned"
+    for node in graph.nodes:
+        op = mlir.ops.get(node.line)
+        if op is None or node.opcode == "input":
+            continue
+        written = [mlir.op_visible_in(op.region, value) for value in op.operands]
+        if any(found is not None and found.name not in ("top.Weight", "top.None") for found in written):
+            assert node.id in heads, f"{node.opcode} {node.name} reads what no node computes"

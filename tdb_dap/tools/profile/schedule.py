@@ -51,7 +51,13 @@ def schedule(program: Program, cycles: Sequence[float]) -> list[Span]:
 def waits(program: Program) -> list[tuple[int, int]]:
     """Pairs of commands on different engines or cores: the second begins when the first has ended, or sent."""
     found = _scheduled(program, [1.0] * len(program.commands))
-    return [(before, ordinal) for ordinal, (_, awaited) in enumerate(found) for before in awaited]
+    core, engine = program.commands.columns.core, program.commands.columns.engine
+    return [
+        (before, ordinal)
+        for ordinal, (_, awaited) in enumerate(found)
+        for before in awaited
+        if (core[before], engine[before]) != (core[ordinal], engine[ordinal])
+    ]
 
 
 def _scheduled(program: Program, cycles: Sequence[float]) -> list[tuple[Span, tuple[int, ...]]]:

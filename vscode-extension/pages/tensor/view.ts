@@ -267,8 +267,7 @@ export class TensorView implements Stage {
   private async compare(other: string): Promise<void> {
     try {
       if (other !== "") {
-        const expression = this.subjects.difference(other);
-        const { shape } = await ask("tdb/tensor", { ...this.subjects.subject, expression });
+        const { shape } = await ask("tdb/tensor", { ...this.subjects.subject, expression: other });
         const ours = this.description?.shape ?? [];
         if (shape.join() !== ours.join())
           throw new Error(t("{0} has another shape: [{1}], not [{2}]", other, shape.join(), ours.join()));
