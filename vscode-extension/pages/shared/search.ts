@@ -6,7 +6,7 @@ import { count } from "./text";
 export class Search<Match> {
   readonly element: HTMLElement;
   private readonly field: HTMLInputElement;
-  private readonly number = html("span", { class: "status", role: "status" });
+  private readonly number = html("span", { class: "matches", role: "status" });
   private matches: readonly Match[] = [];
   private at = -1;
 
