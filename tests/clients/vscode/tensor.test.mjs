@@ -44,6 +44,10 @@ describe("the tensor view", () => {
       const bottom = () => view.locator(`td[data-at="${row},${column}"]`).evaluate((element) => element.getBoundingClientRect().bottom - window.innerHeight);
       await eventually("the number in sight", async () => (await bottom()) <= 0);
     }
+    // Side by side, and above the table.
+    const boxes = await view.evaluate(() => [...document.querySelectorAll(".map canvas, .table")].map((element) => element.getBoundingClientRect().toJSON()));
+    const [table] = boxes.slice(-1);
+    for (const map of boxes.slice(0, -1)) assert.ok(map.top === boxes[0].top && map.bottom <= table.top, JSON.stringify(boxes));
     await eventually("no part that scrolls the page", () => view.evaluate(() => document.documentElement.scrollHeight <= window.innerHeight));
     await workbench.shot("tensor-small-window");
     await workbench.page.setViewportSize({ width: 1600, height: 1000 });

@@ -265,6 +265,7 @@ describe("the table of compared tensors", () => {
     await workbench.command("View: Close Editor");
     await stepBack(lines.conv);
     await workbench.evaluate("undo");
+    await eventually("nothing that differs", async () => (await view.locator(".pinned").innerText()) === "");
     await workbench.command("View: Hide Panel");
   });
 });
