@@ -12,7 +12,8 @@ from tdb_dap.adapter.protocol.types import ProtocolModel
 from tdb_dap.adapter.session.handlers import request
 
 if TYPE_CHECKING:
-    from tdb_dap.adapter.protocol.responses import CommandOrder, CommandTimes, MemoryLevels, ProfileBody
+    from tdb_dap.adapter.protocol.responses import ProfileBody
+    from tdb_dap.adapter.protocol.timeline_responses import CommandOrder, CommandTimes, MemoryLevels
     from tdb_dap.adapter.session.session import Session
     from tdb_dap.engine.program.program import Program
     from tdb_dap.tools.profile.profiling import Costs

@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, GetCoreSchemaHandler, with_config
+from pydantic import Field, GetCoreSchemaHandler
 from pydantic_core import CoreSchema
 from typing_extensions import NotRequired, TypedDict
 
+from tdb_dap.adapter.protocol.timeline_responses import CommandOrder as CommandOrder
+from tdb_dap.adapter.protocol.timeline_responses import CommandTimes as CommandTimes
+from tdb_dap.adapter.protocol.timeline_responses import exact as _exact
 from tdb_dap.engine.expressions.lexer import Level
 from tdb_dap.tools.check.schema import Row
 from tdb_dap.tools.profile.schema import ProfileReport
 from tdb_dap.tools.sanitize.schema import SanitizerFinding
-
-_exact = with_config(ConfigDict(extra="forbid", use_attribute_docstrings=True))
-"""No field but those declared; texts below fields describe them."""
 
 NumberFormat = Literal["f32", "f64"]
 
@@ -100,70 +100,6 @@ class ProfileBody(TypedDict):
     report: Annotated[dict[str, Any], _Dumped(ProfileReport)]
     trace: NotRequired[Annotated[dict[str, Any], _Dumped(Trace)]]
     """Present if it was asked for."""
-
-
-@_exact
-class EngineTrack(TypedDict):
-    """An engine of a core."""
-
-    core: int
-    engine: str
-
-
-@_exact
-class TimelineOp(TypedDict):
-    """An op instance: one slice of an op, on one core."""
-
-    line: int
-    opcode: str
-    name: str
-    slice: str
-
-
-@_exact
-class CommandOrder(TypedDict):
-    """Body of `tdb/timeline`: the lists without a plural have an entry for each command."""
-
-    chip: str
-    clockMHz: float | None
-    timeUnit: Literal["microseconds", "cycles"]
-    tracks: list[EngineTrack]
-    track: list[int]
-    """Index in `tracks`."""
-    names: list[str]
-    name: list[int]
-    """Index in `names`."""
-    ops: list[TimelineOp]
-    op: list[int]
-    """Index in `ops`, -1 for none."""
-    waits: list[tuple[int, int]]
-    """The second command, of another engine or core, waits for the first."""
-
-
-@_exact
-class MemoryLevels(TypedDict):
-    """Bytes in use in a memory: `bytes` from each of the `ordinals` on."""
-
-    title: str
-    core: int
-    ordinals: list[int]
-    bytes: list[int]
-
-
-@_exact
-class CommandTimes(TypedDict):
-    """Body of `tdb/times`, in the unit of `tdb/timeline`."""
-
-    estimated: int
-    """Commands whose time is known; of the others it is that of their kind."""
-    commands: int
-    start: list[float]
-    duration: list[float]
-    bytes: list[int]
-    """Read and written by the estimated ones."""
-    cyclesPerUnit: float
-    memories: NotRequired[list[MemoryLevels]]
-    """Present when all commands are estimated."""
 
 
 @_exact
