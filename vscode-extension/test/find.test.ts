@@ -62,8 +62,8 @@ describe("the debugger is", () => {
       ["/project/.venv/bin/python", { workspace: ["/project/venv/bin/python"] }],
       ["/project/venv/bin/python", { workspace: [] }],
       ["/selected/bin/python", { selected: undefined }],
-      ["/extension/bundled/tdb-dap", { bundled: undefined }],
       ["/private/bin/python", { private: undefined }],
+      ["/extension/bundled/tdb-dap", { bundled: undefined }],
       ["/usr/bin/tdb-dap", {}],
     ];
     for (const [executable, next] of order) {

@@ -22,11 +22,62 @@ class EventEmitter<T> {
   }
 }
 
+class Disposable {
+  constructor(readonly dispose: () => void) {}
+}
+
+class CancellationError extends Error {}
+
 /** The display language, and the extension's translations into it. */
 export const language: { code: string; bundle: Record<string, string> | undefined } = { code: "en", bundle: undefined };
 
+/** What has been said to the user, with its buttons, and what the user will answer: "" closes the message. */
+export const dialogue: { said: { text: string; buttons: string[] }[]; answers: string[]; log: string[] } = {
+  said: [],
+  answers: [],
+  log: [],
+};
+
+/** Scopes of settings, the strongest last, as in `ConfigurationTarget`. */
+export const ConfigurationTarget = { Global: 1, Workspace: 2, WorkspaceFolder: 3 } as const;
+/** Values of settings by their full name, one for each scope. */
+export const settings = new Map<string, Partial<Record<1 | 2 | 3, unknown>>>();
+const changedSettings = new EventEmitter<{ affectsConfiguration: (section: string) => boolean }>();
+
+function configuration(section: string) {
+  const of = (name: string) => settings.get(`${section}.${name}`) ?? {};
+  return {
+    get: (name: string, otherwise?: unknown) => of(name)[3] ?? of(name)[2] ?? of(name)[1] ?? otherwise,
+    inspect: (name: string) => ({
+      globalValue: of(name)[1],
+      workspaceValue: of(name)[2],
+      workspaceFolderValue: of(name)[3],
+    }),
+    update(name: string, value: unknown, target: 1 | 2 | 3) {
+      settings.set(`${section}.${name}`, { ...of(name), [target]: value });
+      changedSettings.fire({ affectsConfiguration: (asked) => asked === section });
+      return Promise.resolve();
+    },
+  };
+}
+
+function say(text: string, options: unknown, ...buttons: string[]): Promise<string | undefined> {
+  dialogue.said.push({ text, buttons });
+  return Promise.resolve(dialogue.answers.shift() ?? undefined);
+}
+
+/** Folders of the workspace. */
+export const folders: { uri: vscode.Uri }[] = [];
+export const uriOf = (path: string) =>
+  ({ scheme: "file", path, fsPath: path, toString: () => `file://${path}` }) as unknown as vscode.Uri;
+
+const write = (text: string) => dialogue.log.push(text);
 const fake = {
   EventEmitter,
+  Disposable,
+  CancellationError,
+  ConfigurationTarget,
+  ProgressLocation: { Notification: 15 },
   Uri: { joinPath: (base: string, ...parts: string[]) => [base, ...parts].join("/") },
   env: {
     get language() {
@@ -39,6 +90,32 @@ const fake = {
     },
     t: (message: string, ...args: (string | number)[]) =>
       message.replace(/\{(\d+)\}/g, (hole, index: string) => String(args[Number(index)] ?? hole)),
+  },
+  extensions: { getExtension: () => undefined },
+  window: {
+    createOutputChannel: () => ({ debug: write, info: write, warn: write, error: write, show: () => undefined }),
+    showErrorMessage: say,
+    showWarningMessage: say,
+    showInformationMessage: say,
+    showQuickPick: (items: { label: string; path?: string }[]) => {
+      dialogue.said.push({ text: "pick", buttons: items.map(({ label, path }) => path ?? label) });
+      const wanted = dialogue.answers.shift();
+      return Promise.resolve(items.find(({ label, path }) => wanted === (path ?? label)));
+    },
+    withProgress: (_options: unknown, work: (progress: unknown, token: unknown) => unknown) =>
+      work(
+        { report: () => undefined },
+        { isCancellationRequested: false, onCancellationRequested: new EventEmitter().event },
+      ),
+  },
+  workspace: {
+    isTrusted: true,
+    get workspaceFolders() {
+      return folders;
+    },
+    getWorkspaceFolder: (uri: vscode.Uri) => folders.find((folder) => folder.uri.toString() === uri.toString()),
+    getConfiguration: configuration,
+    onDidChangeConfiguration: changedSettings.event,
   },
   debug: {
     registerDebugAdapterTrackerFactory: (_type: string, factory: vscode.DebugAdapterTrackerFactory) => {

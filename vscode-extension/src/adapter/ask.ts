@@ -1,26 +1,32 @@
 import * as vscode from "vscode";
 import { SETTINGS } from "../contributions";
-import { log } from "../log";
+import { log, showWithLog } from "../log";
 import { textOf } from "../protocol/errors";
 import { installInto, makeEnvironment } from "./environment";
-import type { Search } from "./find";
+import { isNewEnough, type Search } from "./find";
 import type { Installation } from "./installation";
-import { isExecutable, thisMachine } from "./machine";
+import { isExecutable, pythonsOnPath, thisMachine } from "./machine";
+import { change, clear, effective } from "./settings";
 import { isOlder, MINIMUM_PYTHON, shown } from "./versions";
 import { notFound } from "./words";
 
 /**
  * The one question to a user without a debugger, or with one that shall be replaced. True when there is one now.
  *
- * `search`: what found nothing; undefined if the user wants another debugger.
+ * `search`: what found nothing; undefined if the user wants another debugger. `scope`: whose settings are meant.
  */
-export async function ask(search: Search | undefined, installation: Installation): Promise<boolean> {
+export async function ask(
+  search: Search | undefined,
+  scope: vscode.Uri | undefined,
+  installation: Installation,
+): Promise<boolean> {
+  if (!(await mayReplaceCommand(scope))) return false;
   const install = vscode.l10n.t("Install into a Private Environment");
   const choose = vscode.l10n.t("Choose Python...");
-  const showLog = vscode.l10n.t("Show Log");
   for (const { path, reason, version } of search?.rejected ?? []) log().warn(`${path}: ${reason} ${version}`.trim());
   const show = search ? vscode.window.showErrorMessage : vscode.window.showInformationMessage;
-  const answer = await show(
+  const answer = await showWithLog(
+    show,
     search
       ? vscode.l10n.t("TDB: {0}", notFound(search, installation.version))
       : vscode.l10n.t("TDB: Which debugger shall be used?"),
@@ -33,19 +39,45 @@ export async function ask(search: Search | undefined, installation: Installation
     },
     install,
     choose,
-    showLog,
   );
-  if (answer === showLog) log().show();
-  if (answer === install) return attempt((report, token) => makeEnvironment(installation, report, token));
-  if (answer === choose) return choosePython(installation);
-  return false;
+  const isDone =
+    answer === install
+      ? await installPrivately(scope, installation)
+      : answer === choose && (await choosePython(scope, installation));
+  if (isDone) await clear(SETTINGS.command, scope);
+  return isDone;
+}
+
+/** Whether the user's own command line, which comes before any other debugger, may be given up. */
+async function mayReplaceCommand(scope: vscode.Uri | undefined): Promise<boolean> {
+  const command = effective(SETTINGS.command, scope);
+  if (command === "") return true;
+  const replace = vscode.l10n.t("Replace It...");
+  const answer = await vscode.window.showWarningMessage(
+    vscode.l10n.t("TDB: The command line in tdb.adapter.command comes before every other debugger."),
+    {
+      modal: true,
+      detail: vscode.l10n.t(
+        "It is: {0}\nWhen another debugger is ready, the setting is cleared; the log keeps this value.",
+        command,
+      ),
+    },
+    replace,
+  );
+  return answer === replace;
+}
+
+async function installPrivately(scope: vscode.Uri | undefined, installation: Installation): Promise<boolean> {
+  if (!(await attempt((report, token) => makeEnvironment(installation, report, token)))) return false;
+  // An interpreter that is named is the only one that is tried.
+  await clear(SETTINGS.interpreter, scope);
+  return true;
 }
 
 type Work = (report: (text: string) => void, token: vscode.CancellationToken) => Promise<void>;
 
 /** Do what takes a while, with progress, and say what went wrong. True if nothing did. */
 async function attempt(work: Work): Promise<boolean> {
-  const showLog = vscode.l10n.t("Show Log");
   const options = {
     location: vscode.ProgressLocation.Notification,
     title: vscode.l10n.t("Installing the debugger"),
@@ -62,9 +94,7 @@ async function attempt(work: Work): Promise<boolean> {
     if (error instanceof vscode.CancellationError) return false;
     log().error(textOf(error));
     const text = vscode.l10n.t("TDB: the debugger could not be installed. {0}", textOf(error));
-    void vscode.window.showErrorMessage(text, showLog).then((answer) => {
-      if (answer === showLog) log().show();
-    });
+    void showWithLog(vscode.window.showErrorMessage, text, {});
     return false;
   }
 }
@@ -76,7 +106,7 @@ interface PythonItem extends vscode.QuickPickItem {
 }
 
 /** Let the user choose an interpreter; the debugger is installed for it where it is not. */
-async function choosePython(installation: Installation): Promise<boolean> {
+async function choosePython(scope: vscode.Uri | undefined, installation: Installation): Promise<boolean> {
   const browse: PythonItem = { label: vscode.l10n.t("Find another..."), path: undefined, hasAdapter: false };
   const chosen = await vscode.window.showQuickPick([...(await pythons(installation)), browse], {
     title: vscode.l10n.t("Python for the debugger"),
@@ -91,25 +121,20 @@ async function choosePython(installation: Installation): Promise<boolean> {
   if (item === undefined || path === undefined) return false;
   if (!item.hasAdapter && !(await attempt((report, token) => installInto(path, installation, report, token))))
     return false;
-  await vscode.workspace
-    .getConfiguration(SETTINGS.section)
-    .update(SETTINGS.interpreter, path, vscode.ConfigurationTarget.Global);
+  await change(SETTINGS.interpreter, scope, path);
   return true;
 }
 
 /** Every Python on PATH that is new enough. */
 async function pythons(installation: Installation): Promise<PythonItem[]> {
-  const minors = Array.from({ length: 10 }, (_, i) => `python3.${String(19 - i)}`);
-  const paths = ["python3", "python", ...minors].map((name) => thisMachine.which(name));
-  const unique = [...new Set(paths.filter((path) => path !== undefined))];
-  const items = await Promise.all(unique.map((path) => described(path, installation)));
+  const items = await Promise.all(pythonsOnPath().map((path) => described(path, installation)));
   return items.filter((item) => item !== undefined);
 }
 
 async function described(path: string, installation: Installation): Promise<PythonItem | undefined> {
   const about = await thisMachine.interpreter(path);
   if (about === undefined || isOlder(about.python, MINIMUM_PYTHON)) return undefined;
-  const hasAdapter = about.version === installation.version;
+  const hasAdapter = about.version !== null && isNewEnough(about.version, installation.version);
   const description = about.version === null ? "" : `tdb-dap ${about.version}`;
   return { label: `Python ${about.python.join(".")}`, detail: path, description, path, hasAdapter };
 }

@@ -23,7 +23,7 @@ export function registerDiagnosis(installation: Installation): vscode.Disposable
       onDidChange: changed.event,
       provideTextDocumentContent: () => content,
     }),
-    vscode.commands.registerCommand(COMMANDS.setUp, () => installation.setUp()),
+    vscode.commands.registerCommand(COMMANDS.setUp, () => installation.setUp(scopeShown())),
     vscode.commands.registerCommand(COMMANDS.diagnostics, async () => {
       const options = { location: vscode.ProgressLocation.Window, title: vscode.l10n.t("TDB: Diagnostics") };
       content = await vscode.window.withProgress(options, () => diagnosis(installation));
@@ -34,9 +34,14 @@ export function registerDiagnosis(installation: Installation): vscode.Disposable
 }
 
 async function diagnosis(installation: Installation): Promise<string> {
-  const scope = vscode.window.activeTextEditor?.document.uri;
-  const search = await installation.search(scope && vscode.workspace.getWorkspaceFolder(scope)?.uri);
+  const search = await installation.search(scopeShown());
   return [...editorLines(search, installation), "", await doctor(search)].join("\n").replaceAll(homedir(), "~");
+}
+
+/** The folder of the text that is being edited. */
+function scopeShown(): vscode.Uri | undefined {
+  const document = vscode.window.activeTextEditor?.document.uri;
+  return document && vscode.workspace.getWorkspaceFolder(document)?.uri;
 }
 
 function* editorLines(search: Search, installation: Installation): Generator<string> {

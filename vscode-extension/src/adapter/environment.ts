@@ -1,11 +1,12 @@
 /** Installing the debugger's package: into an environment of the extension's own, or for an interpreter. */
 import { spawn } from "node:child_process";
-import { existsSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
+import { dirname } from "node:path";
 import * as vscode from "vscode";
 import { log } from "../log";
 import { lastLine } from "../protocol/errors";
-import { interpreterOf, thisMachine } from "./machine";
+import { interpreterOf, isExecutable, pythonsOnPath, thisMachine } from "./machine";
 import { isOlder, MINIMUM_PYTHON, shown } from "./versions";
 
 /** What to install, and where the environment is to be. */
@@ -19,40 +20,115 @@ type Report = (text: string) => void;
 
 const PIP = ["-m", "pip", "--disable-pip-version-check", "--no-input"];
 
-/** Make the environment anew. Throws with the last words of what failed. */
+/** The environment that was there before, while a new one is made: environments cannot be moved, so only this is. */
+const asideOf = (environment: string) => `${environment}.old`;
+
+/** Holds the id of the process that makes the environment, from the first change of it to the last. */
+const markerOf = (environment: string) => `${environment}.making`;
+
+/** The interpreter of the environment; undefined while there is none, or one that is not finished. */
+export function finishedEnvironment(environment: string): string | undefined {
+  const maker = makerOf(environment);
+  if (maker !== undefined && isAlive(maker)) return undefined;
+  // The editor has ended in the middle.
+  if (maker !== undefined) restore(environment);
+  const python = interpreterOf(environment);
+  return isExecutable(python) ? python : undefined;
+}
+
+/**
+ * Make the environment anew; the one before stays until the new one is complete, and comes back if it never is.
+ * Throws with the last words of what failed, or a CancellationError.
+ */
 export async function makeEnvironment(place: Place, report: Report, token: vscode.CancellationToken): Promise<void> {
   const { environment } = place;
-  // One that an earlier attempt has left unfinished would look like a whole one.
-  rmSync(environment, { recursive: true, force: true });
+  const maker = makerOf(environment);
+  if (maker !== undefined && isAlive(maker))
+    throw new Error(
+      vscode.l10n.t(
+        "Another window is installing the debugger; wait until it is done. If none is, delete {0}.",
+        markerOf(environment),
+      ),
+    );
+  if (maker !== undefined) restore(environment);
+  remove(asideOf(environment));
+  mkdirSync(dirname(environment), { recursive: true });
+  writeFileSync(markerOf(environment), String(process.pid));
   try {
-    const python = await newestPython();
-    const uv = thisMachine.which("uv");
-    if (python !== undefined) {
-      report(vscode.l10n.t("making an environment with {0}", python));
-      try {
-        await run(python, ["-m", "venv", environment], token);
-        await installInto(interpreterOf(environment), place, report, token);
-        return;
-      } catch (error) {
-        // Debian's python3 without python3-venv cannot; uv can.
-        if (uv === undefined || existsSync(interpreterOf(environment))) throw advice(error);
-      }
-    }
-    if (uv === undefined) {
-      const minimum = shown(MINIMUM_PYTHON);
-      throw new Error(vscode.l10n.t("No Python {0} or newer was found on this machine; install one, or uv.", minimum));
-    }
-    report(vscode.l10n.t("making an environment with {0}", uv));
-    await run(uv, ["venv", "--clear", "--python", `>=${shown(MINIMUM_PYTHON)}`, environment], token);
-    report(vscode.l10n.t("downloading packages"));
-    await run(uv, ["pip", "install", "--python", interpreterOf(environment), place.package], token);
+    if (existsSync(environment)) renameSync(environment, asideOf(environment));
   } catch (error) {
-    rmSync(environment, { recursive: true, force: true });
+    remove(markerOf(environment));
     throw error;
+  }
+  try {
+    await fill(place, report, token);
+  } catch (error) {
+    restore(environment);
+    throw error;
+  }
+  // In this order: what the marker does not protect any more is complete.
+  remove(markerOf(environment));
+  remove(asideOf(environment));
+}
+
+/** Back to the environment that was there before the last attempt, or to none. */
+function restore(environment: string): void {
+  remove(environment);
+  if (existsSync(asideOf(environment))) renameSync(asideOf(environment), environment);
+  remove(markerOf(environment));
+}
+
+function remove(path: string): void {
+  rmSync(path, { recursive: true, force: true });
+}
+
+/** The process that makes the environment, or has died while it did. */
+function makerOf(environment: string): number | undefined {
+  try {
+    return Number(readFileSync(markerOf(environment), "utf8"));
+  } catch {
+    return undefined;
   }
 }
 
-/** Install the package for an interpreter. Throws with the last words of pip. */
+function isAlive(id: number): boolean {
+  if (!Number.isInteger(id) || id <= 0) return false;
+  try {
+    process.kill(id, 0);
+    return true;
+  } catch (error) {
+    // Another user's process is one, too.
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}
+
+async function fill(place: Place, report: Report, token: vscode.CancellationToken): Promise<void> {
+  const { environment } = place;
+  const python = await newestPython();
+  const uv = thisMachine.which("uv");
+  if (python !== undefined) {
+    report(vscode.l10n.t("making an environment with {0}", python));
+    try {
+      await run(python, ["-m", "venv", environment], token);
+      await installInto(interpreterOf(environment), place, report, token);
+      return;
+    } catch (error) {
+      if (error instanceof vscode.CancellationError) throw error;
+      // Debian's python3 without python3-venv cannot; uv can.
+      if (uv === undefined || existsSync(interpreterOf(environment))) throw advice(error);
+    }
+  }
+  if (uv === undefined) {
+    const minimum = shown(MINIMUM_PYTHON);
+    throw new Error(vscode.l10n.t("No Python {0} or newer was found on this machine; install one, or uv.", minimum));
+  }
+  report(vscode.l10n.t("making an environment with {0}", uv));
+  await run(uv, ["venv", "--clear", "--python", `>=${shown(MINIMUM_PYTHON)}`, environment], token);
+  report(vscode.l10n.t("downloading packages"));
+  await run(uv, ["pip", "install", "--python", interpreterOf(environment), place.package], token);
+}
+
+/** Install the package for an interpreter. Throws with the last words of pip, or with what to do instead. */
 export async function installInto(
   python: string,
   place: Place,
@@ -60,28 +136,40 @@ export async function installInto(
   token: vscode.CancellationToken,
 ): Promise<void> {
   report(vscode.l10n.t("downloading packages"));
-  await run(python, [...PIP, "install", "--upgrade", place.package], token);
+  try {
+    await run(python, [...PIP, "install", "--upgrade", place.package], token);
+  } catch (error) {
+    throw advice(error);
+  }
 }
 
-/** Debian ships Python without what makes environments. */
+/** What to do about the two things that Debian, and others, do to Python. */
 function advice(error: unknown): unknown {
-  if (!(error instanceof Error) || !/ensurepip|python3[\d.]*-venv/.test(error.message)) return error;
-  return new Error(vscode.l10n.t("Python cannot make environments here; install it: sudo apt install python3-venv"));
+  if (!(error instanceof Error)) return error;
+  // Python without what makes environments.
+  if (/ensurepip|python3[\d.]*-venv/.test(error.message))
+    return new Error(vscode.l10n.t("Python cannot make environments here; install it: sudo apt install python3-venv"));
+  // PEP 668.
+  if (error.message.includes("externally-managed-environment"))
+    return new Error(
+      vscode.l10n.t(
+        "This Python belongs to the system, which lets nobody else install packages. Choose the one of a virtual environment, or install into a private environment.",
+      ),
+    );
+  return error;
 }
 
 async function newestPython(): Promise<string | undefined> {
-  const minors = Array.from({ length: 10 }, (_, i) => `python3.${String(19 - i)}`);
-  // What `python3` is, is what people maintain: the others only where that one is too old.
-  for (const name of ["python3", "python", ...minors]) {
-    const path = thisMachine.which(name);
-    const about = path === undefined ? undefined : await thisMachine.interpreter(path);
-    if (path !== undefined && about !== undefined && !isOlder(about.python, MINIMUM_PYTHON)) return path;
+  for (const path of pythonsOnPath()) {
+    const about = await thisMachine.interpreter(path);
+    if (about !== undefined && !isOlder(about.python, MINIMUM_PYTHON)) return path;
   }
   return undefined;
 }
 
 /** Run a program to its end; its output goes into the log. */
 function run(executable: string, args: readonly string[], token: vscode.CancellationToken): Promise<void> {
+  if (token.isCancellationRequested) return Promise.reject(new vscode.CancellationError());
   log().info([executable, ...args].join(" "));
   return new Promise((resolve, reject) => {
     let said = "";

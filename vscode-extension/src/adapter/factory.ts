@@ -2,7 +2,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import * as vscode from "vscode";
 import { DEBUG_TYPE, SETTINGS } from "../contributions";
-import { log } from "../log";
+import { showWithLog } from "../log";
 import type { Found } from "./find";
 import type { Installation } from "./installation";
 import { AdapterProcess, type Death } from "./process";
@@ -30,7 +30,7 @@ async function createDebugAdapterDescriptor(
     return new vscode.DebugAdapterServer(port, host ?? "127.0.0.1");
   }
   const scope = session.workspaceFolder?.uri;
-  const search = await installation.search(scope);
+  const search = await installation.searchToStart(scope);
   const { found } = search;
   // Seldom seen: the configuration provider has looked before, and has asked.
   if (found === undefined) throw new Error(vscode.l10n.t("TDB: {0}", notFound(search, installation.version)));
@@ -43,7 +43,6 @@ async function createDebugAdapterDescriptor(
 
 /** The adapter has died: what is known of it, once, and what can be done. */
 async function report(death: Death, found: Found, session: vscode.DebugSession, installation: Installation) {
-  const showLog = vscode.l10n.t("Show Log");
   const again = vscode.l10n.t("Debug Again");
   const install = vscode.l10n.t("Install into a Private Environment");
   const { how, lastWord, wasAlive } = death;
@@ -52,9 +51,9 @@ async function report(death: Death, found: Found, session: vscode.DebugSession, 
     : vscode.l10n.t("TDB: the debug adapter did not start ({0}). {1}", how, lastWord);
   // The bundled one does not suit every system: an old C library, or another than GNU's.
   const isUnsuitable = !wasAlive && found.origin === "bundled";
-  const answer = await vscode.window.showErrorMessage(text.trim(), isUnsuitable ? install : again, showLog);
-  if (answer === showLog) log().show();
-  if (answer === again || (answer === install && (await installation.replaceBundled())))
+  const show = vscode.window.showErrorMessage;
+  const answer = await showWithLog(show, text.trim(), {}, isUnsuitable ? install : again);
+  if (answer === again || (answer === install && (await installation.setUp(session.workspaceFolder?.uri))))
     await vscode.debug.startDebugging(session.workspaceFolder, session.configuration);
 }
 

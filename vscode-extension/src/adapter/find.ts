@@ -27,7 +27,7 @@ export interface Machine {
 }
 
 /** Where the debugger was found. */
-export type Origin = "setting" | "workspace" | "selected" | "bundled" | "private" | "path";
+export type Origin = "setting" | "workspace" | "selected" | "private" | "bundled" | "path";
 
 /** Where to look, in the order of the search. */
 export interface Wishes {
@@ -39,10 +39,10 @@ export interface Wishes {
   readonly workspace: readonly string[];
   /** The interpreter chosen in the Python extension. */
   readonly selected: string | undefined;
-  /** The debugger that came with the extension; undefined in the universal package. */
-  readonly bundled: string | undefined;
   /** The interpreter of the environment that the extension has made. */
   readonly private: string | undefined;
+  /** The debugger that came with the extension; undefined in the universal package. */
+  readonly bundled: string | undefined;
   /** The extension's own version. */
   readonly version: string;
 }
@@ -84,12 +84,12 @@ export function subcommand({ executable, args }: AdapterCommand, name: string): 
 }
 
 /**
- * The first that can be used of: the settings, the workspace's environments, the selected interpreter, the debugger
- * that came with the extension, the environment that the extension made, PATH.
+ * The first that can be used of: the settings, the workspace's environments, the selected interpreter, the environment
+ * that the extension made, the debugger that came with the extension, PATH.
  *
  * Environments come before the bundled debugger so that a project uses the version it pins, with the plugins that are
- * installed beside it. One that is older than the extension is passed over: the extension would ask it for what it
- * does not know.
+ * installed beside it; the private one does, because a user has asked for it. One that is older than the extension is
+ * passed over: the extension would ask it for what it does not know.
  */
 export async function findAdapter(wishes: Wishes, machine: Machine): Promise<Search> {
   const [executable, ...args] = wishes.command;
@@ -104,13 +104,17 @@ export async function findAdapter(wishes: Wishes, machine: Machine): Promise<Sea
     seen.add(path);
     const looked = await LOOK[kind](path, machine, wishes.version);
     if ("reason" in looked) rejected.push({ path, origin, ...looked });
-    else if (!isOlder(numbersOf(looked.version), numbersOf(wishes.version)))
-      return { found: { ...looked, origin }, rejected };
+    else if (isNewEnough(looked.version, wishes.version)) return { found: { ...looked, origin }, rejected };
     else rejected.push({ path, origin, reason: "older", version: looked.version });
     // Whoever names an interpreter wants that one: another in its stead would be a surprise.
     if (origin === "setting") break;
   }
   return { found: undefined, rejected };
+}
+
+/** Can a debugger answer this version of the extension? */
+export function isNewEnough(version: string, extension: string): boolean {
+  return !isOlder(numbersOf(version), numbersOf(extension));
 }
 
 interface Candidate {
@@ -127,8 +131,8 @@ function candidates(wishes: Wishes, machine: Machine): Candidate[] {
     ...interpreter(wishes.interpreter, "setting"),
     ...wishes.workspace.flatMap((path) => interpreter(path, "workspace")),
     ...interpreter(wishes.selected, "selected"),
-    ...(wishes.bundled === undefined ? [] : [{ path: wishes.bundled, origin: "bundled", kind: "own" } as const]),
     ...interpreter(wishes.private, "private"),
+    ...(wishes.bundled === undefined ? [] : [{ path: wishes.bundled, origin: "bundled", kind: "own" } as const]),
     ...(program === undefined ? [] : [{ path: program, origin: "path", kind: "program" } as const]),
     ...interpreter(machine.which("python3"), "path"),
     ...interpreter(machine.which("python"), "path"),

@@ -2,8 +2,9 @@ import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import * as vscode from "vscode";
 import { SETTINGS } from "../contributions";
-import { log } from "../log";
+import { log, showWithLog } from "../log";
 import { ask } from "./ask";
+import { finishedEnvironment } from "./environment";
 import { findAdapter, type AdapterCommand, type Found, type Search } from "./find";
 import { interpreterOf, isExecutable, thisMachine } from "./machine";
 import { selectedInterpreter } from "./selected";
@@ -25,8 +26,10 @@ export class Installation implements vscode.Disposable {
   readonly onDidSearch = this.found.event;
 
   private readonly reported = new Set<string>();
-  private hasFailed = false;
-  private isBundledBroken = false;
+  /** Where the last search found nothing: folders differ in their settings and environments. */
+  private readonly failed = new Set<string>();
+  /** What `locate` found for the session that is about to start. */
+  private located: { readonly scope: string; readonly search: Search } | undefined;
 
   /** The extension's own version. */
   readonly version: string;
@@ -39,6 +42,9 @@ export class Installation implements vscode.Disposable {
       this.found,
       vscode.workspace.onDidChangeConfiguration((change) => {
         if (change.affectsConfiguration(SETTINGS.section)) this.changed.fire();
+      }),
+      this.changed.event(() => {
+        this.forgetLocated();
       }),
     ];
   }
@@ -65,32 +71,40 @@ export class Installation implements vscode.Disposable {
     log().debug([...lines, search.found ? foundName(search.found) : "no debugger found"].join("; "));
     this.reportOlder(search);
     this.found.fire(search.found);
-    const isRepaired = this.hasFailed && search.found !== undefined;
-    this.hasFailed = search.found === undefined;
-    if (isRepaired) this.changed.fire();
+    if (search.found === undefined) this.failed.add(keyOf(scope));
+    else if (this.failed.delete(keyOf(scope))) this.changed.fire();
     return search;
+  }
+
+  /** What `locate` has just found for this scope, or else what is found now: Python is not started twice for one F5. */
+  async searchToStart(scope: vscode.Uri | undefined): Promise<Search> {
+    const { located } = this;
+    this.located = undefined;
+    return located?.scope === keyOf(scope) ? located.search : this.search(scope);
   }
 
   /** The adapter; where there is none, the user is asked once, and what is then installed or chosen is returned. */
   async locate(scope: vscode.Uri | undefined): Promise<AdapterCommand | undefined> {
-    const search = await this.search(scope);
-    if (search.found !== undefined) return search.found.command;
-    if (!(await ask(search, this))) return undefined;
-    this.changed.fire();
-    return (await this.search(scope)).found?.command;
+    let search = await this.search(scope);
+    if (search.found === undefined) {
+      if (!(await ask(search, scope, this))) return undefined;
+      this.changed.fire();
+      search = await this.search(scope);
+    }
+    this.located = search.found && { scope: keyOf(scope), search };
+    return search.found?.command;
+  }
+
+  /** What `locate` has found may not be what is found when the session starts. */
+  forgetLocated(): void {
+    this.located = undefined;
   }
 
   /** Let the user install or choose one, whatever is there. True when it was done. */
-  async setUp(): Promise<boolean> {
-    const isDone = await ask(undefined, this);
+  async setUp(scope: vscode.Uri | undefined): Promise<boolean> {
+    const isDone = await ask(undefined, scope, this);
     if (isDone) this.changed.fire();
     return isDone;
-  }
-
-  /** Ask although something was found: it has turned out not to work. */
-  async replaceBundled(): Promise<boolean> {
-    this.isBundledBroken = true;
-    return this.setUp();
   }
 
   private async wishes(scope: vscode.Uri | undefined) {
@@ -98,14 +112,13 @@ export class Installation implements vscode.Disposable {
     // The workspace chooses these: nothing of an untrusted one is started.
     const { isTrusted } = vscode.workspace;
     const bundled = join(this.context.extensionPath, "bundled", "tdb-dap", EXECUTABLE);
-    const own = interpreterOf(this.environment);
     return {
       command: settings.get<string[]>(SETTINGS.command, []),
       interpreter: settings.get<string>(SETTINGS.interpreter, ""),
       workspace: isTrusted ? environmentsOf(scope) : [],
       selected: isTrusted ? await selectedInterpreter(scope) : undefined,
-      bundled: !this.isBundledBroken && isExecutable(bundled) ? bundled : undefined,
-      private: isExecutable(own) ? own : undefined,
+      private: finishedEnvironment(this.environment),
+      bundled: isExecutable(bundled) ? bundled : undefined,
       version: this.version,
     };
   }
@@ -117,14 +130,13 @@ export class Installation implements vscode.Disposable {
       const line = rejectedLine(place, this.version);
       if (this.reported.has(line)) continue;
       this.reported.add(line);
-      const showLog = vscode.l10n.t("Show Log");
       const text = vscode.l10n.t("TDB: skipped {0}. Used instead: {1}.", line, foundName(found));
-      void vscode.window.showInformationMessage(text, showLog).then((answer) => {
-        if (answer === showLog) log().show();
-      });
+      void showWithLog(vscode.window.showInformationMessage, text, {});
     }
   }
 }
+
+const keyOf = (scope: vscode.Uri | undefined) => scope?.toString() ?? "";
 
 /** Interpreters of the environments in the folder of a file, or in all folders of the workspace. */
 function environmentsOf(scope: vscode.Uri | undefined): string[] {

@@ -53,6 +53,17 @@ export const thisMachine: Machine = {
   },
 };
 
+/**
+ * Every Python on PATH, each once. What `python3` is, is what people maintain, so it comes first; the others matter
+ * where that one is too old.
+ */
+export function pythonsOnPath(): string[] {
+  const newest = 19;
+  const minors = Array.from({ length: 10 }, (_, i) => `python3.${String(newest - i)}`);
+  const paths = ["python3", "python", ...minors].map((name) => thisMachine.which(name));
+  return [...new Set(paths.filter((path) => path !== undefined))];
+}
+
 /** What a program prints; undefined if it cannot be started or fails. */
 function outputOf(executable: string, args: string[]): Promise<string | undefined> {
   return new Promise((resolve) => {

@@ -9,6 +9,9 @@ import { lastLine } from "../protocol/errors";
 /** How long the adapter may take to end by itself after its input has been closed. */
 const GRACE_MILLISECONDS = 3_000;
 
+/** Of a message that cannot be read, as much as the log needs. */
+const LOGGED_CHARACTERS = 500;
+
 /** A message of the protocol, as far as this file looks into it. */
 interface Message {
   readonly seq: number;
@@ -56,7 +59,7 @@ export class AdapterProcess extends vscode.Disposable implements vscode.DebugAda
     const started = spawn(executable, args, { cwd: homedir(), windowsHide: true });
     this.process = started;
     const framing = new Framing((text) => {
-      this.receive(JSON.parse(text) as Message);
+      this.receive(text);
     });
     started.stdout.on("data", (bytes: Buffer) => {
       framing.add(bytes);
@@ -97,7 +100,15 @@ export class AdapterProcess extends vscode.Disposable implements vscode.DebugAda
     }, GRACE_MILLISECONDS).unref();
   }
 
-  private receive(message: Message): void {
+  private receive(text: string): void {
+    if (this.hasEnded) return;
+    const message = messageOf(text);
+    if (message === undefined) {
+      log().error(`the adapter has sent what is no message: ${text.slice(0, LOGGED_CHARACTERS)}`);
+      this.process.kill();
+      this.end(vscode.l10n.t("it has sent a message that is not valid JSON"));
+      return;
+    }
     this.wasAlive = true;
     if (message.request_seq !== undefined) this.unanswered.delete(message.request_seq);
     this.messages.fire(message);
@@ -127,5 +138,15 @@ export class AdapterProcess extends vscode.Disposable implements vscode.DebugAda
 
   private send(message: object): void {
     this.messages.fire({ seq: this.seq++, ...message });
+  }
+}
+
+/** Undefined if the text is no JSON object. */
+function messageOf(text: string): Message | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Message) : undefined;
+  } catch {
+    return undefined;
   }
 }

@@ -12,10 +12,10 @@ export function originName(origin: Origin): string {
       return vscode.l10n.t("of the workspace");
     case "selected":
       return vscode.l10n.t("of the selected interpreter");
-    case "bundled":
-      return vscode.l10n.t("bundled");
     case "private":
       return vscode.l10n.t("private environment");
+    case "bundled":
+      return vscode.l10n.t("bundled");
     case "path":
       return vscode.l10n.t("on PATH");
   }
@@ -43,15 +43,22 @@ export function rejectedLine({ path, reason, version }: Rejected, extension: str
 
 /** One message for a search that found nothing: the most telling reason first. */
 export function notFound({ rejected }: Search, extension: string): string {
-  const said = (wanted: Rejected["reason"][]) => rejected.find(({ reason }) => wanted.includes(reason));
+  const said = (wanted: Rejected["reason"]) => rejected.find(({ reason }) => reason === wanted);
   const chosen = rejected.find(({ origin }) => origin === "setting");
   if (chosen !== undefined)
     return vscode.l10n.t("The interpreter in the settings cannot be used. {0}.", rejectedLine(chosen, extension));
-  const older = said(["older"]);
+  const older = said("older");
   if (older !== undefined)
     return vscode.l10n.t("The debugger that was found is too old. {0}.", rejectedLine(older, extension));
-  if (said(["absent"]) !== undefined) return vscode.l10n.t("The debugger is not installed yet.");
-  const old = said(["old python"]);
-  if (old !== undefined) return vscode.l10n.t("The debugger is not installed yet. {0}.", rejectedLine(old, extension));
+  const unusable = rejected.filter(({ reason }) => reason === "unusable");
+  // What was made for the debugger, or for the project; a program on PATH that does not start is seldom anybody's.
+  const broken = unusable.filter(({ origin }) => origin !== "path");
+  if (broken.length === 0 && said("absent") !== undefined) return vscode.l10n.t("The debugger is not installed yet.");
+  const old = said("old python");
+  const telling = broken.length > 0 ? broken : old !== undefined ? [old] : unusable;
+  if (telling.length > 0) {
+    const lines = telling.map((place) => rejectedLine(place, extension));
+    return vscode.l10n.t("The debugger is not installed yet. {0}.", lines.join("; "));
+  }
   return vscode.l10n.t("The debugger is not installed yet, and no Python was found on this machine.");
 }

@@ -44,5 +44,7 @@ async function resolveDebugConfigurationWithSubstitutedVariables(
   // Paths of an attach configuration are the other machine's.
   if (configuration.request === "attach") return configuration;
   if ((await installation.locate(folder?.uri)) === undefined) return undefined;
+  // It may install another debugger.
+  if (configuration.preLaunchTask !== undefined) installation.forgetLocated();
   return withAbsolutePaths(configuration, folder?.uri.fsPath);
 }

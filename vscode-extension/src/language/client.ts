@@ -12,7 +12,7 @@ import { subcommand, type ServerCommand } from "../adapter/find";
 import type { Installation } from "../adapter/installation";
 import { SETTINGS } from "../contributions";
 import type { Problems } from "../diagnostics/problems";
-import { log } from "../log";
+import { log, showWithLog } from "../log";
 import { lastLine, textOf } from "../protocol/errors";
 import { NOTIFICATIONS } from "./notifications";
 
@@ -108,15 +108,13 @@ class Server {
 }
 
 async function complain(reason: string): Promise<void> {
-  const showLog = vscode.l10n.t("Show Log");
   const never = vscode.l10n.t("Disable Language Server");
   log().error(`the language server did not start: ${reason}`);
   const text = vscode.l10n.t(
     "TDB: the language server for final.mlir did not start; debugging works without it. {0}",
     reason,
   );
-  const answer = await vscode.window.showWarningMessage(text, showLog, never);
-  if (answer === showLog) log().show();
+  const answer = await showWithLog(vscode.window.showWarningMessage, text, {}, never);
   if (answer !== never) return;
   await vscode.workspace
     .getConfiguration(SETTINGS.language)
