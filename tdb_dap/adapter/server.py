@@ -42,6 +42,7 @@ AREAS = (
     "extensions.memory_values",
     "extensions.model_views",
     "extensions.profile",
+    "extensions.model_contents",
     "console.completions",
     "console.evaluate",
     "requests.exception_breakpoints",

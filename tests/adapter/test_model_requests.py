@@ -9,6 +9,7 @@ import pytest
 
 from tests.conftest import Toy
 from tests.dap_client import DapClient, Stop
+from tests.samples import DATA
 
 
 @pytest.fixture
@@ -163,3 +164,35 @@ def test_another_reference_is_compared_with_after_a_reload_wherever_its_file_lie
     client.expect_stopped("goto")
     verdicts = {row["name"]: row["verdict"] for row in client.request("tdb/results")["rows"]}
     assert verdicts["relu4_Relu"] == "fail", "one more than before"
+
+
+def test_what_a_model_consists_of(pooling: Stop, toy: Toy) -> None:
+    client = pooling.client
+    body = client.request("tdb/model")
+    assert (body["chip"], body["net"], body["stage"], body["hasSource"]) == ("BM1684X", "toy", 0, True)
+    (stage,) = body["nets"][0]["stages"]
+    assert [(t["name"], t["dtype"], t["shape"]) for t in stage["inputs"]] == [("x", "f32", [1, 3, 32, 32])]
+    (subnet,) = body["subnets"]
+    assert subnet["engines"] == [["dma", 12], ["tiu", 46]]
+    assert sum(op["commands"] for op in body["ops"]) <= body["commands"] == sum(count for _, count in subnet["engines"])
+    pool = next(op for op in body["ops"] if op["line"] == toy.line_of('"tpu.Pool2D"'))
+    assert (pool["first"], pool["dtype"], pool["shape"]) == (pooling.ordinal, "f32", [1, 16, 16, 16])
+    listing = client.request("source", sourceReference=1)["content"].splitlines()
+    assert "maxpool" in listing[pool["listingLine"] - 1] or "pool" in listing[pool["listingLine"] - 1]
+    for weight in body["weights"]:
+        assert toy.mlir.read_text().splitlines()[weight["line"] - 1].lstrip().startswith("%")
+        found = client.request("tdb/tensor", expression=f'weight("{weight["name"]}")')
+        assert (found["shape"], found["dtype"]) == (weight["shape"], weight["dtype"])
+    sizes = sum(weight["size"] for weight in body["weights"])
+    assert 0 < sizes <= stage["weightBytes"]
+
+
+def test_a_model_of_several_nets_tells_all_of_them(client: DapClient) -> None:
+    client.launch(DATA / "contexts" / "nets_and_stages", net="pool2d", stage=1)
+    client.expect_stopped("entry")
+    body = client.request("tdb/model")
+    assert (body["net"], body["stage"], body["hasSource"]) == ("pool2d", 1, False)
+    assert [(net["name"], len(net["stages"])) for net in body["nets"]] == [("pool2d", 2), ("act_relu", 1)]
+    assert body["nets"][0]["stages"][1]["inputs"][0]["shape"] == [1, 18, 12, 14]
+    assert (body["ops"], body["weights"]) == ([], [])
+    assert body["subnets"][0]["commands"] == body["commands"] == 5

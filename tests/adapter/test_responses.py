@@ -15,6 +15,7 @@ from tests.dap_client import DapClient, Stop
 TENSOR = {"expression": "%16"}
 ARGUMENTS: dict[str, tuple[dict[str, Any], ...]] = {
     "tdb/moment": ({},),
+    "tdb/model": ({},),
     "tdb/profile": ({}, {"trace": True}, {"estimate": True, "trace": True}),
     "tdb/timeline": ({},),
     "tdb/times": ({}, {"milliseconds": 60_000}),

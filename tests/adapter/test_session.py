@@ -109,7 +109,7 @@ def test_without_final_mlir_the_listing_takes_its_place(client: DapClient, toy: 
     model.write_bytes((toy.directory / model.name).read_bytes())
     client.launch(model, inputs=str(toy.inputs))
     stop = client.expect_stopped("entry")
-    assert next(frame.source for frame in stop.frames) == "toy.tdbasm"
+    assert [(frame.source, frame.line) for frame in stop.frames] == [("toy.tdbasm", line) for line in (3, 2, 1)]
     assert stop.variable("Operands", "%G0", level="command").value.startswith("f32 1×16×1×1  [")
     client.next()
     assert client.expect_stopped("step").ordinal == 1

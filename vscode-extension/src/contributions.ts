@@ -11,6 +11,9 @@ export const COMMANDS = {
   sample: "tdb.debugSample",
   diagnostics: "tdb.showDiagnostics",
   setUp: "tdb.setUp",
+  refreshModels: "tdb.models.refresh",
+  debugNode: "tdb.models.debug",
+  nodeListing: "tdb.models.showDisassembly",
   memory: "tdb.showChipMemory",
   graph: "tdb.showGraph",
   timeline: "tdb.showTimeline",
@@ -21,10 +24,23 @@ export const COMMANDS = {
   refresh: "tdb.compare.refresh",
   table: "tdb.compare.showTable",
   reference: "tdb.compare.chooseReference",
+  travelFinding: "tdb.findings.travelHere",
 } as const;
 
-/** Views of the Debug side bar: the time slider, and the tree of what has been compared. */
-export const VIEWS = { time: "tdb.time", compare: "tdb.compare" } as const;
+/** Commands of rows, which no menu has. */
+export const INTERNAL = { follow: "tdb.follow" } as const;
+
+/** The container in the activity bar. */
+export const CONTAINER = "tdb";
+
+/** Its views, in the order of package.json. */
+export const VIEWS = {
+  models: "tdb.models",
+  time: "tdb.time",
+  compare: "tdb.compare",
+  memory: "tdb.memory",
+  findings: "tdb.findings",
+} as const;
 
 /** The editor of .bmodel files. */
 export const MODEL_EDITOR = "tdb.bmodel";

@@ -4,6 +4,7 @@ import { registerAdapter } from "./adapter/factory";
 import { Installation } from "./adapter/installation";
 import { registerStatus } from "./adapter/status";
 import { registerConfigurations } from "./configuration/provider";
+import { registerContainer } from "./container/register";
 import { Problems } from "./diagnostics/problems";
 import { registerDiagnostics } from "./diagnostics/provider";
 import { registerInlineValues } from "./inline/provider";
@@ -11,9 +12,6 @@ import { registerNumbers } from "./hover/numbers";
 import { registerHovers } from "./hover/provider";
 import { registerLanguageClient } from "./language/provider";
 import { log } from "./log";
-import { registerModelEditor } from "./panels/bmodelEditor";
-import { registerModelPanels } from "./panels/modelPanels";
-import { registerTensorViews } from "./panels/tensor/command";
 import { registerTime } from "./panels/timeSlider";
 import { SessionHub } from "./sessions/hub";
 import { registerReadOnly } from "./sessions/readOnly";
@@ -37,11 +35,9 @@ export function activate(context: vscode.ExtensionContext): void {
     ...registerInlineValues(hub),
     ...registerReadOnly(hub),
     ...registerNumbers(),
-    ...registerTensorViews(context, hub),
     ...registerTime(context, hub),
-    ...registerModelEditor(context, installation),
     ...registerLanguageClient(hub, problems, installation),
     ...registerDiagnostics(hub, problems),
-    ...registerModelPanels(context, hub),
+    ...registerContainer(context, hub, installation),
   );
 }

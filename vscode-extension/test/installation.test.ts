@@ -160,7 +160,8 @@ describe("a debugger that is not found", () => {
   it("is in an environment that does not start, which is named", async () => {
     const uri = workspace("project");
     const python = script(join(environmentOf(uri), "python"), "exit 127");
-    script(join(bin, "python3"), pythonScript(null));
+    script(join(bin, "python3"), pythonScript(null, "", [3, 9, 1]));
+    script(join(bin, "python"), pythonScript(null));
     assert.equal(await question(), `TDB: The debugger is not installed yet. ${python}: it does not start.`);
   });
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
-import { COMMANDS, DEBUG_TYPE, LANGUAGES, MODEL_EDITOR, SETTINGS, VIEWS } from "../src/contributions";
+import { COMMANDS, CONTAINER, DEBUG_TYPE, LANGUAGES, MODEL_EDITOR, SETTINGS, VIEWS } from "../src/contributions";
 
 interface Manifest {
   publisher: string;
@@ -12,7 +12,9 @@ interface Manifest {
     breakpoints: { language: string }[];
     debuggers: { type: string; languages: string[]; configurationAttributes: Record<string, { properties: object }> }[];
     commands: { command: string }[];
-    views: { debug: { id: string }[] };
+    viewsContainers: { activitybar: { id: string; icon: string }[] };
+    views: Record<string, { id: string; when?: string }[]>;
+    viewsWelcome: { view: string; contents: string }[];
     customEditors: { viewType: string }[];
     configuration: { properties: Record<string, unknown> };
   };
@@ -42,7 +44,12 @@ describe("package.json", () => {
       Object.values(COMMANDS),
     );
     assert.deepEqual(
-      contributes.views.debug.map(({ id }) => id),
+      contributes.viewsContainers.activitybar.map(({ id }) => id),
+      [CONTAINER],
+    );
+    assert.deepEqual(Object.keys(contributes.views), [CONTAINER]);
+    assert.deepEqual(
+      contributes.views[CONTAINER]?.map(({ id }) => id),
       Object.values(VIEWS),
     );
     assert.deepEqual(
@@ -55,6 +62,20 @@ describe("package.json", () => {
       `${SETTINGS.section}.${SETTINGS.logDirectory}`,
       `${SETTINGS.language}.${SETTINGS.enabled}`,
     ]);
+  });
+
+  it("says in each view that can be empty what to do, with a button", () => {
+    const texts = JSON.parse(readFileSync("package.nls.json", "utf8")) as Record<string, string>;
+    for (const { id, when } of contributes.views[CONTAINER] ?? []) {
+      const welcomes = contributes.viewsWelcome.filter(({ view }) => view === id);
+      assert.ok(welcomes.length > 0 || when !== undefined, id);
+      for (const { contents } of welcomes) assert.match(texts[contents.slice(1, -1)] ?? "", /\(command:[\w.]+\)/, id);
+    }
+  });
+
+  it("ships the pictures that it names", () => {
+    const shipped = readFileSync(".vscodeignore", "utf8").split("\n");
+    for (const { icon } of contributes.viewsContainers.activitybar) assert.ok(shipped.includes(`!${icon}`), icon);
   });
 
   // VS Code gives a language the grammar of the extension that comes last in the order of folder names

@@ -13,9 +13,10 @@ from pydantic import Field, GetCoreSchemaHandler
 from pydantic_core import CoreSchema
 from typing_extensions import NotRequired, TypedDict
 
+from tdb_dap.adapter.protocol.model_responses import ModelContents as ModelContents
+from tdb_dap.adapter.protocol.model_responses import exact as _exact
 from tdb_dap.adapter.protocol.timeline_responses import CommandOrder as CommandOrder
 from tdb_dap.adapter.protocol.timeline_responses import CommandTimes as CommandTimes
-from tdb_dap.adapter.protocol.timeline_responses import exact as _exact
 from tdb_dap.engine.expressions.lexer import Level
 from tdb_dap.tools.check.schema import Row
 from tdb_dap.tools.profile.schema import ProfileReport

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import ConfigDict, with_config
 from typing_extensions import NotRequired, TypedDict
 
-exact = with_config(ConfigDict(extra="forbid", use_attribute_docstrings=True))
-"""No field but those declared; texts below fields describe them."""
+from tdb_dap.adapter.protocol.model_responses import exact
 
 
 @exact

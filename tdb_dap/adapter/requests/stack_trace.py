@@ -127,8 +127,10 @@ def frames(session: Session, core: int) -> Iterator[StackFrame]:
             origins = " or ".join(source.title for source in session.debugger.machine.sources)
             origin = f", outputs from {origins}" if command.engine == "dynamic" and origins else ""
             name = f"{subnet.function} ({subnet.run_mode}{origin})"
-            yield frame("subnet", name, file, _function_line(program, subnet.function))
-        yield frame("main", "main", file, _call_line(program, subnet))
+            # Without final.mlir the listing has each subnet under a title, below the model's.
+            title = program.listing.line_of(subnet.start) - 1
+            yield frame("subnet", name, file or listing, _function_line(program, subnet.function) if file else title)
+        yield frame("main", "main", file or listing, _call_line(program, subnet) if file else 1)
         if record is not None and record.results:
             yield frame("location", f"layer {', '.join(v.name for v in record.results)}")
             for stage, op in _origins(program, record):

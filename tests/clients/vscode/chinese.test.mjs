@@ -24,8 +24,10 @@ describe("in Chinese", () => {
       if (found === undefined) await workbench.command("View: Close Editor");
       return found;
     });
-    assert.equal(await text("h1"), "编译后的模型");
+    assert.equal(await text("h1"), "compilation.bmodel.xz");
+    assert.equal(await text("h2"), "网络");
     assert.equal(await text("button"), "开始调试");
+    assert.deepEqual(await english(), []);
     assert.equal(await view.locator("html").getAttribute("lang"), "zh-cn");
     await workbench.shot("chinese-bmodel");
   });
@@ -102,8 +104,9 @@ describe("in Chinese", () => {
   });
 
   step("the views of the side bar", async () => {
-    for (const pane of ["Watch", "Breakpoints", "Loaded Scripts", "Variables"]) await workbench.fold(pane);
-    for (const pane of ["时间", "比较"]) await workbench.fold(pane, true);
+    await workbench.openContainer();
+    for (const pane of ["时间", "比较", "内存", "发现的问题"]) await workbench.fold(pane, true);
+    await workbench.fold("模型");
     const pane = workbench.page.locator(".pane", { has: workbench.page.locator(".pane-header", { hasText: "比较" }) }).last();
     await pane.locator(".message", { hasText: /^\d+ 个张量符合预期；\d+ 个未比较$/ }).waitFor();
     await pane.locator('.monaco-list-row[aria-label*="符合预期, 余弦相似度 1.0000，最大误差"]').first().waitFor();

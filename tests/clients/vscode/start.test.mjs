@@ -23,7 +23,7 @@ describe("a compiled model", () => {
       if (found === undefined) await workbench.command("View: Close Editor");
       return found;
     });
-    assert.match(await editor.locator("table").textContent(), /f32\[1,3,32,32\]/);
+    assert.match(await editor.getByRole("table", { name: "Inputs" }).textContent(), /f32\[1,3,32,32\]/);
     await workbench.shot("bmodel");
     await editor.getByRole("button", { name: "Start Debugging" }).click();
     assert.equal((await time())[0], 0);

@@ -187,12 +187,16 @@ describe("chip memory", () => {
 describe("the compare panel", () => {
   const panel = () => workbench.page.locator(".pane", { has: workbench.page.locator(".pane-header", { hasText: "Compare" }) }).last();
   const rows = () => panel().locator(".monaco-list-row");
+  // The buttons of the toolbar are in Run and Debug.
+  const over = () => workbench.key("F10");
+  const back = () => workbench.key("Control+F10");
   const labels = () => rows().evaluateAll((all) => all.map((row) => row.getAttribute("aria-label")));
   const has = (pattern) => eventually(`a row like ${pattern}`, async () => (await labels()).find((label) => pattern.test(label)));
   const hasNot = (pattern) => eventually(`no row like ${pattern}`, async () => !(await labels()).some((label) => pattern.test(label)));
 
-  step("is in the Debug side bar, with a verdict for each op up to now", async () => {
-    for (const pane of ["Watch", "Breakpoints", "Loaded Scripts"]) await workbench.fold(pane);
+  step("is in the container TPU, with a verdict for each op up to now", async () => {
+    await workbench.openContainer();
+    await workbench.fold("Models");
     await workbench.fold("Compare", true);
     await has(/^tpu\.Conv2D relu4_Relu, as expected, cosine 1\.0000/);
     await hasNot(/tpu\.Pool2D/);
@@ -200,16 +204,17 @@ describe("the compare panel", () => {
   });
 
   step("follows a step, and the step back", async () => {
-    await stepOver();
+    await over();
     await has(/^tpu\.Pool2D maxpool5_MaxPool, as expected/);
-    await stepBack();
+    await back();
+    await workbench.stoppedAt(lines.pool);
     await hasNot(/tpu\.Pool2D/);
   });
 
   step("shows the first that differs, and only what differs if asked", async () => {
     await workbench.evaluate("set in[0] = in[0] * 0");
     await workbench.command("View: Hide Panel");
-    await stepOver();
+    await over();
     await has(/tpu\.Pool2D maxpool5_MaxPool, differs/);
     await titleAction("Compare", "Show Only What Differs");
     await hasNot(/as expected/);
@@ -228,6 +233,8 @@ describe("the compare panel", () => {
     await conv.locator('.action-label[aria-label*="Travel Here"]').click();
     await workbench.stoppedAt(lines.conv);
     await hasNot(/tpu\.Conv2D relu4_Relu/);
+    await workbench.command("View: Show Run and Debug");
+    for (const pane of ["Watch", "Breakpoints", "Loaded Scripts"]) await workbench.fold(pane);
   });
 });
 

@@ -238,10 +238,17 @@ export class Workbench {
     });
   }
 
+  /** Show the extension's own views in the side bar. */
+  async openContainer() {
+    await this.page.locator(".activitybar .action-label[aria-label^='TPU']").click();
+    await this.page.locator('.pane-header[aria-label^="Models"], .pane-header[aria-label^="模型"]').waitFor();
+  }
+
   /** Close a pane of the side bar, or open it. */
   async fold(pane, open = false) {
     const header = this.page.locator(`.pane-header[aria-label^="${pane}"]`).first();
-    if ((await header.getAttribute("aria-expanded")) !== String(open)) await header.click();
+    if ((await header.getAttribute("aria-expanded")) !== String(open))
+      await header.click({ position: { x: 30, y: 8 } }); // its buttons are to the right
   }
 
   /** The question that must be answered before anything else; its text and its buttons. */

@@ -169,7 +169,6 @@ async function newestPython(): Promise<string | undefined> {
 
 /** Run a program to its end; its output goes into the log. */
 function run(executable: string, args: readonly string[], token: vscode.CancellationToken): Promise<void> {
-  if (token.isCancellationRequested) return Promise.reject(new vscode.CancellationError());
   log().info([executable, ...args].join(" "));
   return new Promise((resolve, reject) => {
     let said = "";

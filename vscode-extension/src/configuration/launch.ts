@@ -2,6 +2,7 @@ import { readdirSync } from "node:fs";
 import * as vscode from "vscode";
 import { DEBUG_TYPE } from "../contributions";
 import { dataBeside } from "./data";
+import { chosenPart } from "./parts";
 import { titleOf } from "./program";
 
 /** The configuration of a session that is started without a launch.json. */
@@ -11,6 +12,7 @@ export function launchConfiguration(program: string): vscode.DebugConfiguration 
     request: "launch",
     name: vscode.l10n.t("TDB: {0}", titleOf(program)),
     program,
+    ...chosenPart(program),
     ...dataBeside(program, readdirSync),
     // Who has set a breakpoint wants to get there; who has set none would see the model run through.
     stopOnEntry: !vscode.debug.breakpoints.some((breakpoint) => breakpoint.enabled),

@@ -29,7 +29,10 @@ export async function programsInWorkspace(folder?: vscode.WorkspaceFolder): Prom
 }
 
 /** The only model of the workspace, or the one the user picks; undefined if there is none or none is picked. */
-export async function chooseProgram(folder?: vscode.WorkspaceFolder): Promise<string | undefined> {
+export async function chooseProgram(
+  placeHolder = vscode.l10n.t("The compiled model to debug"),
+  folder?: vscode.WorkspaceFolder,
+): Promise<string | undefined> {
   const programs = await programsInWorkspace(folder);
   if (programs.length === 0) {
     void vscode.window.showErrorMessage(
@@ -46,8 +49,8 @@ export async function chooseProgram(folder?: vscode.WorkspaceFolder): Promise<st
       program,
     })),
     {
-      title: vscode.l10n.t("Debug Compiled Model"),
-      placeHolder: vscode.l10n.t("The compiled model to debug"),
+      title: vscode.l10n.t("Compiled Models"),
+      placeHolder,
       matchOnDescription: true,
     },
   );

@@ -31,7 +31,7 @@ async function resolveDebugConfiguration(
 ): Promise<vscode.DebugConfiguration | undefined> {
   const given: Partial<vscode.DebugConfiguration> = configuration;
   if (given.request === "attach" || typeof given.program === "string") return configuration;
-  const program = programOfActiveTab() ?? (await chooseProgram(folder));
+  const program = programOfActiveTab() ?? (await chooseProgram(undefined, folder));
   // Undefined ends the start silently: a message has been shown, or the user has closed the list.
   return program === undefined ? undefined : { ...launchConfiguration(program), ...configuration };
 }

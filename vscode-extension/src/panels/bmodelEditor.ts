@@ -1,36 +1,32 @@
-import { execFile } from "node:child_process";
-import { homedir } from "node:os";
 import * as vscode from "vscode";
-import { subcommand } from "../adapter/find";
 import type { Installation } from "../adapter/installation";
-import { lastLine } from "../protocol/errors";
-import { notFound } from "../adapter/words";
-import { COMMANDS, MODEL_EDITOR } from "../contributions";
-import type { FromSummaryPage, ToSummaryPage } from "../protocol/messages";
+import { choosePart } from "../configuration/parts";
+import { programOfUri } from "../configuration/models";
+import type { Contents } from "../container/contents";
+import type { Links } from "../container/links";
+import { MODEL_EDITOR } from "../contributions";
+import { textOf } from "../protocol/errors";
+import type { FromEditorPage, ToEditorPage } from "../protocol/messages";
+import { NoDebugger, type Lease } from "../programs/pool";
+import type { ModelReference } from "../programs/program";
 import { frame } from "./frame";
 
-/** The longest wait for `tdb-dap info`. */
-const SUMMARY_TIMEOUT_MILLISECONDS = 60_000;
-
-/** A .bmodel in an editor: what `tdb-dap info` says of it, and a button to debug it. */
-export function registerModelEditor(context: vscode.ExtensionContext, installation: Installation): vscode.Disposable[] {
+/** A .bmodel in an editor: what it consists of, as tables with links, and a button to debug it. */
+export function registerModelEditor(
+  context: vscode.ExtensionContext,
+  installation: Installation,
+  contents: Contents,
+  links: Links,
+): vscode.Disposable[] {
   const root = context.extensionUri;
   return [
     vscode.window.registerCustomEditorProvider(MODEL_EDITOR, {
       openCustomDocument: (uri) => ({ uri, dispose: () => undefined }),
       resolveCustomEditor({ uri }, { webview, onDidDispose }) {
         webview.options = { enableScripts: true, localResourceRoots: [vscode.Uri.joinPath(root, "dist")] };
-        webview.onDidReceiveMessage(({ type }: FromSummaryPage) => {
-          if (type === "debug") void vscode.commands.executeCommand(COMMANDS.debug, uri);
-          else void show();
-        });
-        const show = async () => {
-          const text = await summary(uri, installation);
-          await webview.postMessage({ type: "summary", text } satisfies ToSummaryPage);
-        };
-        const repaired = installation.onDidChange(() => void show());
+        const editor = new ModelEditor(uri, webview, installation, contents, links);
         onDidDispose(() => {
-          repaired.dispose();
+          editor.dispose();
         });
         webview.html = frame(webview, root, "model", vscode.l10n.t("Compiled model"));
       },
@@ -38,19 +34,70 @@ export function registerModelEditor(context: vscode.ExtensionContext, installati
   ];
 }
 
-/** Lines of a name and what is said of it; of a file that cannot be read, what is wrong with it. */
-async function summary(uri: vscode.Uri, installation: Installation): Promise<string> {
-  // A workspace can choose the interpreter: opening a file must not start a program of an untrusted one.
-  if (!vscode.workspace.isTrusted) return vscode.l10n.t("Trust this workspace to see what is in the model.");
-  const search = await installation.search(vscode.workspace.getWorkspaceFolder(uri)?.uri);
-  if (search.found === undefined) return notFound(search, installation.version);
-  const command = subcommand(search.found.command, "info");
-  if (command === undefined)
-    return vscode.l10n.t("The command line in tdb.adapter.command cannot be asked about files.");
-  return new Promise((resolve) => {
-    const options = { cwd: homedir(), timeout: SUMMARY_TIMEOUT_MILLISECONDS, windowsHide: true };
-    execFile(command.executable, [...command.args, uri.fsPath], options, (error, output, complaint) => {
-      resolve(error === null ? output : lastLine(complaint) || error.message);
-    });
-  });
+class ModelEditor implements vscode.Disposable {
+  private readonly repaired: vscode.Disposable;
+  private model: ModelReference;
+  private lease: Lease | undefined;
+  private isOver = false;
+  private asked = 0;
+
+  constructor(
+    uri: vscode.Uri,
+    private readonly webview: vscode.Webview,
+    private readonly installation: Installation,
+    private readonly contents: Contents,
+    private readonly links: Links,
+  ) {
+    this.model = { program: programOfUri(uri) ?? uri.fsPath };
+    webview.onDidReceiveMessage((message: FromEditorPage) => void this.receive(message));
+    this.repaired = installation.onDidChange(() => void this.show());
+  }
+
+  dispose(): void {
+    this.isOver = true;
+    this.repaired.dispose();
+    this.lease?.release();
+    choosePart(this.model.program, undefined);
+  }
+
+  private async receive(message: FromEditorPage): Promise<void> {
+    switch (message.type) {
+      case "ready":
+        await this.show();
+        break;
+      case "setUp":
+        await this.installation.setUp(vscode.workspace.getWorkspaceFolder(vscode.Uri.file(this.model.program))?.uri);
+        break;
+      case "choose":
+        this.model = { program: this.model.program, net: message.net, stage: message.stage };
+        // F5 in this editor starts what it shows.
+        choosePart(this.model.program, this.model);
+        await this.show();
+        break;
+      case "follow":
+        await this.links.follow(this.model, message.link);
+    }
+  }
+
+  /** The model stays loaded while it is shown: its links are about it. */
+  private async show(): Promise<void> {
+    const asked = ++this.asked;
+    await this.send({ type: "loading" });
+    try {
+      const lease = await this.contents.program(this.model);
+      if (this.isOver || asked !== this.asked) {
+        lease.release();
+        return;
+      }
+      this.lease?.release();
+      this.lease = lease;
+      await this.send({ type: "contents", contents: await this.contents.of(this.model) });
+    } catch (error) {
+      await this.send({ type: "failed", why: textOf(error), canSetUp: error instanceof NoDebugger });
+    }
+  }
+
+  private async send(message: ToEditorPage): Promise<void> {
+    if (!this.isOver) await this.webview.postMessage(message);
+  }
 }

@@ -1,9 +1,11 @@
 import * as vscode from "vscode";
-import { COMMANDS } from "../contributions";
+import { COMMANDS, INTERNAL } from "../contributions";
 import { textOf } from "../protocol/errors";
-import type { Answer, Ask, FromModelPage, ToModelPage } from "../protocol/messages";
-import type { CurrentSession } from "../sessions/current";
-import { openLine, travel } from "../sessions/moment";
+import type { Answer, Ask, FromModelPage, Link, ToModelPage } from "../protocol/messages";
+import type { CurrentProgram } from "../programs/current";
+import { travelIn } from "../programs/debugging";
+import type { ModelReference, Program } from "../programs/program";
+import { showLine } from "../programs/sources";
 import { answer } from "./answer";
 import { frame, type PageName } from "./frame";
 
@@ -17,13 +19,13 @@ export class ModelPanel implements vscode.Disposable {
     private readonly name: PageName,
     private readonly title: string,
     private readonly extension: vscode.Uri,
-    private readonly sessions: CurrentSession,
+    private readonly programs: CurrentProgram,
   ) {
     this.disposables = [
-      sessions.onDidChange(() => {
+      programs.onDidChange(() => {
         this.announce();
       }),
-      sessions.onDidStop(() => {
+      programs.onDidStop(() => {
         this.send({ type: "stopped" });
       }),
     ];
@@ -34,7 +36,9 @@ export class ModelPanel implements vscode.Disposable {
     this.panel?.dispose();
   }
 
-  show(): void {
+  /** Show this model, or the one that is being debugged or looked at. */
+  async show(model?: ModelReference): Promise<void> {
+    if (!(await this.programs.open(this, model))) return;
     if (this.panel !== undefined) {
       this.panel.reveal();
       return;
@@ -46,13 +50,14 @@ export class ModelPanel implements vscode.Disposable {
     this.panel = panel;
     panel.onDidDispose(() => {
       this.panel = undefined;
+      this.programs.close(this);
     });
     panel.webview.onDidReceiveMessage((message: FromModelPage | Ask) => void this.receive(message));
     panel.webview.html = frame(panel.webview, this.extension, this.name, this.title);
   }
 
   private announce(): void {
-    this.send({ type: "session", name: this.sessions.current?.name });
+    this.send({ type: "session", name: this.programs.current?.name });
   }
 
   private send(message: ToModelPage | Answer): void {
@@ -60,31 +65,29 @@ export class ModelPanel implements vscode.Disposable {
   }
 
   private async receive(message: FromModelPage | Ask): Promise<void> {
-    const session = this.sessions.current;
+    const program = this.programs.current;
     if (message.type === "ready") {
       this.announce();
     } else if (message.type === "ask") {
-      this.send(await answer(session, message));
-    } else if (session !== undefined) {
-      await act(session, message).catch((error: unknown) => void vscode.window.showErrorMessage(textOf(error)));
+      this.send(await answer(program, message));
+    } else if (program !== undefined) {
+      await act(program, message).catch((error: unknown) => void vscode.window.showErrorMessage(textOf(error)));
     }
   }
 }
 
 /** What a page wants done outside of it. */
-async function act(
-  session: vscode.DebugSession,
-  message: Exclude<FromModelPage, { readonly type: "ready" }>,
-): Promise<void> {
+async function act(program: Program, message: Exclude<FromModelPage, { readonly type: "ready" }>): Promise<void> {
   switch (message.type) {
     case "open":
-      await openLine(session, message.line);
+      await showLine(program, message.line);
       break;
     case "travel":
-      await travel(session, message.ordinal);
+      await travelIn(program, message.ordinal);
       break;
     case "tensor":
-      await vscode.commands.executeCommand(COMMANDS.viewTensor, message);
+      if (program.session !== undefined) await vscode.commands.executeCommand(COMMANDS.viewTensor, message);
+      else await vscode.commands.executeCommand(INTERNAL.follow, program.model, tensorLink(message.expression));
       break;
     case "chooseReference":
       await vscode.commands.executeCommand(COMMANDS.reference);
@@ -92,6 +95,10 @@ async function act(
     case "saveText":
       await saveText(message.name, message.text);
   }
+}
+
+function tensorLink(expression: string): Link {
+  return { to: "tensor", expression };
 }
 
 async function saveText(name: string, text: string): Promise<void> {

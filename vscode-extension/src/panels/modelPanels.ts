@@ -2,26 +2,28 @@ import * as vscode from "vscode";
 import { registerReference } from "../compare/reference";
 import { registerComparePanel } from "../compare/view";
 import { COMMANDS } from "../contributions";
-import { CurrentSession } from "../sessions/current";
-import type { SessionHub } from "../sessions/hub";
+import type { CurrentProgram } from "../programs/current";
+import type { ModelReference } from "../programs/program";
+import type { CurrentSession } from "../sessions/current";
 import type { PageName } from "./frame";
 import { ModelPanel } from "./modelPanel";
 
-/** Views of the model that is being debugged: chip memory, graph, timeline, and what has been compared. */
-export function registerModelPanels(context: vscode.ExtensionContext, hub: SessionHub): { dispose(): void }[] {
+/** Views of the model that is being debugged or looked at: chip memory, graph, timeline, and what has been compared. */
+export function registerModelPanels(
+  context: vscode.ExtensionContext,
+  sessions: CurrentSession,
+  programs: CurrentProgram,
+): { dispose(): void }[] {
   const extension = context.extensionUri;
-  const sessions = new CurrentSession(hub);
   const page = (command: string, name: PageName, title: string) => {
-    const made = new ModelPanel(name, title, extension, sessions);
+    const made = new ModelPanel(name, title, extension, programs);
     return [
       made,
-      vscode.commands.registerCommand(command, () => {
-        made.show();
-      }),
+      // From a menu of a view the argument is that view's, and no model.
+      vscode.commands.registerCommand(command, (model?: unknown) => made.show(isModel(model) ? model : undefined)),
     ];
   };
   return [
-    sessions,
     ...page(COMMANDS.memory, "memory", vscode.l10n.t("Chip Memory")),
     ...page(COMMANDS.graph, "graph", vscode.l10n.t("Graph")),
     ...page(COMMANDS.timeline, "timeline", vscode.l10n.t("Timeline")),
@@ -29,4 +31,8 @@ export function registerModelPanels(context: vscode.ExtensionContext, hub: Sessi
     ...registerComparePanel(sessions),
     ...registerReference(context),
   ];
+}
+
+function isModel(argument: unknown): argument is ModelReference {
+  return typeof (argument as Partial<ModelReference> | undefined)?.program === "string";
 }

@@ -13,6 +13,7 @@ export interface Requests {
   readonly "tdb/marks": { readonly arguments: MarksArguments; readonly body: TimeMarks };
   readonly "tdb/memory": { readonly arguments: WindowArguments; readonly body: MemoryWindow };
   readonly "tdb/memoryMap": { readonly arguments: MemoryMapArguments; readonly body: MemoryMap };
+  readonly "tdb/model": { readonly arguments: ModelArguments; readonly body: ModelContents };
   readonly "tdb/moment": { readonly arguments: MomentArguments; readonly body: Moment };
   readonly "tdb/op": { readonly arguments: OpArguments; readonly body: OpDetails };
   readonly "tdb/profile": { readonly arguments: ProfileArguments; readonly body: ProfileBody };
@@ -43,6 +44,19 @@ export interface Blame {
   readonly through: readonly number[];
   readonly suspects: readonly number[];
   readonly text: string;
+}
+
+/** An input or output of a net. */
+export interface BorderTensor {
+  readonly name: string;
+  readonly dtype: string;
+  readonly shape: readonly number[];
+  /** As a listing names it. */
+  readonly address: string;
+  /** Bytes, padding included. */
+  readonly size: number;
+  readonly scale: number;
+  readonly zeroPoint: number;
 }
 
 /** Checksum. */
@@ -315,6 +329,95 @@ export interface MemoryWindow {
   readonly numbers: readonly string[];
   /** Address of each `rowBytes`. */
   readonly rows: readonly string[];
+}
+
+export type ModelArguments = Readonly<Record<string, never>>;
+
+/** Body of `tdb/model`. */
+export interface ModelContents {
+  readonly file: string;
+  /** Bytes of the file. */
+  readonly size: number;
+  readonly chip: string;
+  readonly cores: number;
+  readonly compiler: string;
+  /** The net that is loaded; subnets, ops and weights are its. */
+  readonly net: string;
+  readonly stage: number;
+  /** Whether there is a final.mlir. */
+  readonly hasSource: boolean;
+  readonly commands: number;
+  readonly nets: readonly ModelNet[];
+  readonly subnets: readonly ModelSubnet[];
+  readonly ops: readonly ModelOp[];
+  readonly weights: readonly ModelWeight[];
+}
+
+/** A net of a compiled model. */
+export interface ModelNet {
+  readonly name: string;
+  readonly stages: readonly ModelStage[];
+}
+
+/** An op that has commands. */
+export interface ModelOp {
+  /** Line of final.mlir. */
+  readonly line: number;
+  readonly opcode: string;
+  readonly name: string;
+  /** Of its first result; empty where that is no tensor. */
+  readonly dtype: string;
+  readonly shape: readonly number[];
+  readonly subnet: number;
+  /** Ordinal of its first command. */
+  readonly first: number;
+  /** Line of the listing of its first command. */
+  readonly listingLine: number;
+  readonly commands: number;
+}
+
+/** A net compiled for one set of input shapes. */
+export interface ModelStage {
+  readonly inputs: readonly BorderTensor[];
+  readonly outputs: readonly BorderTensor[];
+  readonly cores: number;
+  readonly subnets: number;
+  readonly commandBytes: number;
+  readonly weightBytes: number;
+  readonly activationBytes: number;
+  /** Of inputs and outputs, where they have memory that is not the activations'. */
+  readonly ioBytes: number;
+}
+
+/** A part of a net that runs in one way: as commands of the chip, made at run time, or on the host. */
+export interface ModelSubnet {
+  readonly id: number;
+  readonly kind: string;
+  /** Its name in final.mlir. */
+  readonly function: string;
+  /** Of its function in final.mlir; 0 without. */
+  readonly line: number;
+  /** Ordinal of its first command. */
+  readonly first: number;
+  /** Line of the listing of its first command. */
+  readonly listingLine: number;
+  readonly commands: number;
+  /** Commands by engine. */
+  readonly engines: readonly (readonly [string, number])[];
+  readonly inputs: readonly string[];
+  readonly outputs: readonly string[];
+}
+
+/** A weight, as the first op that loads it sees it; the expression `weight("NAME")` is its value. */
+export interface ModelWeight {
+  readonly name: string;
+  readonly dtype: string;
+  readonly shape: readonly number[];
+  readonly address: string;
+  /** Bytes. */
+  readonly size: number;
+  /** Line of final.mlir; 0 without. */
+  readonly line: number;
 }
 
 /** Body of `tdb/moment`. */

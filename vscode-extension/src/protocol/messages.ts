@@ -1,5 +1,5 @@
 /** Messages between a page and the extension. */
-import type { DataArguments, TensorArguments, TimeMark, TimePoint } from "./generated";
+import type { DataArguments, ModelContents, TensorArguments, TimeMark, TimePoint } from "./generated";
 import type { Answered, RequestName } from "./requests";
 
 /** A page's question to the debug adapter; the extension sends it to the page's session. */
@@ -73,12 +73,20 @@ export interface Mark {
 export type FromTimePage =
   { readonly type: "ready" } | { readonly type: "look" | "travel" | "bookmark"; readonly ordinal: number };
 
-/** To the summary of a compiled model: lines of a name and what is said of it. */
-export interface ToSummaryPage {
-  readonly type: "summary";
-  readonly text: string;
-}
+/** Where a row about a model leads to. */
+export type Link =
+  | { readonly to: "debug" }
+  | { readonly to: "view"; readonly view: "graph" | "timeline" | "memory" }
+  | { readonly to: "tensor"; readonly expression: string }
+  | { readonly to: "line" | "listing"; readonly line: number };
 
-export interface FromSummaryPage {
-  readonly type: "ready" | "debug";
-}
+/** To the editor of a compiled model: what it consists of, or what is wrong with it. */
+export type ToEditorPage =
+  | { readonly type: "contents"; readonly contents: ModelContents }
+  | { readonly type: "failed"; readonly why: string; readonly canSetUp: boolean }
+  | { readonly type: "loading" };
+
+export type FromEditorPage =
+  | { readonly type: "ready" | "setUp" }
+  | { readonly type: "choose"; readonly net: string; readonly stage: number }
+  | { readonly type: "follow"; readonly link: Link };

@@ -4,7 +4,9 @@ import * as vscode from "vscode";
 import { launchConfiguration } from "../configuration/launch";
 import { chooseProgram, programOfActiveTab, programOfUri } from "../configuration/models";
 import { programOf } from "../configuration/program";
+import { rememberModel } from "../container/models";
 import { COMMANDS } from "../contributions";
+import { debug } from "../programs/debugging";
 
 /** The commands that a session starts with: a model, or the sample, is chosen, shown or debugged. */
 export function registerStartCommands(context: vscode.ExtensionContext): vscode.Disposable[] {
@@ -12,7 +14,7 @@ export function registerStartCommands(context: vscode.ExtensionContext): vscode.
     vscode.commands.registerCommand(COMMANDS.debug, debugModel),
     // For "${command:PickModel}" in launch.json.
     vscode.commands.registerCommand(COMMANDS.pick, () => chooseProgram()),
-    vscode.commands.registerCommand(COMMANDS.open, () => openModel()),
+    vscode.commands.registerCommand(COMMANDS.open, () => openModel(context)),
     vscode.commands.registerCommand(COMMANDS.sample, () => debugSample(context)),
   ];
 }
@@ -20,13 +22,11 @@ export function registerStartCommands(context: vscode.ExtensionContext): vscode.
 /** Debug the model of a file, of the active tab, or one of the workspace's. */
 async function debugModel(uri?: vscode.Uri): Promise<void> {
   const program = (uri ? programOfUri(uri) : programOfActiveTab()) ?? (await chooseProgram());
-  if (program === undefined) return;
-  const folder = vscode.workspace.getWorkspaceFolder(vscode.Uri.file(program));
-  await vscode.debug.startDebugging(folder, launchConfiguration(program));
+  if (program !== undefined) await debug({ program });
 }
 
 /** Choose a .bmodel anywhere, and show what belongs to it. */
-async function openModel(): Promise<void> {
+async function openModel(context: vscode.ExtensionContext): Promise<void> {
   const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
   const [file] =
     (await vscode.window.showOpenDialog({
@@ -46,6 +46,8 @@ async function openModel(): Promise<void> {
     return;
   }
   await show(file);
+  const program = programOfUri(file);
+  if (program !== undefined) await rememberModel(context.workspaceState, program);
 }
 
 /** The source of a model beside its summary; a lone bmodel has only that. */

@@ -3,6 +3,7 @@ import { COMMANDS, DEBUG_TYPE } from "../../contributions";
 import { expressionAt } from "../../hover/provider";
 import { textOf } from "../../protocol/errors";
 import type { Subject } from "../../protocol/messages";
+import type { Lease } from "../../programs/pool";
 import type { SessionHub } from "../../sessions/hub";
 import { request } from "../../sessions/requests";
 import { TensorPanel } from "./panel";
@@ -15,9 +16,14 @@ interface VariableContext {
 
 const panels = new Set<TensorPanel>();
 
-export function registerTensorViews(context: vscode.ExtensionContext, hub: SessionHub): vscode.Disposable[] {
+/** `choose`: shows a tensor where there is no session. */
+export function registerTensorViews(
+  context: vscode.ExtensionContext,
+  hub: SessionHub,
+  choose: () => Promise<void>,
+): vscode.Disposable[] {
   const each = (act: (panel: TensorPanel) => void) => (session: vscode.DebugSession) => {
-    for (const panel of panels) if (panel.session.id === session.id) act(panel);
+    for (const panel of panels) if (panel.program.id === session.id) act(panel);
   };
   const renew = each((panel) => {
     panel.stopped();
@@ -26,7 +32,9 @@ export function registerTensorViews(context: vscode.ExtensionContext, hub: Sessi
     panel.ended();
   });
   return [
-    vscode.commands.registerCommand(COMMANDS.viewTensor, (from?: unknown) => viewTensor(context.extensionUri, from)),
+    vscode.commands.registerCommand(COMMANDS.viewTensor, (from?: unknown) =>
+      viewTensor(context.extensionUri, from, choose),
+    ),
     // Views follow the program: after each stop, and when memory is edited.
     hub.onStopped(renew),
     hub.onEdited(renew),
@@ -34,11 +42,26 @@ export function registerTensorViews(context: vscode.ExtensionContext, hub: Sessi
   ];
 }
 
-async function viewTensor(root: vscode.Uri, from: unknown): Promise<void> {
+/** Show a tensor of a model that is not being debugged: its bytes are those of the file. Gives the lease back. */
+export async function viewStaticTensor(root: vscode.Uri, lease: Lease, expression: string): Promise<void> {
+  try {
+    const description = await request(lease.program, "tdb/tensor", { expression });
+    panels.add(
+      new TensorPanel(root, lease.program, { expression }, description, (panel) => {
+        panels.delete(panel);
+        lease.release();
+      }),
+    );
+  } catch (error) {
+    lease.release();
+    void vscode.window.showErrorMessage(vscode.l10n.t("TDB: {0}: {1}", expression, textOf(error)));
+  }
+}
+
+async function viewTensor(root: vscode.Uri, from: unknown, choose: () => Promise<void>): Promise<void> {
   const session = vscode.debug.activeDebugSession;
   if (session?.type !== DEBUG_TYPE) {
-    const text = vscode.l10n.t("TDB: a tensor can be viewed only while the program is stopped.");
-    void vscode.window.showInformationMessage(text);
+    await choose();
     return;
   }
   const expression = expressionOf(from) ?? (await ask());

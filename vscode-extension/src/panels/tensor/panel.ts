@@ -2,6 +2,7 @@ import * as vscode from "vscode";
 import { textOf } from "../../protocol/errors";
 import type { TensorDescription } from "../../protocol/generated";
 import type { Answer, Ask, FromTensorPage, Subject, ToTensorPage } from "../../protocol/messages";
+import type { Program } from "../../programs/program";
 import { answer } from "../answer";
 import { frame } from "../frame";
 import { fileOf } from "./save";
@@ -13,7 +14,7 @@ export class TensorPanel {
 
   constructor(
     root: vscode.Uri,
-    readonly session: vscode.DebugSession,
+    readonly program: Pick<Program, "id" | "customRequest">,
     private readonly subject: Subject,
     description: TensorDescription,
     closed: (panel: TensorPanel) => void,
@@ -51,7 +52,7 @@ export class TensorPanel {
         this.send({ type: "show", subject: this.subject });
         break;
       case "ask":
-        this.send(await answer(this.session, message));
+        this.send(await answer(this.program, message));
         break;
       case "save":
         await this.save(message).catch((error: unknown) =>
@@ -69,7 +70,7 @@ export class TensorPanel {
     });
     if (target === undefined) return;
     const content =
-      format === "png" ? Buffer.from(picture ?? "", "base64") : await fileOf(this.session, format, subject, of);
+      format === "png" ? Buffer.from(picture ?? "", "base64") : await fileOf(this.program, format, subject, of);
     await vscode.workspace.fs.writeFile(target, content);
   }
 }

@@ -1,7 +1,7 @@
 import * as vscode from "vscode";
 import type { TensorNumbers } from "../../protocol/generated";
 import type { FileFormat, Source, Subject } from "../../protocol/messages";
-import { request } from "../../sessions/requests";
+import { request, type Asked } from "../../sessions/requests";
 import { csv, decode, npy } from "./files";
 import { zip } from "./zip";
 
@@ -10,12 +10,12 @@ const CHUNK_ELEMENTS = 1 << 20;
 
 /** The content of a file of a tensor's numbers: those of `of`, or in an npz all there are. */
 export async function fileOf(
-  session: vscode.DebugSession,
+  asked: Asked,
   format: Exclude<FileFormat, "png">,
   subject: Subject,
   of: Source,
 ): Promise<Uint8Array> {
-  const { shape, hasReference } = await request(session, "tdb/tensor", subject);
+  const { shape, hasReference } = await request(asked, "tdb/tensor", subject);
   const size = shape.reduce((product, extent) => product * extent, 1);
   const sources: Source[] = format !== "npz" ? [of] : hasReference ? ["actual", "reference", "error"] : ["actual"];
   return vscode.window.withProgress(
@@ -26,7 +26,7 @@ export async function fileOf(
         let numbers: TensorNumbers["format"] = "f32";
         for (let start = 0; start < size; start += CHUNK_ELEMENTS) {
           const count = Math.min(CHUNK_ELEMENTS, size - start);
-          const part = await request(session, "tdb/tensorData", { ...subject, of: source, start, count });
+          const part = await request(asked, "tdb/tensorData", { ...subject, of: source, start, count });
           numbers = part.format;
           chunks.push(Buffer.from(part.data, "base64"));
           progress.report({ increment: (100 * count) / size / sources.length });

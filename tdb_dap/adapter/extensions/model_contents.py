@@ -1,0 +1,155 @@
+"""``tdb/model``: everything a compiled model consists of, for lists and tables of an editor (docs/requests.md)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tdb_dap.adapter.protocol.types import ProtocolModel
+from tdb_dap.adapter.session.handlers import request
+from tdb_dap.engine.source.op_graph import tensor_type
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tdb_dap.adapter.protocol.model_responses import (
+        BorderTensor,
+        ModelContents,
+        ModelNet,
+        ModelOp,
+        ModelStage,
+        ModelSubnet,
+        ModelWeight,
+    )
+    from tdb_dap.adapter.session.session import Session
+    from tdb_dap.engine.bmodel import Stage
+    from tdb_dap.engine.bmodel.metadata import TensorInfo
+    from tdb_dap.engine.program.program import Program
+
+
+class ModelArguments(ProtocolModel):
+    """Arguments of `tdb/model`: none."""
+
+
+@request("tdb/model", while_running="answer")
+def model(session: Session, arguments: ModelArguments) -> ModelContents:
+    """All nets and stages of the file; of the one that is loaded also subnets, ops and weights."""
+    program = session.debugger.program
+    return {
+        "file": session.traits.path_out(program.context.bmodel),
+        "size": program.context.bmodel.stat().st_size,
+        "chip": program.chip,
+        "cores": program.core_count,
+        "compiler": program.bmodel.metadata.version,
+        "net": program.net.name,
+        "stage": program.stage_index,
+        "hasSource": program.source.mlir is not None,
+        "commands": len(program.commands),
+        "nets": [_net(program, net.name, net.stages) for net in program.bmodel.metadata.nets],
+        "subnets": _subnets(program),
+        "ops": _ops(program),
+        "weights": _weights(program),
+    }
+
+
+def _net(program: Program, name: str, stages: Iterable[Stage]) -> ModelNet:
+    return {"name": name, "stages": [_stage(program, stage) for stage in stages]}
+
+
+def _stage(program: Program, stage: Stage) -> ModelStage:
+    return {
+        "inputs": [_tensor(program, tensor) for tensor in stage.inputs],
+        "outputs": [_tensor(program, tensor) for tensor in stage.outputs],
+        "cores": stage.core_count,
+        "subnets": len(stage.subnets),
+        "commandBytes": sum(
+            span.size
+            for subnet in stage.subnets
+            for core in subnet.groups
+            for group in core
+            for span in (group.tiu, group.dma)
+        ),
+        "weightBytes": stage.weights.size,
+        "activationBytes": stage.activations_size,
+        "ioBytes": stage.io_size,
+    }
+
+
+def _tensor(program: Program, tensor: TensorInfo) -> BorderTensor:
+    geometry = program.target.geometry
+    return {
+        "name": tensor.name,
+        "dtype": tensor.dtype.name,
+        "shape": list(tensor.shape),
+        "address": geometry.name(*geometry.locate(tensor.address)),
+        "size": tensor.size,
+        "scale": tensor.scale,
+        "zeroPoint": tensor.zero_point,
+    }
+
+
+def _subnets(program: Program) -> list[ModelSubnet]:
+    found: list[ModelSubnet] = []
+    for subnet in program.subnets:
+        counts = program.commands.count_engines(subnet.start, subnet.stop)
+        function = program.source.mlir.function_named(subnet.function) if program.source.mlir else None
+        found.append(
+            {
+                "id": subnet.id,
+                "kind": subnet.run_mode,
+                "function": subnet.function,
+                "line": function.line if function else 0,
+                "first": subnet.start,
+                "listingLine": program.listing.line_of(subnet.start),
+                "commands": subnet.stop - subnet.start,
+                "engines": sorted(counts.items()),
+                "inputs": [tensor.name for tensor in subnet.inputs],
+                "outputs": [tensor.name for tensor in subnet.outputs],
+            }
+        )
+    return found
+
+
+def _ops(program: Program) -> list[ModelOp]:
+    found: list[ModelOp] = []
+    for op in program.ops:
+        row = op.row
+        shape, dtype = tensor_type(row["type"])
+        found.append(
+            {
+                "line": op.line,
+                "opcode": op.opcode,
+                "name": op.name,
+                "dtype": dtype,
+                "shape": list(shape),
+                "subnet": row["subnet"],
+                "first": op.first,
+                "listingLine": program.listing.line_of(op.first),
+                "commands": row["commands"],
+            }
+        )
+    return found
+
+
+def _weights(program: Program) -> list[ModelWeight]:
+    mlir = program.source.mlir
+    lines = {
+        name: op.line
+        for op in (mlir.ops.values() if mlir is not None else ())
+        if op.name == "top.Weight"
+        for name in op.locations
+    }
+    found: list[ModelWeight] = []
+    for name, named in program.source.weights.items():
+        view = named.view
+        assert view is not None  # `weights` holds those that lie in DDR
+        found.append(
+            {
+                "name": name,
+                "dtype": view.dtype.name,
+                "shape": list(view.shape),
+                "address": view.name,
+                "size": view.nbytes,
+                "line": lines.get(name, 0),
+            }
+        )
+    return found

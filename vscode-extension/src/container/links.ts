@@ -1,0 +1,76 @@
+/** Where a row of the tree of models, or of the editor of a model, leads to. */
+import * as vscode from "vscode";
+import { COMMANDS } from "../contributions";
+import { viewStaticTensor } from "../panels/tensor/command";
+import { textOf } from "../protocol/errors";
+import type { Link } from "../protocol/messages";
+import { debug } from "../programs/debugging";
+import type { ModelReference } from "../programs/program";
+import { showLine, showListing } from "../programs/sources";
+import type { Contents } from "./contents";
+
+const VIEWS = { graph: COMMANDS.graph, timeline: COMMANDS.timeline, memory: COMMANDS.memory } as const;
+
+/** Follows links, each in the model that it belongs to. */
+export class Links {
+  constructor(
+    private readonly root: vscode.Uri,
+    private readonly contents: Contents,
+  ) {}
+
+  async follow(model: ModelReference, link: Link): Promise<void> {
+    try {
+      await this.go(model, link);
+    } catch (error) {
+      void vscode.window.showErrorMessage(vscode.l10n.t("TDB: {0}", textOf(error)));
+    }
+  }
+
+  /** Let the user choose a weight or an input of a model, and show it. */
+  async chooseTensor(model: ModelReference): Promise<void> {
+    try {
+      const { weights, nets, net, stage } = await this.contents.of(model);
+      const inputs = nets.find(({ name }) => name === net)?.stages[stage]?.inputs ?? [];
+      const item = (
+        kind: "weight" | "input",
+        { name, dtype, shape }: { name: string; dtype: string; shape: readonly number[] },
+      ) => ({
+        label: name,
+        description: `${dtype}[${shape.join(",")}]`,
+        expression: `${kind}(${JSON.stringify(name)})`,
+      });
+      const items = [
+        ...inputs.map((tensor) => item("input", tensor)),
+        ...weights.map((tensor) => item("weight", tensor)),
+      ];
+      const picked = await vscode.window.showQuickPick(items, {
+        title: vscode.l10n.t("View Tensor"),
+        placeHolder: vscode.l10n.t("A weight, or an input before the first command"),
+      });
+      if (picked !== undefined) await this.go(model, { to: "tensor", expression: picked.expression });
+    } catch (error) {
+      void vscode.window.showErrorMessage(vscode.l10n.t("TDB: {0}", textOf(error)));
+    }
+  }
+
+  private async go(model: ModelReference, link: Link): Promise<void> {
+    switch (link.to) {
+      case "debug":
+        await debug(model);
+        return;
+      case "view":
+        await vscode.commands.executeCommand(VIEWS[link.view], model);
+        return;
+    }
+    const lease = await this.contents.program(model);
+    if (link.to === "tensor") {
+      await viewStaticTensor(this.root, lease, link.expression);
+      return;
+    }
+    try {
+      await (link.to === "line" ? showLine(lease.program, link.line) : showListing(lease.program, link.line));
+    } finally {
+      lease.release();
+    }
+  }
+}

@@ -1,0 +1,45 @@
+/** The container "TPU" in the activity bar, and the editor of compiled models: what needs no session. */
+import type * as vscode from "vscode";
+import type { Installation } from "../adapter/installation";
+import { registerModelEditor } from "../panels/bmodelEditor";
+import { registerTensorViews } from "../panels/tensor/command";
+import { CurrentProgram } from "../programs/current";
+import { backgroundPool } from "../programs/pool";
+import { registerStaticSources } from "../programs/sources";
+import { CurrentSession } from "../sessions/current";
+import type { SessionHub } from "../sessions/hub";
+import { registerModelPanels } from "../panels/modelPanels";
+import { Contents } from "./contents";
+import { registerFindings } from "./findings";
+import { Links } from "./links";
+import { registerMemory } from "./memory";
+import { registerModels } from "./models";
+
+export function registerContainer(
+  context: vscode.ExtensionContext,
+  hub: SessionHub,
+  installation: Installation,
+): { dispose(): unknown }[] {
+  const root = context.extensionUri;
+  const sessions = new CurrentSession(hub);
+  const pool = backgroundPool(installation);
+  const programs = new CurrentProgram(sessions, pool);
+  const contents = new Contents(pool, sessions);
+  const links = new Links(root, contents);
+  const chooseTensor = async () => {
+    const model = programs.current?.model ?? (await programs.choose());
+    if (model !== undefined) await links.chooseTensor(model);
+  };
+  return [
+    sessions,
+    programs,
+    pool,
+    registerStaticSources(pool),
+    ...registerModels(context, installation, contents, sessions, links),
+    ...registerMemory(programs),
+    ...registerFindings(hub),
+    ...registerModelEditor(context, installation, contents, links),
+    ...registerTensorViews(context, hub, chooseTensor),
+    ...registerModelPanels(context, sessions, programs),
+  ];
+}

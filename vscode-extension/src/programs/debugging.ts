@@ -1,0 +1,26 @@
+/** From looking at a model to debugging it. */
+import * as vscode from "vscode";
+import { launchConfiguration } from "../configuration/launch";
+import { travel } from "../sessions/moment";
+import type { ModelReference, Program } from "./program";
+
+/** Start a session of a model, of its net and stage. */
+export async function debug({ program, net, stage }: ModelReference): Promise<void> {
+  const folder = vscode.workspace.getWorkspaceFolder(vscode.Uri.file(program));
+  await vscode.debug.startDebugging(folder, {
+    ...launchConfiguration(program),
+    ...(net !== undefined && { net }),
+    ...(stage !== undefined && { stage }),
+  });
+}
+
+/** To the moment before a command; a model that is not being debugged has no moments, but may be debugged. */
+export async function travelIn({ session, model, name }: Program, ordinal: number): Promise<void> {
+  if (session !== undefined) {
+    await travel(session, ordinal);
+    return;
+  }
+  const start = vscode.l10n.t("Start Debugging");
+  const text = vscode.l10n.t("TDB: {0} is not being debugged; only a session can travel to a command.", name);
+  if ((await vscode.window.showInformationMessage(text, start)) === start && model !== undefined) await debug(model);
+}

@@ -1,0 +1,43 @@
+/** Showing lines of a program's sources: final.mlir, and the listing of its commands. */
+import * as vscode from "vscode";
+import { request } from "../sessions/requests";
+import { LISTING, SCHEME, type ModelReference, type Program } from "./program";
+import type { ProgramPool } from "./pool";
+
+/** Show a line, counted from 1, beside the views; the first without. */
+async function show(uri: vscode.Uri, line: number): Promise<void> {
+  const start = new vscode.Position(Math.max(0, line - 1), 0);
+  await vscode.window.showTextDocument(uri, {
+    viewColumn: vscode.ViewColumn.One,
+    selection: new vscode.Range(start, start),
+  });
+}
+
+/** Show a line of final.mlir; nothing where the model has none. */
+export async function showLine(program: Program, line: number): Promise<void> {
+  const { source } = await request(program, "tdb/moment");
+  if (source !== undefined && line >= 1) await show(program.uriOf(source), line);
+}
+
+/** Show the commands of a program, one in a line. */
+export async function showListing(program: Program, line = 1): Promise<void> {
+  const { sources } = (await program.customRequest("loadedSources")) as { sources: { sourceReference?: number }[] };
+  const listing = sources.find(({ sourceReference }) => sourceReference === LISTING);
+  if (listing !== undefined) await show(program.uriOf(listing), line);
+}
+
+/** Texts of models that are not being debugged. */
+export function registerStaticSources(pool: ProgramPool): vscode.Disposable {
+  return vscode.workspace.registerTextDocumentContentProvider(SCHEME, {
+    async provideTextDocumentContent(uri) {
+      const { reference, ...model } = JSON.parse(uri.query) as ModelReference & { reference: number };
+      const lease = await pool.acquire(model);
+      try {
+        const body = await lease.program.customRequest("source", { sourceReference: reference });
+        return (body as { content: string }).content;
+      } finally {
+        lease.release();
+      }
+    },
+  });
+}
