@@ -20,8 +20,15 @@ const PAGES = [
   { name: "graph", first: ".node", complete: ".node .face", act: press(".picture > svg", "-"), drag: ".picture > svg" },
   { name: "graph, all blocks open", page: "graph", first: ".node", complete: ".node .face", before: open, act: press(".picture > svg", "-"), drag: ".picture > svg" },
   { name: "chip memory", page: "memory", first: ".chart .resident", complete: ".present tbody tr", act: press(".chart svg", "-"), drag: ".chart svg" },
+  { name: "compare", launch: atTheEnd, first: "tbody tr", complete: ".plot .curve", act: press(".table", "ArrowDown"), drag: ".plot" },
+  { name: "time", first: "#ordinal:not(:empty)", complete: "#moment:not(:empty)", act: press("input[type=range]", "ArrowRight"), drag: "input[type=range]" },
   { name: "tensor", opening: { type: "show", subject: { expression: "in[0]" } }, first: "td[data-at]", complete: "body[data-complete=true] #statistics dt", act: press("#map-actual", "+"), drag: "#map-actual" },
 ];
+
+/** At the end of the program, compared with another run of it. */
+function atTheEnd(model) {
+  return { stopOnEntry: false, stopOnExit: true, reference: model };
+}
 
 function press(selector, key) {
   return (page) => page.evaluate(([selector, key]) => new Promise((resolve) => {
@@ -82,9 +89,9 @@ for (const model of process.argv.slice(2)) {
   console.log(`\n${model}: ${commands.toLocaleString("en")} commands, ${nodes.length.toLocaleString("en")} ops\n`);
   console.log("| view | first picture | all | interaction | frame, dragged |\n|---|---|---|---|---|");
   await adapter.close();
-  for (const { name, page = name, opening, first, complete, before, act, drag: dragged } of PAGES) {
+  for (const { name, page = name, launch = () => ({}), opening, first, complete, before, act, drag: dragged } of PAGES) {
     // Each view in a session of its own: none finds what another has worked out.
-    const fresh = await Adapter.launch(PYTHON, model);
+    const fresh = await Adapter.launch(PYTHON, model, launch(model));
     const stage = await Stage.open(join(ROOT, "vscode-extension/dist"), fresh, SIZE);
     await stage.show(page, opening);
     const picture = await until(stage.page, first);
