@@ -21,7 +21,7 @@ const PAGES = [
   { name: "graph, all blocks open", page: "graph", first: ".node", complete: ".node .face", before: open, act: press(".picture > svg", "-"), drag: ".picture > svg" },
   { name: "chip memory", page: "memory", first: ".chart .resident", complete: ".present tbody tr", act: press(".chart svg", "-"), drag: ".chart svg" },
   { name: "compare", launch: atTheEnd, first: "tbody tr", complete: ".plot .curve", act: press(".table", "ArrowDown"), drag: ".plot" },
-  { name: "time", first: "#ordinal:not(:empty)", complete: "#moment:not(:empty)", act: press("input[type=range]", "ArrowRight"), drag: "input[type=range]" },
+  { name: "time", opening: async (adapter) => ({ type: "time", moment: await adapter.request("tdb/time"), ...(await adapter.request("tdb/marks", { compare: false })) }), first: "#ordinal:not(:empty)", complete: "#moment:not(:empty)", act: press("input[type=range]", "ArrowRight"), drag: "input[type=range]" },
   { name: "tensor", opening: { type: "show", subject: { expression: "in[0]" } }, first: "td[data-at]", complete: "body[data-complete=true] #statistics dt", act: press("#map-actual", "+"), drag: "#map-actual" },
 ];
 
@@ -93,7 +93,7 @@ for (const model of process.argv.slice(2)) {
     // Each view in a session of its own: none finds what another has worked out.
     const fresh = await Adapter.launch(PYTHON, model, launch(model));
     const stage = await Stage.open(join(ROOT, "vscode-extension/dist"), fresh, SIZE);
-    await stage.show(page, opening);
+    await stage.show(page, typeof opening === "function" ? await opening(fresh) : opening);
     const picture = await until(stage.page, first);
     const all = await until(stage.page, complete);
     const opened = before && (await before(stage.page));
