@@ -61,6 +61,7 @@ async function story(workbench, { width, height, theme, name }) {
   const filter = workbench.rows("breakpoints").filter({ hasText: "Differs from the reference" });
   const box = filter.locator('input[type="checkbox"], .monaco-checkbox').first();
   await hand.click(box);
+  await hand.shot();
   await hand.click(page.locator('.action-label[aria-label^="Continue"]').first());
   const widget = page.locator(".exception-widget");
   await widget.waitFor();
