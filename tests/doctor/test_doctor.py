@@ -64,7 +64,7 @@ def test_a_sound_installation_has_nothing_wrong() -> None:
     assert "ok     port: a port of 127.0.0.1 can be opened and reached" in lines
     assert "ok     sample:numpy: 58 commands run with NumPy; the output is the known one, bit for bit" in lines
     assert lines[-1].startswith(
-        "ok     session: the adapter stops at tpu.Pool2D of the sample and shows f32[1,16,32,32]"
+        "ok     session: the adapter stops at tpu.Pool2D of the sample and shows f32 1×16×32×32 "
     )
     assert all(re.match(r"(ok   |note |error)  \S+: \S|       mend with: \S", line) for line in lines)
 
