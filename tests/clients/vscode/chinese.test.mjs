@@ -110,7 +110,7 @@ describe("in Chinese", () => {
     const pane = workbench.page.locator(".pane", { has: workbench.page.locator(".pane-header", { hasText: "比较" }) }).last();
     await pane.locator(".message", { hasText: /^\d+ 个张量符合预期；\d+ 个未比较$/ }).waitFor();
     await pane.locator('.monaco-list-row[aria-label*="符合预期, 余弦相似度 1.0000，最大误差"]').first().waitFor();
-    view = await workbench.webview('input[type="range"]');
+    view = await workbench.webview("#ordinal");
     await eventually("the moment", async () => (await text("#ordinal")).startsWith("5 / 58"));
     await says("#moment", new RegExp(`^tpu\\.Pool2D maxpool5_MaxPool，第 ${lines.pool} 行`));
     await workbench.shot("chinese-side-bar");

@@ -242,8 +242,10 @@ describe("the table of compared tensors", () => {
   const rows = () => view.locator("tbody tr").allInnerTexts();
 
   step("opens from the title of Compare, with every metric of every tensor", async () => {
+    await workbench.openContainer();
     await titleAction("Compare", "Show Compare Table");
     view = await workbench.webview("th", "max ulp");
+    await workbench.command("View: Show Run and Debug");
     await eventually("the loads", async () => (await rows()).some((text) => text.includes("Load")));
     assert.equal(await view.locator(".pinned").innerText(), "");
   });

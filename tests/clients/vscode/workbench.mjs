@@ -275,14 +275,17 @@ export class Workbench {
 
   /** Choose a colour theme by its name, or a part of it: the names of the built-in ones have changed. */
   async theme(name) {
-    await this.command("Preferences: Color Theme");
     const input = this.page.locator(".quick-input-widget input").first();
     const row = this.page.locator(".quick-input-list .monaco-list-row", { hasText: name }).first();
-    // The list of themes opens later than the input of the palette goes, and what is typed before that is lost.
+    // Soon after the start the list has no themes yet, and does not get them while it is open.
     await eventually(`the theme ${name}`, async () => {
+      await this.command("Preferences: Color Theme");
+      await sleep(300);
       await input.fill(name);
-      return row.click({ timeout: 1000 }).then(() => true, () => false);
-    });
+      const chosen = await row.click({ timeout: 2000 }).then(() => true, () => false);
+      if (!chosen) await this.key("Escape");
+      return chosen;
+    }, 3 * PATIENCE);
     await sleep(1000);
   }
 }
