@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from tests.conftest import Toy
-from tests.dap_client import DapClient, Stop
+from tests.dap_client import DapClient, Frame, Stop
 from tests.samples import case
 
 
-def shown(stop: Stop, first: int = 1, last: int = 1 << 20) -> dict[tuple[int, str], str]:
-    """Text by line and name, beside the text of the first frame."""
-    source: dict[str, Any] = dict(stop.top.raw["source"])
-    asked = {"frameId": stop.top.id, "source": source, "line": first, "endLine": last}
+def shown(stop: Stop, first: int = 1, last: int = 1 << 20, frame: Frame | None = None) -> dict[tuple[int, str], str]:
+    """Text by line and name, beside the text of a frame, the first one by default."""
+    frame = frame or stop.top
+    asked = {"frameId": frame.id, "source": dict(frame.raw["source"]), "line": first, "endLine": last}
     values = stop.client.request("tdb/inlineValues", **asked)["values"]
     return {(value["line"], value["name"]): value["text"] for value in values}
 
@@ -40,6 +40,57 @@ def test_operands_stand_beside_the_line_about_to_run_and_results_beside_those_be
 def stop_again(client: DapClient) -> Stop:
     """The same stop, after an edit."""
     return Stop(client, {"reason": "step", "threadId": client.thread})
+
+
+def jump(stop: Stop, frame: Frame, line: int, how: str) -> Stop:
+    """The stop after "travel" to a line of a frame's text, or "skip" to it."""
+    client, source = stop.client, frame.raw["source"]
+    targets = client.request("gotoTargets", source=source, line=line)["targets"]
+    target = next(target for target in targets if target["label"].startswith(how))
+    client.request("goto", threadId=client.thread, targetId=target["id"])
+    return client.expect_stopped("goto")
+
+
+@pytest.mark.parametrize(("level", "opcode"), [("op", '"tpu.Pool2D"'), ("command", "")])
+def test_what_was_skipped_has_no_results(client: DapClient, toy: Toy, level: str, opcode: str) -> None:
+    client.launch(toy.directory, **toy.data)
+    stop = client.expect_stopped("entry")
+    skipped = stop.frame(level).line
+    target = toy.line_of(opcode) if opcode else skipped + 3
+    stop = jump(stop, stop.frame(level), target, "skip")
+    assert stop.frame(level).line == target
+    values = shown(stop, frame=stop.frame(level))
+    assert not {at for at, _ in values if skipped <= at < target}, "nothing has computed them"
+    client.next("instruction" if level == "command" else "statement")
+    stop = client.expect_stopped("step")
+    assert target in {at for at, _ in shown(stop, frame=stop.frame(level))}
+    client.disconnect()
+
+
+def test_after_a_skip_back_results_that_were_overwritten_are_gone(client: DapClient) -> None:
+    """Commands that are to be executed again have already written to memory."""
+    model = case("toy_bm1688_int8c2")
+    client.launch(model.path, inputs=str(model.inputs))
+    stop = client.expect_stopped("entry")
+    computed: dict[tuple[int, str], str] = {}
+
+    def steps(count: int) -> Stop:
+        here = stop
+        for _ in range(count):
+            client.next("instruction")
+            here = client.expect_stopped("step")
+            done = shown(here, last=here.top.line - 1)
+            computed.update({key: text for key, text in done.items() if key not in computed})
+        return here
+
+    stop = steps(30)
+    middle = stop.frame("command").line
+    stop = steps(30)
+    stop = jump(stop, stop.frame("command"), middle, "skip")
+    there = shown(stop, last=middle - 1, frame=stop.frame("command"))
+    assert there
+    assert {key: computed[key] for key in there} == there
+    client.disconnect()
 
 
 def test_only_what_is_visible_is_looked_at(client: DapClient, toy: Toy) -> None:

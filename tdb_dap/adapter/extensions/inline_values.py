@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,10 +11,11 @@ from tdb_dap.adapter.requests.scopes import names_at
 from tdb_dap.adapter.requests.sources import kind_of
 from tdb_dap.adapter.requests.variable_nodes import mark, remembered
 from tdb_dap.adapter.session.handlers import request
-from tdb_dap.engine.expressions.values import Value, numbers_row
+from tdb_dap.engine.expressions.values import Value
 from tdb_dap.engine.hardware.byte_ranges import ByteRanges
 from tdb_dap.engine.hardware.views import View
-from tdb_dap.errors import TdbError
+from tdb_dap.engine.machine.edits import MovedBack
+from tdb_dap.errors import NotSimulated, TdbError
 
 if TYPE_CHECKING:
     from tdb_dap.adapter.protocol.responses import InlineValue, InlineValues
@@ -38,10 +39,15 @@ class InlineArguments(ProtocolModel):
 
 @dataclass(frozen=True)
 class _Text:
-    """One of the two texts of a program. ``line_of``: the line of a command if it ends the thing of that line."""
+    """One of the two texts of a program.
+
+    ``line_of``: the line of a command if it ends the thing of that line; ``commands_of``: all commands of the thing
+    that a command ends; ``name_of``: the word in the line that a value belongs to.
+    """
 
     level: Level
     line_of: Callable[[int], int | None]
+    commands_of: Callable[[int], Sequence[int]]
     name_of: Callable[[Value], str]
 
 
@@ -64,7 +70,7 @@ def inline_values(session: Session, arguments: InlineArguments) -> InlineValues:
 
 
 def _listing(program: Program) -> _Text:
-    return _Text("command", program.listing.line_of, _address)
+    return _Text("command", program.listing.line_of, lambda ordinal: (ordinal,), _address)
 
 
 def _mlir(program: Program) -> _Text:
@@ -72,7 +78,10 @@ def _mlir(program: Program) -> _Text:
         records = program.source.records_of(ordinal)
         return records[0].line if records and records[0].last == ordinal else None
 
-    return _Text("op", line_of, lambda value: value.title.partition(" ")[0])
+    def commands_of(ordinal: int) -> Sequence[int]:
+        return program.source.records_of(ordinal)[0].ordinals
+
+    return _Text("op", line_of, commands_of, lambda value: value.title.partition(" ")[0])
 
 
 def _line(program: Program, text: _Text, ordinal: int) -> int | None:
@@ -90,21 +99,26 @@ def _address(value: Value) -> str:
 def _results(session: Session, text: _Text, first: int, last: int) -> Iterator[tuple[int, Scope]]:
     """Lines whose results are still there, the last one first, with the names that their command sees."""
     debugger = session.debugger
+    machine = debugger.machine
     overwritten: list[ByteRanges] = []
+    moves = [edit for edit in machine.edits if isinstance(edit, MovedBack)]
     done: set[int] = set()
     for ordinal in range(debugger.ordinal - 1, max(0, debugger.ordinal - _MOST_COMMANDS) - 1, -1):
+        try:
+            written = machine.accesses.written_by(ordinal)
+        except NotSimulated:
+            return  # what a command without a description writes is not known
+        while moves and moves[-1].moment > ordinal:
+            overwritten += moves.pop().changed
         line = text.line_of(ordinal)
         if line is not None and first <= line <= last and line not in done:
             done.add(line)
             names = debugger.scope(ordinal, text.level)
             places = [ByteRanges.of(value.view) for value in names.results() if isinstance(value.view, View)]
-            if not any(place.overlaps(later) for place in places for later in overwritten):
+            is_there = not any(place.overlaps(later) for place in places for later in overwritten)
+            if is_there and not any(map(machine.passes_over, text.commands_of(ordinal))):
                 yield line, names
-        try:
-            writes = debugger.machine.command_at(ordinal).description.results
-        except TdbError:
-            return  # what a command without a description writes is not known
-        overwritten += [ByteRanges.of(view) for view in writes if isinstance(view, View)]
+        overwritten += written
 
 
 def _described(session: Session, text: _Text, line: int, values: Callable[[], list[Value]]) -> Iterator[InlineValue]:
@@ -117,8 +131,7 @@ def _described(session: Session, text: _Text, line: int, values: Callable[[], li
             continue
         value = remembered(session, value)
         try:
-            numbers = numbers_row(value.array, value.named if value.is_quantised else None, value.statistics)
-            shown = " ".join(filter(None, (mark(session, value), numbers.rpartition("…]  ")[2])))
+            shown = " ".join(filter(None, (mark(session, value), value.brief())))
         except TdbError:
             continue
         yield {"line": session.traits.line_out(line), "name": name, "text": shown}

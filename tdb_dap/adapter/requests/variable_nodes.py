@@ -191,7 +191,7 @@ def _is_comparable(session: Session, value: Value) -> bool:
 
 
 def mark(session: Session, value: Value) -> str:
-    """Does it hold what the reference has? Nothing where that is not known, or would take long."""
+    """Whether it holds what the reference has, as a sign; nothing where that is not known, or would take long."""
     if not _is_comparable(session, value) or value.named is None or math.prod(value.shape) > _MOST_MARKED:
         return ""
     result = compared(session, value.named)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -63,23 +63,29 @@ class Statistics:
 
     def brief(self, named: MappedTensor | None) -> str:
         """``NaN 2 min 0 max 253``: what is alarming first, each number short."""
-        parts = [f"{title} {count}" for title, count in (("NaN", self.nan), ("Inf", self.inf)) if count]
-        for title, number in (("min", self.minimum), ("max", self.maximum)):
-            if number is not None:
-                parts.append(f"{title} {brief_number(number)}{_meant(number, named, 4)}")
-        return " ".join(parts)
+        extremes = (("min", self.minimum, 4), ("max", self.maximum, 4))
+        return " ".join([*self._counts(), *_titled(extremes, named, brief_number)])
 
     def shown(self, named: MappedTensor | None) -> str:
         """The text, with what stored numbers stand for beside them: ``min -128 → -3.4 max 127 → 3.37``."""
-        parts: list[str] = []
-        if self.minimum is not None and self.maximum is not None and self.mean is not None:
-            for title, number, digits in (("min", self.minimum, 5), ("max", self.maximum, 5), ("mean", self.mean, 4)):
-                parts.append(f"{title} {number:.{digits}g}{_meant(number, named, digits)}")
-        if self.nan:
-            parts.append(f"NaN {self.nan}")
-        if self.inf:
-            parts.append(f"Inf {self.inf}")
-        return " ".join(parts)
+        numbers = (("min", self.minimum, 5), ("max", self.maximum, 5), ("mean", self.mean, 4))
+        return " ".join([*_titled(numbers, named, lambda number, digits: f"{number:.{digits}g}"), *self._counts()])
+
+    def _counts(self) -> list[str]:
+        return [f"{title} {count}" for title, count in (("NaN", self.nan), ("Inf", self.inf)) if count]
+
+
+def _titled(
+    numbers: Sequence[tuple[str, float | None, int]],
+    named: MappedTensor | None,
+    text: Callable[[float, int], str],
+) -> list[str]:
+    """Each number that there is after its title, with what it stands for, in as many digits as are beside it."""
+    return [
+        f"{title} {text(number, digits)}{_meant(number, named, digits)}"
+        for title, number, digits in numbers
+        if number is not None
+    ]
 
 
 def number_text(number: Any) -> str:
@@ -138,16 +144,22 @@ def _listed(numbers: Array) -> str:
 
 def numbers_row(array: Array, named: MappedTensor | None, statistics: Statistics | None = None) -> str:
     """``[200 12 0 …]  min 0 max 253``; all numbers of a small array, and what they stand for where that is another."""
+    brief = brief_text(array, named, statistics)
+    if array.size <= SMALL:
+        return brief
+    return f"[{' '.join(map(brief_number, array.reshape(-1)[:FIRST]))} …]  {brief}"
+
+
+def brief_text(array: Array, named: MappedTensor | None, statistics: Statistics | None = None) -> str:
+    """``min 0 max 253``: the row of numbers without the first ones of a larger array."""
     if not array.size:
         return "empty"
+    if array.size > SMALL:
+        return (statistics or Statistics.of(array)).brief(named)
     numbers = array.reshape(-1)
-    if array.size <= SMALL:
-        text = _listed(numbers)
-        if quantised(named) is not None and named is not None:
-            text += f" {STANDS_FOR} {_listed(real_numbers(numbers, named))}"
-        return text
-    first = " ".join(map(brief_number, numbers[:FIRST]))
-    return f"[{first} …]  {(statistics or Statistics.of(array)).brief(named)}"
+    if quantised(named) is None or named is None:
+        return _listed(numbers)
+    return f"{_listed(numbers)} {STANDS_FOR} {_listed(real_numbers(numbers, named))}"
 
 
 def bits_text(array: Array, dtype: DType | None) -> str:
@@ -239,6 +251,10 @@ class Value:
         if self.array.size <= SMALL:
             return f"{head} {shown_array(self.array.reshape(-1), named)}"
         return f"{head} {self.statistics.shown(named)}" if self.statistics else head
+
+    def brief(self) -> str:
+        """``min 0 max 253``: what fits beside a line of text; a small one with its numbers."""
+        return brief_text(self.array, self.named if self.is_quantised else None, self.statistics)
 
     def row(self, mark: str = "") -> str:
         """``ui8 1×24×7×8  ✓  [200 12 0 …]  min 0 max 253``: a line that fits into a narrow pane.

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 
 from tdb_dap.engine.commands.commands import Command
 from tdb_dap.engine.hardware.byte_ranges import ByteRanges
+from tdb_dap.engine.hardware.views import View
 from tdb_dap.engine.machine.edits import Edits
 from tdb_dap.engine.program.accesses import views_of
 from tdb_dap.engine.program.program import Program
+from tdb_dap.errors import BadAccess
 
 
 class EditedAccesses:
@@ -44,6 +47,18 @@ class EditedAccesses:
             if ordinal >= start and any(self._touches(ordinal, place, w) for w in (False,) * reads + (True,) * writes):
                 found.append(ordinal)
         return sorted(o for o in found if not self._passes_over(o))
+
+    def written_by(self, ordinal: int) -> list[ByteRanges]:
+        """The places that a command writes: none if it is left out. NotSimulated where its form is not described."""
+        command = self._command_at(ordinal)
+        if self._passes_over(ordinal) or command.is_system:
+            return []
+        places: list[ByteRanges] = []
+        for view in command.description.results:
+            if isinstance(view, View) and view.size:
+                with suppress(BadAccess):  # a view that has no place in memory touches none
+                    places.append(ByteRanges.of(view))
+        return places
 
     def _touches(self, ordinal: int, place: ByteRanges, writes: bool) -> bool:
         return any(ByteRanges.of(view).overlaps(place) for view in views_of(self._command_at(ordinal), writes))

@@ -8,10 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
 
 from tdb_dap.engine.hardware.byte_ranges import ByteRanges
+from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.memory import Memory
-from tdb_dap.engine.machine.undo_log import Change
+from tdb_dap.engine.hardware.runs import Runs, merged
+from tdb_dap.engine.machine.undo_log import Change, OverwrittenBytes, OverwrittenView
 
 
 @dataclass(frozen=True)
@@ -33,6 +38,14 @@ class Edit:
         """Take it back."""
 
 
+def _place_of(change: Change) -> ByteRanges | None:
+    if isinstance(change, OverwrittenView):
+        return ByteRanges.of(change.view)
+    if isinstance(change, OverwrittenBytes):
+        return ByteRanges.range(change.space, change.core, change.start, change.old.size)
+    return None
+
+
 @dataclass(frozen=True)
 class MemoryEdit(Edit):
     """Memory was overwritten."""
@@ -43,6 +56,11 @@ class MemoryEdit(Edit):
     """What puts the new contents in place."""
     ranges: ByteRanges | None = None
     """Which bytes, if it is not all that."""
+
+    def touches(self, place: ByteRanges) -> bool:
+        """Whether it has written a byte of a place."""
+        written = (self.ranges,) if self.ranges else map(_place_of, self.after)
+        return any(ranges is not None and ranges.overlaps(place) for ranges in written)
 
     def apply(self, memory: Memory) -> None:
         for change in self.after:
@@ -61,6 +79,19 @@ class MovedBack(MemoryEdit):
     """Where it was done."""
     later: tuple[Edit, ...] = ()
     """The edits made between there and ``moment``. Both are as before when it is undone."""
+
+    def touches(self, place: ByteRanges) -> bool:
+        return any(ranges.overlaps(place) for ranges in self.changed)
+
+    @cached_property
+    def changed(self) -> tuple[ByteRanges, ...]:
+        """The bytes that are not what they were when the command was the next one for the first time."""
+        found: dict[tuple[Space, int], list[Runs]] = {}
+        for old, new in zip(self.before, self.after, strict=True):
+            if isinstance(old, OverwrittenBytes) and isinstance(new, OverwrittenBytes):
+                at = old.start + np.flatnonzero(old.old != new.old)
+                found.setdefault((old.space, old.core), []).append(np.stack([at, at + 1], axis=1))
+        return tuple(ByteRanges(*where, merged(np.concatenate(runs))) for where, runs in found.items())
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from tdb_dap.engine.hardware.byte_ranges import ByteRanges
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.engine.machine.edits import Edit, MemoryEdit
-from tdb_dap.engine.machine.undo_log import Change, OverwrittenBytes, OverwrittenView
 
 if TYPE_CHECKING:
     from tdb_dap.engine.machine.machine import Machine
@@ -32,9 +31,7 @@ def provenance_of(machine: Machine, place: ByteRanges, before: int | None = None
     for edit in reversed(machine.edits):
         if edit.moment > before or (writer is not None and edit.moment <= writer):
             continue
-        if not isinstance(edit, MemoryEdit):
-            continue
-        if edit.ranges.overlaps(place) if edit.ranges else any(_touches(change, place) for change in edit.after):
+        if isinstance(edit, MemoryEdit) and edit.touches(place):
             return Provenance(edit.moment, edit)
     return None if writer is None else Provenance(writer)
 
@@ -54,11 +51,3 @@ def sources_of(machine: Machine, ordinal: int) -> list[tuple[str, View]]:
     description = command.description
     named = dict(zip(map(id, description.operands), description.operand_roles, strict=False))
     return [(named.get(id(view), ""), view) for view in description.reads if isinstance(view, View)]
-
-
-def _touches(change: Change, place: ByteRanges) -> bool:
-    if isinstance(change, OverwrittenView):
-        return ByteRanges.of(change.view).overlaps(place)
-    if isinstance(change, OverwrittenBytes):
-        return ByteRanges.range(change.space, change.core, change.start, change.old.size).overlaps(place)
-    return False
