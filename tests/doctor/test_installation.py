@@ -39,7 +39,8 @@ def test_each_way_of_installing_has_its_own_commands(tmp_path: Path, monkeypatch
     assert ways("editable", editable)[:2] == ["editable", f"{pip} install --force-reinstall -e '/src/my clone'"]
     wheel = {"url": "file:///tmp/tdb_dap.whl", "archive_info": {}}
     assert ways("wheel", wheel)[:2] == ["pip", f"{pip} install --force-reinstall /tmp/tdb_dap.whl"]
-    assert ways("secret", {"url": "https://me:token@a.org/x.whl"})[1] == f"{pip} install --force-reinstall tdb-dap"
+    secret = {"url": "https://me:token@example.org/x.zip"}
+    assert ways("secret", secret)[1] == f"{pip} install --force-reinstall tdb-dap"
     assert ways("pipx", marker="pipx_metadata.json") == [
         "pipx",
         "pipx reinstall tdb-dap",

@@ -11,12 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tdb_dap.engine.hardware.byte_ranges import ByteRanges, parse, ranges_name, share_a_byte
-from tdb_dap.engine.hardware.dtypes import F32
+from tdb_dap.engine.hardware.dtypes import F16, F32, SI4, UI8
 from tdb_dap.engine.hardware.geometry import Space
+from tdb_dap.engine.hardware.memory import Memory
 from tdb_dap.engine.hardware.runs import merged
-from tdb_dap.engine.hardware.views import Constant, Layout, View
+from tdb_dap.engine.hardware.views import Constant, Layout, View, contiguous, strides_of
 from tdb_dap.errors import BadExpression
 from tdb_dap.targets.chips.bm1684x import BM1684X
+from tdb_dap.targets.chips.bm1688 import BM1688
 
 RANGES = st.lists(st.tuples(st.integers(0, 60), st.integers(1, 9)), max_size=6)
 
@@ -103,3 +105,29 @@ def test_what_is_no_place_is_one_line(text: str) -> None:
     with pytest.raises(BadExpression) as refusal:
         parse(text)
     assert "\n" not in str(refusal.value)
+
+
+@st.composite
+def small_views(draw: st.DrawFn) -> View:
+    """A tensor of BM1688 in local memory or DDR, of nibbles, bytes or words, at any address that its format has."""
+    dtype = draw(st.sampled_from([SI4, UI8, F16, F32]))
+    shape = draw(st.tuples(st.integers(1, 2), st.integers(1, 40), st.integers(1, 3), st.integers(1, 9)))
+    geometry, address = BM1688.geometry, 64 * draw(st.integers(0, 40))
+    layout = draw(st.sampled_from([Layout.ALIGN_EU, Layout.COMPACT, Layout.ALIGN_LINE, Layout.CONTIGUOUS]))
+    if layout is Layout.CONTIGUOUS:
+        return View(Space.L2, address, shape, dtype, layout, contiguous(shape), geometry)
+    strides = strides_of(geometry, layout, address, shape, dtype)
+    return View(Space.LOCAL, address, shape, dtype, layout, strides, geometry)
+
+
+@given(small_views(), st.data())
+def test_the_bytes_of_an_element_are_those_that_change_with_it(view: View, data: st.DataObject) -> None:
+    memory = Memory(BM1688.geometry, 1, [])
+    everything = memory.regions(view.space)
+    memory.write(view, np.zeros(view.shape, view.dtype.bits_dtype))
+    index = tuple(data.draw(st.integers(0, extent - 1)) for extent in view.shape)
+    words = memory.read(view)
+    words[index] = (1 << view.dtype.bits) - 1
+    memory.write(view, words)
+    changed = {r.start + int(at) for r in everything for at in np.flatnonzero(r.data)}
+    assert numbers(ByteRanges.of(view, (index,))) == changed

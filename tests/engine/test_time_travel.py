@@ -9,10 +9,12 @@ from functools import cache
 import numpy as np
 import pytest
 
+from tdb_dap.engine.hardware.byte_ranges import ByteRanges
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.engine.machine.input_data import load_inputs
 from tdb_dap.engine.machine.machine import Machine
+from tdb_dap.engine.machine.provenance import provenance_of
 from tdb_dap.engine.machine.undo_log import DEFAULT_LIMIT, OverwrittenView
 from tdb_dap.tools.opening import open_program
 from tests.checksums import crc32
@@ -200,6 +202,20 @@ def test_skipping_backwards_keeps_the_memories_and_can_be_taken_back() -> None:
     assert run.take_back() is None
     run.travel(3)
     assert checksum(run) == at_3
+
+
+def test_a_skip_back_has_written_the_bytes_that_differ_and_none_beside_them() -> None:
+    run = machine(case("toy_bm1684x_f16"))
+    run.travel(3)
+    before = run.memory.local().reshape(-1).copy()
+    run.travel(9)
+    run.skip_to(3)
+    [edit] = run.edits
+    differs = before != run.memory.local().reshape(-1)
+    page = 4096 * next(i for i, some in enumerate(differs.reshape(-1, 4096)) if some.any() and not some.all())
+    for byte in range(page, page + 4096):
+        found = provenance_of(run, ByteRanges.range(Space.LOCAL, 0, byte, 1))
+        assert (found is not None and found.edit is edit) == differs[byte], byte
 
 
 @pytest.mark.parametrize("limit", LIMITS)
