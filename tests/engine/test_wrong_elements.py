@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,7 +22,8 @@ def test_of_two_elements_in_one_byte_the_wrong_one_is_named(tmp_path: Path, inde
         recording.travel(record.last + 1)
         expected = recording.evaluate("out[0]@op1").real
     name = record.results[0].name
-    np.savez(tmp_path / "ref.npz", **{name: expected})
+    reference: dict[str, Any] = {name: expected}
+    np.savez(tmp_path / "ref.npz", **reference)
     with tdb_dap.open(model.path, inputs=model.inputs, reference=tmp_path / "ref.npz") as debugger:
         debugger.travel(record.last + 1)
         scope = debugger.scope(record.last, "op")

@@ -12,7 +12,7 @@ from tdb_dap.engine.hardware.views import View
 from tdb_dap.errors import BadExpression
 
 if TYPE_CHECKING:
-    from tdb_dap.adapter.protocol.responses import TensorWriter, TensorWriters
+    from tdb_dap.adapter.protocol.tensor_responses import TensorWriter, TensorWriters
     from tdb_dap.adapter.session.session import Session
     from tdb_dap.engine.program.program import Program
 

@@ -18,7 +18,7 @@ from tdb_dap.engine.machine.edits import MovedBack
 from tdb_dap.errors import NotSimulated, TdbError
 
 if TYPE_CHECKING:
-    from tdb_dap.adapter.protocol.responses import InlineValue, InlineValues
+    from tdb_dap.adapter.protocol.tensor_responses import InlineValue, InlineValues
     from tdb_dap.adapter.session.session import Session
     from tdb_dap.engine.expressions.lexer import Level
     from tdb_dap.engine.expressions.scope import Scope

@@ -24,12 +24,12 @@ if TYPE_CHECKING:
         GraphNode,
         Memory,
         MemoryMap,
-        Moment,
         OpDetails,
         OpTensor,
         Region,
         Results,
     )
+    from tdb_dap.adapter.protocol.time_responses import Moment
     from tdb_dap.adapter.session.session import Session
     from tdb_dap.engine.source.mapped_tensor import MappedTensor
     from tdb_dap.engine.source.mlir_file import MlirFile, MlirOp

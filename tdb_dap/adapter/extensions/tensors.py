@@ -23,7 +23,7 @@ from tdb_dap.engine.hardware.views import View
 from tdb_dap.errors import BadExpression
 
 if TYPE_CHECKING:
-    from tdb_dap.adapter.protocol.responses import (
+    from tdb_dap.adapter.protocol.tensor_responses import (
         LargestElement,
         TensorDescription,
         TensorElement,

@@ -13,7 +13,7 @@ from tdb_dap.adapter.protocol.types import ProtocolModel
 from tdb_dap.adapter.session.handlers import request
 
 if TYPE_CHECKING:
-    from tdb_dap.adapter.protocol.responses import TimeMark, TimeMarks, TimePoint
+    from tdb_dap.adapter.protocol.time_responses import TimeMark, TimeMarks, TimePoint
     from tdb_dap.adapter.session.session import Session
 
 

@@ -15,14 +15,20 @@ from typing_extensions import NotRequired, TypedDict
 
 from tdb_dap.adapter.protocol.model_responses import ModelContents as ModelContents
 from tdb_dap.adapter.protocol.model_responses import exact as _exact
+from tdb_dap.adapter.protocol.tensor_responses import InlineValues as InlineValues
+from tdb_dap.adapter.protocol.tensor_responses import TensorDescription as TensorDescription
+from tdb_dap.adapter.protocol.tensor_responses import TensorElement as TensorElement
+from tdb_dap.adapter.protocol.tensor_responses import TensorNumbers as TensorNumbers
+from tdb_dap.adapter.protocol.tensor_responses import TensorStatistics as TensorStatistics
+from tdb_dap.adapter.protocol.tensor_responses import TensorWriters as TensorWriters
+from tdb_dap.adapter.protocol.time_responses import Moment as Moment
+from tdb_dap.adapter.protocol.time_responses import TimeMarks as TimeMarks
+from tdb_dap.adapter.protocol.time_responses import TimePoint as TimePoint
 from tdb_dap.adapter.protocol.timeline_responses import CommandOrder as CommandOrder
 from tdb_dap.adapter.protocol.timeline_responses import CommandTimes as CommandTimes
-from tdb_dap.engine.expressions.lexer import Level
 from tdb_dap.tools.check.schema import Row
 from tdb_dap.tools.profile.schema import ProfileReport
 from tdb_dap.tools.sanitize.schema import SanitizerFinding
-
-NumberFormat = Literal["f32", "f64"]
 
 
 def _may_be_missing(schema: dict[str, Any]) -> None:
@@ -38,20 +44,6 @@ class _Dumped:
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return handler.generate_schema(self.declared)
-
-
-@_exact
-class Moment(TypedDict):
-    """Body of `tdb/moment`."""
-
-    ordinal: int
-    """Commands executed."""
-    commands: int
-    """Commands of the program."""
-    lines: list[int]
-    """Lines of final.mlir whose op runs next."""
-    source: NotRequired[dict[str, Any]]
-    """final.mlir as a Source of the Debug Adapter Protocol; missing where the model has none."""
 
 
 @_exact
@@ -327,150 +319,3 @@ class WrittenNumber(TypedDict):
 
     number: str
     """What is there now."""
-
-
-@_exact
-class TensorDescription(TypedDict):
-    """Body of `tdb/tensor`."""
-
-    title: str
-    shape: list[int]
-    dtype: str
-    scale: float
-    zeroPoint: int
-    hasReference: bool
-    pending: bool
-    """What computes it has not run."""
-    focus: int
-    """Command whose names the expression uses."""
-    level: Level
-    ordinal: int
-    commands: int
-    type: NotRequired[str]
-    """As a memref; missing where the tensor is not in memory."""
-    layout: NotRequired[str]
-    memory: NotRequired[str]
-    """Memory reference."""
-
-
-@_exact
-class TensorNumbers(TypedDict):
-    """Body of `tdb/tensorTile` and `tdb/tensorData`."""
-
-    shape: list[int]
-    format: NumberFormat
-    data: str
-    """Little-endian numbers in base64."""
-
-
-@_exact
-class LargestElement(TypedDict):
-    """One of the elements of largest magnitude."""
-
-    index: list[int]
-    value: str
-
-
-@_exact
-class TensorStatistics(TypedDict):
-    """Body of `tdb/tensorStatistics`; null: no element is finite."""
-
-    minimum: float | None
-    maximum: float | None
-    mean: float | None
-    deviation: float | None
-    nan: int
-    inf: int
-    zeros: int
-    saturated: int
-    """Stored integers at the ends of their range."""
-    histogram: Sequence[int]
-    largest: list[LargestElement]
-
-
-@_exact
-class TensorElement(TypedDict):
-    """Body of `tdb/tensorElement`; numbers as text."""
-
-    stored: str
-    bits: str
-    binary: NotRequired[str]
-    actual: str
-    reference: NotRequired[str]
-    error: NotRequired[str]
-
-
-@_exact
-class TimePoint(TypedDict):
-    """Body of `tdb/time`."""
-
-    ordinal: int
-    """Commands executed."""
-    commands: int
-    """Commands of the program."""
-    at: int
-    """The moment that was asked about."""
-    command: NotRequired[str]
-    """The command that comes next then; missing at the end."""
-    line: NotRequired[int]
-    op: NotRequired[str]
-    location: NotRequired[str]
-
-
-@_exact
-class InlineValue(TypedDict):
-    """A value beside a line."""
-
-    line: int
-    name: str
-    """The word in the line that it belongs to: a value id, or an address of the listing."""
-    text: str
-    """The verdict, if there is a reference, and the extremes."""
-
-
-@_exact
-class InlineValues(TypedDict):
-    """Body of `tdb/inlineValues`."""
-
-    values: list[InlineValue]
-
-
-@_exact
-class TensorWriter(TypedDict):
-    """An op instance, or a command of no op, that writes to a tensor's memory."""
-
-    first: int
-    """Ordinal of its first command that does."""
-    last: int
-    commands: int
-    line: int
-    """0 for none."""
-    opcode: str
-    name: str
-
-
-@_exact
-class TensorWriters(TypedDict):
-    """Body of `tdb/tensorWriters`."""
-
-    writers: list[TensorWriter]
-    isComplete: bool
-    """Whether there are no more."""
-
-
-@_exact
-class TimeMark(TypedDict):
-    """A moment that stands out."""
-
-    ordinal: int
-    kind: Literal["breakpoint", "edit", "failing"]
-    text: str
-
-
-@_exact
-class TimeMarks(TypedDict):
-    """Body of `tdb/marks`: in the order of time."""
-
-    marks: list[TimeMark]
-    isComplete: bool
-    """Whether there are no more."""

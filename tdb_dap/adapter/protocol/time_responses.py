@@ -1,0 +1,58 @@
+"""Bodies of ``tdb/moment``, ``tdb/time`` and ``tdb/marks``: a moment of the run, and those that stand out."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from typing_extensions import NotRequired, TypedDict
+
+from tdb_dap.adapter.protocol.model_responses import exact
+
+
+@exact
+class Moment(TypedDict):
+    """Body of `tdb/moment`."""
+
+    ordinal: int
+    """Commands executed."""
+    commands: int
+    """Commands of the program."""
+    lines: list[int]
+    """Lines of final.mlir whose op runs next."""
+    source: NotRequired[dict[str, Any]]
+    """final.mlir as a Source of the Debug Adapter Protocol; missing where the model has none."""
+
+
+@exact
+class TimePoint(TypedDict):
+    """Body of `tdb/time`."""
+
+    ordinal: int
+    """Commands executed."""
+    commands: int
+    """Commands of the program."""
+    at: int
+    """The moment that was asked about."""
+    command: NotRequired[str]
+    """The command that comes next then; missing at the end."""
+    line: NotRequired[int]
+    op: NotRequired[str]
+    location: NotRequired[str]
+
+
+@exact
+class TimeMark(TypedDict):
+    """A moment that stands out."""
+
+    ordinal: int
+    kind: Literal["breakpoint", "edit", "failing"]
+    text: str
+
+
+@exact
+class TimeMarks(TypedDict):
+    """Body of `tdb/marks`: in the order of time."""
+
+    marks: list[TimeMark]
+    isComplete: bool
+    """Whether there are no more."""
