@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
+import threading
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tdb_dap.engine.commands.commands import Command
+from tdb_dap.engine.hardware.target import Cost
+from tdb_dap.tools.profile import profiling
 from tests.conftest import Toy
 from tests.dap_client import DapClient, Stop
 from tests.samples import DATA
@@ -82,6 +87,7 @@ def test_the_memory_map_shows_what_is_alive_now(pooling: Stop) -> None:
     assert "mul10_Mul" not in alive
     later = pooling.client.request("tdb/memoryMap", ordinal=body["commands"] - 1)
     assert later["ordinal"] == body["commands"] - 1
+    assert "command -1 is not in this program" in pooling.client.refusal("tdb/memoryMap", ordinal=-1)
 
 
 def test_the_memory_map_tells_who_wrote_a_tensor_and_who_reads_it(pooling: Stop, toy: Toy) -> None:
@@ -185,6 +191,49 @@ def test_what_a_model_consists_of(pooling: Stop, toy: Toy) -> None:
         assert (found["shape"], found["dtype"]) == (weight["shape"], weight["dtype"])
     sizes = sum(weight["size"] for weight in body["weights"])
     assert 0 < sizes <= stage["weightBytes"]
+
+
+def test_a_model_whose_file_is_gone_is_still_known(client: DapClient, toy: Toy, tmp_path: Path) -> None:
+    """It is compiled anew while it is looked at."""
+    shutil.copytree(toy.directory, tmp_path / "toy")
+    (model,) = (tmp_path / "toy").glob("*.bmodel*")
+    size = model.stat().st_size
+    client.launch(tmp_path / "toy")
+    client.expect_stopped("entry")
+    model.unlink()
+    body = client.request("tdb/model")
+    assert (Path(body["file"]).name, body["size"]) == (model.name, size)
+
+
+def test_times_that_nobody_waits_for_are_not_estimated_to_the_end(
+    client: DapClient, toy: Toy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The profile begins, is withdrawn, and ends there; what it has estimated is not estimated again."""
+    began, withdrawn = threading.Event(), threading.Event()
+    estimate = profiling.Costs._cost
+
+    def slow(costs: profiling.Costs, command: Command) -> Cost:
+        began.set()
+        assert withdrawn.wait(60)
+        return estimate(costs, command)
+
+    monkeypatch.setattr(profiling, "_EVERY", 1)
+    monkeypatch.setattr(profiling.Costs, "_cost", slow)
+    client.launch(toy.directory)
+    client.expect_stopped("entry")
+    for asked in ("tdb/profile", "tdb/times"):
+        began.clear()
+        withdrawn.clear()
+        seq = client.raw.send(asked, **({"milliseconds": 60_000} if asked == "tdb/times" else {}))
+        assert began.wait(60)
+        cancel = client.raw.send("cancel", requestId=seq)
+        client.raw.response(client.raw.send(""))  # refused as it arrives, so what was sent before has arrived as well
+        withdrawn.set()
+        answer = client.raw.response(seq)
+        assert (answer["success"], answer.get("message")) == (False, "cancelled"), asked
+        assert client.raw.response(cancel)["success"]
+    assert client.request("tdb/times")["estimated"] == 2
+    client.disconnect()
 
 
 def test_a_model_of_several_nets_tells_all_of_them(client: DapClient) -> None:

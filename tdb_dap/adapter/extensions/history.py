@@ -9,6 +9,7 @@ from tdb_dap.adapter.session.handlers import request
 from tdb_dap.engine.expressions.planes import Slice
 from tdb_dap.engine.hardware.byte_ranges import ByteRanges
 from tdb_dap.engine.hardware.views import View
+from tdb_dap.engine.source.op_records import name_of
 from tdb_dap.errors import BadExpression
 
 if TYPE_CHECKING:
@@ -62,6 +63,6 @@ def _writer(program: Program, ordinal: int) -> tuple[TensorWriter, object]:
         "commands": 1,
         "line": record.line if record is not None else 0,
         "opcode": record.opcode if record is not None else program.commands[ordinal].name,
-        "name": ", ".join(value.name for value in record.results[:1]) if record is not None else "",
+        "name": name_of(record) if record is not None else "",
     }
     return writer, record

@@ -11,7 +11,7 @@ from tdb_dap.adapter.requests.scopes import names_at
 from tdb_dap.adapter.requests.sources import kind_of
 from tdb_dap.adapter.requests.variable_nodes import mark, remembered
 from tdb_dap.adapter.session.handlers import request
-from tdb_dap.engine.expressions.values import Value
+from tdb_dap.engine.expressions.values import Value, brief_text
 from tdb_dap.engine.hardware.byte_ranges import ByteRanges
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.engine.machine.edits import MovedBack
@@ -131,7 +131,8 @@ def _described(session: Session, text: _Text, line: int, values: Callable[[], li
             continue
         value = remembered(session, value)
         try:
-            shown = " ".join(filter(None, (mark(session, value), value.brief())))
+            numbers = brief_text(value.array, value.named if value.is_quantised else None, value.statistics)
+            shown = " ".join(filter(None, (mark(session, value), numbers)))
         except TdbError:
             continue
         yield {"line": session.traits.line_out(line), "name": name, "text": shown}

@@ -36,7 +36,7 @@ def model(session: Session, arguments: ModelArguments) -> ModelContents:
     program = session.debugger.program
     return {
         "file": session.traits.path_out(program.context.bmodel),
-        "size": program.context.bmodel.stat().st_size,
+        "size": program.bmodel.file_size,
         "chip": program.chip,
         "cores": program.core_count,
         "compiler": program.bmodel.metadata.version,

@@ -197,7 +197,7 @@ def memory_map(session: Session, arguments: MemoryMapArguments) -> MemoryMap:
     from tdb_dap.tools.profile.report import timelines
 
     program = session.debugger.program
-    ordinal = session.debugger.ordinal if arguments.ordinal is None else arguments.ordinal
+    ordinal = program.require_ordinal(session.debugger.ordinal if arguments.ordinal is None else arguments.ordinal)
     geometry = program.target.geometry
     memories: list[Memory] = []
     for title, (size, timeline) in timelines(program).items():

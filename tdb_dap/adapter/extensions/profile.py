@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from tdb_dap.adapter.protocol.types import ProtocolModel
 from tdb_dap.adapter.session.handlers import request
+from tdb_dap.engine.source.op_records import name_of
 
 if TYPE_CHECKING:
     from tdb_dap.adapter.protocol.responses import ProfileBody
@@ -85,7 +86,7 @@ def timeline(session: Session, arguments: TimelineArguments) -> CommandOrder:
             {
                 "line": record.line,
                 "opcode": record.opcode,
-                "name": ", ".join(value.name for value in record.results[:1]),
+                "name": name_of(record),
                 "slice": record.slice_text,
             }
             for record in source.records
@@ -103,7 +104,8 @@ def times(session: Session, arguments: TimesArguments) -> CommandTimes:
     program = session.debugger.program
     costs = session.feature(Estimates).of(program)
     end = monotonic() + arguments.milliseconds / 1000
-    costs.extend(lambda done: monotonic() >= end)
+    costs.extend(lambda done: session.is_unwanted or monotonic() >= end)
+    session.check_withdrawn()
     spans = schedule(program, likely_cycles(program, costs))
     unit = 1 / program.target.clock if program.target.clock else 1.0
     body: CommandTimes = {
@@ -136,7 +138,8 @@ def profile(session: Session, arguments: ProfileArguments) -> ProfileBody:
     from tdb_dap.tools.profile.trace import trace
 
     program = session.debugger.program
-    found = Profile(program, not arguments.estimate, costs=session.feature(Estimates).of(program))
+    costs = session.feature(Estimates).of(program)
+    found = Profile(program, not arguments.estimate, lambda done: session.check_withdrawn(), costs)
     body: ProfileBody = {"report": report_of(found).model_dump(mode="json")}
     if arguments.trace:
         body["trace"] = trace(found)

@@ -47,7 +47,7 @@ def time(session: Session, arguments: TimeArguments) -> TimePoint:
     answer: TimePoint = {
         "ordinal": debugger.ordinal,
         "commands": len(commands),
-        "at": session.debugger.program.require_ordinal(at),
+        "at": debugger.program.require_ordinal(at),
     }
     if at < len(commands):
         answer["command"] = commands[at].asm

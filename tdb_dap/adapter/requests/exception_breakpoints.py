@@ -16,7 +16,7 @@ from tdb_dap.adapter.protocol.types import (
 from tdb_dap.adapter.requests.sanitizers import Sanitizing
 from tdb_dap.adapter.session.handlers import provides, request
 from tdb_dap.engine.checks.exception_filters import FILTERS, filters_named
-from tdb_dap.engine.checks.reference_checks import CHECKS, MISMATCH
+from tdb_dap.engine.checks.reference_checks import CHECKS, Difference
 from tdb_dap.engine.checks.wrong_elements import texts
 from tdb_dap.engine.sanitizers import BY_NAME, chosen
 from tdb_dap.errors import BadExpression, TdbError
@@ -120,9 +120,10 @@ def exception_info(session: Session, arguments: ExceptionInfoArguments) -> Excep
     if finding is None:
         raise TdbError("the program has not stopped because of an exception")
     details, description = list(finding.details), finding.text
-    if finding.filter == MISMATCH and len(session.debugger.program.commands) <= _MOST_COMMANDS:
-        details[:0] = texts(session.debugger.scope(finding.focus, "op"))
-        description = description.partition(", first at ")[0]
+    if isinstance(finding, Difference) and len(session.debugger.program.commands) <= _MOST_COMMANDS:
+        wrong = list(texts(session.debugger.scope(finding.focus, "op")))
+        details[:0] = wrong
+        description = finding.brief if wrong else finding.text
     return ExceptionInfoResponseBody(
         exceptionId=finding.filter,
         description=description,

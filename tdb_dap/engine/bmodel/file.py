@@ -27,12 +27,13 @@ HEADER_BYTES = 64
 class Bmodel:
     """A bmodel file. ``metadata`` is parsed at once; ``payload`` is uint8, mapped, private and writable.
 
-    ``payload_start``: where it begins in the unpacked file.
+    ``payload_start``: where it begins in the unpacked file; ``file_size``: bytes of the file as it was read, packed.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         data = _open(path)
+        self.file_size = size_of(path)
         if data.size < HEADER_BYTES:
             raise BadInput(f"{path}: not a bmodel: {data.size:,} bytes are less than its {HEADER_BYTES}-byte header")
         magic, header_size, metadata_size, payload_size = HEADER.unpack(data[: HEADER.size].tobytes())

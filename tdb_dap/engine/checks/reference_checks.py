@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tdb_dap.engine.control.exception_filter import Filter
 from tdb_dap.engine.control.observers import Observer
 from tdb_dap.engine.control.stops import Finding, Stop
+from tdb_dap.engine.reference.comparison import brief
 from tdb_dap.engine.reference.name_patterns import fits
 
 if TYPE_CHECKING:
@@ -20,6 +22,13 @@ MISMATCH = "mismatch"
 
 BIRTH = "birth"
 """In the condition of the filter: stop only where an op makes something wrong out of what is right."""
+
+
+@dataclass(frozen=True)
+class Difference(Finding):
+    """A result is not the expected one. ``brief``: the text without single elements, for who shows those apart."""
+
+    brief: str = ""
 
 
 class Mismatch(Observer):
@@ -91,7 +100,7 @@ class Mismatch(Observer):
         return self._last_of[record.line, name, record.slice_text] == record.last
 
 
-def _finding(record: OpRecord, value: MappedTensor, comparison: Comparison) -> Finding:
+def _finding(record: OpRecord, value: MappedTensor, comparison: Comparison) -> Difference:
     place = f"{record.opcode} at line {record.line}" + (f", slice {record.slice_text}" if record.slice_text else "")
     metrics = comparison.metrics
     details = [*comparison.complaints, f"{metrics.bad_count:,} of {metrics.size:,} elements differ"]
@@ -103,12 +112,13 @@ def _finding(record: OpRecord, value: MappedTensor, comparison: Comparison) -> F
         details.append(
             f"largest difference in steps of {value.memory_type.strip('<>').split('x')[-1]}: {metrics.max_ulp:g}"
         )
-    return Finding(
+    return Difference(
         MISMATCH,
         f"{value.name} differs from the reference",
         f"{value.name} ({place}): {comparison.summary}",
         record.last,
         tuple(details),
+        brief=f"{value.name} ({place}): {brief(comparison)}",
     )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from tdb_dap.engine.hardware.byte_ranges import ByteRanges
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.engine.machine.provenance import Provenance, provenance_of
+from tdb_dap.engine.source.op_records import name_of
 
 if TYPE_CHECKING:
     from tdb_dap.engine.expressions.scope import Scope
@@ -95,5 +96,4 @@ def _writer(machine: Machine, wrong: WrongElement) -> str:
 
 
 def _op(record: OpRecord) -> str:
-    names = [result.name for result in record.results[:1]]
-    return " ".join([record.opcode, *names, f"(line {record.line})"])
+    return " ".join(filter(None, (record.opcode, name_of(record), f"(line {record.line})")))

@@ -252,10 +252,6 @@ class Value:
             return f"{head} {shown_array(self.array.reshape(-1), named)}"
         return f"{head} {self.statistics.shown(named)}" if self.statistics else head
 
-    def brief(self) -> str:
-        """``min 0 max 253``: what fits beside a line of text; a small one with its numbers."""
-        return brief_text(self.array, self.named if self.is_quantised else None, self.statistics)
-
     def row(self, mark: str = "") -> str:
         """``ui8 1×24×7×8  ✓  [200 12 0 …]  min 0 max 253``: a line that fits into a narrow pane.
 

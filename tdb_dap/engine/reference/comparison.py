@@ -38,12 +38,8 @@ class Comparison:
     def summary(self) -> str:
         """One line: verdict, similarities and, where it fails, which elements differ."""
         found = self.metrics
-        text = f"{self.verdict}: cosine {found.cosine:.6f}, euclidean {found.euclidean:.6f}"
-        text += f", max difference {found.max_abs:.6g}"
-        if found.nan_count:
-            text += f", {found.nan_count} NaN"
+        text = brief(self)
         if self.complaints and found.first_bad is not None:
-            text += f", {found.bad_count:,} of {found.size:,} elements differ"
             text += f", first at {self._element(found.first_bad)}"
             if found.worst is not None and found.worst != found.first_bad:
                 text += f", most at {self._element(found.worst)}"
@@ -52,6 +48,18 @@ class Comparison:
     def _element(self, index: tuple[int, ...]) -> str:
         place = ", ".join(map(str, index))
         return f"[{place}]: {self.actual[index]:.6g} instead of {self.expected[index]:.6g}"
+
+
+def brief(comparison: Comparison) -> str:
+    """The summary with the number of elements that differ, and none of them."""
+    found = comparison.metrics
+    text = f"{comparison.verdict}: cosine {found.cosine:.6f}, euclidean {found.euclidean:.6f}"
+    text += f", max difference {found.max_abs:.6g}"
+    if found.nan_count:
+        text += f", {found.nan_count} NaN"
+    if comparison.complaints and found.first_bad is not None:
+        text += f", {found.bad_count:,} of {found.size:,} elements differ"
+    return text
 
 
 def compare(

@@ -92,6 +92,11 @@ class OpRecord:
         return ""
 
 
+def name_of(record: OpRecord) -> str:
+    """Name of the first result of an op instance; empty if it has none."""
+    return record.results[0].name if record.results else ""
+
+
 def _place_of(buffer: Any) -> tuple[int, int]:
     """Address and size of scratch space."""
     if isinstance(buffer, dict) and all(isinstance(buffer.get(key), int) for key in ("address", "size")):

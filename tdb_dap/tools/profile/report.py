@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.program.occupancy import Resident, Timeline, residents, use_at
+from tdb_dap.engine.source.op_records import name_of
 from tdb_dap.tools.profile.comparing import compare
 from tdb_dap.tools.profile.schema import EngineUse, MemoryUse, OpTime, ProfileReport
 from tdb_dap.version import __version__
@@ -76,7 +77,7 @@ def _ops(profile: Profile, host: Mapping[int, float] | None) -> Iterator[OpTime]
         yield OpTime(
             line=line,
             opcode=record.opcode if record else "",
-            name=", ".join(value.name for value in record.results[:1]) if record else "(no op)",
+            name=name_of(record) if record else "(no op)",
             commands=len(group),
             tiu=tiu,
             dma=dma,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from tdb_dap.engine.source.op_records import name_of
 from tdb_dap.tools.profile.report import timelines
 
 if TYPE_CHECKING:
@@ -59,9 +60,8 @@ def _slices(profile: Profile, unit: float) -> Iterator[Event]:
             record = group[0].record
             if record is not None:
                 start, stop = group[0].span.start, group[-1].span.stop
-                name = ", ".join(value.name for value in record.results[:1])
                 yield {
-                    **_slice(f"{record.opcode} {name}".strip(), start, stop, unit),
+                    **_slice(f"{record.opcode} {name_of(record)}".strip(), start, stop, unit),
                     **place,
                     "cat": "op",
                     "args": {"line": record.line, "slice": record.slice_text},
