@@ -45,24 +45,24 @@ describe("a model in the background", () => {
   it("is stopped before its first command, and answers as a session does", async () => {
     const program = await BackgroundProgram.load(
       adapter(WORKING),
-      { program: "/work/toy", net: "toy", stage: 1 },
+      { program: "/project/toy", net: "toy", stage: 1 },
       () => undefined,
     );
     const moment = (await program.customRequest("tdb/moment")) as { launched: object };
-    assert.deepEqual(moment.launched, { program: "/work/toy", stopOnEntry: true, net: "toy", stage: 1 });
+    assert.deepEqual(moment.launched, { program: "/project/toy", stopOnEntry: true, net: "toy", stage: 1 });
     await assert.rejects(program.customRequest("tdb/graph"), { message: "no {final.mlir}" });
     program.dispose();
   });
 
   it("says why it cannot be loaded", async () => {
     const refusing = `(request) => request.command === "launch" ? refuse(request, "toy: not a bmodel") : answer(request, {})`;
-    const load = BackgroundProgram.load(adapter(refusing), { program: "/work/toy" }, () => undefined);
+    const load = BackgroundProgram.load(adapter(refusing), { program: "/project/toy" }, () => undefined);
     await assert.rejects(load, { message: "toy: not a bmodel" });
   });
 
   it("leaves no question unanswered when its adapter dies", async () => {
     const ended = new Promise<void>((resolve) => {
-      void BackgroundProgram.load(adapter(WORKING), { program: "/work/toy" }, resolve).then(async (program) => {
+      void BackgroundProgram.load(adapter(WORKING), { program: "/project/toy" }, resolve).then(async (program) => {
         await assert.rejects(program.customRequest("tdb/die"), /has ended/);
         await assert.rejects(program.customRequest("tdb/moment"), /has ended/);
       });

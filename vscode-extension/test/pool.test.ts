@@ -7,8 +7,8 @@ import { ProgramPool } from "../src/programs/pool";
 import { keyOf, sameModel, type ModelReference } from "../src/programs/program";
 
 const MINUTE = 60_000;
-const toy: ModelReference = { program: "/work/toy" };
-const second: ModelReference = { program: "/work/toy", net: "toy", stage: 1 };
+const toy: ModelReference = { program: "/project/toy" };
+const second: ModelReference = { program: "/project/toy", net: "toy", stage: 1 };
 
 let log: string[];
 let ends: (() => void)[];
@@ -64,7 +64,7 @@ describe("a model that is looked at", () => {
   it("is another in another stage", async () => {
     await Promise.all([pool.acquire(toy), pool.acquire(second)]);
     assert.deepEqual(log, [`load ${keyOf(toy)}`, `load ${keyOf(second)}`]);
-    assert.ok(sameModel({ program: "/work/toy", stage: 0 }, toy));
+    assert.ok(sameModel({ program: "/project/toy", stage: 0 }, toy));
     assert.ok(!sameModel(second, toy));
     pool.dispose();
     await settled();

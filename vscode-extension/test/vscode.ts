@@ -71,6 +71,30 @@ export const folders: { uri: vscode.Uri }[] = [];
 export const uriOf = (path: string) =>
   ({ scheme: "file", path, fsPath: path, toString: () => `file://${path}` }) as unknown as vscode.Uri;
 
+/** What is open in the editor, what is debugged there, and the commands that were executed. */
+export const editing: {
+  active: vscode.TextEditor | undefined;
+  visible: vscode.TextEditor[];
+  session: vscode.DebugSession | undefined;
+  commands: string[];
+  provider: vscode.InlineValuesProvider | undefined;
+} = { active: undefined, visible: [], session: undefined, commands: [], provider: undefined };
+const went = new EventEmitter<vscode.TextEditor | undefined>();
+const stacked = new EventEmitter<undefined>();
+const terminated = new EventEmitter<vscode.DebugSession>();
+
+/** Another text editor has become the active one. */
+export function goTo(editor: vscode.TextEditor | undefined): void {
+  editing.active = editor;
+  went.fire(editor);
+}
+
+/** A debug session is over. */
+export function terminate(session: vscode.DebugSession): void {
+  if (editing.session === session) editing.session = undefined;
+  terminated.fire(session);
+}
+
 const write = (text: string) => dialogue.log.push(text);
 const fake = {
   EventEmitter,
@@ -78,6 +102,40 @@ const fake = {
   CancellationError,
   ConfigurationTarget,
   ProgressLocation: { Notification: 15 },
+  DecorationRangeBehavior: { ClosedClosed: 1 },
+  ThemeColor: class {
+    constructor(readonly id: string) {}
+  },
+  Position: class {
+    constructor(
+      readonly line: number,
+      readonly character: number,
+    ) {}
+  },
+  Range: class {
+    constructor(
+      readonly start: unknown,
+      readonly end: unknown,
+    ) {}
+  },
+  InlineValueText: class {
+    constructor(
+      readonly range: unknown,
+      readonly text: string,
+    ) {}
+  },
+  commands: {
+    executeCommand: (name: string) => {
+      editing.commands.push(`${name} ${editing.active?.document.uri.path ?? ""}`);
+      return Promise.resolve();
+    },
+  },
+  languages: {
+    registerInlineValuesProvider: (_language: string, provider: vscode.InlineValuesProvider) => {
+      editing.provider = provider;
+      return { dispose: () => (editing.provider = undefined) };
+    },
+  },
   Uri: { joinPath: (base: string, ...parts: string[]) => [base, ...parts].join("/") },
   env: {
     get language() {
@@ -93,6 +151,14 @@ const fake = {
   },
   extensions: { getExtension: () => undefined },
   window: {
+    get activeTextEditor() {
+      return editing.active;
+    },
+    get visibleTextEditors() {
+      return editing.visible;
+    },
+    onDidChangeActiveTextEditor: went.event,
+    createTextEditorDecorationType: () => ({ dispose: () => undefined }),
     createOutputChannel: () => ({ debug: write, info: write, warn: write, error: write, show: () => undefined }),
     showErrorMessage: say,
     showWarningMessage: say,
@@ -118,6 +184,12 @@ const fake = {
     onDidChangeConfiguration: changedSettings.event,
   },
   debug: {
+    get activeDebugSession() {
+      return editing.session;
+    },
+    onDidChangeActiveStackItem: stacked.event,
+    onDidTerminateDebugSession: terminated.event,
+    asDebugSourceUri: ({ path }: { path: string }) => uriOf(path),
     registerDebugAdapterTrackerFactory: (_type: string, factory: vscode.DebugAdapterTrackerFactory) => {
       factories.push(factory);
       return { dispose: () => factories.splice(factories.indexOf(factory), 1) };

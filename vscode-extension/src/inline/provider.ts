@@ -21,26 +21,39 @@ export function registerInlineValues(hub: SessionHub): { dispose(): unknown }[] 
     },
     rangeBehavior: vscode.DecorationRangeBehavior.ClosedClosed,
   });
-  const clear = () => {
-    for (const editor of vscode.window.visibleTextEditors) editor.setDecorations(beside, []);
+  /** Whose values are written into an editor, and how often they have become out of date. */
+  const writers = new WeakMap<vscode.TextEditor, vscode.DebugSession>();
+  const moments = new WeakMap<vscode.DebugSession, number>();
+  const momentOf = (session: vscode.DebugSession) => moments.get(session) ?? 0;
+  /** In all editors: VS Code asks anew only for the one that it goes to. */
+  const clear = (session: vscode.DebugSession) => {
+    moments.set(session, momentOf(session) + 1);
+    for (const editor of vscode.window.visibleTextEditors)
+      if (writers.get(editor) === session) editor.setDecorations(beside, []);
   };
   const provider: vscode.InlineValuesProvider = {
     async provideInlineValues(document, viewPort, { frameId }) {
       const session = vscode.debug.activeDebugSession;
       if (session?.type !== DEBUG_TYPE) return [];
+      const moment = momentOf(session);
       const values = await asked(session, document, viewPort, frameId);
+      if (moment !== momentOf(session)) return []; // of a moment that is over
       const [behind, within] = placed(document, values);
-      for (const editor of vscode.window.visibleTextEditors)
-        if (editor.document === document) editor.setDecorations(beside, within);
+      for (const editor of vscode.window.visibleTextEditors) {
+        if (editor.document !== document) continue;
+        writers.set(editor, session);
+        editor.setDecorations(beside, within);
+      }
       return behind;
     },
   };
   return [
     beside,
     ...Object.values(LANGUAGES).map((language) => vscode.languages.registerInlineValuesProvider(language, provider)),
+    hub.onStopped(clear),
     hub.onEnded(clear),
-    hub.onMessage(({ message }) => {
-      if (message.type === "event" && message.event === "continued") clear();
+    hub.onMessage(({ session, message }) => {
+      if (message.type === "event" && message.event === "continued") clear(session);
     }),
   ];
 }
