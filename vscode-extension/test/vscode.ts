@@ -66,6 +66,62 @@ function say(text: string, options: unknown, ...buttons: string[]): Promise<stri
   return Promise.resolve(dialogue.answers.shift() ?? undefined);
 }
 
+/** The panels that are open: what their pages say and hear. */
+export const pages: { said: EventEmitter<unknown>; heard: unknown[]; close: () => void }[] = [];
+
+function panel(_type: string, title: string) {
+  const said = new EventEmitter<unknown>();
+  const closed = new EventEmitter<undefined>();
+  const heard: unknown[] = [];
+  const page = {
+    said,
+    heard,
+    close: () => {
+      pages.splice(pages.indexOf(page), 1);
+      closed.fire(undefined);
+    },
+  };
+  pages.push(page);
+  const webview = {
+    html: "",
+    cspSource: "",
+    asWebviewUri: (uri: unknown) => uri,
+    onDidReceiveMessage: said.event,
+    postMessage: (message: unknown) => Promise.resolve(heard.push(message) > 0),
+  };
+  return { title, webview, onDidDispose: closed.event };
+}
+
+/** The watchers of files that have been made, each with a way to report a change. */
+export const watchers: {
+  directory: string;
+  fire: Record<"create" | "change" | "remove", (uri: vscode.Uri) => void>;
+}[] = [];
+
+function watcher({ base }: { base: vscode.Uri }) {
+  const [created, changed, removed] = [0, 1, 2].map(() => new EventEmitter<vscode.Uri>()) as [
+    EventEmitter<vscode.Uri>,
+    EventEmitter<vscode.Uri>,
+    EventEmitter<vscode.Uri>,
+  ];
+  watchers.push({
+    directory: base.path,
+    fire: {
+      create: (uri) => {
+        created.fire(uri);
+      },
+      change: (uri) => {
+        changed.fire(uri);
+      },
+      remove: (uri) => {
+        removed.fire(uri);
+      },
+    },
+  });
+  const dispose = () => undefined;
+  return { onDidCreate: created.event, onDidChange: changed.event, onDidDelete: removed.event, dispose };
+}
+
 /** Folders of the workspace. */
 export const folders: { uri: vscode.Uri }[] = [];
 export const uriOf = (path: string) =>
@@ -101,7 +157,7 @@ const fake = {
   Disposable,
   CancellationError,
   ConfigurationTarget,
-  ProgressLocation: { Notification: 15 },
+  ProgressLocation: { Window: 10, Notification: 15 },
   DecorationRangeBehavior: { ClosedClosed: 1 },
   ThemeColor: class {
     constructor(readonly id: string) {}
@@ -124,7 +180,9 @@ const fake = {
       readonly text: string,
     ) {}
   },
+  ViewColumn: { Beside: -2 },
   commands: {
+    registerCommand: () => ({ dispose: () => undefined }),
     executeCommand: (name: string) => {
       editing.commands.push(`${name} ${editing.active?.document.uri.path ?? ""}`);
       return Promise.resolve();
@@ -136,7 +194,13 @@ const fake = {
       return { dispose: () => (editing.provider = undefined) };
     },
   },
-  Uri: { joinPath: (base: string, ...parts: string[]) => [base, ...parts].join("/") },
+  Uri: { joinPath: (base: string, ...parts: string[]) => [base, ...parts].join("/"), file: uriOf },
+  RelativePattern: class {
+    constructor(
+      readonly base: vscode.Uri,
+      readonly pattern: string,
+    ) {}
+  },
   env: {
     get language() {
       return language.code;
@@ -158,6 +222,7 @@ const fake = {
       return editing.visible;
     },
     onDidChangeActiveTextEditor: went.event,
+    createWebviewPanel: panel,
     createTextEditorDecorationType: () => ({ dispose: () => undefined }),
     createOutputChannel: () => ({ debug: write, info: write, warn: write, error: write, show: () => undefined }),
     showErrorMessage: say,
@@ -181,6 +246,7 @@ const fake = {
     },
     getWorkspaceFolder: (uri: vscode.Uri) => folders.find((folder) => folder.uri.toString() === uri.toString()),
     getConfiguration: configuration,
+    createFileSystemWatcher: watcher,
     onDidChangeConfiguration: changedSettings.event,
   },
   debug: {

@@ -1,6 +1,6 @@
 // The container TPU in the real VS Code: what can be seen of a compiled model without debugging it.
 import assert from "node:assert/strict";
-import { copyFileSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe } from "node:test";
 import { expected, openSample } from "./sample.mjs";
@@ -85,9 +85,26 @@ describe("the container TPU", () => {
     await workbench.webview(".ranking", "cycles");
     await workbench.shot("container-timeline");
     await row("Chip Memory").click();
-    await workbench.webview(".resident", "commands executed");
+    await workbench.webview(".resident", "58 commands, not running");
     await workbench.shot("container-memory");
+    await workbench.command("TDB: Show Compare Table");
+    const compare = await workbench.webview("button.primary", "This model is not running");
+    assert.equal(await compare.locator("button.primary").textContent(), "Start Debugging");
+    await workbench.shot("container-compare");
     assert.equal(adapters().length, 1);
+    await workbench.command("View: Close All Editors");
+    await adaptersAre(0);
+  });
+
+  step("shows a model anew that is compiled while it is looked at", async () => {
+    await row("Chip Memory").click();
+    await workbench.webview(".resident", "58 commands, not running");
+    const [before] = adapters();
+    const model = join(directory, "compilation.bmodel.xz");
+    writeFileSync(model, readFileSync(model));
+    await eventually("another adapter", () => adapters().some(([id]) => id !== before[0]));
+    await eventually("the end of the first", () => adapters().length === 1 && adapters()[0][0] !== before[0]);
+    await workbench.webview(".resident", "58 commands, not running");
     await workbench.command("View: Close All Editors");
     await adaptersAre(0);
   });

@@ -5,7 +5,7 @@ import type { ComparedRows, Row } from "../../src/compare/results";
 import { button, html } from "../shared/dom";
 import { ask } from "../shared/host";
 import { t } from "../shared/l10n";
-import { chooseReference, follow, openLine, travel, viewTensor } from "../shared/session";
+import { chooseReference, debug, follow, openLine, travel, viewTensor } from "../shared/session";
 import { count } from "../shared/text";
 import { curveOf, isForeign, shownRows, subjectOf, type Order } from "./model";
 import { Plot } from "./plot";
@@ -16,6 +16,8 @@ const COMPLETE = "complete";
 /** Comparing replays the program up to now. Where that takes longer, it waits until the user asks for it. */
 const FAST_MILLISECONDS = 2000;
 const NOTHING: ComparedRows = { rows: [], first: null };
+const TO_CHOOSE = [t("Choose a reference …"), chooseReference] as const;
+const TO_DEBUG = [t("Start Debugging"), debug] as const;
 
 const status = html("span", { class: "status", role: "status" });
 const empty = html("div", { class: "empty" });
@@ -64,9 +66,9 @@ document.body.append(
 );
 
 follow({
-  load: () => {
+  load: (isDebugged) => {
     isFast = true;
-    return load();
+    return isDebugged ? load() : wait();
   },
   stopped: () => {
     if (isFast) return load();
@@ -74,17 +76,38 @@ follow({
     return Promise.resolve();
   },
   ended: () => {
-    if (results.rows.length === 0) say(t("Debug a model with a reference to compare it."), false);
+    turn++;
+    if (results.rows.length === 0) say(t("Debug a model with a reference to compare it."), TO_DEBUG);
     else status.textContent = t("The session has ended.");
   },
   failed: (why) => {
-    say(why, true);
+    say(why, TO_CHOOSE);
   },
 });
 
 function box(id: string, label: string): { readonly element: HTMLElement; readonly input: HTMLInputElement } {
   const input = html("input", { type: "checkbox", id, change: list });
   return { input, element: html("span", {}, input, html("label", { for: id }, label)) };
+}
+
+/** A model that is only looked at computes nothing. */
+function wait(): Promise<void> {
+  turn++;
+  clear();
+  say(
+    t("This model is not running: debug it with a reference, and each op is compared up to where it stops."),
+    TO_DEBUG,
+  );
+  return Promise.resolve();
+}
+
+function clear(): void {
+  results = NOTHING;
+  pin();
+  plot.show(curveOf(results), isFirst);
+  details.replaceChildren();
+  list();
+  status.textContent = "";
 }
 
 async function load(): Promise<void> {
@@ -95,9 +118,8 @@ async function load(): Promise<void> {
   if (mine !== turn) return;
   isFast = performance.now() - start < FAST_MILLISECONDS;
   if (typeof found === "string") {
-    results = NOTHING;
-    list();
-    say(found, true);
+    clear();
+    say(found, TO_CHOOSE);
     return;
   }
   results = found;
@@ -107,22 +129,21 @@ async function load(): Promise<void> {
         "The reference has none of these {0} tensors: it is of another model, or of other names.",
         count(found.rows.length),
       ),
-      true,
+      TO_CHOOSE,
     );
-  else if (found.rows.length === 0)
-    say(t("No op has been executed yet. Step or continue, then look here again."), false);
-  else say("", false);
+  else if (found.rows.length === 0) say(t("No op has been executed yet. Step or continue, then look here again."));
+  else say("");
   pin();
   plot.show(curveOf(results), isFirst);
   list();
   performance.mark(COMPLETE);
 }
 
-/** Above the table; `canChoose`: another reference would help. */
-function say(what: string, canChoose: boolean): void {
+/** Above the table; `remedy`: the button that would help, and what it does. */
+function say(what: string, remedy?: readonly [string, () => void]): void {
   empty.replaceChildren(
     ...(what === "" ? [] : [html("p", {}, what)]),
-    ...(canChoose ? [button(t("Choose a reference …"), chooseReference, { class: "primary" })] : []),
+    ...(remedy === undefined ? [] : [button(...remedy, { class: "primary" })]),
   );
   empty.hidden = what === "";
 }

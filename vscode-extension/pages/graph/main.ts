@@ -7,7 +7,7 @@ import { button, html, svg } from "../shared/dom";
 import { ask } from "../shared/host";
 import { inserted, t } from "../shared/l10n";
 import { Search } from "../shared/search";
-import { follow, openLine, saveText } from "../shared/session";
+import { follow, openLine, progressText, saveText } from "../shared/session";
 import { count } from "../shared/text";
 import { byVerdict, combined, legend, type Colouring, type Paint } from "./model";
 import { KEY_ZOOM, Picture } from "./picture";
@@ -172,12 +172,8 @@ async function mark(): Promise<void> {
   const moment = await ask("tdb/moment");
   lines = moment.lines;
   picture.mark(lines);
-  status.textContent = t(
-    "{0} ops · {1} of {2} commands executed",
-    count(graph?.nodes.length ?? 0),
-    count(moment.ordinal),
-    count(moment.commands),
-  );
+  const ops = t("{0} ops", count(graph?.nodes.length ?? 0));
+  status.textContent = `${ops} · ${progressText(moment.ordinal, moment.commands)}`;
 }
 
 function recolour(): void {

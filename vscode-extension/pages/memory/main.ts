@@ -5,8 +5,8 @@ import type { Memory, MemoryMap, Resident } from "../../src/protocol/generated";
 import { button, html, svg } from "../shared/dom";
 import { ask } from "../shared/host";
 import { t } from "../shared/l10n";
-import { follow, travel } from "../shared/session";
-import { bytes, count } from "../shared/text";
+import { follow, progressText, travel } from "../shared/session";
+import { bytes } from "../shared/text";
 import { KEY_ZOOM } from "../shared/zoom";
 import { Bytes } from "./bytes";
 import { Chart, type Over } from "./chart";
@@ -235,7 +235,7 @@ function showUse(): void {
   const parts = stretches(memory, now);
   const { used, largestGap } = use(parts);
   status.textContent = [
-    t("{0} of {1} commands executed", count(now), count(map.commands)),
+    progressText(now, map.commands),
     memory.size > 0 ? t("{0} of {1} in use", bytes(used), bytes(memory.size)) : t("{0} in use", bytes(used)),
     t("largest gap {0}", bytes(largestGap)),
   ].join(" · ");

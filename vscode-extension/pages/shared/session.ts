@@ -2,6 +2,8 @@
 import { textOf } from "../../src/protocol/errors";
 import type { FromModelPage, ToModelPage } from "../../src/protocol/messages";
 import { listen, send } from "./host";
+import { t } from "./l10n";
+import { count } from "./text";
 
 export function openLine(line: number): void {
   send({ type: "open", line } satisfies FromModelPage);
@@ -21,14 +23,32 @@ export function chooseReference(): void {
   send({ type: "chooseReference" } satisfies FromModelPage);
 }
 
+/** Start a session of the model that the page shows. */
+export function debug(): void {
+  send({ type: "debug" } satisfies FromModelPage);
+}
+
 /** Ask where to, and write a file there; `name`: the one that is offered. */
 export function saveText(name: string, text: string): void {
   send({ type: "saveText", name, text } satisfies FromModelPage);
 }
 
-/** `load` runs for each session, `stopped` after each stop; `ended` when there is no session (any more). */
+/** Whether the program that the page shows is in a session, and not only looked at. */
+let isDebugged = false;
+
+/** How far a program has been executed, in words. */
+export function progressText(ordinal: number, commands: number): string {
+  return isDebugged
+    ? t("{0} of {1} commands executed", count(ordinal), count(commands))
+    : t("{0} commands, not running", count(commands));
+}
+
+/**
+ * `load` runs for each session, and for each model that is only looked at; `stopped` after each stop; `ended` when there
+ * is nothing to show (any more).
+ */
 export function follow(on: {
-  load: () => Promise<void>;
+  load: (isDebugged: boolean) => Promise<void>;
   stopped: () => Promise<void>;
   ended: () => void;
   failed: (why: string) => void;
@@ -37,8 +57,12 @@ export function follow(on: {
     on.failed(textOf(error));
   };
   listen((message: ToModelPage) => {
-    if (message.type === "stopped") on.stopped().catch(failed);
-    else if (message.name === undefined) on.ended();
-    else on.load().catch(failed);
+    if (message.type === "stopped") {
+      on.stopped().catch(failed);
+      return;
+    }
+    ({ isDebugged } = message);
+    if (message.name === undefined) on.ended();
+    else on.load(isDebugged).catch(failed);
   });
 }

@@ -1,17 +1,34 @@
 /** What a model consists of, kept while a view shows it: asking needs the model to be loaded. */
+import * as vscode from "vscode";
 import type { ModelContents } from "../protocol/generated";
 import type { CurrentSession } from "../sessions/current";
 import { request } from "../sessions/requests";
 import type { Lease, ProgramPool } from "../programs/pool";
-import { keyOf, sameModel, sessionProgram, type ModelReference } from "../programs/program";
+import { keyOf, sameModel, sessionProgram, type ModelReference, type Program } from "../programs/program";
 
-export class Contents {
+export class Contents implements vscode.Disposable {
   private readonly known = new Map<string, Promise<ModelContents>>();
+
+  /** A model has been compiled anew, and what is known of it is forgotten. */
+  readonly onDidChange: vscode.Event<Program>;
+  private readonly changed = new vscode.EventEmitter<Program>();
+  private readonly watched: vscode.Disposable;
 
   constructor(
     private readonly pool: ProgramPool,
     private readonly sessions: CurrentSession,
-  ) {}
+  ) {
+    this.onDidChange = this.changed.event;
+    this.watched = pool.onDidChange((program) => {
+      this.forget();
+      this.changed.fire(program);
+    });
+  }
+
+  dispose(): void {
+    this.watched.dispose();
+    this.changed.dispose();
+  }
 
   /** Ask again the next time. */
   forget(): void {

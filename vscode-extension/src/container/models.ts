@@ -116,6 +116,7 @@ export function registerModels(
     view,
     view.onDidChangeVisibility(({ visible }) => look(visible)),
     vscode.window.onDidChangeWindowState(({ focused }) => look(focused)),
+    contents.onDidChange(refresh),
     watcher,
     watcher.onDidCreate(refresh),
     watcher.onDidDelete(refresh),

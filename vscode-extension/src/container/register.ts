@@ -33,13 +33,14 @@ export function registerContainer(
   return [
     sessions,
     programs,
+    contents,
     pool,
     registerStaticSources(pool),
     ...registerModels(context, installation, contents, sessions, links),
     ...registerMemory(programs),
     ...registerFindings(hub),
     ...registerModelEditor(context, installation, contents, links),
-    ...registerTensorViews(context, hub, chooseTensor),
+    ...registerTensorViews(context, hub, contents, chooseTensor),
     ...registerModelPanels(context, sessions, programs),
   ];
 }

@@ -35,7 +35,7 @@ export function registerModelEditor(
 }
 
 class ModelEditor implements vscode.Disposable {
-  private readonly repaired: vscode.Disposable;
+  private readonly disposables: vscode.Disposable[];
   private model: ModelReference;
   private lease: Lease | undefined;
   private isOver = false;
@@ -50,12 +50,15 @@ class ModelEditor implements vscode.Disposable {
   ) {
     this.model = { program: programOfUri(uri) ?? uri.fsPath };
     webview.onDidReceiveMessage((message: FromEditorPage) => void this.receive(message));
-    this.repaired = installation.onDidChange(() => void this.show());
+    this.disposables = [
+      installation.onDidChange(() => void this.show()),
+      contents.onDidChange((program) => (program === this.lease?.program ? this.show() : undefined)),
+    ];
   }
 
   dispose(): void {
     this.isOver = true;
-    this.repaired.dispose();
+    for (const disposable of this.disposables) disposable.dispose();
     this.lease?.release();
     choosePart(this.model.program, undefined);
   }

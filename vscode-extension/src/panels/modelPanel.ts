@@ -3,7 +3,7 @@ import { COMMANDS, INTERNAL } from "../contributions";
 import { textOf } from "../protocol/errors";
 import type { Answer, Ask, FromModelPage, Link, ToModelPage } from "../protocol/messages";
 import type { CurrentProgram } from "../programs/current";
-import { travelIn } from "../programs/debugging";
+import { debug, travelIn } from "../programs/debugging";
 import type { ModelReference, Program } from "../programs/program";
 import { showLine } from "../programs/sources";
 import { answer } from "./answer";
@@ -57,7 +57,8 @@ export class ModelPanel implements vscode.Disposable {
   }
 
   private announce(): void {
-    this.send({ type: "session", name: this.programs.current?.name });
+    const program = this.programs.current;
+    this.send({ type: "session", name: program?.name, isDebugged: program?.session !== undefined });
   }
 
   private send(message: ToModelPage | Answer): void {
@@ -70,6 +71,9 @@ export class ModelPanel implements vscode.Disposable {
       this.announce();
     } else if (message.type === "ask") {
       this.send(await answer(program, message));
+    } else if (message.type === "debug") {
+      if (program?.model === undefined) await vscode.commands.executeCommand(COMMANDS.debug);
+      else await debug(program.model);
     } else if (program !== undefined) {
       await act(program, message).catch((error: unknown) => void vscode.window.showErrorMessage(textOf(error)));
     }
@@ -77,7 +81,10 @@ export class ModelPanel implements vscode.Disposable {
 }
 
 /** What a page wants done outside of it. */
-async function act(program: Program, message: Exclude<FromModelPage, { readonly type: "ready" }>): Promise<void> {
+async function act(
+  program: Program,
+  message: Exclude<FromModelPage, { readonly type: "ready" | "debug" }>,
+): Promise<void> {
   switch (message.type) {
     case "open":
       await showLine(program, message.line);

@@ -37,6 +37,7 @@ export class CurrentProgram implements vscode.Disposable {
         this.giveBack();
         this.changed.fire(this.current);
       }),
+      pool.onDidChange((program) => (program === this.lease?.program ? this.renew(this.lease) : undefined)),
     ];
   }
 
@@ -82,6 +83,20 @@ export class CurrentProgram implements vscode.Disposable {
     this.users.delete(user);
     if (this.users.size > 0 || this.lease === undefined) return;
     this.giveBack();
+    this.changed.fire(this.current);
+  }
+
+  /** The model has been compiled anew. What was shown stays where the new one cannot be read. */
+  private async renew(old: Lease): Promise<void> {
+    const { model } = old.program;
+    const lease = model && (await this.load(model));
+    if (lease === undefined) return;
+    if (this.lease !== old || this.ofSession !== undefined) {
+      lease.release();
+      return;
+    }
+    this.giveBack();
+    this.lease = lease;
     this.changed.fire(this.current);
   }
 

@@ -18,9 +18,13 @@ export interface Answer {
   readonly error?: string;
 }
 
-/** To the pages of the model: chip memory, graph, timeline. */
+/**
+ * To the pages of the model: chip memory, graph, timeline, compare. `name`: of the program, if there is one to show;
+ * `isDebugged`: it is in a session, and not only looked at.
+ */
 export type ToModelPage =
-  { readonly type: "session"; readonly name: string | undefined } | { readonly type: "stopped" };
+  | { readonly type: "session"; readonly name: string | undefined; readonly isDebugged: boolean }
+  | { readonly type: "stopped" };
 
 export type FromModelPage =
   | { readonly type: "ready" }
@@ -29,6 +33,8 @@ export type FromModelPage =
   /** `ordinal`: pinned to that moment. */
   | { readonly type: "tensor"; readonly expression: string; readonly ordinal?: number | undefined }
   | { readonly type: "chooseReference" }
+  /** Start a session of the model, or of one that the user chooses. */
+  | { readonly type: "debug" }
   | { readonly type: "saveText"; readonly name: string; readonly text: string };
 
 /** Which tensor, at which moment; part of every request about it. */

@@ -4,11 +4,13 @@ import { Debounce, type SessionHub } from "./hub";
 /** Waits this long for further events: a stop is often followed by another one, or by edits. */
 const QUIET_MILLISECONDS = 80;
 
-/** The session that the views of the model show: the one that has started or stopped last. */
+/** The session that the views of the model show: of those that are not over the one that has stopped last. */
 export class CurrentSession implements vscode.Disposable {
   private readonly stopped = new vscode.EventEmitter<vscode.DebugSession>();
   private readonly changed = new vscode.EventEmitter<vscode.DebugSession | undefined>();
   private readonly disposables: { dispose(): void }[];
+  /** The sessions whose programs have stopped, the latest last. */
+  private live: readonly vscode.DebugSession[] = [];
   private session: vscode.DebugSession | undefined;
 
   /** The program has come to rest, or its memory has been edited. */
@@ -18,6 +20,7 @@ export class CurrentSession implements vscode.Disposable {
 
   constructor(hub: SessionHub) {
     const quiet = new Debounce(hub, QUIET_MILLISECONDS, (session) => {
+      this.live = [...this.live.filter((other) => other !== session), session];
       this.follow(session);
       this.stopped.fire(session);
     });
@@ -31,7 +34,8 @@ export class CurrentSession implements vscode.Disposable {
       hub.onStopped(ask),
       hub.onEdited(ask),
       vscode.debug.onDidTerminateDebugSession((session) => {
-        if (session === this.session) this.follow(undefined);
+        this.live = this.live.filter((other) => other !== session);
+        if (session === this.session) this.follow(this.live.at(-1));
       }),
     ];
   }

@@ -3,6 +3,7 @@ import { COMMANDS, DEBUG_TYPE } from "../../contributions";
 import { expressionAt } from "../../hover/provider";
 import { textOf } from "../../protocol/errors";
 import type { Subject } from "../../protocol/messages";
+import type { Contents } from "../../container/contents";
 import type { Lease } from "../../programs/pool";
 import type { SessionHub } from "../../sessions/hub";
 import { request } from "../../sessions/requests";
@@ -15,11 +16,14 @@ interface VariableContext {
 }
 
 const panels = new Set<TensorPanel>();
+/** What panels of models look at that are not being debugged. */
+const leases = new Map<TensorPanel, Lease>();
 
 /** `choose`: shows a tensor where there is no session. */
 export function registerTensorViews(
   context: vscode.ExtensionContext,
   hub: SessionHub,
+  contents: Contents,
   choose: () => Promise<void>,
 ): vscode.Disposable[] {
   const each = (act: (panel: TensorPanel) => void) => (session: vscode.DebugSession) => {
@@ -39,19 +43,37 @@ export function registerTensorViews(
     hub.onStopped(renew),
     hub.onEdited(renew),
     hub.onEnded(end),
+    contents.onDidChange((program) => {
+      for (const [panel, lease] of leases) if (lease.program === program) void renewStatic(panel, lease, contents);
+    }),
   ];
+}
+
+/** The model has been compiled anew. What was shown stays where the new one cannot be read. */
+async function renewStatic(panel: TensorPanel, old: Lease, contents: Contents): Promise<void> {
+  const { model } = old.program;
+  const lease = model && (await contents.program(model).catch(() => undefined));
+  if (lease === undefined) return;
+  if (leases.get(panel) !== old) {
+    lease.release(); // closed meanwhile, or turned to a still newer one
+    return;
+  }
+  leases.set(panel, lease);
+  panel.turnTo(lease.program);
+  old.release();
 }
 
 /** Show a tensor of a model that is not being debugged: its bytes are those of the file. Gives the lease back. */
 export async function viewStaticTensor(root: vscode.Uri, lease: Lease, expression: string): Promise<void> {
   try {
     const description = await request(lease.program, "tdb/tensor", { expression });
-    panels.add(
-      new TensorPanel(root, lease.program, { expression }, description, (panel) => {
-        panels.delete(panel);
-        lease.release();
-      }),
-    );
+    const panel = new TensorPanel(root, lease.program, { expression }, description, (closed) => {
+      panels.delete(closed);
+      leases.get(closed)?.release();
+      leases.delete(closed);
+    });
+    panels.add(panel);
+    leases.set(panel, lease);
   } catch (error) {
     lease.release();
     void vscode.window.showErrorMessage(vscode.l10n.t("TDB: {0}: {1}", expression, textOf(error)));

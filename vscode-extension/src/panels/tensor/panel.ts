@@ -14,7 +14,7 @@ export class TensorPanel {
 
   constructor(
     root: vscode.Uri,
-    readonly program: Pick<Program, "id" | "customRequest">,
+    private asked: Pick<Program, "id" | "customRequest">,
     private readonly subject: Subject,
     description: TensorDescription,
     closed: (panel: TensorPanel) => void,
@@ -31,6 +31,17 @@ export class TensorPanel {
       this.over = true;
       closed(this);
     });
+  }
+
+  /** What it asks. */
+  get program(): Pick<Program, "id" | "customRequest"> {
+    return this.asked;
+  }
+
+  /** Show the tensor of the same name of another program. */
+  turnTo(program: Pick<Program, "id" | "customRequest">): void {
+    this.asked = program;
+    this.send({ type: "stopped" });
   }
 
   /** The program has stopped, or its memory has been changed. */

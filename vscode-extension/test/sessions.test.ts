@@ -1,0 +1,52 @@
+// First, so that the sources find it under the name vscode.
+import { factories, terminate } from "./vscode";
+import assert from "node:assert/strict";
+import { afterEach, beforeEach, describe, it, mock } from "node:test";
+import type * as vscode from "vscode";
+import { CurrentSession } from "../src/sessions/current";
+import { SessionHub } from "../src/sessions/hub";
+
+describe("of two sessions", () => {
+  const [one, other] = ["a", "b"].map((id) => ({ id }) as vscode.DebugSession) as [
+    vscode.DebugSession,
+    vscode.DebugSession,
+  ];
+  let hub: SessionHub;
+  let sessions: CurrentSession;
+  let shown: (string | undefined)[];
+  const stop = (session: vscode.DebugSession) => {
+    const tracker = factories[0]?.createDebugAdapterTracker(session) as vscode.DebugAdapterTracker;
+    tracker.onDidSendMessage?.({ type: "event", event: "stopped" });
+    mock.timers.tick(100);
+  };
+
+  beforeEach(() => {
+    mock.timers.enable({ apis: ["setTimeout"] });
+    factories.length = 0;
+    hub = new SessionHub();
+    sessions = new CurrentSession(hub);
+    shown = [];
+    sessions.onDidChange((session) => shown.push(session?.id));
+  });
+
+  afterEach(() => {
+    sessions.dispose();
+    hub.dispose();
+    mock.timers.reset();
+  });
+
+  it("the one that has stopped last is shown, and after its end the other one", () => {
+    for (const session of [one, other, one]) stop(session);
+    terminate(one);
+    assert.equal(sessions.current, other);
+    terminate(other);
+    assert.deepEqual(shown, ["a", "b", "a", "b", undefined]);
+  });
+
+  it("one that ends unseen is not shown again", () => {
+    for (const session of [one, other]) stop(session);
+    terminate(one);
+    terminate(other);
+    assert.deepEqual(shown, ["a", "b", undefined]);
+  });
+});
