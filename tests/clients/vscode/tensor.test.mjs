@@ -48,6 +48,7 @@ describe("the tensor view", () => {
     const boxes = await view.evaluate(() => [...document.querySelectorAll(".map canvas, .table")].map((element) => element.getBoundingClientRect().toJSON()));
     const [table] = boxes.slice(-1);
     for (const map of boxes.slice(0, -1)) assert.ok(map.top === boxes[0].top && map.bottom <= table.top, JSON.stringify(boxes));
+    for (const map of boxes.slice(0, -1)) assert.ok(map.height <= map.width + 1, `no room below the square picture: ${JSON.stringify(map)}`);
     await eventually("no part that scrolls the page", () => view.evaluate(() => document.documentElement.scrollHeight <= window.innerHeight));
     await workbench.shot("tensor-small-window");
     await workbench.page.setViewportSize({ width: 1600, height: 1000 });

@@ -121,6 +121,12 @@ export class HeatMap {
     camera.aspect = Math.max(1, Math.min(this.canvas.clientHeight, STRIP) / (rows * camera.scale));
   }
 
+  /** Pixels in height that all of the plane takes at the width that there is: a higher frame would be empty below. */
+  get highest(): number {
+    const { rows, columns } = this.stage.layout.plane;
+    return Math.max(STRIP, rows * Math.min(LARGEST, this.canvas.clientWidth / columns));
+  }
+
   /** The scale at which all of the plane is in sight. */
   private get wholeScale(): number {
     const { rows, columns } = this.stage.layout.plane;

@@ -165,6 +165,7 @@ export class TensorView implements Stage {
     requestAnimationFrame(() => {
       this.drawing = false;
       if (this.description === undefined) return;
+      this.pictures.style.setProperty("--highest", `${String(this.maps[0]?.highest ?? 0)}px`);
       if (this.camera.scale === 0 && this.maps[0]?.canvas.clientWidth) this.maps[0].fit();
       if (this.camera.scale === 0) return;
       this.tiles.look();
