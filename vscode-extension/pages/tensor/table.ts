@@ -1,8 +1,8 @@
 import type { NumberKind } from "../../src/protocol/messages";
 import { html } from "../shared/dom";
 import { t } from "../shared/l10n";
-import type { Stage } from "./heatmap";
 import type { Cell } from "./layout";
+import type { Stage } from "./stage";
 
 /** Cells of the table; in a low window fewer, so that the pictures have room, too. */
 const ROWS = { low: 7, high: 12, from: 900 } as const;
