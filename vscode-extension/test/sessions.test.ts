@@ -1,10 +1,12 @@
 // First, so that the sources find it under the name vscode.
-import { factories, terminate } from "./vscode";
+import { factories, terminate, trees } from "./vscode";
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it, mock } from "node:test";
 import type * as vscode from "vscode";
+import { registerComparePanel } from "../src/compare/view";
 import { CurrentSession } from "../src/sessions/current";
 import { SessionHub } from "../src/sessions/hub";
+import { row } from "./fixtures";
 
 describe("of two sessions", () => {
   const [one, other] = ["a", "b"].map((id) => ({ id }) as vscode.DebugSession) as [
@@ -48,5 +50,38 @@ describe("of two sessions", () => {
     terminate(one);
     terminate(other);
     assert.deepEqual(shown, ["a", "b", undefined]);
+  });
+});
+
+describe("the tree of compared tensors", () => {
+  it("does not show what a session answers that is over", async () => {
+    let answer: (body: unknown) => void = () => undefined;
+    let changed: (session: undefined) => void = () => undefined;
+    let stopped: () => unknown = () => undefined;
+    const late = new Promise((resolve) => (answer = resolve));
+    const session = {
+      customRequest: (name: string) => (name === "tdb/results" ? late : Promise.resolve({})),
+    } as unknown as vscode.DebugSession;
+    const subscribe =
+      <T>(listen: (listener: T) => void) =>
+      (listener: T) => {
+        listen(listener);
+        return { dispose: () => undefined };
+      };
+    const sessions = {
+      current: session,
+      onDidChange: subscribe((listener: typeof changed) => (changed = listener)),
+      onDidStop: subscribe((listener: typeof stopped) => (stopped = listener)),
+    } as unknown as CurrentSession;
+    registerComparePanel(sessions);
+    const shown = () => trees.at(-1)?.treeDataProvider.getChildren() as unknown[];
+    const asked = stopped();
+    await new Promise((resolve) => setImmediate(resolve));
+    changed(undefined);
+    answer({ rows: [row(3)], first: null });
+    await asked;
+    assert.deepEqual(shown(), []);
+    await stopped();
+    assert.equal(shown().length, 1);
   });
 });

@@ -92,6 +92,9 @@ function panel(_type: string, title: string) {
   return { title, webview, onDidDispose: closed.event };
 }
 
+/** The trees of the side bar. */
+export const trees: { treeDataProvider: vscode.TreeDataProvider<unknown> }[] = [];
+
 /** The watchers of files that have been made, each with a way to report a change. */
 export const watchers: {
   directory: string;
@@ -159,6 +162,10 @@ const fake = {
   ConfigurationTarget,
   ProgressLocation: { Window: 10, Notification: 15 },
   DecorationRangeBehavior: { ClosedClosed: 1 },
+  TreeItemCollapsibleState: { None: 0, Collapsed: 1, Expanded: 2 },
+  ThemeIcon: class {
+    constructor(readonly id: string) {}
+  },
   ThemeColor: class {
     constructor(readonly id: string) {}
   },
@@ -223,6 +230,11 @@ const fake = {
     },
     onDidChangeActiveTextEditor: went.event,
     createWebviewPanel: panel,
+    createTreeView: (_name: string, { treeDataProvider }: vscode.TreeViewOptions<unknown>) => {
+      const view = { treeDataProvider, visible: true, message: "", badge: undefined };
+      trees.push(view);
+      return { ...view, onDidChangeVisibility: new EventEmitter().event, dispose: () => undefined };
+    },
     createTextEditorDecorationType: () => ({ dispose: () => undefined }),
     createOutputChannel: () => ({ debug: write, info: write, warn: write, error: write, show: () => undefined }),
     showErrorMessage: say,

@@ -39,6 +39,7 @@ class ComparePanel {
       this.view,
       sessions.onDidChange(() => {
         this.isFast = true;
+        this.asked++; // what the other session has been asked is not of interest any more
         this.tree.show(undefined, undefined);
         this.view.message = "";
         this.view.badge = undefined;
