@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { Camera, contains, grown } from "../pages/graph/camera";
 import { blocksOf, visible } from "../pages/graph/blocks";
 import { layers } from "../pages/graph/layers";
 import { NODE, place } from "../pages/graph/layout";
@@ -169,5 +170,56 @@ describe("the quick layout", () => {
       for (let i = 1; i < row.length; i++) assert.ok((row[i] ?? 0) - (row[i - 1] ?? 0) >= NODE.width);
       assert.ok((row[0] ?? 0) >= NODE.width / 2 && (row.at(-1) ?? 0) <= placed.width - NODE.width / 2);
     }
+  });
+});
+
+describe("what is in sight of a graph", () => {
+  const page = { clientWidth: 400, clientHeight: 300 };
+  /** Where a point of the graph is seen. */
+  const seen = (camera: Camera, { x, y }: { x: number; y: number }) => {
+    const { left, top } = camera.sight;
+    return [(x - left) * camera.scale, (y - top) * camera.scale].map(Math.round);
+  };
+
+  it("grows around the point under the pointer, up to a limit", () => {
+    const camera = new Camera(page);
+    camera.centre({ x: 1000, y: 500 });
+    assert.deepEqual(seen(camera, { x: 1000, y: 500 }), [200, 150]);
+    const under = { x: camera.sight.left + 50, y: camera.sight.top + 60 };
+    for (const factor of [2, 0.25, 1.7, 100, 1e-6]) {
+      camera.zoom(factor, 50, 60);
+      assert.deepEqual(seen(camera, under), [50, 60], String(factor));
+    }
+    assert.ok(camera.scale > 0);
+  });
+
+  it("is all of a graph, but no larger than it is", () => {
+    const camera = new Camera(page);
+    camera.fit({ width: 800, height: 3000 });
+    const { left, top, width, height } = camera.sight;
+    assert.ok(left <= 0 && top <= 0 && left + width >= 800 && top + height >= 3000);
+    camera.fit({ width: 40, height: 30 });
+    assert.equal(camera.scale, 1);
+  });
+
+  it("moves to a box only if that is out of sight, and never above the first op", () => {
+    const camera = new Camera(page);
+    camera.centre({ x: 500, y: 500 });
+    const before = camera.sight;
+    camera.reveal({ x: 520, y: 510 }, false);
+    assert.deepEqual(camera.sight, before);
+    camera.reveal({ x: 5000, y: 20 }, false);
+    assert.deepEqual(seen(camera, { x: 5000, y: 0 }), [200, 0]);
+    camera.reveal({ x: 5000, y: 2000 }, true);
+    assert.deepEqual(seen(camera, { x: 5000, y: 2000 }), [200, 150]);
+  });
+
+  it("has a margin that what is beside it lies in", () => {
+    const camera = new Camera(page);
+    const area = grown(camera.sight);
+    camera.pan(-390, 290);
+    assert.ok(contains(area, camera.sight));
+    camera.pan(-20, 0);
+    assert.ok(!contains(area, camera.sight));
   });
 });

@@ -2,6 +2,7 @@
 import type { GraphNode } from "../../src/protocol/generated";
 import { html } from "../shared/dom";
 import { t } from "../shared/l10n";
+import type { Sight } from "./camera";
 import { NODE, type Placed } from "./layout";
 
 /** Pixels. */
@@ -9,14 +10,6 @@ const MOST = { width: 130, height: 180 } as const;
 const LEAST_BOX = 1.5;
 /** Of the whole, however long the graph is. */
 const LEAST_WIDTH = 14;
-
-/** A rectangle of the graph. */
-export interface Sight {
-  readonly left: number;
-  readonly top: number;
-  readonly width: number;
-  readonly height: number;
-}
 
 export class Minimap {
   readonly element = html("canvas", { class: "minimap", role: "img", "aria-label": t("The whole graph") });

@@ -3,20 +3,20 @@ import type { Graph, GraphNode } from "../../src/protocol/generated";
 import { html, svg } from "../shared/dom";
 import { t } from "../shared/l10n";
 import { blocksOf, visible, WHOLE_NODES, type Block, type Visible } from "./blocks";
+import { Camera, contains, grown, type Sight } from "./camera";
 import { arrow, boxElement, edgeElement, farElements, frameElement } from "./elements";
 import { NODE, place, type Placed, type Point } from "./layout";
-import { Minimap, type Sight } from "./minimap";
+import { Minimap } from "./minimap";
 import { combined, type Paint } from "./model";
+import { savedText } from "./saving";
 
-/** Scales of the picture: the limits, what its texts can be read from, and where boxes have none. */
-const SCALE = { least: 0.01, far: 0.3, readable: 0.8, most: 3 } as const;
+/** Scales of the picture: what its texts can be read from, and below which boxes have none. */
+const SCALE = { far: 0.3, readable: 0.8 } as const;
 /** By a key or a button, and by a step of the wheel. */
 export const KEY_ZOOM = 1.25;
 const WHEEL_ZOOM = 1.15;
 /** Nodes up to which all have their elements, wherever they are. */
 const ALL_ELEMENTS = 400;
-/** Elements are made for what is in sight and as much again on each side. */
-const MARGIN = 1;
 /** The pointer drags when it has moved this far. */
 const DRAGGED = 3;
 
@@ -40,7 +40,8 @@ export class Picture {
   });
   private readonly world = svg("g");
   private readonly minimap = new Minimap((x, y) => {
-    this.centre(x, y);
+    this.camera.centre({ x, y });
+    this.move();
   });
   private graph: Graph = { nodes: [], edges: [], currentLines: [] };
   private blocks: readonly Block[] = [];
@@ -53,9 +54,7 @@ export class Picture {
   private combine = combined("dtype");
   /** What elements have been made for. */
   private made: (Sight & { readonly isFar: boolean }) | undefined;
-  private x = 0;
-  private y = 0;
-  private scale = 1;
+  private readonly camera = new Camera(this.element);
 
   constructor(private readonly listener: Listener) {
     this.surface.append(svg("defs", {}, arrow()), this.world);
@@ -84,7 +83,7 @@ export class Picture {
     this.open = new Set(isWhole ? this.blocks.map(({ id }) => id) : first ? [first.id] : []);
     this.lay();
     this.fit();
-    if (this.scale < SCALE.readable) this.zoom(SCALE.readable / this.scale); // then a part of it; `mark` chooses which
+    if (this.camera.scale < SCALE.readable) this.zoom(SCALE.readable / this.camera.scale); // then a part of it; `mark` chooses which
     const start = this.nodeShown(first?.nodes[0]);
     if (start !== undefined) this.reveal(start, true);
   }
@@ -150,20 +149,14 @@ export class Picture {
     if (first !== undefined) this.select(first);
   }
 
-  zoom(factor: number, x = this.element.clientWidth / 2, y = this.element.clientHeight / 2): void {
-    const scale = Math.min(Math.max(this.scale * factor, SCALE.least), SCALE.most);
-    this.x = x - ((x - this.x) * scale) / this.scale;
-    this.y = y - ((y - this.y) * scale) / this.scale;
-    this.scale = scale;
+  /** `x`, `y`: pixels of what stays where it is, default: the middle. */
+  zoom(factor: number, x?: number, y?: number): void {
+    this.camera.zoom(factor, x, y);
     this.move();
   }
 
   fit(): void {
-    const { width, height } = this.placed ?? { width: 1, height: 1 };
-    const scale = Math.min(this.element.clientWidth / width, this.element.clientHeight / height, 1);
-    this.scale = Math.max(scale, SCALE.least);
-    this.x = (this.element.clientWidth - width * this.scale) / 2;
-    this.y = 0;
+    this.camera.fit(this.placed ?? { width: 1, height: 1 });
     this.move();
   }
 
@@ -173,24 +166,7 @@ export class Picture {
 
   /** The whole picture, with the colours that the page's style gives it. */
   svgText(): string {
-    const { width, height } = this.placed ?? { width: 1, height: 1 };
-    const copy = svg("svg", {
-      xmlns: "http://www.w3.org/2000/svg",
-      viewBox: `0 0 ${String(width)} ${String(height)}`,
-      width,
-      height,
-    });
-    const marker = arrow();
-    copy.append(svg("defs", {}, marker), ...this.elements(undefined));
-    this.element.append(copy); // styles are computed only of what is in the page
-    for (const element of copy.querySelectorAll<SVGElement>("*")) {
-      const style = getComputedStyle(element);
-      for (const name of ["fill", "stroke", "stroke-width", "font-size", "font-weight", "fill-opacity"])
-        element.style.setProperty(name, style.getPropertyValue(name));
-      element.style.fontFamily = "sans-serif";
-    }
-    copy.remove();
-    return new XMLSerializer().serializeToString(copy);
+    return savedText(this.placed ?? { width: 1, height: 1 }, this.elements(undefined), this.element);
   }
 
   private blockOf(is: (node: GraphNode) => boolean): Block | undefined {
@@ -226,8 +202,7 @@ export class Picture {
     change();
     const after = at();
     if (before === undefined || after === undefined) return;
-    this.x += (before.x - after.x) * this.scale;
-    this.y += (before.y - after.y) * this.scale;
+    this.camera.follow(before, after);
     this.move();
   }
 
@@ -249,27 +224,18 @@ export class Picture {
     return block === undefined ? this.paintOf(node) : this.combine(block.nodes.map(this.paintOf));
   }
 
-  private get sight(): Sight {
-    const { clientWidth, clientHeight } = this.element;
-    return {
-      left: -this.x / this.scale,
-      top: -this.y / this.scale,
-      width: clientWidth / this.scale,
-      height: clientHeight / this.scale,
-    };
-  }
-
   private move(): void {
-    this.world.setAttribute("transform", `translate(${String(this.x)} ${String(this.y)}) scale(${String(this.scale)})`);
-    this.minimap.look(this.sight);
+    this.world.setAttribute("transform", this.camera.transform);
+    this.minimap.look(this.camera.sight);
     this.make();
   }
 
   /** Make the elements of what is in sight, unless they are there. */
   private make(): void {
-    const { sight, made, placed } = this;
+    const { made, placed } = this;
+    const { sight, scale } = this.camera;
     if (placed === undefined) return;
-    const isFar = this.scale < SCALE.far && this.shown.nodes.length > ALL_ELEMENTS;
+    const isFar = scale < SCALE.far && this.shown.nodes.length > ALL_ELEMENTS;
     if (made?.isFar === isFar && contains(made, sight)) return;
     const all = { left: -Infinity, top: -Infinity, width: Infinity, height: Infinity };
     const area = isFar || this.shown.nodes.length <= ALL_ELEMENTS ? all : grown(sight);
@@ -314,22 +280,11 @@ export class Picture {
     return box;
   }
 
-  private centre(x: number, y: number): void {
-    this.x = this.element.clientWidth / 2 - x * this.scale;
-    this.y = this.element.clientHeight / 2 - y * this.scale;
-    this.move();
-  }
-
   /** `always`: into the middle, even if it is in sight. */
   private reveal(node: GraphNode, always = false): void {
     const at = this.placed?.nodes.get(node.id);
     if (at === undefined) return;
-    const { left, top, width, height } = this.sight;
-    const isAcross = left <= at.x - NODE.width / 2 && at.x + NODE.width / 2 <= left + width;
-    const isDown = top <= at.y - NODE.height / 2 && at.y + NODE.height / 2 <= top + height;
-    if (always || !isAcross) this.x = this.element.clientWidth / 2 - at.x * this.scale;
-    // Nothing is above the first op: what is below it is of more use than empty space.
-    if (always || !isDown) this.y = Math.min(this.element.clientHeight / 2 - at.y * this.scale, 0);
+    this.camera.reveal(at, always);
     this.move();
   }
 
@@ -382,8 +337,7 @@ export class Picture {
     this.surface.addEventListener("pointermove", ({ clientX, clientY, buttons }) => {
       if (last === undefined || buttons !== 1) return;
       if (!last.isMoved && Math.hypot(clientX - last.x, clientY - last.y) < DRAGGED) return;
-      this.x += clientX - last.x;
-      this.y += clientY - last.y;
+      this.camera.pan(clientX - last.x, clientY - last.y);
       last = { x: clientX, y: clientY, isMoved: true };
       this.move();
     });
@@ -395,23 +349,4 @@ export class Picture {
       this.enter(node);
     });
   }
-}
-
-function grown({ left, top, width, height }: Sight): Sight {
-  return {
-    left: left - MARGIN * width,
-    top: top - MARGIN * height,
-    width: (1 + 2 * MARGIN) * width,
-    height: (1 + 2 * MARGIN) * height,
-  };
-}
-
-function contains(outer: Sight, inner: Sight): boolean {
-  if (outer.width === Infinity) return true;
-  return (
-    outer.left <= inner.left &&
-    outer.top <= inner.top &&
-    outer.left + outer.width >= inner.left + inner.width &&
-    outer.top + outer.height >= inner.top + inner.height
-  );
 }
