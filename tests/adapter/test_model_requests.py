@@ -205,6 +205,34 @@ def test_a_model_whose_file_is_gone_is_still_known(client: DapClient, toy: Toy, 
     assert (Path(body["file"]).name, body["size"]) == (model.name, size)
 
 
+def test_estimating_times_lets_other_requests_through(
+    client: DapClient, toy: Toy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A step waits for no timeline: what is known up to then is the answer, and the timeline asks again."""
+    began, arrived = threading.Event(), threading.Event()
+    estimate = profiling.Costs._cost
+
+    def slow(costs: profiling.Costs, command: Command) -> Cost:
+        began.set()
+        assert arrived.wait(60)
+        return estimate(costs, command)
+
+    monkeypatch.setattr(profiling, "_EVERY", 1)
+    monkeypatch.setattr(profiling.Costs, "_cost", slow)
+    client.launch(toy.directory)
+    client.expect_stopped("entry")
+    times = client.raw.send("tdb/times", milliseconds=60_000)
+    assert began.wait(60)
+    step = client.raw.send("next", threadId=client.thread)
+    client.raw.response(client.raw.send(""))  # refused as it arrives, so what was sent before has arrived as well
+    arrived.set()
+    assert client.raw.response(times)["body"]["estimated"] == 1
+    assert client.raw.response(step)["success"]
+    client.expect_stopped("step")
+    assert client.request("tdb/times", milliseconds=60_000)["estimated"] == 58
+    client.disconnect()
+
+
 def test_times_that_nobody_waits_for_are_not_estimated_to_the_end(
     client: DapClient, toy: Toy, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -35,7 +35,7 @@ class TimelineArguments(ProtocolModel):
 
 
 class TimesArguments(ProtocolModel):
-    """Arguments of `tdb/times`. ``milliseconds``: to spend on further estimates before answering."""
+    """``milliseconds``: to spend on further estimates before answering; less where another request arrives."""
 
     milliseconds: int = 0
 
@@ -104,7 +104,7 @@ def times(session: Session, arguments: TimesArguments) -> CommandTimes:
     program = session.debugger.program
     costs = session.feature(Estimates).of(program)
     end = monotonic() + arguments.milliseconds / 1000
-    costs.extend(lambda done: session.is_unwanted or monotonic() >= end)
+    costs.extend(lambda done: session.others_wait() or monotonic() >= end)
     session.check_withdrawn()
     spans = schedule(program, likely_cycles(program, costs))
     unit = 1 / program.target.clock if program.target.clock else 1.0

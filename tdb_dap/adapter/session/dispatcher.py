@@ -34,6 +34,7 @@ class Dispatcher:
         self._arrived = threading.Condition()
         self._attention = False
         session.between_commands.append(self._between_commands)
+        session.others_wait = lambda: bool(self._inbox)
 
     def serve(self) -> None:
         """Answer until the client has left."""

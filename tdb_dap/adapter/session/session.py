@@ -48,6 +48,7 @@ class Session:
     ``by_instruction``: whether the user looks at commands, not at ops.
     ``over``: set when the session ends; ``withdrawn``: set when the client goes; ``cancelled``: requests by number.
     ``between_commands``: called between any two commands of a run, in order.
+    ``others_wait``: whether requests have arrived that are answered after the current one.
     ``abandon``: ends the process, or nothing, where a client has left and the session thread does not end.
     """
 
@@ -74,6 +75,7 @@ class Session:
         self.withdrawn = threading.Event()
         self.cancelled: set[int] = set()
         self.between_commands: list[Callable[[], None]] = []
+        self.others_wait: Callable[[], bool] = lambda: False
         self.abandon = abandon
         self._configuration: Configuration | None = None
         self._debugger: Debugger | None = None

@@ -820,7 +820,7 @@ export interface TimelineOp {
   readonly slice: string;
 }
 
-/** Arguments of `tdb/times`. `milliseconds`: to spend on further estimates before answering. */
+/** `milliseconds`: to spend on further estimates before answering; less where another request arrives. */
 export interface TimesArguments {
   readonly milliseconds?: number | undefined;
 }
