@@ -1,5 +1,5 @@
 // First, so that the sources find it under the name vscode.
-import { dialogue, pages, uriOf, watchers } from "./vscode";
+import { dialogue, pages, texts, uriOf, watchers } from "./vscode";
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it, mock } from "node:test";
 import type * as vscode from "vscode";
@@ -8,7 +8,8 @@ import { Contents } from "../src/container/contents";
 import { registerTensorViews, viewStaticTensor } from "../src/panels/tensor/command";
 import { CurrentProgram } from "../src/programs/current";
 import { ProgramPool, watchFiles } from "../src/programs/pool";
-import { keyOf, sameModel, type ModelReference, type Program } from "../src/programs/program";
+import { keyOf, sameModel, staticUri, type ModelReference, type Program } from "../src/programs/program";
+import { registerStaticSources } from "../src/programs/sources";
 import type { CurrentSession } from "../src/sessions/current";
 import type { SessionHub } from "../src/sessions/hub";
 
@@ -184,6 +185,24 @@ describe("a model that is compiled anew", () => {
       await wait(1000);
       assert.notEqual(programs.current, shown[0]);
     });
+  });
+});
+
+describe("the listing of a model that is compiled anew", () => {
+  it("is read again where it is open, and that of no other model", async () => {
+    const registered = registerStaticSources(pool);
+    const [ours, others] = [toy, second].map((model) => staticUri(model, { name: "toy.tdbasm" }));
+    texts.open = [
+      { uri: uriOf("/project/toy/final.mlir") },
+      ...[ours, others].flatMap((uri) => (uri ? [{ uri }] : [])),
+    ];
+    const read: unknown[] = [];
+    texts.provider?.onDidChange?.((uri) => read.push(uri));
+    await pool.acquire(toy);
+    compiled();
+    await wait(1000);
+    assert.deepEqual(read, [ours]);
+    for (const one of registered) one.dispose();
   });
 });
 

@@ -125,6 +125,12 @@ function watcher({ base }: { base: vscode.Uri }) {
   return { onDidCreate: created.event, onDidChange: changed.event, onDidDelete: removed.event, dispose };
 }
 
+/** Texts that are open, and who provides those of models. */
+export const texts: {
+  open: { uri: vscode.Uri }[];
+  provider: vscode.TextDocumentContentProvider | undefined;
+} = { open: [], provider: undefined };
+
 /** Folders of the workspace. */
 export const folders: { uri: vscode.Uri }[] = [];
 export const uriOf = (path: string) =>
@@ -201,7 +207,11 @@ const fake = {
       return { dispose: () => (editing.provider = undefined) };
     },
   },
-  Uri: { joinPath: (base: string, ...parts: string[]) => [base, ...parts].join("/"), file: uriOf },
+  Uri: {
+    joinPath: (base: string, ...parts: string[]) => [base, ...parts].join("/"),
+    file: uriOf,
+    from: (parts: object) => parts,
+  },
   RelativePattern: class {
     constructor(
       readonly base: vscode.Uri,
@@ -259,6 +269,13 @@ const fake = {
     getWorkspaceFolder: (uri: vscode.Uri) => folders.find((folder) => folder.uri.toString() === uri.toString()),
     getConfiguration: configuration,
     createFileSystemWatcher: watcher,
+    get textDocuments() {
+      return texts.open;
+    },
+    registerTextDocumentContentProvider: (_scheme: string, provider: vscode.TextDocumentContentProvider) => {
+      texts.provider = provider;
+      return { dispose: () => (texts.provider = undefined) };
+    },
     onDidChangeConfiguration: changedSettings.event,
   },
   debug: {

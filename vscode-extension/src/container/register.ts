@@ -35,7 +35,7 @@ export function registerContainer(
     programs,
     contents,
     pool,
-    registerStaticSources(pool),
+    ...registerStaticSources(pool),
     ...registerModels(context, installation, contents, sessions, links),
     ...registerMemory(programs),
     ...registerFindings(hub),

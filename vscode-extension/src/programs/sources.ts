@@ -1,7 +1,7 @@
 /** Showing lines of a program's sources: final.mlir, and the listing of its commands. */
 import * as vscode from "vscode";
 import { request } from "../sessions/requests";
-import { LISTING, SCHEME, type ModelReference, type Program } from "./program";
+import { LISTING, sameModel, SCHEME, type ModelReference, type Program } from "./program";
 import type { ProgramPool } from "./pool";
 
 /** Show a line, counted from 1, beside the views; the first without. */
@@ -26,11 +26,19 @@ export async function showListing(program: Program, line = 1): Promise<void> {
   if (listing !== undefined) await show(program.uriOf(listing), line);
 }
 
+type StaticSource = ModelReference & { readonly reference: number };
+
 /** Texts of models that are not being debugged. */
-export function registerStaticSources(pool: ProgramPool): vscode.Disposable {
-  return vscode.workspace.registerTextDocumentContentProvider(SCHEME, {
+export function registerStaticSources(pool: ProgramPool): { dispose(): unknown }[] {
+  const changed = new vscode.EventEmitter<vscode.Uri>();
+  const watched = pool.onDidChange(({ model }) => {
+    for (const { uri } of vscode.workspace.textDocuments)
+      if (uri.scheme === SCHEME && sameModel(model, JSON.parse(uri.query) as StaticSource)) changed.fire(uri);
+  });
+  const provider = vscode.workspace.registerTextDocumentContentProvider(SCHEME, {
+    onDidChange: changed.event,
     async provideTextDocumentContent(uri) {
-      const { reference, ...model } = JSON.parse(uri.query) as ModelReference & { reference: number };
+      const { reference, ...model } = JSON.parse(uri.query) as StaticSource;
       const lease = await pool.acquire(model);
       try {
         const body = await lease.program.customRequest("source", { sourceReference: reference });
@@ -40,4 +48,5 @@ export function registerStaticSources(pool: ProgramPool): vscode.Disposable {
       }
     },
   });
+  return [provider, watched, changed];
 }
