@@ -221,7 +221,9 @@ export class Workbench {
     return eventually(`a view with ${selector}`, async () => {
       for (const frame of this.page.frames()) {
         const found = await frame.locator(selector).count().catch(() => 0);
-        if (found > 0 && (await frame.locator("body").textContent()).includes(text)) return frame;
+        // A page that is being replaced may go between the two questions.
+        const shown = found > 0 ? await frame.locator("body").textContent().catch(() => undefined) : undefined;
+        if (shown?.includes(text)) return frame;
       }
       return undefined;
     }, patience);
