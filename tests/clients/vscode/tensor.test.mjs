@@ -91,6 +91,7 @@ describe("the tensor view", () => {
     await eventually("the same colour", async () => (await pixel("actual", ...at, 128)).join() === colour.join());
     const width = await view.locator("#map-actual").evaluate((canvas) => Math.min(canvas.clientWidth, canvas.clientHeight));
     await view.locator("#map-actual").click({ position: { x: ((at[1] + 0.5) * width) / 128, y: ((at[0] + 0.5) * width) / 128 } });
+    assert.equal(await view.locator("#map-actual").evaluate((canvas) => Math.min(canvas.clientWidth, canvas.clientHeight)), width, "the pointer moves nothing");
     assert.equal(await cell(...at), number);
     await eventually("its place", async () => (await view.locator("#cursor").textContent()).includes("[0, 6, 11, 5]"));
     await workbench.shot("tensor-mosaic");

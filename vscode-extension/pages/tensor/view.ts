@@ -184,8 +184,7 @@ export class TensorView implements Stage {
       const number = cell && this.tiles.number(of, cell.row, cell.column);
       return number === undefined ? [] : [`${sourceName(of, this.other)} ${short(number)}`];
     });
-    this.status.textContent =
-      index === undefined || numbers.length === 0 ? "" : `[${index.join(", ")}]: ${numbers.join(" · ")}`;
+    this.say(index === undefined || numbers.length === 0 ? "" : `[${index.join(", ")}]: ${numbers.join(" · ")}`, true);
   }
 
   // The tensor
@@ -212,7 +211,7 @@ export class TensorView implements Stage {
 
   ended(): void {
     document.body.classList.add("ended");
-    this.status.textContent = t("The session has ended; these are its last numbers.");
+    this.say(t("The session has ended; these are its last numbers."));
   }
 
   private describe(description: TensorDescription): void {
@@ -226,7 +225,7 @@ export class TensorView implements Stage {
       .join(" · ");
     this.about.title = type ?? "";
     this.pin.describe(ordinal, commands);
-    this.status.textContent = "";
+    this.say("");
     this.table.digits = Number(/\d+/.exec(dtype)?.[0] ?? WORD_BITS) / DIGIT_BITS;
     document.body.dataset.ordinal = String(ordinal);
   }
@@ -305,8 +304,14 @@ export class TensorView implements Stage {
   }
 
   private readonly complain = (error: unknown): void => {
-    this.status.textContent = textOf(error);
+    this.say(textOf(error));
   };
+
+  /** `isPassing`: it is cut off where it is longer than its line. */
+  private say(text: string, isPassing = false): void {
+    this.status.textContent = text;
+    this.status.classList.toggle("passing", isPassing);
+  }
 
   private save(format: FileFormat): void {
     const { source } = this.controls;
