@@ -48,6 +48,11 @@ def is_within_local(f: Fields) -> bool:
     return _is_local(f, "src") and _is_local(f, "dst")
 
 
+def is_linear(f: Fields) -> bool:
+    """A run of numbers of the source's format, which the field of the first stride counts, and no tensor."""
+    return bool(f.common_mode)
+
+
 def _matrix_shape(f: Fields, side: str) -> tuple[int, ...]:
     """Rows and columns; the side in DDR gives them, the local side is transposed if the command says so."""
     _, _, height, width = f.four("dst" if _is_local(f, "src") else "src", "size")
@@ -57,6 +62,8 @@ def _matrix_shape(f: Fields, side: str) -> tuple[int, ...]:
 
 
 def _tensor_shape(f: Fields, side: str) -> Shape4:
+    if is_linear(f):
+        return 1, 1, 1, f.src_nstride
     n, c, h, w = f.four("src", "size")
     if side == "src":
         return n, c, h, w
@@ -68,6 +75,8 @@ def _tensor_shape(f: Fields, side: str) -> Shape4:
 
 
 def _strides(f: Fields, side: str) -> tuple[int, ...]:
+    if is_linear(f):
+        return f.src_nstride, f.src_nstride, f.src_nstride, 1
     n, c, h, w = f.four(side, "stride")
     if is_matrix(f):
         return (n, c, 0, 1) if _is_local(f, side) else (0, 0, h, 1)
@@ -104,7 +113,7 @@ def _row(side: str) -> Row:
 
 @family("bm1684.dma", registers=("dma_tensor",))
 class Move:
-    """Copy of a tensor in n, c, h, w order or of a matrix; transposed, (n,c,h,w) to (n,w,h,c), or a constant."""
+    """Copy of a tensor in n, c, h, w order, of a matrix or of a run of numbers; transposed, or a constant."""
 
     source = _row("src")
     destination = _row("dst")

@@ -14,9 +14,13 @@ from tdb_dap.targets.semantics.registry import Operation, semantics
 def move(x: Operation) -> Array:
     """A tensor or matrix copied, transposed, with channels and columns swapped, or filled with a constant."""
     f = x.fields
+    if op.is_linear(f):
+        outside = not op.is_within_local(f) and not op.is_between_memories(f)
+        refuse(not outside or f.sub != op.COPY or f.acc_write_enable, "this linear move")
+        return dma.copy(x)
     refuse(f.src_data_format != f.dst_data_format, "a move between two formats")
     refuse(lane_mask(f) is not None, "a move that leaves out lanes")
-    refuse(f.common_mode or f.acc_write_enable, "a linear or adding move")
+    refuse(f.acc_write_enable, "an adding move")
     if op.is_matrix(f):
         refuse(f.sub not in (op.COPY, op.TRANSPOSE) or not op.is_between_memories(f), "this move of a matrix")
         return dma.matrix(x)
