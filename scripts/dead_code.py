@@ -67,6 +67,7 @@ RULES = (
     Rule("tdb_dap/engine/expressions/evaluator.py", "method", "generic_visit", "ast.NodeVisitor calls it"),
     Rule("tdb_dap/adapter/protocol/client.py", "method", "connect", "public: a client of a server on a port"),
     Rule("tdb_dap/targets/*", "function|method", "unused_fields|named_fields", "for walks over all fields"),
+    Rule("tdb_dap/engine/recording/*", "variable|class|function|method", r"\w+", "the file's numbers, for its readers"),
     Rule("tdb_dap/engine/*", "method", "who_wrote|global_|neuron", "public: docs/python.md"),
 )
 

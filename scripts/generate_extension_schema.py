@@ -31,6 +31,29 @@ _KEY = "attribute."
 # VS Code describes these itself for every debugger.
 OWNED_BY_THE_EDITOR = {"type", "request", "name", "noDebug"}
 
+RECORD: dict[str, Any] = {
+    "type": "object",
+    "description": "Program to record before the session: its run on the vendor's emulator becomes the recording that "
+    "'program' names (.tdbrec), which is then debugged.",
+    "required": ["program"],
+    "additionalProperties": False,
+    "properties": {
+        "program": {
+            "type": "string",
+            "minLength": 1,
+            "description": "Program that uses the vendor's runtime: model_runner, python, or one of your own.",
+        },
+        "args": {"type": "array", "items": {"type": "string"}, "description": "Its arguments."},
+        "cwd": {"type": "string", "description": "Its working directory. Default: the workspace folder."},
+        "env": {
+            "type": "object",
+            "additionalProperties": {"type": "string"},
+            "description": "Environment variables that are added for it.",
+        },
+    },
+}
+"""What VS Code's extension does itself before it starts the adapter, which does not know it."""
+
 
 def attributes(model: type[BaseModel]) -> dict[str, Any]:
     """The schema of one request, in the shape that `configurationAttributes` takes."""
@@ -119,8 +142,10 @@ def texts() -> dict[Path, str]:
     manifest = json.loads(PACKAGE.read_text("utf-8"))
     [debugger] = manifest["contributes"]["debuggers"]
     described: dict[str, str] = {}
+    launch = attributes(LaunchArguments)
+    launch["properties"]["record"] = RECORD
     debugger["configurationAttributes"] = {
-        "launch": with_keys(attributes(LaunchArguments), "attribute", described),
+        "launch": with_keys(launch, "attribute", described),
         "attach": with_keys(attributes(AttachArguments), "attribute", described),
     }
     others = {key: text for key, text in json.loads(TEXTS.read_text("utf-8")).items() if not key.startswith(_KEY)}

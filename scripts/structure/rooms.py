@@ -7,7 +7,7 @@ STOREYS: tuple[tuple[str, ...], ...] = (
     ("engine.files", "engine.rendering"),
     ("system",),
     ("engine.hardware",),
-    ("engine.bmodel", "engine.host"),
+    ("engine.bmodel", "engine.host", "engine.recording"),
     ("engine.commands",),
     ("engine.source",),
     ("engine.program",),

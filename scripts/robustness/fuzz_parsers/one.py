@@ -20,7 +20,7 @@ from pathlib import Path
 from scripts.robustness.fuzz_parsers import sandbox
 from scripts.robustness.fuzz_parsers.target import TARGETS, Target, attempt
 
-MODULES = ("files", "words", "wires", "documents")
+MODULES = ("files", "words", "wires", "documents", "recordings")
 _APART = ("__main__", "bmodel_generated", "child", "conf")
 """Modules that are not instrumented."""
 

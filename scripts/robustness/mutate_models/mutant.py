@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from tdb_dap.engine.commands.commands import Columns
 from tdb_dap.engine.hardware.target import Stream
+from tdb_dap.engine.program.compiled_program import CompiledProgram
 from tdb_dap.engine.program.program import Program
 from tdb_dap.engine.source.source_map import SourceMap
 
@@ -38,7 +39,7 @@ class Fault:
     descriptor: bytes = b""
 
 
-class Mutant(Program):
+class Mutant(CompiledProgram):
     """A program with a fault. BadInput if it cannot be loaded: commands wait for each other for ever."""
 
     def __init__(self, program: Program, fault: Fault) -> None:
