@@ -14,8 +14,9 @@ An observer: ``Observer``; its methods are given an ``Inspector`` and return a `
 
 A console command: a function ``(debugger: Debugger, text: str) -> str``.
 
-A script: ``open_program``, ``open_debugger``, ``load_inputs``, ``Debugger``, ``Machine``, ``Program``, ``Context``,
-``Listener``, ``filters_named``, ``command_table``; ``Client`` drives an adapter as an editor does.
+A script: ``open_program``, ``open_debugger``, ``load_inputs``, ``Debugger``, ``Machine``, ``Program``,
+``CompiledProgram``, ``Context``, ``Listener``, ``filters_named``, ``command_table``; ``Client`` drives an adapter as an
+editor does.
 """
 
 from tdb_dap.adapter.protocol.client import Client
@@ -38,6 +39,7 @@ from tdb_dap.engine.machine.backend import Backend, Executable, InProcess
 from tdb_dap.engine.machine.input_data import load_inputs
 from tdb_dap.engine.machine.machine import Machine
 from tdb_dap.engine.machine.undo_log import Outcome
+from tdb_dap.engine.program.compiled_program import CompiledProgram
 from tdb_dap.engine.program.ops import command_table
 from tdb_dap.engine.program.program import Program
 from tdb_dap.engine.source.op_records import OpRecord
@@ -48,7 +50,7 @@ from tdb_dap.targets.semantics.rules import Rules
 from tdb_dap.targets.validation.self_check import check as self_check
 from tdb_dap.tools.opening import open_debugger, open_program
 
-VERSION = "1.1"
+VERSION = "2.0"
 """Version of this interface, not of the package."""
 
 __all__ = [
@@ -63,6 +65,7 @@ __all__ = [
     "Bytes",
     "Chip",
     "Client",
+    "CompiledProgram",
     "Constant",
     "Content",
     "Context",

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from toy_chip import chip, model
 
-from tdb_dap.api import Context, Debugger, Machine, Program
+from tdb_dap.api import CompiledProgram, Context, Debugger, Machine
 from tdb_dap.api import self_check as check
 
 
@@ -19,7 +19,7 @@ def test_a_page_of_data_is_a_chip(tmp_path: Path) -> None:
     assert "\n    def " not in page, "no methods: data only"
     file = model.write(tmp_path / "toy.bmodel")
 
-    program = Program(Context.find(file), lambda name, file: chip.TOY4)
+    program = CompiledProgram(Context.find(file), lambda name, file: chip.TOY4)
     assert [command.token for command in program.commands] == ["D1", "D2", "B1", "B2", "D3"]
     assert "B1: %R2 f32[1,6,2,3] = arith.add(left = %R0 f32[1,6,2,3], right = %R1 f32" in program.commands[2].asm
     assert check(chip.TOY4).problems == ()

@@ -7,19 +7,18 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, overload
+from typing import Any, Protocol, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tdb_dap.engine.bmodel import SubnetInfo
-from tdb_dap.engine.commands.net_tensors import borders
 from tdb_dap.engine.hardware.target import Description, Target
 from tdb_dap.engine.hardware.views import Operand, View
 from tdb_dap.errors import NotSimulated
 
-ENGINES = ("tiu", "dma", "cdma", "cpu", "dynamic", "sdma", "hau")
-_LETTERS = {"tiu": "B", "dma": "D", "cdma": "C", "sdma": "M"}
+ENGINES = ("tiu", "dma", "cdma", "cpu", "dynamic", "sdma", "hau", "host", "gde")
+_LETTERS = {"tiu": "B", "dma": "D", "cdma": "C", "sdma": "M", "host": "H"}
 _CACHED = 1 << 14
 
 
@@ -88,7 +87,11 @@ class Command:
     @cached_property
     def name(self) -> str:
         """Mnemonic, e.g. ``conv.normal``; of a subnet without commands its operation."""
-        return self._commands.target.kind_name(self.kind) if self.has_descriptor else self._commands.stand_in(self)[0]
+        return (
+            self._commands.target.kind_name(self.kind)
+            if self.has_descriptor
+            else self._commands.stand_ins.text(self)[0]
+        )
 
     @cached_property
     def descriptor(self) -> bytes:
@@ -114,19 +117,14 @@ class Command:
     def description(self) -> Description:
         """Views, roles and attributes; NotSimulated if the instruction form has no description."""
         if not self.has_descriptor:
-            return self._of_subnet()
+            return self._commands.stand_ins.description(self)
         try:
             registers = self._commands.registers(self.core, self.ordinal)
-            return self._commands.target.describe(self.kind, self.descriptor, self.core, registers)
+            return self._commands.target_at(self.core, self.ordinal).describe(
+                self.kind, self.descriptor, self.core, registers
+            )
         except NotSimulated as error:
             raise type(error)(f"command {self.ordinal} ({self.name}): {error}", self.ordinal) from None
-
-    def _of_subnet(self) -> Description:
-        """The borders of a subnet that is not made of commands, all in DDR."""
-        inputs, outputs = borders(self.subnet_info, self._commands.target.geometry)
-        operands, results = tuple(t.view for t in inputs), tuple(t.view for t in outputs)
-        names = tuple(t.name for t in inputs), tuple(t.name for t in outputs)
-        return Description(self.name, self.engine, "", operands, names[0], results, names[1], {}, operands)
 
     @property
     def operands(self) -> tuple[Operand, ...]:
@@ -154,13 +152,13 @@ class Command:
     @cached_property
     def asm(self) -> str:
         """One line of our listing."""
-        return command_text(self) if self.has_descriptor else self._commands.stand_in(self)[1]
+        return command_text(self) if self.has_descriptor else self._commands.stand_ins.text(self)[1]
 
     @cached_property
     def tdb_asm(self) -> str:
         """The line as the vendor's disassembler prints it; of forms that have no description only name and ids."""
         if not self.has_descriptor:
-            return self._commands.stand_in(self)[1]
+            return self._commands.stand_ins.text(self)[1]
         listed = int(self._commands.columns.listed[self.ordinal])
         try:
             return self._commands.target.vendor_text(self.description, self.engine, (self.id, listed))
@@ -182,8 +180,23 @@ class Command:
         return f"<Command {self.ordinal}: {self.asm}>"
 
 
+class StandIns(Protocol):
+    """Texts and operands of what stands among the commands without a descriptor: subnets and copies of the host."""
+
+    def text(self, command: Command) -> tuple[str, str]:
+        """Its name, and its line in the listing."""
+        ...
+
+    def description(self, command: Command) -> Description:
+        """Its operands and results."""
+        ...
+
+
 class Commands(Sequence[Command]):
-    """All commands; objects are made when asked for and kept while they are in use."""
+    """All commands; objects are made when asked for and kept while they are in use.
+
+    ``target_at(core, ordinal)``: the chip with the addresses as they are valid for a command; default: ``target``.
+    """
 
     def __init__(
         self,
@@ -191,14 +204,16 @@ class Commands(Sequence[Command]):
         target: Target,
         payload: NDArray[np.uint8],
         subnets: tuple[SubnetInfo, ...],
-        stand_in: Callable[[Command], tuple[str, str]],
+        stand_ins: StandIns,
         lines_of: Callable[[int], tuple[int, ...]],
+        target_at: Callable[[int, int], Target] | None = None,
     ) -> None:
         self.columns = columns
         self.target = target
         self.payload = payload
         self.subnets = subnets
-        self.stand_in = stand_in
+        self.stand_ins = stand_ins
+        self.target_at = target_at or (lambda core, ordinal: target)
         self.lines_of = lines_of
         self._kept: OrderedDict[int, Command] = OrderedDict()
         self._register_writes: dict[int, tuple[list[int], list[Mapping[int, tuple[int, int]]]]] | None = None

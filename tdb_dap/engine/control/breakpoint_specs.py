@@ -22,7 +22,7 @@ from tdb_dap.errors import BadExpression, NotSimulated
 
 if TYPE_CHECKING:
     from tdb_dap.engine.commands.commands import Command
-    from tdb_dap.engine.program.program import Program
+    from tdb_dap.engine.program.program import Launch, Program
     from tdb_dap.engine.source.source_map import OpRecord
 
 Span = tuple[int, int]
@@ -246,6 +246,24 @@ def _subnet(program: Program, match: re.Match[str]) -> BreakpointLocation:
     return BreakpointLocation(
         tuple((s.start, s.stop - 1) for s in program.subnets if s.id == int(match[1]) and s.stop > s.start)
     )
+
+
+@form("launch", r"launch:(\d+)", "launch:7")
+def _launch(program: Program, match: re.Match[str]) -> BreakpointLocation:
+    launches = [launch for launch in program.launches if launch.number == int(match[1])]
+    return _launched(launches, match[0], (f"launch:{launch.number}" for launch in program.launches))
+
+
+@form("net", r"net:(.+)", "net:lm_head")
+def _net(program: Program, match: re.Match[str]) -> BreakpointLocation:
+    """Every launch of the nets of that name."""
+    launches = [launch for launch in program.launches if fnmatchcase(launch.net, match[1])]
+    return _launched(launches, match[0], (f"net:{launch.net}" for launch in program.launches))
+
+
+def _launched(launches: list[Launch], asked: str, present: Iterable[str]) -> BreakpointLocation:
+    spans = tuple((launch.start, launch.stop - 1) for launch in launches if launch.stop > launch.start)
+    return _one_of(spans, asked, "launch", present)
 
 
 @form("core", r"core:(\d+)", "core:1")

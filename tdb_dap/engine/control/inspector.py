@@ -108,6 +108,14 @@ class Inspector:
         place = part_named(what, self.scope()).ranges if isinstance(what, str) else ByteRanges.of(what)
         return self.machine.accesses.last_writer(place, self.ordinal)
 
+    def _core_of(self, focus: int) -> int:
+        """The core that a stop is about; at the end the one that did the last op: others may only have waited."""
+        commands = self.program.commands
+        if focus >= len(commands):
+            last = self.program.source.last_owned
+            focus = len(commands) - 1 if last is None else last
+        return commands[focus].core if len(commands) else 0
+
     def stop(
         self,
         reason: Reason,
@@ -118,12 +126,11 @@ class Inspector:
     ) -> Stop:
         """A stop at this moment; ``focus``: the command it is about, default: the next one."""
         focus = self.ordinal if focus is None else focus
-        commands = self.program.commands
         return Stop(
             reason,
             self.ordinal,
             focus,
-            core=commands[min(focus, len(commands) - 1)].core if len(commands) else 0,
+            core=self._core_of(focus),
             description=finding.title if finding else "",
             text=finding.text if finding else "",
             breakpoints=breakpoints,

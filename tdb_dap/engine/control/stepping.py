@@ -71,19 +71,20 @@ class Stepper:
         return core is None or self._program.commands[ordinal].core == core
 
     def _line(self, ordinal: int) -> Hashable:
+        """The op, which in a recording is another one in each launch."""
         records = self._program.source.records_of(ordinal)
-        return records[0].line if records else None
+        return (self._subnet(ordinal), records[0].line) if records else None
 
     def _record(self, ordinal: int) -> Hashable:
         records = self._program.source.records_of(ordinal)
         return records[0].index if records else None
 
     def _group(self, ordinal: int) -> Hashable:
-        line = self._line(ordinal)
         source = self._program.source
-        if not isinstance(line, int) or source.mlir is None:
+        records = source.records_of(ordinal)
+        if not records or source.mlir is None:
             return None
-        op = source.op_at(line)
+        op = source.op_of(records[0])
         return (self._subnet(ordinal), op.group_line if op else None)
 
     def _ungrouped(self, ordinal: int) -> Hashable:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 
@@ -71,6 +72,31 @@ class Geometry:
     @cached_property
     def local_bytes(self) -> int:
         return self.lanes * self.lane_bytes
+
+    def with_bases(self, bases: Mapping[int, int]) -> Geometry:
+        """The geometry of a run, in which DDR is one space of absolute addresses.
+
+        ``bases``: tag -> absolute address of its first byte, as the base registers have it; 0 for tags that are not in
+        it. Without tags addresses are absolute anyway.
+        """
+        if not self.tag_shift:
+            return self
+        size, tags = 1 << self.tag_shift, self.tag_mask << self.tag_shift
+        own = [window for window in self.windows if window.space is not Space.GLOBAL]
+        ddr = next(window for window in self.windows if window.space is Space.GLOBAL)
+        prefix = ddr.start & ~tags & -size
+        absolute = [
+            Window(w.space, start, start + w.stop - w.start, start - (w.start - w.base))
+            for w in own
+            if (tag := w.start >> self.tag_shift & self.tag_mask)
+            and (start := bases.get(tag, 0) + (w.start & size - 1))
+        ]
+        tagged = [
+            Window(Space.GLOBAL, start, start + size, start - bases.get(tag, 0))
+            for tag in range(self.tag_mask + 1)
+            for start in [prefix | tag << self.tag_shift]
+        ]
+        return replace(self, windows=(*own, *absolute, *tagged, Window(Space.GLOBAL, 0, size, 0)))
 
     def locate(self, address: int) -> tuple[Space, int]:
         """Space and offset of a device address as DMA commands and the bmodel hold it."""

@@ -31,11 +31,15 @@ _HUGE = 1 << 22
 
 @dataclass(frozen=True)
 class Region:
-    """Part of a space that exists: ``start`` offset in the space, its bytes, and what it is for."""
+    """Part of a space that exists: ``start`` offset in the space, its bytes, and what it is for.
+
+    ``is_filled``: whether it holds anything but zeros before the first command.
+    """
 
     start: int
     data: Bytes
     title: str
+    is_filled: bool = False
 
     @property
     def stop(self) -> int:

@@ -159,6 +159,10 @@ class Target(Protocol):
         """A descriptor with other values in some of its fields, cut to their widths; KeyError for unknown fields."""
         ...
 
+    def has_engine(self, engine: str) -> bool:
+        """Whether commands of an engine are known."""
+        ...
+
     def idle(self, engine: str, id: int) -> bytes | None:
         """A command that does nothing and waits for nothing; None if none is known of the chip."""
         ...

@@ -40,7 +40,7 @@ class Snapshots:
 
     def __init__(self, memory: Memory, fresh: list[Region]) -> None:
         self._memory = memory
-        self._fresh = {region.start: region.data for region in fresh if region.title == "weights"}
+        self._fresh = {region.start: region.data for region in fresh if region.is_filled}
 
     def take(self, before: Snapshot | None = None) -> Snapshot:
         """A copy of the memories as they are; pages that are equal in ``before`` are shared with it."""

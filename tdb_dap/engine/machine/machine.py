@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 
@@ -49,7 +50,8 @@ class Machine:
     ``static_tables``: how the static memory is filled, ``firmware`` or ``tdb``. ``history_limit``: bytes kept to undo
     commands, and for ``checkpoints``: what lies further back than commands can be undone is reached by running again
     from the nearest checkpoint; 0 keeps nothing, and every way back begins at the start. ``backend``: what executes the
-    commands; default: the target's own semantics. ``divergence``: where the backends disagreed on the last command.
+    commands; default: the target's own semantics. ``divergence``: where the backends disagreed on the last command, or
+    where it has not left what was recorded.
     ``sources``: who knows the outputs of subnets that cannot be computed, the first that counts first; ``listener``:
     told where they were used, and of edits; ``shapes``: tensors that turned out smaller than the room they have.
     ``accesses``: which commands read and write which bytes, edits included.
@@ -86,7 +88,7 @@ class Machine:
         self._initialise()
 
     def _initialise(self) -> None:
-        self.program.target.fill_tables(self.memory, self._static_tables)
+        self.program.fill_tables(self.memory, self._static_tables)
         for tensor in self.program.inputs:
             if tensor.name in self._inputs:
                 self.memory.write(tensor.view, self._inputs[tensor.name])
@@ -102,6 +104,11 @@ class Machine:
     def inputs(self) -> Mapping[str, Array]:
         """Stored words of the net's inputs, by name, as they were given."""
         return self._inputs
+
+    @property
+    def compares(self) -> bool:
+        """Whether it finds out that a command does not leave what it should, see ``divergence``."""
+        return self.backend.compares or self.program.verifies
 
     @property
     def keeps_history(self) -> bool:
@@ -162,6 +169,8 @@ class Machine:
             raise EndOfProgram("the program has ended; there is no further command")
         started = time.perf_counter()
         outcome = Outcome() if self.passes_over(self.ordinal) else self._carry_out(self.command_at(self.ordinal))
+        if self.program.verifies and not len(self._edits):
+            outcome = replace(outcome, divergence=self.program.mismatch(self.ordinal, self.memory))
         self._history.record(outcome)
         self._latest = outcome
         self.divergence = outcome.divergence
@@ -174,7 +183,7 @@ class Machine:
     def _carry_out(self, command: Command) -> Outcome:
         if command.has_descriptor:
             return execute(command, self.backend, self.memory)
-        outcome = compute_subnet(command, self.program.bmodel, self.memory, self.sources, self._branches)
+        outcome = compute_subnet(command, self.program, self.memory, self.sources, self._branches)
         changes = tuple(OverwrittenView(view, self.memory.read(view)) for view, _ in outcome.writes)
         for view, words in outcome.writes:
             self.memory.write(view, words)

@@ -15,6 +15,7 @@ from tdb_dap.engine.hardware.views import View
 from tdb_dap.engine.sanitizers.finding_text import place_text, title_of
 from tdb_dap.engine.sanitizers.happens_before import timelines
 from tdb_dap.engine.sanitizers.overlap import SharedBytes, unordered_overlaps
+from tdb_dap.system.remarks import remark
 
 if TYPE_CHECKING:
     from tdb_dap.engine.commands.commands import Command
@@ -25,6 +26,9 @@ NAME = "hazard"
 
 def hazards(program: Program) -> Iterator[Finding]:
     """One finding for each pair of commands, about the one that is executed later here."""
+    if not program.has_waits:
+        remark(f"{NAME}: a recording does not tell which command waits for which; look at the compiled model")
+        return
     rows = program.access_rows
     shared = SharedBytes(rows)
     for subnet in range(len(program.subnets)):

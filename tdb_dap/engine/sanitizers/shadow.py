@@ -37,7 +37,7 @@ class Shadow:
     def __init__(self, program: Program, keeps_history: bool) -> None:
         self._program = program
         self._history = UndoLog(_HISTORY if keeps_history else 0)
-        self._weights = [(r.start, r.stop) for r in program.ddr_regions() if r.title == "weights"]
+        self._weights = [(r.start, r.stop) for r in program.ddr_regions() if r.is_filled]
         self._changes: list[Change] = []
         self.position = 0
         self.reset()
@@ -53,7 +53,7 @@ class Shadow:
             memory.static(core).fill(0)
             memory.local(core).fill(UNWRITTEN)
         for region in regions:
-            if region.title != "weights":
+            if not region.is_filled:
                 region.data.fill(UNWRITTEN)
         for tensor in program.inputs:
             memory.bytes_at(tensor.view.space, tensor.view.address, tensor.size).fill(0)

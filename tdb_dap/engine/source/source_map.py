@@ -103,6 +103,12 @@ class SourceMap:
             return ()
         return (int(self._lines[self._owners[ordinal]]),)
 
+    @cached_property
+    def last_owned(self) -> int | None:
+        """The last command that is of an op; None if none is."""
+        owned = np.flatnonzero(self._owners >= 0)
+        return int(owned[-1]) if owned.size else None
+
     def beginning_at(self, ordinal: int) -> tuple[OpRecord, ...]:
         """Op instances whose first command this is."""
         return self._ends[0].get(ordinal, ())

@@ -19,7 +19,10 @@ _COMPILE_AGAIN = "compile the model again with --debug"
 
 
 class LocationRecord(msgspec.Struct, gc=False):
-    """One record. ``before``, ``after``: (TIU, DMA) commands emitted when the op began and ended."""
+    """One record. ``before``, ``after``: (TIU, DMA) commands emitted when the op began and ended.
+
+    ``is_certain``: whether its commands are known to be its own; the compiler's always are.
+    """
 
     line: int = msgspec.field(name="file-line")
     opcode: str
@@ -31,6 +34,7 @@ class LocationRecord(msgspec.Struct, gc=False):
     results: msgspec.Raw
     buffers: msgspec.Raw = msgspec.field(default_factory=lambda: msgspec.Raw(b"[]"))
     is_local: bool = False
+    is_certain: bool = True
 
     def list_of(self, key: str) -> list[Any]:
         """The entries of ``operands``, ``results`` or ``buffers``; BadInput if that is not a list."""
@@ -50,16 +54,17 @@ _DECODER = msgspec.json.Decoder(list[LocationRecord])
 def read_records(path: Path) -> list[LocationRecord]:
     """All records of a file, unpacking ``.xz``; BadInput names the file, the record and what is wrong with it."""
     if path.suffix == ".xz" or size_of(path) == 0:
-        return _decoded(read_file(path), path)
+        return decode_records(read_file(path), path)
     try:
         with path.open("rb") as file:
             # Mapped, not read: the records refer to the file's own pages.
-            return _decoded(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), path)
+            return decode_records(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), path)
     except OSError as error:
         raise BadInput(f"{path}: cannot be read: {error}") from None
 
 
-def _decoded(data: bytes | bytearray | mmap.mmap, path: Path) -> list[LocationRecord]:
+def decode_records(data: bytes | bytearray | mmap.mmap, path: Path) -> list[LocationRecord]:
+    """All records of a file's bytes; BadInput names the file, the record and what is wrong with it."""
     try:
         return _DECODER.decode(data)
     except msgspec.ValidationError as error:

@@ -19,6 +19,8 @@ _EMULATOR = VendorLibrary(
     local_start=0x6900000000,
     local_step=16 << 20,
     cores=8,
+    runtime=("libtpuv7_rt.so", "libtpuv7_modelrt.so"),
+    runtime_interface="tpuv7",
     kernel_module="libbm1690_kernel_module.so",
 )
 

@@ -69,6 +69,10 @@ class Chip:
         """The same chip with sums of products of floats left to BLAS: fast, and not what the chip computes."""
         return self if self.rules is None else replace(self, rules=replace(self.rules, fast=True))
 
+    def with_bases(self, bases: Mapping[int, int]) -> Chip:
+        """The same chip in a run; see ``Geometry.with_bases``."""
+        return replace(self, geometry=self.geometry.with_bases(bases))
+
     @cached_property
     def instruction_set(self) -> InstructionSet:
         return InstructionSet.load(self.table) if isinstance(self.table, str) else InstructionSet(self.table)
@@ -131,6 +135,10 @@ class Chip:
 
     def encode(self, kind: int, descriptor: bytes, values: Mapping[str, int]) -> bytes:
         return self._instruction(kind).encode(descriptor, **values)
+
+    def has_engine(self, engine: str) -> bool:
+        known = self.same_commands.get(engine, engine)
+        return any(instruction.engine == known for instruction in self.instruction_set.instructions)
 
     def idle(self, engine: str, id: int) -> bytes | None:
         mnemonic, fields = self.idle_commands.get(engine, ("", {}))

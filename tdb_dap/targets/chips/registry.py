@@ -36,3 +36,9 @@ def target_for(chip: str, file: str) -> Chip:
             f"supported: {', '.join(known)}"
         )
     return known[chip]
+
+
+def chip_of_library(file: str) -> str | None:
+    """Name of the chip that an emulator of the vendor's is of, by the file's name; None if it is of none."""
+    known = chips().items()
+    return next((name for name, chip in known if chip.vendor_library and chip.vendor_library.file == file), None)

@@ -29,5 +29,11 @@ class VendorLibrary:
     local_step: int = 0
     cores: int = 1
     """How many it simulates."""
+    runtime: tuple[str, ...] = ("libbmlib.so.0", "libbmrt.so.1.0")
+    """Libraries of the runtime that runs whole nets on it, in the order in which they are loaded."""
+    runtime_needs: tuple[str, ...] = ("libcpuop.so",)
+    """What these load while they run: layers on the host."""
+    runtime_interface: str = "bmrt"
+    """The functions that they have: ``bmrt`` or ``tpuv7``."""
     kernel_module: str = ""
     """The library that the vendor's runtime insists on finding inside of the bmodel; empty: it does not."""

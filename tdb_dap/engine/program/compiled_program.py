@@ -1,0 +1,176 @@
+"""One net of a compiled model: its commands as the file holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tdb_dap.engine.bmodel import Bmodel, Net, RunMode, TensorInfo, select
+from tdb_dap.engine.commands.commands import Columns, Command
+from tdb_dap.engine.commands.decoding import Streams
+from tdb_dap.engine.commands.net_tensors import Tensor, borders
+from tdb_dap.engine.files import limits
+from tdb_dap.engine.files.context import Context
+from tdb_dap.engine.hardware.geometry import Geometry
+from tdb_dap.engine.hardware.memory import Region
+from tdb_dap.engine.hardware.target import Description, Message, Target
+from tdb_dap.engine.hardware.views import contiguous, memref_text
+from tdb_dap.engine.host.operation_names import CPU_OPERATIONS
+from tdb_dap.engine.program.program import Program, Subnet
+from tdb_dap.engine.source.mlir_file import MlirFile
+from tdb_dap.engine.source.source_map import SourceMap
+from tdb_dap.errors import BadInput
+
+
+class CompiledProgram(Program):
+    """One stage of one net of a bmodel: by default the first. ``target_for(chip, file)`` finds the chip.
+
+    A file holds several nets where models were combined, and several stages of a net where it was compiled for several
+    input shapes.
+    """
+
+    def __init__(
+        self,
+        context: Context,
+        target_for: Callable[[str, str], Target],
+        net: str | None = None,
+        stage: int = 0,
+        bmodel: Bmodel | None = None,
+    ) -> None:
+        self._bmodel = bmodel or Bmodel(context.bmodel)
+        self._target_for = target_for
+        metadata = self._bmodel.metadata
+        target = target_for(metadata.chip, str(context.bmodel))
+        chosen, stage_info = select(self._bmodel, str(context.bmodel), net, stage)
+        self._streams = Streams(self._bmodel, stage_info, target, str(context.bmodel))
+        columns, bounds = self._streams.decode()
+        infos, geometry = stage_info.subnets, target.geometry
+        self.subnets = tuple(
+            Subnet(
+                info.id,
+                info.run_mode.value,
+                start,
+                stop,
+                f"subfunc_{info.id}",
+                tuple(Tensor.of(t, geometry) for t in info.inputs),
+                tuple(Tensor.of(t, geometry) for t in info.outputs),
+            )
+            for info, (start, stop) in zip(infos, bounds, strict=True)
+        )
+        starts = {info.id: start for info, (start, _) in zip(infos, bounds, strict=True)}
+        super().__init__(
+            context,
+            target,
+            metadata.chip,
+            metadata.version,
+            chosen,
+            stage,
+            columns,
+            self._bmodel.payload,
+            _StandIns(geometry, starts),
+        )
+        self.source = self._map_sources(columns)
+
+    @property
+    def nets(self) -> tuple[Net, ...]:
+        return self._bmodel.metadata.nets
+
+    @property
+    def bmodel(self) -> Bmodel:
+        return self._bmodel
+
+    def sibling(self, net: str, stage: int) -> CompiledProgram:
+        """Another net or stage of the same file."""
+        return CompiledProgram(self.context, self._target_for, net, stage, self.bmodel)
+
+    def _map_sources(self, columns: Columns) -> SourceMap:
+        mlir = MlirFile.read(self.context.mlir) if self.context.mlir else None
+        if mlir and mlir.module != self.net.name and mlir.module in {net.name for net in self.bmodel.metadata.nets}:
+            # The files beside a combined model are those of one of its nets.
+            return SourceMap.empty(None, columns.kind.size)
+        if self.context.locations is None:
+            return SourceMap.empty(mlir, columns.kind.size)
+        ids = [info.id for info in self.stage.subnets]
+        return SourceMap.build(mlir, self.context.locations, columns, ids, self.target.geometry)
+
+    def ddr_regions(self, to_write: bool = False) -> list[Region]:
+        """DDR as far as the model uses it: weights, activations, and inputs and outputs of their own."""
+        bytes_of = self.bmodel.private_bytes_of if to_write else self.bmodel.bytes_of
+        stage, locate = self.stage, self.target.geometry.locate
+        regions = [
+            Region(
+                locate(stage.weights_address)[1],
+                bytes_of(stage.weights, "the weights"),
+                "weights",
+                is_filled=True,
+            )
+        ]
+        for address, size, title in (
+            (stage.activations_address, stage.activations_size, "activations"),
+            (stage.io_address, stage.io_size, "inputs and outputs"),
+        ):
+            if size:
+                regions.append(Region(locate(address)[1], self._memory_for(size, title), title))
+        for tensor in (*stage.inputs, *stage.outputs):
+            start = locate(tensor.address)[1]
+            if not any(region.start <= start and start + tensor.size <= region.stop for region in regions):
+                title = f"tensor {tensor.name}"
+                regions.append(Region(start, self._memory_for(tensor.size, title), title))
+        return [region for region in regions if region.data.size]
+
+    def _memory_for(self, size: int, what: str) -> NDArray[np.uint8]:
+        """Zeros; BadInput where the model asks for more than a board or this machine has."""
+        try:
+            if size <= limits.DEVICE_MEMORY:
+                return np.zeros(size, np.uint8)
+        except MemoryError:
+            pass
+        raise BadInput(
+            f"{self.context.bmodel}: {what}: {size:,} bytes of DDR, more than this machine can give "
+            f"(limit: {limits.readable(limits.DEVICE_MEMORY)}); is the file damaged?"
+        )
+
+    def message_of(self, ordinal: int) -> Message | None:
+        """The message that a command sends to other cores or waits for; None if it does neither."""
+        return self._streams.message(self.commands.columns, ordinal) if self.commands[ordinal].has_descriptor else None
+
+
+class _StandIns:
+    """Subnets that are not made of commands: each of their operations has a command in its place.
+
+    ``starts``: the first command of each subnet, by the subnet's id.
+    """
+
+    def __init__(self, geometry: Geometry, starts: dict[int, int]) -> None:
+        self._geometry = geometry
+        self._starts = starts
+
+    def text(self, command: Command) -> tuple[str, str]:
+        info = command.subnet_info
+        if command.engine == "hau":
+            return f"HAU{info.id}", f"HAU{info.id} (streams of {info.hau_bytes:,} bytes that are not decoded)"
+        if info.run_mode is RunMode.CPU:
+            position = command.ordinal - self._starts[info.id]
+            operations = info.cpu_operations
+            number = operations[position].number if position < len(operations) else -1
+            name = CPU_OPERATIONS.get(number, f"CPU_{number}")
+        elif info.run_mode is RunMode.TPU_DYNAMIC:
+            name = f"DYN{info.id}_FULLNET"
+        else:
+            name = f"{info.run_mode.value}{info.id}"
+        inputs, outputs = (", ".join(map(self._typed, tensors)) for tensors in (info.inputs, info.outputs))
+        return name, f"{name}() ([{inputs}]) -> [{outputs}]"
+
+    def description(self, command: Command) -> Description:
+        """The borders of the subnet, all in DDR."""
+        inputs, outputs = borders(command.subnet_info, self._geometry)
+        operands, results = tuple(t.view for t in inputs), tuple(t.view for t in outputs)
+        names = tuple(t.name for t in inputs), tuple(t.name for t in outputs)
+        return Description(command.name, command.engine, "", operands, names[0], results, names[1], {}, operands)
+
+    def _typed(self, tensor: TensorInfo) -> str:
+        geometry = self._geometry
+        name = geometry.name(*geometry.locate(tensor.address))
+        return f"%{name}: {memref_text(tensor.shape, tensor.dtype, contiguous(tensor.shape))}"

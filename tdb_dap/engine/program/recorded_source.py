@@ -1,0 +1,315 @@
+"""The source of a recorded program: the final.mlir of its models, and which op each command is of."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+
+from tdb_dap.engine.bmodel import RunMode, Stage
+from tdb_dap.engine.hardware.geometry import Geometry, Space
+from tdb_dap.engine.program.accesses import views_of
+from tdb_dap.engine.source.dynamic_records import (
+    Argument,
+    Boundary,
+    Relocation,
+    map_commands,
+    records_of,
+    relocated,
+)
+from tdb_dap.engine.source.mlir_file import MlirFile
+from tdb_dap.engine.source.op_records import Records
+from tdb_dap.engine.source.source_map import SourceMap
+from tdb_dap.engine.source.tensor_location import LocationRecord, decode_records
+
+if TYPE_CHECKING:
+    from tdb_dap.engine.commands.commands import Command, Commands
+    from tdb_dap.engine.program.recorded_events import RecordedEvents, RecordedLaunch
+    from tdb_dap.engine.program.recorded_models import RecordedModel, RecordedModels
+    from tdb_dap.engine.recording.payloads import LaunchBegin
+
+_BEGIN = "dynamic_context_set_io_tensors"
+_END = "dynamic_context_assign_final_outputs"
+
+_ALIAS = re.compile(r"#loc(\d*)")
+_FUNCTION = re.compile(r"@(main|subfunc_\d+)\b")
+_PLACES = re.compile(r"module\.(\w+_(?:addr|size)) = (\d+)")
+_ALIASES_APART = 10_000_000
+
+
+@dataclass
+class Part:
+    """A piece of a launch, rows [start, stop): a dynamic subnet with the calls of its firmware, or what is around it.
+
+    ``function``: its name in the source, ``subnet`` its number in ``model``; empty and None where it is not known.
+    ``borders``: where the compiler has put the net's
+    inputs and outputs -> the device addresses that the launch was given; ``queued``: see
+    ``map_commands``; ``relocations``: where the run has put what the compiler placed, once the part is mapped.
+    """
+
+    launch: int
+    start: int
+    stop: int
+    function: str = ""
+    is_dynamic: bool = False
+    model: RecordedModel | None = None
+    subnet: int | None = None
+    boundaries: list[Boundary] = field(default_factory=list)
+    queued: dict[int, int] = field(default_factory=dict)
+    arguments: list[Argument] = field(default_factory=list)
+    relocations: list[Relocation] = field(default_factory=list)
+    borders: dict[tuple[int, str], int] = field(default_factory=dict)
+
+
+def parts_of(events: RecordedEvents, models: RecordedModels, source: RecordedSource) -> list[Part]:
+    """The launches cut where dynamic subnets begin and end."""
+    found: list[Part] = []
+    for index, launch in enumerate(events.launches):
+        pieces = list(_pieces(index, launch, events.queued))
+        found += pieces
+        if launch.info is None or (stage := models.stage_of(launch.info)) is None:
+            continue
+        model = models.model_of(launch.info)
+        for piece, number in _path(stage, launch, pieces, events):
+            piece.model, piece.subnet = model, number
+            piece.function = f"{source.prefix_of(model)}subfunc_{number}"
+            piece.arguments = _arguments(launch.info, stage, number)
+    return found
+
+
+def _path(
+    stage: Stage, launch: RecordedLaunch, pieces: Sequence[Part], events: RecordedEvents
+) -> Iterator[tuple[Part, int]]:
+    """The subnet of each piece that has commands: the way that the run took, with its branches and loops."""
+    infos = {info.id: info for info in stage.subnets}
+    current = stage.subnets[0].id if stage.subnets else -1
+    row = launch.start
+    for piece in pieces:
+        if all(events.engine[ordinal] < 0 for ordinal in range(piece.start, piece.stop)):
+            continue
+        wanted = RunMode.TPU_DYNAMIC if piece.is_dynamic else RunMode.TPU_STATIC
+        ahead = current
+        for _ in range(len(infos) + 1):
+            info = infos.get(ahead)
+            # The firmware has commands of its own around dynamic subnets, which are of no static one.
+            if info is None or (info.run_mode is RunMode.TPU_DYNAMIC and info.run_mode is not wanted):
+                break
+            next_ids = [id for id in info.next_ids if id in infos]
+            if info.run_mode is RunMode.SWITCH and len(next_ids) > 1:
+                ahead = next_ids[_condition(events, row, piece.start)]
+                continue
+            ahead = next_ids[0] if next_ids else -1
+            if info.run_mode is wanted:
+                yield piece, info.id
+                current = ahead
+                break
+        row = piece.stop
+
+
+def _condition(events: RecordedEvents, start: int, stop: int) -> bool:
+    """The condition of a SWITCH, which the runtime reads from the device: whether its bytes are anything but zeros."""
+    actions = (events.actions.get(row) for row in range(stop - 1, start - 1, -1))
+    digests = (a.digest for a in actions if a is not None and a.place is not None and a.place.size == _CONDITION_BYTES)
+    return next((bool(digest) for digest in digests if digest is not None), False)
+
+
+_CONDITION_BYTES = 4
+
+
+def _arguments(launch: LaunchBegin, stage: Stage, number: int) -> list[Argument]:
+    """Arguments of a subnet's function; those that are inputs of the net have the shapes of the launch."""
+    given = {info.name: tensor.shape for info, tensor in zip(stage.inputs, launch.inputs, strict=False)}
+    subnet = next(info for info in stage.subnets if info.id == number)
+    return [Argument(info.name, given.get(info.name, info.shape)) for info in subnet.inputs]
+
+
+def _pieces(index: int, launch: RecordedLaunch, queued: Mapping[int, int]) -> Iterator[Part]:
+    """Never empty but where the launch is."""
+    at = launch.start
+    for part in _dynamic_parts(index, launch):
+        numbers = [boundary.number for boundary in part.boundaries]
+        part.queued = {
+            row: queued[row]
+            for row in range(launch.start, launch.stop)
+            if row in queued and numbers[0] <= queued[row] < numbers[-1]
+        }
+        if not part.queued:
+            continue
+        part.start, part.stop = max(at, min(part.queued)), max(part.queued) + 1
+        if part.start > at:
+            yield Part(index, at, part.start)
+        yield part
+        at = part.stop
+    if launch.stop > at or at == launch.start:
+        yield Part(index, at, launch.stop)
+
+
+def _dynamic_parts(index: int, launch: RecordedLaunch) -> Iterator[Part]:
+    """One for each dynamic subnet that the firmware went through, without its rows."""
+    current: Part | None = None
+    for number, name, mark in launch.marks:
+        if name == _BEGIN:
+            current = Part(index, 0, 0, is_dynamic=True)
+        if current is not None:
+            current.boundaries.append(Boundary(name, number, mark.shape))
+            if name == _END:
+                yield current
+                current = None
+    if current is not None:
+        yield current
+
+
+class RecordedSource:
+    """One text for all models of a recording, in which functions and locations of several do not meet.
+
+    ``path_of``: where a text is kept for editors to open. ``mlir``: None where no model has a final.mlir.
+    """
+
+    def __init__(self, models: RecordedModels, path_of: Callable[[bytes], Path]) -> None:
+        sources = {model.source: model for model in models.models if model.source is not None}
+        self._prefixes = {
+            model.number: f"{_module(model, number)}." if len(sources) > 1 else ""
+            for number, model in enumerate(models.models)
+        }
+        self.mlir: MlirFile | None = None
+        self._locations: dict[int, list[LocationRecord]] = {}
+        self._first_lines: dict[int, int] = {}
+        if sources:
+            texts = [self._apart(model, number) for number, model in enumerate(sources.values())]
+            starts = np.cumsum([0, *(text.count(b"\n") + 1 for text in texts)]).tolist()
+            first = dict(zip(sources, starts, strict=False))
+            self._first_lines = {model.number: first[model.source] for model in models.models if model.source}
+            text = b"\n".join(texts)
+            self.mlir = MlirFile(text.decode("utf-8", "replace"), path_of(text))
+
+    def prefix_of(self, model: RecordedModel | None) -> str:
+        """The prefix of the names of a model's functions."""
+        return self._prefixes.get(model.number, "") if model is not None else ""
+
+    def _apart(self, model: RecordedModel, number: int) -> bytes:
+        prefix = self.prefix_of(model)
+        source = model.source or b""
+        if not prefix:
+            return source
+        text = _FUNCTION.sub(lambda match: f"@{prefix}{match[1]}", source.decode("utf-8", "replace"))
+        return _ALIAS.sub(lambda m: f"#loc{(number + 1) * _ALIASES_APART + int(m[1] or 0)}", text).encode()
+
+    def map(self, commands: Commands, parts: Sequence[Part], geometry: Geometry) -> SourceMap:
+        """Records for the commands of all parts whose function is known. The subnet of a record is its part."""
+        count = len(commands)
+        if self.mlir is None:
+            return SourceMap.empty(None, count)
+        raw: list[LocationRecord] = []
+        owners = np.full(count, -1, np.int32)
+        for number, part in enumerate(parts):
+            if self.mlir.function_named(part.function) is None:
+                continue
+            own = [commands[ordinal] for ordinal in range(part.start, part.stop)]
+            found = self._dynamic(part, own) if part.is_dynamic else self._static(part, own)
+            ordinals = [instance for _, instance in found]
+            records = [record for record, _ in found]
+            regions = _regions(self.mlir, part.function)
+            part.relocations = _relocations(found, own, geometry, regions, part.borders)
+            for index, instance in enumerate(ordinals, len(raw)):
+                owners[instance] = index
+            raw += [relocated(record, number, part.relocations) for record in records]
+        records_ = Records(raw, owners, geometry, frozenset())
+        return SourceMap(self.mlir, records_, owners, np.array([record.line for record in raw], np.int64))
+
+    def _dynamic(self, part: Part, commands: Sequence[Command]) -> list[tuple[LocationRecord, list[int]]]:
+        """The ops of a dynamic function, found by what the firmware told."""
+        assert self.mlir is not None
+        mapped = map_commands(self.mlir, part.function, commands, part.boundaries, part.queued)
+        records = records_of(mapped, part.arguments)
+        return [(record, instance.ordinals) for record, instance in zip(records, mapped, strict=True)]
+
+    def _static(self, part: Part, commands: Sequence[Command]) -> list[tuple[LocationRecord, list[int]]]:
+        """The ops of a static subnet, whose commands the compiler has counted; none where they are not all there."""
+        streams: dict[tuple[int, str], list[int]] = {}
+        for command in commands:
+            if command.has_descriptor:
+                streams.setdefault((command.core, command.engine), []).append(command.ordinal)
+        found: list[tuple[LocationRecord, list[int]]] = []
+        for record in self._records_of(part):
+            ordinals: list[int] = []
+            for engine, first, last in zip(("tiu", "dma"), record.before, record.after, strict=True):
+                stream = streams.get((record.core_id, engine), [])
+                if not 0 <= first <= last <= len(stream):
+                    return []
+                ordinals += stream[first:last]
+            found.append((record, sorted(ordinals)))
+        return found
+
+    def _records_of(self, part: Part) -> list[LocationRecord]:
+        """The compiler's records of the subnet of a part, with the lines of the one text."""
+        if part.model is None or part.model.locations is None or part.subnet is None:
+            return []
+        key = part.model.number
+        if key not in self._locations:
+            self._locations[key] = decode_records(part.model.locations, Path(part.model.path))
+        first = self._first_lines.get(key, 0)
+        chosen = [record for record in self._locations[key] if record.subnet_id == part.subnet]
+        return [msgspec.structs.replace(record, line=record.line + first) for record in chosen] if first else chosen
+
+
+def _module(model: RecordedModel, number: int) -> str:
+    names = [net.name for net in model.metadata.nets]
+    return names[0] if len(names) == 1 else f"model{number}"
+
+
+def _relocations(
+    found: Sequence[tuple[LocationRecord, Sequence[int]]],
+    commands: Sequence[Command],
+    geometry: Geometry,
+    regions: Sequence[tuple[int, int]],
+    borders: Mapping[tuple[int, str], int],
+) -> list[Relocation]:
+    """Moves of the weights and the activations, and before them of inputs and outputs of their own.
+
+    Found by counting: an op's commands read where final.mlir has its operands and write where it has its results, all
+    of a region moved by the same distance. ``regions``: [start, stop) as the compiler placed them; ``borders``: the
+    compiler's address of the net's inputs and outputs -> what the launch was given.
+    """
+    by_ordinal = {command.ordinal: command for command in commands}
+    votes = [Counter[int]() for _ in regions]
+    everywhere: set[int] = set()
+    for record, ordinals in found[:_MOST_COUNTED]:
+        for is_write, key in ((False, "operands"), (True, "results")):
+            touched = {
+                geometry.device_address(Space.GLOBAL, view.address)
+                for ordinal in ordinals
+                for view in views_of(by_ordinal[ordinal], is_write)
+                if view.space is Space.GLOBAL
+            }
+            everywhere |= touched
+            for address in {entry["address"] for entry in record.list_of(key) if entry}:
+                for counted, (start, stop) in zip(votes, regions, strict=True):
+                    if start <= address < stop:
+                        counted.update(there - address for there in touched)
+    given = [Relocation(old, old + 1, new - old, name) for (old, name), new in borders.items() if new in everywhere]
+    return given + [
+        Relocation(start, stop, counted.most_common(1)[0][0])
+        for counted, (start, stop) in zip(votes, regions, strict=True)
+        if counted
+    ]
+
+
+_MOST_COUNTED = 400
+"""Ops that are looked at to find out how far the addresses have moved."""
+
+
+def _regions(mlir: MlirFile, function: str) -> list[tuple[int, int]]:
+    """[start, stop) of the weights, activations, inputs and outputs of the module that a function is in."""
+    at = mlir.function_named(function)
+    found: dict[str, int] = {}
+    for line in mlir.lines[: at.line if at is not None else 0]:
+        if line.lstrip().startswith("module"):
+            found.update({name: int(number) for name, number in _PLACES.findall(line)})
+    pairs = ((found.get(f"{name}_addr"), found.get(f"{name}_size", 0)) for name in ("coeff", "neuron", "io"))
+    return [(start, start + size) for start, size in pairs if start is not None and size]
