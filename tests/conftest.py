@@ -40,6 +40,16 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+@pytest.fixture(autouse=True)
+def nothing_fetched(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No libraries of the vendor's but in tests about them: with these, models with dynamic subnets run on."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.node.get_closest_marker("vendor") is None:
+            patch.setenv("TDB_DAP_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
+            patch.delenv("TPUC_ROOT", raising=False)
+        yield
+
+
 class Toy:
     """The bundled sample and what the tests have to know of it."""
 

@@ -69,7 +69,7 @@ class VendorRuntime:
     ) -> None:
         self._executable = executable
         self._program = program
-        self._inputs = inputs
+        self.inputs = inputs
         self._kernel = kernel
         self._known: tuple[bytes, Mapping[str, Array]] | None = None
         self.reason = ""
@@ -84,7 +84,7 @@ class VendorRuntime:
 
     def _numbers(self, tensor: Tensor) -> Array:
         """An input as the runtime takes it: what its own lowering turns into the stored words again."""
-        words = self._inputs().get(tensor.name)
+        words = self.inputs().get(tensor.name)
         if words is None:
             words = np.zeros(tensor.shape, tensor.dtype.bits_dtype)
         return tensor.dtype.decode(words).reshape(tensor.shape)
@@ -97,7 +97,7 @@ class VendorRuntime:
             model = self._alone(model)
             if self.reason:
                 return {}
-            self._put_kernel_into(model)
+            put_kernel_into(model, self._executable, self._kernel)
             write_npz(inputs, given)
             command = [str(self._executable), "--input", str(inputs), "--model", str(model), "--output", str(outputs)]
             self.reason = self._execute(command, folder)
@@ -114,7 +114,7 @@ class VendorRuntime:
         nets = program.bmodel.metadata.nets
         if len(nets) == 1 and len(nets[0].stages) == 1:
             return model
-        tool = self._tool
+        tool = _tool(self._executable)
         number = [net.name for net in nets].index(program.net.name)
         alone = model.with_name(f"bm_net{number}_stage{program.stage_index}.bmodel")
         self.reason = self._execute([str(tool), "--extract", str(model)], model.parent)
@@ -122,36 +122,37 @@ class VendorRuntime:
             self.reason = f"{tool} --extract has not made {alone.name}"
         return alone
 
-    @property
-    def _tool(self) -> Path:
-        beside = self._executable.with_name("model_tool")
-        return beside if beside.is_file() else _near(self._executable.parent, "model_tool") or beside
-
-    def _put_kernel_into(self, model: Path) -> None:
-        """Give the file the kernel module that the runtime of some chips insists on; it may have been taken out."""
-        tool = self._tool
-        library = next(
-            iter(self._executable.parent.parent.glob(f"lib/python3*/site-packages/*/lib/{self._kernel}")), None
-        )
-        if self._kernel and tool.exists() and library is not None:
-            self._execute([str(tool), "--kernel_update", str(model), str(library)], model.parent)
-
-    @property
-    def _environment(self) -> dict[str, str]:
-        """The vendor's programs call each other by name."""
-        environment = outside_environment()
-        path = environment.get("PATH", os.defpath)
-        return {**environment, "PATH": f"{self._executable.parent}{os.pathsep}{path}"}
-
     def _execute(self, command: Sequence[str], folder: Path) -> str:
-        """Run it; what went wrong, or the empty string."""
-        try:
-            done = subprocess.run(
-                command, cwd=folder, capture_output=True, text=True, timeout=TIMEOUT, check=False, env=self._environment
-            )
-        except (OSError, subprocess.TimeoutExpired) as error:
-            return f"{command[0]}: {error}"
-        if done.returncode == 0:
-            return ""
-        said = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
-        return f"{command[0]}: ended with code {done.returncode}: {said[-1][:200] if said else 'it said nothing'}"
+        return _execute(command, folder, self._executable)
+
+
+def put_kernel_into(model: Path, executable: Path, kernel: str) -> None:
+    """Give a file the kernel module that the runtime of some chips insists on; it may have been taken out.
+
+    ``executable``: the vendor's ``model_runner``; nothing is done where the tool for that is not beside it.
+    """
+    tool = _tool(executable)
+    library = next(iter(executable.parent.parent.glob(f"lib/python3*/site-packages/*/lib/{kernel}")), None)
+    if kernel and tool.exists() and library is not None:
+        _execute([str(tool), "--kernel_update", str(model), str(library)], model.parent, executable)
+
+
+def _tool(executable: Path) -> Path:
+    beside = executable.with_name("model_tool")
+    return beside if beside.is_file() else _near(executable.parent, "model_tool") or beside
+
+
+def _execute(command: Sequence[str], folder: Path, executable: Path) -> str:
+    """Run one of the vendor's programs, which call each other by name; what went wrong, or the empty string."""
+    environment = outside_environment()
+    environment["PATH"] = f"{executable.parent}{os.pathsep}{environment.get('PATH', os.defpath)}"
+    try:
+        done = subprocess.run(
+            command, cwd=folder, capture_output=True, text=True, timeout=TIMEOUT, check=False, env=environment
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"{command[0]}: {error}"
+    if done.returncode == 0:
+        return ""
+    said = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
+    return f"{command[0]}: ended with code {done.returncode}: {said[-1][:200] if said else 'it said nothing'}"

@@ -24,6 +24,7 @@ _SUBCOMMANDS = (
     ("run", "run", "simulate a model and write its outputs"),
     ("run", "check", "compare every op with reference data and find the first one at fault"),
     ("inspect", "diff", "in what two compiled models differ, and where their values part"),
+    ("run", "record", "record what a program executes on the vendor's emulator"),
     ("run", "profile", "where the time of a model goes, per op and per command"),
     ("write", "export", "an op or a whole model as NumPy code that runs without tdb-dap"),
     ("write", "patch", "a copy of a bmodel with other fields, weights or fewer commands"),

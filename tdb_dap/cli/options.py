@@ -14,7 +14,10 @@ from tdb_dap.system.ports import BACKEND_TOKEN
 def context_argument(parser: argparse.ArgumentParser) -> None:
     """The model."""
     parser.add_argument(
-        "context", type=Path, metavar="CONTEXT", help="context directory of a compiled model, or a .bmodel file"
+        "context",
+        type=Path,
+        metavar="CONTEXT",
+        help="context directory of a compiled model, a .bmodel file, or a recorded run (.tdbrec)",
     )
 
 
@@ -105,6 +108,12 @@ def input_options(parser: argparse.ArgumentParser) -> None:
         type=Path,
         default=(),
         help="expected data: .npz by tensor name, or another CONTEXT that is run on the same inputs",
+    )
+    parser.add_argument(
+        "--recording",
+        metavar="FILE",
+        type=Path,
+        help=".tdbrec of a run of this model: what its dynamic subnets have executed (see tdb-dap record)",
     )
     backend_options(parser)
 

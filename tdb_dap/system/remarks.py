@@ -54,3 +54,10 @@ def sources_missing(bmodel: Path, mlir: Path | None, locations: Path | None) -> 
         f"no {' and no '.join(absent)} with {bmodel.name}: add --debug to model_deploy and open the directory that it "
         f"leaves; then these work: {gains}"
     )
+
+
+def remark(text: str) -> None:
+    """Say something that the user has to know of what was opened."""
+    listener = _LISTENER.get()
+    if listener is not None:
+        listener(text)

@@ -2,33 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import hashlib
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tdb_dap.backends.choice import make_backend
+from tdb_dap.backends.discovery import cache_directory
+from tdb_dap.backends.runtime import VendorRuntime
 from tdb_dap.engine.control.debugger import Debugger
+from tdb_dap.engine.files.atomic_files import whole_file
 from tdb_dap.engine.files.context import Context
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.machine.input_data import load_inputs
 from tdb_dap.engine.machine.machine import Machine
 from tdb_dap.engine.machine.npz import read_npz
 from tdb_dap.engine.machine.undo_log import DEFAULT_LIMIT
+from tdb_dap.engine.program.compiled_program import CompiledProgram
 from tdb_dap.engine.program.program import Program
 from tdb_dap.engine.reference.reference import Reference, Tolerance, Tolerances
 from tdb_dap.engine.source.mapped_tensor import layer_names
 from tdb_dap.errors import BadInput
-from tdb_dap.system.remarks import picked_up, sources_missing
-from tdb_dap.targets.chips.registry import target_for
+from tdb_dap.system.remarks import picked_up, remark, sources_missing
+from tdb_dap.targets.chips.registry import chip_of_library, target_for
+
+if TYPE_CHECKING:
+    from tdb_dap.engine.program.recorded_program import RecordedProgram
 
 File = str | PathLike[str]
+
+RECORDING = ".tdbrec"
+"""Suffix of recordings."""
 Progress = Callable[[str], None]
 
 
 def open_program(context: File, net: str | None = None, stage: int = 0, fast: bool = False) -> Program:
     """Read and decode one net of a compiled model; BadInput says what is wrong with it. ``fast``: ``Chip.inexact``."""
+    if Path(context).suffix == RECORDING:
+        from tdb_dap.engine.program.recorded_program import RecordedProgram
+
+        return RecordedProgram(Path(context), target_for, chip_of_library, keep_source)
     make = (lambda chip, file: target_for(chip, file).inexact()) if fast else target_for
-    return Program(Context.find(Path(context)), make, net, stage)
+    return CompiledProgram(Context.find(Path(context)), make, net, stage)
+
+
+def keep_source(text: bytes) -> Path:
+    """A file in the user's cache with the text of a final.mlir that came in a recording, for editors to open.
+
+    The same text is always the same file, so breakpoints in it stay.
+    """
+    path = cache_directory().parent / "sources" / hashlib.sha256(text).hexdigest()[:16] / "final.mlir"
+    if not path.exists():
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with whole_file(path) as file:
+                file.write(text)
+        except (OSError, BadInput) as error:
+            raise BadInput(f"{path}: the source in the recording cannot be kept there: {error}") from None
+    return path
 
 
 def open_debugger(
@@ -45,11 +78,12 @@ def open_debugger(
     stage: int = 0,
     fast: bool = False,
     backend_token: str | None = None,
+    recording: File | None = None,
     make: Callable[[Program, Machine, Reference | None], Debugger] = Debugger,
 ) -> Debugger:
     """See ``tdb_dap.open``. ``fast``: results are not exact, for speed; whoever shows them must say so.
 
-    ``make``: the kind of debugger.
+    ``recording``: of a run of the model, in place of its dynamic subnets; ``make``: the kind of debugger.
     """
     if fast and backend != "numpy":
         raise BadInput(f"a fast run has no backend {backend!r}: only numpy can leave exactness")
@@ -59,17 +93,33 @@ def open_debugger(
     say("reading the model")
     program = open_program(context, net, stage, fast)
     library = Path(cmodel_path) if cmodel_path is not None else None
-    executing = make_backend(backend, program, library, backend_token)
-    machine = Machine(program, static_tables, history_limit, executing)
-    _ask_the_vendor(program, machine, library)
+    if program.brings_inputs and (inputs is not None or recording is not None):
+        raise BadInput(f"{context}: a recording holds its inputs; leave {inputs or recording} out")
+    if program.brings_inputs and backend != "numpy":
+        raise BadInput(f"{context}: a recording is replayed by the built-in simulator; leave the backend {backend} out")
     files = [reference] if isinstance(reference, str | PathLike) else list(reference)
     paths = [Path(file) for file in files]
     beside = program.context
     picked_up(inputs=beside.inputs if inputs is None else None, reference=beside.reference if not paths else None)
     data = Path(inputs) if inputs is not None else beside.inputs
+    words: dict[str, Array] = {}
     if data is not None:
         say("reading the inputs")
-        machine.load_inputs(load_inputs(data, program.inputs))
+        words = load_inputs(data, program.inputs)
+    sources: list[VendorRuntime] = []
+    if isinstance(program, CompiledProgram):
+        if recording is not None:
+            program = recorded(program, Path(recording))
+        elif is_dynamic(program):
+            say("running the model on the vendor's runtime")
+            program, sources = _run_by_the_vendor(program, words, library, backend)
+    executing = make_backend(backend, program, library, backend_token)
+    machine = Machine(program, static_tables, history_limit, executing)
+    for source in sources:
+        source.inputs = lambda: machine.inputs
+        machine.sources.append(source)
+    if words and not program.brings_inputs:
+        machine.load_inputs(words)
     if not paths and beside.reference is not None:
         paths = [beside.reference]
     compared: Reference | None = None
@@ -83,14 +133,15 @@ def open_debugger(
 
 def remark_sources(program: Program) -> None:
     """Remark what is missing of a model that was compiled without ``--debug``."""
-    sources_missing(program.context.bmodel, program.context.mlir, program.context.locations)
+    if not program.brings_inputs:
+        sources_missing(program.context.bmodel, program.context.mlir, program.context.locations)
 
 
 def _reference_data(
     path: Path, inputs: Path | None, backend: str, cmodel_path: File | None, token: str | None
 ) -> dict[str, Array]:
     """Tensors by name, of an npz file or of another compiled model that is run on the same inputs."""
-    if path.suffix == ".npz" or not (path.is_dir() or ".bmodel" in path.suffixes):
+    if path.suffix == ".npz" or not (path.is_dir() or {".bmodel", RECORDING} & set(path.suffixes)):
         return read_npz(path)
     from tdb_dap.engine.compare.recording import record
 
@@ -101,17 +152,42 @@ def _reference_data(
         other.close()
 
 
-def _ask_the_vendor(program: Program, machine: Machine, given: Path | None) -> None:
-    """Let the vendor's runtime give the outputs of dynamic subnets, where there are such and it is installed."""
-    if not any(subnet.run_mode == "TPU_DYNAMIC" and subnet.stop > subnet.start for subnet in program.subnets):
-        return
-    from tdb_dap.backends import runtime
+def is_dynamic(program: Program) -> bool:
+    """Whether it has subnets whose commands are made while they run."""
+    return any(subnet.run_mode == "TPU_DYNAMIC" and subnet.stop > subnet.start for subnet in program.subnets)
 
+
+def recorded(program: CompiledProgram, recording: Path) -> RecordedProgram:
+    """A program in place of one with dynamic subnets: what a recorded run of it has executed."""
+    from tdb_dap.engine.program.recorded_program import RecordedProgram
+
+    return RecordedProgram(recording, target_for, chip_of_library, keep_source, program)
+
+
+def _run_by_the_vendor(
+    program: CompiledProgram, words: Mapping[str, Array], given: Path | None, backend: str
+) -> tuple[Program, list[VendorRuntime]]:
+    """The program that the vendor's runtime executes for these inputs, where it is installed and can be recorded.
+
+    Else the program as it is, and somebody who gives at least the outputs of its dynamic subnets, if there is one.
+    """
+    from tdb_dap.backends import runtime
+    from tdb_dap.backends.launch.recorded_net import record_net
+
+    chip = target_for(program.chip, str(program.context.bmodel))
+    if backend == "numpy":
+        with tempfile.TemporaryDirectory(prefix="tdb-dap-") as folder:
+            recording = Path(folder) / f"{program.net.name[:60]}{RECORDING}"
+            try:
+                record_net(program, chip, words, recording, given)
+                return recorded(program, recording), []
+            except BadInput as error:
+                remark(f"the dynamic subnets were not recorded: {error}")
     executable = runtime.find(given)
-    if executable is not None:
-        library = target_for(program.chip, str(program.context.bmodel)).vendor_library
-        kernel = library.kernel_module if library else ""
-        machine.sources.append(runtime.VendorRuntime(executable, program, lambda: machine.inputs, kernel))
+    if executable is None:
+        return program, []
+    kernel = chip.vendor_library.kernel_module if chip.vendor_library else ""
+    return program, [runtime.VendorRuntime(executable, program, dict, kernel)]
 
 
 def _names(program: Program) -> set[str]:

@@ -273,3 +273,40 @@ def test_a_model_of_several_nets_tells_all_of_them(client: DapClient) -> None:
     assert body["nets"][0]["stages"][1]["inputs"][0]["shape"] == [1, 18, 12, 14]
     assert (body["ops"], body["weights"]) == ([], [])
     assert body["subnets"][0]["commands"] == body["commands"] == 5
+
+
+def test_a_recording_tells_its_program_its_models_and_its_launches(client: DapClient) -> None:
+    file = DATA / "recordings" / "pipeline_bm1684x.tdbrec"
+    client.launch(file)
+    client.expect_stopped("entry")
+    body = client.request("tdb/model")
+    assert (body["size"], body["chip"], body["hasSource"]) == (file.stat().st_size, "BM1684X", True)
+    recording = body["recording"]
+    assert recording["arguments"] == ["python", "pipeline.py"]
+    assert (recording["exit"], recording["remark"], len(recording["models"])) == (255, "", 2)
+    assert [net["name"] for net in body["nets"]] == ["enc", "dec"]
+    launches = body["launches"]
+    assert [launch["number"] for launch in launches] == list(range(10))
+    assert [(launch["net"], launch["shapes"]) for launch in launches[6:8]] == [("enc", "2×16"), ("dec", "2×12")]
+    assert sum(launch["commands"] for launch in launches) == body["commands"]
+    listing = client.request("source", sourceReference=1)["content"].splitlines()
+    for launch in launches:
+        heading = listing[launch["listingLine"] - 2]
+        assert f"launch {launch['number']} of {launch['net']} ({launch['shapes']})" in heading
+    client.console("goto launch 7")
+    assert client.expect_stopped("goto").ordinal == launches[7]["first"]
+
+
+def test_a_recording_that_is_gone_is_still_known(client: DapClient, tmp_path: Path) -> None:
+    file = tmp_path / "toy.tdbrec"
+    shutil.copy(DATA / "recordings" / "toy_bm1684x.tdbrec", file)
+    client.launch(file)
+    client.expect_stopped("entry")
+    file.unlink()
+    body = client.request("tdb/model")
+    assert (body["size"], len(body["launches"])) == (0, 1)
+
+
+def test_a_compiled_model_has_no_launches(pooling: Stop) -> None:
+    body = pooling.client.request("tdb/model")
+    assert (body["launches"], body["recording"]) == ([], None)

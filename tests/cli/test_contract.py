@@ -99,6 +99,10 @@ VERBS = {
         cannot=("profile {out}/nowhere", "profile {sample} -o {out}/trace.txt"),
         writes=("profile {sample} --quiet -o {out}/trace.json", "profile {sample} --quiet --report {out}/p.md"),
     ),
+    "record": Verb(
+        "record --help",  # what it records needs the vendor's runtime: tests/backends/recorder
+        cannot=("record -o {out}/nowhere/x.tdbrec -- true", "record -o {out}/x.tdbrec -- {out}/nowhere"),
+    ),
     "export": Verb(
         "export {sample} --op 23 --inputs {inputs} -o {out}/exported",
         cannot=("export {sample} --op 9999 -o {out}/exported", "export {sample} -o {inputs}"),

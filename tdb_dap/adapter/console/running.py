@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tdb_dap.adapter.session.session import Session
     from tdb_dap.engine.control.debugger import Debugger
     from tdb_dap.engine.control.stops import Stop
+    from tdb_dap.engine.program.program import Program
 
 
 @verb("s", "start", help="back to the first command")
@@ -75,12 +76,22 @@ def _back(session: Session, rest: str, frame: Frame | None) -> str:
     return resume_quietly(session, lambda d: d.step(-number), by_instruction=True)
 
 
-@verb("goto", usage="N", help="to the moment when N commands have been executed")
+@verb("goto", usage="[launch] N", help="to the moment when N commands have been executed, or to a launch")
 def _goto(session: Session, rest: str, frame: Frame | None) -> str:
-    if not rest.isdigit():
-        raise BadExpression("goto takes the number of a command")
-    ordinal = session.debugger.program.require_ordinal(int(rest))
+    word, _, number = rest.rpartition(" ")
+    if not number.isdigit() or word.strip() not in ("", "launch"):
+        raise BadExpression("goto takes the number of a command, or launch and its number")
+    program = session.debugger.program
+    ordinal = _start_of_launch(program, int(number)) if word else program.require_ordinal(int(number))
     return resume_quietly(session, lambda d: d.travel(ordinal), session.by_instruction)
+
+
+def _start_of_launch(program: Program, number: int) -> int:
+    found = next((launch for launch in program.launches if launch.number == number), None)
+    if found is None:
+        there = f"there are 0 to {program.launches[-1].number}" if program.launches else "only recordings have launches"
+        raise BadExpression(f"there is no launch {number}; {there}")
+    return found.start
 
 
 @verb("q", "quit", help="end the session")

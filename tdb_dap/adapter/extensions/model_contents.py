@@ -1,4 +1,4 @@
-"""``tdb/model``: everything a compiled model consists of, for lists and tables of an editor (docs/requests.md)."""
+"""``tdb/model``: everything a model or a recording consists of, for an editor's tables (docs/requests.md)."""
 
 from __future__ import annotations
 
@@ -6,16 +6,20 @@ from typing import TYPE_CHECKING
 
 from tdb_dap.adapter.protocol.types import ProtocolModel
 from tdb_dap.adapter.session.handlers import request
+from tdb_dap.engine.program.recorded_program import RecordedProgram
 from tdb_dap.engine.source.op_graph import tensor_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
     from tdb_dap.adapter.protocol.model_responses import (
         BorderTensor,
         ModelContents,
+        ModelLaunch,
         ModelNet,
         ModelOp,
+        ModelRecording,
         ModelStage,
         ModelSubnet,
         ModelWeight,
@@ -32,23 +36,68 @@ class ModelArguments(ProtocolModel):
 
 @request("tdb/model", while_running="answer")
 def model(session: Session, arguments: ModelArguments) -> ModelContents:
-    """All nets and stages of the file; of the one that is loaded also subnets, ops and weights."""
+    """All nets and stages of the file; of the one that is loaded also subnets, ops, weights and launches."""
     program = session.debugger.program
+    recorded = _recorded(program)
     return {
         "file": session.traits.path_out(program.context.bmodel),
-        "size": program.bmodel.file_size,
+        "size": _size(recorded.recording.path) if recorded else program.bmodel.file_size,
         "chip": program.chip,
         "cores": program.core_count,
-        "compiler": program.bmodel.metadata.version,
+        "compiler": program.compiler,
         "net": program.net.name,
         "stage": program.stage_index,
         "hasSource": program.source.mlir is not None,
         "commands": len(program.commands),
-        "nets": [_net(program, net.name, net.stages) for net in program.bmodel.metadata.nets],
+        "nets": [_net(program, net.name, net.stages) for net in program.nets],
         "subnets": _subnets(program),
         "ops": _ops(program),
         "weights": _weights(program),
+        "launches": _launches(program),
+        "recording": _recording(recorded) if recorded else None,
     }
+
+
+def _recorded(program: Program) -> RecordedProgram | None:
+    """The program if its file is a recording, and not a model whose dynamic subnets were recorded for the session."""
+    if isinstance(program, RecordedProgram) and program.context.bmodel == program.recording.path:
+        return program
+    return None
+
+
+def _size(path: Path) -> int:
+    """Bytes of a file; 0 if it is gone since it was read."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+def _recording(program: RecordedProgram) -> ModelRecording:
+    """A recording as its reader tells it: of strangers only the form that the recorder writes is taken."""
+    recording = program.recording
+    arguments, time, code = recording.head.get("arguments"), recording.head.get("time"), recording.done.get("exit")
+    return {
+        "arguments": [str(argument) for argument in arguments] if isinstance(arguments, list) else [],
+        "time": time if isinstance(time, str) else "",
+        "exit": code if isinstance(code, int) else None,
+        "remark": recording.remark,
+        "models": [model.path for model in program.models.models],
+    }
+
+
+def _launches(program: Program) -> list[ModelLaunch]:
+    return [
+        {
+            "number": launch.number,
+            "net": launch.net,
+            "shapes": launch.shapes,
+            "first": launch.start,
+            "listingLine": program.listing.line_of(launch.start),
+            "commands": launch.stop - launch.start,
+        }
+        for launch in program.launches
+    ]
 
 
 def _net(program: Program, name: str, stages: Iterable[Stage]) -> ModelNet:

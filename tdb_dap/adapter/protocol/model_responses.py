@@ -102,12 +102,44 @@ class ModelWeight(TypedDict):
 
 
 @exact
+class ModelLaunch(TypedDict):
+    """A launch of a net in a recorded run."""
+
+    number: int
+    """As `goto launch N` and the breakpoint `launch:N` name it."""
+    net: str
+    shapes: str
+    """Of its inputs in this run, `4×12`."""
+    first: int
+    """Ordinal of its first command."""
+    listingLine: int
+    """Line of the listing of its first command."""
+    commands: int
+
+
+@exact
+class ModelRecording(TypedDict):
+    """A recorded run, beside its commands."""
+
+    arguments: list[str]
+    """The program that was run, and its arguments."""
+    time: str
+    """When, in ISO 8601; empty where the file does not say."""
+    exit: int | None
+    """Its exit code; null where the recording was interrupted."""
+    remark: str
+    """What is missing at the end, or empty."""
+    models: list[str]
+    """Files of the models that it loaded."""
+
+
+@exact
 class ModelContents(TypedDict):
     """Body of `tdb/model`."""
 
     file: str
     size: int
-    """Bytes of the file."""
+    """Bytes of the file; 0 of a recording that is gone."""
     chip: str
     cores: int
     compiler: str
@@ -121,3 +153,7 @@ class ModelContents(TypedDict):
     subnets: list[ModelSubnet]
     ops: list[ModelOp]
     weights: list[ModelWeight]
+    launches: list[ModelLaunch]
+    """Of a recorded run, in order; empty of a model that was not run."""
+    recording: ModelRecording | None
+    """Of a file that is a recording; null of a compiled model."""

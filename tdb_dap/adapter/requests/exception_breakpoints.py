@@ -107,7 +107,7 @@ def _answer(session: Session, name: str) -> Breakpoint:
     if FILTERS[name].needs_reference and session.has_program and session.debugger.reference is None:
         message = "nothing to compare with; set `reference` in the launch configuration"
         return Breakpoint(verified=False, message=message, reason="failed")
-    if FILTERS[name].needs_lockstep and session.has_program and not session.debugger.machine.backend.compares:
+    if FILTERS[name].needs_lockstep and session.has_program and not session.debugger.machine.compares:
         message = 'nothing to compare with; set `backend` to "lockstep" in the launch configuration'
         return Breakpoint(verified=False, message=message, reason="failed")
     return Breakpoint(verified=True)

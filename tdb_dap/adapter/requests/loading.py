@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tdb_dap.engine.control.breakpoints import Breakpoint
     from tdb_dap.engine.control.debugger import Debugger
     from tdb_dap.engine.control.logpoints import Message
+    from tdb_dap.engine.program.program import Program
 
 _NEED_HISTORY = ("supportsStepBack", "supportsRestartFrame")
 """Capabilities that go when nothing is kept for going back."""
@@ -109,6 +110,7 @@ def open_program(session: Session, configuration: Configuration) -> Debugger:
             net=configuration.net,
             stage=configuration.stage,
             backend_token=configuration.backendToken,
+            recording=configuration.recording,
         )
     finally:
         if progress:
@@ -134,9 +136,9 @@ def take_over(session: Session, debugger: Debugger, configuration: Configuration
     remark_sources(program)
     session.output(
         f"{program.chip}, {program.context.bmodel.name}: {counted(len(program.commands), 'command')}, "
-        f"{counted(len(program.subnets), 'subnet')}, {counted(program.core_count, 'core')}."
+        f"{_parts(program)}, {counted(program.core_count, 'core')}."
     )
-    if configuration.inputs is None and program.context.inputs is None:
+    if configuration.inputs is None and program.context.inputs is None and not program.brings_inputs:
         session.output(
             "No inputs are given: all inputs are zero. Set `inputs` in the launch configuration.", "important"
         )
@@ -145,3 +147,9 @@ def take_over(session: Session, debugger: Debugger, configuration: Configuration
             origins = " or ".join(source.title for source in debugger.machine.sources)
             what = f"its outputs will be taken from {origins}" if origins else "the run will stop there"
             session.output(f"Subnet {subnet.id} is dynamic, its commands are made while it runs: {what}.", "important")
+
+
+def _parts(program: Program) -> str:
+    """``2 subnets``, or ``10 launches`` of a recording."""
+    count = len(program.launches)
+    return f"{count:,} launch{'es' * (count != 1)}" if count else counted(len(program.subnets), "subnet")

@@ -130,6 +130,7 @@ _CONTENTS: dict[str, Callable[[Session, Frame], dict[str, Children]]] = {
     "op": _op,
     "group": _outer,
     "subnet": _outer,
+    "launch": _outer,
     "main": _outer,
     "location": lambda session, frame: {},
     "origin": lambda session, frame: {},

@@ -123,13 +123,17 @@ def frames(session: Session, core: int) -> Iterator[StackFrame]:
         if record is not None and (group := _group(program, record)) is not None:
             yield frame("group", f"{group.name} {record.slice_text}".strip(), file, group.line)
         subnet = next((s for s in program.subnets if s.id == command.subnet), None)
-        if subnet is not None:
+        launch = program.launch_at(focus)
+        is_known = subnet is not None and (launch is None or _function_line(program, subnet.function) > 0)
+        if subnet is not None and is_known:
             origins = " or ".join(source.title for source in session.debugger.machine.sources)
             origin = f", outputs from {origins}" if command.engine == "dynamic" and origins else ""
-            name = f"{subnet.function} ({subnet.run_mode}{origin})"
+            name = f"{subnet.function} ({subnet.run_mode}{origin})" if launch is None else subnet.function
             # Without final.mlir the listing has each subnet under a title, below the model's.
             title = program.listing.line_of(subnet.start) - 1
             yield frame("subnet", name, file or listing, _function_line(program, subnet.function) if file else title)
+        if launch is not None and subnet is not None:
+            yield frame("launch", launch.title, listing, program.listing.line_of(subnet.start) - 1)
         yield frame("main", "main", file or listing, _call_line(program, subnet) if file else 1)
         if record is not None and record.results:
             yield frame("location", f"layer {', '.join(v.name for v in record.results)}")

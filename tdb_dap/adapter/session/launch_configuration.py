@@ -40,7 +40,7 @@ class Configuration(BaseModel):
     program: Annotated[str, AfterValidator(_not_empty)] = Field(
         json_schema_extra={"minLength": 1},
         description="Context directory written by the compiler (compilation.bmodel, final.mlir, "
-        "tensor_location.json), or a .bmodel file.",
+        "tensor_location.json), a .bmodel file, or a recording (.tdbrec).",
     )
     inputs: str | None = Field(
         None,
@@ -65,6 +65,11 @@ class Configuration(BaseModel):
     )
     cmodelPath: str | None = Field(
         None, description="Directory of the vendor's libraries. Default: where `tdb-dap backends` finds them."
+    )
+    recording: str | None = Field(
+        None,
+        description="Recorded run of this model (.tdbrec), for its dynamic subnets. Default: where the vendor's "
+        "runtime is found, the model is run and recorded at the start.",
     )
     net: str | None = Field(None, description="Net to debug, if the file has several. Default: the first.")
     stage: int = Field(0, ge=0, description="Stage of a net compiled for several input shapes.")
@@ -129,7 +134,8 @@ _EDITOR_KEYS = frozenset(
 def files_of(configuration: Configuration) -> tuple[object, ...]:
     """Settings that a program is loaded from; if they are equal, nothing is loaded again."""
     of = configuration
-    return of.program, of.net, of.stage, of.inputs, of.reference, of.backend, of.backendToken, of.cmodelPath
+    model = of.program, of.net, of.stage, of.inputs, of.reference, of.recording
+    return *model, of.backend, of.backendToken, of.cmodelPath
 
 
 Model = TypeVar("Model", bound=Configuration)

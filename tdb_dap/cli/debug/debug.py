@@ -59,6 +59,8 @@ def _configuration(arguments: argparse.Namespace) -> dict[str, Any]:
         configuration["cmodelPath"] = str(arguments.cmodel_path)
     if arguments.inputs:
         configuration["inputs"] = str(arguments.inputs)
+    if arguments.recording:
+        configuration["recording"] = str(arguments.recording)
     if arguments.reference:
         configuration["reference"] = [str(path) for path in arguments.reference]
     return configuration

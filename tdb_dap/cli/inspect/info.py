@@ -38,7 +38,7 @@ def describe(program: Program) -> Iterator[str]:
     context = program.context
     yield f"model      {context.bmodel}"
     yield f"chip       {program.chip}, {counted(program.core_count, 'core')}"
-    yield f"compiler   {program.bmodel.metadata.version}"
+    yield f"compiler   {program.compiler}"
     yield from _nets(program)
     yield from net_lines(program)
     yield f"source     {_file(context.mlir)}"
@@ -55,7 +55,8 @@ def describe(program: Program) -> Iterator[str]:
     for subnet in program.subnets:
         counts = program.commands.count_engines(subnet.start, subnet.stop)
         parts = ", ".join(f"{count:,} {engine.upper()}" for engine, count in sorted(counts.items()))
-        yield f"subnet {subnet.id:<3} {subnet.run_mode}: {subnet.stop - subnet.start:,} commands ({parts})"
+        title = subnet.title.rstrip(":") or f"subnet {subnet.id:<3} {subnet.run_mode}"
+        yield f"{title}: {subnet.stop - subnet.start:,} commands ({parts})"
     yield from _misplaced(program)
     records = program.source.records
     if records:
@@ -80,10 +81,10 @@ def _misplaced(program: Program) -> Iterator[str]:
 def _nets(program: Program) -> Iterator[str]:
     """The net and stage that is shown, and what else the file holds."""
     yield f"net        {program.net.name}, address mode {program.net.address_mode}"
-    for net in program.bmodel.metadata.nets:
+    for net in program.nets:
         for number, stage in enumerate(net.stages):
             mark = "   <- shown" if (net.name, number) == (program.net.name, program.stage_index) else ""
-            if len(program.bmodel.metadata.nets) > 1 or len(net.stages) > 1:
+            if len(program.nets) > 1 or len(net.stages) > 1:
                 yield f"stage      {net.name} {number}: {input_shapes(stage)}{mark}"
 
 

@@ -176,6 +176,7 @@ def _check(arguments: argparse.Namespace) -> tuple[Report, Walked]:
         net=arguments.net,
         stage=arguments.stage,
         keep=arguments.dump or "none",
+        recording=arguments.recording,
     )
     started = time.monotonic()
     worker = Worker(job, arguments.mode)
@@ -183,7 +184,7 @@ def _check(arguments: argparse.Namespace) -> tuple[Report, Walked]:
     program, reference = worker.debugger.program, worker.debugger.reference
     assert reference is not None
     remark_sources(program)
-    if arguments.inputs is None and program.context.inputs is None:
+    if arguments.inputs is None and program.context.inputs is None and not program.brings_inputs:
         print("tdb-dap: no --inputs given: all inputs are zero", file=sys.stderr)
     if program.compile_stages.reason:
         print(f"tdb-dap: {program.compile_stages.reason}", file=sys.stderr)

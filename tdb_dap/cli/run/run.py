@@ -62,8 +62,10 @@ def run(arguments: argparse.Namespace) -> int:
         cmodel_path=arguments.cmodel_path,
         net=arguments.net,
         stage=arguments.stage,
+        recording=arguments.recording,
     )
-    if arguments.inputs is None and debugger.program.context.inputs is None:
+    beside = debugger.program.context.inputs is not None or debugger.program.brings_inputs
+    if arguments.inputs is None and not beside:
         print("tdb-dap: no --inputs given: all inputs are zero", file=sys.stderr)
     debugger.listener = _Bar(debugger) if sys.stderr.isatty() and not arguments.quiet else _Notes()
     divergences = _Divergences()

@@ -67,6 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
         cmodel_path=arguments.cmodel_path,
         net=arguments.net,
         stage=arguments.stage,
+        recording=arguments.recording,
     )
     remark_sources(debugger.program)
     if compared:

@@ -30,6 +30,7 @@ class Job:
     net: str | None = None
     stage: int = 0
     keep: str = "none"
+    recording: Path | None = None
 
     def open(self) -> Debugger:
         """A debugger at the start of the program. BadInput if there is nothing to compare with."""
@@ -46,6 +47,7 @@ class Job:
             cmodel_path=self.cmodel_path,
             net=self.net,
             stage=self.stage,
+            recording=self.recording,
         )
         if debugger.reference is None:
             raise BadInput(f"{self.context}: nothing to compare with; give --reference R.npz, the ..._tpu_outputs.npz")

@@ -68,7 +68,7 @@ def _side(program: Program) -> Side:
         model=str(program.context.bmodel),
         net=program.net.name,
         chip=program.chip,
-        compiler=program.bmodel.metadata.version,
+        compiler=program.compiler,
         commands=program.commands.count_engines(0, len(program.commands)),
     )
 

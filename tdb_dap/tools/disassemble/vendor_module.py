@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tdb_dap.engine.program.compiled_program import CompiledProgram
+from tdb_dap.errors import BadInput
+
 if TYPE_CHECKING:
     from tdb_dap.engine.commands.commands import Command
     from tdb_dap.engine.commands.net_tensors import Tensor
@@ -17,7 +20,12 @@ _INDENT = "      "
 
 
 def vendor_lines(program: Program) -> Iterator[str]:
-    """Lines of the module: the function, a block per subnet, its commands and what follows the block."""
+    """Lines of the module: the function, a block per subnet, its commands and what follows the block.
+
+    BadInput for a recording, which is no module of the vendor's.
+    """
+    if not isinstance(program, CompiledProgram):
+        raise BadInput(f"{program.context.bmodel}: a recording has no text of the vendor's; leave --format tdb out")
     metadata = program.bmodel.metadata
     yield (
         f'module attributes {{chip = "{metadata.chip.upper()}", version = {metadata.version}, '

@@ -43,6 +43,7 @@ def _looks(installation: Installation) -> list[tuple[str, Look]]:
         ("port", machine.port),
         ("cache", _cache),
         ("kernel", lambda: executing.kernel(installation)),
+        ("recorder", lambda: executing.recorder(installation)),
         ("vendor", executing.simulators),
         ("plugins", lambda: executing.plugins(installation)),
         ("client", clients),

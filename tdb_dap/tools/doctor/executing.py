@@ -1,4 +1,4 @@
-"""Backends: the C kernel, the vendor's simulators, and what plugins add."""
+"""Backends: the C kernel, the recorder, the vendor's simulators, and what plugins add."""
 
 from __future__ import annotations
 
@@ -31,6 +31,18 @@ def kernel(installation: Installation) -> Iterator[Check]:
 
 def _is_kernel(path: Path) -> bool:
     return path.name.startswith("_kernel") and path.suffix in (".so", ".pyd")
+
+
+def recorder(installation: Installation) -> Iterator[Check]:
+    """The library that records what programs execute on the vendor's emulator."""
+    from tdb_dap.backends.recorder.record import LIBRARY, is_possible
+
+    if not is_possible():
+        yield Check("recorder", "ok", "recording is for Linux on x86-64; recordings can be read here")
+    elif problem := "is missing" if not LIBRARY.exists() else _damage(LIBRARY):
+        yield Check("recorder", "note", f"{LIBRARY.name} {problem}: tdb-dap record does not work", installation.again)
+    else:
+        yield Check("recorder", "ok", LIBRARY.name)
 
 
 def simulators() -> Iterator[Check]:

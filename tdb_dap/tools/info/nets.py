@@ -19,7 +19,7 @@ _KINDS = {RunMode.TPU_STATIC: "static", RunMode.TPU_DYNAMIC: "dynamic", RunMode.
 def net_lines(program: Program) -> Iterator[str]:
     """One line for each stage of each net, whichever of them the rest of ``info`` is about."""
     ends = int(bool(target_for(program.chip, str(program.context.bmodel)).end_commands))
-    for net in program.bmodel.metadata.nets:
+    for net in program.nets:
         for number, stage in enumerate(net.stages):
             yield f"nets       {_title(net, number)}: {_subnets(stage, ends)}; {_sizes(stage)}"
 

@@ -1,0 +1,95 @@
+"""A net run once on the vendor's runtime while it is recorded."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tdb_dap.backends import runtime
+from tdb_dap.backends.discovery import library_paths, require_platform
+from tdb_dap.backends.launch.job import Border, Job
+from tdb_dap.backends.recorder.record import record
+from tdb_dap.engine.bmodel.metadata import TENSOR_DTYPES
+from tdb_dap.engine.commands.net_tensors import Tensor
+from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.errors import BadInput
+from tdb_dap.system.child_processes import command, outside_environment
+
+if TYPE_CHECKING:
+    from tdb_dap.engine.program.compiled_program import CompiledProgram
+    from tdb_dap.targets.chips.chip import Chip
+    from tdb_dap.targets.chips.vendor_library import VendorLibrary
+
+_EMULATOR = "libcmodel.so"
+"""The name under which the runtimes load the emulator of any chip."""
+
+_THIRD_PARTY = "third_party"
+"""Folder of what the libraries load and the vendor did not make."""
+
+_NUMBERS = {dtype.name: number for number, dtype in TENSOR_DTYPES.items()}
+
+
+def record_net(
+    program: CompiledProgram, chip: Chip, inputs: Mapping[str, Array], path: Path, given: Path | None = None
+) -> None:
+    """Run the program's net on the vendor's runtime, and leave a recording in ``path``.
+
+    ``inputs``: stored words by name, zeros for those that are missing; ``given``: as in ``--cmodel-path``. BadInput
+    says what is missing, or what the runtime said.
+    """
+    require_platform()
+    library = chip.vendor_library
+    if library is None:
+        raise BadInput(f"how to run nets of {chip.name} on the vendor's runtime is not known")
+    folder = _folder(library, given)
+    with tempfile.TemporaryDirectory(prefix="tdb-dap-") as scratch:
+        here = Path(scratch)
+        (here / _EMULATOR).symlink_to((folder / library.file).absolute())
+        program.bmodel.copy_to(here / "model.bmodel")
+        if library.kernel_module and (executable := runtime.find(given)) is not None:
+            runtime.put_kernel_into(here / "model.bmodel", executable, library.kernel_module)
+        (here / "inputs").write_bytes(b"".join(_words(tensor, inputs).tobytes() for tensor in program.inputs))
+        others = [name for name in library.needs if (folder / _THIRD_PARTY / name).exists() or (folder / name).exists()]
+        job = Job(
+            libraries=(*others, _EMULATOR, *library.runtime),
+            interface=library.runtime_interface,
+            model=str(here / "model.bmodel"),
+            net=program.net.name,
+            inputs=str(here / "inputs"),
+            given=tuple(map(_border, program.inputs)),
+            made=tuple(map(_border, program.outputs)),
+        )
+        job.write(here / "job.json")
+        environment = outside_environment()
+        search = [str(here), str(folder), str(folder / _THIRD_PARTY), environment.get("LD_LIBRARY_PATH", "")]
+        environment["LD_LIBRARY_PATH"] = os.pathsep.join(part for part in search if part)
+        with (here / "said").open("w+b") as said:
+            run = [*command("tdb_dap.backends.launch.child"), str(here / "job.json")]
+            code = record(run, path, environment, said).code
+            if code:
+                said.seek(0)
+                lines = [line for line in said.read().decode("utf-8", "replace").splitlines() if line.strip()]
+                raise BadInput(f"the vendor's runtime: {lines[-1][:200] if lines else f'ended with code {code}'}")
+
+
+def _folder(library: VendorLibrary, given: Path | None) -> Path:
+    """The directory with the emulator and the runtime; BadInput if there is none."""
+    wanted = (library.file, *library.runtime)
+    for candidate in library_paths(given.parent if given is not None and given.is_file() else given):
+        if all((candidate.directory / name).is_file() for name in wanted):
+            return candidate.directory.absolute()
+    raise BadInput(f"the vendor's runtime ({', '.join(wanted)}) is in no known place; run: tdb-dap backends fetch")
+
+
+def _border(tensor: Tensor) -> Border:
+    return Border(_NUMBERS[tensor.dtype.name], tensor.shape, tensor.view.nbytes)
+
+
+def _words(tensor: Tensor, inputs: Mapping[str, Array]) -> Array:
+    words = inputs.get(tensor.name)
+    return np.zeros(tensor.shape, tensor.dtype.bits_dtype) if words is None else np.ascontiguousarray(words)

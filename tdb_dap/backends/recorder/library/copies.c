@@ -1,0 +1,102 @@
+/* What the host copies into DDR and out of it. */
+#include "memory.h"
+
+#include <string.h>
+
+static Space *global_at(uint64_t address, uint64_t size) {
+    for (unsigned i = 0; i < space_count; i++)
+        if (spaces[i].space == 'G' && address >= spaces[i].start && size <= spaces[i].size &&
+            address - spaces[i].start <= spaces[i].size - size)
+            return &spaces[i];
+    return NULL;
+}
+
+static void blocks_of(const Space *space, uint64_t address, uint64_t size, uint32_t *from, uint32_t *to) {
+    uint64_t before = (uint64_t)(space->base - space->first) + address - space->start;
+    *from = (uint32_t)(before / BLOCK_BYTES);
+    *to = (uint32_t)((before + size + BLOCK_BYTES - 1) / BLOCK_BYTES);
+}
+
+/* A block that is not as the recording says before the host changes it is not known after it either. */
+void copy_in_before(uint64_t address, uint64_t size) {
+    Space *space = global_at(address, size);
+    uint32_t from, to;
+    if (!space || !size)
+        return;
+    blocks_of(space, address, size, &from, &to);
+    for (uint32_t block = from; block < to; block++) {
+        size_t bytes;
+        const uint8_t *at;
+        if (in_flight) {
+            space->state[block] |= UNKNOWN;
+        } else if (space->known[block] && !(space->state[block] & UNKNOWN)) {
+            at = block_bytes(space, block, &bytes);
+            if (hash_of(at, bytes) != space->known[block])
+                space->state[block] |= UNKNOWN;
+        }
+    }
+}
+
+static void copy_event(const Space *space, uint64_t address, uint64_t size, const uint8_t *data, unsigned flags,
+                       uint64_t source) {
+    size_t head = flags & COPY_DEVICE ? 24 : 16;
+    unsigned device = space ? space->device : 0;
+    uint8_t *at = event_begin(COPY_IN, device << 4 | flags | (data ? COPY_DATA : 0), 0, head + (data ? size : 0));
+    memcpy(at, &address, 8);
+    memcpy(at + 8, &size, 8);
+    if (flags & COPY_DEVICE)
+        memcpy(at + 16, &source, 8);
+    if (data)
+        memcpy(at + head, data, size);
+    event_end();
+}
+
+/* Data is written down where the recording knows the block, so that it goes on knowing it. */
+void copy_in_after(uint64_t address, uint64_t size, unsigned flags, uint64_t source) {
+    Space *space = global_at(address, size);
+    uint32_t from, to;
+    if (!space || !size) {
+        copy_event(space, address, size, NULL, flags, source);
+        return;
+    }
+    blocks_of(space, address, size, &from, &to);
+    uint64_t end = address + size, at = address;
+    for (uint32_t block = from; block < to;) {
+        bool with_data = space->known[block] && !(space->state[block] & UNKNOWN) && !in_flight;
+        uint64_t stop = at, bytes_limit = with_data ? LARGEST_EVENT / 2 : UINT64_MAX;
+        uint32_t first = block;
+        for (; block < to; block++) {
+            bool same = (space->known[block] && !(space->state[block] & UNKNOWN) && !in_flight) == with_data;
+            uint64_t block_end = space->start + (uint64_t)(block + 1) * BLOCK_BYTES - (uint64_t)(space->base - space->first);
+            if (!same || (block > first && block_end - at > bytes_limit))
+                break;
+            stop = block_end < end ? block_end : end;
+        }
+        copy_event(space, at, stop - at, with_data ? space->base + (at - space->start) : NULL, flags, source);
+        if (with_data)
+            for (uint32_t k = first; k < block; k++) {
+                size_t bytes;
+                const uint8_t *content = block_bytes(space, k, &bytes);
+                space->known[k] = hash_of(content, bytes);
+            }
+        source += stop - at;
+        at = stop;
+        flags |= COPY_CONTINUED;
+    }
+}
+
+/* The firmware writes some outputs itself, such as shapes: what the recording knew of these blocks is brought up to
+   date first, so that a replay gives the host the same bytes. */
+void copy_out(uint64_t address, uint64_t size, const void *host) {
+    Space *space = global_at(address, size);
+    uint32_t from, to;
+    if (space && size && !in_flight) {
+        blocks_of(space, address, size, &from, &to);
+        for (uint32_t block = from; block < to; block++)
+            if (space->known[block] || space->state[block] & UNKNOWN)
+                ensure_known(space, block);
+    }
+    uint64_t value[3] = {address, size, hash_of(host, size)};
+    memcpy(event_begin(COPY_OUT, (space ? space->device : 0) << 4, 0, sizeof value), value, sizeof value);
+    event_end();
+}
