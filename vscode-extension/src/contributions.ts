@@ -2,6 +2,12 @@
 export const DEBUG_TYPE = "tdb";
 export const LANGUAGES = { mlir: "mlir", asm: "tdb-asm" } as const;
 
+/** Recordings are no text; as a language they have an icon in the file explorer. */
+export const RECORDING_LANGUAGE = "tdb-recording";
+
+/** Tasks of this type record a program. */
+export const TASK_TYPE = "tdb";
+
 /** In the order of package.json. */
 export const COMMANDS = {
   debug: "tdb.debugModel",
@@ -25,6 +31,9 @@ export const COMMANDS = {
   table: "tdb.compare.showTable",
   reference: "tdb.compare.chooseReference",
   travelFinding: "tdb.findings.travelHere",
+  debugRecording: "tdb.debugRecording",
+  recordAndDebug: "tdb.recordAndDebug",
+  launch: "tdb.goToLaunch",
 } as const;
 
 /** Commands of rows, which no menu has. */
@@ -42,8 +51,9 @@ export const VIEWS = {
   findings: "tdb.findings",
 } as const;
 
-/** The editor of .bmodel files. */
+/** The editors of .bmodel files, and of recorded runs. */
 export const MODEL_EDITOR = "tdb.bmodel";
+export const RECORDING_EDITOR = "tdb.recording";
 
 /** Context keys of the `when` clauses of menus. */
 export const CONTEXT = { onlyFailed: "tdb.compare.onlyFailed", culprit: "tdb.compare.hasCulprit" } as const;

@@ -13,7 +13,10 @@ import { registerHovers } from "./hover/provider";
 import { registerLanguageClient } from "./language/provider";
 import { log } from "./log";
 import { registerTime } from "./panels/timeSlider";
+import { registerRecordingCommands } from "./recording/commands";
+import { registerRecordTasks } from "./recording/task";
 import { SessionHub } from "./sessions/hub";
+import { registerInSight } from "./sessions/inSight";
 import { registerReadOnly } from "./sessions/readOnly";
 import { registerStartCommands } from "./start/commands";
 
@@ -31,6 +34,9 @@ export function activate(context: vscode.ExtensionContext): void {
     ...registerDiagnosis(installation),
     ...registerConfigurations(installation),
     ...registerStartCommands(context),
+    ...registerRecordingCommands(context),
+    ...registerRecordTasks(installation),
+    ...registerInSight(hub),
     ...registerHovers(),
     ...registerInlineValues(hub),
     ...registerReadOnly(hub),

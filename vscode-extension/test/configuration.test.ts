@@ -26,6 +26,7 @@ describe("the program of", () => {
     ["/models/noted/final.mlir", "/models/noted"],
     ["/models/noted/other.mlir", undefined],
     ["/models/yolo_tpu.mlir", undefined],
+    ["/runs/app.tdbrec", "/runs/app.tdbrec"],
     ["/models/yolo/tensor_location.json", undefined],
   ];
   for (const [path, program] of cases) {
@@ -37,6 +38,7 @@ describe("the program of", () => {
   it("is called after its directory or file", () => {
     assert.equal(titleOf("/models/yolo"), "yolo");
     assert.equal(titleOf("/models/two/a.bmodel.xz"), "a");
+    assert.equal(titleOf("/runs/app.tdbrec"), "app");
   });
 });
 
@@ -70,5 +72,8 @@ describe("data beside a model", () => {
   });
   it("gives way to the compiler's own", () => {
     assert.deepEqual(beside("/models/yolo", "input.npz", "input_ref_data.dat"), {});
+  });
+  it("is no recording's, which has its own", () => {
+    assert.deepEqual(beside("/runs/app.tdbrec", "app.tdbrec", "input.npz", "ref.npz"), {});
   });
 });

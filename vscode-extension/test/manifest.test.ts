@@ -1,13 +1,24 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
-import { COMMANDS, CONTAINER, DEBUG_TYPE, LANGUAGES, MODEL_EDITOR, SETTINGS, VIEWS } from "../src/contributions";
+import {
+  COMMANDS,
+  CONTAINER,
+  DEBUG_TYPE,
+  LANGUAGES,
+  MODEL_EDITOR,
+  RECORDING_EDITOR,
+  RECORDING_LANGUAGE,
+  SETTINGS,
+  TASK_TYPE,
+  VIEWS,
+} from "../src/contributions";
 
 interface Manifest {
   publisher: string;
   name: string;
   contributes: {
-    languages: { id: string }[];
+    languages: { id: string; icon?: Record<string, string> }[];
     grammars: { language: string; scopeName: string }[];
     breakpoints: { language: string }[];
     debuggers: { type: string; languages: string[]; configurationAttributes: Record<string, { properties: object }> }[];
@@ -15,6 +26,7 @@ interface Manifest {
     viewsContainers: { activitybar: { id: string; icon: string }[] };
     views: Record<string, { id: string; when?: string }[]>;
     viewsWelcome: { view: string; contents: string }[];
+    taskDefinitions: { type: string }[];
     customEditors: { viewType: string }[];
     configuration: { properties: Record<string, unknown> };
   };
@@ -32,7 +44,7 @@ describe("package.json", () => {
     const languages = Object.values(LANGUAGES);
     assert.deepEqual(
       contributes.languages.map(({ id }) => id),
-      languages,
+      [...languages, RECORDING_LANGUAGE],
     );
     assert.deepEqual(
       contributes.breakpoints.map(({ language }) => language),
@@ -54,7 +66,11 @@ describe("package.json", () => {
     );
     assert.deepEqual(
       contributes.customEditors.map(({ viewType }) => viewType),
-      [MODEL_EDITOR],
+      [MODEL_EDITOR, RECORDING_EDITOR],
+    );
+    assert.deepEqual(
+      contributes.taskDefinitions.map(({ type }) => type),
+      [TASK_TYPE],
     );
     assert.deepEqual(Object.keys(contributes.configuration.properties), [
       `${SETTINGS.section}.${SETTINGS.command}`,
@@ -76,6 +92,8 @@ describe("package.json", () => {
   it("ships the pictures that it names", () => {
     const shipped = readFileSync(".vscodeignore", "utf8").split("\n");
     for (const { icon } of contributes.viewsContainers.activitybar) assert.ok(shipped.includes(`!${icon}`), icon);
+    for (const icon of contributes.languages.flatMap(({ icon }) => Object.values(icon ?? {})))
+      assert.ok(shipped.includes(icon.replace("./", "!")), icon);
   });
 
   // VS Code gives a language the grammar of the extension that comes last in the order of folder names

@@ -160,6 +160,32 @@ export function terminate(session: vscode.DebugSession): void {
   terminated.fire(session);
 }
 
+/** Where the active session stands; tasks that were started, and how the next ones end. */
+export const running: {
+  item: unknown;
+  tasks: {
+    definition: { type: string };
+    name: string;
+    execution: { process: string; args: string[]; options: object };
+  }[];
+  /** What a task does before it ends; its exit code, or undefined where it is ended by the user. */
+  run: () => number | undefined;
+} = { item: undefined, tasks: [], run: () => 0 };
+const scrolled = new EventEmitter<vscode.TextEditorVisibleRangesChangeEvent>();
+const endedTask = new EventEmitter<unknown>();
+const endedProcess = new EventEmitter<unknown>();
+
+/** The active frame is another one. */
+export function selectFrame(item: unknown): void {
+  running.item = item;
+  stacked.fire(undefined);
+}
+
+/** Other lines of an editor are in the window. */
+export function scroll(textEditor: vscode.TextEditor): void {
+  scrolled.fire({ textEditor, visibleRanges: textEditor.visibleRanges });
+}
+
 const write = (text: string) => dialogue.log.push(text);
 const fake = {
   EventEmitter,
@@ -168,6 +194,12 @@ const fake = {
   ConfigurationTarget,
   ProgressLocation: { Window: 10, Notification: 15 },
   DecorationRangeBehavior: { ClosedClosed: 1 },
+  TreeItem: class {
+    constructor(
+      readonly label: string,
+      readonly collapsibleState?: number,
+    ) {}
+  },
   TreeItemCollapsibleState: { None: 0, Collapsed: 1, Expanded: 2 },
   ThemeIcon: class {
     constructor(readonly id: string) {}
@@ -194,6 +226,39 @@ const fake = {
     ) {}
   },
   ViewColumn: { Beside: -2 },
+  TextEditorRevealType: { InCenter: 1 },
+  TaskScope: { Workspace: 2 },
+  TaskRevealKind: { Always: 1 },
+  ProcessExecution: class {
+    constructor(
+      readonly process: string,
+      readonly args: string[],
+      readonly options: object,
+    ) {}
+  },
+  Task: class {
+    constructor(
+      readonly definition: object,
+      readonly scope: unknown,
+      readonly name: string,
+      readonly source: string,
+      readonly execution: unknown,
+    ) {}
+  },
+  tasks: {
+    registerTaskProvider: () => ({ dispose: () => undefined }),
+    onDidEndTask: endedTask.event,
+    onDidEndTaskProcess: endedProcess.event,
+    executeTask: (task: (typeof running.tasks)[number]) => {
+      running.tasks.push(task);
+      const execution = { task };
+      const exitCode = running.run();
+      // One that has just been started may be over before its starter knows of it.
+      if (exitCode !== undefined) endedProcess.fire({ execution, exitCode });
+      endedTask.fire({ execution });
+      return Promise.resolve(execution);
+    },
+  },
   commands: {
     registerCommand: () => ({ dispose: () => undefined }),
     executeCommand: (name: string) => {
@@ -239,6 +304,7 @@ const fake = {
       return editing.visible;
     },
     onDidChangeActiveTextEditor: went.event,
+    onDidChangeTextEditorVisibleRanges: scrolled.event,
     createWebviewPanel: panel,
     createTreeView: (_name: string, { treeDataProvider }: vscode.TreeViewOptions<unknown>) => {
       const view = { treeDataProvider, visible: true, message: "", badge: undefined };
@@ -281,6 +347,9 @@ const fake = {
   debug: {
     get activeDebugSession() {
       return editing.session;
+    },
+    get activeStackItem() {
+      return running.item;
     },
     onDidChangeActiveStackItem: stacked.event,
     onDidTerminateDebugSession: terminated.event,

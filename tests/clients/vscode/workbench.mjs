@@ -72,11 +72,23 @@ export class Workbench {
     }, text));
   }
 
+  /** Where an element is once it has stopped moving: lenses that arrive push the lines below them down. */
+  async restingBox(locator) {
+    let before = await locator.boundingBox();
+    return eventually("an element to rest", async () => {
+      await sleep(250);
+      const now = await locator.boundingBox();
+      const rests = before !== null && now !== null && now.x === before.x && now.y === before.y;
+      before = now;
+      return rests ? now : undefined;
+    });
+  }
+
   /** Toggle a breakpoint with the mouse. */
   async clickGutter(line) {
     // A click is lost while the extension's contributions have not arrived: click until the dot is there.
     await eventually(`a breakpoint on line ${line}`, async () => {
-      const box = await this.lineNumber(line).boundingBox();
+      const box = await this.restingBox(this.lineNumber(line));
       await this.page.mouse.click(box.x - 8, box.y + box.height / 2); // the glyph margin lies left of the number
       return eventually("its dot", () => this.hasGlyph(line, "debug-breakpoint"), 1000).catch(() => false);
     });

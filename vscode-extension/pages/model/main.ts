@@ -1,59 +1,14 @@
 /** The editor of a compiled model: what it consists of, with links to its sources, its tensors and its views. */
 import "../shared/theme.css";
 import "./model.css";
-import type { ModelContents, ModelStage } from "../../src/protocol/generated";
+import type { ModelContents, ModelLaunch, ModelRecording, ModelStage } from "../../src/protocol/generated";
 import type { FromEditorPage, Link, ToEditorPage } from "../../src/protocol/messages";
 import { button, html } from "../shared/dom";
 import { listen, send } from "../shared/host";
 import { t } from "../shared/l10n";
 import { bytes, count, type } from "../shared/text";
-
-type Cell = Node | string;
-
-function follow(link: Link): void {
-  send({ type: "follow", link } satisfies FromEditorPage);
-}
-
-function link(text: string, to: Link, title: string): HTMLButtonElement {
-  return button(
-    text,
-    () => {
-      follow(to);
-    },
-    { class: "link", title },
-  );
-}
-
-/** A table with a heading; nothing where there are no rows. Columns in `numbers` are aligned right. */
-function table(
-  title: string,
-  head: readonly string[],
-  rows: readonly (readonly Cell[])[],
-  numbers: readonly number[] = [],
-): HTMLElement[] {
-  if (rows.length === 0) return [];
-  const kind = (index: number) => (numbers.includes(index) ? "number" : "");
-  const cells = (row: readonly Cell[]) => row.map((cell, index) => html("td", { class: kind(index) }, cell));
-  return [
-    html(
-      "section",
-      {},
-      html("h2", {}, title),
-      html(
-        "table",
-        { "aria-label": title },
-        html("thead", {}, html("tr", {}, ...head.map((text, i) => html("th", { scope: "col", class: kind(i) }, text)))),
-        html("tbody", {}, ...rows.map((row) => html("tr", {}, ...cells(row)))),
-      ),
-    ),
-  ];
-}
-
-function line(number: number, listing: number): Cell {
-  return number > 0
-    ? link(t("line {0}", number), { to: "line", line: number }, t("Show in final.mlir"))
-    : link(t("listing"), { to: "listing", line: listing }, t("Show in the disassembly"));
-}
+import { launchTable } from "./launches";
+import { follow, line, link, table } from "./parts";
 
 function borders(contents: ModelContents, stage: ModelStage): HTMLElement[] {
   const head = [t("name"), t("type"), t("address"), t("size"), t("scale"), t("zero point")];
@@ -87,7 +42,7 @@ function parts(contents: ModelContents): HTMLElement[] {
         { class: "link", title: t("Show this one") },
       );
       return [
-        isShown ? html("strong", {}, title) : choose,
+        contents.recording !== null ? title : isShown ? html("strong", {}, title) : choose,
         stage.inputs.map(({ dtype, shape }) => type(dtype, shape)).join(", "),
         count(stage.cores),
         count(stage.subnets),
@@ -101,8 +56,32 @@ function parts(contents: ModelContents): HTMLElement[] {
   return table(t("Nets"), head, rows, [2, 3, 4, 5, 6]);
 }
 
+/** The program that was run, the models that it loaded, and its launches. */
+function recorded(recording: ModelRecording, launches: readonly ModelLaunch[]): HTMLElement[] {
+  const { arguments: program, time, exit, remark, models } = recording;
+  const facts: [string, string][] = [
+    [t("command line"), program.join(" ")],
+    [t("recorded"), time === "" ? "" : new Date(time).toLocaleString()],
+    [t("exit code"), exit === null ? "" : String(exit)],
+  ];
+  return [
+    ...(remark === "" ? [] : [html("p", { class: "note" }, t("The recording is not complete: {0}.", remark))]),
+    ...table(
+      t("Program"),
+      [],
+      facts.filter(([, text]) => text !== ""),
+    ),
+    ...table(
+      t("Models"),
+      [t("model"), t("file")],
+      models.map((path, index) => [String(index), path]),
+    ),
+    ...launchTable(launches),
+  ];
+}
+
 function show(contents: ModelContents): void {
-  const { file, size, chip, cores, compiler, hasSource, commands, subnets, ops, weights } = contents;
+  const { file, size, chip, cores, compiler, hasSource, commands, subnets, ops, weights, recording } = contents;
   const stage = contents.nets.find(({ name }) => name === contents.net)?.stages[contents.stage];
   const engines = (found: readonly (readonly [string, number])[]) =>
     found.map(([name, number]) => `${count(number)} ${name.toUpperCase()}`).join(", ");
@@ -132,14 +111,15 @@ function show(contents: ModelContents): void {
         () => {
           follow({ to: "debug" });
         },
-        { class: "primary", title: t("Debug this model") },
+        { class: "primary", title: recording === null ? t("Debug this model") : t("Debug this recording") },
       ),
       view(t("Graph"), { to: "view", view: "graph" }, t("Ops and what flows between them")),
       view(t("Timeline"), { to: "view", view: "timeline" }, t("Estimated time of each command")),
       view(t("Chip Memory"), { to: "view", view: "memory" }, t("Which tensor lies where, and when")),
       view(t("Disassembly"), { to: "listing", line: 1 }, t("Every command, one in a line")),
     ),
-    ...(hasSource
+    ...(recording === null ? [] : recorded(recording, contents.launches)),
+    ...(hasSource || recording !== null
       ? []
       : [
           html(
@@ -151,11 +131,12 @@ function show(contents: ModelContents): void {
           ),
         ]),
     ...parts(contents),
-    ...(stage === undefined ? [] : borders(contents, stage)),
+    // Where tensors are, and which subnets there are, is told by the launches of a run.
+    ...(stage === undefined || recording !== null ? [] : borders(contents, stage)),
     ...table(
       t("Subnets"),
       [t("subnet"), t("kind"), t("commands"), t("engines"), t("inputs"), t("outputs"), t("where")],
-      subnets.map((subnet) => [
+      (recording === null ? subnets : []).map((subnet) => [
         String(subnet.id),
         subnet.kind,
         count(subnet.commands),

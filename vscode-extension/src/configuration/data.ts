@@ -1,5 +1,5 @@
 import { dirname, join } from "node:path";
-import { isBmodel } from "./program";
+import { isBmodel, isRecording } from "./program";
 
 export interface DataFiles {
   inputs?: string;
@@ -12,6 +12,8 @@ export interface DataFiles {
  * `input_ref_data.dat`, which the compiler leaves there, is not named: the adapter takes it by itself.
  */
 export function dataBeside(program: string, list: (directory: string) => readonly string[]): DataFiles {
+  // A recording holds what its program gave to the nets.
+  if (isRecording(program)) return {};
   const directory = isBmodel(program) ? dirname(program) : program;
   const names = new Set(list(directory));
   const files: DataFiles = {};

@@ -1,6 +1,9 @@
 import { readdirSync } from "node:fs";
 import * as vscode from "vscode";
-import { programOf, titleOf } from "./program";
+import { isRecording, programOf, titleOf } from "./program";
+
+/** Files of programs: compiled models, and recorded runs. */
+export const PROGRAM_FILES = "**/*.{bmodel,bmodel.xz,tdbrec}";
 
 /** Most models of a workspace that are looked for. */
 const MODELS_LISTED = 200;
@@ -18,9 +21,8 @@ export function programOfActiveTab(): string | undefined {
 }
 
 export async function programsInWorkspace(folder?: vscode.WorkspaceFolder): Promise<string[]> {
-  const pattern = "**/*.{bmodel,bmodel.xz}";
   const files = await vscode.workspace.findFiles(
-    folder ? new vscode.RelativePattern(folder, pattern) : pattern,
+    folder ? new vscode.RelativePattern(folder, PROGRAM_FILES) : PROGRAM_FILES,
     "**/{node_modules,.git}/**",
     MODELS_LISTED,
   );
@@ -42,6 +44,29 @@ export async function chooseProgram(
     );
   }
   if (programs.length <= 1) return programs[0];
+  return pick(programs, vscode.l10n.t("Compiled Models"), placeHolder);
+}
+
+/** The only recording of the workspace, or the one the user picks; where there is none, one from anywhere. */
+export async function chooseRecording(): Promise<string | undefined> {
+  const recordings = (await programsInWorkspace()).filter(isRecording);
+  const title = vscode.l10n.t("Debug Recording");
+  if (recordings.length > 0)
+    return recordings.length === 1
+      ? recordings[0]
+      : pick(recordings, title, vscode.l10n.t("The recorded run to debug"));
+  const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
+  const [file] =
+    (await vscode.window.showOpenDialog({
+      title,
+      openLabel: vscode.l10n.t("Start Debugging"),
+      filters: { [vscode.l10n.t("Recordings")]: ["tdbrec"] },
+      ...(folder && { defaultUri: folder }),
+    })) ?? [];
+  return file?.fsPath;
+}
+
+async function pick(programs: readonly string[], title: string, placeHolder: string): Promise<string | undefined> {
   const picked = await vscode.window.showQuickPick(
     programs.map((program) => ({
       label: titleOf(program),
@@ -49,7 +74,7 @@ export async function chooseProgram(
       program,
     })),
     {
-      title: vscode.l10n.t("Compiled Models"),
+      title,
       placeHolder,
       matchOnDescription: true,
     },

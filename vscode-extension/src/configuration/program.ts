@@ -3,17 +3,25 @@ import { basename, dirname, join } from "node:path";
 
 const BMODEL = /\.bmodel(\.xz)?$/;
 
+const RECORDING = ".tdbrec";
+
 export function isBmodel(path: string): boolean {
   return BMODEL.test(path);
 }
 
+/** A run that `tdb-dap record` has written down. */
+export function isRecording(path: string): boolean {
+  return path.endsWith(RECORDING);
+}
+
 /**
- * The `program` that a file stands for: a bmodel itself, or the context directory of a listing.
+ * The `program` that a file stands for: a recording or a bmodel itself, or the context directory of a listing.
  *
  * `list` gives the names in a directory. A listing without a bmodel beside it belongs to no model:
  * the compiler leaves several other .mlir files about that cannot be debugged.
  */
 export function programOf(path: string, list: (directory: string) => readonly string[]): string | undefined {
+  if (isRecording(path)) return path;
   if (isBmodel(path)) return isContextFile(path) ? dirname(path) : path;
   if (!/\.(mlir|tdbasm)$/.test(path)) return undefined;
   const directory = dirname(path);
@@ -33,5 +41,5 @@ function isContextFile(path: string): boolean {
 
 /** Short name of a program for lists and session titles. */
 export function titleOf(program: string): string {
-  return basename(program).replace(BMODEL, "");
+  return basename(program, isRecording(program) ? RECORDING : "").replace(BMODEL, "");
 }

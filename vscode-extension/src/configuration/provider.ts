@@ -4,6 +4,10 @@ import { DEBUG_TYPE } from "../contributions";
 import { launchConfiguration } from "./launch";
 import { chooseProgram, programOfActiveTab, programsInWorkspace } from "./models";
 import { withAbsolutePaths } from "./paths";
+import { isRecording } from "./program";
+import { record, type RecordedProgram } from "../recording/task";
+
+type Recording = vscode.DebugConfiguration & { readonly program: string; readonly record?: RecordedProgram };
 
 export function registerConfigurations(installation: Installation): vscode.Disposable[] {
   const { Dynamic } = vscode.DebugConfigurationProviderTriggerKind;
@@ -46,5 +50,16 @@ async function resolveDebugConfigurationWithSubstitutedVariables(
   if ((await installation.locate(folder?.uri)) === undefined) return undefined;
   // It may install another debugger.
   if (configuration.preLaunchTask !== undefined) installation.forgetLocated();
-  return withAbsolutePaths(configuration, folder?.uri.fsPath);
+  const { record: recorded, ...rest } = withAbsolutePaths(configuration, folder?.uri.fsPath) as Recording;
+  if (recorded === undefined) return rest;
+  if (!isRecording(rest.program)) {
+    void vscode.window.showErrorMessage(
+      vscode.l10n.t(
+        "TDB: 'program' names the recording that 'record' writes: a file ending in .tdbrec, not {0}.",
+        rest.program,
+      ),
+    );
+    return undefined;
+  }
+  return (await record(recorded, rest.program, folder, installation)) ? rest : undefined;
 }

@@ -5,9 +5,11 @@ import { viewStaticTensor } from "../panels/tensor/command";
 import { textOf } from "../protocol/errors";
 import type { Link } from "../protocol/messages";
 import { debug } from "../programs/debugging";
-import type { ModelReference } from "../programs/program";
+import { travel } from "../sessions/moment";
+import { nameOf, type ModelReference } from "../programs/program";
 import { showLine, showListing } from "../programs/sources";
 import type { Contents } from "./contents";
+import { commandsText } from "./words";
 
 const VIEWS = { graph: COMMANDS.graph, timeline: COMMANDS.timeline, memory: COMMANDS.memory } as const;
 
@@ -53,6 +55,30 @@ export class Links {
     }
   }
 
+  /** Let the user search the launches of a recorded run by number, net or shape, and go to one. */
+  async chooseLaunch(model: ModelReference): Promise<void> {
+    try {
+      const { launches } = await this.contents.of(model);
+      if (launches.length === 0) {
+        const text = vscode.l10n.t("TDB: {0} is not a recording; only recorded runs have launches.", nameOf(model));
+        void vscode.window.showInformationMessage(text);
+        return;
+      }
+      const items = launches.map(({ number, net, shapes, first, listingLine, commands }) => ({
+        label: vscode.l10n.t("launch {0} of {1} ({2})", number, net, shapes),
+        description: [vscode.l10n.t("command {0}", first), commandsText(commands)].join(" · "),
+        link: { to: "moment", ordinal: first, line: listingLine } as const,
+      }));
+      const picked = await vscode.window.showQuickPick(items, {
+        title: vscode.l10n.t("Go to Launch"),
+        placeHolder: vscode.l10n.t("Number of a launch, or name of a net"),
+      });
+      if (picked !== undefined) await this.go(model, picked.link);
+    } catch (error) {
+      void vscode.window.showErrorMessage(vscode.l10n.t("TDB: {0}", textOf(error)));
+    }
+  }
+
   private async go(model: ModelReference, link: Link): Promise<void> {
     switch (link.to) {
       case "debug":
@@ -68,7 +94,9 @@ export class Links {
       return;
     }
     try {
-      await (link.to === "line" ? showLine(lease.program, link.line) : showListing(lease.program, link.line));
+      if (link.to === "moment" && lease.program.session !== undefined)
+        await travel(lease.program.session, link.ordinal);
+      else await (link.to === "line" ? showLine(lease.program, link.line) : showListing(lease.program, link.line));
     } finally {
       lease.release();
     }

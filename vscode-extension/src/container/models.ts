@@ -1,7 +1,7 @@
 /** The tree of compiled models: those of the workspace, the one being debugged, and those opened from elsewhere. */
 import { existsSync } from "node:fs";
 import * as vscode from "vscode";
-import { programsInWorkspace } from "../configuration/models";
+import { PROGRAM_FILES, programsInWorkspace } from "../configuration/models";
 import { COMMANDS, INTERNAL, VIEWS } from "../contributions";
 import type { Installation } from "../adapter/installation";
 import { textOf } from "../protocol/errors";
@@ -16,7 +16,6 @@ import { modelNode, type Node } from "./nodes";
 /** Where the programs are kept that were opened from outside of the workspace. */
 const OPENED = "tdb.openedModels";
 const MOST_OPENED = 10;
-const MODEL_FILES = "**/*.{bmodel,bmodel.xz}";
 
 /** Remember a model that is not in the workspace. */
 export async function rememberModel(state: vscode.Memento, program: string): Promise<void> {
@@ -28,7 +27,8 @@ export async function rememberModel(state: vscode.Memento, program: string): Pro
 export class ModelTree implements vscode.TreeDataProvider<Node> {
   private readonly changed = new vscode.EventEmitter<undefined>();
   readonly onDidChangeTreeData = this.changed.event;
-  private shown: readonly string[] = [];
+  /** The programs that were listed last; undefined before the first time. */
+  private shown: readonly string[] | undefined;
 
   constructor(
     private readonly state: vscode.Memento,
@@ -43,8 +43,9 @@ export class ModelTree implements vscode.TreeDataProvider<Node> {
 
   /** Of a directory that is written elsewhere, the editor reports only that there is a new one. */
   async lookForNew(): Promise<void> {
-    const before = this.shown.join();
-    if ((await this.programs()).join() !== before) this.changed.fire(undefined);
+    // Rows that are only just being listed are not to be asked for again: one that is opened meanwhile would stay empty.
+    const before = this.shown?.join();
+    if (before !== undefined && (await this.programs()).join() !== before) this.changed.fire(undefined);
   }
 
   getTreeItem({ item }: Node): vscode.TreeItem {
@@ -68,8 +69,9 @@ export class ModelTree implements vscode.TreeDataProvider<Node> {
   private async models(): Promise<Node[]> {
     const session = this.sessions.current;
     const debugged = session && sessionProgram(session).model;
-    this.shown = await this.programs();
-    const found: ModelReference[] = this.shown.map((program) => ({ program }));
+    const programs = await this.programs();
+    this.shown = programs;
+    const found: ModelReference[] = programs.map((program) => ({ program }));
     if (debugged !== undefined && !found.some((model) => sameModel(model, debugged))) found.unshift(debugged);
     const nodes = found.map((model) =>
       modelNode(model, sameModel(debugged, model), placeOf(model.program), (part) => this.contents.of(part)),
@@ -109,7 +111,7 @@ export function registerModels(
   const refresh = () => {
     tree.refresh();
   };
-  const watcher = vscode.workspace.createFileSystemWatcher(MODEL_FILES);
+  const watcher = vscode.workspace.createFileSystemWatcher(PROGRAM_FILES);
   const view = vscode.window.createTreeView<Node>(VIEWS.models, { treeDataProvider: tree, showCollapseAll: true });
   const look = (isSeen: boolean) => (isSeen && view.visible ? tree.lookForNew() : undefined);
   return [

@@ -1,7 +1,15 @@
 /** Rows of the tree of models. */
 import * as vscode from "vscode";
+import { isRecording } from "../configuration/program";
 import { INTERNAL } from "../contributions";
-import type { BorderTensor, ModelContents, ModelOp, ModelSubnet, ModelWeight } from "../protocol/generated";
+import type {
+  BorderTensor,
+  ModelContents,
+  ModelLaunch,
+  ModelOp,
+  ModelSubnet,
+  ModelWeight,
+} from "../protocol/generated";
 import type { Link } from "../protocol/messages";
 import { keyOf, nameOf, type ModelReference } from "../programs/program";
 import { bytesText, commandsText, typeText } from "./words";
@@ -23,11 +31,17 @@ const { Collapsed, Expanded } = vscode.TreeItemCollapsibleState;
 export function modelNode(model: ModelReference, isDebugged: boolean, where: string, ask: Ask): Node {
   const item = new vscode.TreeItem(nameOf(model), Collapsed);
   item.id = keyOf(model);
-  item.iconPath = new vscode.ThemeIcon("chip");
-  item.contextValue = "model";
+  const isRecorded = isRecording(model.program);
+  item.iconPath = new vscode.ThemeIcon(isRecorded ? "record" : "chip");
+  item.contextValue = isRecorded ? "recording" : "model";
   item.tooltip = model.program;
   item.description = isDebugged ? vscode.l10n.t("being debugged") : where;
-  return { item, model, children: async () => [...viewNodes(model), ...netNodes(model, await ask(model), ask)] };
+  const children = async () => {
+    const contents = await ask(model);
+    const own = contents.recording === null ? netNodes(model, contents, ask) : recordedNodes(model, contents);
+    return [...viewNodes(model), ...own];
+  };
+  return { item, model, children };
 }
 
 function row(model: ModelReference, label: string, description: string, icon: string, link: Link): Node {
@@ -99,6 +113,30 @@ function netNodes(model: ModelReference, contents: ModelContents, ask: Ask): Nod
       return { item, model: part, children };
     }),
   );
+}
+
+/** The launches of a recorded run, and the weights of its models. */
+function recordedNodes(model: ModelReference, contents: ModelContents): Node[] {
+  const { launches } = contents;
+  const all = group(model, vscode.l10n.t("Launches"), String(launches.length), "debug-rerun", () =>
+    launches.map((launch) => launchNode(model, launch)),
+  );
+  all.item.contextValue = "launches";
+  all.item.collapsibleState = Expanded;
+  return [all, ...weightGroup(model, contents)];
+}
+
+function launchNode(model: ModelReference, launch: ModelLaunch): Node {
+  const { number, net, shapes, first, listingLine, commands } = launch;
+  const made = row(
+    model,
+    vscode.l10n.t("launch {0}", number),
+    [net, shapes, commandsText(commands)].filter(Boolean).join(" · "),
+    "play-circle",
+    { to: "moment", ordinal: first, line: listingLine },
+  );
+  made.item.contextValue = "commands";
+  return { ...made, listingLine };
 }
 
 function tensorNode(model: ModelReference, tensor: BorderTensor, kind: "input" | "output"): Node {

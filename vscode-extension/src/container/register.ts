@@ -1,6 +1,7 @@
 /** The container "TPU" in the activity bar, and the editor of compiled models: what needs no session. */
-import type * as vscode from "vscode";
+import * as vscode from "vscode";
 import type { Installation } from "../adapter/installation";
+import { COMMANDS } from "../contributions";
 import { registerModelEditor } from "../panels/bmodelEditor";
 import { registerTensorViews } from "../panels/tensor/command";
 import { CurrentProgram } from "../programs/current";
@@ -14,6 +15,7 @@ import { registerFindings } from "./findings";
 import { Links } from "./links";
 import { registerMemory } from "./memory";
 import { registerModels } from "./models";
+import type { Node } from "./nodes";
 
 export function registerContainer(
   context: vscode.ExtensionContext,
@@ -30,7 +32,12 @@ export function registerContainer(
     const model = programs.current?.model ?? (await programs.choose());
     if (model !== undefined) await links.chooseTensor(model);
   };
+  const chooseLaunch = async (node?: Partial<Node>) => {
+    const model = node?.model ?? programs.current?.model ?? (await programs.choose());
+    if (model !== undefined) await links.chooseLaunch(model);
+  };
   return [
+    vscode.commands.registerCommand(COMMANDS.launch, chooseLaunch),
     sessions,
     programs,
     contents,

@@ -4,14 +4,14 @@ import { choosePart } from "../configuration/parts";
 import { programOfUri } from "../configuration/models";
 import type { Contents } from "../container/contents";
 import type { Links } from "../container/links";
-import { MODEL_EDITOR } from "../contributions";
+import { MODEL_EDITOR, RECORDING_EDITOR } from "../contributions";
 import { textOf } from "../protocol/errors";
 import type { FromEditorPage, ToEditorPage } from "../protocol/messages";
 import { NoDebugger, type Lease } from "../programs/pool";
 import type { ModelReference } from "../programs/program";
 import { frame } from "./frame";
 
-/** A .bmodel in an editor: what it consists of, as tables with links, and a button to debug it. */
+/** A .bmodel or a recording in an editor: what it consists of, as tables with links, and a button to debug it. */
 export function registerModelEditor(
   context: vscode.ExtensionContext,
   installation: Installation,
@@ -19,18 +19,20 @@ export function registerModelEditor(
   links: Links,
 ): vscode.Disposable[] {
   const root = context.extensionUri;
+  const provider = (title: string): vscode.CustomReadonlyEditorProvider => ({
+    openCustomDocument: (uri) => ({ uri, dispose: () => undefined }),
+    resolveCustomEditor({ uri }, { webview, onDidDispose }) {
+      webview.options = { enableScripts: true, localResourceRoots: [vscode.Uri.joinPath(root, "dist")] };
+      const editor = new ModelEditor(uri, webview, installation, contents, links);
+      onDidDispose(() => {
+        editor.dispose();
+      });
+      webview.html = frame(webview, root, "model", title);
+    },
+  });
   return [
-    vscode.window.registerCustomEditorProvider(MODEL_EDITOR, {
-      openCustomDocument: (uri) => ({ uri, dispose: () => undefined }),
-      resolveCustomEditor({ uri }, { webview, onDidDispose }) {
-        webview.options = { enableScripts: true, localResourceRoots: [vscode.Uri.joinPath(root, "dist")] };
-        const editor = new ModelEditor(uri, webview, installation, contents, links);
-        onDidDispose(() => {
-          editor.dispose();
-        });
-        webview.html = frame(webview, root, "model", vscode.l10n.t("Compiled model"));
-      },
-    } satisfies vscode.CustomReadonlyEditorProvider),
+    vscode.window.registerCustomEditorProvider(MODEL_EDITOR, provider(vscode.l10n.t("Compiled model"))),
+    vscode.window.registerCustomEditorProvider(RECORDING_EDITOR, provider(vscode.l10n.t("Recording"))),
   ];
 }
 

@@ -1,6 +1,6 @@
 import { basename, dirname } from "node:path";
 import * as vscode from "vscode";
-import { isBmodel } from "../configuration/program";
+import { isBmodel, isRecording } from "../configuration/program";
 import type { Installation } from "../adapter/installation";
 import { notFound } from "../adapter/words";
 import { BackgroundProgram } from "./background";
@@ -167,7 +167,7 @@ const NAMES = ["compilation.bmodel", "final.mlir", "tensor_location.json"];
 
 /** Also outside of the workspace, and without the folders below. */
 export function watchFiles({ program }: ModelReference, changed: (isThere: boolean) => void): vscode.Disposable {
-  const directory = vscode.Uri.file(isBmodel(program) ? dirname(program) : program);
+  const directory = vscode.Uri.file(isBmodel(program) || isRecording(program) ? dirname(program) : program);
   const names = new Set([...NAMES, basename(program)].flatMap((name) => [name, `${name}.xz`]));
   const watcher = vscode.workspace.createFileSystemWatcher(new vscode.RelativePattern(directory, "*"));
   const report = (isThere: boolean) => (uri: vscode.Uri) => {

@@ -336,7 +336,7 @@ export type ModelArguments = Readonly<Record<string, never>>;
 /** Body of `tdb/model`. */
 export interface ModelContents {
   readonly file: string;
-  /** Bytes of the file. */
+  /** Bytes of the file; 0 of a recording that is gone. */
   readonly size: number;
   readonly chip: string;
   readonly cores: number;
@@ -351,6 +351,24 @@ export interface ModelContents {
   readonly subnets: readonly ModelSubnet[];
   readonly ops: readonly ModelOp[];
   readonly weights: readonly ModelWeight[];
+  /** Of a recorded run, in order; empty of a model that was not run. */
+  readonly launches: readonly ModelLaunch[];
+  /** Of a file that is a recording; null of a compiled model. */
+  readonly recording: ModelRecording | null;
+}
+
+/** A launch of a net in a recorded run. */
+export interface ModelLaunch {
+  /** As `goto launch N` and the breakpoint `launch:N` name it. */
+  readonly number: number;
+  readonly net: string;
+  /** Of its inputs in this run, `4×12`. */
+  readonly shapes: string;
+  /** Ordinal of its first command. */
+  readonly first: number;
+  /** Line of the listing of its first command. */
+  readonly listingLine: number;
+  readonly commands: number;
 }
 
 /** A net of a compiled model. */
@@ -374,6 +392,20 @@ export interface ModelOp {
   /** Line of the listing of its first command. */
   readonly listingLine: number;
   readonly commands: number;
+}
+
+/** A recorded run, beside its commands. */
+export interface ModelRecording {
+  /** The program that was run, and its arguments. */
+  readonly arguments: readonly string[];
+  /** When, in ISO 8601; empty where the file does not say. */
+  readonly time: string;
+  /** Its exit code; null where the recording was interrupted. */
+  readonly exit: number | null;
+  /** What is missing at the end, or empty. */
+  readonly remark: string;
+  /** Files of the models that it loaded. */
+  readonly models: readonly string[];
 }
 
 /** A net compiled for one set of input shapes. */

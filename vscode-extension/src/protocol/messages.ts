@@ -84,7 +84,9 @@ export type Link =
   | { readonly to: "debug" }
   | { readonly to: "view"; readonly view: "graph" | "timeline" | "memory" }
   | { readonly to: "tensor"; readonly expression: string }
-  | { readonly to: "line" | "listing"; readonly line: number };
+  | { readonly to: "line" | "listing"; readonly line: number }
+  /** The moment before a command where there is a session, else its line of the listing. */
+  | { readonly to: "moment"; readonly ordinal: number; readonly line: number };
 
 /** To the editor of a compiled model: what it consists of, or what is wrong with it. */
 export type ToEditorPage =
