@@ -1,24 +1,40 @@
-"""The optional C kernel; everything else is in pyproject.toml.
+"""The optional C kernel and the recorder; everything else is in pyproject.toml.
 
-With ``TDB_DAP_KERNEL=0`` in the environment it is not built, and the wheel is one for every system.
+With ``TDB_DAP_KERNEL=0`` in the environment neither is built, and the wheel is one for every system.
 """
 
 from __future__ import annotations
 
 import os
+import platform
+import sys
+from pathlib import Path
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
 FOLDER = "tdb_dap/targets/kernel"
+RECORDER = Path("tdb_dap/backends/recorder/library")
 
 
-class BuildKernel(build_ext):
+class PlainLibrary(Extension):
+    """A shared library of the system's, no module of Python's: it is loaded into programs that have no Python."""
+
+
+class BuildC(build_ext):
     """Contraction of a * b + c into one rounding would change results: it is off for every compiler."""
+
+    def get_ext_filename(self, fullname: str) -> str:
+        folder, _, name = fullname.rpartition(".")
+        if name == "librecorder":
+            return os.path.join(*folder.split("."), f"{name}.so")
+        return super().get_ext_filename(fullname)
 
     def build_extensions(self) -> None:
         is_msvc = self.compiler.compiler_type == "msvc"
         for extension in self.extensions:
+            if isinstance(extension, PlainLibrary):
+                continue
             extension.extra_compile_args = (
                 ["/O2", "/fp:precise"]
                 if is_msvc
@@ -35,7 +51,22 @@ KERNEL = Extension(
     optional=True,
 )
 
+# In a folder that is no package: nobody who looks for modules finds it.
+LIBRARY = PlainLibrary(
+    "tdb_dap.backends.recorder.library.librecorder",
+    sorted(map(str, RECORDER.glob("*.c"))),
+    depends=sorted(map(str, RECORDER.glob("*.h"))),
+    extra_compile_args=["-O3", "-g0", "-std=gnu11", "-fvisibility=hidden", "-ftls-model=initial-exec", "-pthread"],
+    extra_link_args=["-pthread", "-ldl"],
+    py_limited_api=True,
+    optional=True,
+)
+
+BUILT = [KERNEL]
+if sys.platform.startswith("linux") and platform.machine() == "x86_64":
+    BUILT.append(LIBRARY)
+
 setup(
-    ext_modules=[] if os.environ.get("TDB_DAP_KERNEL") == "0" else [KERNEL],
-    cmdclass={"build_ext": BuildKernel},
+    ext_modules=[] if os.environ.get("TDB_DAP_KERNEL") == "0" else BUILT,
+    cmdclass={"build_ext": BuildC},
 )

@@ -28,8 +28,8 @@ from tests.samples import SAMPLE, case
 
 HERE = Installation.here()
 
-NOT_FOR_RUNNING = ("prompt_toolkit", "pydantic", "pygls", "rich")
-"""Dependencies that only sessions and reports need."""
+NOT_FOR_RUNNING = ("prompt_toolkit", "pydantic", "pygls", "rich", "zstandard")
+"""Dependencies that only sessions, reports and recordings need."""
 
 WITHOUT = """
 import sys

@@ -1,0 +1,1 @@
+"""The recorder, on a runtime that is made for these tests."""
