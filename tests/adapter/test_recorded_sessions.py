@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from tdb_dap.engine.recording.format import Event, event
+from tdb_dap.engine.recording.payloads import Mark, Name
+from tdb_dap.engine.recording.recording import Recording
+from tdb_dap.engine.recording.writer import Writer
 from tests.dap_client import DapClient
 from tests.samples import DATA
 
@@ -88,6 +93,36 @@ def test_a_dynamic_model_is_stepped_op_by_op_forward_and_back(client: DapClient,
         back.append(names(client)[0])
     assert reason == "entry"
     assert [name for name in back if name.startswith("tpu.")] == ops[::-1]
+
+
+def test_an_op_whose_commands_are_not_certain_says_so(client: DapClient, tmp_path: Path) -> None:
+    """Of the calls that begin a group one is missing: what follows may be of another op than it seems."""
+    recording = Recording.read(TOYS[1])
+    names_of = {
+        name.number: name.text
+        for name in (recording.parsed(index, Name.parse) for index in recording.of(Event.NAME).tolist())
+    }
+    begins = [
+        index
+        for index in recording.of(Event.MARK).tolist()
+        if names_of[recording.parsed(index, Mark.parse).name] == "dynamic_context_group_begin"
+    ]
+    file = tmp_path / "doubtful.tdbrec"
+    with Writer(file, recording.head) as writer:
+        for index, (kind, flags, core, _, _) in enumerate(recording.events.tolist()):
+            payload = recording.payload(index)
+            if index == begins[-1]:
+                other = next(number for number, name in names_of.items() if name.endswith("next_group"))
+                payload = replace(Mark.parse(payload), name=other).pack()
+            writer.events(event(kind, payload, flags=flags, core=core))
+        for name, content in recording.files.items():
+            writer.attach(name, content)
+        writer.done({})
+    client.launch(file)
+    client.expect_stopped("entry")
+    client.next()
+    client.expect_stopped("step")
+    assert names(client)[0] == "tpu.Load load_w2 (not certain)"
 
 
 def test_a_recording_needs_no_inputs_and_says_what_it_is(client: DapClient) -> None:

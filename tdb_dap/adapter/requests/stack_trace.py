@@ -21,6 +21,7 @@ from tdb_dap.adapter.requests.stopped_event import core_of, focus_of, thread_id
 from tdb_dap.adapter.session.handlers import request
 from tdb_dap.adapter.session.handles import Frame, Level
 from tdb_dap.adapter.session.references import instruction_reference
+from tdb_dap.engine.source.op_records import name_of
 from tdb_dap.errors import TdbError
 
 if TYPE_CHECKING:
@@ -164,9 +165,9 @@ def _origins(program: Program, record: OpRecord) -> Iterator[tuple[Stage, MlirOp
 
 
 def op_name(record: OpRecord) -> str:
-    """``tpu.Conv2D relu4_Relu h[0:16]``."""
-    names = [value.name for value in record.results[:1]]
-    return " ".join([record.opcode, *names, record.slice_text]).strip()
+    """``tpu.Conv2D relu4_Relu h[0:16]``; of a recording it says where it is not certain that this is the op."""
+    doubt = "" if record.is_certain else "(not certain)"
+    return " ".join(filter(None, [record.opcode, name_of(record), record.slice_text, doubt]))
 
 
 def _group(program: Program, record: OpRecord) -> MlirOp | None:

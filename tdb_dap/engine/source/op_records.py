@@ -37,6 +37,11 @@ class OpRecord:
     rearranged: frozenset[str] = frozenset()
 
     @property
+    def is_certain(self) -> bool:
+        """Whether its commands are known to be its own; in recordings something may contradict that."""
+        return self.raw.is_certain
+
+    @property
     def first(self) -> int:
         return self.ordinals[0]
 
