@@ -43,7 +43,10 @@ def open_program(context: File, net: str | None = None, stage: int = 0, fast: bo
     if Path(context).suffix == RECORDING:
         from tdb_dap.engine.program.recorded_program import RecordedProgram
 
-        return RecordedProgram(Path(context), target_for, chip_of_library, keep_source)
+        program = RecordedProgram(Path(context), target_for, chip_of_library, keep_source)
+        for text in program.remarks:
+            remark(f"{Path(context).name}: {text}")
+        return program
     make = (lambda chip, file: target_for(chip, file).inexact()) if fast else target_for
     return CompiledProgram(Context.find(Path(context)), make, net, stage)
 

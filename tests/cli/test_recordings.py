@@ -75,6 +75,16 @@ def test_what_a_recording_cannot_be_is_said_in_one_line(tmp_path: Path, words: s
     assert len(done.stderr.strip().splitlines()) == 1
 
 
+def test_an_interrupted_recording_is_read_as_far_as_it_goes_and_says_so(tmp_path: Path) -> None:
+    whole = PIPELINE.read_bytes()
+    file = tmp_path / "interrupted.tdbrec"
+    file.write_bytes(whole[:-100])
+    done = tdb_dap("run", file)
+    assert done.returncode == 0, done.stderr
+    assert "z_Softmax f32[5,10]" in done.stdout
+    assert "tdb-dap: interrupted.tdbrec: it was interrupted: its last part" in done.stderr
+
+
 def test_a_run_of_the_model_stands_in_for_its_dynamic_subnets() -> None:
     context = DATA / "contexts" / "dynamic_subnet"
     file = DATA / "recordings" / "mixed_bm1684.tdbrec"

@@ -8,6 +8,7 @@ from random import Random
 import pytest
 
 import tdb_dap
+from tdb_dap.engine.program.recorded_program import RecordedProgram
 from tdb_dap.engine.recording import format as form
 from tdb_dap.engine.recording.payloads import Block, Region
 from tdb_dap.engine.recording.recording import Recording
@@ -113,6 +114,14 @@ def test_a_command_that_the_chip_does_not_have_is_named(tmp_path: Path) -> None:
     kind, flags, core, payload = rows[first]
     rows[first] = (kind, flags, core, payload[:8] + b"\xff" * 128)
     assert "has a descriptor that BM1684X does not know" in refused(rows, recording, tmp_path / "a.tdbrec")
+
+
+def test_what_the_recorder_could_not_see_is_told(tmp_path: Path) -> None:
+    recording = Recording.read(SOUND[0])
+    rows = [*rows_of(recording), (int(form.Event.REMARK), 0, 0, b"too many pieces\x1b[31m")]
+    program = tdb_dap.open(written(rows, recording, tmp_path / "a.tdbrec")).program
+    assert isinstance(program, RecordedProgram)
+    assert program.remarks == ("too many pieces\\x1b[31m",)
 
 
 def test_without_a_model_the_emulator_says_which_chip_it_is(tmp_path: Path) -> None:

@@ -53,6 +53,8 @@ def describe(program: Program) -> Iterator[str]:
     for region in program.ddr_regions():
         yield f"DDR        {region.title}: {region.data.size:,} bytes at G{region.start}"
     for subnet in program.subnets:
+        if subnet.title and subnet.start == subnet.stop:
+            continue
         counts = program.commands.count_engines(subnet.start, subnet.stop)
         parts = ", ".join(f"{count:,} {engine.upper()}" for engine, count in sorted(counts.items()))
         title = subnet.title.rstrip(":") or f"subnet {subnet.id:<3} {subnet.run_mode}"

@@ -36,8 +36,9 @@ from tdb_dap.engine.program.recorded_events import (
 from tdb_dap.engine.program.recorded_launches import Borders, launches_of
 from tdb_dap.engine.program.recorded_models import RecordedModels, model_in
 from tdb_dap.engine.program.recorded_source import Part, RecordedSource, parts_of
-from tdb_dap.engine.recording.format import hash_of
+from tdb_dap.engine.recording.format import Event, hash_of
 from tdb_dap.engine.recording.recording import Recording
+from tdb_dap.engine.rendering.printable import visible
 from tdb_dap.errors import BadInput
 
 GRAIN = 1 << 16
@@ -139,6 +140,13 @@ class RecordedProgram(Program):
         if launch is None:
             return "commands that belong to no launch:"
         return f"{launch.title}, {part.function}:" if part.function else f"{launch.title}:"
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Texts about what is not in the recording: it was interrupted, or the recorder could not see everything."""
+        told = (self.recording.payload(index) for index in self.recording.of(Event.REMARK).tolist())
+        texts = (self.recording.remark, *(text.decode("utf-8", "replace")[:_LONGEST_REMARK] for text in told))
+        return tuple(dict.fromkeys(visible(text) for text in texts if text))
 
     has_waits = False
     brings_inputs = True
@@ -279,6 +287,8 @@ class RecordedProgram(Program):
         name = self.target.geometry.name(piece.space, piece.start)
         return f"the {piece.size:,} bytes from %{name} are not those of the recorded run"
 
+
+_LONGEST_REMARK = 200
 
 _HEAD = 256
 """Bytes of a recorded descriptor, at most."""
