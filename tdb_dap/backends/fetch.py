@@ -58,7 +58,11 @@ def unpack(wheel: Path, target: Path) -> list[Path]:
     """Unpack the simulators and what they load from a wheel into ``target``/lib; BadInput if one is missing."""
     wanted = {chip.vendor_library.file for chip in supported() if chip.vendor_library}
     libraries = [chip.vendor_library for chip in supported() if chip.vendor_library]
-    needed = {name for library in libraries for name in (*library.needs, *library.runtime, *library.runtime_needs)}
+    needed = {
+        name
+        for library in libraries
+        for name in (*library.needs, *library.runtime, *library.runtime_needs, library.kernel_module)
+    }
     found: list[Path] = []
     try:
         with zipfile.ZipFile(wheel) as archive:

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from tdb_dap.backends.discovery import library_paths
+from tdb_dap.engine.bmodel.kernel_module import give_kernel
 from tdb_dap.engine.commands.net_tensors import Tensor
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.machine.npz import read_npz, write_npz
@@ -97,7 +98,10 @@ class VendorRuntime:
             model = self._alone(model)
             if self.reason:
                 return {}
-            put_kernel_into(model, self._executable, self._kernel)
+            root = self._executable.parent.parent
+            library = next(iter(root.glob(f"lib/python3*/site-packages/*/lib/{self._kernel}")), None)
+            if self._kernel and library is not None:
+                give_kernel(model, library)
             write_npz(inputs, given)
             command = [str(self._executable), "--input", str(inputs), "--model", str(model), "--output", str(outputs)]
             self.reason = self._execute(command, folder)
@@ -124,17 +128,6 @@ class VendorRuntime:
 
     def _execute(self, command: Sequence[str], folder: Path) -> str:
         return _execute(command, folder, self._executable)
-
-
-def put_kernel_into(model: Path, executable: Path, kernel: str) -> None:
-    """Give a file the kernel module that the runtime of some chips insists on; it may have been taken out.
-
-    ``executable``: the vendor's ``model_runner``; nothing is done where the tool for that is not beside it.
-    """
-    tool = _tool(executable)
-    library = next(iter(executable.parent.parent.glob(f"lib/python3*/site-packages/*/lib/{kernel}")), None)
-    if kernel and tool.exists() and library is not None:
-        _execute([str(tool), "--kernel_update", str(model), str(library)], model.parent, executable)
 
 
 def _tool(executable: Path) -> Path:

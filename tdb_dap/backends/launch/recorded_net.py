@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tdb_dap.backends import runtime
 from tdb_dap.backends.discovery import library_paths, require_platform
 from tdb_dap.backends.launch.job import Border, Job
 from tdb_dap.backends.recorder.record import record
+from tdb_dap.engine.bmodel.kernel_module import give_kernel
 from tdb_dap.engine.bmodel.metadata import TENSOR_DTYPES
 from tdb_dap.engine.commands.net_tensors import Tensor
 from tdb_dap.engine.hardware.dtypes import Array
@@ -51,8 +51,8 @@ def record_net(
         here = Path(scratch)
         (here / _EMULATOR).symlink_to((folder / library.file).absolute())
         program.bmodel.copy_to(here / "model.bmodel")
-        if library.kernel_module and (executable := runtime.find(given)) is not None:
-            runtime.put_kernel_into(here / "model.bmodel", executable, library.kernel_module)
+        if library.kernel_module and (folder / library.kernel_module).is_file():
+            give_kernel(here / "model.bmodel", folder / library.kernel_module)
         (here / "inputs").write_bytes(b"".join(_words(tensor, inputs).tobytes() for tensor in program.inputs))
         others = [name for name in library.needs if (folder / _THIRD_PARTY / name).exists() or (folder / name).exists()]
         job = Job(
