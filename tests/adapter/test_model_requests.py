@@ -11,9 +11,13 @@ import pytest
 
 from tdb_dap.engine.commands.commands import Command
 from tdb_dap.engine.hardware.target import Cost
+from tdb_dap.engine.program.compiled_program import CompiledProgram
+from tdb_dap.tools.opening import open_program
 from tdb_dap.tools.profile import profiling
+from tdb_dap.tools.profile.schedule import Span
 from tests.conftest import Toy
 from tests.dap_client import DapClient, Stop
+from tests.measuring import microseconds, write_run
 from tests.samples import DATA
 
 
@@ -310,3 +314,22 @@ def test_a_recording_that_is_gone_is_still_known(client: DapClient, tmp_path: Pa
 def test_a_compiled_model_has_no_launches(pooling: Stop) -> None:
     body = pooling.client.request("tdb/model")
     assert (body["launches"], body["recording"]) == ([], None)
+
+
+def test_times_of_a_board_stand_beside_those_expected(client: DapClient, toy: Toy, tmp_path: Path) -> None:
+    program = open_program(toy.directory)
+    assert isinstance(program, CompiledProgram)
+    spans = [Span(10.0 * o, 10.0 * o + 7) for o in range(len(program.commands))]
+    folder = write_run(tmp_path / "bmprofile_data-1", program, microseconds(program, spans))
+    client.launch(toy.directory, measured=str(folder))
+    client.expect_stopped("entry")
+    times = client.request("tdb/times", milliseconds=60_000)
+    assert times["duration"] == pytest.approx([7e-3] * 58, abs=2e-3)
+    assert len(times["expected"]) == 58
+    report = client.request("tdb/profile")["report"]
+    assert (report["measured"], report["measured_in"]) == (58, str(folder))
+    client.disconnect()
+
+
+def test_a_measurement_of_another_model_is_refused_at_the_start(client: DapClient, toy: Toy, tmp_path: Path) -> None:
+    assert "global.profile" in client.failed_launch(program=str(toy.directory), measured=str(tmp_path))

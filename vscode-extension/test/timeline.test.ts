@@ -97,6 +97,14 @@ describe("the timeline", () => {
     assert.deepEqual([total(parts).commands, total(parts).bytes], [2, 160]);
   });
 
+  it("says what was expected where a board was measured", () => {
+    const measured = timelineOf(order, { ...times, expected: [1, 2, 4] });
+    const tiu = measured.tracks[0] ?? assert.fail();
+    assert.equal(sumOf(measured, tiu.ops[0] ?? assert.fail(), tiu).expected, 6000);
+    assert.equal(total(partsOf(measured, 0, 6)).expected, 7000);
+    assert.equal(total(partsOf(timeline, 0, 6)).expected, undefined);
+  });
+
   it("folds a core into one row, and leads an arrow to it", () => {
     const two = timelineOf(
       {

@@ -5,6 +5,7 @@ The order of the commands is known at once, their times are estimated a part per
 
 from __future__ import annotations
 
+from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -41,18 +42,21 @@ class TimesArguments(ProtocolModel):
 
 
 class Estimates:
-    """Estimates of the session's program made so far."""
+    """Estimates of the session's program made so far, and what a board took."""
 
     def __init__(self) -> None:
         self._costs: Costs | None = None
         self._program: Program | None = None
 
-    def of(self, program: Program) -> Costs:
-        """The estimates of a program; none are left of another one, loaded before."""
+    def of(self, session: Session) -> Costs:
+        """The estimates of the session's program; none are left of another one, loaded before."""
+        from tdb_dap.tools.profile.measured import measured_times
         from tdb_dap.tools.profile.profiling import Costs
 
+        program, folder = session.debugger.program, session.configuration.measured
         if self._costs is None or self._program is not program:
-            self._costs, self._program = Costs(program), program
+            measured = measured_times(program, Path(folder)) if folder is not None else None
+            self._costs, self._program = Costs(program, measured), program
         return self._costs
 
 
@@ -99,14 +103,15 @@ def timeline(session: Session, arguments: TimelineArguments) -> CommandOrder:
 def times(session: Session, arguments: TimesArguments) -> CommandTimes:
     """Start and duration of every command, by what is estimated up to now; of the others like their kind's mean."""
     from tdb_dap.tools.profile.estimating import likely_cycles
-    from tdb_dap.tools.profile.schedule import schedule
+    from tdb_dap.tools.profile.schedule import measured_schedule, schedule
 
     program = session.debugger.program
-    costs = session.feature(Estimates).of(program)
+    costs = session.feature(Estimates).of(session)
     end = monotonic() + arguments.milliseconds / 1000
     costs.extend(lambda done: session.others_wait() or monotonic() >= end)
     session.check_withdrawn()
-    spans = schedule(program, likely_cycles(program, costs))
+    expected, measured = likely_cycles(program, costs), costs.measured
+    spans = schedule(program, expected) if measured is None else measured_schedule(program, measured.spans)
     unit = 1 / program.target.clock if program.target.clock else 1.0
     body: CommandTimes = {
         "estimated": len(costs.known),
@@ -116,6 +121,8 @@ def times(session: Session, arguments: TimesArguments) -> CommandTimes:
         "bytes": [cost.read + cost.written for cost in costs.known],
         "cyclesPerUnit": 1 / unit,
     }
+    if measured is not None:
+        body["expected"] = [round(cycles * unit, _DIGITS) for cycles in expected]
     if costs.is_complete:
         body["memories"] = _levels(program)
     return body
@@ -138,7 +145,7 @@ def profile(session: Session, arguments: ProfileArguments) -> ProfileBody:
     from tdb_dap.tools.profile.trace import trace
 
     program = session.debugger.program
-    costs = session.feature(Estimates).of(program)
+    costs = session.feature(Estimates).of(session)
     found = Profile(program, not arguments.estimate, lambda done: session.check_withdrawn(), costs)
     body: ProfileBody = {"report": report_of(found).model_dump(mode="json")}
     if arguments.trace:

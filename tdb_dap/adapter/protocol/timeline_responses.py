@@ -69,5 +69,7 @@ class CommandTimes(TypedDict):
     bytes: list[int]
     """Read and written by the estimated ones."""
     cyclesPerUnit: float
+    expected: NotRequired[list[float]]
+    """Durations before anything was measured; present where `start` and `duration` are those of a board."""
     memories: NotRequired[list[MemoryLevels]]
     """Present when all commands are estimated."""

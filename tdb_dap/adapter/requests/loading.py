@@ -80,6 +80,7 @@ def open_program(session: Session, configuration: Configuration) -> Debugger:
     """Load program, inputs and reference; shows progress, and stops loading where the client cancels."""
     from tdb_dap.engine.reference.reference import Tolerance as EngineTolerance
     from tdb_dap.tools.opening import open_debugger
+    from tdb_dap.tools.profile.measured import measured_times
 
     progress = (
         Progress(session.event, f"Loading {Path(configuration.program).name}", 0) if session.traits.progress else None
@@ -98,7 +99,7 @@ def open_program(session: Session, configuration: Configuration) -> Debugger:
     )
     limit = configuration.historyLimit
     try:
-        return open_debugger(
+        debugger = open_debugger(
             configuration.program,
             configuration.inputs,
             configuration.reference or (),
@@ -112,6 +113,9 @@ def open_program(session: Session, configuration: Configuration) -> Debugger:
             backend_token=configuration.backendToken,
             recording=configuration.recording,
         )
+        if configuration.measured is not None:
+            measured_times(debugger.program, Path(configuration.measured))  # what is wrong with it is said at once
+        return debugger
     finally:
         if progress:
             progress.end()

@@ -71,6 +71,11 @@ class Configuration(BaseModel):
         description="Recorded run of this model (.tdbrec), for its dynamic subnets. Default: where the vendor's "
         "runtime is found, the model is run and recorded at the start.",
     )
+    measured: str | None = Field(
+        None,
+        description="Folder bmprofile_data-N that the vendor's runtime has left of a run of this model on a board: "
+        "profile and timeline show its times beside those expected.",
+    )
     net: str | None = Field(None, description="Net to debug, if the file has several. Default: the first.")
     stage: int = Field(0, ge=0, description="Stage of a net compiled for several input shapes.")
     stopOnEntry: bool = Field(True, description="Stop before the first command.")

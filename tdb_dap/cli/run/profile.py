@@ -25,6 +25,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--report", metavar="FILE", type=Path, action="append", default=[], help=".json or .md")
     parser.add_argument("--order", choices=("time", "line"), default="time", help="ops by time, or as in final.mlir")
     parser.add_argument("--all", action="store_true", help="list all ops")
+    parser.add_argument(
+        "--measured",
+        metavar="FOLDER",
+        type=Path,
+        help="bmprofile_data-N that the vendor's runtime left of a run on a board: its times beside those expected",
+    )
     parser.add_argument("--estimate", action="store_true", help="do not use the compiler's own figures")
     parser.add_argument(
         "--inputs", metavar="X", type=Path, help="simulate with these, and show what this machine takes"
@@ -34,7 +40,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Profile, print, write. 0: done."""
     from tdb_dap.tools.opening import open_program
-    from tdb_dap.tools.profile.profiling import Profile
+    from tdb_dap.tools.profile.measured import measured_times
+    from tdb_dap.tools.profile.profiling import Costs, Profile
     from tdb_dap.tools.profile.report import report_of
     from tdb_dap.tools.profile.text import lines, markdown
     from tdb_dap.tools.profile.trace import trace
@@ -43,8 +50,9 @@ def run(arguments: argparse.Namespace) -> int:
     reports.refuse(arguments.report, (".json", ".md"))
     reports.refuse(outputs, (".json",))
     program = open_program(arguments.context, arguments.net, arguments.stage)
+    measured = measured_times(program, arguments.measured) if arguments.measured is not None else None
     bar = Bar(len(program.commands), arguments.quiet)
-    profile = Profile(program, not arguments.estimate, bar.update)
+    profile = Profile(program, not arguments.estimate, bar.update, Costs(program, measured))
     host = _host_times(arguments, bar) if arguments.inputs is not None else None
     bar.clear()
     report = report_of(profile, host)

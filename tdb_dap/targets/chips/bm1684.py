@@ -6,7 +6,7 @@ from tdb_dap.targets.chips.l2_tables import BM1684_TABLES, START
 from tdb_dap.targets.chips.vendor_library import VendorLibrary
 from tdb_dap.targets.chips.vendor_text import Style
 from tdb_dap.targets.semantics.rules import Rules
-from tdb_dap.targets.timing import Timing, Transfer
+from tdb_dap.targets.timing import Monitor, MonitorRecord, Timing, Transfer
 
 BM1684 = Chip(
     name="BM1684",
@@ -50,6 +50,7 @@ BM1684 = Chip(
         load=Transfer(0, 31, 256, 60, 4),
         store=Transfer(0, 31, 256, 60, 4),
         copy=Transfer(0, 31, 256, 60, 4),
+        monitor=Monitor(MonitorRecord(32, 0, 2), MonitorRecord(192, 0, 2), tiu_clock=550, dma_clock=575),
         source="data sheet: 550 MHz, 2.2 TFLOPS of F32, 17.6 TOPS of INT8, 68 GB/s; not compared with anything",
     ),
 )

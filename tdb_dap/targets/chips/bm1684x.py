@@ -6,7 +6,7 @@ from tdb_dap.targets.chips.static_tables import BM1684X_TABLES
 from tdb_dap.targets.chips.vendor_library import VendorLibrary
 from tdb_dap.targets.chips.vendor_text import Style
 from tdb_dap.targets.semantics.rules import Rules
-from tdb_dap.targets.timing import Timing, Transfer
+from tdb_dap.targets.timing import Monitor, MonitorRecord, Timing, Transfer
 
 BM1684X = Chip(
     name="BM1684X",
@@ -39,6 +39,9 @@ BM1684X = Chip(
         load=Transfer(0, 13.5, 256, 60, 4),
         store=Transfer(0, 10.26, 256, 60, 4),
         copy=Transfer(0, 13.5, 2120, 60, 4),
+        monitor=Monitor(
+            MonitorRecord(32, 0, 2), MonitorRecord(192, 0, 2), tiu_clock=1000, dma_clock=1000, is_scaled=True
+        ),
         source="fitted to the cycle counts that the compiler leaves in its models",
     ),
 )

@@ -5,7 +5,7 @@ from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.targets.chips.static_tables import BM1688_TABLES
 from tdb_dap.targets.chips.vendor_library import VendorLibrary
 from tdb_dap.targets.semantics.rules import Extremum, Reciprocal, Rules
-from tdb_dap.targets.timing import Timing, Transfer
+from tdb_dap.targets.timing import Monitor, MonitorRecord, Timing, Transfer
 
 BM1688 = Chip(
     name="BM1688",
@@ -46,6 +46,7 @@ BM1688 = Chip(
         store=Transfer(169, 16.65, 80, 80),
         copy=Transfer(289, 16.65, 80, 80),
         skipping=2,
+        monitor=Monitor(MonitorRecord(32, 0, 2), MonitorRecord(256, 0, 2), tiu_clock=900, dma_clock=750),
         source="fitted to the cycle counts that the compiler leaves in its models",
     ),
 )

@@ -8,7 +8,7 @@ from tdb_dap.targets.chips.static_tables import BM1690_TABLES
 from tdb_dap.targets.chips.vendor_library import VendorLibrary
 from tdb_dap.targets.chips.vendor_text import Style
 from tdb_dap.targets.semantics.rules import Extremum, Reciprocal, Rules
-from tdb_dap.targets.timing import Timing, Transfer
+from tdb_dap.targets.timing import Monitor, MonitorRecord, Timing, Transfer
 
 _L2 = 30 << 40 | 0x6980000000
 
@@ -76,6 +76,14 @@ BM1690 = Chip(
         store=Transfer(169, 73.14, 128, 128),
         copy=Transfer(289, 73.14, 128, 128),
         matrix_steps=2,
+        monitor=Monitor(
+            MonitorRecord(16, 0, 2),
+            MonitorRecord(64, 0, 2),
+            tiu_clock=1000,
+            dma_clock=1000,
+            is_scaled=True,
+            synchronising=2,
+        ),
         source="fitted to the cycle counts that the compiler leaves in its models",
     ),
 )

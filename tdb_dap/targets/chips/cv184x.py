@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tdb_dap.engine.hardware.geometry import Geometry, Space, window
 from tdb_dap.targets.chips.chip import Chip
-from tdb_dap.targets.timing import Timing, Transfer
+from tdb_dap.targets.timing import Monitor, MonitorRecord, Timing, Transfer
 
 CV184X = Chip(
     name="CV184X",
@@ -45,6 +45,7 @@ CV184X = Chip(
         store=Transfer(0, 5.73, 80, 80),
         copy=Transfer(0, 5.73, 80, 80),
         skipping=2,
+        monitor=Monitor(MonitorRecord(16, 2, 0), MonitorRecord(64, 0, 2), tiu_clock=750, dma_clock=650),
         source="fitted to the cycle counts that the compiler leaves in its models",
     ),
 )

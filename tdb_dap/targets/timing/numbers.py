@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from tdb_dap.targets.timing.monitor import Monitor
+
 
 @dataclass(frozen=True)
 class Transfer:
@@ -48,6 +50,8 @@ class Timing:
     """How many times as long a product of matrices takes."""
     skipping: int = 3
     """The same for windows that move by more than one."""
+    monitor: Monitor | None = None
+    """What a board measures, None where its records are not known."""
     source: str = field(default="", compare=False)
     """Where the numbers come from."""
 

@@ -1,4 +1,4 @@
-"""Comparison of our estimates with the compiler's figures."""
+"""Comparison of estimates with the compiler's figures, and of both with what a board took."""
 
 from __future__ import annotations
 
@@ -28,6 +28,22 @@ def compare(profile: Profile) -> Comparison | None:
         rank=_rank_correlation(ours, theirs),
         ratio=_quotient(float(ours.sum()), float(theirs.sum())),
         total=_quotient(max(s.stop for s in estimated), max(s.stop for s in given)),
+    )
+
+
+def compare_with_measured(profile: Profile) -> Comparison | None:
+    """Expected times of the commands beside those they took; None where fewer than two were measured."""
+    both = [t for t in profile.commands if t.origin == "measured" and not t.command.is_system]
+    if len(both) < 2:
+        return None
+    expected = np.array([t.expected for t in both])
+    taken = np.array([t.cycles for t in both])
+    whole = schedule(profile.program, [t.expected for t in profile.commands])
+    return Comparison(
+        commands=len(both),
+        rank=_rank_correlation(expected, taken),
+        ratio=_quotient(float(expected.sum()), float(taken.sum())),
+        total=_quotient(max(s.stop for s in whole), profile.total),
     )
 
 

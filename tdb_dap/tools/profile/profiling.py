@@ -4,26 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from tdb_dap.engine.hardware.target import Cost
 from tdb_dap.errors import NotSimulated
 from tdb_dap.tools.profile.compiler_table import compiler_cycles
-from tdb_dap.tools.profile.schedule import Span, schedule
+from tdb_dap.tools.profile.schedule import Span, measured_schedule, schedule
 
 if TYPE_CHECKING:
     from tdb_dap.engine.commands.commands import Command
     from tdb_dap.engine.program.program import Program
     from tdb_dap.engine.source.op_records import OpRecord
+    from tdb_dap.tools.profile.measured import Measured
 
 _EVERY = 256
+
+Origin = Literal["measured", "not measured", "compiler", "estimate"]
+"""Where the time of a command comes from."""
 
 
 @dataclass(frozen=True)
 class Timed:
     """One command. ``estimated``: by our formulas; ``given``: by the compiler, where its tables hold the command.
 
-    ``record``: the op instance that it belongs to.
+    ``expected``: the one of them that is believed; ``origin``: of the span; ``record``: the op instance that it belongs
+    to.
     """
 
     command: Command
@@ -31,6 +36,8 @@ class Timed:
     given: int | None
     span: Span
     record: OpRecord | None
+    expected: float
+    origin: Origin
 
     @property
     def estimated(self) -> float:
@@ -41,19 +48,17 @@ class Timed:
         """Cycles that the schedule is made with."""
         return self.span.stop - self.span.start
 
-    @property
-    def is_given(self) -> bool:
-        return self.given is not None
-
 
 class Costs:
     """The estimates of a program's commands, made in their order and kept.
 
     ``known``: of the first commands. ``unknown``: (ordinal, why) of what no time is known of; it counts as none.
+    ``measured``: times of a board beside them.
     """
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, measured: Measured | None = None) -> None:
         self._program = program
+        self.measured = measured
         self.known: list[Cost] = []
         self.unknown: list[tuple[int, str]] = []
         self.given = compiler_cycles(program)
@@ -117,11 +122,21 @@ class Profile:
             figure if use_compiler and figure is not None else cost.cycles
             for cost, figure in zip(costs.known, figures, strict=True)
         ]
-        spans = schedule(program, chosen)
+        self.measured = costs.measured
+        seen = self.measured.spans if self.measured else None
+        spans = schedule(program, chosen) if seen is None else measured_schedule(program, seen)
+
+        def origin(ordinal: int, figure: int | None) -> Origin:
+            if seen is not None:
+                return "measured" if ordinal in seen else "not measured"
+            return "estimate" if figure is None or not use_compiler else "compiler"
+
         records = {ordinal: record for record in program.source.records for ordinal in record.ordinals}
         self.commands = [
-            Timed(command, cost, figure, span, records.get(command.ordinal))
-            for command, cost, figure, span in zip(program.commands, costs.known, figures, spans, strict=True)
+            Timed(command, cost, figure, span, records.get(command.ordinal), expected, origin(command.ordinal, figure))
+            for command, cost, figure, span, expected in zip(
+                program.commands, costs.known, figures, spans, chosen, strict=True
+            )
         ]
 
     @property

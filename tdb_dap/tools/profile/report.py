@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.program.occupancy import Resident, Timeline, residents, use_at
 from tdb_dap.engine.source.op_records import name_of
-from tdb_dap.tools.profile.comparing import compare
+from tdb_dap.tools.profile.comparing import compare, compare_with_measured
 from tdb_dap.tools.profile.schema import EngineUse, MemoryUse, OpTime, ProfileReport
 from tdb_dap.version import __version__
 
@@ -38,13 +38,17 @@ def report_of(profile: Profile, host: Mapping[int, float] | None = None) -> Prof
         read=sum(t.cost.read for t in profile.commands),
         written=sum(t.cost.written for t in profile.commands),
         commands=len(profile.commands),
-        given=sum(t.is_given for t in profile.commands),
+        given=sum(t.origin == "compiler" for t in profile.commands),
         overlap=tuple(profile.overlap(core) for core in range(program.core_count)),
         engines=tuple(_engines(profile)),
         ops=tuple(sorted(_ops(profile, host), key=lambda op: -op.tiu - op.dma)),
         memories=tuple(_memories(program)),
         unknown=tuple(reasons),
         comparison=compare(profile),
+        measured=sum(t.origin == "measured" for t in profile.commands),
+        measured_in=str(profile.measured.folder) if profile.measured else "",
+        remarks=profile.measured.remarks if profile.measured else (),
+        expectation=compare_with_measured(profile),
     )
 
 
@@ -88,6 +92,7 @@ def _ops(profile: Profile, host: Mapping[int, float] | None) -> Iterator[OpTime]
             operations_rate=_rate(operations, tiu, profile.clock),
             bandwidth=_rate(moved, dma, profile.clock),
             host=sum(host.get(t.command.ordinal, 0.0) for t in group) if host is not None else None,
+            expected=sum(t.expected for t in group) if profile.measured else None,
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -46,6 +46,20 @@ def schedule(program: Program, cycles: Sequence[float]) -> list[Span]:
     ends when the last send that it expects was made. A subnet begins when the one before it has ended on all engines.
     """
     return [span for span, _ in _scheduled(program, cycles)]
+
+
+def measured_schedule(program: Program, measured: Mapping[int, Span]) -> list[Span]:
+    """One span per command: the measured one, or none of time at the end of what its engine did before."""
+    columns = program.commands.columns
+    free: dict[tuple[int, int], float] = {}
+    found: list[Span] = []
+    for ordinal in range(len(program.commands)):
+        engine = int(columns.core[ordinal]), int(columns.engine[ordinal])
+        at = free.get(engine, 0.0)
+        span = measured.get(ordinal, Span(at, at))
+        free[engine] = span.stop
+        found.append(span)
+    return found
 
 
 def waits(program: Program) -> list[tuple[int, int]]:

@@ -29,7 +29,8 @@ class OpTime(_Model):
     ``tiu``, ``dma``: cycles of the engines; ``share``: of all cycles of all engines; ``operations``: additions and
     multiplications; ``read``, ``written``: bytes moved from and to memories outside of local memory;
     ``operations_rate``: operations per second while the TIU works on it, ``bandwidth``: bytes per second while the DMA
-    does, None where the clock is not known; ``host``: milliseconds of this machine to simulate it, if it was run.
+    does, None where the clock is not known; ``host``: milliseconds of this machine to simulate it, if it was run;
+    ``expected``: cycles of all engines before anything was measured, None where nothing was.
     """
 
     line: int
@@ -45,6 +46,7 @@ class OpTime(_Model):
     operations_rate: float | None
     bandwidth: float | None
     host: float | None = None
+    expected: float | None = None
 
 
 class MemoryUse(_Model):
@@ -66,7 +68,8 @@ class Comparison(_Model):
     """Our estimates beside the figures of the compiler, over the commands that have both.
 
     ``rank``: Spearman's correlation of the commands' cycles; ``ratio``: sum of ours over the sum of theirs; ``total``:
-    cycles of the whole schedule made with ours over the one made with theirs.
+    cycles of the whole schedule made with ours over the one made with theirs. Of a measured run: what was expected, by
+    the compiler or by us, beside what the board took.
     """
 
     commands: int
@@ -77,7 +80,8 @@ class Comparison(_Model):
 
 class ProfileReport(_Model):
     """A whole profile. ``cycles``: from the first command to the end of the last; ``given``: commands whose time is the
-    compiler's own figure; ``unknown``: why no time is known of some commands."""
+    compiler's own figure; ``unknown``: why no time is known of some commands; ``measured``: commands whose time was
+    measured, in ``measured_in``; ``remarks``: what the reader of such times should know."""
 
     schema_version: Literal[1] = 1
     tool: str
@@ -99,3 +103,7 @@ class ProfileReport(_Model):
     memories: tuple[MemoryUse, ...]
     unknown: tuple[str, ...] = ()
     comparison: Comparison | None = None
+    measured: int = 0
+    measured_in: str = ""
+    remarks: tuple[str, ...] = ()
+    expectation: Comparison | None = None

@@ -31,7 +31,11 @@ def _heading(report: ProfileReport) -> Iterator[str]:
     work = f"{report.commands:,} commands, {report.operations / 1e6:,.1f} M operations"
     yield f"{report.cycles:,.0f} cycles{time}; {work}"
     origin = f"{report.given:,} of them the compiler's own figures" if report.given else "all estimated"
+    if report.measured:
+        origin = f"{report.measured:,} measured ({report.measured_in})"
     yield f"cycles of commands: {origin}; estimates: {report.source or 'none for this chip'}"
+    for remark in report.remarks:
+        yield f"measured: {remark}"
     for engine in report.engines:
         core = f"core {engine.core} " if len(report.overlap) > 1 else ""
         yield f"{core}{engine.engine.upper()}: busy {engine.busy:,.0f} cycles, {engine.utilisation:.0%} of the time"
@@ -45,13 +49,26 @@ def _heading(report: ProfileReport) -> Iterator[str]:
             f"estimates beside the compiler's figures: {found.commands:,} commands, rank correlation {found.rank:.3f}, "
             f"sum {found.ratio:.2f} times, whole {found.total:.2f} times as long"
         )
+    if report.expectation is not None:
+        found = report.expectation
+        yield (
+            f"expected beside measured: {found.commands:,} commands, rank correlation {found.rank:.3f}, sum "
+            f"{found.ratio:.2f} times, whole {found.total:.2f} times as long"
+        )
 
 
-def cells(op: OpTime, with_host: bool) -> tuple[str, ...]:
-    """The texts of one op."""
+def columns(report: ProfileReport) -> tuple[str, ...]:
+    """The titles of the table: some are there only if there is something below them."""
+    first = report.ops[0] if report.ops else None
+    expected = ("expected", "took") if first is not None and first.expected is not None else ()
+    return (*COLUMNS, *expected, *(("host ms",) if first is not None and first.host is not None else ()))
+
+
+def cells(op: OpTime) -> tuple[str, ...]:
+    """The texts of one op, below ``columns``."""
     rate = "" if op.operations_rate is None or not op.operations else f"{op.operations_rate / 1e12:.2f}"
     bandwidth = "" if op.bandwidth is None or not (op.read or op.written) else f"{op.bandwidth / 1e9:.1f}"
-    found = (
+    found: tuple[str, ...] = (
         str(op.line or ""),
         op.opcode,
         op.name,
@@ -62,12 +79,14 @@ def cells(op: OpTime, with_host: bool) -> tuple[str, ...]:
         rate,
         bandwidth,
     )
-    return (*found, f"{op.host or 0:.2f}") if with_host else found
+    if op.expected is not None:
+        took = f"{(op.tiu + op.dma) / op.expected:.2f}x" if op.expected else ""
+        found = (*found, f"{op.expected:,.0f}", took)
+    return (*found, f"{op.host:.2f}") if op.host is not None else found
 
 
 def _table(report: ProfileReport, ops: list[OpTime]) -> Iterator[str]:
-    with_host = any(op.host is not None for op in report.ops)
-    rows = [(*COLUMNS, "host ms") if with_host else COLUMNS, *(cells(op, with_host) for op in ops)]
+    rows = [columns(report), *map(cells, ops)]
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     for row in rows:
         texts = (t.ljust(w) if i in (1, 2) else t.rjust(w) for i, (t, w) in enumerate(zip(row, widths, strict=True)))
@@ -92,11 +111,10 @@ def _bytes(count: int) -> str:
 
 def markdown(report: ProfileReport) -> str:
     """The whole report as Markdown."""
-    with_host = any(op.host is not None for op in report.ops)
-    columns = (*COLUMNS, "host ms") if with_host else COLUMNS
+    titles = columns(report)
     found = [f"# Profile of {report.model}", "", *(f"- {line}" for line in _heading(report)), ""]
-    found += [table_row(*columns), "|---" * len(columns) + "|"]
-    found += [table_row(*cells(op, with_host)) for op in report.ops]
+    found += [table_row(*titles), "|---" * len(titles) + "|"]
+    found += [table_row(*cells(op)) for op in report.ops]
     found += ["", "## Memory", ""]
     for memory in report.memories:
         found += [f"- {line.strip()}" for line in _memory(memory)]

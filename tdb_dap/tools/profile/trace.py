@@ -86,8 +86,10 @@ def _details(timed: Timed) -> Event:
         "ordinal": command.ordinal,
         "id": command.token,
         "cycles": timed.cycles,
-        "from": "compiler" if timed.is_given else "estimate",
+        "from": timed.origin,
     }
+    if timed.origin == "measured":
+        arguments["expected"] = timed.expected
     for name in ("operations", "read", "written"):
         if value := getattr(timed.cost, name):
             arguments[name] = value

@@ -10,10 +10,12 @@ import { partsOf, sumOf, total, type Sum } from "./summary";
 /** Parts of a range that are listed. */
 const PARTS = 12;
 
-function sumText({ commands, cycles, bytes: moved, share }: Sum): string {
+function sumText({ commands, cycles, bytes: moved, share, expected }: Sum): string {
   return [
     commands === 1 ? t("1 command") : t("{0} commands", count(commands)),
-    t("{0} cycles", count(cycles)),
+    expected === undefined
+      ? t("{0} cycles", count(cycles))
+      : t("{0} cycles measured, {1} expected", count(cycles), count(expected)),
     bytes(moved),
     t("{0} of all engines' time", percent(share)),
   ].join(" · ");

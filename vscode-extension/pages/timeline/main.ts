@@ -173,7 +173,7 @@ function explainColours(): void {
   );
 }
 
-function headline({ cycles, milliseconds, engines, given, commands }: ProfileReport): string {
+function headline({ cycles, milliseconds, engines, given, commands, measured }: ProfileReport): string {
   const time =
     milliseconds === null
       ? t("{0} cycles", count(cycles))
@@ -189,11 +189,13 @@ function headline({ cycles, milliseconds, engines, given, commands }: ProfileRep
     return t("{0} busy {1}", name, range);
   });
   const from =
-    given === commands
-      ? t("the compiler's figures")
-      : given > 0
-        ? t("the compiler's figures and estimates")
-        : t("estimates");
+    measured > 0
+      ? t("measured: {0} of {1} commands", count(measured), count(commands))
+      : given === commands
+        ? t("the compiler's figures")
+        : given > 0
+          ? t("the compiler's figures and estimates")
+          : t("estimates");
   return [time, ...busy, from].join(" · ");
 }
 

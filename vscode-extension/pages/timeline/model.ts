@@ -46,6 +46,8 @@ export interface Timeline {
   readonly durations: readonly number[];
   readonly bytes: readonly number[];
   readonly cyclesPerUnit: number;
+  /** Where the times are those of a board: what was expected, by ordinal. */
+  readonly expected?: readonly number[];
 }
 
 export const NOTHING: Timeline = {
@@ -109,6 +111,7 @@ export function timelineOf(order: CommandOrder, times: CommandTimes): Timeline {
     durations: duration,
     bytes: times.bytes,
     cyclesPerUnit: times.cyclesPerUnit,
+    ...(times.expected === undefined ? {} : { expected: times.expected }),
   };
 }
 

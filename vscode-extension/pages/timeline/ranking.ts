@@ -11,7 +11,8 @@ const ROWS = 200;
 
 /** `choose`: a line was clicked. */
 export function ranking(ops: readonly OpTime[], choose: (line: number) => void): HTMLElement {
-  const head = [t("op"), t("TIU cycles"), t("DMA cycles"), t("share")].map((text, index) =>
+  const expected = ops.some((op) => op.expected !== null) ? [t("expected")] : [];
+  const head = [t("op"), t("TIU cycles"), t("DMA cycles"), ...expected, t("share")].map((text, index) =>
     html("th", { scope: "col", class: index > 0 && "number" }, text),
   );
   const largest = Math.max(...ops.slice(0, 1).map(({ share }) => share), Number.MIN_VALUE);
@@ -38,7 +39,11 @@ export function ranking(ops: readonly OpTime[], choose: (line: number) => void):
   );
 }
 
-function row({ line, opcode, name, tiu, dma, share }: OpTime, largest: number, choose: (line: number) => void): Node {
+function row(
+  { line, opcode, name, tiu, dma, expected, share }: OpTime,
+  largest: number,
+  choose: (line: number) => void,
+): Node {
   const title = [opcode.replace(/^tpu\./, ""), name].filter(Boolean).join(" ");
   const what =
     line > 0
@@ -62,6 +67,7 @@ function row({ line, opcode, name, tiu, dma, share }: OpTime, largest: number, c
     html("td", {}, what),
     html("td", { class: "number" }, count(tiu)),
     html("td", { class: "number" }, count(dma)),
+    ...(expected === null ? [] : [html("td", { class: "number" }, count(expected))]),
     html("td", { class: "number" }, `${(100 * share).toFixed(1)}% `, bar),
   );
 }

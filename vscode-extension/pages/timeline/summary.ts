@@ -7,6 +7,8 @@ export interface Sum {
   readonly bytes: number;
   /** Of the time of all engines that is spent in it. */
   readonly share: number;
+  /** Cycles before anything was measured, where something was. */
+  readonly expected?: number;
 }
 
 /** A part of a sum, by track and name. */
@@ -43,17 +45,17 @@ export function partsOf(timeline: Timeline, from: number, to: number): Part[] {
 }
 
 export function total(parts: readonly Sum[]): Sum {
-  const sum = { commands: 0, cycles: 0, bytes: 0, share: 0 };
-  for (const { commands, cycles, bytes, share } of parts) {
-    sum.commands += commands;
-    sum.cycles += cycles;
-    sum.bytes += bytes;
-    sum.share += share;
-  }
-  return sum;
+  const add = (of: (part: Sum) => number) => parts.reduce((sum, part) => sum + of(part), 0);
+  return {
+    commands: add(({ commands }) => commands),
+    cycles: add(({ cycles }) => cycles),
+    bytes: add(({ bytes }) => bytes),
+    share: add(({ share }) => share),
+    ...(parts.some(({ expected }) => expected !== undefined) ? { expected: add(({ expected }) => expected ?? 0) } : {}),
+  };
 }
 
-function add({ durations, bytes, cyclesPerUnit }: Timeline, commands: readonly Slice[]): Sum {
+function add({ durations, bytes, cyclesPerUnit, expected }: Timeline, commands: readonly Slice[]): Sum {
   const all = durations.reduce((sum, duration) => sum + duration, 0) || 1;
   const time = commands.reduce((sum, { first }) => sum + (durations[first] ?? 0), 0);
   return {
@@ -61,5 +63,8 @@ function add({ durations, bytes, cyclesPerUnit }: Timeline, commands: readonly S
     cycles: time * cyclesPerUnit,
     bytes: commands.reduce((sum, { first }) => sum + (bytes[first] ?? 0), 0),
     share: time / all,
+    ...(expected === undefined
+      ? {}
+      : { expected: commands.reduce((sum, { first }) => sum + (expected[first] ?? 0), 0) * cyclesPerUnit }),
   };
 }

@@ -107,6 +107,8 @@ export interface CommandTimes {
   /** Read and written by the estimated ones. */
   readonly bytes: readonly number[];
   readonly cyclesPerUnit: number;
+  /** Durations before anything was measured; present where `start` and `duration` are those of a board. */
+  readonly expected?: readonly number[];
   /** Present when all commands are estimated. */
   readonly memories?: readonly MemoryLevels[];
 }
@@ -114,7 +116,8 @@ export interface CommandTimes {
 /**
  * Our estimates beside the figures of the compiler, over the commands that have both. `rank`: Spearman's correlation of
  * the commands' cycles; `ratio`: sum of ours over the sum of theirs; `total`: cycles of the whole schedule made with
- * ours over the one made with theirs.
+ * ours over the one made with theirs. Of a measured run: what was expected, by the compiler or by us, beside what the
+ * board took.
  */
 export interface Comparison {
   readonly commands: number;
@@ -541,7 +544,8 @@ export interface OpTensor {
  * engines; `share`: of all cycles of all engines; `operations`: additions and multiplications; `read`, `written`: bytes
  * moved from and to memories outside of local memory; `operations_rate`: operations per second while the TIU works on
  * it, `bandwidth`: bytes per second while the DMA does, None where the clock is not known; `host`: milliseconds of this
- * machine to simulate it, if it was run.
+ * machine to simulate it, if it was run; `expected`: cycles of all engines before anything was measured, None where
+ * nothing was.
  */
 export interface OpTime {
   readonly line: number;
@@ -557,6 +561,7 @@ export interface OpTime {
   readonly operations_rate: number | null;
   readonly bandwidth: number | null;
   readonly host: number | null;
+  readonly expected: number | null;
 }
 
 /** Arguments of `tdb/profile`. `trace`: also the time line, as Trace Events. */
@@ -574,7 +579,8 @@ export interface ProfileBody {
 
 /**
  * A whole profile. `cycles`: from the first command to the end of the last; `given`: commands whose time is the
- * compiler's own figure; `unknown`: why no time is known of some commands.
+ * compiler's own figure; `unknown`: why no time is known of some commands; `measured`: commands whose time was
+ * measured, in `measured_in`; `remarks`: what the reader of such times should know.
  */
 export interface ProfileReport {
   readonly schema_version: 1;
@@ -597,6 +603,10 @@ export interface ProfileReport {
   readonly memories: readonly MemoryUse[];
   readonly unknown: readonly string[];
   readonly comparison: Comparison | null;
+  readonly measured: number;
+  readonly measured_in: string;
+  readonly remarks: readonly string[];
+  readonly expectation: Comparison | null;
 }
 
 /** A stretch of a memory that exists: bytes [start, stop). */
