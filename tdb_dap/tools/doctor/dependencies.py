@@ -48,7 +48,7 @@ DEPENDENCIES = (
     Dependency("pydantic", "pydantic", "2.8"),
     Dependency("pygls", "pygls", "2"),
     Dependency("rich", "rich", "13"),
-    Dependency("zstandard", "zstandard", "0.22"),
+    Dependency("zstandard", "zstandard", "0.23"),
 )
 """What pyproject.toml lists; here so that a program without metadata can be looked at, too."""
 
