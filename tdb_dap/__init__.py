@@ -30,17 +30,20 @@ def open(
     net: str | None = None,
     stage: int = 0,
     backend_token: str | None = None,
+    recording: str | PathLike[str] | None = None,
 ) -> InteractiveDebugger:
-    """Open a compiled model for debugging; ``with tdb_dap.open(...) as dbg:`` closes it again.
+    """Open a compiled model or a recording for debugging; ``with tdb_dap.open(...) as dbg:`` closes it again.
 
-    ``context``: the compiler's context directory or a bmodel; ``inputs``: npz by input name, or raw ``.dat`` (default:
-    the context's ``input_ref_data.dat``, else zeros); ``reference``: npz files to compare with; ``static_tables``:
-    ``firmware`` fills the static memory as the chip's firmware does, ``tdb`` as the vendor debugger does;
-    ``progress``: receives what is being done; ``backend``: ``numpy``, ``cmodel`` (the vendor's simulator), ``lockstep``
-    (both, compared), ``remote:HOST:PORT`` (what ``tdb-dap backends serve`` offers there; ``backend_token``: the token
-    that it was started with) or what an installed package brings; ``cmodel_path``: the directory of the vendor's
-    libraries, default: where ``tdb-dap backends`` finds them; ``net``, ``stage``: which net (default: the first) and
-    which of its stages of a file that holds several.
+    ``context``: the compiler's context directory, a bmodel, or a recording (``.tdbrec``); ``inputs``: npz by input
+    name, or raw ``.dat`` (default: the context's ``input_ref_data.dat``, else zeros); ``reference``: npz files to
+    compare with; ``static_tables``: ``firmware`` fills the static memory as the chip's firmware does, ``tdb`` as
+    the vendor debugger does; ``progress``: receives what is being done; ``backend``: ``numpy``, ``cmodel`` (the
+    vendor's simulator), ``lockstep`` (both, compared), ``remote:HOST:PORT`` (what ``tdb-dap backends serve`` offers
+    there; ``backend_token``: the token that it was started with) or what an installed package brings;
+    ``cmodel_path``: the directory of the vendor's libraries, default: where ``tdb-dap backends`` finds them;
+    ``net``, ``stage``: which net (default: the first) and which of its stages of a file that holds several;
+    ``recording``: of a run of the model, for its dynamic subnets, or ``remote:HOST:PORT`` of a machine that makes
+    one.
     Observers that installed packages bring take part (``tdb_dap.system.plugins``). Raises BadInput with one line
     that says what, where and what to do.
     """
@@ -59,6 +62,7 @@ def open(
         net=net,
         stage=stage,
         backend_token=backend_token,
+        recording=recording,
         make=InteractiveDebugger,
     )
     assert isinstance(debugger, InteractiveDebugger)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from os import PathLike
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -86,15 +88,19 @@ class InteractiveDebugger(Debugger):
         heading = f"{len(rows):,} tensors so far: " + ", ".join(f"{count} {name}" for name, count in counts.items())
         return CheckTable(rows, heading)
 
-    def profile(self) -> Table:
+    def profile(self, measured: str | PathLike[str] | None = None) -> Table:
         """Time of the whole program by op, as far as it is known: a row for each op, the longest first.
 
-        Columns: line, op, name, commands, tiu and dma (cycles), share (of all), operations, read and written (bytes).
+        ``measured``: folder ``bmprofile_data-N`` of a run on a board, whose times these are then.
+        Columns: line, op, name, commands, tiu and dma (cycles), share (of all), operations, read and written (bytes),
+        and with ``measured`` expected (cycles).
         """
-        from tdb_dap.tools.profile.profiling import Profile
+        from tdb_dap.tools.profile.measured import measured_times
+        from tdb_dap.tools.profile.profiling import Costs, Profile
         from tdb_dap.tools.profile.report import report_of
 
-        report = report_of(Profile(self.program))
+        times = measured_times(self.program, Path(measured)) if measured is not None else None
+        report = report_of(Profile(self.program, costs=Costs(self.program, times)))
         time = "" if report.milliseconds is None else f", {report.milliseconds:.4g} ms"
         ops = sorted(report.ops, key=lambda op: -op.share)
         return Table((_time_row(op) for op in ops), f"{report.chip}: {report.cycles:,.0f} cycles{time}")
@@ -161,4 +167,5 @@ def _time_row(op: OpTime) -> dict[str, Any]:
         "operations": op.operations,
         "read": op.read,
         "written": op.written,
+        **({} if op.expected is None else {"expected": op.expected}),
     }

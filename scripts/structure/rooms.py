@@ -36,6 +36,7 @@ STOREYS: tuple[tuple[str, ...], ...] = (
         "tools.patch",
         "tools.profile",
         "tools.sanitize",
+        "tools.streams",
     ),
     ("tools.diff", "tools.graph"),
     ("adapter.protocol",),

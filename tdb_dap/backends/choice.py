@@ -37,8 +37,8 @@ def make_backend(name: str, program: Program, cmodel_path: Path | None = None, t
     ``cmodel_path``: where the vendor's libraries are; None: where they usually are. ``token``: for a backend
     elsewhere; None: that of the environment.
     """
-    if name.startswith(REMOTE):
-        return _elsewhere(name, token)
+    if (elsewhere := remote_address(name)) is not None:
+        return _elsewhere(elsewhere, token)
     if name not in BACKENDS:
         return _of_plugin(name, program)
     chip = target_for(program.chip, str(program.context.bmodel))
@@ -63,14 +63,19 @@ def in_lockstep(target: Target, vendor: VendorBackend) -> Backend:
     return Lockstep(InProcess(target), vendor)
 
 
-def _elsewhere(name: str, token: str | None) -> Backend:
+def remote_address(name: str) -> tuple[str, int] | None:
+    """Host and port of ``remote:HOST:PORT``; None for another name, BadInput for no address."""
+    from tdb_dap.system.ports import address
+
+    return address(name.removeprefix(REMOTE), f"backend {name}") if name.startswith(REMOTE) else None
+
+
+def _elsewhere(address: tuple[str, int], token: str | None) -> Backend:
     from tdb_dap.backends.remote.client import RemoteDevice
     from tdb_dap.backends.remote.handshake import TOKEN_VARIABLE
     from tdb_dap.engine.device.device import Attached
-    from tdb_dap.system.ports import address
 
-    host, port = address(name.removeprefix(REMOTE), f"backend {name}")
-    return Attached(RemoteDevice(host, port, token or os.environ.get(TOKEN_VARIABLE)))
+    return Attached(RemoteDevice(*address, token or os.environ.get(TOKEN_VARIABLE)))
 
 
 def _of_plugin(name: str, program: Program) -> Backend:

@@ -68,6 +68,17 @@ def read_token(path: Path) -> str:
     return token
 
 
+def backend_token_option(parser: argparse._ActionsContainer) -> None:
+    """The token of somebody else's server."""
+    parser.add_argument(
+        "--backend-token-file",
+        metavar="FILE",
+        type=Path,
+        action=_TokenFile,
+        help="token that a remote backend was started with (default: TDB_DAP_BACKEND_TOKEN of the environment)",
+    )
+
+
 def backend_options(parser: argparse.ArgumentParser) -> None:
     """Options that choose the backend."""
     parser.add_argument(
@@ -77,13 +88,7 @@ def backend_options(parser: argparse.ArgumentParser) -> None:
         help="backend: numpy (built in, default), cmodel (the vendor's simulator), lockstep (both, compared), "
         "remote:HOST:PORT (what tdb-dap backends serve offers there)",
     )
-    parser.add_argument(
-        "--backend-token-file",
-        metavar="FILE",
-        type=Path,
-        action=_TokenFile,
-        help="token that a remote backend was started with (default: TDB_DAP_BACKEND_TOKEN of the environment)",
-    )
+    backend_token_option(parser)
     parser.add_argument(
         "--cmodel-path", metavar="DIR", type=Path, help="where the vendor's libraries are; see tdb-dap backends"
     )
@@ -112,8 +117,8 @@ def input_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--recording",
         metavar="FILE",
-        type=Path,
-        help=".tdbrec of a run of this model: what its dynamic subnets have executed (see tdb-dap record)",
+        help=".tdbrec of a run of this model: what its dynamic subnets have executed (see tdb-dap record); or "
+        "remote:HOST:PORT of a machine with the vendor's runtime: tdb-dap backends serve --record",
     )
     backend_options(parser)
 

@@ -9,7 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tdb_dap.backends.choice import make_backend
+from tdb_dap.backends.choice import make_backend, remote_address
 from tdb_dap.backends.discovery import cache_directory
 from tdb_dap.backends.runtime import VendorRuntime
 from tdb_dap.engine.control.debugger import Debugger
@@ -86,7 +86,8 @@ def open_debugger(
 ) -> Debugger:
     """See ``tdb_dap.open``. ``fast``: results are not exact, for speed; whoever shows them must say so.
 
-    ``recording``: of a run of the model, in place of its dynamic subnets; ``make``: the kind of debugger.
+    ``recording``: of a run of the model, in place of its dynamic subnets, or ``remote:HOST:PORT``: a server that makes
+    one; ``make``: the kind of debugger.
     """
     if fast and backend != "numpy":
         raise BadInput(f"a fast run has no backend {backend!r}: only numpy can leave exactness")
@@ -98,6 +99,11 @@ def open_debugger(
     library = Path(cmodel_path) if cmodel_path is not None else None
     if program.brings_inputs and (inputs is not None or recording is not None):
         raise BadInput(f"{context}: a recording holds its inputs; leave {inputs or recording} out")
+    if not program.is_executable:
+        raise BadInput(
+            f"{context}: holds command streams and no memory, so nothing can be executed; dis, info and profile can be "
+            "used"
+        )
     if program.brings_inputs and backend != "numpy":
         raise BadInput(f"{context}: a recording is replayed by the built-in simulator; leave the backend {backend} out")
     files = [reference] if isinstance(reference, str | PathLike) else list(reference)
@@ -112,7 +118,7 @@ def open_debugger(
     sources: list[VendorRuntime] = []
     if isinstance(program, CompiledProgram):
         if recording is not None:
-            program = recorded(program, Path(recording))
+            program = _recorded_as_asked(program, words, str(recording), backend_token, say)
         elif is_dynamic(program):
             say("running the model on the vendor's runtime")
             program, sources = _run_by_the_vendor(program, words, library, backend)
@@ -165,6 +171,22 @@ def recorded(program: CompiledProgram, recording: Path) -> RecordedProgram:
     from tdb_dap.engine.program.recorded_program import RecordedProgram
 
     return RecordedProgram(recording, target_for, chip_of_library, keep_source, program)
+
+
+def _recorded_as_asked(
+    program: CompiledProgram, words: Mapping[str, Array], recording: str, token: str | None, say: Progress
+) -> RecordedProgram:
+    """The run that a recording holds, or that a server records now."""
+    address = remote_address(recording)
+    if address is None:
+        return recorded(program, Path(recording))
+    from tdb_dap.backends.remote.recorder import record_elsewhere
+
+    say(f"running the model on {recording}")
+    with tempfile.TemporaryDirectory(prefix="tdb-dap-") as folder:
+        path = Path(folder) / f"{program.net.name[:60]}{RECORDING}"
+        record_elsewhere(program, address, words, path, token)
+        return recorded(program, path)
 
 
 def _run_by_the_vendor(

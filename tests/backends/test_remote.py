@@ -214,7 +214,8 @@ def test_reload_connects_again(client: DapClient, toy: Toy) -> None:
     client.resume()
     client.expect_end(0)
     client.disconnect()
-    assert second.close().count("the connection was closed") == 1
+    said = second.until_it_says("the connection was closed")
+    assert (said + second.close()).count("the connection was closed") == 1
 
 
 def test_the_log_of_a_session_holds_no_token(client: DapClient, toy: Toy, tmp_path: Path) -> None:

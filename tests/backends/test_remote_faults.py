@@ -23,6 +23,7 @@ from tdb_dap.backends.remote.channel import LONGEST, Broken, Channel
 from tdb_dap.backends.remote.client import RemoteDevice
 from tdb_dap.backends.remote.handshake import TOKEN_VARIABLE, NotAdmitted, enter
 from tdb_dap.backends.remote.messages import (
+    VERSION,
     Changed,
     Done,
     Execute,
@@ -69,7 +70,8 @@ def silent(_: Channel, raw: socket.socket) -> None:
 
 def test_another_version_says_which_and_what_to_do() -> None:
     text = refusal(lambda channel, _: channel.send(Hello(99, bytes(32)), 5))
-    assert text == "it speaks version 99 of the protocol, this is version 1; install the same tdb-dap on both sides"
+    here = f"this is version {VERSION}; install the same tdb-dap on both sides"
+    assert text == f"it speaks version 99 of the protocol, {here}"
 
 
 def test_a_client_of_another_version_is_told() -> None:
@@ -82,7 +84,7 @@ def test_a_client_of_another_version_is_told() -> None:
         channel.send(Proof(99, bytes(32), bytes(32)), 5)
         answer = channel.receive(greetings, 5)
         assert isinstance(answer, Refused)
-        assert answer.why == "version 99 of the protocol is not spoken here, 1 is"
+        assert answer.why == f"version 99 of the protocol is not spoken here, {VERSION} is"
     server.close()
 
 
@@ -100,7 +102,7 @@ def test_a_server_that_hangs_up_or_stops_in_the_middle_of_a_word() -> None:
 
 def test_a_server_that_does_not_know_the_token_is_not_trusted() -> None:
     def impostor(channel: Channel, _: socket.socket) -> None:
-        channel.send(Hello(1, bytes(32)), 5)
+        channel.send(Hello(VERSION, bytes(32)), 5)
         channel.receive(greetings, 5)
         channel.send(Welcome(os.urandom(32)), 5)
 
@@ -111,7 +113,7 @@ def test_the_token_is_never_said() -> None:
     heard = bytearray()
 
     def listen(channel: Channel, raw: socket.socket) -> None:
-        channel.send(Hello(1, bytes(32)), 5)
+        channel.send(Hello(VERSION, bytes(32)), 5)
         raw.settimeout(5)
         heard.extend(raw.recv(4096))
 

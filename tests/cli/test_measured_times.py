@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import tdb_dap
 from tdb_dap.cli.main import main
 from tdb_dap.engine.program.compiled_program import CompiledProgram
 from tdb_dap.errors import BadInput
@@ -212,3 +213,12 @@ def test_spoiled_files_are_refused_or_give_times(
     with contextlib.suppress(BadInput):
         found = measured_times(program, folder)
         assert all(0 <= span.start <= span.stop < 1e13 for span in found.spans.values())
+
+
+def test_the_table_of_a_notebook_has_both(tmp_path: Path) -> None:
+    program = compiled("toy_bm1684x_f32")
+    folder = write_run(tmp_path / "d", program, microseconds(program, slow(program)))
+    with tdb_dap.open(case("toy_bm1684x_f32").path) as debugger:
+        rows = list(debugger.profile(folder))
+        assert sum(row["tiu"] + row["dma"] for row in rows) > 10 * sum(row["expected"] for row in rows)
+        assert "expected" not in next(iter(debugger.profile()))

@@ -11,15 +11,19 @@ import pytest
 import tdb_dap
 from tdb_dap.engine.checks.exception_filters import filters_named
 from tdb_dap.engine.hardware.views import View
+from tdb_dap.engine.program.recorded_program import RecordedProgram
 from tests.backends.far_side import Server
+from tests.command_line import tdb_dap as tdb_dap_here
 from tests.conftest import Toy
 from tests.dap_client import DapClient
-from tests.samples import Case
+from tests.samples import DATA, Case
 from tests.vendor.test_lockstep import ONE_OF_EACH_CHIP, all_memories, illegal_model
 
 pytestmark = pytest.mark.vendor
 
 __all__ = ["illegal_model"]
+
+MIXED = DATA / "contexts" / "dynamic_subnet"
 
 Serve = Callable[[str], Server]
 
@@ -92,3 +96,26 @@ def test_an_edit_reaches_the_library_elsewhere(toy: Toy, serve: Serve) -> None:
         outputs.append({name: array.tobytes() for name, array in debugger.outputs().items()})
         debugger.close()
     assert outputs[0] == outputs[1]
+
+
+def test_a_machine_with_the_runtime_records_for_one_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = Server("--record", token="s3cret")
+    try:
+        monkeypatch.setattr("tdb_dap.backends.launch.recorded_net.library_paths", lambda given=None: [])  # none here
+        debugger = tdb_dap.open(MIXED, MIXED / "input.npz", recording=server.name, backend_token="s3cret")
+        assert isinstance(debugger.program, RecordedProgram)
+        assert debugger.run().reason == "end"
+        with np.load(MIXED / "runtime.npz") as truth:
+            outputs = debugger.outputs()
+            assert all(np.array_equal(outputs[name].ravel(), truth[name].ravel()) for name in truth.files)
+        path = tmp_path / "it.tdbrec"
+        monkeypatch.setenv("TDB_DAP_BACKEND_TOKEN", "s3cret")
+        inputs = ("--inputs", MIXED / "input.npz")
+        said = tdb_dap_here("record", "--at", server.address, *inputs, "-o", path, "--", MIXED)
+        assert (said.returncode, said.stderr) == (0, f"tdb-dap: {path}: {path.stat().st_size:,} bytes\n")
+    finally:
+        server.close()
+    alone = tdb_dap.open(path)
+    assert alone.run().reason == "end"
+    named = [{op.name.split(".")[-1] for op in one.program.ops} for one in (alone, debugger)]
+    assert named[0] >= named[1]

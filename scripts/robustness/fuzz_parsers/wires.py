@@ -15,6 +15,7 @@ from tdb_dap.adapter.server import AREAS
 from tdb_dap.adapter.session.dispatcher import Dispatcher
 from tdb_dap.adapter.session.handlers import HANDLERS
 from tdb_dap.adapter.session.session import Session
+from tdb_dap.backends.remote import connection as far
 from tdb_dap.backends.remote import messages as remote
 from tdb_dap.backends.remote.channel import Broken, Channel
 from tdb_dap.backends.remote.client import RemoteDevice
@@ -248,7 +249,8 @@ def server_says() -> Iterable[bytes]:
     changed = remote.Changed([remote.Filled("G", 0, 0, bytes(64))], more=False)
     yield packed(changed, remote.Working(), changed, remote.Done())
     yield packed(remote.Refused("lost", "x"), remote.Opened("numpy", False))
-    yield packed(remote.Hello(1, bytes(32)), remote.Welcome(bytes(32)))
+    yield packed(remote.Done(), remote.Recorded(b"x", more=True), remote.Recorded(b"", more=False))
+    yield packed(remote.Hello(remote.VERSION, bytes(32)), remote.Welcome(bytes(32)))
 
 
 @target("remote client", server_says, errors=(NotAdmitted,))
@@ -262,7 +264,7 @@ def remote_client(data: bytes) -> None:
     except NotAdmitted as error:
         assert str(error)
     device = RemoteDevice("127.0.0.1", 1)
-    device._channel, device._most = channel(data), 1 << 20
+    device._connection, device._most = far.Connection(device.name, channel(data)), 1 << 20
     device.read([Extent(Space.GLOBAL, 0, 0, 64)])
     device.write([Content(Space.GLOBAL, 0, 0, __import__("numpy").zeros(4, "u1"))])
     device.reset()

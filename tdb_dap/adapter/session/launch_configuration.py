@@ -68,8 +68,9 @@ class Configuration(BaseModel):
     )
     recording: str | None = Field(
         None,
-        description="Recorded run of this model (.tdbrec), for its dynamic subnets. Default: where the vendor's "
-        "runtime is found, the model is run and recorded at the start.",
+        description="Recorded run of this model (.tdbrec), for its dynamic subnets, or remote:HOST:PORT of a machine "
+        "that makes one (`tdb-dap backends serve --record`). Default: where the vendor's runtime is found, the model "
+        "is run and recorded at the start.",
     )
     measured: str | None = Field(
         None,

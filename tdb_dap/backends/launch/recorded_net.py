@@ -35,12 +35,18 @@ _NUMBERS = {dtype.name: number for number, dtype in TENSOR_DTYPES.items()}
 
 
 def record_net(
-    program: CompiledProgram, chip: Chip, inputs: Mapping[str, Array], path: Path, given: Path | None = None
+    program: CompiledProgram,
+    chip: Chip,
+    inputs: Mapping[str, Array],
+    path: Path,
+    given: Path | None = None,
+    with_source: bool = False,
 ) -> None:
     """Run the program's net on the vendor's runtime, and leave a recording in ``path``.
 
-    ``inputs``: stored words by name, zeros for those that are missing; ``given``: as in ``--cmodel-path``. BadInput
-    says what is missing, or what the runtime said.
+    ``inputs``: stored words by name, zeros for those that are missing; ``given``: as in ``--cmodel-path``;
+    ``with_source``: final.mlir and tensor_location.json come into the recording, too. BadInput says what is missing, or
+    what the runtime said.
     """
     require_platform()
     library = chip.vendor_library
@@ -53,7 +59,10 @@ def record_net(
         program.bmodel.copy_to(here / "model.bmodel")
         if library.kernel_module and (folder / library.kernel_module).is_file():
             give_kernel(here / "model.bmodel", folder / library.kernel_module)
-        (here / "inputs").write_bytes(b"".join(_words(tensor, inputs).tobytes() for tensor in program.inputs))
+        for file in (program.context.mlir, program.context.locations) if with_source else ():
+            if file is not None:
+                (here / file.name).symlink_to(file.absolute())
+        (here / "inputs").write_bytes(stored_words(program, inputs))
         others = [name for name in library.needs if (folder / _THIRD_PARTY / name).exists() or (folder / name).exists()]
         job = Job(
             libraries=(*others, _EMULATOR, *library.runtime),
@@ -88,6 +97,11 @@ def _folder(library: VendorLibrary, given: Path | None) -> Path:
 
 def _border(tensor: Tensor) -> Border:
     return Border(_NUMBERS[tensor.dtype.name], tensor.shape, tensor.view.nbytes)
+
+
+def stored_words(program: CompiledProgram, inputs: Mapping[str, Array]) -> bytes:
+    """The words of all inputs one after another, zeros for those that are not given."""
+    return b"".join(_words(tensor, inputs).tobytes() for tensor in program.inputs)
 
 
 def _words(tensor: Tensor, inputs: Mapping[str, Array]) -> Array:

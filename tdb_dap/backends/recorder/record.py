@@ -133,5 +133,5 @@ def _head(command: Sequence[str]) -> dict[str, object]:
         "time": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "tdb_dap": __version__,
         "system": platform.platform(),
-        "mode": "commands",
+        "mode": form.COMMANDS,
     }

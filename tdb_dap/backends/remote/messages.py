@@ -5,12 +5,12 @@ The client asks, the server answers each request in turn; only ``Working`` may c
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta, Struct
 
-VERSION = 1
+VERSION = 2
 """Of all that is said, counted up when any of it changes."""
 
 Offset = Annotated[int, Meta(ge=0, lt=1 << 62)]
@@ -103,6 +103,30 @@ class Reset(Message, frozen=True):
     """Begin again; the memories keep what they hold. Answered with ``Done``."""
 
 
+class Give(Message, frozen=True):
+    """The next bytes of a file for a run that is to be recorded; answered with ``Done``.
+
+    ``file``: a model, the compiler's text and places of it, or the stored words of all inputs one after another.
+    """
+
+    file: Literal["model", "source", "locations", "inputs"]
+    data: bytes
+
+
+class Record(Message, frozen=True):
+    """Run one net of the given model on the vendor's runtime; answered with ``Recorded`` or ``Refused``."""
+
+    net: str
+    stage: Annotated[int, Meta(ge=0, lt=1 << 16)]
+
+
+class Recorded(Message, frozen=True):
+    """A part of the recording. ``more``: another of these follows."""
+
+    data: bytes
+    more: bool
+
+
 class Done(Message, frozen=True):
     """It is done."""
 
@@ -126,8 +150,8 @@ class Refused(Message, frozen=True):
     why: str
 
 
-Request = Open | Write | Read | Execute | Reset
-Answer = Opened | Done | Working | Changed | Refused
+Request = Open | Write | Read | Execute | Reset | Give | Record
+Answer = Opened | Done | Working | Changed | Recorded | Refused
 Greeting = Hello | Proof | Welcome | Refused
 
 encode = msgspec.msgpack.Encoder().encode

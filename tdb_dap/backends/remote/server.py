@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -18,9 +17,11 @@ from tdb_dap.backends.remote.messages import (
     Done,
     Execute,
     Filled,
+    Give,
     Open,
     Opened,
     Read,
+    Record,
     Refused,
     Request,
     Reset,
@@ -28,8 +29,9 @@ from tdb_dap.backends.remote.messages import (
     Write,
     requests,
 )
+from tdb_dap.backends.remote.recordings import Recordings
 from tdb_dap.engine.hardware.geometry import Space
-from tdb_dap.errors import BackendFailed, BadAccess, NotSimulated, TdbError
+from tdb_dap.errors import BackendFailed, BadAccess, BadInput, NotSimulated, TdbError
 from tdb_dap.system.ports import Door, Visitor
 
 SIGN_OF_LIFE = 3.0
@@ -50,6 +52,8 @@ class Offer:
     """Bytes that a client may ask for."""
     clients: int = 8
     """Number of clients at a time."""
+    records: bool = False
+    """Whether clients may have their models run on the vendor's runtime here."""
 
 
 def serve(listening: socket.socket, offer: Offer, say: Callable[[str], None]) -> None:
@@ -79,6 +83,7 @@ class _Client:
         self._room = room
         self._has_place = False
         self._memories: Memories | None = None
+        self._recordings = Recordings(offer.memory, offer.cmodel_path) if offer.records else None
         self._sending = threading.Lock()
         self._busy = threading.Event()
         self._over = threading.Event()
@@ -102,6 +107,8 @@ class _Client:
             self._over.set()
             if self._memories is not None:
                 self._memories.close()
+            if self._recordings is not None:
+                self._recordings.close()
             if self._room is not None and self._has_place:
                 self._room.release()
 
@@ -112,15 +119,22 @@ class _Client:
 
     def _answer(self, request: Request) -> None:
         self._busy.set()
-        try:
-            answers: list[Answer] = list(self._answers(request))
-        except Exception as error:  # whatever a client sends, the server lives and the client hears of it
-            answers = [_refused(error)]
-        self._busy.clear()
-        for answer in answers:
+        answers = self._answers(request)
+        is_done = False
+        while not is_done:
+            try:
+                answer = next(answers, None)
+            except Exception as error:  # whatever a client sends, the server lives and the client hears of it
+                answer, is_done = _refused(error), True
+            if answer is None:
+                break
             self._send(answer)
+        self._busy.clear()
 
     def _answers(self, request: Request) -> Iterator[Answer]:
+        if isinstance(request, Give | Record):
+            yield from self._recorded(request)
+            return
         if isinstance(request, Open):
             if self._memories is not None:
                 self._memories.close()
@@ -143,12 +157,26 @@ class _Client:
             changed, divergence = memories.execute(request)
             yield from _in_turn(list(chunks(changed)), divergence)
 
+    def _recorded(self, request: Give | Record) -> Iterator[Answer]:
+        try:
+            if self._recordings is None:
+                raise BadInput("no recordings are made there; start it with tdb-dap backends serve --record")
+            if isinstance(request, Record):
+                yield from self._recordings.record(request, self._over.is_set)
+            else:
+                self._recordings.give(request)
+                yield Done()
+        except BadInput as error:
+            yield Refused("not recorded", str(error))
+
     def _show_life(self) -> None:
         """Tell the client every now and then that it is not forgotten, while it waits for something."""
         while not self._over.wait(SIGN_OF_LIFE):
             if self._busy.is_set():
-                with contextlib.suppress(Broken):
+                try:
                     self._send(Working())
+                except Broken:
+                    self._over.set()
 
     def _send(self, answer: Answer) -> None:
         with self._sending:

@@ -59,7 +59,8 @@ def describe(program: Program) -> Iterator[str]:
         parts = ", ".join(f"{count:,} {engine.upper()}" for engine, count in sorted(counts.items()))
         title = subnet.title.rstrip(":") or f"subnet {subnet.id:<3} {subnet.run_mode}"
         yield f"{title}: {subnet.stop - subnet.start:,} commands ({parts})"
-    yield from _misplaced(program)
+    if program.is_executable:
+        yield from _misplaced(program)
     records = program.source.records
     if records:
         lines = {record.line for record in records if record.ordinals}

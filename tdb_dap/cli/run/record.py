@@ -6,13 +6,18 @@ import argparse
 import sys
 from pathlib import Path
 
+from tdb_dap.cli.options import backend_token_option
 from tdb_dap.engine.rendering.printable import counted
 from tdb_dap.errors import BadInput, TdbError
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.usage = "%(prog)s [-h] [-o FILE.tdbrec] [--quiet] -- PROGRAM [ARGUMENTS ...]"
+    parser.usage = (
+        "%(prog)s [-h] [-o FILE.tdbrec] [--quiet] -- PROGRAM [ARGUMENTS ...]\n"
+        "       %(prog)s --at HOST:PORT [--inputs X] [--net NAME] [--stage N] [-o FILE.tdbrec] -- CONTEXT\n"
+        "       %(prog)s --streams PREFIX --chip CHIP [-o FILE.tdbrec]"
+    )
     parser.add_argument(
         "-o", "--output", metavar="FILE.tdbrec", type=Path, help="the recording; default: PROGRAM.tdbrec, here"
     )
@@ -22,13 +27,36 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         nargs=argparse.REMAINDER,
         help="the program and its arguments: model_runner, a Python script, anything that uses the vendor's runtime",
     )
+    there = parser.add_argument_group("on another machine, one net once")
+    there.add_argument("--at", metavar="HOST:PORT", help="where tdb-dap backends serve --record waits")
+    there.add_argument("--inputs", metavar="X", type=Path, help=".npz by input name, or raw .dat (default: zeros)")
+    there.add_argument("--net", metavar="NAME", help="which net of a file with several (default: the first)")
+    there.add_argument("--stage", metavar="N", type=int, default=0, help="which stage of a net compiled for several")
+    backend_token_option(there)
+    written = parser.add_argument_group("from command streams, without a run")
+    written.add_argument(
+        "--streams",
+        metavar="PREFIX",
+        type=Path,
+        help="what the vendor's library wrote with FILE_DUMP_CMD=PREFIX: PREFIX.BD.0, PREFIX.GDMA.0 and so on; they "
+        "hold no memory, so they can be read, and not executed",
+    )
+    written.add_argument("--chip", metavar="CHIP", help="the chip that they are for, such as BM1688")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the program; returns its exit code."""
+    command = arguments.command[1:] if arguments.command[:1] == ["--"] else arguments.command
+    if (arguments.streams is None) != (arguments.chip is None):
+        raise BadInput("--streams and --chip: give both of them")
+    if arguments.streams is not None:
+        return _imported(arguments, command)
+    if arguments.at is not None:
+        return _there(arguments, command)
     from tdb_dap.backends.recorder.record import record
 
-    command = arguments.command[1:] if arguments.command[:1] == ["--"] else arguments.command
+    if arguments.inputs is not None or arguments.net is not None or arguments.stage:
+        raise BadInput("--inputs, --net and --stage go with --at; give the program its arguments after it")
     if not command:
         raise BadInput("no program is given; tdb-dap record -- PROGRAM ARGUMENTS")
     path = arguments.output or Path(f"{Path(command[0]).name}.tdbrec")
@@ -46,3 +74,40 @@ def run(arguments: argparse.Namespace) -> int:
             print(f"tdb-dap: other processes used the runtime and are not recorded: {outcome.others}", file=sys.stderr)
         print(f"tdb-dap: {path}: {counted(outcome.commands, 'command')}, {outcome.size:,} bytes", file=sys.stderr)
     return outcome.code
+
+
+def _there(arguments: argparse.Namespace, given: list[str]) -> int:
+    """Have a net recorded by a server. 0: done."""
+    from tdb_dap.backends.remote.recorder import record_elsewhere
+    from tdb_dap.engine.machine.input_data import load_inputs
+    from tdb_dap.engine.program.compiled_program import CompiledProgram
+    from tdb_dap.system.ports import address
+    from tdb_dap.tools.opening import open_program
+
+    if len(given) != 1:
+        raise BadInput("with --at a compiled model is recorded, no program; tdb-dap record --at HOST:PORT -- CONTEXT")
+    there = address(arguments.at, "--at")
+    program = open_program(given[0], arguments.net, arguments.stage)
+    if not isinstance(program, CompiledProgram):
+        raise BadInput(f"{given[0]}: is a recording already")
+    data = arguments.inputs or program.context.inputs
+    inputs = {} if data is None else load_inputs(data, program.inputs)
+    path = arguments.output or Path(f"{program.net.name[:60]}.tdbrec")
+    size = record_elsewhere(program, there, inputs, path, with_source=True)
+    if not arguments.quiet:
+        print(f"tdb-dap: {path}: {size:,} bytes", file=sys.stderr)
+    return 0
+
+
+def _imported(arguments: argparse.Namespace, given: list[str]) -> int:
+    """Make a recording of streams that are there. 0: done."""
+    from tdb_dap.targets.chips.registry import target_for
+    from tdb_dap.tools.streams.importing import import_streams
+
+    if given or arguments.at is not None:
+        raise BadInput("with --streams nothing is run; leave the program and --at out")
+    path = arguments.output or Path(f"{arguments.streams.name}.tdbrec")
+    count = import_streams(arguments.streams, target_for(arguments.chip.upper(), "--chip"), path)
+    if not arguments.quiet:
+        print(f"tdb-dap: {path}: {counted(count, 'command')}, which can be read and not executed", file=sys.stderr)
+    return 0

@@ -36,6 +36,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "machine",
     )
     serving.add_argument(
+        "--record",
+        action="store_true",
+        help="also run models of clients on the vendor's runtime and send them the recording: that runtime was not "
+        "written for models of strangers",
+    )
+    serving.add_argument(
         "--memory", metavar="GIB", type=int, default=16, help="most memory that one client gets (default: %(default)s)"
     )
     serving.add_argument(
@@ -67,11 +73,16 @@ def _serve(arguments: argparse.Namespace) -> int:
         from tdb_dap.backends.discovery import require_platform
 
         require_platform()
+    if arguments.record:
+        from tdb_dap.backends.recorder.record import library
+
+        library()
     if arguments.memory < 1 or arguments.clients < 1:
         raise BadInput("--memory and --clients: give numbers from 1 on")
     with open_port(arguments.listen, given) as listening:
         token = announce(arguments.listen, listening, given)
-        offer = Offer(arguments.backend, token, arguments.cmodel_path, arguments.memory << 30, arguments.clients)
+        memory = arguments.memory << 30
+        offer = Offer(arguments.backend, token, arguments.cmodel_path, memory, arguments.clients, arguments.record)
         serve(listening, offer, lambda text: print(f"tdb-dap: {text}", file=sys.stderr, flush=True))
     return 0
 

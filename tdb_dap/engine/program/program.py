@@ -113,6 +113,11 @@ class Program(ABC):
     """Whether what the net is given is part of the program."""
 
     @property
+    def is_executable(self) -> bool:
+        """Whether there is all that its commands compute with."""
+        return True
+
+    @property
     @abstractmethod
     def nets(self) -> tuple[Net, ...]:
         """Every net that is known with it, whichever the commands are of."""

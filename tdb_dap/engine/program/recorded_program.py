@@ -36,7 +36,7 @@ from tdb_dap.engine.program.recorded_events import (
 from tdb_dap.engine.program.recorded_launches import Borders, launches_of
 from tdb_dap.engine.program.recorded_models import RecordedModels, model_in
 from tdb_dap.engine.program.recorded_source import Part, RecordedSource, parts_of
-from tdb_dap.engine.recording.format import Event, hash_of
+from tdb_dap.engine.recording.format import STREAMS, Event, hash_of
 from tdb_dap.engine.recording.recording import Recording
 from tdb_dap.engine.rendering.printable import visible
 from tdb_dap.errors import BadInput
@@ -150,6 +150,10 @@ class RecordedProgram(Program):
 
     has_waits = False
     brings_inputs = True
+
+    @property
+    def is_executable(self) -> bool:
+        return self.recording.head.get("mode") != STREAMS
 
     @property
     def nets(self) -> tuple[Net, ...]:

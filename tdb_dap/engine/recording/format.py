@@ -30,6 +30,9 @@ HEAD, EVENTS, ATTACHED, DONE = b"HEAD", b"EVTS", b"FILE", b"DONE"
 CHUNK = 1 << 20
 """Bytes of events that are packed together."""
 
+COMMANDS, STREAMS = "commands", "streams"
+"""``mode`` in HEAD: a run with the bytes that its commands read, or commands alone, nothing of what memories hold."""
+
 NO_STAGE = 0xFFFFFFFF
 """A launch whose stage is not known."""
 

@@ -1,0 +1,1 @@
+"""Command streams that the vendor's library has written down, made into a recording."""
