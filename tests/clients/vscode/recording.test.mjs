@@ -9,8 +9,9 @@ import { eventually } from "./workbench.mjs";
 
 const RECORDINGS = fileURLToPath(new URL("../../data/recordings/", import.meta.url));
 const PIPELINE = "pipeline_bm1684x.tdbrec";
-const TOY = "toy_bm1684x.tdbrec";
-for (const name of [PIPELINE, TOY]) copyFileSync(join(RECORDINGS, name), join(expected.directory, name));
+const CHIPS = ["bm1684", "bm1684x", "bm1688", "bm1690"];
+const toy = (chip) => `toy_${chip}.tdbrec`;
+for (const name of [PIPELINE, ...CHIPS.map(toy)]) copyFileSync(join(RECORDINGS, name), join(expected.directory, name));
 
 const { workbench, step } = await openSample("recording", { width: 1280, height: 800 });
 const { page } = workbench;
@@ -34,10 +35,15 @@ const moved = (before) => eventually("another op", async () => {
   return op !== undefined && `${yellow.line} ${op}` !== before ? `${yellow.line} ${op}` : undefined;
 });
 
-const tensorShown = () => workbench.rows("variables").filter({ hasText: /f32 [\d×]+/ }).first().waitFor();
+const tensorShown = () => workbench.rows("variables").filter({ hasText: /f(16|32) [\d×]+/ }).first().waitFor();
 
-/** Of the toy, in the order in which they begin. */
-const OPS = "Load Load Load Conv2D Pool2D Load Load Conv2D Active Pool2D Store MatMul Softmax".split(" ");
+/** Of the toy on each chip, in the order in which a session stands at them. */
+const OPS = {
+  bm1684: "Load Load Load Load Load Conv2D Pool2D Conv2D Active Pool2D Store MatMul Softmax",
+  bm1684x: "Load Load Load Conv2D Pool2D Load Load Conv2D Active Pool2D Store MatMul Softmax",
+  bm1688: "Load Load Load Cast Conv2D Load Load Conv2D Pool2D Conv2D Cast Active Pool2D Reshape Cast Store MatMul Softmax Cast",
+  bm1690: "Load Load Cast Load Load Conv2D Load Pool2D Conv2D Active Cast Pool2D Reshape Cast MatMul Store MatMul Softmax Cast",
+};
 
 const opOf = (place) => place.split(" ")[1];
 
@@ -153,28 +159,29 @@ describe("a recording of two nets", () => {
 });
 
 describe("a recording of a dynamic net", () => {
-  step("is debugged from the explorer, op by op to the end and back, with the tensors of each op", async () => {
-    await workbench.key("Control+Shift+E");
-    await workbench.choose(explorer(TOY), "Debug Recording");
-    await inLaunch("launch 0 of toy (1×3×32×32)");
-    const way = [];
-    let at = "";
-    for (const op of OPS) {
-      await workbench.press("Step Over");
-      at = await moved(at);
-      way.push(at);
-      assert.equal(opOf(at), `tpu.${op}`);
-      await tensorShown();
-    }
-    await workbench.shot("recording-toy-end");
-    for (const before of way.slice(0, -1).reverse()) {
-      await workbench.press("Step Back");
-      at = await moved(at);
-      assert.equal(at, before);
-      await tensorShown();
-    }
-    await workbench.shot("recording-toy-begin");
-    await workbench.key("Shift+F5");
-    await workbench.ended();
-  });
+  for (const chip of CHIPS)
+    step(`of ${chip} is debugged from the explorer, op by op to the end and back, with the tensors of each op`, async () => {
+      await workbench.key("Control+Shift+E");
+      await workbench.choose(explorer(toy(chip)), "Debug Recording");
+      await inLaunch("launch 0 of toy (1×3×32×32)");
+      const way = [];
+      let at = "";
+      for (const op of OPS[chip].split(" ")) {
+        await workbench.press("Step Over");
+        at = await moved(at);
+        way.push(at);
+        assert.equal(opOf(at), `tpu.${op}`);
+        await tensorShown();
+      }
+      await workbench.shot(`recording-${chip}-end`);
+      for (const before of way.slice(0, -1).reverse()) {
+        await workbench.press("Step Back");
+        at = await moved(at);
+        assert.equal(at, before);
+        await tensorShown();
+      }
+      await workbench.shot(`recording-${chip}-begin`);
+      await workbench.key("Shift+F5");
+      await workbench.ended();
+    });
 });
