@@ -49,6 +49,13 @@ def test_correct_models_have_no_findings_but_the_known_ones(of: Case) -> None:
     assert {finding.filter for finding in found} == EXPECTED.get(of.name, set()), [f.text for f in found]
 
 
+@pytest.mark.parametrize("name", ["neck_bm1684_int8", "neck_bm1684x_int8"])
+def test_resizes_in_groups_and_weights_of_bm1684_are_no_faults(name: str) -> None:
+    path = DATA / "contexts" / name
+    found = findings(open_debugger(path, path / "input.npz"), "all")
+    assert [finding.text for finding in found] == []
+
+
 # Faults
 
 

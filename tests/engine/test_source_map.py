@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import tdb_dap
+from tdb_dap.engine.hardware.geometry import Space
+from tdb_dap.engine.hardware.views import View
 from tdb_dap.tools.opening import open_program
 from tests.known import known
 from tests.samples import DATA, SAMPLE, Case, cases
@@ -103,3 +105,24 @@ def test_packed_values_hold_what_the_reference_says() -> None:
                 unknown.add(value.layout)
     assert passed == {"eu_align_xn", "continuous_xn", "eu_align", "continuous"}
     assert unknown == {"eu_align"}
+
+
+NECKS = [DATA / "contexts" / name for name in ("neck_bm1684_int8", "neck_bm1684x_int8")]
+"""Detectors' necks: nearest resizes inside layer groups, convolutions of one pixel."""
+
+
+@pytest.mark.parametrize("path", NECKS, ids=lambda path: path.name)
+def test_what_a_record_names_is_what_the_command_moves(path: Path) -> None:
+    """The index of a resize has the slice of the resized tensor beside it; weights on BM1684 the layout of batches."""
+    program = open_program(path)
+    loads = [record for record in program.source.records if record.opcode == "tpu.Load" and record.is_local]
+    weights = {
+        name for op in known(program.source.mlir).ops.values() if op.name == "top.Weight" for name in op.locations
+    }
+    moved = [(record, program.commands[record.first]) for record in loads if record.operands[0].name in weights]
+    assert len(moved) > 15
+    for record, command in moved:
+        for named, view in ((record.operands[0], command.operands[0]), (record.results[0], command.results[0])):
+            assert isinstance(view, View)
+            if view.space in (Space.GLOBAL, Space.LOCAL):
+                assert known(named.view).byte_ranges() == view.byte_ranges(), f"{named.name} of line {record.line}"

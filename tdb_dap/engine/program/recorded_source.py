@@ -23,6 +23,7 @@ from tdb_dap.engine.source.dynamic_records import (
     records_of,
     relocated,
 )
+from tdb_dap.engine.source.marks import Marks
 from tdb_dap.engine.source.mlir_file import MlirFile
 from tdb_dap.engine.source.op_records import Records
 from tdb_dap.engine.source.source_map import SourceMap
@@ -219,7 +220,7 @@ class RecordedSource:
             for index, instance in enumerate(ordinals, len(raw)):
                 owners[instance] = index
             raw += [relocated(record, number, part.relocations) for record in records]
-        records_ = Records(raw, owners, geometry, frozenset())
+        records_ = Records(raw, owners, geometry, Marks(self.mlir))
         return SourceMap(self.mlir, records_, owners, np.array([record.line for record in raw], np.int64))
 
     def _dynamic(self, part: Part, commands: Sequence[Command]) -> list[tuple[LocationRecord, list[int]]]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tdb_dap.engine.hardware.dtypes import BY_NAME
 from tdb_dap.engine.hardware.geometry import Geometry, Space
 from tdb_dap.engine.hardware.views import Layout, View, contiguous, in_words, strides_of
+from tdb_dap.engine.source.marks import NO_MARKS, Marks
 from tdb_dap.errors import BadInput
 
 _UNIFORM = re.compile(r"!quant\.uniform<[^:]*:f\d+, ([-+.\deE]+)(?::(-?\d+))?>")
@@ -54,9 +55,7 @@ class MappedTensor:
     not those of the layout that the record names.
     """
 
-    def __init__(
-        self, record: Mapping[str, Any], geometry: Geometry, core: int, rearranged: frozenset[str] = frozenset()
-    ) -> None:
+    def __init__(self, record: Mapping[str, Any], geometry: Geometry, core: int, marks: Marks = NO_MARKS) -> None:
         self._geometry = geometry
         self.core = core
         if not isinstance(record, dict):
@@ -65,8 +64,10 @@ class MappedTensor:
             if not isinstance(record.get(key), str):
                 raise _unusable(key)
         self.name: str = record["name"]
-        self.rearranged = self.name in rearranged
+        self.rearranged = self.name in marks.rearranged
         self.layout: str = record["layout"]
+        if self.layout.endswith("_xn") and self.name in marks.coefficients:
+            self.layout = self.layout.removesuffix("_xn")
         self.memory_type: str = record["memory_type"]
         self.type_text: str = record["type"]
         self.reshape: tuple[int, ...] = shape_of(record["reshape"])
@@ -79,6 +80,11 @@ class MappedTensor:
             raise _unusable("shape")
         # Compilers before 1.15 do not write the shape; it is that of the memory type.
         self.shape: tuple[int, ...] = tuple(shape or shape_of(self.memory_type))
+        if not self._is_a_part:
+            # The index of a nearest resize in a layer group has the slice of the resized tensor beside its own shape.
+            self.slice_text = ""
+            dtype = self.memory_type.strip("<>").split("x")[-1]
+            self.memory_type = f"<{'x'.join(map(str, self.shape))}x{dtype}>"
 
     @cached_property
     def _quantisation(self) -> tuple[float, int]:
@@ -103,6 +109,11 @@ class MappedTensor:
         """The part of the whole tensor that this value is; None for all of it."""
         found = [slice(int(a), int(b)) for a, b in _SLICE.findall(self.slice_text)]
         return tuple(found) or None
+
+    @property
+    def _is_a_part(self) -> bool:
+        """Whether the slice lies within the tensor."""
+        return all(part.stop <= extent for part, extent in zip(self.slices or (), self.reshape, strict=False))
 
     @property
     def is_3d_group(self) -> bool:

@@ -16,6 +16,7 @@ from tdb_dap.engine.hardware.dtypes import BY_NAME
 from tdb_dap.engine.hardware.geometry import Geometry, Space
 from tdb_dap.engine.hardware.views import Layout, View
 from tdb_dap.engine.source.mapped_tensor import MappedTensor
+from tdb_dap.engine.source.marks import NO_MARKS, Marks
 from tdb_dap.engine.source.mlir_file import MlirFile
 from tdb_dap.engine.source.tensor_location import LocationRecord
 from tdb_dap.errors import BadInput
@@ -34,7 +35,7 @@ class OpRecord:
     ordinals: tuple[int, ...]
     raw: LocationRecord
     geometry: Geometry
-    rearranged: frozenset[str] = frozenset()
+    marks: Marks = NO_MARKS
 
     @property
     def is_certain(self) -> bool:
@@ -51,7 +52,7 @@ class OpRecord:
 
     def _values(self, key: str) -> tuple[MappedTensor, ...]:
         entries = self.raw.list_of(key)
-        return tuple(MappedTensor(value, self.geometry, self.core, self.rearranged) for value in entries if value)
+        return tuple(MappedTensor(value, self.geometry, self.core, self.marks) for value in entries if value)
 
     @cached_property
     def operands(self) -> tuple[MappedTensor, ...]:
@@ -113,9 +114,9 @@ class Records(Sequence[OpRecord]):
     """Records made when asked for. ``owners``: per command the record that owns it, or -1."""
 
     def __init__(
-        self, raw: list[LocationRecord], owners: NDArray[np.int32], geometry: Geometry, rearranged: frozenset[str]
+        self, raw: list[LocationRecord], owners: NDArray[np.int32], geometry: Geometry, marks: Marks = NO_MARKS
     ) -> None:
-        self._rearranged = rearranged
+        self._marks = marks
         self._raw = raw
         self._order = np.argsort(owners, kind="stable")
         self._bounds = np.searchsorted(owners[self._order], np.arange(len(raw) + 1))
@@ -124,7 +125,7 @@ class Records(Sequence[OpRecord]):
 
     def owned(self, owners: NDArray[np.int32]) -> Records:
         """The same records with other owners."""
-        return Records(self._raw, owners, self._geometry, self._rearranged)
+        return Records(self._raw, owners, self._geometry, self._marks)
 
     def __len__(self) -> int:
         return len(self._raw)
@@ -150,7 +151,7 @@ class Records(Sequence[OpRecord]):
                 ordinals=tuple(owned.tolist()),
                 raw=raw,
                 geometry=self._geometry,
-                rearranged=self._rearranged,
+                marks=self._marks,
             )
         return made
 

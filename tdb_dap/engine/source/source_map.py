@@ -6,7 +6,6 @@ ids it emitted, and where its operands and results lie. An op cut into slices ha
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -18,14 +17,13 @@ from numpy.typing import NDArray
 from tdb_dap.engine.commands.commands import Columns
 from tdb_dap.engine.hardware.geometry import Geometry, Space
 from tdb_dap.engine.source.mapped_tensor import MappedTensor
+from tdb_dap.engine.source.marks import Marks
 from tdb_dap.engine.source.mlir_file import MlirFile, MlirOp
 from tdb_dap.engine.source.op_records import OpRecord, Records, check_against, owners_of
 from tdb_dap.engine.source.tensor_location import read_records
 from tdb_dap.engine.source.value_flow import ValueFlow
 
 __all__ = ["MappedTensor", "OpRecord", "SourceMap"]
-
-_REARRANGED = re.compile(r"use_3ic_optimize = [1-9]")
 
 
 class SourceMap:
@@ -65,7 +63,7 @@ class SourceMap:
         raw = read_records(path)
         check_against(mlir, raw, path)
         owners = owners_of(raw, columns, subnet_ids, path)
-        records = Records(raw, owners, geometry, _rearranged_loads(mlir))
+        records = Records(raw, owners, geometry, Marks(mlir))
         lines = np.array([record.line for record in raw], np.int64)
         return cls(mlir, records, owners, lines)
 
@@ -147,12 +145,3 @@ class SourceMap:
         """The first line from ``line`` on that owns commands."""
         position = bisect_left(self.lines_with_commands, line)
         return self.lines_with_commands[position] if position < len(self.lines_with_commands) else None
-
-
-def _rearranged_loads(mlir: MlirFile | None) -> frozenset[str]:
-    """Names of loads that spread channels (``use_3ic_optimize``)."""
-    if mlir is None:
-        return frozenset()
-    marked = (mlir.op_at(number) for number, line in enumerate(mlir.lines, 1) if _REARRANGED.search(line))
-    # The convolution after the load carries the mark, too, but its result is plain.
-    return frozenset(name for op in marked if op and op.name == "tpu.Load" for name in op.locations)

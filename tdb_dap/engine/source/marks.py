@@ -1,0 +1,50 @@
+"""Values that are stored otherwise than their records say."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tdb_dap.engine.source.mlir_file import MlirFile
+
+_REARRANGED = re.compile(r"use_3ic_optimize = [1-9]")
+
+
+class Marks:
+    """Names of such values. ``mlir``: None if final.mlir is missing; then no value is marked."""
+
+    def __init__(self, mlir: MlirFile | None) -> None:
+        self._mlir = mlir
+
+    @cached_property
+    def rearranged(self) -> frozenset[str]:
+        """Loads that spread channels (``use_3ic_optimize``)."""
+        mlir = self._mlir
+        if mlir is None:
+            return frozenset()
+        marked = (mlir.op_at(number) for number, line in enumerate(mlir.lines, 1) if _REARRANGED.search(line))
+        # The convolution after the load carries the mark, too, but its result is plain.
+        return frozenset(name for op in marked if op and op.name == "tpu.Load" for name in op.locations)
+
+    @cached_property
+    def coefficients(self) -> frozenset[str]:
+        """Weights and what is loaded of them: batches of theirs do not share words, whatever their layout says."""
+        mlir = self._mlir
+        if mlir is None:
+            return frozenset()
+        found: set[str] = set()
+        for op in mlir.ops.values():
+            if op.name == "tpu.Load":
+                source = mlir.op_visible_in(op.region, op.operands[0]) if op.operands else None
+                is_one = source is not None and source.name == "top.Weight"
+            else:
+                is_one = op.name == "top.Weight"
+            if is_one:
+                found.update(op.locations)
+        return frozenset(found)
+
+
+NO_MARKS = Marks(None)
+"""Where final.mlir is not at hand."""
