@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from tdb_dap.engine.source.mlir_file import MlirFile
 
 _REARRANGED = re.compile(r"use_3ic_optimize = [1-9]")
+_SHARING = re.compile(r'store_mode = "[24]N"')
 
 
 class Marks:
@@ -30,18 +31,20 @@ class Marks:
 
     @cached_property
     def coefficients(self) -> frozenset[str]:
-        """Weights and what is loaded of them: batches of theirs do not share words, whatever their layout says."""
+        """Weights and what is loaded of them, where batches do not share words, whatever their layout says.
+
+        Weights that do share them say so: ``store_mode = "4N"``.
+        """
         mlir = self._mlir
         if mlir is None:
             return frozenset()
         found: set[str] = set()
         for op in mlir.ops.values():
             if op.name == "tpu.Load":
-                source = mlir.op_visible_in(op.region, op.operands[0]) if op.operands else None
-                is_one = source is not None and source.name == "top.Weight"
+                weight = mlir.op_visible_in(op.region, op.operands[0]) if op.operands else None
             else:
-                is_one = op.name == "top.Weight"
-            if is_one:
+                weight = op
+            if weight is not None and weight.name == "top.Weight" and not _SHARING.search(weight.text):
                 found.update(op.locations)
         return frozenset(found)
 
