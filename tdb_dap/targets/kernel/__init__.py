@@ -131,7 +131,7 @@ def _in_threads(amount: int, first: int, last: int, work: Callable[[int, int], N
         future.result()
 
 
-def _address(array: NDArray[np.float32] | NDArray[np.int64]) -> int:
+def _address(array: Array) -> int:
     assert array.flags.c_contiguous
     address: int = array.__array_interface__["data"][0]
     return address
@@ -222,6 +222,27 @@ def elementwise(kind: int, a: Array, b: Array) -> NDArray[np.float32]:
     result = np.empty(a.shape, np.float32)
     _kernel.elementwise(kind, _address(a), _address(b), _address(result), result.size)
     return result
+
+
+def requantised(
+    numbers: NDArray[np.int64],
+    rows: int,
+    inner: int,
+    parameters: list[NDArray[np.int64]],
+    how: tuple[int, bool, bool],
+    limits: tuple[int, int],
+    result: Array,
+) -> None:
+    """Integer sums (rows, inner) to results, of 1, 2, 4 or 8 bytes; see ``kernel.integers``.
+
+    ``parameters``: multiplier, amount and zero point of each row; ``how``: round mode, held in 32 bits, rectified.
+    """
+    assert numbers.dtype == np.int64
+    assert numbers.size == result.size == rows * inner
+    assert all(part.dtype == np.int64 and part.shape == (rows,) for part in parameters)
+    multiplier, amount, zero = (_address(part) for part in parameters)
+    steps = (multiplier, amount, zero, *how, *limits)
+    _kernel.requantised(_address(numbers), rows, inner, *steps, result.itemsize, _address(result))
 
 
 def has_subnormals(numbers: NDArray[np.float32]) -> bool:

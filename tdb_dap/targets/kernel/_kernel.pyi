@@ -47,5 +47,21 @@ def weighted(
 ) -> None: ...
 def elementwise(kind: int, a: int, b: int, result: int, count: int, /) -> None: ...
 def subnormal(numbers: int, count: int, /) -> bool: ...
+def requantised(
+    numbers: int,
+    rows: int,
+    inner: int,
+    multiplier: int,
+    amount: int,
+    zero: int,
+    mode: int,
+    held: bool,
+    rectified: bool,
+    low: int,
+    high: int,
+    size: int,
+    result: int,
+    /,
+) -> None: ...
 def widths() -> list[int]: ...
 def choose(lanes: int, /) -> None: ...

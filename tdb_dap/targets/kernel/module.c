@@ -49,6 +49,8 @@ typedef struct {
 
 #include "windows.h"
 
+#include "integers.h"
+
 #if defined(__GNUC__)
 #define LANES 4
 #define NAME(x) x##_4
@@ -233,6 +235,29 @@ static PyObject *py_weighted(PyObject *self, PyObject *args)
     return done(0);
 }
 
+static PyObject *py_requantised(PyObject *self, PyObject *args)
+{
+    unsigned long long numbers, multiplier, amount, zero, result;
+    long long rows, inner, low, high;
+    Requantisation r;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "KLLKKKiiiLLiK", &numbers, &rows, &inner, &multiplier, &amount, &zero, &r.mode, &r.held,
+                          &r.rectified, &low, &high, &r.size, &result))
+        return NULL;
+    r.numbers = (const int64_t *)(uintptr_t)numbers;
+    r.multiplier = (const int64_t *)(uintptr_t)multiplier;
+    r.amount = (const int64_t *)(uintptr_t)amount;
+    r.zero = (const int64_t *)(uintptr_t)zero;
+    r.rows = rows;
+    r.inner = inner;
+    r.low = low;
+    r.high = high;
+    Py_BEGIN_ALLOW_THREADS
+    requantised(&r, (void *)(uintptr_t)result);
+    Py_END_ALLOW_THREADS
+    return done(0);
+}
+
 static PyObject *py_widths(PyObject *self, PyObject *args)
 {
     (void)self;
@@ -267,6 +292,7 @@ static PyMethodDef methods[] = {
     {"elementwise", py_elementwise, METH_VARARGS, "One float32 operation per element."},
     {"subnormal", py_subnormal, METH_VARARGS, "Whether any number is subnormal."},
     {"weighted", py_weighted, METH_VARARGS, "Weighted sums over windows, rounded at every step."},
+    {"requantised", py_requantised, METH_VARARGS, "Integer sums multiplied, shifted, limited and cut."},
     {"widths", py_widths, METH_NOARGS, "Outputs computed at once, by what this processor can do."},
     {"choose", py_choose, METH_VARARGS, "Use vectors of this many numbers from now on."},
     {NULL, NULL, 0, NULL},

@@ -11,10 +11,11 @@ import numpy as np
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.declaration.fields import Fields
+from tdb_dap.targets.kernel.integers import Steps
 from tdb_dap.targets.kernel.products import of_matrices
 from tdb_dap.targets.semantics.numerics import float32
 from tdb_dap.targets.semantics.numerics.dot import inexact, interleaved, interleaved_pairs
-from tdb_dap.targets.semantics.numerics.integers import HALF_UP, saturate, shift
+from tdb_dap.targets.semantics.numerics.integers import HALF_UP, requantised
 from tdb_dap.targets.semantics.registry import Operation, Semantic, semantics
 
 _SHIFTS = tuple(f"{operand}_{axis}_shift" for operand in ("res0", "opd0", "opd1") for axis in "hw")
@@ -71,4 +72,5 @@ def sum_of_matrix_products(left: Array, right: Array, fast: bool) -> Array:
 
 def shifted(x: Operation, total: Array) -> Array:
     """Integer sums after the right shift, half up, limited to the result format."""
-    return x.dtype.encode(saturate(shift(total, -x.fields.right_shift, HALF_UP), x.dtype))
+    steps = Steps(HALF_UP, amount=-x.fields.right_shift, limits=(x.dtype.minimum, x.dtype.maximum))
+    return requantised(total, steps, x.dtype)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from tdb_dap.engine.hardware.dtypes import BF16, F32, SI8, SI32, Array
+from tdb_dap.engine.hardware.dtypes import BF16, F32, SI8, Array
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.families import convolution as op
+from tdb_dap.targets.kernel.integers import UNLIMITED, Steps
 from tdb_dap.targets.semantics.numerics import float32
-from tdb_dap.targets.semantics.numerics.integers import HALF_EVEN, saturate, shift, signed
+from tdb_dap.targets.semantics.numerics.integers import DOWN, HALF_EVEN, requantised, signed
 from tdb_dap.targets.semantics.numerics.rounding import round_to_float, to_float8
 from tdb_dap.targets.semantics.registry import Operation
 
@@ -53,24 +54,23 @@ def requantized(x: Operation, total: Array, wraps: bool, holds_32_bits: bool = T
     registers, or per channel from a table.
     """
     f = x.fields
-    if f.rq and holds_32_bits:
-        total = SI32.decode(SI32.encode(total)).astype(np.int64)
-    if f.relu:
-        total = np.maximum(total, 0)
+    multiplier: Array | int = 1
+    amount: Array | int = 0
+    zero: Array | int = 0
     if f.rq:
         table = x.get("requantisation")
         if table is None:
-            multiplier: Array | int = signed(f.register(op.TABLE_REGISTER), 32)
-            amount: Array | int = signed(f.register(op.SHIFT_REGISTER), 8)
-            zero: Array | int = signed(f.register(op.OUTPUT_ZERO_REGISTER), 16)
+            multiplier = signed(f.register(op.TABLE_REGISTER), 32)
+            amount = signed(f.register(op.SHIFT_REGISTER), 8)
+            zero = signed(f.register(op.OUTPUT_ZERO_REGISTER), 16)
         else:
             words = table.numbers.astype(np.int64)
             multiplier = words[..., :1]
             amount = SI8.decode(words[..., 1:].astype(np.uint8)).astype(np.int64)
             zero = words[..., 1:] >> 16
-        total = shift(total * multiplier, amount, f.opd2_n_str) + zero
-    if x.dtype.itemsize < 4 or not wraps:
-        total = saturate(total, x.dtype)
+    low, high = (x.dtype.minimum, x.dtype.maximum) if x.dtype.itemsize < 4 or not wraps else UNLIMITED
     if f.sym_range and x.dtype is SI8:
-        total = np.maximum(total, -127)
-    return x.dtype.encode(total)
+        low = -127
+    held, rectified = bool(f.rq and holds_32_bits), bool(f.relu)
+    mode = f.opd2_n_str if f.rq else DOWN
+    return requantised(total, Steps(mode, multiplier, amount, zero, held, rectified, (low, high)), x.dtype)

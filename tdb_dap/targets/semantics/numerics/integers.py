@@ -5,12 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from tdb_dap.engine.hardware.dtypes import Array, DType
+from tdb_dap.targets.kernel.integers import Steps, finished
 
 HALF_EVEN, HALF_AWAY, TOWARD_ZERO, DOWN, UP, HALF_UP, HALF_DOWN = range(7)
 
 
 def shift(numbers: Array, amount: Array | int, mode: int) -> Array:
     """numbers * 2^amount in int64: left shifts are exact, right shifts round the exact quotient by ``mode``."""
+    done = finished(np.asarray(numbers), Steps(mode, amount=amount), 8)
+    return _shifted(numbers, amount, mode) if done is None else done
+
+
+def _shifted(numbers: Array, amount: Array | int, mode: int) -> Array:
     numbers = np.asarray(numbers, np.int64)
     amount = np.asarray(amount, np.int64)
     right = np.maximum(-amount, 0)
@@ -31,6 +37,21 @@ def shift(numbers: Array, amount: Array | int, mode: int) -> Array:
         quotient = quotient + (rest > half)
     left = numbers << np.maximum(amount, 0)
     return np.where(amount >= 0, left, np.where(right > 0, quotient, numbers))
+
+
+def requantised(numbers: Array, steps: Steps, dtype: DType) -> Array:
+    """Bits of integer sums after ``steps``."""
+    if dtype.itemsize in (1, 2, 4) and dtype.per_byte == 1:
+        done = finished(numbers, steps, dtype.itemsize)
+        if done is not None:
+            return done
+    total: Array = np.asarray(numbers, np.int64)
+    if steps.held:
+        total = total.astype(np.uint32).view(np.int32).astype(np.int64)
+    if steps.rectified:
+        total = np.maximum(total, 0)
+    total = _shifted(total * steps.multiplier, steps.amount, steps.mode) + steps.zero
+    return dtype.encode(np.clip(total, *steps.limits))
 
 
 def saturate(numbers: Array, dtype: DType) -> Array:

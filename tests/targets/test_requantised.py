@@ -1,0 +1,118 @@
+"""The steps after an integer sum: in the kernel, in NumPy, and as whole numbers of any size."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import ceil, floor
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from tdb_dap.engine.hardware.dtypes import SI8, SI16, SI32, UI8, UI16, UI32, Array, DType
+from tdb_dap.targets import kernel
+from tdb_dap.targets.kernel.integers import UNLIMITED, Steps, finished
+from tdb_dap.targets.semantics.numerics.integers import requantised, shift
+
+MODES = range(8)
+"""Of the last no chip has a meaning; it rounds down."""
+
+INT64 = st.integers(-(1 << 63), (1 << 63) - 1)
+SUMS = st.one_of(INT64, st.integers(-(1 << 34), 1 << 34), st.integers(-300, 300))
+
+
+def rounded(exact: Fraction, mode: int) -> int:
+    down = floor(exact)
+    rest = exact - down
+    half = Fraction(1, 2)
+    up = {
+        0: rest > half or (rest == half and down % 2 == 1),
+        1: rest > half or (rest == half and exact >= 0),
+        2: exact < 0 and rest > 0,
+        4: ceil(exact) > down,
+        5: rest >= half,
+        6: rest > half,
+    }
+    return down + up.get(mode, False)
+
+
+def wrapped(number: int, bits: int) -> int:
+    number &= (1 << bits) - 1
+    return number - (1 << bits) if number >> (bits - 1) else number
+
+
+@pytest.mark.parametrize("mode", MODES)
+@given(numbers=st.lists(st.integers(-(1 << 62), 1 << 62), min_size=1, max_size=40), amount=st.integers(-62, 0))
+@example(numbers=[-1, 0, 1, -2, 2, -3, 3, 5, -5, 6, -6], amount=-1)
+@example(numbers=[-(1 << 62), 1 << 62, (1 << 61) + 1], amount=-62)
+def test_a_right_shift_rounds_the_exact_quotient(mode: int, numbers: list[int], amount: int) -> None:
+    expected = [rounded(Fraction(number, 1 << -amount), mode) for number in numbers]
+    for on in {False, kernel.is_built}:
+        with kernel.switched(on):
+            assert shift(np.array(numbers, np.int64), amount, mode).tolist() == expected
+
+
+SHAPES = [((2, 3, 5, 7), (1, 3, 1, 1)), ((2, 3, 5, 7), (2, 3, 1, 1)), ((1, 4, 1, 1), (1, 4, 1, 1)), ((9, 1100), ())]
+SHAPES += [
+    ((3, 4), (4,)),
+    ((5,), ()),
+    ((1, 3, 2, 2), (1, 1, 2, 2)),
+    ((2, 2, 0, 3), (1, 2, 1, 1)),
+    ((2, 4, 3, 3), (2, 1, 1, 1)),
+]
+
+
+@st.composite
+def steps_and_sums(draw: st.DrawFn) -> tuple[Array, Steps, DType]:
+    shape, along = draw(st.sampled_from(SHAPES))
+    seed = np.random.default_rng(draw(st.integers(0, 1 << 32)))
+    pool = np.array(draw(st.lists(SUMS, min_size=1, max_size=20)), np.int64)
+    dtype = draw(st.sampled_from([SI8, UI8, SI16, UI16, SI32, UI32]))
+    low, high = (dtype.minimum, dtype.maximum) if draw(st.booleans()) else UNLIMITED
+
+    def parameter(least: int, most: int) -> Array | int:
+        found = seed.integers(least, most, along, endpoint=True)
+        return found if draw(st.booleans()) else int(np.asarray(found).reshape(-1)[0])
+
+    reach = draw(st.sampled_from([8, 31, 62, 127]))
+    steps = Steps(
+        draw(st.sampled_from(list(MODES))),
+        parameter(-(1 << 31), 1 << 31),
+        parameter(-reach - 1, reach),
+        parameter(-(1 << 15), 1 << 15),
+        draw(st.booleans()),
+        draw(st.booleans()),
+        (low, high),
+    )
+    return seed.choice(pool, shape), steps, dtype
+
+
+@given(steps_and_sums())
+def test_the_kernel_finishes_sums_like_numpy(given_: tuple[Array, Steps, DType]) -> None:
+    sums, steps, dtype = given_
+    if not kernel.is_built:
+        pytest.skip(kernel.describe())
+    with kernel.switched(False):
+        assert finished(sums, steps, dtype.itemsize) is None
+        expected = requantised(sums, steps, dtype)
+    with kernel.switched(True):
+        found = requantised(sums, steps, dtype)
+    assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+    assert np.array_equal(found, expected)
+
+
+@given(SUMS, st.integers(-(1 << 31), (1 << 31) - 1), st.integers(-40, 8), st.integers(-(1 << 15), (1 << 15) - 1))
+def test_one_result_is_what_whole_numbers_give(total: int, multiplier: int, amount: int, zero: int) -> None:
+    steps = Steps(5, multiplier, amount, zero, held=True, rectified=True, limits=(SI8.minimum, SI8.maximum))
+    product = max(wrapped(total, 32), 0) * multiplier
+    moved = wrapped(product << amount, 64) if amount >= 0 else rounded(Fraction(product, 1 << -amount), 5)
+    expected = min(max(moved + zero, -128), 127) & 0xFF
+    assert requantised(np.array([total], np.int64), steps, SI8).tolist() == [expected]
+
+
+def test_what_the_kernel_cannot_do_is_left_to_numpy() -> None:
+    sums = np.arange(12).reshape(3, 4)
+    assert finished(sums, Steps(0, amount=np.arange(12).reshape(3, 4)), 8) is None, "a step of its own for each number"
+    assert finished(sums, Steps(0, amount=63), 8) is None
+    assert finished(sums, Steps(0, multiplier=np.ones((2, 3, 4), np.int64)), 8) is None, "more results than sums"
