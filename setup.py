@@ -46,7 +46,7 @@ class BuildC(build_ext):
 KERNEL = Extension(
     "tdb_dap.targets.kernel._kernel",
     [f"{FOLDER}/module.c"],
-    depends=[f"{FOLDER}/sums.h", f"{FOLDER}/scalar.h", f"{FOLDER}/windows.h"],
+    depends=sorted(map(str, Path(FOLDER).glob("*.h"))),
     py_limited_api=True,
     optional=True,
 )
