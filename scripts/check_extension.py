@@ -50,6 +50,8 @@ def findings(package: Path, scratch: Path) -> Iterator[str]:
     yield from _program(program, scratch)
     if sys.platform == "linux":
         yield from _libraries(program.parent)
+    if target() == "linux-x64" and not list(program.parent.rglob("librecorder.so")):
+        yield f"{package.name}: the recorder is not in it"
 
 
 def _program(program: Path, scratch: Path) -> Iterator[str]:
