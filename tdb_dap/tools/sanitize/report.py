@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from tdb_dap.engine.control.stops import Finding
 from tdb_dap.engine.program.program import Program
+from tdb_dap.engine.sanitizers.hazards import NAME as HAZARD
 from tdb_dap.engine.sanitizers.survey import Survey
 from tdb_dap.tools.sanitize.schema import CommandPlace, SanitizerFinding, SanitizerReport
 from tdb_dap.version import __version__
@@ -14,6 +15,7 @@ from tdb_dap.version import __version__
 def report_of(program: Program, sanitizers: Mapping[str, str | None], found: Survey) -> SanitizerReport:
     """Everything that a reader without the model needs."""
     context = program.context
+    looked = {name: condition for name, condition in sanitizers.items() if program.has_waits or name != HAZARD}
     return SanitizerReport(
         tool=f"tdb-dap {__version__}",
         model=str(context.bmodel),
@@ -21,7 +23,7 @@ def report_of(program: Program, sanitizers: Mapping[str, str | None], found: Sur
         chip=program.chip,
         net=program.net.name,
         commands=len(program.commands),
-        sanitizers=dict(sanitizers),
+        sanitizers=looked,
         findings=tuple(finding_of(program, finding) for finding in found.findings),
         stopped=found.stopped,
     )
