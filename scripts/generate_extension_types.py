@@ -20,8 +20,8 @@ from typing import Any
 from pydantic import BaseModel, TypeAdapter
 
 from scripts.generated import ROOT, write_or_check
+from tdb_dap.adapter.areas import AREAS
 from tdb_dap.adapter.protocol import responses
-from tdb_dap.adapter.server import AREAS
 from tdb_dap.adapter.session.handlers import HANDLERS
 
 HANDLER_MODULES = tuple(f"tdb_dap.adapter.{area}" for area in AREAS)

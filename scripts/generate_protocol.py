@@ -3,7 +3,7 @@
     python -m scripts.generate_protocol            write the module
     python -m scripts.generate_protocol --check    exit 1 if the module is not what the schema gives
 
-The types that the package imports from it become pydantic models, with the types they are made of; the rest would only
+The types that the package imports from it become structs, with the types they are made of; the rest would only
 make the adapter start more slowly. So: import a type by the name it has in the schema (bodies: StackTraceResponseBody,
 StoppedEventBody), then run this.
 """
@@ -34,13 +34,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict
-
-
-class ProtocolModel(BaseModel):
-    """Base of all: fields that a client adds are ignored, validators are built when first used."""
-
-    model_config = ConfigDict(defer_build=True, extra="ignore", protected_namespaces=())
+from tdb_dap.adapter.protocol.model import ProtocolModel
 '''
 
 
@@ -67,7 +61,7 @@ def type_text(schema: dict[str, Any]) -> str:
 def model_text(name: str, schema: dict[str, Any], summary: str, base: str = "ProtocolModel") -> str:
     """One class, its fields in the schema's order."""
     required = set(schema.get("required", ()))
-    lines = [f"class {name}({base}):", f'    """{summary}"""']
+    lines = [f"class {name}({base}, kw_only=True):", f'    """{summary}"""']
     fields: list[str] = []
     for field, node in schema.get("properties", {}).items():
         if keyword.iskeyword(field):
@@ -136,7 +130,7 @@ def imported() -> set[str]:
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.ImportFrom) and node.module == "tdb_dap.adapter.protocol.types":
                 names.update(alias.name for alias in node.names)
-    return names - {"ProtocolModel"}
+    return names
 
 
 def module_text(schema: dict[str, Any]) -> str:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
 from scripts.documentation.markdown import prose, table
 from scripts.generate_extension_schema import attributes
+from tdb_dap.adapter.areas import load
 from tdb_dap.adapter.console.verbs import verbs
-from tdb_dap.adapter.server import AREAS
 from tdb_dap.adapter.session.launch_configuration import AttachArguments, LaunchArguments
 from tdb_dap.engine.expressions.functions import FUNCTIONS, KEYWORDS
 
 
 def console_page() -> str:
     """Every verb and every function."""
-    for area in AREAS:
-        importlib.import_module(f"tdb_dap.adapter.{area}")
+    load()
     rows = [(f"`{verb.usage}`", prose(verb.help)) for verb in verbs()]
     functions = ", ".join(f"`{name}`" for name in sorted(FUNCTIONS))
     keywords = ", ".join(f"`{name}`" for name in sorted(KEYWORDS))

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from tdb_dap.adapter.areas import load
 from tdb_dap.adapter.protocol.transports import SocketStream, StandardStreams
 from tdb_dap.errors import BadInput
 from tdb_dap.system.ports import Door, Visitor
@@ -22,45 +23,6 @@ if TYPE_CHECKING:
     import socket
 
     from tdb_dap.adapter.protocol.framing import ByteStream, Message
-
-AREAS = (
-    "lifecycle",
-    "launch",
-    "requests.sources",
-    "requests.breakpoints",
-    "requests.stepping",
-    "requests.stack_trace",
-    "requests.variables",
-    "requests.memory",
-    "extensions.tensors",
-    "extensions.history",
-    "requests.modules",
-    "console.running",
-    "console.breakpoints",
-    "console.explaining",
-    "console.inspecting",
-    "extensions.memory_values",
-    "extensions.model_views",
-    "extensions.profile",
-    "extensions.model_contents",
-    "console.completions",
-    "console.evaluate",
-    "requests.exception_breakpoints",
-    "requests.disassemble",
-    "requests.goto",
-    "requests.data_breakpoints",
-    "requests.set_variable",
-    "requests.provenance",
-    "extensions.inline_values",
-    "extensions.timeline",
-    "console.time_travel",
-    "console.checking",
-    "console.frames",
-    "console.session",
-    "requests.sanitizers",
-    "console.sanitizing",
-)
-"""Modules that declare requests, and verbs of the console; `help` lists those in this order."""
 
 
 def serve_standard_streams(streams: StandardStreams, log: TextIO | None) -> int:
@@ -85,7 +47,7 @@ def listen(listening: socket.socket, token: str, log: TextIO | None) -> None:
             _trim()
 
     _give_back_large_blocks()
-    _load()  # before anybody is let in: a module whose file cannot be opened for lack of descriptors stays half loaded
+    load()  # before anybody is let in: a module whose file cannot be opened for lack of descriptors stays half loaded
     importlib.import_module("tdb_dap.tools.opening")
     gc.freeze()  # what is loaded stays: no search through it for each stranger that leaves
     Door().serve(listening, session)
@@ -139,19 +101,13 @@ def serve(
     from tdb_dap.adapter.session.dispatcher import Dispatcher
     from tdb_dap.adapter.session.session import Session
 
-    _load()
+    importlib.import_module("tdb_dap.adapter.greeting")
     connection = Connection(stream, (lambda way, message: _write_log(log, way, message)) if log else None)
     session = Session(connection, token, abandon, visitor)
     try:
-        Dispatcher(session).serve()
+        Dispatcher(session, load).serve()
     finally:
         connection.close()
-
-
-def _load() -> None:
-    """Import the modules that declare requests and verbs."""
-    for area in AREAS:
-        importlib.import_module(f"tdb_dap.adapter.{area}")
 
 
 def open_log(path: Path | None) -> TextIO | None:

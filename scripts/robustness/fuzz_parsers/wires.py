@@ -9,9 +9,9 @@ from typing import Any
 
 from scripts.robustness.fuzz_parsers.target import for_a_moment, lines, target
 from scripts.robustness.fuzz_parsers.words import BREAKPOINTS, EXPRESSIONS
+from tdb_dap.adapter.areas import AREAS, load
 from tdb_dap.adapter.protocol.framing import Connection, Malformed
 from tdb_dap.adapter.protocol.types import *  # noqa: F403  the handlers look their types up by name
-from tdb_dap.adapter.server import AREAS
 from tdb_dap.adapter.session.dispatcher import Dispatcher
 from tdb_dap.adapter.session.handlers import HANDLERS
 from tdb_dap.adapter.session.session import Session
@@ -105,7 +105,7 @@ class Talk:
 def talk(messages: list[bytes]) -> None:
     """A whole session; AssertionError if anything in it was our fault."""
     stream = Talk(messages)
-    Dispatcher(Session(Connection(stream), None, stream.close)).serve()
+    Dispatcher(Session(Connection(stream), None, stream.close), load).serve()
     stream.close()
     at = stream.said.find(b"internal error")
     assert at < 0, stream.said[at : at + 300].decode("utf-8", "replace")

@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING
 
 from tdb_dap.adapter.console.inspecting import TOPICS
 from tdb_dap.adapter.console.verbs import verbs
-from tdb_dap.adapter.protocol.types import CompletionItem, CompletionsArguments, CompletionsResponseBody
+from tdb_dap.adapter.protocol.types import (
+    CompletionItem,
+    CompletionItemType,
+    CompletionsArguments,
+    CompletionsResponseBody,
+)
 from tdb_dap.adapter.requests.scopes import names_at
 from tdb_dap.adapter.session.handlers import provides, request
 from tdb_dap.engine.control.breakpoint_specs import FORMS
@@ -22,7 +27,7 @@ if TYPE_CHECKING:
 _MOST = 200
 _WORD = re.compile(r'#?loc\(?"?[^"\s()]*$|%?[\w.:@*-]*$|[\w.:@*#%-]*$')
 
-Choices = Iterable[tuple[str, str, str]]
+Choices = Iterable[tuple[str, CompletionItemType, str]]
 """Text, the protocol's kind of item, a few words about it."""
 
 
@@ -47,9 +52,7 @@ def completions(session: Session, arguments: CompletionsArguments) -> Completion
     items: dict[str, CompletionItem] = {}
     for text, kind, detail in _choices(session, before[:start], frame):
         if text.casefold().startswith(word.casefold()) and text not in items and text != word:
-            items[text] = CompletionItem.model_validate(
-                {"label": text, "type": kind, "detail": detail or None, "start": start, "length": len(word)}
-            )
+            items[text] = CompletionItem(label=text, type=kind, detail=detail or None, start=start, length=len(word))
         if len(items) >= _MOST:
             break
     return CompletionsResponseBody(targets=list(items.values()))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from tdb_dap.adapter.console.verbs import execute, expression_of_console, is_verb, opened_by, spelled
 from tdb_dap.adapter.protocol.types import EvaluateArguments, EvaluateResponseBody
 from tdb_dap.adapter.requests.expressions import copied, pointed_at, show, shown_as
@@ -29,7 +31,7 @@ def evaluate(session: Session, arguments: EvaluateArguments) -> EvaluateResponse
                 return show(session, text, frame, format=arguments.format)
         answer = session.traits.text_out(execute(session, text, frame))
         if expression := opened_by(text):
-            return show(session, expression, frame).model_copy(update={"result": answer})
+            return msgspec.structs.replace(show(session, expression, frame), result=answer)
         return EvaluateResponseBody(result=answer, variablesReference=0)
     if arguments.context == "clipboard":
         return EvaluateResponseBody(result=copied(session, text, frame), variablesReference=0)

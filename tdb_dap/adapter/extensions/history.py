@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tdb_dap.engine.program.program import Program
 
 
-class WritersArguments(TensorArguments):
+class WritersArguments(TensorArguments, kw_only=True):
     """A tensor in memory. ``most``: writers in the answer; ``index``: of one element, else all."""
 
     most: int = 200

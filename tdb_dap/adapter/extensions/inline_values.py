@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tdb_dap.adapter.protocol.types import ProtocolModel, Source
+from tdb_dap.adapter.protocol.model import ProtocolModel
+from tdb_dap.adapter.protocol.types import Source
 from tdb_dap.adapter.requests.scopes import names_at
 from tdb_dap.adapter.requests.sources import kind_of
 from tdb_dap.adapter.requests.variable_nodes import mark, remembered
@@ -28,7 +29,7 @@ _MOST_COMMANDS = 256
 """Commands before now whose results are looked at: further back little of what was computed is still there."""
 
 
-class InlineArguments(ProtocolModel):
+class InlineArguments(ProtocolModel, kw_only=True):
     """``frameId``: the frame that is shown; ``line`` to ``endLine``: what is visible of ``source``."""
 
     frameId: int

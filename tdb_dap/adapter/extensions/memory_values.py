@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tdb_dap.adapter.protocol.types import ProtocolModel
+from tdb_dap.adapter.protocol.model import ProtocolModel
 from tdb_dap.adapter.requests.scopes import names_at
 from tdb_dap.adapter.requests.set_variable import announce
 from tdb_dap.adapter.session.handlers import request
@@ -27,7 +27,7 @@ _LARGEST_WINDOW = 1 << 16
 """Bytes in one answer: each becomes a text."""
 
 
-class PlaceArguments(ProtocolModel):
+class PlaceArguments(ProtocolModel, kw_only=True):
     """A place in memory: ``address`` as in listings (of the first core) or a memory reference, and bytes from there."""
 
     address: str
@@ -35,14 +35,14 @@ class PlaceArguments(ProtocolModel):
     dtype: str = "ui8"
 
 
-class WindowArguments(PlaceArguments):
+class WindowArguments(PlaceArguments, kw_only=True):
     """``count``: of bytes; the answer names the first of each ``rowBytes``."""
 
     count: int
     rowBytes: int = 16
 
 
-class SetMemoryArguments(PlaceArguments):
+class SetMemoryArguments(PlaceArguments, kw_only=True):
     """``value``: an expression whose value is one number."""
 
     value: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tdb_dap.adapter.protocol.types import ProtocolModel
+from tdb_dap.adapter.protocol.model import ProtocolModel
 from tdb_dap.adapter.session.handlers import request
 from tdb_dap.engine.program.recorded_program import RecordedProgram
 from tdb_dap.engine.source.op_graph import tensor_type
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tdb_dap.engine.program.program import Program
 
 
-class ModelArguments(ProtocolModel):
+class ModelArguments(ProtocolModel, kw_only=True):
     """Arguments of `tdb/model`: none."""
 
 

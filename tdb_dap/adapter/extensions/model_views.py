@@ -11,7 +11,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Literal
 
 from tdb_dap.adapter.console.checking import compared_rows
-from tdb_dap.adapter.protocol.types import ProtocolModel
+from tdb_dap.adapter.protocol.model import ProtocolModel, plain
 from tdb_dap.adapter.requests.sources import mlir_path, mlir_source
 from tdb_dap.adapter.session.handlers import request
 from tdb_dap.adapter.session.references import every_region, memory_reference
@@ -41,33 +41,33 @@ _LONGEST_ATTRIBUTE = 400
 """Letters of an attribute in an answer."""
 
 
-class GraphArguments(ProtocolModel):
+class GraphArguments(ProtocolModel, kw_only=True):
     """Arguments of `tdb/graph`."""
 
     color: Literal["dtype", "time"] = "dtype"
     weights: bool = False
 
 
-class MemoryMapArguments(ProtocolModel):
+class MemoryMapArguments(ProtocolModel, kw_only=True):
     """Arguments of `tdb/memoryMap`. ``ordinal``: of which moment; default: the present one."""
 
     ordinal: int | None = None
 
 
-class ExplainArguments(ProtocolModel):
+class ExplainArguments(ProtocolModel, kw_only=True):
     """Arguments of `tdb/explain`: a command by ordinal, or an op by its line of final.mlir."""
 
     ordinal: int | None = None
     line: int | None = None
 
 
-class OpArguments(ProtocolModel):
+class OpArguments(ProtocolModel, kw_only=True):
     """Arguments of `tdb/op`. ``line``: of final.mlir, as in the other answers."""
 
     line: int
 
 
-class MomentArguments(ProtocolModel):
+class MomentArguments(ProtocolModel, kw_only=True):
     """Arguments of `tdb/moment`: none."""
 
 
@@ -81,7 +81,7 @@ def moment(session: Session, arguments: MomentArguments) -> Moment:
         "lines": _lines_now(session),
     }
     if source is not None:
-        body["source"] = source.model_dump(exclude_none=True)
+        body["source"] = plain(source)
     return body
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from tdb_dap.adapter.protocol.types import ProtocolModel
+from tdb_dap.adapter.protocol.model import ProtocolModel
 from tdb_dap.adapter.session.handlers import request
 from tdb_dap.engine.source.op_records import name_of
 
@@ -24,18 +24,18 @@ _DIGITS = 6
 """Decimals of a time in an answer."""
 
 
-class ProfileArguments(ProtocolModel):
+class ProfileArguments(ProtocolModel, kw_only=True):
     """Arguments of `tdb/profile`. ``trace``: also the time line, as Trace Events."""
 
     trace: bool = False
     estimate: bool = False
 
 
-class TimelineArguments(ProtocolModel):
+class TimelineArguments(ProtocolModel, kw_only=True):
     """Arguments of `tdb/timeline`: none."""
 
 
-class TimesArguments(ProtocolModel):
+class TimesArguments(ProtocolModel, kw_only=True):
     """``milliseconds``: to spend on further estimates before answering; less where another request arrives."""
 
     milliseconds: int = 0

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from tdb_dap.adapter.protocol.types import ProtocolModel
+from tdb_dap.adapter.protocol.model import ProtocolModel
 from tdb_dap.adapter.requests.scopes import names_at
 from tdb_dap.adapter.session.handlers import request
 from tdb_dap.adapter.session.references import view_reference
@@ -41,7 +41,7 @@ _LARGEST_ANSWER = 1 << 22
 Source = Literal["bits", "stored", "actual", "reference", "error"]
 
 
-class TensorArguments(ProtocolModel):
+class TensorArguments(ProtocolModel, kw_only=True):
     """Selection of a tensor. ``frameId``, or ``focus`` and ``level`` from an earlier answer, say what its names mean.
 
     Without ``focus``: the command or op of the last stop.
@@ -56,13 +56,13 @@ class TensorArguments(ProtocolModel):
     ordinal: int | None = None
 
 
-class PartArguments(TensorArguments):
+class PartArguments(TensorArguments, kw_only=True):
     """And which of its numbers: the words in memory, what these hold, what that stands for, reference, difference."""
 
     of: Source = "actual"
 
 
-class TileArguments(PartArguments):
+class TileArguments(PartArguments, kw_only=True):
     """A rectangle of a slice: ``rows`` and ``columns`` are [start, stop) of the axes ``rowAxis`` and ``columnAxis``.
 
     With a ``channelAxis`` of all slices along it, ``across`` of them side by side.
@@ -78,20 +78,20 @@ class TileArguments(PartArguments):
     step: int = 1
 
 
-class DataArguments(PartArguments):
+class DataArguments(PartArguments, kw_only=True):
     """Elements ``start`` to ``start + count`` of the tensor seen as a vector."""
 
     start: int
     count: int
 
 
-class ElementArguments(TensorArguments):
+class ElementArguments(TensorArguments, kw_only=True):
     """One element."""
 
     index: list[int]
 
 
-class StatisticsArguments(PartArguments):
+class StatisticsArguments(PartArguments, kw_only=True):
     """``bins``: of the histogram; ``most``: elements of largest magnitude that are listed."""
 
     bins: int = 64

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tdb_dap.adapter.console.checking import compared_rows
 from tdb_dap.adapter.console.verbs import resume_quietly
-from tdb_dap.adapter.protocol.types import ProtocolModel
+from tdb_dap.adapter.protocol.model import ProtocolModel
 from tdb_dap.adapter.session.handlers import request
 
 if TYPE_CHECKING:
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     from tdb_dap.adapter.session.session import Session
 
 
-class TimeArguments(ProtocolModel):
+class TimeArguments(ProtocolModel, kw_only=True):
     """``at``: the moment that is asked about; default: now."""
 
     at: int | None = None
 
 
-class TravelArguments(ProtocolModel):
+class TravelArguments(ProtocolModel, kw_only=True):
     """``ordinal``: how many commands have been executed at the moment to go to."""
 
     ordinal: int
 
 
-class MarksArguments(ProtocolModel):
+class MarksArguments(ProtocolModel, kw_only=True):
     """Arguments of `tdb/marks`. ``compare``: also ops that differ from the reference, which replays the run."""
 
     compare: bool = False

@@ -4,23 +4,17 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict
+from tdb_dap.adapter.protocol.model import ProtocolModel
 
 
-class ProtocolModel(BaseModel):
-    """Base of all: fields that a client adds are ignored, validators are built when first used."""
-
-    model_config = ConfigDict(defer_build=True, extra="ignore", protected_namespaces=())
-
-
-class CancelArguments(ProtocolModel):
+class CancelArguments(ProtocolModel, kw_only=True):
     """Arguments of `cancel`."""
 
     requestId: int | None = None
     progressId: str | None = None
 
 
-class InitializeRequestArguments(ProtocolModel):
+class InitializeRequestArguments(ProtocolModel, kw_only=True):
     """Arguments of `initializeRequest`."""
 
     clientID: str | None = None
@@ -42,7 +36,7 @@ class InitializeRequestArguments(ProtocolModel):
     supportsANSIStyling: bool | None = None
 
 
-class DisconnectArguments(ProtocolModel):
+class DisconnectArguments(ProtocolModel, kw_only=True):
     """Arguments of `disconnect`."""
 
     restart: bool | None = None
@@ -50,13 +44,13 @@ class DisconnectArguments(ProtocolModel):
     suspendDebuggee: bool | None = None
 
 
-class TerminateArguments(ProtocolModel):
+class TerminateArguments(ProtocolModel, kw_only=True):
     """Arguments of `terminate`."""
 
     restart: bool | None = None
 
 
-class BreakpointLocationsArguments(ProtocolModel):
+class BreakpointLocationsArguments(ProtocolModel, kw_only=True):
     """Arguments of `breakpointLocations`."""
 
     source: Source
@@ -66,7 +60,7 @@ class BreakpointLocationsArguments(ProtocolModel):
     endColumn: int | None = None
 
 
-class SetBreakpointsArguments(ProtocolModel):
+class SetBreakpointsArguments(ProtocolModel, kw_only=True):
     """Arguments of `setBreakpoints`."""
 
     source: Source
@@ -75,13 +69,13 @@ class SetBreakpointsArguments(ProtocolModel):
     sourceModified: bool | None = None
 
 
-class SetFunctionBreakpointsArguments(ProtocolModel):
+class SetFunctionBreakpointsArguments(ProtocolModel, kw_only=True):
     """Arguments of `setFunctionBreakpoints`."""
 
     breakpoints: list[FunctionBreakpoint]
 
 
-class SetExceptionBreakpointsArguments(ProtocolModel):
+class SetExceptionBreakpointsArguments(ProtocolModel, kw_only=True):
     """Arguments of `setExceptionBreakpoints`."""
 
     filters: list[str]
@@ -89,7 +83,7 @@ class SetExceptionBreakpointsArguments(ProtocolModel):
     exceptionOptions: list[ExceptionOptions] | None = None
 
 
-class DataBreakpointInfoArguments(ProtocolModel):
+class DataBreakpointInfoArguments(ProtocolModel, kw_only=True):
     """Arguments of `dataBreakpointInfo`."""
 
     variablesReference: int | None = None
@@ -100,26 +94,26 @@ class DataBreakpointInfoArguments(ProtocolModel):
     mode: str | None = None
 
 
-class SetDataBreakpointsArguments(ProtocolModel):
+class SetDataBreakpointsArguments(ProtocolModel, kw_only=True):
     """Arguments of `setDataBreakpoints`."""
 
     breakpoints: list[DataBreakpoint]
 
 
-class SetInstructionBreakpointsArguments(ProtocolModel):
+class SetInstructionBreakpointsArguments(ProtocolModel, kw_only=True):
     """Arguments of `setInstructionBreakpoints`."""
 
     breakpoints: list[InstructionBreakpoint]
 
 
-class ContinueArguments(ProtocolModel):
+class ContinueArguments(ProtocolModel, kw_only=True):
     """Arguments of `continue`."""
 
     threadId: int
     singleThread: bool | None = None
 
 
-class NextArguments(ProtocolModel):
+class NextArguments(ProtocolModel, kw_only=True):
     """Arguments of `next`."""
 
     threadId: int
@@ -127,7 +121,7 @@ class NextArguments(ProtocolModel):
     granularity: SteppingGranularity | None = None
 
 
-class StepInArguments(ProtocolModel):
+class StepInArguments(ProtocolModel, kw_only=True):
     """Arguments of `stepIn`."""
 
     threadId: int
@@ -136,7 +130,7 @@ class StepInArguments(ProtocolModel):
     granularity: SteppingGranularity | None = None
 
 
-class StepOutArguments(ProtocolModel):
+class StepOutArguments(ProtocolModel, kw_only=True):
     """Arguments of `stepOut`."""
 
     threadId: int
@@ -144,7 +138,7 @@ class StepOutArguments(ProtocolModel):
     granularity: SteppingGranularity | None = None
 
 
-class StepBackArguments(ProtocolModel):
+class StepBackArguments(ProtocolModel, kw_only=True):
     """Arguments of `stepBack`."""
 
     threadId: int
@@ -152,33 +146,33 @@ class StepBackArguments(ProtocolModel):
     granularity: SteppingGranularity | None = None
 
 
-class ReverseContinueArguments(ProtocolModel):
+class ReverseContinueArguments(ProtocolModel, kw_only=True):
     """Arguments of `reverseContinue`."""
 
     threadId: int
     singleThread: bool | None = None
 
 
-class RestartFrameArguments(ProtocolModel):
+class RestartFrameArguments(ProtocolModel, kw_only=True):
     """Arguments of `restartFrame`."""
 
     frameId: int
 
 
-class GotoArguments(ProtocolModel):
+class GotoArguments(ProtocolModel, kw_only=True):
     """Arguments of `goto`."""
 
     threadId: int
     targetId: int
 
 
-class PauseArguments(ProtocolModel):
+class PauseArguments(ProtocolModel, kw_only=True):
     """Arguments of `pause`."""
 
     threadId: int
 
 
-class StackTraceArguments(ProtocolModel):
+class StackTraceArguments(ProtocolModel, kw_only=True):
     """Arguments of `stackTrace`."""
 
     threadId: int
@@ -187,13 +181,13 @@ class StackTraceArguments(ProtocolModel):
     format: StackFrameFormat | None = None
 
 
-class ScopesArguments(ProtocolModel):
+class ScopesArguments(ProtocolModel, kw_only=True):
     """Arguments of `scopes`."""
 
     frameId: int
 
 
-class VariablesArguments(ProtocolModel):
+class VariablesArguments(ProtocolModel, kw_only=True):
     """Arguments of `variables`."""
 
     variablesReference: int
@@ -203,7 +197,7 @@ class VariablesArguments(ProtocolModel):
     format: ValueFormat | None = None
 
 
-class SetVariableArguments(ProtocolModel):
+class SetVariableArguments(ProtocolModel, kw_only=True):
     """Arguments of `setVariable`."""
 
     variablesReference: int
@@ -212,25 +206,25 @@ class SetVariableArguments(ProtocolModel):
     format: ValueFormat | None = None
 
 
-class SourceArguments(ProtocolModel):
+class SourceArguments(ProtocolModel, kw_only=True):
     """Arguments of `source`."""
 
     source: Source | None = None
     sourceReference: int
 
 
-class ModulesArguments(ProtocolModel):
+class ModulesArguments(ProtocolModel, kw_only=True):
     """Arguments of `modules`."""
 
     startModule: int | None = None
     moduleCount: int | None = None
 
 
-class LoadedSourcesArguments(ProtocolModel):
+class LoadedSourcesArguments(ProtocolModel, kw_only=True):
     """Arguments of `loadedSources`."""
 
 
-class EvaluateArguments(ProtocolModel):
+class EvaluateArguments(ProtocolModel, kw_only=True):
     """Arguments of `evaluate`."""
 
     expression: str
@@ -242,7 +236,7 @@ class EvaluateArguments(ProtocolModel):
     format: ValueFormat | None = None
 
 
-class SetExpressionArguments(ProtocolModel):
+class SetExpressionArguments(ProtocolModel, kw_only=True):
     """Arguments of `setExpression`."""
 
     expression: str
@@ -251,13 +245,13 @@ class SetExpressionArguments(ProtocolModel):
     format: ValueFormat | None = None
 
 
-class StepInTargetsArguments(ProtocolModel):
+class StepInTargetsArguments(ProtocolModel, kw_only=True):
     """Arguments of `stepInTargets`."""
 
     frameId: int
 
 
-class GotoTargetsArguments(ProtocolModel):
+class GotoTargetsArguments(ProtocolModel, kw_only=True):
     """Arguments of `gotoTargets`."""
 
     source: Source
@@ -265,7 +259,7 @@ class GotoTargetsArguments(ProtocolModel):
     column: int | None = None
 
 
-class CompletionsArguments(ProtocolModel):
+class CompletionsArguments(ProtocolModel, kw_only=True):
     """Arguments of `completions`."""
 
     frameId: int | None = None
@@ -274,13 +268,13 @@ class CompletionsArguments(ProtocolModel):
     line: int | None = None
 
 
-class ExceptionInfoArguments(ProtocolModel):
+class ExceptionInfoArguments(ProtocolModel, kw_only=True):
     """Arguments of `exceptionInfo`."""
 
     threadId: int
 
 
-class ReadMemoryArguments(ProtocolModel):
+class ReadMemoryArguments(ProtocolModel, kw_only=True):
     """Arguments of `readMemory`."""
 
     memoryReference: str
@@ -288,7 +282,7 @@ class ReadMemoryArguments(ProtocolModel):
     count: int
 
 
-class WriteMemoryArguments(ProtocolModel):
+class WriteMemoryArguments(ProtocolModel, kw_only=True):
     """Arguments of `writeMemory`."""
 
     memoryReference: str
@@ -297,7 +291,7 @@ class WriteMemoryArguments(ProtocolModel):
     data: str
 
 
-class DisassembleArguments(ProtocolModel):
+class DisassembleArguments(ProtocolModel, kw_only=True):
     """Arguments of `disassemble`."""
 
     memoryReference: str
@@ -307,13 +301,13 @@ class DisassembleArguments(ProtocolModel):
     resolveSymbols: bool | None = None
 
 
-class LocationsArguments(ProtocolModel):
+class LocationsArguments(ProtocolModel, kw_only=True):
     """Arguments of `locations`."""
 
     locationReference: int
 
 
-class ExceptionBreakpointsFilter(ProtocolModel):
+class ExceptionBreakpointsFilter(ProtocolModel, kw_only=True):
     """ExceptionBreakpointsFilter."""
 
     filter: str
@@ -324,7 +318,7 @@ class ExceptionBreakpointsFilter(ProtocolModel):
     conditionDescription: str | None = None
 
 
-class Module(ProtocolModel):
+class Module(ProtocolModel, kw_only=True):
     """Module."""
 
     id: int | str
@@ -339,7 +333,7 @@ class Module(ProtocolModel):
     addressRange: str | None = None
 
 
-class ColumnDescriptor(ProtocolModel):
+class ColumnDescriptor(ProtocolModel, kw_only=True):
     """ColumnDescriptor."""
 
     attributeName: str
@@ -349,14 +343,14 @@ class ColumnDescriptor(ProtocolModel):
     width: int | None = None
 
 
-class Thread(ProtocolModel):
+class Thread(ProtocolModel, kw_only=True):
     """Thread."""
 
     id: int
     name: str
 
 
-class Source(ProtocolModel):
+class Source(ProtocolModel, kw_only=True):
     """Source."""
 
     name: str | None = None
@@ -369,7 +363,7 @@ class Source(ProtocolModel):
     checksums: list[Checksum] | None = None
 
 
-class StackFrame(ProtocolModel):
+class StackFrame(ProtocolModel, kw_only=True):
     """StackFrame."""
 
     id: int
@@ -385,7 +379,7 @@ class StackFrame(ProtocolModel):
     presentationHint: Literal["normal", "label", "subtle"] | None = None
 
 
-class Scope(ProtocolModel):
+class Scope(ProtocolModel, kw_only=True):
     """Scope."""
 
     name: str
@@ -401,7 +395,7 @@ class Scope(ProtocolModel):
     endColumn: int | None = None
 
 
-class VariablePresentationHint(ProtocolModel):
+class VariablePresentationHint(ProtocolModel, kw_only=True):
     """VariablePresentationHint."""
 
     kind: str | None = None
@@ -410,7 +404,7 @@ class VariablePresentationHint(ProtocolModel):
     lazy: bool | None = None
 
 
-class BreakpointLocation(ProtocolModel):
+class BreakpointLocation(ProtocolModel, kw_only=True):
     """BreakpointLocation."""
 
     line: int
@@ -419,7 +413,7 @@ class BreakpointLocation(ProtocolModel):
     endColumn: int | None = None
 
 
-class SourceBreakpoint(ProtocolModel):
+class SourceBreakpoint(ProtocolModel, kw_only=True):
     """SourceBreakpoint."""
 
     line: int
@@ -430,7 +424,7 @@ class SourceBreakpoint(ProtocolModel):
     mode: str | None = None
 
 
-class FunctionBreakpoint(ProtocolModel):
+class FunctionBreakpoint(ProtocolModel, kw_only=True):
     """FunctionBreakpoint."""
 
     name: str
@@ -441,7 +435,7 @@ class FunctionBreakpoint(ProtocolModel):
 DataBreakpointAccessType: TypeAlias = Literal["read", "write", "readWrite"]
 
 
-class DataBreakpoint(ProtocolModel):
+class DataBreakpoint(ProtocolModel, kw_only=True):
     """DataBreakpoint."""
 
     dataId: str
@@ -450,7 +444,7 @@ class DataBreakpoint(ProtocolModel):
     hitCondition: str | None = None
 
 
-class InstructionBreakpoint(ProtocolModel):
+class InstructionBreakpoint(ProtocolModel, kw_only=True):
     """InstructionBreakpoint."""
 
     instructionReference: str
@@ -460,7 +454,7 @@ class InstructionBreakpoint(ProtocolModel):
     mode: str | None = None
 
 
-class Breakpoint(ProtocolModel):
+class Breakpoint(ProtocolModel, kw_only=True):
     """Breakpoint."""
 
     id: int | None = None
@@ -479,7 +473,7 @@ class Breakpoint(ProtocolModel):
 SteppingGranularity: TypeAlias = Literal["statement", "line", "instruction"]
 
 
-class StepInTarget(ProtocolModel):
+class StepInTarget(ProtocolModel, kw_only=True):
     """StepInTarget."""
 
     id: int
@@ -490,7 +484,7 @@ class StepInTarget(ProtocolModel):
     endColumn: int | None = None
 
 
-class GotoTarget(ProtocolModel):
+class GotoTarget(ProtocolModel, kw_only=True):
     """GotoTarget."""
 
     id: int
@@ -502,7 +496,7 @@ class GotoTarget(ProtocolModel):
     instructionPointerReference: str | None = None
 
 
-class CompletionItem(ProtocolModel):
+class CompletionItem(ProtocolModel, kw_only=True):
     """CompletionItem."""
 
     label: str
@@ -542,20 +536,20 @@ CompletionItemType: TypeAlias = Literal[
 ChecksumAlgorithm: TypeAlias = Literal["MD5", "SHA1", "SHA256", "timestamp"]
 
 
-class Checksum(ProtocolModel):
+class Checksum(ProtocolModel, kw_only=True):
     """Checksum."""
 
     algorithm: ChecksumAlgorithm
     checksum: str
 
 
-class ValueFormat(ProtocolModel):
+class ValueFormat(ProtocolModel, kw_only=True):
     """ValueFormat."""
 
     hex: bool | None = None
 
 
-class ExceptionFilterOptions(ProtocolModel):
+class ExceptionFilterOptions(ProtocolModel, kw_only=True):
     """ExceptionFilterOptions."""
 
     filterId: str
@@ -563,7 +557,7 @@ class ExceptionFilterOptions(ProtocolModel):
     mode: str | None = None
 
 
-class ExceptionOptions(ProtocolModel):
+class ExceptionOptions(ProtocolModel, kw_only=True):
     """ExceptionOptions."""
 
     path: list[ExceptionPathSegment] | None = None
@@ -573,14 +567,14 @@ class ExceptionOptions(ProtocolModel):
 ExceptionBreakMode: TypeAlias = Literal["never", "always", "unhandled", "userUnhandled"]
 
 
-class ExceptionPathSegment(ProtocolModel):
+class ExceptionPathSegment(ProtocolModel, kw_only=True):
     """ExceptionPathSegment."""
 
     negate: bool | None = None
     names: list[str]
 
 
-class ExceptionDetails(ProtocolModel):
+class ExceptionDetails(ProtocolModel, kw_only=True):
     """ExceptionDetails."""
 
     message: str | None = None
@@ -591,7 +585,7 @@ class ExceptionDetails(ProtocolModel):
     innerException: list[ExceptionDetails] | None = None
 
 
-class DisassembledInstruction(ProtocolModel):
+class DisassembledInstruction(ProtocolModel, kw_only=True):
     """DisassembledInstruction."""
 
     address: str
@@ -606,7 +600,7 @@ class DisassembledInstruction(ProtocolModel):
     presentationHint: Literal["normal", "invalid"] | None = None
 
 
-class BreakpointMode(ProtocolModel):
+class BreakpointMode(ProtocolModel, kw_only=True):
     """BreakpointMode."""
 
     mode: str
@@ -618,7 +612,7 @@ class BreakpointMode(ProtocolModel):
 BreakpointModeApplicability: TypeAlias = str
 
 
-class StoppedEventBody(ProtocolModel):
+class StoppedEventBody(ProtocolModel, kw_only=True):
     """Body of the event `stopped`."""
 
     reason: str
@@ -630,26 +624,26 @@ class StoppedEventBody(ProtocolModel):
     hitBreakpointIds: list[int] | None = None
 
 
-class BreakpointEventBody(ProtocolModel):
+class BreakpointEventBody(ProtocolModel, kw_only=True):
     """Body of the event `breakpoint`."""
 
     reason: str
     breakpoint: Breakpoint
 
 
-class BreakpointLocationsResponseBody(ProtocolModel):
+class BreakpointLocationsResponseBody(ProtocolModel, kw_only=True):
     """Body of the response to `breakpointLocations`."""
 
     breakpoints: list[BreakpointLocation]
 
 
-class SetBreakpointsResponseBody(ProtocolModel):
+class SetBreakpointsResponseBody(ProtocolModel, kw_only=True):
     """Body of the response to `setBreakpoints`."""
 
     breakpoints: list[Breakpoint]
 
 
-class DataBreakpointInfoResponseBody(ProtocolModel):
+class DataBreakpointInfoResponseBody(ProtocolModel, kw_only=True):
     """Body of the response to `dataBreakpointInfo`."""
 
     dataId: str | None
@@ -658,20 +652,20 @@ class DataBreakpointInfoResponseBody(ProtocolModel):
     canPersist: bool | None = None
 
 
-class StackTraceResponseBody(ProtocolModel):
+class StackTraceResponseBody(ProtocolModel, kw_only=True):
     """Body of the response to `stackTrace`."""
 
     stackFrames: list[StackFrame]
     totalFrames: int | None = None
 
 
-class ScopesResponseBody(ProtocolModel):
+class ScopesResponseBody(ProtocolModel, kw_only=True):
     """Body of the response to `scopes`."""
 
     scopes: list[Scope]
 
 
-class SetVariableResponseBody(ProtocolModel):
+class SetVariableResponseBody(ProtocolModel, kw_only=True):
     """Body of the response to `setVariable`."""
 
     value: str
@@ -683,26 +677,26 @@ class SetVariableResponseBody(ProtocolModel):
     valueLocationReference: int | None = None
 
 
-class SourceResponseBody(ProtocolModel):
+class SourceResponseBody(ProtocolModel, kw_only=True):
     """Body of the response to `source`."""
 
     content: str
     mimeType: str | None = None
 
 
-class ThreadsResponseBody(ProtocolModel):
+class ThreadsResponseBody(ProtocolModel, kw_only=True):
     """Body of the response to `threads`."""
 
     threads: list[Thread]
 
 
-class LoadedSourcesResponseBody(ProtocolModel):
+class LoadedSourcesResponseBody(ProtocolModel, kw_only=True):
     """Body of the response to `loadedSources`."""
 
     sources: list[Source]
 
 
-class EvaluateResponseBody(ProtocolModel):
+class EvaluateResponseBody(ProtocolModel, kw_only=True):
     """Body of the response to `evaluate`."""
 
     result: str
@@ -715,7 +709,7 @@ class EvaluateResponseBody(ProtocolModel):
     valueLocationReference: int | None = None
 
 
-class SetExpressionResponseBody(ProtocolModel):
+class SetExpressionResponseBody(ProtocolModel, kw_only=True):
     """Body of the response to `setExpression`."""
 
     value: str
@@ -728,25 +722,25 @@ class SetExpressionResponseBody(ProtocolModel):
     valueLocationReference: int | None = None
 
 
-class StepInTargetsResponseBody(ProtocolModel):
+class StepInTargetsResponseBody(ProtocolModel, kw_only=True):
     """Body of the response to `stepInTargets`."""
 
     targets: list[StepInTarget]
 
 
-class GotoTargetsResponseBody(ProtocolModel):
+class GotoTargetsResponseBody(ProtocolModel, kw_only=True):
     """Body of the response to `gotoTargets`."""
 
     targets: list[GotoTarget]
 
 
-class CompletionsResponseBody(ProtocolModel):
+class CompletionsResponseBody(ProtocolModel, kw_only=True):
     """Body of the response to `completions`."""
 
     targets: list[CompletionItem]
 
 
-class ExceptionInfoResponseBody(ProtocolModel):
+class ExceptionInfoResponseBody(ProtocolModel, kw_only=True):
     """Body of the response to `exceptionInfo`."""
 
     exceptionId: str
@@ -755,7 +749,7 @@ class ExceptionInfoResponseBody(ProtocolModel):
     details: ExceptionDetails | None = None
 
 
-class ReadMemoryResponseBody(ProtocolModel):
+class ReadMemoryResponseBody(ProtocolModel, kw_only=True):
     """Body of the response to `readMemory`."""
 
     address: str
@@ -763,20 +757,20 @@ class ReadMemoryResponseBody(ProtocolModel):
     data: str | None = None
 
 
-class WriteMemoryResponseBody(ProtocolModel):
+class WriteMemoryResponseBody(ProtocolModel, kw_only=True):
     """Body of the response to `writeMemory`."""
 
     offset: int | None = None
     bytesWritten: int | None = None
 
 
-class DisassembleResponseBody(ProtocolModel):
+class DisassembleResponseBody(ProtocolModel, kw_only=True):
     """Body of the response to `disassemble`."""
 
     instructions: list[DisassembledInstruction]
 
 
-class LocationsResponseBody(ProtocolModel):
+class LocationsResponseBody(ProtocolModel, kw_only=True):
     """Body of the response to `locations`."""
 
     source: Source
@@ -786,7 +780,7 @@ class LocationsResponseBody(ProtocolModel):
     endColumn: int | None = None
 
 
-class StackFrameFormat(ValueFormat):
+class StackFrameFormat(ValueFormat, kw_only=True):
     """StackFrameFormat."""
 
     parameters: bool | None = None

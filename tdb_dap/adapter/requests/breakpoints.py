@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tdb_dap.adapter.protocol.model import plain
 from tdb_dap.adapter.protocol.types import (
     Breakpoint,
     BreakpointLocation,
@@ -235,13 +236,15 @@ def breakpoint_modes() -> list[dict[str, object]]:
     """Stop before the place, or after it; for data, at writes that change nothing or not."""
     everywhere = ["source", "instruction"]
     return [
-        BreakpointMode(
-            mode="before", label="Before", description="Stop before the command", appliesTo=everywhere
-        ).model_dump(),
-        BreakpointMode(
-            mode="after", label="After", description="Stop when its results are there", appliesTo=everywhere
-        ).model_dump(),
-        BreakpointMode(
-            mode="change", label="Change", description="Writes that change a byte", appliesTo=["data"]
-        ).model_dump(),
+        plain(
+            BreakpointMode(mode="before", label="Before", description="Stop before the command", appliesTo=everywhere)
+        ),
+        plain(
+            BreakpointMode(
+                mode="after", label="After", description="Stop when its results are there", appliesTo=everywhere
+            )
+        ),
+        plain(
+            BreakpointMode(mode="change", label="Change", description="Writes that change a byte", appliesTo=["data"])
+        ),
     ]

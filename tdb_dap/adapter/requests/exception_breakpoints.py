@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tdb_dap.adapter.protocol.model import plain
 from tdb_dap.adapter.protocol.types import (
     Breakpoint,
     ExceptionBreakpointsFilter,
@@ -67,7 +68,7 @@ def filters() -> list[dict[str, Any]]:
         )
         for known in CHECKS
     ]
-    return [known.model_dump(exclude_none=True) for known in (*checks, _GROUP)]
+    return [plain(known) for known in (*checks, _GROUP)]
 
 
 @request("setExceptionBreakpoints", capability="supportsExceptionFilterOptions", while_running="answer")

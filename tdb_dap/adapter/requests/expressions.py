@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from tdb_dap.adapter.protocol.model import validated
 from tdb_dap.adapter.protocol.types import EvaluateArguments, EvaluateResponseBody, ValueFormat
 from tdb_dap.adapter.requests.scopes import names_at
 from tdb_dap.adapter.requests.sources import kind_of
@@ -48,7 +49,7 @@ def shown_as(session: Session, text: str, names: Scope, format: ValueFormat | No
     if value.view is None:  # computed: an index has to follow all of it
         name = f"({name})"
     shown = describe(session, tensor(session, value.title, value, name), format)
-    return EvaluateResponseBody.model_validate({**shown, "result": shown["value"]})
+    return validated(EvaluateResponseBody, {**shown, "result": shown["value"]})
 
 
 def copied(session: Session, text: str, frame: Frame | None) -> str:

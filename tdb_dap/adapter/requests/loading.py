@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tdb_dap.adapter.protocol.model import plain
 from tdb_dap.adapter.protocol.types import BreakpointEventBody
 from tdb_dap.adapter.requests.breakpoints import BreakpointTable, describe
 from tdb_dap.adapter.requests.exception_breakpoints import ExceptionFilters
@@ -42,7 +43,7 @@ class _ToClient(Listener):
         where: dict[str, Any] = {}
         if breakpoint.line is not None and breakpoint.text.startswith("mlir:") and (source := mlir_source(session)):
             line = session.traits.line_out(breakpoint.line)
-            where = {"source": source.model_dump(exclude_none=True), "line": line}
+            where = {"source": plain(source), "line": line}
         if any(value.shape for value in message.values):
             where["variablesReference"] = session.handles.add_logged(logged(session, message))
         session.output(message.text, **where)

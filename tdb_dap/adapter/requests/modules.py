@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
+from tdb_dap.adapter.protocol.model import plain
 from tdb_dap.adapter.protocol.types import ColumnDescriptor, Module, ModulesArguments
 from tdb_dap.adapter.session.handlers import provides, request
 from tdb_dap.adapter.session.references import instruction_reference
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from tdb_dap.adapter.session.session import Session
     from tdb_dap.engine.program.program import Subnet
 
-_COLUMNS = {
+_COLUMNS: dict[str, tuple[str, Literal["string", "number"]]] = {
     "runMode": ("Run mode", "string"),
     "function": ("Function", "string"),
     "commands": ("Commands", "number"),
@@ -26,10 +27,7 @@ _COLUMNS = {
 def columns() -> list[dict[str, Any]]:
     """The columns of a subnet."""
     return [
-        ColumnDescriptor.model_validate({"attributeName": name, "label": label, "type": kind}).model_dump(
-            exclude_none=True
-        )
-        for name, (label, kind) in _COLUMNS.items()
+        plain(ColumnDescriptor(attributeName=name, label=label, type=kind)) for name, (label, kind) in _COLUMNS.items()
     ]
 
 
@@ -50,14 +48,16 @@ def modules(session: Session, arguments: ModulesArguments) -> dict[str, Any]:
 def _model(session: Session) -> dict[str, Any]:
     program = session.debugger.program
     return {
-        **Module(
-            id="model",
-            name=program.context.bmodel.name,
-            path=session.traits.path_out(program.context.bmodel),
-            version=program.chip,
-            symbolStatus=_symbols(session),
-            symbolFilePath=session.traits.path_out(program.context.mlir) if program.context.mlir else None,
-        ).model_dump(exclude_none=True),
+        **plain(
+            Module(
+                id="model",
+                name=program.context.bmodel.name,
+                path=session.traits.path_out(program.context.bmodel),
+                version=program.chip,
+                symbolStatus=_symbols(session),
+                symbolFilePath=session.traits.path_out(program.context.mlir) if program.context.mlir else None,
+            )
+        ),
         "commands": len(program.commands),
         "inputs": ", ".join(tensor.name for tensor in program.inputs),
         "outputs": ", ".join(tensor.name for tensor in program.outputs),
@@ -81,7 +81,7 @@ def _subnet(session: Session, subnet: Subnet) -> dict[str, Any]:
         addressRange=f"{first}-{after}",
     )
     return {
-        **known.model_dump(exclude_none=True),
+        **plain(known),
         "runMode": subnet.run_mode,
         "function": subnet.function,
         "commands": subnet.stop - subnet.start,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tdb_dap.adapter.protocol.model import plain
 from tdb_dap.adapter.requests.sources import mlir_path, mlir_source
 from tdb_dap.adapter.session.handlers import request
 from tdb_dap.engine.sanitizers import BY_NAME, chosen
@@ -61,7 +62,7 @@ def _place(session: Session, finding: Finding) -> dict[str, Any]:
     source = mlir_source(session) if lines else None
     if source is None:
         return {}
-    return {"source": source.model_dump(exclude_none=True), "line": session.traits.line_out(lines[0])}
+    return {"source": plain(source), "line": session.traits.line_out(lines[0])}
 
 
 @request("tdb/findings", while_running="answer")

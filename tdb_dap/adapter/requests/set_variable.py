@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tdb_dap.adapter.protocol.model import validated
 from tdb_dap.adapter.protocol.types import (
     SetExpressionArguments,
     SetExpressionResponseBody,
@@ -81,7 +82,7 @@ def set_variable(session: Session, arguments: SetVariableArguments) -> SetVariab
         raise BadExpression(f"{arguments.name} cannot be set: {child.why_fixed}")
     changed = session.handles.child(arguments.variablesReference, arguments.name)
     shown = describe(session, changed, arguments.format)
-    return SetVariableResponseBody.model_validate(shown)
+    return validated(SetVariableResponseBody, shown)
 
 
 @request("setExpression", capability="supportsSetExpression")

@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+import msgspec
+
 from tdb_dap.adapter.protocol.types import (
     Checksum,
     LoadedSourcesArguments,
@@ -91,7 +93,7 @@ def source(session: Session, arguments: SourceArguments) -> SourceResponseBody:
     """The text of a source reference."""
     wanted = arguments.source or Source()
     if not wanted.sourceReference and arguments.sourceReference:
-        wanted = wanted.model_copy(update={"sourceReference": arguments.sourceReference})
+        wanted = msgspec.structs.replace(wanted, sourceReference=arguments.sourceReference)
     kind = kind_of(session, wanted)
     if kind is None:
         raise TdbError("this program has no such source")

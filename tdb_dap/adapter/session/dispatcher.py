@@ -11,8 +11,7 @@ import sys
 import threading
 import traceback
 from collections import deque
-
-from pydantic import ValidationError
+from collections.abc import Callable
 
 from tdb_dap.adapter.protocol.framing import Malformed, Message
 from tdb_dap.adapter.session.error_responses import Cancelled, NotStopped
@@ -26,10 +25,14 @@ _FOR_STRANGERS = ("initialize", "attach", "launch", "disconnect")
 
 
 class Dispatcher:
-    """Takes the requests of one session and has them answered."""
+    """Takes the requests of one session and has them answered.
 
-    def __init__(self, session: Session) -> None:
+    ``load``: declares the handlers that are not declared from the beginning; it may be called many times.
+    """
+
+    def __init__(self, session: Session, load: Callable[[], None]) -> None:
         self._session = session
+        self._load = load
         self._inbox: deque[Request | None] = deque()
         self._arrived = threading.Condition()
         self._attention = False
@@ -123,7 +126,7 @@ class Dispatcher:
         try:
             body = self._handle(request)
         except Exception as error:  # whatever goes wrong, the client gets one answer and the session goes on
-            if not isinstance(error, (TdbError, ValidationError)):
+            if not isinstance(error, TdbError):
                 traceback.print_exc(file=sys.stderr)
             session.respond(request, error=error)
         else:
@@ -138,6 +141,8 @@ class Dispatcher:
 
     def _handle(self, request: Request) -> Body:
         session = self._session
+        if request.command not in HANDLERS:
+            self._load()
         handler = HANDLERS.get(request.command)
         if handler is None:
             raise TdbError(f"the request {request.command!r:.80} is not supported")

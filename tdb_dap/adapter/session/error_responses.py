@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pydantic import ValidationError
-
 from tdb_dap.adapter.protocol.framing import Message
 from tdb_dap.errors import TdbError
 
@@ -26,8 +24,6 @@ def error_message(error: Exception, loud: bool) -> Message:
         text, short = "The program is running; pause it first.", "notStopped"
     elif isinstance(error, Cancelled):
         text = short = "cancelled"
-    elif isinstance(error, ValidationError):
-        text = short = _validation_text(error)
     elif isinstance(error, MemoryError):
         text = short = "there is not enough memory for this"
     elif isinstance(error, TdbError):
@@ -43,9 +39,3 @@ def _error_id(error: Exception) -> int:
     kinds = ("NotStopped", "Cancelled", "NoProgram", "BadInput", "BadExpression", "BadAccess", "NotSimulated")
     name = type(error).__name__
     return 100 + kinds.index(name) if name in kinds else 1
-
-
-def _validation_text(error: ValidationError) -> str:
-    """One line: where and what, for each problem."""
-    problems = [f"{'.'.join(map(str, problem['loc'])) or 'arguments'}: {problem['msg']}" for problem in error.errors()]
-    return "; ".join(problems)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, TypeVar
 
-from tdb_dap.adapter.protocol.types import ProtocolModel
+from tdb_dap.adapter.protocol.model import ProtocolModel, validated
 from tdb_dap.adapter.session.session import Body, Request, Session
 
 DEFERRED: Mapping[str, Any] = {"deferred": True}
@@ -37,7 +37,7 @@ class Handler:
             return self.answer(session)
         model = vars(sys.modules[self.answer.__module__]).get(self._parameter)
         if isinstance(model, type) and issubclass(model, ProtocolModel):
-            return self.answer(session, model.model_validate(arguments))
+            return self.answer(session, validated(model, arguments))
         return self.answer(session, arguments)
 
     @cached_property
@@ -91,6 +91,6 @@ def when_stopped(act: Callable[[Session], None]) -> Callable[[Session], None]:
 
 
 def capabilities() -> dict[str, Any]:
-    """The answer to ``initialize``: every capability that a handler declares."""
+    """Every capability that a handler declares, for scripts/generate_capabilities.py."""
     yes = {name: True for handler in HANDLERS.values() for name in handler.capabilities}
     return {**yes, **{name: value() for name, value in _PROVIDERS.items()}}

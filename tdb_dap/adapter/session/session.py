@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tdb_dap.adapter.protocol.framing import Connection, Message
-from tdb_dap.adapter.protocol.types import ProtocolModel
+from tdb_dap.adapter.protocol.model import ProtocolModel, plain
 from tdb_dap.adapter.session.client_info import Traits
 from tdb_dap.adapter.session.error_responses import Cancelled, NoProgram, error_message
 from tdb_dap.adapter.session.handles import Handles
@@ -168,7 +168,7 @@ class Session:
         """Send an event now; see ``after`` for events that a request causes."""
         message: Message = {"type": "event", "event": name}
         if body is not None:
-            message["body"] = plain(body)
+            message["body"] = _as_sent(body)
         self._connection.send(message)
 
     def output(self, text: str, category: str | None = None, **more: Any) -> None:
@@ -187,7 +187,7 @@ class Session:
         if error is not None:
             message.update(error_message(error, loud=request.command in ("launch", "attach")))
         elif body is not None:
-            message["body"] = plain(body)
+            message["body"] = _as_sent(body)
         self._connection.send(message)
 
     # The request being answered
@@ -237,6 +237,5 @@ class Session:
             self.cancelled.update(request.seq for request in self._answering)
 
 
-def plain(body: ProtocolModel | Mapping[str, Any]) -> Mapping[str, Any]:
-    """A body as it is sent."""
-    return body.model_dump(exclude_none=True) if isinstance(body, ProtocolModel) else body
+def _as_sent(body: ProtocolModel | Mapping[str, Any]) -> Mapping[str, Any]:
+    return plain(body) if isinstance(body, ProtocolModel) else body
