@@ -13,15 +13,17 @@ from typing import Any
 class Adapter:
     """An adapter process on stdio. ``started``: perf_counter() just before the process was made.
 
-    ``program``: another than this Python's package.
+    ``program``: another than this Python's package; ``module``: another adapter of this Python; ``root``: the directory
+    that the package is taken from.
     """
 
-    def __init__(self, program: Path | None = None) -> None:
+    def __init__(self, program: Path | None = None, module: str = "tdb_dap.adapter", root: Path | None = None) -> None:
         self.started = time.perf_counter()
         self.process = subprocess.Popen(
-            [str(program), "adapter"] if program else [sys.executable, "-m", "tdb_dap.adapter"],
+            [str(program), "adapter"] if program else [sys.executable, "-m", module],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            cwd=root,  # `python -m` looks there first
         )
         self._seq = 0
         self._events: list[dict[str, Any]] = []

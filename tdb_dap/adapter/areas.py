@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
+from collections.abc import Iterator
 
 from tdb_dap.errors import TdbError
 
@@ -59,6 +61,18 @@ def load() -> None:
 
 def load_ahead() -> None:
     """Import them, and what launching needs. The thread of the session does it, so no two threads import at once."""
-    with contextlib.suppress(TdbError):  # the next request is answered with it
+    with contextlib.suppress(TdbError), _no_garbage():  # the next request is answered with the error
         load()
         importlib.import_module("tdb_dap.tools.opening")
+
+
+@contextlib.contextmanager
+def _no_garbage() -> Iterator[None]:
+    """Not searching for garbage while modules are imported saves a tenth of the time: what they make stays."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from tdb_dap.adapter.protocol.model import ProtocolModel
 from tdb_dap.adapter.session.handlers import request
-from tdb_dap.engine.program.recorded_program import RecordedProgram
 from tdb_dap.engine.source.op_graph import tensor_type
 
 if TYPE_CHECKING:
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from tdb_dap.engine.bmodel import Stage
     from tdb_dap.engine.bmodel.metadata import TensorInfo
     from tdb_dap.engine.program.program import Program
+    from tdb_dap.engine.program.recorded_program import RecordedProgram
 
 
 class ModelArguments(ProtocolModel, kw_only=True):
@@ -60,6 +60,8 @@ def model(session: Session, arguments: ModelArguments) -> ModelContents:
 
 def _recorded(program: Program) -> RecordedProgram | None:
     """The program if its file is a recording, and not a model whose dynamic subnets were recorded for the session."""
+    from tdb_dap.engine.program.recorded_program import RecordedProgram
+
     if isinstance(program, RecordedProgram) and program.context.bmodel == program.recording.path:
         return program
     return None
