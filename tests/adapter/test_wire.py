@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tdb_dap.adapter.protocol.framing import Connection, Malformed
 from tests.conftest import Toy
@@ -44,6 +47,37 @@ def received(data: bytes) -> list[object]:
     while (message := connection.receive()) is not None:
         found.append(message.problem if isinstance(message, Malformed) else message)
     return found
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.integers(-(2**80), 2**80) | st.floats() | st.text(st.characters()),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def as_json_has_it(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, list):
+        return [as_json_has_it(inner) for inner in value]
+    return {name: as_json_has_it(inner) for name, inner in value.items()} if isinstance(value, dict) else value
+
+
+@given(value=VALUES)
+def test_what_is_sent_is_read_as_it_was(value: Any) -> None:
+    """Numbers that JSON does not have become null; halves of surrogate pairs and long integers stay."""
+    stream = Recording(b"")
+    Connection(stream).send({"type": "event", "body": value})
+    header, _, body = stream.written.partition(b"\r\n\r\n")
+    assert header == b"Content-Length: %d" % len(body)
+    assert repr(json.loads(body)["body"]) == repr(as_json_has_it(value))
+
+
+def test_halves_of_surrogate_pairs_are_sent_as_json_writes_them() -> None:
+    stream = Recording(b"")
+    Connection(stream).send({"type": "event", "body": [chr(0xD800), 2**70, math.nan, 1e16]})
+    assert json.loads(stream.written.partition(b"\r\n\r\n")[2])["body"] == [chr(0xD800), 2**70, None, 1e16]
 
 
 GOOD = {"seq": 2, "type": "request", "command": "threads"}

@@ -14,6 +14,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import msgspec
+
 Message = dict[str, Any]
 LogHook = Callable[[str, Message], None]
 
@@ -76,11 +78,7 @@ class Connection:
         with self._write_lock:
             self._seq += 1
             message = {"seq": self._seq, **message}
-            try:
-                text = _encoded(message)
-            except ValueError:
-                text = _encoded(_finite(message))
-            body = text.encode("utf-8", "backslashreplace")  # half a surrogate pair, as JSON writes it
+            body = _encoded(message)
             if self._log:
                 self._log("out", message)
             try:
@@ -168,9 +166,13 @@ class Connection:
         return self._read_header()
 
 
-def _encoded(message: Message) -> str:
-    """JSON; ValueError for numbers that it cannot hold."""
-    return json.dumps(message, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+def _encoded(message: Message) -> bytes:
+    """JSON, with null for NaN and infinity, which it does not have."""
+    try:
+        return msgspec.json.encode(message)
+    except (TypeError, ValueError, OverflowError):  # half a surrogate pair, an integer of more than 64 bits
+        text = json.dumps(_finite(message), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        return text.encode("utf-8", "backslashreplace")  # the half as JSON writes it
 
 
 def _finite(value: Any) -> Any:

@@ -24,6 +24,7 @@ from tdb_dap.engine.expressions.values import (
     numbers_row,
     shape_text,
     shown_number,
+    shown_numbers,
 )
 from tdb_dap.engine.hardware.views import Constant, View
 from tdb_dap.errors import TdbError
@@ -145,21 +146,23 @@ class _Whole:
     def numbers(self, start: int, stop: int) -> list[Node]:
         """Single numbers; there may be thousands of them."""
         numbers = self.load()
-        rest = (0,) * (numbers.ndim - self.axis - 1)
-        part, prefix = self.part, self.evaluate_name or ""
+        before, after = (0,) * self.axis, (0,) * (numbers.ndim - self.axis - 1)
+        opening, closing = f"[{'0,' * len(before)}", f"{',0' * len(after)}]"
+        part, prefix = self.part, self.evaluate_name
         dtype = part.view.dtype if part else None
+        page: tuple[int | slice, ...] = (*before, slice(start, stop), *after)
+        line = list(numbers[page])
         nodes: list[Node] = []
-        for number in range(start, stop):
-            index = (*self._index(number), *rest)
-            stored, text = numbers[index], self._text(index)
+        for number, stored, shown in zip(range(start, stop), line, shown_numbers(line, self.named), strict=True):
+            text = f"{opening}{number}{closing}"
             nodes.append(
                 Node(
                     text,
-                    shown_number(stored, self.named),
+                    shown,
                     partial(bits_text, stored, dtype),
                     None,
                     f"{prefix}{text}" if prefix else None,
-                    element=(part, index) if part else None,
+                    element=(part, (*before, number, *after)) if part else None,
                 )
             )
         return nodes

@@ -121,6 +121,13 @@ def shown_number(number: Any, named: MappedTensor | None) -> str:
     return number_text(number) + _meant(number, named)
 
 
+def shown_numbers(numbers: Sequence[Any], named: MappedTensor | None) -> list[str]:
+    """``shown_number`` of each; there may be thousands."""
+    if quantised(named) is None:
+        return [number_text(number) for number in numbers]
+    return [shown_number(number, named) for number in numbers]
+
+
 def shown_array(array: Array, named: MappedTensor | None) -> str:
     """A small array of stored numbers, and what they stand for: ``[200, 0] → [6.08, 0.0]``."""
     if quantised(named) is None or named is None:

@@ -19,6 +19,8 @@ _MARKDOWN = re.compile(r"[\\|`<]|\](?=\()")
 
 def visible(text: str) -> str:
     """The same with characters that are obeyed and not shown as escapes: ``\\x1b``, ``\\u202e``."""
+    if text.isprintable():  # most texts are, and this is quick
+        return text
     return _UNSEEN.sub(lambda match: ascii(match[0])[1:-1], text)
 
 
