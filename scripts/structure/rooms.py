@@ -32,6 +32,7 @@ STOREYS: tuple[tuple[str, ...], ...] = (
         "tools.doctor",
         "tools.explain",
         "tools.export",
+        "tools.hashes",
         "tools.info",
         "tools.patch",
         "tools.profile",

@@ -9,12 +9,14 @@ from tdb_dap.cli import reports
 from tdb_dap.cli.options import backend_options
 from tdb_dap.cli.progress import Bar
 from tdb_dap.engine.files.atomic_files import write_text
-from tdb_dap.errors import TdbError
+from tdb_dap.errors import BadInput, TdbError
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("a", type=Path, metavar="CONTEXT_A", help="context directory or .bmodel file")
+    parser.add_argument(
+        "a", type=Path, metavar="CONTEXT_A", help="context directory or .bmodel file; or FILE of run --hashes"
+    )
     parser.add_argument("b", type=Path, metavar="CONTEXT_B", help="the one that is compared with it")
     parser.add_argument("--inputs", metavar="X", type=Path, help=".npz by input name, for both (default: zeros)")
     parser.add_argument(
@@ -34,6 +36,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Compare, print, write the reports. 0: same; 1: something differs; 2: could not run."""
     from tdb_dap.engine.reference.tolerance import Tolerances
+    from tdb_dap.tools.hashes.log import is_log
+
+    if is_log(arguments.a) or is_log(arguments.b):
+        return _hashes(arguments)
     from tdb_dap.tools.diff.comparing import compare_models
     from tdb_dap.tools.diff.text import lines, markdown
 
@@ -56,3 +62,18 @@ def run(arguments: argparse.Namespace) -> int:
     if report.not_compared and not arguments.structure:
         raise TdbError(f"{arguments.b}: {report.not_compared}")
     return 0 if report.is_same_structure and not report.differing_values else 1
+
+
+def _hashes(arguments: argparse.Namespace) -> int:
+    """As ``run``, for two files that `tdb-dap run --hashes` has written."""
+    from tdb_dap.tools.hashes.comparing import compare
+    from tdb_dap.tools.hashes.log import is_log, read
+
+    for path in (arguments.a, arguments.b):
+        if not is_log(path):
+            raise BadInput(f"{path}: the other one is a log of hashes; give two of `tdb-dap run --hashes`")
+    if arguments.inputs or arguments.tolerance or arguments.excepted or arguments.structure or arguments.report:
+        raise BadInput("logs of hashes are the same or not: they take no --inputs, --tolerance, --except or --report")
+    lines, same = compare(read(arguments.a), read(arguments.b))
+    print("\n".join(lines))
+    return 0 if same else 1

@@ -12,7 +12,7 @@ from tdb_dap.cli.options import data_options, model_arguments
 from tdb_dap.engine.control.listener import Listener
 from tdb_dap.engine.control.observers import Observer
 from tdb_dap.engine.control.stops import BACKEND_FAILED
-from tdb_dap.engine.files.atomic_files import refuse_unwritable
+from tdb_dap.engine.files.atomic_files import refuse_unwritable, write_text
 from tdb_dap.engine.rendering.printable import direct
 from tdb_dap.errors import TdbError
 
@@ -33,6 +33,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--outputs", metavar="OUT.npz", type=Path, help="write the outputs, dequantised, by name")
     parser.add_argument("--raw", action="store_true", help="write the numbers as stored, not dequantised")
     parser.add_argument(
+        "--hashes",
+        metavar="FILE",
+        type=Path,
+        help="write a short hash of each tensor and command; `tdb-dap diff A B` compares two such files",
+    )
+    parser.add_argument(
         "--fast",
         action="store_true",
         help=f"leave float convolutions and matrix products to BLAS: {NOT_EXACT}",
@@ -51,6 +57,12 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.outputs is not None:
         refuse_unwritable(arguments.outputs)
+    hashes = None
+    if arguments.hashes is not None:
+        from tdb_dap.tools.hashes.recording import Hashes
+
+        refuse_unwritable(arguments.hashes)
+        hashes = Hashes(exact=not arguments.fast)
     debugger = open_debugger(
         arguments.context,
         arguments.inputs,
@@ -70,6 +82,8 @@ def run(arguments: argparse.Namespace) -> int:
     debugger.listener = _Bar(debugger) if sys.stderr.isatty() and not arguments.quiet else _Notes()
     divergences = _Divergences()
     debugger.observers.append(divergences)
+    if hashes is not None:
+        debugger.observers.append(hashes)
     add_observers(debugger)
     stop = debugger.run()
     debugger.close()
@@ -80,6 +94,8 @@ def run(arguments: argparse.Namespace) -> int:
     outputs = debugger.outputs(raw=arguments.raw)
     if arguments.outputs is not None:
         write_npz(arguments.outputs, {**outputs, **({"__note__": np.array(NOT_EXACT)} if arguments.fast else {})})
+    if hashes is not None:
+        write_text(arguments.hashes, hashes.log.text)
     for name, array in outputs.items():
         print(f"{name} {Value(name, array.view).text()}" + (f" {NOT_EXACT}" if arguments.fast else ""))
     if debugger.machine.backend.compares:
