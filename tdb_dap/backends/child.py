@@ -47,11 +47,25 @@ class _LocalMemory(ctypes.Structure):
     _fields_ = (("start", ctypes.c_void_p),)
 
 
+def _load(path: str) -> ctypes.CDLL:
+    """A library whose functions are looked up when they are called; OSError with what the loader says.
+
+    Some of the vendor's libraries lack functions that no command calls. Python itself loads only what is complete.
+    """
+    loader = ctypes.CDLL(None)
+    loader.dlopen.argtypes, loader.dlopen.restype = [ctypes.c_char_p, ctypes.c_int], ctypes.c_void_p
+    loader.dlerror.restype = ctypes.c_char_p
+    handle = loader.dlopen(os.fsencode(path), os.RTLD_LAZY)
+    if not handle:
+        raise OSError(loader.dlerror().decode("utf-8", "replace"))
+    return ctypes.CDLL(path, handle=handle)
+
+
 class Library:
     """The vendor's library, initialised. OSError or AttributeError if it is not what it should be."""
 
     def __init__(self, setup: Setup) -> None:
-        self._lib = lib = ctypes.CDLL(setup.library)
+        self._lib = lib = _load(setup.library)
         self._single_call = setup.single_call
         self._cores = setup.cores
         lib.cmodel_init.argtypes = [ctypes.c_int32, ctypes.c_int64]

@@ -79,7 +79,11 @@ class SharedMemory:
 
 
 def placement(geometry: Geometry, regions: Iterable[Region], library: VendorLibrary) -> tuple[dict[int, int], int]:
-    """Base register per tag, and bytes of DDR that the library has to have. Without tags: no bases."""
+    """Base register per tag, and bytes of DDR that the library has to have. Without tags: no bases.
+
+    What lies below the lowest address of a tag needs no memory: its base may be below zero, and the sum of base and
+    address wraps around as the library's 64-bit addresses do.
+    """
     bases: dict[int, int] = {}
     end = _PAGE
     if not geometry.tag_shift:
@@ -91,8 +95,7 @@ def placement(geometry: Geometry, regions: Iterable[Region], library: VendorLibr
         low, high = extents.get(tag, (start, start))
         extents[tag] = min(low, start), max(high, start + region.data.size)
     for tag, (low, high) in sorted(extents.items()):
-        # What lies below the lowest address of a tag needs no memory.
-        skipped = min(low // _PAGE * _PAGE, library.ddr_start + end)
+        skipped = low // _PAGE * _PAGE
         bases[tag] = library.ddr_start + end - skipped
         end += -(-(high - skipped) // _PAGE) * _PAGE + _PAGE
     return bases, end + _CHUNK

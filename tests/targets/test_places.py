@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tdb_dap
-from tdb_dap.backends.shared import placement
+from tdb_dap.backends.shared import ddr_index, placement
 from tdb_dap.cli.inspect.info import describe
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.memory import Region
@@ -25,12 +25,22 @@ def test_inputs_of_their_own_lie_where_commands_look_for_them() -> None:
     assert geometry.locate(geometry.device_address(*by_model)) == by_model
 
 
-def test_what_lies_below_a_tags_lowest_address_takes_no_memory() -> None:
-    geometry = chip_named("BM1688").geometry
-    library = VendorLibrary("any.so", ddr_start=0x1_0000_0000)
-    regions = [Region(0x81_0000_0000, np.zeros(4096, np.uint8), "inputs and outputs")]
-    _, size = placement(geometry, regions, library)
-    assert size < 1 << 30
+@pytest.mark.parametrize(
+    ("chip", "ddr_start", "first"),
+    [
+        ("BM1688", 0x1_0000_0000, 0x81_0000_0000),
+        # The base of a tag lies below zero where its first address is beyond all of the library's memory.
+        ("BM1684X2", 1 << 36, 1 << 40 | 1 << 39),
+        ("BM1690", 0, 1 << 40 | 1 << 39),
+    ],
+)
+def test_what_lies_below_a_tags_lowest_address_takes_no_memory(chip: str, ddr_start: int, first: int) -> None:
+    geometry = chip_named(chip).geometry
+    library = VendorLibrary("any.so", ddr_start=ddr_start)
+    regions = [Region(first, np.zeros(4096, np.uint8), "inputs and outputs")]
+    bases, size = placement(geometry, regions, library)
+    assert size < 1 << 21
+    assert 0 < ddr_index(geometry, bases, first, library) < size
 
 
 def test_no_address_of_a_recorded_model_is_misplaced_and_one_that_is_gets_named(

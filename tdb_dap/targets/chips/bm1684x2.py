@@ -1,10 +1,11 @@
 """BM1684X2: up to four cores of 16 lanes, tagged 45-bit addresses.
 
-Decoded, not simulated: the vendor's simulator of this chip does not load, so that nothing could be proven.
+Decoded, not simulated by the project itself.
 """
 
 from tdb_dap.engine.hardware.geometry import Geometry, Space, window
 from tdb_dap.targets.chips.chip import Chip
+from tdb_dap.targets.chips.vendor_library import VendorLibrary
 from tdb_dap.targets.timing import Timing, Transfer
 
 _L2 = 30 << 40
@@ -35,6 +36,14 @@ BM1684X2 = Chip(
     ),
     rules=None,
     static_tables=(),
+    vendor_library=VendorLibrary(
+        "libcmodel_bm1684x2.so",
+        ddr_start=1 << 36,
+        local_tag=31,
+        local_start=0x24000000,
+        local_step=1 << 23,
+        cores=4,
+    ),
     known_problems=("dma mnemonic reserved stands for 3 operations",),
     timing=Timing(
         clock=1500,

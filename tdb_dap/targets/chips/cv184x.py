@@ -1,13 +1,16 @@
 """CV184X and SGTPUV8: one core of 8 lanes, tagged 45-bit addresses, fused requantisation.
 
-Decoded, not simulated: the constant tables of its firmware and some conventions of its commands are not known.
+Decoded, not simulated by the project itself.
 """
 
 from dataclasses import replace
 
 from tdb_dap.engine.hardware.geometry import Geometry, Space, window
 from tdb_dap.targets.chips.chip import Chip
-from tdb_dap.targets.timing import Monitor, MonitorRecord, Timing, Transfer
+from tdb_dap.targets.chips.vendor_library import VendorLibrary
+from tdb_dap.targets.timing import Timing, Transfer
+
+_EMULATOR = VendorLibrary("libcmodel_cv184x.so", ddr_start=0x80000000, local_tag=31, local_start=0x0C080000)
 
 CV184X = Chip(
     name="CV184X",
@@ -18,7 +21,7 @@ CV184X = Chip(
         bank_bytes=4 << 10,
         eu_bytes=16,
         cube_channels=16,
-        static_bytes=16 << 10,
+        static_bytes=2 << 10,
         l2_bytes=2 << 20,
         windows=(
             window(Space.LOCAL, 0, 1 << 22),
@@ -33,6 +36,7 @@ CV184X = Chip(
     ),
     rules=None,
     static_tables=(),
+    vendor_library=_EMULATOR,
     known_problems=(
         "DMA_gather lists 800 bits and declares 768",
         "DMA_scatter lists 800 bits and declares 768",
@@ -50,4 +54,10 @@ CV184X = Chip(
     ),
 )
 
-SGTPUV8 = replace(CV184X, name="SGTPUV8", table="sgtpuv8", known_problems=())
+SGTPUV8 = replace(
+    CV184X,
+    name="SGTPUV8",
+    table="sgtpuv8",
+    known_problems=(),
+    vendor_library=replace(_EMULATOR, file="libcmodel_sgtpuv8.so", needs=("libgomp.so.1",)),
+)

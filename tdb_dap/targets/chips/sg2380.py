@@ -1,10 +1,11 @@
 """SG2380: up to four cores of 32 lanes, tagged 45-bit addresses.
 
-Decoded, not simulated; no compiled model of this chip was available, its page is written from the tables alone.
+Decoded, not simulated by the project itself.
 """
 
 from tdb_dap.engine.hardware.geometry import Geometry, Space, window
 from tdb_dap.targets.chips.chip import Chip
+from tdb_dap.targets.chips.vendor_library import VendorLibrary
 
 SG2380 = Chip(
     name="SG2380",
@@ -30,4 +31,12 @@ SG2380 = Chip(
     ),
     rules=None,
     static_tables=(),
+    vendor_library=VendorLibrary(
+        "libcmodel_sg2380.so",
+        ddr_start=1 << 31,
+        local_tag=31,
+        local_start=0xFC00000000,
+        local_step=1 << 23,
+        cores=4,
+    ),
 )
