@@ -98,6 +98,11 @@ def cases(pattern: str = "*", chip: str = "bm*") -> list[Case]:
     return [Case(path) for path in sorted(DATA.glob(f"{chip}/{pattern}")) if path.is_dir()]
 
 
+def of_more_chips() -> list[Case]:
+    """Models of the chips that the vendor's debugger cannot run: there is ``truth``, and no ``trace``."""
+    return [Case(path) for path in sorted((DATA / "chips").glob("*/*")) if path.is_dir()]
+
+
 def case(name: str) -> Case:
     found = cases(name)
     assert len(found) == 1, f"{len(found)} cases are called {name}"

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+import tdb_dap
 from tdb_dap.backends.choice import vendor_backend
+from tdb_dap.backends.discovery import library_of
 from tdb_dap.backends.messages import Execute
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.memory import Region
 from tdb_dap.targets.chips.registry import chips
+from tdb_dap.targets.chips.static_tables import fill
+from tests.samples import Case, of_more_chips
 
 pytestmark = pytest.mark.vendor
 
+CASES = of_more_chips()
 NAMES = ("BM1684X2", "CV184X", "SG2380", "SGTPUV8")
 
 
@@ -34,3 +43,45 @@ def test_the_emulator_loads_although_functions_are_missing_and_keeps_what_it_is_
         assert backend._process.execute(Execute(0, ())) == ()
     finally:
         backend.close()
+
+
+FIRMWARE = """
+import ctypes, os, pathlib, sys, time
+from tdb_dap.backends.child import _load
+library = _load(sys.argv[1])
+library.cmodel_init.argtypes = [ctypes.c_int32, ctypes.c_int64]
+library.cmodel_init(0, 1 << 24)
+find = library.get_static_memaddr_by_node
+find.argtypes, find.restype = [ctypes.c_int32], ctypes.c_void_p
+place, size = find(0), int(sys.argv[3])
+ctypes.memset(place, 0, size)
+library.cmodel_nodechip_runtime_init(0)
+before, now = b"", bytes(size)
+while now != before or not any(now):  # a thread of the library does it
+    time.sleep(0.5)
+    before, now = now, ctypes.string_at(place, size)
+pathlib.Path(sys.argv[2]).write_bytes(now)
+os._exit(0)
+"""
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_static_memory_holds_what_the_firmware_writes(name: str, tmp_path: Path) -> None:
+    chip = chips()[name]
+    file, size = tmp_path / "static", chip.geometry.static_bytes
+    arguments = [str(library_of(chip)), str(file), str(size)]
+    subprocess.run([sys.executable, "-c", FIRMWARE, *arguments], check=True, capture_output=True, timeout=60)
+    ours = np.zeros(size, np.uint8)
+    fill(ours, chip.static_tables, "firmware")
+    assert np.array_equal(ours, np.frombuffer(file.read_bytes(), np.uint8))
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_the_emulator_alone_computes_the_outputs_of_the_runtime(case: Case) -> None:
+    debugger = tdb_dap.open(case.path, inputs=case.inputs, backend="cmodel")
+    assert debugger.run().reason == "end"
+    outputs = debugger.outputs()
+    debugger.close()
+    assert outputs.keys() == case.truth.keys()
+    for name, expected in case.truth.items():
+        np.testing.assert_array_equal(outputs[name].ravel(), expected.ravel(), err_msg=name)

@@ -5,6 +5,7 @@ Decoded, not simulated by the project itself.
 
 from tdb_dap.engine.hardware.geometry import Geometry, Space, window
 from tdb_dap.targets.chips.chip import Chip
+from tdb_dap.targets.chips.static_tables import BM1684X2_TABLES
 from tdb_dap.targets.chips.vendor_library import VendorLibrary
 from tdb_dap.targets.timing import Timing, Transfer
 
@@ -35,7 +36,7 @@ BM1684X2 = Chip(
         message_bits=9,
     ),
     rules=None,
-    static_tables=(),
+    static_tables=BM1684X2_TABLES,
     vendor_library=VendorLibrary(
         "libcmodel_bm1684x2.so",
         ddr_start=1 << 36,

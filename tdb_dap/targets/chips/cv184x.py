@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from tdb_dap.engine.hardware.geometry import Geometry, Space, window
 from tdb_dap.targets.chips.chip import Chip
+from tdb_dap.targets.chips.static_tables import CV184X_TABLES, SGTPUV8_TABLES
 from tdb_dap.targets.chips.vendor_library import VendorLibrary
 from tdb_dap.targets.timing import Timing, Transfer
 
@@ -35,7 +36,7 @@ CV184X = Chip(
         message_bits=9,
     ),
     rules=None,
-    static_tables=(),
+    static_tables=CV184X_TABLES,
     vendor_library=_EMULATOR,
     known_problems=(
         "DMA_gather lists 800 bits and declares 768",
@@ -58,6 +59,7 @@ SGTPUV8 = replace(
     CV184X,
     name="SGTPUV8",
     table="sgtpuv8",
+    static_tables=SGTPUV8_TABLES,
     known_problems=(),
     vendor_library=replace(_EMULATOR, file="libcmodel_sgtpuv8.so", needs=("libgomp.so.1",)),
 )

@@ -5,6 +5,7 @@ Decoded, not simulated by the project itself.
 
 from tdb_dap.engine.hardware.geometry import Geometry, Space, window
 from tdb_dap.targets.chips.chip import Chip
+from tdb_dap.targets.chips.static_tables import SG2380_TABLES
 from tdb_dap.targets.chips.vendor_library import VendorLibrary
 
 SG2380 = Chip(
@@ -30,7 +31,7 @@ SG2380 = Chip(
         message_bits=9,
     ),
     rules=None,
-    static_tables=(),
+    static_tables=SG2380_TABLES,
     vendor_library=VendorLibrary(
         "libcmodel_sg2380.so",
         ddr_start=1 << 31,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tdb_dap.engine.hardware.dtypes import BF16, F16, F32, Array, DType
+from tdb_dap.engine.hardware.dtypes import BF16, F16, F32, I16, Array, DType
 
 _ERF = (-1.26551223, 1.00002368, 0.37409196, 0.09678418, -0.18628806, 0.27886807, -1.13520398, 1.48851587)
 _ERF_TAIL = (-0.82215223, 0.17087277)
@@ -94,6 +94,27 @@ def _tangent_series(count: int) -> list[float]:
     return [numbers[k + 1] / math.factorial(2 * k + 1) for k in range(count)]
 
 
+def arctangent() -> list[float]:
+    """arctan(x) in odd powers of x."""
+    return [(-1) ** k / (2 * k + 1) for k in range(32)]
+
+
+def power_of_two() -> list[float]:
+    """2^x = sum of (x log 2)^k / k! up to the seventh power, in powers of the logarithm as float32 holds it."""
+    logarithm_of_two = float(np.float32(math.log(2)))
+    return [logarithm_of_two**k / math.factorial(k) for k in range(8)]
+
+
+def sixteenths() -> list[float]:
+    """2^(k/16) for k = 0 .. 15."""
+    return [2 ** (k / 16) for k in range(16)]
+
+
+def reciprocals() -> list[float]:
+    """1 / (1 + k/128) for k = 0 .. 127."""
+    return [128 / (128 + k) for k in range(128)]
+
+
 def words_of(table: Table, tables: str) -> NDArray[np.uint32]:
     """The words of a table as the ``firmware`` or the vendor's debugger (``tdb``) stores them."""
     values = np.array(table.entries(), np.float64)
@@ -121,6 +142,17 @@ def fill(memory: NDArray[np.uint8], tables: tuple[Table, ...], how: str) -> None
         words = words_of(table, how)
         memory[offset : offset + words.nbytes] = words.view(np.uint8)
         offset += words.nbytes
+
+
+def _three_formats(name: str, words: tuple[int, int, int], entries: Callable[[], list[float]]) -> tuple[Table, ...]:
+    """The same entries as float32, f16 and bf16."""
+    return tuple(
+        Table(f"{name} {dtype}", count, entries, dtype) for dtype, count in zip((F32, F16, BF16), words, strict=True)
+    )
+
+
+_HALVES = (8, 8, 8, 8, 8, 16, 16, 16, 16, 16)
+"""Words of the 16-bit tables of later chips: from log bf16 on room for 32 entries."""
 
 
 def _common(erf_words: int) -> tuple[Table, ...]:
@@ -169,3 +201,30 @@ BM1684X_TABLES = (
 BM1688_TABLES = (*_common(16), *_half_tables((8,) * 10, tdb_words=16))
 
 BM1690_TABLES = (*_common(32), *_half_tables((32, 32, 32, 32, 32, 16, 16, 16, 16, 16)))
+
+_ARCTANGENT = Table("arctan", 32, arctangent)
+
+SG2380_TABLES = (*_common(16), *_half_tables(_HALVES), _ARCTANGENT)
+
+BM1684X2_TABLES = (
+    *_common(16),
+    *_half_tables(_HALVES),
+    *_three_formats("2^x", (8, 8, 8), power_of_two),
+    *_three_formats("2^(k/16)", (16, 8, 8), sixteenths),
+    _ARCTANGENT,
+)
+
+# The firmware of these chips writes bf16 alone.
+SGTPUV8_TABLES = (
+    Table("exp bf16", 8, exponential(16), BF16),
+    Table("log bf16", 8, logarithm(16), BF16),
+    Table("erf bf16", 8, error_function, BF16),
+    Table("sequence", 64, sequence, None),
+    Table("sequence of 16 bits", 32, sequence, I16),
+    Table("sin bf16", 16, _first(16, sine), BF16),
+    Table("cos bf16", 16, _first(16, cosine), BF16),
+    Table("arcsin bf16", 32, _first(52, arcsine), BF16),
+    Table("1 / (1 + k/128)", 64, reciprocals, BF16),
+)
+
+CV184X_TABLES = (*SGTPUV8_TABLES, Table("exp", 10, exponential(10)))
