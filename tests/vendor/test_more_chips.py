@@ -13,6 +13,7 @@ import tdb_dap
 from tdb_dap.backends.choice import vendor_backend
 from tdb_dap.backends.discovery import library_of
 from tdb_dap.backends.messages import Execute
+from tdb_dap.engine.checks.exception_filters import filters_named
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.memory import Region
 from tdb_dap.targets.chips.registry import chips
@@ -85,3 +86,12 @@ def test_the_emulator_alone_computes_the_outputs_of_the_runtime(case: Case) -> N
     assert outputs.keys() == case.truth.keys()
     for name, expected in case.truth.items():
         np.testing.assert_array_equal(outputs[name].ravel(), expected.ravel(), err_msg=name)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_no_command_diverges(case: Case) -> None:
+    debugger = tdb_dap.open(case.path, inputs=case.inputs, backend="lockstep")
+    debugger.set_checks(filters_named({"divergence": None}))
+    stop = debugger.run()
+    debugger.close()
+    assert stop.reason == "end", stop.text

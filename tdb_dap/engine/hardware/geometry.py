@@ -48,7 +48,8 @@ class Geometry:
 
     ``lanes``: number of NPUs; ``lane_bytes``: local memory of one lane; ``bank_bytes``: one bank of a lane;
     ``eu_bytes``: bytes that the execution units of one lane take at once, the unit of the aligned layout;
-    ``cube_channels``: input channels that the matrix cube takes at once, for 8-bit data.
+    ``cube_channels``: input channels that the matrix cube takes at once, for 8-bit data; ``cube_halves``: for 16-bit
+    data (0: half as many).
 
     Chips with tagged addresses (``tag_shift`` bits of offset, a tag above) keep one space for all of DDR, whose offset
     is the tagged address. ``hexadecimal``: offsets print in hexadecimal. ``static_by_offset``: TIU commands name static
@@ -68,6 +69,7 @@ class Geometry:
     hexadecimal: bool = False
     static_by_offset: bool = False
     message_bits: int = 0
+    cube_halves: int = 0
 
     @cached_property
     def local_bytes(self) -> int:
@@ -138,5 +140,5 @@ class Geometry:
         return hex(value) if self.hexadecimal else str(value)
 
     def cube(self, itemsize: int) -> int:
-        """Input channels stored together in convolution weights: K for 8 bit, K/2 for 16 bit, 1 for 32 bit."""
-        return {1: self.cube_channels, 2: self.cube_channels // 2}.get(itemsize, 1)
+        """Input channels stored together in convolution weights: as the cube takes 8 or 16 bits, 1 for 32 bit."""
+        return {1: self.cube_channels, 2: self.cube_halves or self.cube_channels // 2}.get(itemsize, 1)

@@ -1,15 +1,15 @@
-"""BM1684X2: up to four cores of 16 lanes, tagged 45-bit addresses.
+"""BM1684X2: up to four cores of 16 lanes, tagged 45-bit addresses."""
 
-Decoded, not simulated by the project itself.
-"""
+from dataclasses import replace
 
 from tdb_dap.engine.hardware.geometry import Geometry, Space, window
+from tdb_dap.targets.chips.bm1690 import BM1690_RULES
 from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.targets.chips.static_tables import BM1684X2_TABLES
 from tdb_dap.targets.chips.vendor_library import VendorLibrary
 from tdb_dap.targets.timing import Timing, Transfer
 
-_L2 = 30 << 40
+_L2 = 0x26D20000
 
 BM1684X2 = Chip(
     name="BM1684X2",
@@ -26,7 +26,7 @@ BM1684X2 = Chip(
             window(Space.LOCAL, 0, 1 << 22),
             window(Space.LOCAL, 31 << 40, 31 << 40 | 1 << 22),
             window(Space.STATIC, 31 << 40 | 1 << 22, 31 << 40 | 1 << 23),
-            window(Space.L2, _L2, 31 << 40),
+            window(Space.L2, _L2, _L2 + (1 << 20)),
             window(Space.GLOBAL, 1 << 40, 30 << 40, base=0),
         ),
         tag_shift=40,
@@ -35,7 +35,15 @@ BM1684X2 = Chip(
         static_by_offset=True,
         message_bits=9,
     ),
-    rules=None,
+    rules=replace(
+        BM1690_RULES,
+        channel_group=16,
+        flushes_halves=True,
+        halves_by_sign=True,
+        convolution_zero=False,
+        matrix_zero=False,
+        matrix_scale=True,
+    ),
     static_tables=BM1684X2_TABLES,
     vendor_library=VendorLibrary(
         "libcmodel_bm1684x2.so",

@@ -24,6 +24,22 @@ _EMULATOR = VendorLibrary(
     kernel_module="libbm1690_kernel_module.so",
 )
 
+BM1690_RULES = Rules(
+    channel_group=32,
+    extremum=Extremum.FIRST_TAP,
+    reciprocal=Reciprocal.SUBNORMAL,
+    nan_wins=True,
+    flushes_bf16_extremum=True,
+    negative_zero_start=True,
+    overflow_to_infinity=True,
+    normalize_zero=True,
+    flushes_absolute=True,
+    casts_halves=True,
+    keeps_nan=True,
+    symmetric_floats=True,
+    distributes=False,
+)
+
 BM1690 = Chip(
     name="BM1690",
     table="bm1690",
@@ -48,21 +64,7 @@ BM1690 = Chip(
         static_by_offset=True,
         message_bits=9,
     ),
-    rules=Rules(
-        channel_group=32,
-        extremum=Extremum.FIRST_TAP,
-        reciprocal=Reciprocal.SUBNORMAL,
-        nan_wins=True,
-        flushes_bf16_extremum=True,
-        negative_zero_start=True,
-        overflow_to_infinity=True,
-        normalize_zero=True,
-        flushes_absolute=True,
-        casts_halves=True,
-        keeps_nan=True,
-        symmetric_floats=True,
-        distributes=False,
-    ),
+    rules=BM1690_RULES,
     static_tables=BM1690_TABLES,
     message_engines=3,
     same_commands={"sdma": "dma"},

@@ -19,7 +19,7 @@ from tdb_dap.targets.chips.vendor_library import VendorLibrary
 from tdb_dap.targets.chips.vendor_text import PLAIN, Style, command_text
 from tdb_dap.targets.declaration.family import message_of
 from tdb_dap.targets.declaration.field_evidence import refused_fields
-from tdb_dap.targets.declaration.fields import Fields, shared_name
+from tdb_dap.targets.declaration.fields import Conventions, Fields, shared_name
 from tdb_dap.targets.declaration.instruction_set import Instruction, InstructionSet, column
 from tdb_dap.targets.families import FAMILIES, Bound, system
 from tdb_dap.targets.families.expected import is_expected
@@ -161,7 +161,8 @@ class Chip:
 
     def fields_of(self, kind: int, descriptor: bytes, core: int, registers: Mapping[int, int]) -> Fields:
         form = self.shared_form(kind)
-        return Fields(form.decode(descriptor), form.sub, self.geometry, core, registers)
+        conventions = self.rules or Conventions()
+        return Fields(form.decode(descriptor), form.sub, self.geometry, core, registers, conventions)
 
     def shared_form(self, kind: int) -> Instruction:
         """The instruction with its fields under the names that all chips share."""

@@ -1,7 +1,4 @@
-"""CV184X and SGTPUV8: one core of 8 lanes, tagged 45-bit addresses, fused requantisation.
-
-Decoded, not simulated by the project itself.
-"""
+"""CV184X and SGTPUV8: one core of 8 lanes, tagged 45-bit addresses, fused requantisation."""
 
 from dataclasses import replace
 
@@ -9,6 +6,7 @@ from tdb_dap.engine.hardware.geometry import Geometry, Space, window
 from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.targets.chips.static_tables import CV184X_TABLES, SGTPUV8_TABLES
 from tdb_dap.targets.chips.vendor_library import VendorLibrary
+from tdb_dap.targets.semantics.rules import Extremum, Reciprocal, Rules
 from tdb_dap.targets.timing import Timing, Transfer
 
 _EMULATOR = VendorLibrary("libcmodel_cv184x.so", ddr_start=0x80000000, local_tag=31, local_start=0x0C080000)
@@ -35,7 +33,7 @@ CV184X = Chip(
         static_by_offset=True,
         message_bits=9,
     ),
-    rules=None,
+    rules=Rules(channel_group=16, extremum=Extremum.IGNORES_NAN, reciprocal=Reciprocal.ZERO, convolution_zero=False),
     static_tables=CV184X_TABLES,
     vendor_library=_EMULATOR,
     known_problems=(

@@ -1,12 +1,10 @@
-"""SG2380: up to four cores of 32 lanes, tagged 45-bit addresses.
-
-Decoded, not simulated by the project itself.
-"""
+"""SG2380: up to four cores of 32 lanes, tagged 45-bit addresses."""
 
 from tdb_dap.engine.hardware.geometry import Geometry, Space, window
 from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.targets.chips.static_tables import SG2380_TABLES
 from tdb_dap.targets.chips.vendor_library import VendorLibrary
+from tdb_dap.targets.semantics.rules import Extremum, Reciprocal, Rules
 
 SG2380 = Chip(
     name="SG2380",
@@ -29,8 +27,9 @@ SG2380 = Chip(
         tag_mask=31,
         static_by_offset=True,
         message_bits=9,
+        cube_halves=32,
     ),
-    rules=None,
+    rules=Rules(channel_group=16, extremum=Extremum.IGNORES_NAN, reciprocal=Reciprocal.ZERO),
     static_tables=SG2380_TABLES,
     vendor_library=VendorLibrary(
         "libcmodel_sg2380.so",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeVar
 
@@ -43,7 +44,8 @@ _SIGNED = {0: SI8, 3: SI16, 4: SI32, 6: SI4}
 _UNSIGNED = {0: UI8, 3: UI16, 4: UI32, 6: UI4}
 _UNTYPED = {0: I8, 3: I16, 4: I32, 6: I4, 7: F8}
 FLOAT8 = 7
-_FLOAT = {1: F16, 2: F32, 5: BF16}
+_HALF, _BFLOAT = 1, 5
+_FLOAT = {_HALF: F16, 2: F32, _BFLOAT: BF16}
 
 
 @lru_cache(maxsize=4096)
@@ -67,6 +69,21 @@ def _four_names(prefix: str, suffix: str) -> tuple[str, str, str, str]:
     return f"{prefix}_n{suffix}", f"{prefix}_c{suffix}", f"{prefix}_h{suffix}", f"{prefix}_w{suffix}"
 
 
+@dataclass(frozen=True)
+class Conventions:
+    """The meanings of fields in which chips differ, as far as views depend on them.
+
+    ``halves_by_sign``: of floats of 16 bits the sign bit says which they are, f16 or (1) bf16, which has no code then;
+    ``convolution_zero``, ``matrix_zero``: weights of 8 bits (the right operand) have a zero point, in a register or a
+    table; ``matrix_scale``: sums of mm2 of 8 bits are requantised by a float32 scale, not by multiplier and shift.
+    """
+
+    halves_by_sign: bool = False
+    convolution_zero: bool = True
+    matrix_zero: bool = True
+    matrix_scale: bool = False
+
+
 class Fields:
     """Attribute access to the fields of one command, with the chip's geometry and configuration registers.
 
@@ -77,16 +94,24 @@ class Fields:
     """
 
     core: int
+    conventions: Conventions
     geometry: Geometry
     registers: Mapping[int, int]
     sub: int
 
     def __init__(
-        self, values: Mapping[str, int], sub: int, geometry: Geometry, core: int, registers: Mapping[int, int]
+        self,
+        values: Mapping[str, int],
+        sub: int,
+        geometry: Geometry,
+        core: int,
+        registers: Mapping[int, int],
+        conventions: Conventions = Conventions(),
     ) -> None:
         # Plain attributes are the fastest thing to look up.
         self.__dict__.update(values)
         self.sub, self.geometry, self.core, self.registers = sub, geometry, core, registers
+        self.conventions = conventions
 
     def __getattr__(self, name: str) -> int:
         if _is_optional(name):
@@ -128,10 +153,18 @@ class Fields:
         """Number format of a TIU operand: precision code and sign bit."""
         if precision == FLOAT8:
             return F8E4M3 if signed else F8E5M2
+        if self.conventions.halves_by_sign and precision in (_HALF, _BFLOAT):
+            if precision == _BFLOAT:
+                raise Undefined(f"the precision code {precision} is not defined")
+            return BF16 if signed else F16
         found = _FLOAT.get(precision) or (_SIGNED if signed else _UNSIGNED).get(precision)
         if found is None:
             raise Undefined(f"the precision code {precision} is not defined")
         return found
+
+    def sign_tells(self, precision: int) -> bool:
+        """Whether the sign bit beside a precision code tells one float format from another."""
+        return precision == _HALF and self.conventions.halves_by_sign
 
     def dma_dtype(self, code: int) -> DType:
         """Number format of a DMA command; integers carry no sign. Code 8 is an 8-bit float, listed as a byte."""

@@ -93,8 +93,11 @@ class Row:
             return self.dtype
         if callable(self.dtype):
             return self.dtype(f)
-        code = getattr(f, self.dtype or self._names.precision)
+        field = self.dtype or self._names.precision
+        code = getattr(f, field)
         sign = self.sign
+        if not isinstance(sign, str) and f.sign_tells(code):
+            sign = field.replace("_prec", "_sign")
         if not isinstance(sign, int):
             sign = sign(f) if callable(sign) else getattr(f, sign or self._names.sign)
         return f.tiu_dtype(code, sign)

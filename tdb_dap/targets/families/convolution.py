@@ -22,6 +22,7 @@ from tdb_dap.targets.declaration.family import (
     result_,
 )
 from tdb_dap.targets.declaration.fields import Fields
+from tdb_dap.targets.declaration.rows import Condition
 
 WINDOW: dict[str, AttributeValue] = {
     "kernel": ("opd1_h", "opd1_w"),
@@ -48,7 +49,7 @@ def is_float(f: Fields) -> bool:
 def _bias_dtype(f: Fields) -> DType:
     """Float bias; 8-bit data: a 32-bit bias where requantisation is fused, else the kernel zero point."""
     if is_float(f):
-        return f.tiu_dtype(f.opd2_prec, 1) if f.has("opd2_prec") and f.opd2_prec in (1, 5) else F32
+        return f.tiu_dtype(f.opd2_prec, f.opd2_sign) if f.has("opd2_prec") and f.opd2_prec in (1, 5) else F32
     return SI32 if f.is_fused else f.tiu_dtype(0, f.opd2_sign)
 
 
@@ -70,7 +71,7 @@ def requantises_from_table(f: Fields) -> bool:
     return bool(f.is_fused and f.rq and not f.opd5_const)
 
 
-def requantisation_table(channels: Dim) -> Row:
+def requantisation_table(channels: Dim, unless: Condition = lambda f: False) -> Row:
     """Per channel the multiplier, and a word with the shift in its low byte and the zero point in its high half."""
     return operand(
         "res0",
@@ -79,7 +80,7 @@ def requantisation_table(channels: Dim) -> Row:
         dtype=SI32,
         constant=False,
         address=lambda f: f.register(TABLE_REGISTER),
-        when=lambda f: requantises_from_table(f) and not is_float(f),
+        when=lambda f: requantises_from_table(f) and not is_float(f) and not unless(f),
     )
 
 
@@ -113,12 +114,16 @@ def zero_point_table(channels: Dim) -> Row:
         dtype=SI16,
         constant=False,
         address=lambda f: f.register(ZERO_REGISTER),
-        when=lambda f: f.is_fused and not is_float(f) and not f.opd4_const,
+        when=lambda f: f.conventions.convolution_zero and f.is_fused and not is_float(f) and not f.opd4_const,
     )
 
 
-def fused_attributes(f: Fields, zero: str | None = "kzp") -> dict[str, Any]:
-    """Attributes of what follows the sum: rectification, symmetric range, requantisation and its numbers."""
+def fused_attributes(f: Fields, zero: str | None = "kzp", by_scale: bool = False) -> dict[str, Any]:
+    """Attributes of what follows the sum: rectification, symmetric range, requantisation and its numbers.
+
+    ``zero``: the name of the zero point of the weights, where they may have one; ``by_scale``: integers are requantised
+    by a float32 scale as well.
+    """
     found: dict[str, Any] = {
         "do_relu": bool(f.relu),
         "sym_range": bool(f.sym_range),
@@ -127,7 +132,7 @@ def fused_attributes(f: Fields, zero: str | None = "kzp") -> dict[str, Any]:
     }
     if zero and not is_float(f) and f.opd4_const:
         found[zero] = signed(f.register(ZERO_REGISTER), 16)
-    if f.rq and f.opd5_const and is_float(f):
+    if f.rq and f.opd5_const and (by_scale or is_float(f)):
         found["scale"] = F32.decode(np.array([f.register(TABLE_REGISTER)], np.uint32))[0].item()
     elif f.rq and f.opd5_const:
         found["multiplier"] = signed(f.register(TABLE_REGISTER), 32)
@@ -202,7 +207,8 @@ class Convolution:
     @staticmethod
     def attributes(f: Fields) -> dict[str, Any]:
         found = {**window_attributes(f, vendor=False), "res_add": bool(f.res_add)}
-        return {**found, **fused_attributes(f)} if f.is_fused else found
+        zero = "kzp" if f.conventions.convolution_zero else None
+        return {**found, **fused_attributes(f, zero)} if f.is_fused else found
 
     @staticmethod
     def vendor_attributes(f: Fields) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from tdb_dap.targets.families.convolution import (
     fused_attributes,
     is_float,
     requantisation_table,
+    requantises_from_table,
     scale_table,
     signed,
 )
@@ -144,7 +145,7 @@ def _zero_shape(f: Fields) -> tuple[int, int, int, int]:
 def _bias_dtype(f: Fields) -> DType:
     if not is_float(f):
         return SI32
-    return f.tiu_dtype(f.opd2_prec, 1) if f.has("opd2_prec") and f.opd2_prec in (1, 5) else F32
+    return f.tiu_dtype(f.opd2_prec, f.opd2_sign) if f.has("opd2_prec") and f.opd2_prec in (1, 5) else F32
 
 
 def _bias_as_listed(f: Fields, view: Operand) -> Operand:
@@ -189,9 +190,18 @@ class MatrixMultiply2:
         dtype=SI16,
         constant=False,
         address=lambda f: f.register(ZERO_REGISTER),
-        when=lambda f: f.is_fused and not is_float(f) and not f.opd4_const,
+        when=lambda f: f.conventions.matrix_zero and f.is_fused and not is_float(f) and not f.opd4_const,
     )
-    requantisation = requantisation_table("res0_c")
+    requantisation = requantisation_table("res0_c", unless=lambda f: f.conventions.matrix_scale)
+    column_scale = operand(
+        "res0",
+        _zero_shape,
+        lambda f: Layout.COMPACT if f.sub == TT else Layout.ALIGN_EU,
+        dtype=F32,
+        constant=False,
+        address=lambda f: f.register(TABLE_REGISTER),
+        when=lambda f: f.conventions.matrix_scale and requantises_from_table(f) and not is_float(f),
+    )
     scale = scale_table("res0_c")
     old = operand(
         "res0", ("res0_c", "res0_w"), Layout.MATRIX2, sign=1, constant=False, hidden=True, when=flag("res_add")
@@ -205,7 +215,8 @@ class MatrixMultiply2:
             "r_trans": f.sub in (NT, TT),
             "res_add": bool(f.res_add),
         }
-        return {**found, **fused_attributes(f, zero="zp")} if f.is_fused else found
+        zero = "zp" if f.conventions.matrix_zero else None
+        return {**found, **fused_attributes(f, zero, f.conventions.matrix_scale)} if f.is_fused else found
 
     @staticmethod
     def vendor_attributes(f: Fields) -> dict[str, Any]:

@@ -41,7 +41,8 @@ def _bias_dtype(f: Fields) -> DType:
     if f.opd0_prec == FLOAT8:
         return F32
     if is_float(f):
-        return f.tiu_dtype(f.opd2_prec if f.opd2_prec in (1, 2, 5) else f.opd0_prec, 0)
+        own = f.opd2_prec in (1, 2, 5)
+        return f.tiu_dtype(f.opd2_prec, f.opd2_sign) if own else f.tiu_dtype(f.opd0_prec, f.opd0_sign)
     return SI32
 
 

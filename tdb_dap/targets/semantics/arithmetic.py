@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from tdb_dap.engine.hardware.dtypes import F8E4M3, F8E5M2, F16, F32, SI8, SI16, SI32, UI8, UI16, UI32, Array, DType
+from tdb_dap.engine.hardware.dtypes import F8E4M3, F8E5M2, F32, SI8, SI16, SI32, UI8, UI16, UI32, Array, DType
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.families import arithmetic as op
 from tdb_dap.targets.semantics.numerics import float32
+from tdb_dap.targets.semantics.numerics.halves import calculated
 from tdb_dap.targets.semantics.numerics.integers import HALF_EVEN, saturate, shift
 from tdb_dap.targets.semantics.numerics.rounding import convert, to_float8
 from tdb_dap.targets.semantics.registry import Operation, Value, semantics
@@ -76,7 +77,7 @@ def absolute(x: Operation) -> Array:
     left = x["left"]
     if left.dtype.is_float:
         size = np.abs(left.numbers)
-        return x.dtype.encode(float32.operand(size, left.dtype) if x.rules.flushes_absolute else size)
+        return x.dtype.encode(float32.compared(size, left.dtype) if x.rules.flushes_absolute else size)
     return x.dtype.encode(np.abs(left.numbers.astype(np.int64)))
 
 
@@ -101,8 +102,8 @@ def conditions(left: Value, right: Value) -> tuple[Array, Array, Array]:
     """
     if left.dtype.is_float:
         equal = left.bits == right.bits
-        a = float32.operand(left.numbers, left.dtype)
-        b = float32.operand(right.numbers, right.dtype)
+        a = float32.compared(left.numbers, left.dtype)
+        b = float32.compared(right.numbers, right.dtype)
     else:
         a, b = left.numbers.astype(np.int64), right.numbers.astype(np.int64)
         equal = a == b
@@ -131,11 +132,11 @@ def calculate(x: Operation) -> Array:
         if x.dtype.itemsize == 1 and x["right"].dtype.itemsize > 1:
             raise NotSimulated(f"{x.dtype} results of {x['left'].dtype} and {x['right'].dtype} are not known")
         if x.fields.sub == op.DIVIDE:
-            return x.dtype.encode(_divide(x))
+            return calculated(_divide(x), x.dtype)
         numbers = floats(x.fields.sub, x["left"], x["right"], old)
         if x.dtype.itemsize == 1 and x.fields.sub == op.MUL:
             return to_float8(numbers, x.dtype, HALF_EVEN, saturates=bool(x.fields.sym_range))
-        words = x.dtype.encode(numbers)
+        words = encoded(x.fields.sub, numbers, x.dtype)
         return symmetric(x, words) if x.fields.sub in (op.MUL, op.ADD, op.SUB) else words
     return _integers(x)
 
@@ -163,13 +164,19 @@ def floats(sub: int, left: Value, right: Value, old: Array | None = None) -> Arr
     if sub in (op.MAX, op.MIN):
         # Operands keep their subnormals until the end: which one is chosen depends on the flushed numbers.
         whole_a, whole_b = np.broadcast_arrays(left.numbers, right.numbers)
+        a, b = float32.compared(whole_a, dtype), float32.compared(whole_b, dtype)
         chosen = np.where(a > b, whole_a, whole_b) if sub == op.MAX else np.where(a >= b, whole_b, whole_a)
-        return chosen if dtype is F16 else float32.flush(chosen)
+        return float32.compared(chosen, dtype)
     if sub == op.DISTANCE:
         return np.abs(float32.subtract(a, b))
     if sub == op.MAC and old is not None:
         return float32.add(float32.operand(old, dtype), float32.product_in(a, b, dtype))
     raise NotSimulated(f"operation {sub} on {dtype} is not defined")
+
+
+def encoded(sub: int, numbers: Array, dtype: DType) -> Array:
+    """Stored words of a result of ``floats``: maximum and minimum are chosen, the others calculated."""
+    return dtype.encode(numbers) if sub in (op.MAX, op.MIN) else calculated(numbers, dtype)
 
 
 def _integers(x: Operation) -> Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tdb_dap.engine.hardware.dtypes import F16, Array
+from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.targets.families import compare as op
 from tdb_dap.targets.semantics.arithmetic import conditions
 from tdb_dap.targets.semantics.numerics import float32
@@ -26,6 +26,6 @@ def compare_and_select(x: Operation) -> tuple[Array, Array]:
     greater, _, less = conditions(left, right)
     chosen = greater if x.fields.sub == op.GREATER_AND_SELECT else less
     extreme = np.where(chosen, left.bits, right.bits)
-    if left.dtype.is_float and left.dtype is not F16:
+    if left.dtype.is_float and left.dtype.name != "f16":
         extreme = left.dtype.encode(float32.flush(left.dtype.widen(extreme)))
     return extreme, np.where(chosen, x["when_true"].bits, x["when_false"].bits)

@@ -22,6 +22,7 @@ from tdb_dap.targets.semantics.numerics.dot import (
     interleaved,
 )
 from tdb_dap.targets.semantics.numerics.finish import rectified, requantized, scaled
+from tdb_dap.targets.semantics.numerics.halves import without_subnormals
 from tdb_dap.targets.semantics.numerics.integers import saturate, signed
 from tdb_dap.targets.semantics.numerics.windows import offsets, padded, windows
 from tdb_dap.targets.semantics.registry import Operation, Value, semantics
@@ -39,8 +40,9 @@ def convolve(x: Operation) -> Array:
     32 bits, or saturated into 8 and 16.
     """
     f = x.fields
-    image = x["input"].dtype.widen(padded(x["input"].bits, f, x.get("pad_value")))
-    weight = _weights(x)
+    dtype = x["input"].dtype
+    image = without_subnormals(dtype.widen(padded(x["input"].bits, f, x.get("pad_value"))), dtype)
+    weight = without_subnormals(_weights(x), dtype)
     n, oc, height, width = f.four("res0")
     old = x.get("old")
     before = None if old is None else old.numbers.transpose(1, 0, 2, 3).reshape(oc, -1)
@@ -161,6 +163,8 @@ def _kernel_zero(x: Operation) -> Array:
         if zero.dtype not in (SI8, UI8):
             raise NotSimulated(f"a kernel zero point of type {zero.dtype} is not known")
         return zero.numbers.astype(np.int64).reshape(-1, 1, 1, 1)
+    if not x.rules.convolution_zero:
+        return np.zeros((1, 1, 1, 1), np.int64)
     table = x.get("kernel_zero")
     if table is not None:
         return table.numbers.astype(np.int64).reshape(-1, 1, 1, 1)

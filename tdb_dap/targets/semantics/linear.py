@@ -5,6 +5,7 @@ from __future__ import annotations
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.targets.families import linear as op
 from tdb_dap.targets.semantics.numerics import float32
+from tdb_dap.targets.semantics.numerics.halves import calculated
 from tdb_dap.targets.semantics.registry import Operation, semantics
 
 
@@ -16,7 +17,7 @@ def linear(x: Operation) -> Array:
     a = float32.operand(x["a"].numbers, dtype)
     if x.fields.sub == op.MAC:
         b = float32.operand(x["b"].numbers, dtype)
-        return x.dtype.encode(float32.add(float32.product_in(numbers, a, dtype), b))
+        return calculated(float32.add(float32.product_in(numbers, a, dtype), b), x.dtype)
     moved = float32.add(numbers, a) if x.fields.sub == op.SQUARE_SUM else float32.subtract(numbers, a)
     rounded = float32.round_to(moved, dtype)
     return x.dtype.encode(float32.product_in(rounded, rounded, dtype))

@@ -8,11 +8,12 @@ from tdb_dap.engine.hardware.dtypes import F32, SI32, UI32, Array
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.families import matrix as op
-from tdb_dap.targets.families.convolution import ZERO_REGISTER
+from tdb_dap.targets.families.convolution import TABLE_REGISTER, ZERO_REGISTER
 from tdb_dap.targets.kernel.products import of_matrices
 from tdb_dap.targets.semantics.numerics import float32
 from tdb_dap.targets.semantics.numerics.dot import exact_product, group_size, grouped, inexact, interleaved
-from tdb_dap.targets.semantics.numerics.finish import rectified, requantized, scaled
+from tdb_dap.targets.semantics.numerics.finish import rectified, requantized, scaled, scaled_integers
+from tdb_dap.targets.semantics.numerics.halves import without_subnormals
 from tdb_dap.targets.semantics.numerics.integers import saturate, signed
 from tdb_dap.targets.semantics.registry import Operation, Value, semantics
 
@@ -75,7 +76,8 @@ def multiply_on_lanes(x: Operation) -> Array:
 
     f32: two interleaved accumulators; f16, bf16, 8-bit floats: exact sums per group of channels, added in float32 to
     the bias; 8-bit floats are scaled in the end, see ``scaled``. 8-bit integers: the zero
-    point is subtracted from the right operand; results of 32 bits wrap, others saturate.
+    point is subtracted from the right operand; results of 32 bits wrap, others saturate; with ``matrix_scale`` they are
+    scaled, see ``scaled_integers``.
     """
     f = x.fields
     left, right = x["left"], x["right"]
@@ -89,6 +91,7 @@ def multiply_on_lanes(x: Operation) -> Array:
     if left.dtype.is_float:
         if f.sub == op.TT:
             a, b = b, a
+        a, b = without_subnormals(a, left.dtype), without_subnormals(b, right.dtype)
         before = None if old is None else old.numbers
         bias = _bias(x).astype(np.float32)
         product = _float32_product if left.dtype is F32 else _grouped_product
@@ -104,9 +107,22 @@ def multiply_on_lanes(x: Operation) -> Array:
     total = exact_product(a, b) + _bias(x).astype(np.int64)
     if old is not None:
         total = total + old.numbers.astype(np.int64)
+    if f.is_fused and f.rq and x.rules.matrix_scale:
+        return scaled_integers(x, total, _column_scale(x))
     if f.is_fused:
         return requantized(x, total, wraps=False)
     return x.dtype.encode(total if x.dtype.itemsize == 4 else saturate(total, x.dtype))
+
+
+def _column_scale(x: Operation) -> Array:
+    """float32 per result column as the lane of each row has it (tt: per row), or one for all."""
+    table = x.get("column_scale")
+    if table is None:
+        return np.array([[x.fields.register(TABLE_REGISTER)]], np.uint32).view(np.float32)
+    if x.fields.sub == op.TT:
+        return table.numbers.reshape(-1, 1)
+    lanes = np.arange(x.shape[0]) % table.numbers.shape[1]
+    return table.numbers[0, lanes, 0, :]
 
 
 def _shape(f: Fields, side: str) -> tuple[int, int]:
@@ -122,6 +138,8 @@ def _bias(x: Operation) -> Array:
 def _zero_points(x: Operation) -> Array:
     """One number per result column (tt: row), or one for all."""
     if x.fields.is_fused:
+        if not x.rules.matrix_zero:
+            return np.zeros((1, 1), np.int64)
         table = x.get("zero_points")
         if table is None:
             return np.array([[signed(x.fields.register(ZERO_REGISTER), 16)]], np.int64)

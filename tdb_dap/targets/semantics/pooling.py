@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tdb_dap.engine.hardware.dtypes import BF16, F16, F32, SI8, SI16, SI32, UI8, UI16, UI32, Array, DType
+from tdb_dap.engine.hardware.dtypes import BF16, F32, SI8, SI16, SI32, UI8, UI16, UI32, Array, DType
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets import kernel
 from tdb_dap.targets.families import pooling as op
@@ -73,7 +73,7 @@ def _rectifies(x: Operation) -> bool:
 
 def _keeps(rule: Extremum, largest: bool, dtype: DType, kept: Array, tap: Array) -> Array:
     """Whether what was kept so far stays."""
-    t, y = float32.operand(kept, dtype), float32.operand(tap, dtype)
+    t, y = float32.compared(kept, dtype), float32.compared(tap, dtype)
     if largest:
         return t > y if rule is Extremum.REPLACES_NAN else ~(y > t)
     return ~(y < t) if rule is Extremum.IGNORES_NAN and dtype is F32 else t <= y
@@ -121,7 +121,7 @@ def _float_sum(x: Operation) -> Array:
         bias = float32.operand(x["bias"].numbers, x["bias"].dtype)
         if x.rules.negative_zero_start and x["bias"].is_constant and not bias.any():
             bias = np.full_like(bias, -0.0)
-    total = _in_kernel(x, bias) if kernel.is_active() else _in_numpy(x, bias)
+    total = _in_numpy(x, bias) if not kernel.is_active() or x.rules.flushes_halves else _in_kernel(x, bias)
     if x.fields.sub == op.DEPTHWISE_RELU:
         total = np.where(total > 0, total, np.float32(0))
     return total
@@ -135,7 +135,7 @@ def _rounding(x: Operation) -> DType:
     dtype = x["input"].dtype
     if dtype.itemsize > 1:
         return dtype
-    return F16 if x.dtype is F16 and not x.fields.rq else F32
+    return x.dtype if x.dtype.name == "f16" and not x.fields.rq else F32
 
 
 def _in_kernel(x: Operation, bias: Array | None) -> Array:

@@ -7,13 +7,14 @@ result, broadcastable to the result's shape. It knows neither memory nor address
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeVar
 
 from tdb_dap.engine.hardware.dtypes import Array, DType
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.declaration.fields import Fields
+from tdb_dap.targets.semantics.numerics.halves import flushed
 from tdb_dap.targets.semantics.rules import Rules
 
 
@@ -44,6 +45,9 @@ class Operation:
         fields: Fields,
         rules: Rules,
     ) -> None:
+        if rules.flushes_halves:
+            values = {role: replace(value, dtype=flushed(value.dtype)) for role, value in values.items()}
+            result_dtypes = {role: flushed(dtype) for role, dtype in result_dtypes.items()}
         self._values = values
         self.result_dtypes = result_dtypes
         self.result_shapes = result_shapes

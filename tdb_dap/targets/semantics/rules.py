@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from tdb_dap.targets.declaration.fields import Conventions
+
 
 class Extremum(Enum):
     """Choice between two floats by a maximum or minimum over a window, t being kept so far and y the next tap.
@@ -32,8 +34,8 @@ class Reciprocal(Enum):
     SUBNORMAL = "subnormal"
 
 
-@dataclass(frozen=True)
-class Rules:
+@dataclass(frozen=True, kw_only=True)
+class Rules(Conventions):
     """``channel_group``: channels whose 16-bit products the cube adds exactly before it rounds.
 
     ``nan_wins``: in such a sum a NaN beats an infinity; ``flushes_bf16_extremum``: results of maximum and minimum over
@@ -44,6 +46,8 @@ class Rules:
     ``distributes``: the move of lanes to columns and back is known;
     ``counts_numbers``: a float32 is zero as a number, -0 and flushed subnormals included, not by its bits;
     ``keeps_nan``: a NaN is not rectified to zero; ``symmetric_floats``: ``sym_range`` makes infinities finite.
+
+    ``flushes_halves``: subnormals of f16 are zeros, as operands and as results of every step.
 
     ``fast`` is no chip's: sums of products of floats are left to BLAS, which adds in its own order. Not exact.
     """
@@ -62,4 +66,5 @@ class Rules:
     symmetric_floats: bool = False
     distributes: bool = True
     counts_numbers: bool = False
+    flushes_halves: bool = False
     fast: bool = False

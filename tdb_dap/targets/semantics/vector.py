@@ -8,7 +8,7 @@ from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.families import arithmetic as arith
 from tdb_dap.targets.families.vector import length
-from tdb_dap.targets.semantics.arithmetic import floats, integer_operation, saturation_range
+from tdb_dap.targets.semantics.arithmetic import encoded, floats, integer_operation, saturation_range
 from tdb_dap.targets.semantics.numerics.integers import saturate
 from tdb_dap.targets.semantics.registry import Operation, Value, semantics
 
@@ -27,7 +27,7 @@ def outer(x: Operation) -> Array:
         function = {arith.AND: np.bitwise_and, arith.OR: np.bitwise_or, arith.XOR: np.bitwise_xor}[sub]
         return function(left.bits, right.bits).astype(x.dtype.bits_dtype)
     if left.dtype.is_float:
-        return x.dtype.encode(floats(sub, left, right))
+        return encoded(sub, floats(sub, left, right), x.dtype)
     if "u" in (left.dtype.kind, right.dtype.kind) and left.dtype.itemsize == right.dtype.itemsize == 4:
         raise NotSimulated("vector operations on unsigned 32-bit numbers are not known")
     total = integer_operation(sub, left.numbers.astype(np.int64), right.numbers.astype(np.int64))

@@ -9,8 +9,8 @@ from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.families import convolution as op
 from tdb_dap.targets.kernel.integers import UNLIMITED, Steps
 from tdb_dap.targets.semantics.numerics import float32
-from tdb_dap.targets.semantics.numerics.integers import DOWN, HALF_EVEN, requantised, signed
-from tdb_dap.targets.semantics.numerics.rounding import round_to_float, to_float8
+from tdb_dap.targets.semantics.numerics.integers import HALF_EVEN, saturate, shift, signed
+from tdb_dap.targets.semantics.numerics.rounding import round_to_float, to_float8, to_integral
 from tdb_dap.targets.semantics.registry import Operation
 
 
@@ -44,6 +44,19 @@ def scaled(x: Operation, total: Array, by_mode: bool = False, halves_by_mode: bo
     if x.dtype.itemsize == 1:
         return to_float8(total, x.dtype, mode, saturates)
     return x.dtype.encode(total) if x.dtype is F32 or not halves_by_mode else round_to_float(total, x.dtype, mode)
+
+
+def scaled_integers(x: Operation, total: Array, scale: Array) -> Array:
+    """The integer sum after requantisation by a float32 scale: rounded by mode, limited to the result format.
+
+    Sum and product are rounded to float32; rectified before. Source: fuzzing against the vendor's simulator.
+    """
+    if x.fields.relu:
+        total = np.maximum(total, 0)
+    product = float32.multiply(total.astype(np.float32), np.broadcast_to(float32.flush(scale), total.shape))
+    whole = to_integral(product.astype(np.float64), x.fields.opd2_n_str)
+    limited = np.clip(np.where(np.isnan(whole), 0, whole), x.dtype.minimum, x.dtype.maximum)
+    return x.dtype.encode(limited.astype(np.int64))
 
 
 def requantized(x: Operation, total: Array, wraps: bool, holds_32_bits: bool = True) -> Array:

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from tdb_dap.engine.hardware.dtypes import F16, F32, Array, DType
+from tdb_dap.engine.hardware.dtypes import F32, Array, DType
 from tdb_dap.targets import kernel
+from tdb_dap.targets.semantics.numerics.halves import without_subnormals
 from tdb_dap.targets.semantics.rules import Reciprocal
 
 SMALLEST_NORMAL = np.float32(2.0**-126)
@@ -88,7 +89,7 @@ def round_to(numbers: Array, dtype: DType) -> Array:
     """float32 ``numbers`` rounded half to even to a 16-bit format and widened again; float32 as they are."""
     if dtype is F32:
         return numbers
-    return dtype.widen(dtype.encode(numbers))
+    return without_subnormals(dtype.widen(dtype.encode(numbers)), dtype)
 
 
 def product_in(a: Array, b: Array, dtype: DType) -> Array:
@@ -99,7 +100,7 @@ def product_in(a: Array, b: Array, dtype: DType) -> Array:
     """
     if dtype is F32:
         return multiply(a, b)
-    if dtype is F16:
+    if dtype.name == "f16":
         return round_to(np.asarray(a * b, np.float32), dtype)
     exact = np.asarray(a, np.float64) * np.asarray(b, np.float64)
     size = np.abs(exact)
@@ -111,8 +112,13 @@ def product_in(a: Array, b: Array, dtype: DType) -> Array:
 
 
 def operand(numbers: Array, dtype: DType) -> Array:
-    """Widened numbers as arithmetic takes them: float32 and bf16 flushed, f16 with its subnormals."""
-    return numbers if dtype is F16 else flush(numbers)
+    """Widened numbers as arithmetic takes them: float32 and bf16 flushed, f16 with the subnormals that the chip has."""
+    return without_subnormals(numbers, dtype) if dtype.name == "f16" else flush(numbers)
+
+
+def compared(numbers: Array, dtype: DType) -> Array:
+    """Widened numbers as comparisons take them: float32 and bf16 flushed, f16 with its subnormals on every chip."""
+    return numbers if dtype.name == "f16" else flush(numbers)
 
 
 def stays_normal(*terms: tuple[Array, ...]) -> bool:

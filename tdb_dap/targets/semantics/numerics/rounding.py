@@ -83,7 +83,7 @@ def convert(
     if target is F32 and mode == HALF_EVEN:
         return F32.encode(numbers.astype(np.float32))
     rounded = round_to_float(numbers.astype(np.float64), target, mode)
-    if target is F16 and to_infinity:
+    if target.name == "f16" and to_infinity:
         infinity = np.where(numbers > 0, np.uint16(0x7C00), np.uint16(0xFC00))
         return np.where(np.abs(numbers) >= 65536, infinity, rounded).astype(np.uint16)
     return rounded
@@ -155,7 +155,7 @@ def round_to_float(numbers: Array, target: DType, mode: int) -> Array:
     unit = ((np.maximum(exponent, smallest) - fraction + 1023) << 52).view(np.float64)
     steps = np.where(finite, numbers, 0) / unit
     rounded = np.abs(to_integral(steps, mode)) * unit
-    if target is F16:
+    if target.name == "f16":
         toward_infinity = mode in (HALF_EVEN, HALF_AWAY, HALF_UP)
         to_infinity = toward_infinity | ((mode == DOWN) & (numbers < 0)) | ((mode == UP) & (numbers > 0))
         rounded = np.where(rounded > 65504.0, np.where(to_infinity, np.inf, 65504.0), rounded)
