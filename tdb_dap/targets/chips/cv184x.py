@@ -33,13 +33,9 @@ CV184X = Chip(
         static_by_offset=True,
         message_bits=9,
     ),
-    rules=Rules(channel_group=16, extremum=Extremum.IGNORES_NAN, reciprocal=Reciprocal.ZERO, convolution_zero=False),
+    rules=Rules(channel_group=8, extremum=Extremum.IGNORES_NAN, reciprocal=Reciprocal.ZERO, convolution_zero=False),
     static_tables=CV184X_TABLES,
     vendor_library=_EMULATOR,
-    known_problems=(
-        "DMA_gather lists 800 bits and declares 768",
-        "DMA_scatter lists 800 bits and declares 768",
-    ),
     timing=Timing(
         clock=750,
         places=4,
@@ -56,8 +52,6 @@ CV184X = Chip(
 SGTPUV8 = replace(
     CV184X,
     name="SGTPUV8",
-    table="sgtpuv8",
     static_tables=SGTPUV8_TABLES,
-    known_problems=(),
     vendor_library=replace(_EMULATOR, file="libcmodel_sgtpuv8.so", needs=("libgomp.so.1",)),
 )

@@ -29,7 +29,7 @@ SG2380 = Chip(
         message_bits=9,
         cube_halves=32,
     ),
-    rules=Rules(channel_group=16, extremum=Extremum.IGNORES_NAN, reciprocal=Reciprocal.ZERO),
+    rules=Rules(channel_group=32, extremum=Extremum.IGNORES_NAN, reciprocal=Reciprocal.ZERO),
     static_tables=SG2380_TABLES,
     vendor_library=VendorLibrary(
         "libcmodel_sg2380.so",

@@ -118,6 +118,11 @@ def _second_as_scale(f: Fields, view: Operand) -> Operand:
     return constant(f.opd2_addr, F32)
 
 
+def group_size(f: Fields) -> int:
+    """Columns of dq2 that share a scale and a zero point."""
+    return 32 << f.opd2_n_str
+
+
 @family("quant", registers=("sRQ&sDQ", "RQ&DQ"))
 class Quantize:
     """Integers to integers or floats and back, with numbers per channel from a table or from the command.
@@ -127,6 +132,9 @@ class Quantize:
     Tables hold one row of words per channel: rq0 scale, offset; rq1 multiplier, shift, zero point; dq0 zero point,
     scale; dq1 zero point, multiplier, shift. Shift is the low byte, zero point the low half of its word. Packed: rq1
     and dq1 multiplier, then one word with the shift in its low byte and the zero point in its high half.
+
+    dq2: (input - zero point) * scale, calculated in the format of the result; a word for each group of columns holds
+    the zero point in its low half and the scale in its high half.
     """
 
     input = operand("opd0", RESULT_SHAPE, constant=False)
@@ -170,8 +178,16 @@ class Quantize:
     input_shift_of_word = _number("opd2_addr", 0, SI8, True, (DQ1,))
     input_zero_point_of_word = _number("opd2_addr", 16, SI16, True, (DQ1,))
 
-    result = result_(sign="opd2_sign")
+    group_table = operand(
+        "opd1",
+        lambda f: (f.res0_n, f.res0_c, f.res0_h, -(-f.res0_w // group_size(f))),
+        Layout.COMPACT,
+        dtype=UI32,
+        when=lambda f: f.sub == DQ2,
+    )
+
+    result = result_(sign=lambda f: f.opd2_sign if f.has("opd2_sign") else f.res0_sign)
 
     @staticmethod
     def attributes(f: Fields) -> dict[str, Any]:
-        return {"round_mode": f.opd2_n_str}
+        return {"group_size": group_size(f)} if f.sub == DQ2 else {"round_mode": f.opd2_n_str}

@@ -13,6 +13,7 @@ from tdb_dap.targets.families.arithmetic import CAST, COPY, MIN, MUL, SUB_SATURA
 from tdb_dap.targets.families.compare import SELECT_EQUAL
 from tdb_dap.targets.families.matrix import NN
 from tdb_dap.targets.families.pooling import AVERAGE, DEPTHWISE, MAXIMUM
+from tdb_dap.targets.families.quantize import DQ2
 from tdb_dap.targets.semantics import SEMANTICS
 from tdb_dap.targets.semantics.registry import Operation, Value
 from tdb_dap.targets.semantics.rules import Rules
@@ -33,8 +34,8 @@ _FLOAT8 = frozenset(
     }
 )
 _PROVEN: dict[DType, frozenset[tuple[str, int]]] = {
-    SI4: frozenset({("arith", CAST), ("conv", 0)}),
-    UI4: frozenset({("arith", CAST), ("arith", SUB_SATURATE)}),
+    SI4: frozenset({("arith", CAST), ("conv", 0), ("quant", DQ2)}),
+    UI4: frozenset({("arith", CAST), ("arith", SUB_SATURATE), ("quant", DQ2)}),
     F8E5M2: _FLOAT8,
     F8E4M3: _FLOAT8,
 }

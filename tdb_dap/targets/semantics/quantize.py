@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from tdb_dap.engine.hardware.dtypes import SI8, SI16, UI16, Array
+from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.families import quantize as op
 from tdb_dap.targets.kernel.integers import Steps
 from tdb_dap.targets.semantics.numerics import float32
-from tdb_dap.targets.semantics.numerics.integers import requantised
+from tdb_dap.targets.semantics.numerics.integers import saturate, shift
+from tdb_dap.targets.semantics.numerics.halves import calculated
 from tdb_dap.targets.semantics.numerics.rounding import to_integral
 from tdb_dap.targets.semantics.registry import Operation, semantics
 
@@ -93,6 +95,24 @@ def dequantize_integer(x: Operation) -> Array:
     roles = ("input_multiplier", "input_multiplier_of_word", "input_multiplier_table", "input_multiplier_packed")
     multiplier = _first_of(x, *roles).astype(np.int64)
     amount, zero = _shift_and_zero(x, "input_", "input_zero_point", f.opd0_sign)
-    centred = x["input"].numbers.astype(np.int64) - zero
-    limits = (x.dtype.minimum, x.dtype.maximum)
-    return requantised(centred, Steps(f.opd2_n_str, multiplier, amount, limits=limits), x.dtype)
+    total = shift((x["input"].numbers.astype(np.int64) - zero) * multiplier, amount, f.opd2_n_str)
+    return x.dtype.encode(saturate(total, x.dtype))
+
+
+@semantics("quant", op.DQ2)
+def dequantize_groups(x: Operation) -> Array:
+    """round(round(input - zero point) * scale) in the format of the result, f16 or bf16, both numbers of a group."""
+    dtype = x.dtype
+    if dtype.itemsize != 2 or not dtype.is_float:
+        raise NotSimulated(f"quant.dq2 into {dtype} is not known")
+    words = x["group_table"].bits
+    zero, scale = (
+        float32.operand(dtype.widen((words >> np.uint32(shift) & np.uint32(0xFFFF)).astype(np.uint16)), dtype)
+        for shift in (0, 16)
+    )
+    if words.shape[3] > 1:
+        zero, scale = (np.repeat(part, op.group_size(x.fields), 3)[..., : x.shape[3]] for part in (zero, scale))
+    numbers = x["input"].numbers.astype(np.float32)
+    numbers, zero, scale = np.broadcast_arrays(numbers, zero, scale)
+    centred = float32.round_to(float32.subtract(float32.round_to(numbers, dtype), zero), dtype)
+    return calculated(float32.product_in(centred, scale, dtype), dtype)
