@@ -96,7 +96,7 @@ class Row:
         field = self.dtype or self._names.precision
         code = getattr(f, field)
         sign = self.sign
-        if not isinstance(sign, str) and f.sign_tells(code):
+        if isinstance(sign, int) and f.sign_tells(code):
             sign = field.replace("_prec", "_sign")
         if not isinstance(sign, int):
             sign = sign(f) if callable(sign) else getattr(f, sign or self._names.sign)

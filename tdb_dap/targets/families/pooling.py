@@ -41,8 +41,7 @@ def _bias_dtype(f: Fields) -> DType:
     if f.opd0_prec == FLOAT8:
         return F32
     if is_float(f):
-        own = f.opd2_prec in (1, 2, 5)
-        return f.tiu_dtype(f.opd2_prec, f.opd2_sign) if own else f.tiu_dtype(f.opd0_prec, f.opd0_sign)
+        return f.tiu_dtype(f.opd2_prec if f.opd2_prec in (1, 2, 5) else f.opd0_prec, f.opd0_sign)
     return SI32
 
 
@@ -71,7 +70,7 @@ class Pooling:
         (1, "res0_c", "opd1_h", "opd1_w"),
         Layout.COMPACT,
         dtype="opd0_prec",
-        sign=lambda f: f.opd1_sign and (f.sub != AVERAGE or f.opd0_prec == FLOAT8),
+        sign=lambda f: f.opd1_sign and (f.sub != AVERAGE or f.opd0_prec == FLOAT8 or f.sign_tells(f.opd0_prec)),
         when=lambda f: f.sub in _WITH_KERNEL,
         vendor=lambda f, view: None if f.sub in (AVERAGE, BOX_AVERAGE) and not f.is_fused else view,
     )

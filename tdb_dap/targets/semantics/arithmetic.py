@@ -234,6 +234,17 @@ def _multiply_accumulate(x: Operation, a: Array, b: Array, mode: int) -> Array:
     return x.dtype.encode(total)
 
 
+@semantics("arith", op.CLAMP)
+def clamp(x: Operation) -> Array:
+    """The number of left that is nearest between right and third; NaN gives right."""
+    left, low, high = x["left"], x["right"], x["third"]
+    if not (low.is_constant and high.is_constant):
+        raise NotSimulated("clamp between limits that are tensors is not known")
+    numbers = left.numbers if left.dtype.is_float else left.numbers.astype(np.int64)
+    raised = np.where(numbers > low.numbers, numbers, low.numbers)
+    return x.dtype.encode(np.where(raised >= high.numbers, high.numbers, raised))
+
+
 @semantics("arith", op.LOGIC_SHIFT, op.ARITHMETIC_SHIFT, op.ROTATE)
 def shift_words(x: Operation) -> Array:
     """left shifted by right: positive to the left, negative to the right with rounding; beyond the width gives 0.
