@@ -21,6 +21,7 @@ class Part:
     command: str
 
 
+_FUZZED = ("BM1684", "BM1684X", "BM1688", "BM1690", "BM1684X2", "CV184X", "SGTPUV8", "SG2380")
 _SIMULATOR = "python -m scripts.robustness.fuzz_simulator --write"
 
 PARTS = {
@@ -30,7 +31,7 @@ PARTS = {
     "mutation": Part("docs/hardening.md", "python -m scripts.robustness.mutate_code --write"),
     "sanitizers": Part("docs/sanitizers.md", "python -m scripts.robustness.mutate_models --write"),
     "timing": Part("docs/profile.md", "python -m scripts.compare_timing FOLDER --write"),
-    **{chip: Part("docs/fidelity.md", _SIMULATOR) for chip in ("BM1684", "BM1684X", "BM1688", "BM1690")},
+    **{chip: Part("docs/fidelity.md", _SIMULATOR) for chip in _FUZZED},
 }
 
 

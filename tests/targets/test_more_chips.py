@@ -149,3 +149,95 @@ def test_weights_of_16_bits_lie_in_units_of_the_channels_that_the_cube_takes(chi
     first_tap = memory.read(weight)[0, :, 0, 0]
     assert first_tap[:together].tolist() == list(range(together))
     assert first_tap[together] == 2 * together
+
+
+# Later chips: words, sums, groups
+
+INTEGERS = {"opd0_prec": 4, "opd1_prec": 4, "res0_prec": 4, "opd0_sign": 1, "opd1_sign": 1}
+ONE = {"opd1_addr": 4096, "res0_addr": 8192, "res0_n": 1, "res0_c": 1, "res0_h": 1, "res0_w": 1}
+
+
+@pytest.mark.parametrize(
+    ("chip", "least"),
+    [("BM1690", -0x7FFFFFFF), ("CV184X", -0x80000000), ("SG2380", -0x80000000), ("BM1684X2", -0x80000000)],
+)
+def test_a_symmetric_range_leaves_words_of_32_bits_alone_or_does_not(chip: str, least: int) -> None:
+    described = command(chip_named(chip), "arith.add_satu", tsk_opd_num=2, sym_range=1, **INTEGERS, **ONE)
+    (found,) = results(chip, described, left=0x80000000, right=0)
+    assert np.array([found], np.uint32).view(np.int32).tolist() == [least]
+
+
+@pytest.mark.parametrize(("chip", "ends_at"), [("CV184X", 127), ("SG2380", 127)])
+def test_the_input_of_a_requantisation_is_unsigned_where_the_command_says_so(chip: str, ends_at: int) -> None:
+    sizes = {"res0_n": 1, "res0_c": 1, "res0_h": 1, "res0_w": 1, "res0_addr": 8192}
+    numbers = {"opd1_const": 1, "opd1_addr": 1 << 20, "opd2_sign": 1, "opd0_prec": 4}
+    described = command(chip_named(chip), "quant.rq1", **sizes, **numbers)
+    assert SI8.decode(np.array(results(chip, described, input=0xFFFFF000), np.uint8)).tolist() == [ends_at]
+
+
+@pytest.mark.parametrize(("chip", "total"), [("CV184X", 0), ("SG2380", 0)])
+def test_an_unsigned_sum_of_32_bits_ends_at_zero(chip: str, total: int) -> None:
+    shape = {"res0_c": 1, "res0_h": 1, "res0_w": 1, "opd0_c": 1, "opd0_h": 1, "opd0_w": 1, "opd4_const": 1}
+    formats = {"res0_prec": 4, "opd0_sign": 1, "opd1_sign": 1, "opd2_sign": 1}
+    places = {"opd1_addr": 8192, "opd2_addr": 16384, "res0_addr": 24576}
+    described = command(chip_named(chip), "conv.normal", **ONE_BY_ONE, **shape, **formats, **places)
+    assert results(chip, described, input=10, weight=0xF6, bias=0) == [total]
+
+
+@pytest.mark.parametrize("name", ["abs", "max", "min", "fsub_abs"])
+@pytest.mark.parametrize("precision", [1, 2])
+def test_cv184x_compares_bf16_and_refuses_other_floats(name: str, precision: int) -> None:
+    formats = {"opd0_prec": precision, "opd1_prec": precision, "res0_prec": precision, "tsk_opd_num": 2}
+    described = command(chip_named("CV184X"), f"arith.{name}", **formats, **ONE)
+    with pytest.raises(NotSimulated, match=rf"arith\.{name} of f(16|32) numbers: of floats this chip compares bf16"):
+        results("CV184X", described)
+
+
+def test_f16_and_bf16_in_one_command_are_refused() -> None:
+    with pytest.raises(NotSimulated, match=r"arith\.add of f16 and bf16 numbers at once is not known"):
+        arithmetic("add", 0x3C00, 0x3F80, opd1_sign=1)
+
+
+def rows(values: list[float], **fields: int) -> float:
+    """The sum that BM1684X2 forms of a row of float32."""
+    sizes = {"opd0_n": 1, "opd0_c": 1, "opd0_h": 1, "opd0_w": len(values), "res0_addr": 8192}
+    sizes |= {"res0_n": 1, "res0_c": 1, "res0_h": 1, "res0_w": 1}
+    described = command(chip_named("BM1684X2"), "reduce.sum", opd0_prec=2, res0_prec=2, **sizes, **fields)
+    words = F32.encode(np.array(values, np.float32)).reshape(1, 1, 1, -1)
+    found = results("BM1684X2", described, input=words)
+    return float(np.array(found, np.uint32).view(np.float32)[0])
+
+
+@pytest.mark.parametrize(
+    ("count", "second", "left"),
+    [(16, 8, 14), (16, 1, 12), (16, 2, 8), (16, 4, 0), (20, 16, 18), (20, 8, 17), (20, 1, 14)],
+)
+def test_a_row_is_added_by_units_in_two_turns_and_then_in_pairs(count: int, second: int, left: int) -> None:
+    """A huge number and its opposite swallow what is added before they meet: the ones that are left tell the order."""
+    values = [1.0] * count
+    values[0], values[second] = 2.0**60, -(2.0**60)
+    assert rows(values) == left
+
+
+def test_limits_of_a_clamp_are_kept_and_a_nan_becomes_the_lower_one() -> None:
+    low, high = (int(F32.encode(np.array([x], np.float32))[0]) for x in (-0.5, 0.75))
+    floats = {"opd0_prec": 2, "opd1_prec": 2, "opd2_prec": 2, "res0_prec": 2, "tsk_opd_num": 3}
+    constants = {"opd1_const": 1, "opd2_const": 1, "opd1_addr": low, "opd2_addr": high}
+    sizes = {"res0_n": 1, "res0_c": 1, "res0_h": 1, "res0_w": 6, "res0_addr": 8192}
+    described = command(chip_named("BM1684X2"), "arith.clamp", **floats, **constants, **sizes)
+    values = np.array([np.nan, -np.inf, np.inf, -0.25, 2, 0.75], np.float32)
+    found = results("BM1684X2", described, left=F32.encode(values).reshape(1, 1, 1, -1))
+    assert np.array(found, np.uint32).view(np.float32).tolist() == [-0.5, -0.5, 0.75, -0.25, 0.75, 0.75]
+
+
+@pytest.mark.parametrize(("mode", "columns"), [(0, 32), (1, 64)])
+def test_a_group_of_columns_shares_scale_and_zero_point(mode: int, columns: int) -> None:
+    sizes = {"res0_n": 1, "res0_c": 1, "res0_h": 1, "res0_w": 2 * columns, "res0_addr": 8192, "opd1_addr": 4096}
+    described = command(chip_named("CV184X"), "quant.dq2", res0_prec=5, opd2_n_str=mode, **sizes)
+    words = np.zeros(2 * columns, np.uint8)
+    words[:3], words[columns : columns + 3] = (9, 0, 10), (8, 0, 9)
+    table = np.array([0x3CF74110, 0x3CE84100]).reshape(1, 1, 1, 2)
+    found = results("CV184X", described, input=words.reshape(1, 1, 1, -1), group_table=table)
+    numbers = BF16.decode(np.array(found, np.uint16))
+    assert numbers[:3].tolist() == [0.0, -0.271484375, 0.0301513671875]
+    assert numbers[columns : columns + 3].tolist() == [0.0, -0.2265625, 0.0283203125]

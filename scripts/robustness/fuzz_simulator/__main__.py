@@ -33,8 +33,9 @@ from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.targets.chips.registry import chips
 from tdb_dap.targets.families import FAMILIES
 
-MODELS = Path(__file__).resolve().parents[3] / "tests" / "data"
-CHIPS = ("BM1684", "BM1684X", "BM1688", "BM1690")
+DATA = Path(__file__).resolve().parents[3] / "tests" / "data"
+MODELS = (DATA, DATA / "chips")
+CHIPS = ("BM1684", "BM1684X", "BM1688", "BM1690", "BM1684X2", "CV184X", "SGTPUV8", "SG2380")
 _MOST_UNDEFINED = 1
 """Times as many undefined cases as wanted ones before an operation is given up."""
 
@@ -64,7 +65,7 @@ def main() -> int:
         except BadInput as error:
             print(f"error: {error}", file=sys.stderr)
             return 2
-        seeds = seeds_of(chip, [MODELS, *arguments.models])
+        seeds = seeds_of(chip, [*MODELS, *arguments.models])
         if arguments.fields is not None:
             record(chip, bench, {**made_seeds(chip, seeds), **seeds}, arguments.fields, arguments.only)
             bench.close()
@@ -86,7 +87,7 @@ def fuzz(chip: Chip, bench: Bench, arguments: argparse.Namespace) -> Rows:
     """Tally of verdicts per operation and kind of data."""
     rows: Rows = defaultdict(lambda: defaultdict(Counter))
     shown: Counter[str] = Counter()
-    found = seeds_of(chip, [MODELS, *arguments.models])
+    found = seeds_of(chip, [*MODELS, *arguments.models])
     found = {**made_seeds(chip, found), **found}
     for name, seeds in sorted(found.items()):
         if not fnmatch(name, arguments.only) and not _may_become(seeds, arguments.only):

@@ -20,6 +20,7 @@ from tdb_dap.targets.families.pooling import AVERAGE, MAXIMUM, MINIMUM
 from tdb_dap.targets.semantics import SEMANTICS
 
 _FLOATS, _INTEGERS = (1, 2, 5), (0, 3, 4)
+_HALF, _BFLOAT = 1, 5
 _FORBIDDEN_FLAGS: dict[object, tuple[str, ...]] = {"bm1684": ("res_add", "kernel_rotate")}
 """Flags that only the forms in the models have: elsewhere what they do is not known, and we say so."""
 _FLAGS = ("kernel_rotate", "relu", "sym_range", "opd0_sign", "opd1_sign", "opd2_sign", "res0_sign", "res_add")
@@ -45,8 +46,20 @@ def mutate(case: Case, random: Random, kind: str, ddr_start: int, stay: bool) ->
     if case.made or v.chance(0.7):
         reshape(v, case.chip.instruction_set.instructions[chosen].sub)
     _constants(v, case.chip.instruction_set.instructions[chosen].sub)
+    _one_kind_of_half(v)
     _move_into_bench(v)
     return with_registers(v.finished(chosen), random)
+
+
+def _one_kind_of_half(v: Variant) -> None:
+    """Where the sign tells bf16 from f16: no command has both, but a cast."""
+    rules = v.case.chip.rules
+    if v.case.engine == "dma" or rules is None or not rules.halves_by_sign:
+        return
+    sign = v.between(0, 1)
+    for name in ("opd0", "opd1", "opd2", "res0"):
+        if v.has(f"{name}_sign") and (not v.has(f"{name}_prec") or v[f"{name}_prec"] == _HALF):
+            v.set(**{f"{name}_sign": sign})
 
 
 _UNARY, _BINARY_FLOAT = (14, 19, 26), (0, 2, 3, 4, 5, 12, 27)
@@ -106,18 +119,18 @@ def _formats(v: Variant, sub: int) -> None:
         if v.case.chip.table != "bm1684":  # its codes are others
             v.set(src_data_format=v.pick(0, 1, 2, 3, 4, 5))
     elif family == "arith" and sub == CAST:
-        v.set(opd0_prec=v.pick(*_FLOATS, *_INTEGERS), res0_prec=v.pick(*_FLOATS, *_INTEGERS))
+        v.set(opd0_prec=v.pick(*_floats(v), *_INTEGERS), res0_prec=v.pick(*_floats(v), *_INTEGERS))
     elif family in _CHANGING and v.has("opd0_prec"):
         is_float = v["opd0_prec"] in _FLOATS
         if family == "cmp":
             is_float = v.chance(0.5)
-            v.set(opd2_prec=v.pick(*_FLOATS, *_INTEGERS))
+            v.set(opd2_prec=v.pick(*_floats(v), *_INTEGERS))
         if not is_float and family not in ("arith", "cmp"):
             return
         if is_float and _float8_exists(v) and v.chance(0.4):
             _float8(v, sub)
             return
-        chosen = v.pick(*(_FLOATS if is_float else _INTEGERS))
+        chosen = v.pick(*(_floats(v) if is_float else _INTEGERS))
         if sub in _INTEGER_ONLY and family == "arith" and is_float:
             return
         if family == "mm2" and chosen == 2:
@@ -130,6 +143,12 @@ def _formats(v: Variant, sub: int) -> None:
             v.set(opd2_prec=chosen)
         if family == "arith" and sub in _SAME_WIDTH:
             v.set(res0_prec=chosen)
+
+
+def _floats(v: Variant) -> tuple[int, ...]:
+    """Codes of the floats that the chip has: bf16 has none where the sign tells it from f16."""
+    rules = v.case.chip.rules
+    return tuple(code for code in _FLOATS if code != _BFLOAT or rules is None or not rules.halves_by_sign)
 
 
 def _float8_exists(v: Variant) -> bool:

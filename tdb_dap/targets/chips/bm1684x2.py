@@ -43,6 +43,9 @@ BM1684X2 = Chip(
         convolution_zero=False,
         matrix_zero=False,
         matrix_scale=True,
+        symmetric_floats=False,
+        unsigned_words=True,
+        keeps_least_word=True,
     ),
     static_tables=BM1684X2_TABLES,
     vendor_library=VendorLibrary(

@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 from tdb_dap.engine.hardware.geometry import Geometry, Space, window
+from tdb_dap.targets.chips.bm1690 import BM1690_RULES
 from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.targets.chips.static_tables import CV184X_TABLES, SGTPUV8_TABLES
 from tdb_dap.targets.chips.vendor_library import VendorLibrary
-from tdb_dap.targets.semantics.rules import Extremum, Reciprocal, Rules
 from tdb_dap.targets.timing import Timing, Transfer
 
 _EMULATOR = VendorLibrary("libcmodel_cv184x.so", ddr_start=0x80000000, local_tag=31, local_start=0x0C080000)
@@ -33,7 +33,14 @@ CV184X = Chip(
         static_by_offset=True,
         message_bits=9,
     ),
-    rules=Rules(channel_group=8, extremum=Extremum.IGNORES_NAN, reciprocal=Reciprocal.ZERO, convolution_zero=False),
+    rules=replace(
+        BM1690_RULES,
+        channel_group=8,
+        convolution_zero=False,
+        unsigned_words=True,
+        keeps_least_word=True,
+        compares_bf16=True,
+    ),
     static_tables=CV184X_TABLES,
     vendor_library=_EMULATOR,
     timing=Timing(

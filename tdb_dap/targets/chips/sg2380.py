@@ -1,10 +1,12 @@
 """SG2380: up to four cores of 32 lanes, tagged 45-bit addresses."""
 
+from dataclasses import replace
+
 from tdb_dap.engine.hardware.geometry import Geometry, Space, window
+from tdb_dap.targets.chips.bm1690 import BM1690_RULES
 from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.targets.chips.static_tables import SG2380_TABLES
 from tdb_dap.targets.chips.vendor_library import VendorLibrary
-from tdb_dap.targets.semantics.rules import Extremum, Reciprocal, Rules
 
 SG2380 = Chip(
     name="SG2380",
@@ -29,7 +31,7 @@ SG2380 = Chip(
         message_bits=9,
         cube_halves=32,
     ),
-    rules=Rules(channel_group=32, extremum=Extremum.IGNORES_NAN, reciprocal=Reciprocal.ZERO),
+    rules=replace(BM1690_RULES, symmetric_floats=False, unsigned_words=True, keeps_least_word=True),
     static_tables=SG2380_TABLES,
     vendor_library=VendorLibrary(
         "libcmodel_sg2380.so",

@@ -56,7 +56,7 @@ def shared_name(field: str) -> str:
     """
     field = re.sub(r"（(.*)）|\((.*)\)", "", field)
     field = re.sub(r"/\w+_high$|_or_\w+$|(?<=index_csize)_l16$", "", field)
-    return re.sub(r"^(opt|short)_", "", field)
+    return re.sub(r"^(opt|short)_", "", re.sub(r"^start_point$", "start_pos", field))
 
 
 @lru_cache(maxsize=4096)

@@ -44,10 +44,10 @@ def _third_as_listed(f: Fields, view: Operand) -> Operand | None:
 
 
 def _result_sign(f: Fields) -> int:
-    if f.sign_tells(f.res0_prec) and not f.sign_tells(f.opd0_prec):
+    if f.sign_tells(f.res0_prec) and (f.sub in (CAST, COPY) or not f.sign_tells(f.opd0_prec)):
         return f.res0_sign
     if f.sub == CAST:
-        return f.res0_sign if f.sign_tells(f.res0_prec) else f.opd2_sign
+        return f.opd2_sign
     if f.res0_prec == FLOAT8 and f.sub in (MUL, ADD, SUB):
         return f.res0_sign
     return f.opd0_sign or f.opd1_sign

@@ -22,7 +22,7 @@ from tdb_dap.targets.declaration.fields import Fields
 RQ0, RQ1, RQ2, DQ0, DQ1, DQ2 = 0, 1, 2, 3, 4, 5
 
 
-def _is_packed(f: Fields) -> bool:
+def is_packed(f: Fields) -> bool:
     """Chips after BM1684X pack shift and zero point into one word and their tables without gaps."""
     return f.has("sym_range")
 
@@ -44,7 +44,7 @@ def _column(word: int, dtype: Precision, packed: bool, only: dict[int, int]) -> 
         constant=False,
         address=lambda f: f.opd1_addr + 4 * word,
         strides=strides,
-        when=lambda f: not f.opd1_const and _is_packed(f) == packed and f.sub in only,
+        when=lambda f: not f.opd1_const and is_packed(f) == packed and f.sub in only,
         vendor=_column_as_listed(word) if packed else None,
     )
 
@@ -83,7 +83,7 @@ def _number(
         dtype=dtype,
         constant=True,
         address=lambda f: f.number(name) >> shift,
-        when=lambda f: bool(f.opd1_const) and _is_packed(f) == packed and f.sub in only,
+        when=lambda f: bool(f.opd1_const) and is_packed(f) == packed and f.sub in only,
         vendor=vendor,
     )
 

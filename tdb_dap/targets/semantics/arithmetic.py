@@ -196,7 +196,7 @@ def _integers(x: Operation) -> Array:
     if sub in (op.ADD_SATURATE, op.SUB_SATURATE, op.MUL_SATURATE):
         limits = saturation_range(x)
         total = saturate(total, limits)
-        if x.fields.sym_range and limits.kind == "i":
+        if x.fields.sym_range and limits.kind == "i" and not (x.rules.keeps_least_word and limits.itemsize == 4):
             total = np.maximum(total, -limits.maximum)
     return dtype.encode(total)
 

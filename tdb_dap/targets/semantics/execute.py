@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from tdb_dap.engine.hardware.dtypes import F8E4M3, F8E5M2, I4, SI4, UI4, Array, DType
+from tdb_dap.engine.hardware.dtypes import BF16, F8E4M3, F8E5M2, F16, F32, I4, SI4, UI4, Array, DType
 from tdb_dap.engine.hardware.target import Words
 from tdb_dap.engine.hardware.views import Constant, Operand, View
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.families import Bound
-from tdb_dap.targets.families.arithmetic import CAST, COPY, MIN, MUL, SUB_SATURATE
-from tdb_dap.targets.families.compare import SELECT_EQUAL
+from tdb_dap.targets.families.arithmetic import ABSOLUTE, CAST, COPY, DISTANCE, MAX, MIN, MUL, SUB_SATURATE
+from tdb_dap.targets.families.compare import (
+    GREATER_AND_SELECT,
+    LESS_AND_SELECT,
+    SELECT_EQUAL,
+    SELECT_GREATER,
+    SELECT_LESS,
+)
 from tdb_dap.targets.families.matrix import NN
 from tdb_dap.targets.families.pooling import AVERAGE, DEPTHWISE, MAXIMUM
 from tdb_dap.targets.families.quantize import DQ2
@@ -41,6 +47,15 @@ _PROVEN: dict[DType, frozenset[tuple[str, int]]] = {
 }
 
 
+_CALCULATING = frozenset({"arith", "cmp", "lin", "pord", "sfu", "vc"})
+_COMPARING = frozenset(
+    {
+        *(("arith", sub) for sub in (ABSOLUTE, DISTANCE, MAX, MIN)),
+        *(("cmp", sub) for sub in (GREATER_AND_SELECT, LESS_AND_SELECT, SELECT_EQUAL, SELECT_GREATER, SELECT_LESS)),
+    }
+)
+
+
 def execute(name: str, bound: Bound, memory: Words, rules: Rules) -> None:
     """Carry out one command; NotSimulated if its form has no semantic function or is undefined on the chip."""
     if bound.family.name in _WITHOUT_EFFECT:
@@ -55,6 +70,14 @@ def execute(name: str, bound: Bound, memory: Words, rules: Rules) -> None:
         if operand.dtype is I4 and form[0].startswith("dma."):
             # Floats of 20 bits on BM1690; elsewhere nibbles whose order in a row is not known.
             raise NotSimulated(f"{name} with data format 6 (less than a byte, or 20 bits) is not simulated yet")
+    if rules.compares_bf16 and form in _COMPARING:
+        first = next(iter(bound.operands.values())).dtype
+        if first in (F16, F32):
+            raise NotSimulated(f"{name} of {first} numbers: of floats this chip compares bf16 alone")
+    if form[0] in _CALCULATING and form != ("arith", CAST):
+        formats = {operand.dtype for operand in (*bound.operands.values(), *bound.results.values())}
+        if {F16, BF16} <= formats:
+            raise NotSimulated(f"{name} of f16 and bf16 numbers at once is not known")
     results = [view for view in bound.results.values() if isinstance(view, View)]
     operation = Operation(
         {role: _value(operand, memory) for role, operand in bound.operands.items()},

@@ -10,9 +10,10 @@ from tdb_dap.targets import kernel
 from tdb_dap.targets.families import pooling as op
 from tdb_dap.targets.semantics.numerics import float32
 from tdb_dap.targets.semantics.numerics.finish import rectified, requantized, scaled
+from tdb_dap.targets.semantics.numerics.halves import calculated
 from tdb_dap.targets.semantics.numerics.integers import HALF_UP, saturate, shift
 from tdb_dap.targets.semantics.numerics.windows import offsets, padded, taps
-from tdb_dap.targets.semantics.registry import Operation, Value, semantics
+from tdb_dap.targets.semantics.registry import Operation, semantics
 from tdb_dap.targets.semantics.rules import Extremum
 
 _HIGHEST = {
@@ -103,7 +104,7 @@ def weighted(x: Operation) -> Array:
         if x["input"].dtype.itemsize == 1 and _rounding(x) is F32:
             is_average = x.fields.sub == op.AVERAGE
             return scaled(x, total, by_mode=is_average, halves_by_mode=is_average)
-        return x.dtype.encode(rectified(x, total))
+        return calculated(rectified(x, total), x.dtype)
     if x.fields.is_fused:
         return requantized(x, _exact_sum(x), wraps=True)
     return x.dtype.encode(_integer_sum(x))
@@ -117,6 +118,8 @@ def _float_sum(x: Operation) -> Array:
         raise NotSimulated(
             f"the depthwise convolution of {x['input'].dtype} into {x.dtype} without a scale is not known"
         )
+    if x.rules.halves_by_sign and x["input"].dtype.itemsize == 2 and x.get("bias") and x["bias"].dtype is F32:
+        raise NotSimulated("the depthwise convolution of 16-bit floats with a float32 bias is not known on this chip")
     if x.fields.sub != op.AVERAGE:
         bias = float32.operand(x["bias"].numbers, x["bias"].dtype)
         if x.rules.negative_zero_start and x["bias"].is_constant and not bias.any():
@@ -176,7 +179,7 @@ def _exact_sum(x: Operation) -> Array:
     total: Array = np.zeros(x.shape, np.int64)
     for tap, weight in zip(_met(x), _kernel(x), strict=True):
         total = total + tap.astype(np.int64) * weight.astype(np.int64)
-    return total if x.fields.sub == op.AVERAGE else total + _bias(x["bias"])
+    return total if x.fields.sub == op.AVERAGE else total + _bias(x)
 
 
 def _integer_sum(x: Operation) -> Array:
@@ -192,5 +195,7 @@ def _integer_sum(x: Operation) -> Array:
     return saturate(total, _range(x.dtype.itemsize, bool(f.opd0_sign or f.opd1_sign)))
 
 
-def _bias(bias: Value) -> Array:
-    return bias.numbers.astype(np.int64)
+def _bias(x: Operation) -> Array:
+    """The bias of integers: signed, but where ``unsigned_words`` and the command says otherwise."""
+    bias = x["bias"]
+    return (bias.numbers if x.fields.opd2_sign or not x.rules.unsigned_words else bias.bits).astype(np.int64)

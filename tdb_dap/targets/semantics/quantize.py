@@ -9,8 +9,8 @@ from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.families import quantize as op
 from tdb_dap.targets.kernel.integers import Steps
 from tdb_dap.targets.semantics.numerics import float32
-from tdb_dap.targets.semantics.numerics.integers import saturate, shift
 from tdb_dap.targets.semantics.numerics.halves import calculated
+from tdb_dap.targets.semantics.numerics.integers import saturate, shift
 from tdb_dap.targets.semantics.numerics.rounding import to_integral
 from tdb_dap.targets.semantics.registry import Operation, semantics
 
@@ -68,11 +68,13 @@ def requantize_integer(x: Operation) -> Array:
     f = x.fields
     multiplier = _first_of(x, "multiplier", "multiplier_table", "multiplier_packed").astype(np.int64)
     amount, zero = _shift_and_zero(x, "", "zero_point", f.opd2_sign)
-    # 32-bit inputs are signed whatever the command says.
-    numbers = x["input"].bits.view(np.int32) if x["input"].dtype.itemsize == 4 else x["input"].numbers
-    is_symmetric = f.has("sym_range") and f.sym_range and x.dtype.kind == "i"
-    limits = (-x.dtype.maximum if is_symmetric else x.dtype.minimum, x.dtype.maximum)
-    return requantised(numbers, Steps(f.opd2_n_str, multiplier, amount, zero, limits=limits), x.dtype)
+    is_signed = x["input"].dtype.itemsize == 4 and not x.rules.unsigned_words  # whatever the command says
+    numbers = x["input"].bits.view(np.int32) if is_signed else x["input"].numbers
+    total = shift(numbers.astype(np.int64) * multiplier, amount, f.opd2_n_str) + zero
+    limited = saturate(total, x.dtype)
+    if f.has("sym_range") and f.sym_range and x.dtype.kind == "i":
+        limited = np.maximum(limited, -x.dtype.maximum)
+    return x.dtype.encode(limited)
 
 
 @semantics("quant", op.DQ0)
@@ -105,6 +107,8 @@ def dequantize_groups(x: Operation) -> Array:
     dtype = x.dtype
     if dtype.itemsize != 2 or not dtype.is_float:
         raise NotSimulated(f"quant.dq2 into {dtype} is not known")
+    if not op.is_packed(x.fields):
+        raise NotSimulated("quant.dq2 is not known on this chip: no compiler emits it")
     words = x["group_table"].bits
     zero, scale = (
         float32.operand(dtype.widen((words >> np.uint32(shift) & np.uint32(0xFFFF)).astype(np.uint16)), dtype)

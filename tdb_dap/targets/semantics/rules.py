@@ -47,6 +47,9 @@ class Rules(Conventions):
     ``counts_numbers``: a float32 is zero as a number, -0 and flushed subnormals included, not by its bits;
     ``keeps_nan``: a NaN is not rectified to zero; ``symmetric_floats``: ``sym_range`` makes infinities finite.
 
+    ``unsigned_words``: integers of 32 bits are unsigned where the command says so: as input of rq1, and as a result of
+    sums of products, which then ends at zero; ``keeps_least_word``: ``sym_range`` leaves results of 32 bits alone;
+    ``compares_bf16``: of floats only bf16 has maximum, minimum, absolute value, distance and comparison;
     ``flushes_halves``: subnormals of f16 are zeros, as operands and as results of every step.
 
     ``fast`` is no chip's: sums of products of floats are left to BLAS, which adds in its own order. Not exact.
@@ -66,5 +69,8 @@ class Rules(Conventions):
     symmetric_floats: bool = False
     distributes: bool = True
     counts_numbers: bool = False
+    unsigned_words: bool = False
+    keeps_least_word: bool = False
+    compares_bf16: bool = False
     flushes_halves: bool = False
     fast: bool = False

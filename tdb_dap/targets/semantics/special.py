@@ -66,7 +66,7 @@ def normalize(x: Operation) -> Array:
     mask = (1 << exponent) - 1
     positive = (words >> (fraction + exponent)) == 0
     value = ((words >> fraction) & mask) + (((words & ((1 << fraction) - 1)) >= third) & positive)
-    if x.rules.normalize_zero and x["input"].dtype is not F16:
+    if x.rules.normalize_zero and x["input"].dtype.name != "f16":
         value = np.where((words >> fraction) & mask, value, 0)
     if not x.dtype.is_float:
         return x.dtype.encode(value)

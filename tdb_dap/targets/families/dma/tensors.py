@@ -283,7 +283,9 @@ class MatrixMove:
 
 
 def _count(f: Fields) -> int:
-    return f.src_cstride
+    if not f.has("src_wsize_l16"):
+        return f.src_cstride
+    return f.src_nsize * f.src_csize * f.src_hsize * (f.src_wsize_h16 << 16 | f.src_wsize_l16)
 
 
 def _linear_shape(f: Fields) -> tuple[int, ...]:

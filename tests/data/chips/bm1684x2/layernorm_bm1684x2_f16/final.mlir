@@ -1,0 +1,36 @@
+#loc = loc(unknown)
+#loc1 = loc("x")
+module @layernorm attributes {module.FLOPs = 5760 : i64, module.addr_mode = "io_tag", module.asymmetric = false, module.chip = "bm1684x2", module.cores = 1 : i64, module.devices = 1 : i64, module.high_precision = false, module.inputs = ["x"], module.mode = "F16", module.outputs = ["layernormalization3_LayerNormalization_f32"], module.platform = "ONNX", module.q_group_size = 0 : i64, module.q_symmetric = false, module.state = "TPU_ADDRESSED", module.top_run_mode = "STATIC", module.weight_file = "layernorm_tpu_addressed_bm1684x2_f16_weight.npz"} {
+  module @layernorm attributes {module.coeff_addr = 1168231104512 : i64, module.coeff_size = 8192 : i64, module.device_id = 0 : i64, module.dynamic_coeff_offset = 8192 : i64, module.neuron_addr = 2267742732288 : i64, module.neuron_size = 0 : i64, module.step = 0 : i64} {
+    func.func @main(%arg0: tensor<1x10x48xf32> loc(unknown)) -> tensor<1x10x48xf32, 5497558138880 : i64> {
+      %0 = "top.Input"(%arg0) {channel_format = "nchw", do_preprocess = true, keep_aspect_ratio = false, keep_ratio_mode = "letterbox", mean = [0.000000e+00, 0.000000e+00, 0.000000e+00], pad_type = "center", pad_value = 0 : i64, pixel_format = "bgr", resize_dims = [10, 48], scale = [1.000000e+00, 1.000000e+00, 1.000000e+00], yuv_type = ""} : (tensor<1x10x48xf32>) -> tensor<1x10x48xf32, 4398046511104 : i64> loc(#loc1)
+      %1 = call @subfunc_0(%0) : (tensor<1x10x48xf32, 4398046511104 : i64>) -> tensor<1x10x48xf32, 5497558138880 : i64> loc(#loc)
+      return %1 : tensor<1x10x48xf32, 5497558138880 : i64> loc(#loc)
+    } loc(#loc)
+    func.func @subfunc_0(%arg0: tensor<1x10x48xf32, 4398046511104 : i64> loc("x")) -> tensor<1x10x48xf32, 5497558138880 : i64> attributes {id = 0 : i64, mode = #tpu<run_mode TPU_STATIC>, next_index = array<i32: -1>} {
+      %0 = "top.None"() : () -> none loc(#loc)
+      %1 = "top.Weight"() {path = "tpu.LayerNorm.weight"} : () -> tensor<1x1x48xf16, 1168231104512 : i64> loc(#loc2)
+      %2 = "top.Weight"() {path = "tpu.LayerNorm.bias"} : () -> tensor<1x1x48xf16, 1168231108608 : i64> loc(#loc3)
+      %3 = "tpu.Group"(%arg0) ({
+        %4 = "tpu.Load"(%arg0) {do_bcast = false, ginfo = #tpu.lg<out_addr = 16384, out_size = 192, buffer_addr = 0, buffer_size = 0, eu_align = true, can_merge = false, in_hslice_offset = [], n_idx = [0], n_slice = [1], c_idx = [0], c_slice = [10], d_idx = [0], d_slice = [1], h_idx = [0], h_slice = [48], w_idx = [0], w_slice = [1], id = 0, stage = 0, slice_idx = 0, group_type = 4>, is_idx_weight = false, lmem_type = 1 : i64, support_compress = true, use_3ic_optimize = 0 : i64} : (tensor<1x10x48xf32, 4398046511104 : i64>) -> tensor<1x10x48xf32> loc(#loc5)
+        %5 = "tpu.Load"(%1) {do_bcast = false, ginfo = #tpu.lg<out_addr = 49152, out_size = 96, buffer_addr = 0, buffer_size = 0, eu_align = false, can_merge = false, in_hslice_offset = [], n_idx = [0], n_slice = [1], c_idx = [0], c_slice = [1], d_idx = [0], d_slice = [1], h_idx = [0], h_slice = [48], w_idx = [0], w_slice = [1], id = 1, stage = 1, slice_idx = 0, group_type = 4>, is_idx_weight = false, lmem_type = 0 : i64, support_compress = true, use_3ic_optimize = 0 : i64} : (tensor<1x1x48xf16, 1168231104512 : i64>) -> tensor<1x1x48xf16> loc(#loc6)
+        %6 = "tpu.Load"(%2) {do_bcast = false, ginfo = #tpu.lg<out_addr = 65536, out_size = 96, buffer_addr = 0, buffer_size = 0, eu_align = false, can_merge = false, in_hslice_offset = [], n_idx = [0], n_slice = [1], c_idx = [0], c_slice = [1], d_idx = [0], d_slice = [1], h_idx = [0], h_slice = [48], w_idx = [0], w_slice = [1], id = 2, stage = 1, slice_idx = 0, group_type = 4>, is_idx_weight = false, lmem_type = 0 : i64, support_compress = true, use_3ic_optimize = 0 : i64} : (tensor<1x1x48xf16, 1168231108608 : i64>) -> tensor<1x1x48xf16> loc(#loc7)
+        %7 = "tpu.Cast"(%4) {ginfo = #tpu.lg<out_addr = 32768, out_size = 96, buffer_addr = 0, buffer_size = 0, eu_align = true, can_merge = false, in_hslice_offset = [], n_idx = [0], n_slice = [1], c_idx = [0], c_slice = [10], d_idx = [0], d_slice = [1], h_idx = [0], h_slice = [48], w_idx = [0], w_slice = [1], id = 3, stage = 1, slice_idx = 0, group_type = 4>, round_mode = #tpu<round_mode HalfAwayFromZero>, with_scale = true} : (tensor<1x10x48xf32>) -> tensor<1x10x48xf16> loc(#loc8)
+        %8 = "tpu.LayerNorm"(%7, %5, %6, %0, %0) {axis = 2 : si32, eps = 9.9999997473787516E-6 : f64, ginfo = #tpu.lg<out_addr = 81920, out_size = 96, buffer_addr = 16384, buffer_size = 448, eu_align = true, can_merge = false, in_hslice_offset = [], n_idx = [0], n_slice = [1], c_idx = [0], c_slice = [10], d_idx = [0], d_slice = [1], h_idx = [0], h_slice = [48], w_idx = [0], w_slice = [1], id = 4, stage = 1, slice_idx = 0, group_type = 4>, normalized_shape = [48]} : (tensor<1x10x48xf16>, tensor<1x1x48xf16>, tensor<1x1x48xf16>, none, none) -> tensor<1x10x48xf16> loc(#loc9)
+        %9 = "tpu.Cast"(%8) {ginfo = #tpu.lg<out_addr = 0, out_size = 192, buffer_addr = 0, buffer_size = 0, eu_align = true, can_merge = false, in_hslice_offset = [], n_idx = [0], n_slice = [1], c_idx = [0], c_slice = [10], d_idx = [0], d_slice = [1], h_idx = [0], h_slice = [48], w_idx = [0], w_slice = [1], id = 5, stage = 1, slice_idx = 0, group_type = 4>, round_mode = #tpu<round_mode HalfAwayFromZero>, with_scale = true} : (tensor<1x10x48xf16>) -> tensor<1x10x48xf32> loc(#loc4)
+        %10 = "tpu.Store"(%9, %0) {ginfo = #tpu.lg<out_addr = 0, out_size = 192, buffer_addr = 0, buffer_size = 0, eu_align = true, can_merge = false, in_hslice_offset = [], n_idx = [0], n_slice = [1], c_idx = [0], c_slice = [10], d_idx = [0], d_slice = [1], h_idx = [0], h_slice = [48], w_idx = [0], w_slice = [1], id = 6, stage = 2, slice_idx = 0, group_type = 4>, support_compress = true} : (tensor<1x10x48xf32>, none) -> tensor<1x10x48xf32, 5497558138880 : i64> loc(#loc4)
+        "tpu.Yield"(%10) : (tensor<1x10x48xf32, 5497558138880 : i64>) -> () loc(#loc4)
+      }) {core_slice_ncdhw = [], csecs = 1 : i64, dsecs = 1 : i64, flow = [-1, 3, 1, 2, -2, 4, 6, -3, 5, 0], group_type = 4 : i64, hsecs = 1 : i64, nsecs = 1 : i64, other_down_overlap_op = [], other_up_overlap_op = [], run_core_id = [], self_down_overlap_op = [], self_up_overlap_op = [], support_compress = true, swpipl_stage_num = 3 : i64, wsecs = 1 : i64} : (tensor<1x10x48xf32, 4398046511104 : i64>) -> tensor<1x10x48xf32, 5497558138880 : i64> loc(#loc4)
+      return %3 : tensor<1x10x48xf32, 5497558138880 : i64> loc(#loc)
+    } loc(#loc)
+  } loc(#loc)
+} loc(#loc)
+#loc2 = loc("w1_f16")
+#loc3 = loc("w2_f16")
+#loc4 = loc("layernormalization3_LayerNormalization_f32")
+#loc5 = loc("load_0")
+#loc6 = loc("load_w1_f16")
+#loc7 = loc("load_w2_f16")
+#loc8 = loc("xlayernormalization3_LayerNormalization_f16")
+#loc9 = loc("layernormalization3_LayerNormalization")
+
