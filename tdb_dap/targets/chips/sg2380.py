@@ -7,6 +7,7 @@ from tdb_dap.targets.chips.bm1690 import BM1690_RULES
 from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.targets.chips.static_tables import SG2380_TABLES
 from tdb_dap.targets.chips.vendor_library import VendorLibrary
+from tdb_dap.targets.timing import Timing, Transfer
 
 SG2380 = Chip(
     name="SG2380",
@@ -40,5 +41,14 @@ SG2380 = Chip(
         local_start=0xFC00000000,
         local_step=1 << 23,
         cores=4,
+    ),
+    timing=Timing(
+        clock=1000,
+        places=4,
+        products={4: 1, 2: 16, 1: 32, 0.5: 64},
+        load=Transfer(0, 26.07, 80, 80),
+        store=Transfer(0, 26.07, 80, 80),
+        copy=Transfer(0, 13.03, 80, 80),
+        source="fitted to the cycle counts that the compiler leaves in its models; the clock is assumed",
     ),
 )
