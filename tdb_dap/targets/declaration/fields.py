@@ -69,7 +69,7 @@ def _four_names(prefix: str, suffix: str) -> tuple[str, str, str, str]:
     return f"{prefix}_n{suffix}", f"{prefix}_c{suffix}", f"{prefix}_h{suffix}", f"{prefix}_w{suffix}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Conventions:
     """The meanings of fields in which chips differ, as far as views depend on them.
 

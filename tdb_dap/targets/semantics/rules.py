@@ -34,7 +34,7 @@ class Reciprocal(Enum):
     SUBNORMAL = "subnormal"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Rules(Conventions):
     """``channel_group``: channels whose 16-bit products the cube adds exactly before it rounds.
 
@@ -69,8 +69,8 @@ class Rules(Conventions):
     symmetric_floats: bool = False
     distributes: bool = True
     counts_numbers: bool = False
+    fast: bool = False
     unsigned_words: bool = False
     keeps_least_word: bool = False
     compares_bf16: bool = False
     flushes_halves: bool = False
-    fast: bool = False
