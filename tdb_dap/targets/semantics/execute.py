@@ -8,7 +8,7 @@ from tdb_dap.engine.hardware.dtypes import BF16, F8E4M3, F8E5M2, F16, F32, I4, S
 from tdb_dap.engine.hardware.target import Words
 from tdb_dap.engine.hardware.views import Constant, Operand, View
 from tdb_dap.errors import NotSimulated
-from tdb_dap.targets.families import Bound
+from tdb_dap.targets.families import Bound, arithmetic
 from tdb_dap.targets.families.arithmetic import ABSOLUTE, CAST, COPY, DISTANCE, MAX, MIN, MUL, SUB_SATURATE
 from tdb_dap.targets.families.compare import (
     GREATER_AND_SELECT,
@@ -47,7 +47,11 @@ _PROVEN: dict[DType, frozenset[tuple[str, int]]] = {
 }
 
 
-_CALCULATING = frozenset({"arith", "cmp", "lin", "pord", "sfu", "vc"})
+_CALCULATING = frozenset({"arith", "lin", "pord", "sfu", "vc"})
+# What is selected is moved, whatever its format; only a cast has two.
+_OF_TWO_FORMATS = frozenset(
+    ("arith", sub) for sub in (CAST, arithmetic.SELECT_EQUAL, arithmetic.SELECT_GREATER, arithmetic.SELECT_LESS)
+)
 _COMPARING = frozenset(
     {
         *(("arith", sub) for sub in (ABSOLUTE, DISTANCE, MAX, MIN)),
@@ -74,7 +78,7 @@ def execute(name: str, bound: Bound, memory: Words, rules: Rules) -> None:
         first = next(iter(bound.operands.values())).dtype
         if first in (F16, F32):
             raise NotSimulated(f"{name} of {first} numbers: of floats this chip compares bf16 alone")
-    if form[0] in _CALCULATING and form != ("arith", CAST):
+    if form[0] in _CALCULATING and form not in _OF_TWO_FORMATS:
         formats = {operand.dtype for operand in (*bound.operands.values(), *bound.results.values())}
         if {F16, BF16} <= formats:
             raise NotSimulated(f"{name} of f16 and bf16 numbers at once is not known")
