@@ -193,6 +193,13 @@ def test_cv184x_compares_bf16_and_refuses_other_floats(name: str, precision: int
         results("CV184X", described)
 
 
+def test_cv184x_refuses_operations_of_vectors() -> None:
+    """Its emulator gives what its memory happens to hold."""
+    described = command(chip_named("CV184X"), "vc.add", opd0_prec=4, opd1_prec=4, res0_prec=4, opd0_c=1, opd0_w=1)
+    with pytest.raises(NotSimulated, match=r"vc\.add is not simulated yet"):
+        results("CV184X", described)
+
+
 def test_f16_and_bf16_in_one_command_are_refused() -> None:
     with pytest.raises(NotSimulated, match=r"arith\.add of f16 and bf16 numbers at once is not known"):
         arithmetic("add", 0x3C00, 0x3F80, opd1_sign=1)

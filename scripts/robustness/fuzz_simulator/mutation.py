@@ -146,8 +146,10 @@ def _formats(v: Variant, sub: int) -> None:
 
 
 def _floats(v: Variant) -> tuple[int, ...]:
-    """Codes of the floats that the chip has: bf16 has none where the sign tells it from f16."""
+    """Codes of the floats that the chip calculates with: bf16 has none where the sign tells it from f16."""
     rules = v.case.chip.rules
+    if rules is not None and rules.compares_bf16:
+        return (_BFLOAT,)
     return tuple(code for code in _FLOATS if code != _BFLOAT or rules is None or not rules.halves_by_sign)
 
 

@@ -40,6 +40,7 @@ CV184X = Chip(
         unsigned_words=True,
         keeps_least_word=True,
         compares_bf16=True,
+        lacks=("vc",),
     ),
     static_tables=CV184X_TABLES,
     vendor_library=_EMULATOR,

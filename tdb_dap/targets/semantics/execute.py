@@ -65,7 +65,7 @@ def execute(name: str, bound: Bound, memory: Words, rules: Rules) -> None:
     if bound.family.name in _WITHOUT_EFFECT:
         return
     function = SEMANTICS.get((bound.family.name, bound.fields.sub))
-    if function is None:
+    if function is None or bound.family.name in rules.lacks:
         raise NotSimulated(f"{name} is not simulated yet")
     form = bound.family.name, bound.fields.sub
     for operand in (*bound.operands.values(), *bound.results.values()):

@@ -46,7 +46,7 @@ def check(chip: Chip) -> Report:
 def is_simulated(chip: Chip, instruction: Instruction) -> bool:
     """Whether a form is executed: it has a semantic function, or concerns order and registers only."""
     family = FAMILIES.get(instruction.register)
-    if family is None or chip.rules is None or instruction.is_unproven:
+    if family is None or chip.rules is None or instruction.is_unproven or family.name in chip.rules.lacks:
         return False
     return (family.name, instruction.sub) in SEMANTICS or family.name in ("system", "registers")
 
