@@ -167,6 +167,14 @@ def test_a_symmetric_range_leaves_words_of_32_bits_alone_or_does_not(chip: str, 
     assert np.array([found], np.uint32).view(np.int32).tolist() == [least]
 
 
+@pytest.mark.parametrize(("chip", "least"), [("BM1684X2", -128), ("CV184X", -127), ("SG2380", -127)])
+def test_a_symmetric_range_counts_for_casts_or_does_not(chip: str, least: int) -> None:
+    formats = {"opd0_prec": 4, "opd0_sign": 1, "opd2_sign": 1, "tsk_opd_num": 1, "sym_range": 1}
+    sizes = {"res0_n": 1, "res0_c": 1, "res0_h": 1, "res0_w": 1, "res0_addr": 8192}
+    found = results(chip, command(chip_named(chip), "arith.cast", **formats, **sizes), left=0xFFFFFF00)
+    assert SI8.decode(np.array(found, np.uint8)).tolist() == [least]
+
+
 @pytest.mark.parametrize(("chip", "ends_at"), [("CV184X", 127), ("SG2380", 127)])
 def test_the_input_of_a_requantisation_is_unsigned_where_the_command_says_so(chip: str, ends_at: int) -> None:
     sizes = {"res0_n": 1, "res0_c": 1, "res0_h": 1, "res0_w": 1, "res0_addr": 8192}

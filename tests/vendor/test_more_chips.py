@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import tdb_dap
+from scripts.robustness.fuzz_simulator.bench import Bench
+from scripts.robustness.fuzz_simulator.mutation import mutate
+from scripts.robustness.fuzz_simulator.seeds import seeds_of
 from tdb_dap.backends.choice import vendor_backend
 from tdb_dap.backends.discovery import library_of
 from tdb_dap.backends.messages import Execute
@@ -18,7 +22,7 @@ from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.memory import Region
 from tdb_dap.targets.chips.registry import chips
 from tdb_dap.targets.chips.static_tables import fill
-from tests.samples import Case, of_more_chips
+from tests.samples import DATA, Case, of_more_chips
 
 pytestmark = pytest.mark.vendor
 
@@ -95,3 +99,21 @@ def test_no_command_diverges(case: Case) -> None:
     stop = debugger.run()
     debugger.close()
     assert stop.reason == "end", stop.text
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_random_variants_of_compiled_commands_are_exact_or_refused(name: str) -> None:
+    chip, random = chips()[name], np.random.default_rng(3)
+    found = seeds_of(chip, [DATA / "chips"])
+    bench = Bench(chip, library_of(chip))
+    verdicts: Counter[str] = Counter()
+    try:
+        for operation in ("arith.cast", "arith.mul", "conv.normal", "dma.tensor", "pord.maxpooling", "sfu.taylor_4x"):
+            for seed in found.get(operation, [])[:6]:
+                case = mutate(seed, random, "finite", bench.ddr_start, stay=True)
+                outcome = bench.run(case, random, "finite")
+                verdicts[outcome.verdict] += 1
+                assert outcome.verdict not in ("inexact", "failed"), (case.name, outcome.text)
+    finally:
+        bench.close()
+    assert verdicts["exact"] > 8

@@ -44,6 +44,7 @@ BM1684X2 = Chip(
         matrix_zero=False,
         matrix_scale=True,
         symmetric_floats=False,
+        symmetric_casts=False,
         unsigned_words=True,
         keeps_least_word=True,
     ),

@@ -38,7 +38,7 @@ def cast(x: Operation) -> Array:
     )
     # Between floats only float32 is limited; to_float8 has seen to the 8-bit floats.
     kept = left.dtype.is_float and x.dtype.is_float and (left.dtype is not F32 or x.dtype in (F32, *FLOATS8))
-    return words if kept else symmetric(x, words)
+    return words if kept or not rules.symmetric_casts else symmetric(x, words)
 
 
 def symmetric(x: Operation, words: Array) -> Array:

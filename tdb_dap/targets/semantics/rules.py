@@ -49,7 +49,9 @@ class Rules(Conventions):
 
     ``unsigned_words``: integers of 32 bits are unsigned where the command says so: as input of rq1, and as a result of
     sums of products, which then ends at zero; ``keeps_least_word``: ``sym_range`` leaves results of 32 bits alone;
-    ``lacks``: families of which it is not known what the chip computes; ``compares_bf16``: of floats only bf16 has maximum, minimum, absolute value, distance and comparison;
+    ``symmetric_casts``: ``sym_range`` counts for casts, too;
+    ``lacks``: families of which it is not known what the chip computes; ``compares_bf16``: of floats only bf16 has
+    maximum, minimum, absolute value, distance and comparison;
     ``flushes_halves``: subnormals of f16 are zeros, as operands and as results of every step.
 
     ``fast`` is no chip's: sums of products of floats are left to BLAS, which adds in its own order. Not exact.
@@ -74,4 +76,5 @@ class Rules(Conventions):
     keeps_least_word: bool = False
     compares_bf16: bool = False
     flushes_halves: bool = False
+    symmetric_casts: bool = True
     lacks: tuple[str, ...] = ()
