@@ -245,6 +245,14 @@ def test_limits_of_a_clamp_are_kept_and_a_nan_becomes_the_lower_one() -> None:
     assert np.array(found, np.uint32).view(np.float32).tolist() == [-0.5, -0.5, 0.75, -0.25, 0.75, 0.75]
 
 
+@pytest.mark.parametrize(("sign", "exponent"), [(0, 2), (1, 16)])
+def test_the_sign_of_the_result_tells_of_which_format_the_exponent_is(sign: int, exponent: int) -> None:
+    sizes = {"res0_n": 1, "res0_c": 1, "res0_h": 1, "res0_w": 1, "res0_addr": 8192}
+    formats = {"opd0_prec": 1, "opd0_sign": 1, "res0_prec": 3, "res0_sign": sign}
+    described = command(chip_named("BM1684X2"), "sfu.normalize", **formats, **sizes)
+    assert results("BM1684X2", described, input=16 << 7) == [exponent]
+
+
 @pytest.mark.parametrize(("mode", "columns"), [(0, 32), (1, 64)])
 def test_a_group_of_columns_shares_scale_and_zero_point(mode: int, columns: int) -> None:
     sizes = {"res0_n": 1, "res0_c": 1, "res0_h": 1, "res0_w": 2 * columns, "res0_addr": 8192, "opd1_addr": 4096}

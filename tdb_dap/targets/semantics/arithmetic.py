@@ -236,11 +236,12 @@ def _multiply_accumulate(x: Operation, a: Array, b: Array, mode: int) -> Array:
 
 @semantics("arith", op.CLAMP)
 def clamp(x: Operation) -> Array:
-    """The number of left that is nearest between right and third; NaN gives right."""
+    """The number of left, flushed except f16, or the limit that it is beyond: right or third; NaN gives right."""
     left, low, high = x["left"], x["right"], x["third"]
     if not (low.is_constant and high.is_constant):
         raise NotSimulated("clamp between limits that are tensors is not known")
-    numbers = left.numbers if left.dtype.is_float else left.numbers.astype(np.int64)
+    is_float = left.dtype.is_float
+    numbers = float32.compared(left.numbers, left.dtype) if is_float else left.numbers.astype(np.int64)
     raised = np.where(numbers > low.numbers, numbers, low.numbers)
     return x.dtype.encode(np.where(raised >= high.numbers, high.numbers, raised))
 

@@ -59,14 +59,18 @@ def reciprocal_sqrt(x: Operation) -> Array:
 def normalize(x: Operation) -> Array:
     """The exponent field e, plus 1 for positive values whose fraction exceeds one third.
 
-    Integer results: e; float results: sign and exponent, fraction zero. NaN and infinities are not special.
+    Integer results: e; float results: sign and exponent, fraction zero. NaN and infinities are not special. Where the
+    sign tells bf16 from f16, it is that of the result for integer results.
     """
-    fraction, exponent, third = _FORMAT[x["input"].dtype.name]
+    name = x["input"].dtype.name
+    if x.rules.halves_by_sign and x["input"].dtype.itemsize == 2 and not x.dtype.is_float:
+        name = "bf16" if x.fields.res0_sign else "f16"
+    fraction, exponent, third = _FORMAT[name]
     words = x["input"].bits.astype(np.int64)
     mask = (1 << exponent) - 1
     positive = (words >> (fraction + exponent)) == 0
     value = ((words >> fraction) & mask) + (((words & ((1 << fraction) - 1)) >= third) & positive)
-    if x.rules.normalize_zero and x["input"].dtype.name != "f16":
+    if x.rules.normalize_zero and name != "f16":
         value = np.where((words >> fraction) & mask, value, 0)
     if not x.dtype.is_float:
         return x.dtype.encode(value)
