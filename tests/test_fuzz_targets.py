@@ -53,6 +53,7 @@ BROKE = {
     "a number that begins with a nought": ("address", b"R08044"),
     "a number of five thousand digits": ("address", b"R" + b"9" * 5000),
     "an index that does not fit, where a place is wanted": ("expression", b"max(abs(in[0] - ref[0]))"),
+    "blanks of a kind that nobody types, in a shape": ("expression", b"in[R0:f3out[0\x1d]]"),
     "a list of lists of different lengths": ("expression", b"%16,16"),
     "a format that is a billion wide": ("log message", b"{R0:f32[4]:>1077777777777777777777}"),
     "a field of a message with a line end in its name": (

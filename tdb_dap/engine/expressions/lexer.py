@@ -182,7 +182,7 @@ def _meaning(token: _Token, names: Names | None) -> Callable[[], Any]:
         return lambda: known.border(match["border"], border)
     if match["cast"]:
         address = match["cast"].split(":", 1)[0].split("@")[0]
-        shape = tuple(int(d) for d in match["dims"].replace(" ", "").strip(",").split(",") if d)
+        shape = tuple(int(d) for d in "".join(match["dims"].split()).split(",") if d)
         core = int(match["core"]) if match["core"] else None
         return lambda: known.memory(address, core, match["dtype"], shape)
     if match["value"]:
