@@ -7,7 +7,7 @@ from tdb_dap.targets.chips.bm1690 import BM1690_RULES
 from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.targets.chips.static_tables import CV184X_TABLES, SGTPUV8_TABLES
 from tdb_dap.targets.chips.vendor_library import VendorLibrary
-from tdb_dap.targets.timing import Timing, Transfer
+from tdb_dap.targets.timing import Monitor, MonitorRecord, Timing, Transfer
 
 _EMULATOR = VendorLibrary("libcmodel_cv184x.so", ddr_start=0x80000000, local_tag=31, local_start=0x0C080000)
 

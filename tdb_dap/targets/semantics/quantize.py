@@ -10,7 +10,7 @@ from tdb_dap.targets.families import quantize as op
 from tdb_dap.targets.kernel.integers import Steps
 from tdb_dap.targets.semantics.numerics import float32
 from tdb_dap.targets.semantics.numerics.halves import calculated
-from tdb_dap.targets.semantics.numerics.integers import saturate, shift
+from tdb_dap.targets.semantics.numerics.integers import requantised
 from tdb_dap.targets.semantics.numerics.rounding import to_integral
 from tdb_dap.targets.semantics.registry import Operation, semantics
 
@@ -70,11 +70,9 @@ def requantize_integer(x: Operation) -> Array:
     amount, zero = _shift_and_zero(x, "", "zero_point", f.opd2_sign)
     is_signed = x["input"].dtype.itemsize == 4 and not x.rules.unsigned_words  # whatever the command says
     numbers = x["input"].bits.view(np.int32) if is_signed else x["input"].numbers
-    total = shift(numbers.astype(np.int64) * multiplier, amount, f.opd2_n_str) + zero
-    limited = saturate(total, x.dtype)
-    if f.has("sym_range") and f.sym_range and x.dtype.kind == "i":
-        limited = np.maximum(limited, -x.dtype.maximum)
-    return x.dtype.encode(limited)
+    is_symmetric = f.has("sym_range") and f.sym_range and x.dtype.kind == "i"
+    limits = (-x.dtype.maximum if is_symmetric else x.dtype.minimum, x.dtype.maximum)
+    return requantised(numbers, Steps(f.opd2_n_str, multiplier, amount, zero, limits=limits), x.dtype)
 
 
 @semantics("quant", op.DQ0)
@@ -97,8 +95,9 @@ def dequantize_integer(x: Operation) -> Array:
     roles = ("input_multiplier", "input_multiplier_of_word", "input_multiplier_table", "input_multiplier_packed")
     multiplier = _first_of(x, *roles).astype(np.int64)
     amount, zero = _shift_and_zero(x, "input_", "input_zero_point", f.opd0_sign)
-    total = shift((x["input"].numbers.astype(np.int64) - zero) * multiplier, amount, f.opd2_n_str)
-    return x.dtype.encode(saturate(total, x.dtype))
+    centred = x["input"].numbers.astype(np.int64) - zero
+    limits = (x.dtype.minimum, x.dtype.maximum)
+    return requantised(centred, Steps(f.opd2_n_str, multiplier, amount, limits=limits), x.dtype)
 
 
 @semantics("quant", op.DQ2)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from tdb_dap.engine.hardware.dtypes import BF16, F32, SI8, SI32, UI32, Array
+from tdb_dap.engine.hardware.dtypes import BF16, F32, SI8, UI32, Array
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.families import convolution as op
 from tdb_dap.targets.kernel.integers import UNLIMITED, Steps
 from tdb_dap.targets.semantics.numerics import float32
-from tdb_dap.targets.semantics.numerics.integers import HALF_EVEN, saturate, shift, signed
+from tdb_dap.targets.semantics.numerics.integers import DOWN, HALF_EVEN, requantised, signed
 from tdb_dap.targets.semantics.numerics.rounding import round_to_float, to_float8, to_integral
 from tdb_dap.targets.semantics.registry import Operation
 
@@ -81,9 +81,8 @@ def requantized(x: Operation, total: Array, wraps: bool, holds_32_bits: bool = T
             multiplier = words[..., :1]
             amount = SI8.decode(words[..., 1:].astype(np.uint8)).astype(np.int64)
             zero = words[..., 1:] >> 16
-        total = shift(total * multiplier, amount, f.opd2_n_str) + zero
-    if x.dtype.itemsize < 4 or not wraps or (x.dtype is UI32 and x.rules.unsigned_words):
-        total = saturate(total, x.dtype)
+    is_limited = x.dtype.itemsize < 4 or not wraps or (x.dtype is UI32 and x.rules.unsigned_words)
+    low, high = (x.dtype.minimum, x.dtype.maximum) if is_limited else UNLIMITED
     if f.sym_range and x.dtype is SI8:
         low = -127
     held, rectified = bool(f.rq and holds_32_bits), bool(f.relu)
