@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.clients.validate import Protocol, check
 from tests.dap_client import DapClient
@@ -21,9 +22,13 @@ def pytest_configure() -> None:
 
     Some images set PYTHONDONTWRITEBYTECODE: then each of a few hundred processes would compile the package again, and
     each worker rewrite the assertions of all tests.
+
+    How long an example of Hypothesis takes is no matter of right or wrong: machines are loaded.
     """
     sys.dont_write_bytecode = False
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    settings.load_profile("any machine")
 
 
 @pytest.hookimpl(optionalhook=True)

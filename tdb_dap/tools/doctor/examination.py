@@ -7,7 +7,7 @@ from os import environ
 
 from tdb_dap.tools.doctor import dependencies, executing, machine, self_test
 from tdb_dap.tools.doctor.clients import clients
-from tdb_dap.tools.doctor.findings import Check, anonymous, guarded
+from tdb_dap.tools.doctor.findings import Check, anonymous, guarded, without
 from tdb_dap.tools.doctor.installation import Installation
 
 Look = Callable[[], Iterable[Check]]
@@ -29,7 +29,9 @@ def examine(installation: Installation, session: Look) -> Iterator[Check]:
     if not has_run:
         yield Check("session", "note", "not looked at: the sample cannot be run")
         return
-    yield from map(anonymous, guarded("session", session, broken, installation.again))
+    for check in guarded("session", session, broken, installation.again):
+        # The adapter answers with an error where a package is missing, which has been told above.
+        yield anonymous(without("session", broken) if broken and check.status == "error" else check)
 
 
 def _looks(installation: Installation) -> list[tuple[str, Look]]:

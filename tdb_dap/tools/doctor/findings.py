@@ -45,9 +45,14 @@ def guarded(name: str, look: Callable[[], Iterable[Check]], broken: Sequence[str
         yield from look()
     except Exception as error:
         if broken:
-            yield Check(name, "note", f"not looked at: {', '.join(broken)} cannot be used")
+            yield without(name, broken)
         else:
             yield Check(name, "error", f"{type(error).__name__}: {error}", mend)
+
+
+def without(name: str, broken: Sequence[str]) -> Check:
+    """A check that cannot be made without these dependencies."""
+    return Check(name, "note", f"not looked at: {', '.join(broken)} cannot be used")
 
 
 def anonymous(check: Check) -> Check:
