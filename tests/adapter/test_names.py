@@ -127,3 +127,15 @@ def test_a_stored_number_is_shown_and_set_as_such(client: DapClient) -> None:
     assert "holds whole numbers" in client.refusal("evaluate", expression="set in[0] = 999", context="repl")
     assert "real ones; write real(...)" in client.refusal("evaluate", expression="in[0] - real(in[0])", context="repl")
     client.disconnect()
+
+
+def test_a_source_that_no_file_can_be_is_just_another_file(client: DapClient, toy: Toy) -> None:
+    client.launch(toy.directory)
+    client.expect_stopped("entry")
+    for name in ("\ud800", "a\0b", "x" * 5000, ""):
+        for command in ("gotoTargets", "setBreakpoints", "breakpointLocations", "source"):
+            given = {"source": {"path": name}, "line": 3, "sourceReference": 0, "breakpoints": [{"line": 3}]}
+            answer = client.raw.response(client.raw.send(command, **given))
+            assert "internal error" not in str(answer.get("message"))
+            assert answer["success"] == (command != "source")
+    client.disconnect()

@@ -80,11 +80,9 @@ def kind_of(session: Session, source: Source) -> SourceKind | None:
 
 
 def _same_file(a: Path, b: Path) -> bool:
-    if os.path.normcase(os.path.abspath(a)) == os.path.normcase(os.path.abspath(b)):
-        return True
     try:
-        return a.samefile(b)
-    except OSError:
+        return os.path.normcase(os.path.abspath(a)) == os.path.normcase(os.path.abspath(b)) or a.samefile(b)
+    except (OSError, ValueError):  # no file can have this name: it holds a zero, or half a surrogate pair
         return False
 
 
