@@ -47,7 +47,10 @@ class VendorBackend:
     def open_memories(self, cores: int, ddr: Iterable[Region]) -> Memory:
         """Start the process, with memories for that number of cores and these regions of DDR."""
         if cores > self._vendor.cores:
-            raise BadInput(f"the vendor's simulator of {self._chip.name} has {self._vendor.cores} cores, not {cores}")
+            raise BadInput(
+                f"the vendor's simulator of {self._chip.name} has {self._vendor.cores} cores and the model needs "
+                f"{cores}; run it without a backend: the built-in simulator has them all"
+            )
         self._shared = SharedMemory(self._chip.geometry, cores, ddr, self._vendor, str(self._library))
         self._start()
         return self._shared.memory

@@ -112,7 +112,8 @@ def input_options(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         type=Path,
         default=(),
-        help="expected data: .npz by tensor name, or another CONTEXT that is run on the same inputs",
+        help="expected data: .npz by tensor name, another CONTEXT that is run on the same inputs, or the compiler's "
+        "..._tpu.mlir, which is computed",
     )
     parser.add_argument(
         "--recording",

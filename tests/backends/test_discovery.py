@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from tdb_dap.backends import fetch
+from tdb_dap.backends.cmodel import VendorBackend
 from tdb_dap.backends.discovery import find, library_of, supported
 from tdb_dap.errors import BadInput
+from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.targets.chips.registry import chips
 from tests.command_line import tdb_dap
 from tests.samples import SAMPLE
@@ -104,3 +106,10 @@ def test_a_wheel_without_the_libraries_is_refused(tmp_path: Path) -> None:
         archive.writestr("tpu_mlir/__init__.py", b"")
     with pytest.raises(BadInput, match=r"holds no .*libcmodel_bm1684x.so"):
         fetch.unpack(wheel, tmp_path / "out")
+
+
+def test_more_cores_than_the_simulator_has_lead_to_the_built_in_one(tmp_path: Path) -> None:
+    chip = chips()["BM1690E"]
+    assert isinstance(chip, Chip)
+    with pytest.raises(BadInput, match=r"BM1690E has 4 cores and the model needs 8; run it without a backend"):
+        VendorBackend(chip, put(tmp_path)).open_memories(8, [])

@@ -130,9 +130,9 @@ def test_half_a_recording_is_none(
     ("words", "why"),
     [
         (("--at", "nowhere", "--", MIXED), "--at"),
-        (("--at", "127.0.0.1:1"), "with --at a compiled model is recorded, no program"),
-        (("--at", "127.0.0.1:1", "--", MIXED, "more"), "with --at a compiled model is recorded, no program"),
-        (("--inputs", "x.npz", "--", "true"), "--inputs, --net and --stage go with --at"),
+        (("--at", "127.0.0.1:1"), "one compiled model is recorded at a time"),
+        (("--at", "127.0.0.1:1", "--", MIXED, "more"), "one compiled model is recorded at a time"),
+        (("--inputs", "x.npz", "--", "true"), "--inputs, --net and --stage go with a compiled model"),
         (("--at", "127.0.0.1:1", "--", DATA / "recordings" / "toy_bm1684x.tdbrec"), "is a recording already"),
     ],
 )

@@ -23,6 +23,7 @@ from tdb_dap.engine.recording.writer import Writer
 from tdb_dap.errors import BadExpression, BadInput
 from tdb_dap.targets.chips.registry import target_for
 from tdb_dap.tools.opening import open_program
+from tests.command_line import tdb_dap as command_line
 from tests.samples import DATA, SAMPLE
 
 RECORDINGS = sorted((DATA / "recordings").glob("*.tdbrec"))
@@ -341,3 +342,10 @@ def test_tensors_in_local_memory_have_the_shapes_of_this_run() -> None:
                 assert value.view.shape == shape
                 own = [program.commands[o].results[0] for o in record.ordinals if program.commands[o].results]
                 assert any(isinstance(view, View) and view.address == value.view.address for view in own)
+
+
+@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
+def test_the_sanitizers_find_nothing_in_correct_runs(path: Path) -> None:
+    """The runtime's own copies belong to no op, and the firmware reads and writes L2 without commands."""
+    done = command_line("sanitize", path, "--quiet", "--strict")
+    assert (done.returncode, done.stdout.split(" in ")[0]) == (0, "no findings")

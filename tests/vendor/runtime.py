@@ -22,7 +22,8 @@ class Shape(ctypes.Structure):
 def main() -> None:
     """Load, launch, close, and write."""
     folder, bmodel, inputs, times = Path(sys.argv[1]), sys.argv[2], sys.argv[3], int(sys.argv[4])
-    runtime, device = ctypes.CDLL(str(folder / "libbmrt.so")), ctypes.CDLL(str(folder / "libbmlib.so.0"))
+    device = ctypes.CDLL(str(folder / "libbmlib.so.0"), mode=ctypes.RTLD_GLOBAL)
+    runtime = ctypes.CDLL(str(folder / "libbmrt.so.1.0"))
     handle = ctypes.c_void_p()
     assert device.bm_dev_request(ctypes.byref(handle), 0) == 0
     runtime.bmrt_create.restype = ctypes.c_void_p

@@ -32,15 +32,13 @@ LAUNCHES = 3
 @pytest.fixture(scope="module")
 def libraries(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of the vendor's libraries that nobody links anew."""
-    emulator = library_of(chips()["BM1684X"])
-    if not (emulator.parent / "libbmrt.so").exists():
-        pytest.skip(f"no libbmrt.so beside {emulator}")
+    chip = chips()["BM1684X"]
+    assert chip.vendor_library is not None
+    emulator = library_of(chip)
     folder = tmp_path_factory.mktemp("libraries")
-    for path in emulator.parent.iterdir():
-        if path.name not in ("libcmodel.so", "libbmlib.so.0"):
-            (folder / path.name).symlink_to(path)
     (folder / "libcmodel.so").symlink_to(emulator)
-    (folder / "libbmlib.so.0").symlink_to(emulator.parent / "libbmlib_bm1684x.so.0")
+    for name in (*chip.vendor_library.runtime, *chip.vendor_library.runtime_needs):
+        (folder / name).symlink_to(emulator.parent / name)
     return folder
 
 

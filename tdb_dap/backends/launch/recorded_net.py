@@ -88,7 +88,7 @@ def record_net(
 
 def _folder(library: VendorLibrary, given: Path | None) -> Path:
     """The directory with the emulator and the runtime; BadInput if there is none."""
-    wanted = (library.file, *library.runtime)
+    wanted = (library.file, *library.runtime, *library.runtime_needs)
     for candidate in library_paths(given.parent if given is not None and given.is_file() else given):
         if all((candidate.directory / name).is_file() for name in wanted):
             return candidate.directory.absolute()

@@ -15,7 +15,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.usage = (
         "%(prog)s [-h] [-o FILE.tdbrec] [--quiet] -- PROGRAM [ARGUMENTS ...]\n"
-        "       %(prog)s --at HOST:PORT [--inputs X] [--net NAME] [--stage N] [-o FILE.tdbrec] -- CONTEXT\n"
+        "       %(prog)s [--at HOST:PORT] [--inputs X] [--net NAME] [--stage N] [-o FILE.tdbrec] -- CONTEXT\n"
         "       %(prog)s --streams PREFIX --chip CHIP [-o FILE.tdbrec]"
     )
     parser.add_argument(
@@ -25,10 +25,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "command",
         metavar="PROGRAM",
         nargs=argparse.REMAINDER,
-        help="the program and its arguments: model_runner, a Python script, anything that uses the vendor's runtime",
+        help="the program and its arguments: model_runner, a Python script, anything that uses the vendor's runtime; "
+        "or a context directory or .bmodel, of which one net is run once",
     )
-    there = parser.add_argument_group("on another machine, one net once")
-    there.add_argument("--at", metavar="HOST:PORT", help="where tdb-dap backends serve --record waits")
+    there = parser.add_argument_group("of a compiled model, one net once")
+    there.add_argument("--at", metavar="HOST:PORT", help="on the machine where tdb-dap backends serve --record waits")
     there.add_argument("--inputs", metavar="X", type=Path, help=".npz by input name, or raw .dat (default: zeros)")
     there.add_argument("--net", metavar="NAME", help="which net of a file with several (default: the first)")
     there.add_argument("--stage", metavar="N", type=int, default=0, help="which stage of a net compiled for several")
@@ -51,12 +52,12 @@ def run(arguments: argparse.Namespace) -> int:
         raise BadInput("--streams and --chip: give both of them")
     if arguments.streams is not None:
         return _imported(arguments, command)
-    if arguments.at is not None:
-        return _there(arguments, command)
+    if arguments.at is not None or (command and is_model(Path(command[0]))):
+        return _net(arguments, command)
     from tdb_dap.backends.recorder.record import record
 
     if arguments.inputs is not None or arguments.net is not None or arguments.stage:
-        raise BadInput("--inputs, --net and --stage go with --at; give the program its arguments after it")
+        raise BadInput("--inputs, --net and --stage go with a compiled model; give the program its arguments after it")
     if not command:
         raise BadInput("no program is given; tdb-dap record -- PROGRAM ARGUMENTS")
     path = arguments.output or Path(f"{Path(command[0]).name}.tdbrec")
@@ -76,26 +77,37 @@ def run(arguments: argparse.Namespace) -> int:
     return outcome.code
 
 
-def _there(arguments: argparse.Namespace, given: list[str]) -> int:
-    """Have a net recorded by a server. 0: done."""
-    from tdb_dap.backends.remote.recorder import record_elsewhere
+def is_model(path: Path) -> bool:
+    """True for a context directory or a .bmodel, which no program is."""
+    return path.is_dir() or (path.suffix == ".bmodel" and path.is_file())
+
+
+def _net(arguments: argparse.Namespace, given: list[str]) -> int:
+    """Record one run of a net of a compiled model, here or by a server. 0: done."""
     from tdb_dap.engine.machine.input_data import load_inputs
     from tdb_dap.engine.program.compiled_program import CompiledProgram
-    from tdb_dap.system.ports import address
     from tdb_dap.tools.opening import open_program
 
     if len(given) != 1:
-        raise BadInput("with --at a compiled model is recorded, no program; tdb-dap record --at HOST:PORT -- CONTEXT")
-    there = address(arguments.at, "--at")
+        raise BadInput("one compiled model is recorded at a time; tdb-dap record [--at HOST:PORT] -- CONTEXT")
     program = open_program(given[0], arguments.net, arguments.stage)
     if not isinstance(program, CompiledProgram):
         raise BadInput(f"{given[0]}: is a recording already")
     data = arguments.inputs or program.context.inputs
     inputs = {} if data is None else load_inputs(data, program.inputs)
     path = arguments.output or Path(f"{program.net.name[:60]}.tdbrec")
-    size = record_elsewhere(program, there, inputs, path, with_source=True)
+    if arguments.at is not None:
+        from tdb_dap.backends.remote.recorder import record_elsewhere
+        from tdb_dap.system.ports import address
+
+        record_elsewhere(program, address(arguments.at, "--at"), inputs, path, with_source=True)
+    else:
+        from tdb_dap.backends.launch.recorded_net import record_net
+        from tdb_dap.targets.chips.registry import target_for
+
+        record_net(program, target_for(program.chip, given[0]), inputs, path, with_source=True)
     if not arguments.quiet:
-        print(f"tdb-dap: {path}: {size:,} bytes", file=sys.stderr)
+        print(f"tdb-dap: {path}: {path.stat().st_size:,} bytes", file=sys.stderr)
     return 0
 
 

@@ -52,7 +52,6 @@ def run(arguments: argparse.Namespace) -> int:
     from tdb_dap.engine.control.plugin_observers import add_observers
     from tdb_dap.engine.expressions.values import Value
     from tdb_dap.engine.machine.npz import write_npz
-    from tdb_dap.engine.machine.undo_log import DEFAULT_LIMIT
     from tdb_dap.tools.opening import open_debugger
 
     if arguments.outputs is not None:
@@ -69,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.reference,
         backend=arguments.backend,
         static_tables=arguments.static_tables,
-        history_limit=0 if arguments.fast else DEFAULT_LIMIT,
+        history_limit=0,
         fast=arguments.fast,
         cmodel_path=arguments.cmodel_path,
         net=arguments.net,

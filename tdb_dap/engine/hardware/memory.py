@@ -33,13 +33,15 @@ _HUGE = 1 << 22
 class Region:
     """Part of a space that exists: ``start`` offset in the space, its bytes, and what it is for.
 
-    ``is_filled``: whether it holds anything but zeros before the first command.
+    ``is_filled``: whether it holds anything but zeros before the first command. ``activations``: first byte and number
+    of bytes of the net's activations, where they lie among other things.
     """
 
     start: int
     data: Bytes
     title: str
     is_filled: bool = False
+    activations: tuple[int, int] | None = None
 
     @property
     def stop(self) -> int:
@@ -141,6 +143,9 @@ class Memory:
         for region in self._ddr:
             if region.title == "activations":
                 return region.data
+            if region.activations is not None:
+                first, size = region.activations
+                return region.data[first : first + size]
         raise BadAccess("the model has no activation region in DDR")
 
     def bytes_at(self, space: Space, start: int, size: int, core: int = 0) -> Bytes:

@@ -112,6 +112,9 @@ class Program(ABC):
     brings_inputs = False
     """Whether what the net is given is part of the program."""
 
+    shares_l2 = False
+    """Whether others than its commands read and write L2: the firmware's processor, engines that are not decoded."""
+
     @property
     def is_executable(self) -> bool:
         """Whether there is all that its commands compute with."""

@@ -39,6 +39,7 @@ from tdb_dap.engine.program.recorded_source import Part, RecordedSource, parts_o
 from tdb_dap.engine.recording.format import STREAMS, Event, hash_of
 from tdb_dap.engine.recording.recording import Recording
 from tdb_dap.engine.rendering.printable import visible
+from tdb_dap.engine.source.dynamic_records import moved
 from tdb_dap.errors import BadInput
 
 GRAIN = 1 << 16
@@ -118,6 +119,7 @@ class RecordedProgram(Program):
         )
         self.launches = tuple(launches_of(launches))
         self.source = source.map(self.commands, parts, target.geometry)
+        self._activations = _activations(compiled.stage, parts, target.geometry) if compiled is not None else None
         self.subnets = tuple(
             Subnet(
                 info.id,
@@ -150,6 +152,7 @@ class RecordedProgram(Program):
 
     has_waits = False
     brings_inputs = True
+    shares_l2 = True
 
     @property
     def is_executable(self) -> bool:
@@ -235,13 +238,23 @@ class RecordedProgram(Program):
         return found
 
     def ddr_regions(self, to_write: bool = False) -> list[Region]:
-        regions = [Region(start, np.zeros(stop - start, np.uint8), "DDR", True) for start, stop in self._extents]
+        regions = [
+            Region(start, np.zeros(stop - start, np.uint8), "DDR", True, self._activations_in(start, stop))
+            for start, stop in self._extents
+        ]
         for piece in self.events.initial:
             if piece.space is Space.GLOBAL:
                 region = next(r for r in regions if r.start <= piece.start < r.stop)
                 first = piece.start - region.start
                 region.data[first : first + piece.size] = self._content(piece)
         return regions
+
+    def _activations_in(self, start: int, stop: int) -> tuple[int, int] | None:
+        """Place and size of the net's activations in an extent of DDR, as far as the run has touched them."""
+        if self._activations is None or not start <= self._activations[0] < stop:
+            return None
+        first, size = self._activations
+        return first - start, min(size, stop - first)
 
     def _content(self, piece: Piece) -> Bytes:
         if piece.content is None:
@@ -373,3 +386,14 @@ def _view(piece: Piece, geometry: Geometry) -> View:
     """The bytes as a flat tensor."""
     shape = (piece.size,)
     return View(piece.space, piece.start, shape, UI8, Layout.CONTIGUOUS, contiguous(shape), geometry, core=piece.core)
+
+
+def _activations(stage: Stage, parts: Sequence[Part], geometry: Geometry) -> tuple[int, int] | None:
+    """First byte in DDR and number of bytes of the net's activations in a run; None if no op tells."""
+    compiled = stage.activations_address
+    for part in parts:
+        if any(not move.name and move.start <= compiled < move.stop for move in part.relocations):
+            space, start = geometry.locate(moved(compiled, part.relocations, ""))
+            if space is Space.GLOBAL:
+                return start, stage.activations_size
+    return None

@@ -51,7 +51,8 @@ class Part:
     ``function``: its name in the source, ``subnet`` its number in ``model``; empty and None where it is not known.
     ``borders``: where the compiler has put the net's
     inputs and outputs -> the device addresses that the launch was given; ``queued``: see
-    ``map_commands``; ``relocations``: where the run has put what the compiler placed, once the part is mapped.
+    ``map_commands``; ``relocations``: where the run has put what the compiler placed, once the part is mapped;
+    ``lengths``: core and engine -> commands that the bmodel has for it, of a static subnet.
     """
 
     launch: int
@@ -66,6 +67,7 @@ class Part:
     arguments: list[Argument] = field(default_factory=list)
     relocations: list[Relocation] = field(default_factory=list)
     borders: dict[tuple[int, str], int] = field(default_factory=dict)
+    lengths: dict[tuple[int, str], int] = field(default_factory=dict)
 
 
 def parts_of(events: RecordedEvents, models: RecordedModels, source: RecordedSource) -> list[Part]:
@@ -81,6 +83,17 @@ def parts_of(events: RecordedEvents, models: RecordedModels, source: RecordedSou
             piece.model, piece.subnet = model, number
             piece.function = f"{source.prefix_of(model)}subfunc_{number}"
             piece.arguments = _arguments(launch.info, stage, number)
+            piece.lengths = _lengths(stage, number)
+    return found
+
+
+def _lengths(stage: Stage, number: int) -> dict[tuple[int, str], int]:
+    """Core and engine -> commands of a subnet in the bmodel."""
+    subnet = next((subnet for subnet in stage.subnets if subnet.id == number), None)
+    found: dict[tuple[int, str], int] = {}
+    for core, groups in enumerate(subnet.groups if subnet is not None else ()):
+        found[core, "tiu"] = sum(group.tiu_count for group in groups)
+        found[core, "dma"] = sum(group.dma_count for group in groups)
     return found
 
 
@@ -236,6 +249,11 @@ class RecordedSource:
         for command in commands:
             if command.has_descriptor:
                 streams.setdefault((command.core, command.engine), []).append(command.ordinal)
+        by_ordinal = {command.ordinal: command for command in commands}
+        for key, stream in streams.items():
+            # The runtime copies inputs to where the subnet expects them, with commands of its own.
+            while len(stream) > part.lengths.get(key, len(stream)) and by_ordinal[stream[0]].name == _COPY:
+                del stream[0]
         found: list[tuple[LocationRecord, list[int]]] = []
         for record in self._records_of(part):
             ordinals: list[int] = []
@@ -259,6 +277,10 @@ class RecordedSource:
         return [msgspec.structs.replace(record, line=record.line + first) for record in chosen] if first else chosen
 
 
+_COPY = "dma.general"
+"""Command with which the runtime moves bytes between places of DDR."""
+
+
 def _module(model: RecordedModel, number: int) -> str:
     names = [net.name for net in model.metadata.nets]
     return names[0] if len(names) == 1 else f"model{number}"
@@ -274,31 +296,54 @@ def _relocations(
     """Moves of the weights and the activations, and before them of inputs and outputs of their own.
 
     Found by counting: an op's commands read where final.mlir has its operands and write where it has its results, all
-    of a region moved by the same distance. ``regions``: [start, stop) as the compiler placed them; ``borders``: the
-    compiler's address of the net's inputs and outputs -> what the launch was given.
+    of a region moved by the same distance. An address that a region before has explained counts no more. ``regions``:
+    [start, stop) as the compiler placed them; ``borders``: the compiler's address of the net's inputs and outputs ->
+    what the launch was given.
     """
     by_ordinal = {command.ordinal: command for command in commands}
-    votes = [Counter[int]() for _ in regions]
-    everywhere: set[int] = set()
-    for record, ordinals in found[:_MOST_COUNTED]:
-        for is_write, key in ((False, "operands"), (True, "results")):
-            touched = {
-                geometry.device_address(Space.GLOBAL, view.address)
-                for ordinal in ordinals
-                for view in views_of(by_ordinal[ordinal], is_write)
-                if view.space is Space.GLOBAL
-            }
-            everywhere |= touched
-            for address in {entry["address"] for entry in record.list_of(key) if entry}:
-                for counted, (start, stop) in zip(votes, regions, strict=True):
-                    if start <= address < stop:
-                        counted.update(there - address for there in touched)
-    given = [Relocation(old, old + 1, new - old, name) for (old, name), new in borders.items() if new in everywhere]
-    return given + [
-        Relocation(start, stop, counted.most_common(1)[0][0])
-        for counted, (start, stop) in zip(votes, regions, strict=True)
-        if counted
+    looked = [
+        (
+            {entry["address"] for entry in record.list_of(key) if entry},
+            _touched(ordinals, by_ordinal, is_write, geometry),
+        )
+        for record, ordinals in found[:_MOST_COUNTED]
+        for is_write, key in ((False, "operands"), (True, "results"))
     ]
+    everywhere = {address for _, touched in looked for address in touched}
+    base = geometry.device_address(Space.GLOBAL, 0)
+    # The runtime tells addresses without the tag that commands on some chips have.
+    found_moves = [
+        Relocation(old, old + 1, told - old, name)
+        for (old, name), new in borders.items()
+        for told in (new, base + new)
+        if told in everywhere
+    ]
+    explained = {move.start + move.offset for move in found_moves}
+    placed = {move.start for move in found_moves}
+    for start, stop in regions:
+        votes = Counter[int]()
+        for addresses, touched in looked:
+            own = {address for address in addresses - placed if start <= address < stop}
+            votes.update(there - address for address in own for there in touched - explained)
+        if votes:
+            offset = votes.most_common(1)[0][0]
+            found_moves.append(Relocation(start, stop, offset))
+            explained |= {
+                address + offset for addresses, _ in looked for address in addresses if start <= address < stop
+            }
+    return found_moves
+
+
+def _touched(
+    ordinals: Sequence[int], by_ordinal: Mapping[int, Command], is_write: bool, geometry: Geometry
+) -> set[int]:
+    """Device addresses at which commands begin to read, or to write, in DDR."""
+    return {
+        geometry.device_address(Space.GLOBAL, view.address)
+        for ordinal in ordinals
+        for view in views_of(by_ordinal[ordinal], is_write)
+        if view.space is Space.GLOBAL
+    }
 
 
 _MOST_COUNTED = 400

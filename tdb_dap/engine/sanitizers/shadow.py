@@ -63,6 +63,8 @@ class Shadow:
 
     def _mark_l2(self) -> None:
         """Of L2, as far as the program uses it, the tables are defined: what is written, whatever it held before."""
+        if self._program.shares_l2:
+            return
         rows = self._program.access_rows
         l2 = self.memory.l2()[: int(rows.stop[rows.space == SPACES.index(Space.L2)].max(initial=0))]
         l2.fill(UNWRITTEN)

@@ -13,7 +13,8 @@ import numpy as np
 
 from tdb_dap.engine.control.stops import Finding
 from tdb_dap.engine.hardware.byte_ranges import ByteRanges
-from tdb_dap.engine.program.access_table import AccessRows, Column
+from tdb_dap.engine.hardware.geometry import Space
+from tdb_dap.engine.program.access_table import SPACES, AccessRows, Column
 from tdb_dap.engine.sanitizers.finding_text import place_text, title_of
 from tdb_dap.engine.sanitizers.overlap import SharedBytes
 
@@ -55,6 +56,7 @@ class _Readers:
         self._rows = rows = program.access_rows
         self._shared = SharedBytes(rows)
         self._outputs = [ByteRanges.of(tensor.view) for tensor in program.outputs]
+        self._shared_space = SPACES.index(Space.L2) if program.shares_l2 else -1
         self._same_memory: dict[tuple[int, int], Column] = {}
         for space, core in np.unique(np.stack([rows.space, rows.core], axis=1), axis=0).tolist():
             self._same_memory[space, core] = np.flatnonzero((rows.space == space) & (rows.core == core))
@@ -66,6 +68,8 @@ class _Readers:
     def has(self, row: int) -> bool:
         """Follow the bytes of a row until one of them is read, or all are overwritten."""
         rows = self._rows
+        if rows.space[row] == self._shared_space:
+            return True
         left: ByteRanges | None = None
         for other in self._meeting(row):
             if rows.ordinal[other] == rows.ordinal[row]:

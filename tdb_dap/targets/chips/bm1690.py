@@ -20,6 +20,7 @@ _EMULATOR = VendorLibrary(
     local_step=16 << 20,
     cores=8,
     runtime=("libtpuv7_rt.so", "libtpuv7_modelrt.so"),
+    runtime_needs=("libcdm_daemon_emulator.so", "libtpuv7_scalar_emulator.so"),
     runtime_interface="tpuv7",
     kernel_module="libbm1690_kernel_module.so",
 )

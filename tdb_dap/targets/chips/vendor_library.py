@@ -32,7 +32,7 @@ class VendorLibrary:
     runtime: tuple[str, ...] = ("libbmlib.so.0", "libbmrt.so.1.0")
     """Libraries of the runtime that runs whole nets on it, in the order in which they are loaded."""
     runtime_needs: tuple[str, ...] = ("libcpuop.so",)
-    """What these load while they run: layers on the host."""
+    """What these load: layers on the host, other parts of the runtime."""
     runtime_interface: str = "bmrt"
     """The functions that they have: ``bmrt`` or ``tpuv7``."""
     kernel_module: str = ""

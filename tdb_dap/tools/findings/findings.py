@@ -11,7 +11,7 @@ from typing import Literal
 from tdb_dap.engine.files.context import Context
 
 Level = Literal["error", "warning"]
-Command = Literal["check", "sanitize"]
+Command = Literal["check", "sanitize", "zoo"]
 
 
 def model_name(context: Context) -> str:
