@@ -76,22 +76,26 @@ def measure(
         if same.all():
             return _equal(actual, expected)
         usable = np.isfinite(actual) & np.isfinite(expected)
-        a = np.where(usable, actual, 0).astype(np.float64)
-        b = np.where(usable, expected, 0).astype(np.float64)
+        a, b = (array.astype(np.float64) for array in (actual, expected))
+        if not usable.all():
+            a[~usable] = b[~usable] = 0
         error = a - b
         difference = np.abs(error)
-        bad = ~(same | (usable & (difference <= relative * np.abs(b) + _CLOSE_ABSOLUTE)))
+        bound = np.abs(b)
+        reach = float(bound.max(initial=0.0))
+        bound *= relative
+        bound += _CLOSE_ABSOLUTE
         broken = ~same & ~usable
+        bad = (~same & (difference > bound)) | broken
         is_broken = bool(broken.any())
         difference[broken] = np.inf
-        lengths = math.sqrt(float((a * a).sum()) * float((b * b).sum()))
-        cosine = float((a * b).sum()) / lengths if lengths else 0.0
+        lengths = _length(a) * _length(b)
+        cosine = float(_product(a, b)) / lengths if lengths else 0.0
         middle = (a + b) / 2
         euclidean = 1.0 - _length(error) / (_length(middle) + 1e-7)
         axis, channel, similarity = _worst_channel(error, middle, broken)
         biggest = float(difference.max(initial=0.0))
-        reach = float(np.abs(b).max(initial=0.0))
-        places = np.argwhere(bad)
+        count = int(np.count_nonzero(bad))
     return Metrics(
         cosine=cosine,
         euclidean=euclidean,
@@ -100,9 +104,9 @@ def measure(
         max_rel=biggest / reach if reach else biggest,
         max_ulp=_ulp(difference, a, b, dtype, scale),
         size=actual.size,
-        bad_count=len(places),
-        first_bad=_place(places[0]) if len(places) else None,
-        first_bad_per_axis=_place(places.min(axis=0)) if len(places) else None,
+        bad_count=count,
+        first_bad=_place(np.unravel_index(int(bad.argmax()), bad.shape)) if count else None,
+        first_bad_per_axis=_first_per_axis(bad) if count else None,
         worst=_place(np.unravel_index(int(difference.argmax()), difference.shape)),
         channel_axis=axis,
         worst_channel=channel,
@@ -153,14 +157,25 @@ def _place(index: Array | tuple[int, ...] | tuple[np.intp, ...]) -> tuple[int, .
     return tuple(int(i) for i in index)
 
 
+def _first_per_axis(bad: Array) -> tuple[int, ...]:
+    """The least index on each axis of any element that is true; there is one."""
+    axes = range(bad.ndim)
+    return tuple(int(bad.any(axis=tuple(other for other in axes if other != axis)).argmax()) for axis in axes)
+
+
+def _product(a: Array, b: Array) -> float:
+    """The sum of products of two arrays of one shape, without an array of the products."""
+    return float(np.einsum("i,i->", a.reshape(-1), b.reshape(-1)))
+
+
 def _length(array: Array) -> float:
-    return float(np.sqrt((array * array).sum()))
+    return math.sqrt(_product(array, array))
 
 
 def _sqnr(expected: Array, error: Array) -> float:
     """Both without their mean, as the compiler's own comparison has it."""
-    noise = float(np.square(error - error.mean()).sum())
-    signal = float(np.square(expected - expected.mean()).sum())
+    noise = _length(error - error.mean()) ** 2
+    signal = _length(expected - expected.mean()) ** 2
     return 10 * math.log10(signal / noise) if noise and signal else math.inf
 
 
