@@ -264,3 +264,150 @@ def test_a_group_of_columns_shares_scale_and_zero_point(mode: int, columns: int)
     numbers = BF16.decode(np.array(found, np.uint16))
     assert numbers[:3].tolist() == [0.0, -0.271484375, 0.0301513671875]
     assert numbers[columns : columns + 3].tolist() == [0.0, -0.2265625, 0.0283203125]
+
+
+ROWS = {"res0_n": 1, "res0_c": 1, "opd0_n": 1, "opd0_c": 1, "res0_addr": 65536}
+
+
+def largest_of(row: list[float], storage: int, sign: int = 0) -> str:
+    """The largest of a row of f32 numbers, in hexadecimal."""
+    shape = {"opd0_h": 1, "opd0_w": len(row), "res0_h": 1, "res0_w": 1}
+    chip = chip_named("BM1684X2")
+    described = command(chip, "reduce.max", **ROWS, **shape, opd0_prec=2, res0_prec=2, opd0_str=storage, res0_sign=sign)
+    words = np.array(row, np.float32).view(np.uint32).reshape(1, 1, 1, -1)
+    [found] = results("BM1684X2", described, input=words)
+    assert isinstance(found, int)
+    return f"{found:08x}"
+
+
+@pytest.mark.parametrize("storage", [0, 1, 6])
+@pytest.mark.parametrize(
+    ("count", "winner"),
+    [
+        (1, 0),
+        (2, 0),
+        (7, 0),
+        (8, 7),
+        (9, 7),
+        (16, 7),
+        (17, 15),
+        (24, 15),
+        (25, 7),
+        (32, 7),
+        (33, 15),
+        (64, 7),
+        (100, 15),
+    ],
+)
+def test_which_of_equal_zeros_is_the_largest(count: int, winner: int, storage: int) -> None:
+    zeros = [0.0] * count
+    zeros[winner] = -0.0
+    assert largest_of(zeros, storage) == "80000000"
+    assert largest_of([-zero if index == winner else -0.0 for index, zero in enumerate(zeros)], storage) == "00000000"
+
+
+@pytest.mark.parametrize(
+    ("place", "expected"), [(0, 7.0), (1, 6.0), (2, 8.0), (3, 4.0), (4, 8.0), (5, 8.0), (6, 8.0), (7, np.nan)]
+)
+def test_a_nan_hides_what_was_compared_with_it(place: int, expected: float) -> None:
+    row = [float(8 - index) for index in range(8)]
+    row[place] = np.nan
+    found = np.array(int(largest_of(row, 6), 16), np.uint32).view(np.float32)
+    np.testing.assert_array_equal(found, np.float32(expected))
+
+
+@pytest.mark.parametrize(("storage", "rows"), [(0, [[31.0]]), (1, [[6.0], [22.0]]), (6, [[6.0], [26.0]])])
+def test_the_storage_of_the_operand_says_what_is_reduced(storage: int, rows: list[list[float]]) -> None:
+    """Words of a lane are 0, 1, 2 ...: of 2 x 4 numbers, compact or in rows of 32 bytes, all or each row is added."""
+    chip = chip_named("BM1684X2")
+    shape = {"opd0_h": 2, "opd0_w": 4, "res0_h": len(rows), "res0_w": 1}
+    described = command(chip, "reduce.sum", **ROWS, **shape, opd0_prec=2, res0_prec=2, opd0_str=storage)
+    memory = empty(chip)
+    memory.local(0)[0, :256].view(np.float32)[:] = [0, 1, 2, 3, 4, 5, 6, 7, 5, 6, 7, 8, *[0] * 52]
+    if storage == 0:
+        memory.local(0)[0, :4].view(np.float32)[:] = 3
+    chip.execute(described, memory)
+    [result] = described.results
+    assert isinstance(result, View)
+    np.testing.assert_array_equal(F32.decode(memory.read(result)).reshape(-1, 1), rows)
+
+
+EXPONENTIAL = {
+    0x0000: 0x3C00,
+    0x8001: 0x3C00,
+    0xBD51: 0x343D,
+    0xB550: 0x39BD,
+    0xC030: 0x2FE4,
+    0x4990: 0x7C00,
+    0x7C00: 0x7C00,
+    0xFC00: 0x0000,
+    0x7E00: 0x0000,
+    0xFE00: 0x0000,
+    0xCAFF: 0x0000,
+}
+"""Words of f16 -> words of e^x, by the vendor's emulator."""
+
+
+def exponential(**values: int) -> Description:
+    """e^x of one number in each of two channels."""
+    places = {"opd0_addr": 4096, "opd2_addr": 128, "res0_addr": 8192, "res1_addr": 16384, "opd3_addr": 24576}
+    shape = {"res0_n": 1, "res0_c": 1, "res0_h": 1, "res0_w": 11, "opd1_n": 35, "opd1_const": 1}
+    return command(chip_named("BM1684X2"), "sfu.exp", **{"opd0_prec": 1, "res0_prec": 1} | places | shape | values)
+
+
+def test_the_fused_exponential() -> None:
+    series = np.array([1, 0.6934, 0.2402], np.float16).view(np.uint16)
+    table = np.exp2(np.arange(16) / 16).astype(np.float16).view(np.uint16)
+    words = np.array(list(EXPONENTIAL), np.uint16).reshape(1, 1, 1, -1)
+    assert results("BM1684X2", exponential(), input=words, series=series, table=table) == list(EXPONENTIAL.values())
+
+
+def test_the_scratch_of_the_exponential_belongs_to_the_last_channel_of_a_lane() -> None:
+    """-1.329 is 2^(-2 + 1/16 + 0.0205); blocks are as wide as the execution units."""
+    chip = chip_named("BM1684X2")
+    described = exponential(res0_c=18, res0_w=1, opd0_addr=4096 + 3 * chip.geometry.lane_bytes)
+    memory = empty(chip)
+    operands, found = described.binding.operands, described.binding.results
+    for role, given in (
+        ("input", np.where(np.arange(18) == 16, 0xBD51, 0).reshape(1, 18, 1, 1)),
+        ("series", np.array([1, 0.6934, 0.2402], np.float16).view(np.uint16)),
+        ("table", np.exp2(np.arange(16) / 16).astype(np.float16).view(np.uint16)),
+    ):
+        view = operands[role]
+        assert isinstance(view, View)
+        memory.write(view, np.broadcast_to(given, view.shape).astype(np.uint16))
+    chip.execute(described, memory)
+    exponents, powers = found["exponents"], found["powers"]
+    assert isinstance(exponents, View)
+    assert isinstance(powers, View)
+    first, second = memory.read(exponents)[0, :, 0], memory.read(powers)[0, :, 0]
+    assert first.shape == (16, 48)
+    assert first[3, [0, 16]].tolist() == [0xC000, 0xBFAB]
+    assert second[3, [0, 16]].tolist() == [0x342D, 0x2540]
+    assert first[4, [0, 16]].tolist() == [0, 0]
+    assert second[4, [0, 16]].tolist() == [0x3C00, 0]
+
+
+@pytest.mark.parametrize("values", [{"opd1_n": 34}, {"opd0_prec": 2, "res0_prec": 2}, {"opd1_const": 0}])
+def test_other_exponentials_are_refused(values: dict[str, int]) -> None:
+    with pytest.raises(NotSimulated, match=r"sfu\.exp"):
+        results("BM1684X2", exponential(**values), input=0)
+
+
+def test_an_exponential_with_another_table_is_refused() -> None:
+    with pytest.raises(NotSimulated, match=r"numbers other than 1 to 2 in its table"):
+        results("BM1684X2", exponential(), input=0, table=0x4000)
+
+
+@pytest.mark.parametrize("chip", ["CV184X", "SGTPUV8", "SG2380"])
+@pytest.mark.parametrize(
+    ("limited", "expected"), [(0, [0x7F80, 0xFF80, 0x7FFF, 0x3F80]), (1, [0x7F7F, 0xFF7F, 0, 0x3F80])]
+)
+def test_the_symmetric_range_makes_bf16_finite(chip: str, limited: int, expected: list[int]) -> None:
+    """Infinities become the largest numbers, and NaN zero; without it they stay what they are."""
+    shape = {"res0_n": 1, "res0_c": 1, "res0_h": 1, "res0_w": 4, "opd0_addr": 4096, "opd1_addr": 8192}
+    formats = {"opd0_prec": 5, "opd1_prec": 5, "res0_prec": 5}
+    described = command(chip_named(chip), "arith.add", tsk_opd_num=2, sym_range=limited, **shape, **formats)
+    words = np.array([0x7F80, 0xFF80, 0x7FC0, 0x3F80]).reshape(1, 1, 1, 4)
+    found = results(chip, described, left=words, right=0)
+    assert found == expected

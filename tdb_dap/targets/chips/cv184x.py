@@ -40,6 +40,7 @@ CV184X = Chip(
         unsigned_words=True,
         keeps_least_word=True,
         compares_bf16=True,
+        symmetric_halves=True,
         lacks=("vc",),
     ),
     static_tables=CV184X_TABLES,

@@ -32,7 +32,9 @@ SG2380 = Chip(
         message_bits=9,
         cube_halves=32,
     ),
-    rules=replace(BM1690_RULES, symmetric_floats=False, unsigned_words=True, keeps_least_word=True),
+    rules=replace(
+        BM1690_RULES, symmetric_floats=False, symmetric_halves=True, unsigned_words=True, keeps_least_word=True
+    ),
     static_tables=SG2380_TABLES,
     vendor_library=VendorLibrary(
         "libcmodel_sg2380.so",

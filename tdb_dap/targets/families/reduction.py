@@ -1,16 +1,37 @@
-"""Reduction over axes. Written from the fields; no compiled model holds it."""
+"""Reduction over rows, or over rows and columns."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from tdb_dap.engine.hardware.views import Layout
+from tdb_dap.errors import Undefined
 from tdb_dap.targets.declaration.family import RESULT_SHAPE, family, flag, operand, result_
+
+if TYPE_CHECKING:
+    from tdb_dap.targets.declaration.fields import Fields
+
+WHOLE, COMPACT_ROWS, ALIGNED_ROWS = 0, 1, 6
+"""Storage codes: a channel is reduced as a whole, or each of its rows."""
+
+_LAYOUTS = {WHOLE: Layout.ALIGN_EU, COMPACT_ROWS: Layout.COMPACT, ALIGNED_ROWS: Layout.ALIGN_LINE}
 
 MAXIMUM, LARGEST_MAGNITUDE, MINIMUM, SUM, SUM_OF_POWERS = range(5)
 
 
-@family("reduce", registers=("sREDUCE",), evidence="fields")
-class Reduction:
-    """result = max, max of magnitudes, min, sum or sum of powers over the axes in which the result has one element."""
+def _layout(f: Fields) -> Layout:
+    if f.opd0_str not in _LAYOUTS:
+        raise Undefined(f"operand storage code {f.opd0_str} of a reduction is not defined")
+    return _LAYOUTS[f.opd0_str]
 
-    input = operand("opd0", ("opd0_n", "opd0_c", "opd0_h", "opd0_w"), "opd0_str")
+
+@family("reduce", registers=("sREDUCE",))
+class Reduction:
+    """result = max, max of magnitudes, min, sum or sum of powers of each row, or of each channel.
+
+    The storage code of the operand says which.
+    """
+
+    input = operand("opd0", ("opd0_n", "opd0_c", "opd0_h", "opd0_w"), _layout)
     result = result_("res0", RESULT_SHAPE, "res0_str", sign="res0_sign")
     attributes = {"do_relu": flag("relu"), "sym_range": flag("sym_range")}

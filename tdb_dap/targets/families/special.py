@@ -2,18 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from tdb_dap.engine.hardware.dtypes import F16, UI16
 from tdb_dap.engine.hardware.views import Layout
 from tdb_dap.targets.declaration.family import RESULT_SHAPE, family, operand, result_
 from tdb_dap.targets.declaration.fields import Fields
 
-TAYLOR_4X, TAYLOR, NORMALIZE, RECIPROCAL_SQRT = 12, 13, 15, 17
+TAYLOR_4X, TAYLOR, NORMALIZE, RECIPROCAL_SQRT, EXPONENTIAL = 12, 13, 15, 17, 22
+
+TABLE = 16
+"""Powers 2^(i/16) in the table of an exponential."""
+
+_TABLE_BYTES = 32
+"""Bytes of the table; it follows the coefficients at this distance."""
+
+
+def _is_exponential(f: Fields) -> bool:
+    return f.sub == EXPONENTIAL
+
+
+def _row(length: Callable[[Fields], int]) -> Callable[[Fields], tuple[int, ...]]:
+    """Shape of one row in each lane."""
+    return lambda f: (1, f.geometry.lanes, 1, length(f))
+
+
+def scratch_words(f: Fields) -> int:
+    """Words of 16 bits in each lane of a scratch area: two for each number of a channel, 64 bytes more, rows of 32."""
+    return -(-(4 * f.res0_h * f.res0_w + 64) // 32) * 16
 
 
 @family("sfu", registers=("sSFU", "SFU"))
 class SpecialFunction:
-    """taylor: Horner's rule over a row of coefficients; rsqrt: 1/sqrt(x) by Newton steps; normalize: the exponent."""
+    """taylor: Horner's rule over a row of coefficients; rsqrt: 1/sqrt(x) by Newton steps; normalize: the exponent.
+
+    exp: e^x by a table of 2^(i/16), a series for what is left, and two scratch areas.
+    """
 
     input = operand("opd0", RESULT_SHAPE, sign=1, constant=False)
     coefficients = operand(
@@ -26,7 +51,32 @@ class SpecialFunction:
         strides=lambda f: (0, 0, f.opd1_n, 1),
         when=lambda f: f.sub in (TAYLOR_4X, TAYLOR),
     )
+    series = operand(
+        "opd2",
+        _row(lambda f: f.opd1_n - 2 * TABLE),
+        Layout.STRIDE,
+        dtype=F16,
+        constant=False,
+        strides=lambda f: (0, 0, 0, 1),
+        when=_is_exponential,
+    )
+    table = operand(
+        "opd2",
+        (1, 1, 1, TABLE),
+        Layout.STRIDE,
+        address=lambda f: f.opd2_addr + _TABLE_BYTES,
+        dtype=F16,
+        constant=False,
+        strides=lambda f: (0, 0, 0, 1),
+        when=_is_exponential,
+    )
     result = result_(sign=1)
+    exponents = result_(
+        "res1", _row(scratch_words), Layout.STRIDE, dtype=UI16, strides=lambda f: (0, 0, 0, 1), when=_is_exponential
+    )
+    powers = result_(
+        "opd3", _row(scratch_words), Layout.STRIDE, dtype=UI16, strides=lambda f: (0, 0, 0, 1), when=_is_exponential
+    )
 
     @staticmethod
     def attributes(f: Fields) -> dict[str, Any]:

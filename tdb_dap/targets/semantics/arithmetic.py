@@ -52,7 +52,11 @@ def symmetric(x: Operation, words: Array) -> Array:
         return x.dtype.encode(np.maximum(x.dtype.decode(words).astype(np.int64), -x.dtype.maximum))
     if not x.dtype.is_float or not x.rules.symmetric_floats:
         return words
-    # The largest finite number is the word before that of infinity.
+    return _finite(x, words)
+
+
+def _finite(x: Operation, words: Array) -> Array:
+    """Stored words in which the largest finite numbers, the words before those of infinities, stand for these."""
     return np.where(np.isinf(x.dtype.decode(words)), words - words.dtype.type(1), words)
 
 
@@ -137,7 +141,11 @@ def calculate(x: Operation) -> Array:
         if x.dtype.itemsize == 1 and x.fields.sub == op.MUL:
             return to_float8(numbers, x.dtype, HALF_EVEN, saturates=bool(x.fields.sym_range))
         words = encoded(x.fields.sub, numbers, x.dtype)
-        return symmetric(x, words) if x.fields.sub in (op.MUL, op.ADD, op.SUB) else words
+        if x.fields.sub not in (op.MUL, op.ADD, op.SUB):
+            return words
+        if x.rules.symmetric_halves and x.fields.sym_range and x.dtype.is_float and x.dtype.itemsize == 2:
+            return np.where(np.isnan(x.dtype.decode(words)), np.uint16(0), _finite(x, words))
+        return symmetric(x, words)
     return _integers(x)
 
 

@@ -49,7 +49,8 @@ class Rules(Conventions):
 
     ``unsigned_words``: integers of 32 bits are unsigned where the command says so: as input of rq1, and as a result of
     sums of products, which then ends at zero; ``keeps_least_word``: ``sym_range`` leaves results of 32 bits alone;
-    ``symmetric_casts``: ``sym_range`` counts for casts, too;
+    ``symmetric_casts``: ``sym_range`` counts for casts, too; ``symmetric_halves``: in 16-bit floats it makes infinities
+    finite and NaNs zero, in sums and products of elements;
     ``lacks``: families of which it is not known what the chip computes; ``compares_bf16``: of floats only bf16 has
     maximum, minimum, absolute value, distance and comparison;
     ``flushes_halves``: subnormals of f16 are zeros, as operands and as results of every step.
@@ -77,4 +78,5 @@ class Rules(Conventions):
     compares_bf16: bool = False
     flushes_halves: bool = False
     symmetric_casts: bool = True
+    symmetric_halves: bool = False
     lacks: tuple[str, ...] = ()

@@ -8,8 +8,13 @@ from tdb_dap.engine.hardware.dtypes import F16, F32, Array
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.families import special as op
 from tdb_dap.targets.semantics.numerics import float32
+from tdb_dap.targets.semantics.numerics.halves import FLUSHED_F16, without_subnormals
 from tdb_dap.targets.semantics.registry import Operation, semantics
 from tdb_dap.targets.semantics.rules import Reciprocal
+
+_LOG2_E = np.float32(np.float16(1.4426950408889634))
+_LEAST_COEFFICIENTS = 3
+_NEVER_WRITTEN = (0xBEEF, 0xDEAD)
 
 # Fraction bits, exponent bits, and the fraction from which the exponent is rounded up (one third).
 _FORMAT = {"f32": (23, 8, 0x2AAAAB), "f16": (10, 5, 342), "bf16": (7, 8, 44)}
@@ -28,6 +33,58 @@ def series(x: Operation) -> Array:
         product = float32.product_in(float32.operand(total, dtype), numbers, dtype)
         total = float32.round_to(float32.add(product, table[..., k : k + 1]), dtype)
     return x.dtype.encode(total)
+
+
+@semantics("sfu", op.EXPONENTIAL)
+def exponential(x: Operation) -> tuple[Array, Array, Array]:
+    """e^x = 2^n * table[i] * series(g), where t = x * log2(e) is kept between -15 and 16, n + i / 16 + g = t.
+
+    Each lane has its own series; the table is that of the first lane. All in f16, rounded after each step; subnormals
+    are zeros. The scratch areas keep n and t, and 2^n * table[i] and g, in blocks as wide as the execution units, of
+    the last channel of each lane; the rest is as the vendor's simulator leaves it.
+    """
+    dtype = x["input"].dtype
+    f = x.fields
+    if dtype is not x.dtype or dtype.name != "f16":
+        raise NotSimulated(f"sfu.exp of {dtype} numbers as {x.dtype} is not known")
+    if not f.opd1_const or f.opd1_n < 2 * op.TABLE + _LEAST_COEFFICIENTS:
+        raise NotSimulated(f"sfu.exp with {f.opd1_n} coefficients (opd1_const {f.opd1_const}) is not known")
+
+    table = x["table"].numbers.reshape(-1)
+    if not ((table >= 1) & (table < 2)).all():
+        raise NotSimulated("sfu.exp with numbers other than 1 to 2 in its table of powers is not known")
+
+    def rounded(numbers: Array) -> Array:
+        return without_subnormals(float32.round_to(numbers, F16), FLUSHED_F16)
+
+    numbers = without_subnormals(x["input"].numbers, FLUSHED_F16)
+    exponents = np.fmin(np.fmax(rounded(numbers * _LOG2_E), np.float32(-15)), np.float32(16))
+    whole = np.floor(exponents) + np.float32(0)
+    fraction = rounded(exponents - whole)
+    step = np.floor(fraction * op.TABLE)
+    left = rounded(fraction - step / np.float32(op.TABLE))
+    series = x["series"].numbers[0, np.arange(numbers.shape[1]) % x["series"].bits.shape[1], 0]
+    place = step.astype(np.int64)
+    power = rounded(np.ldexp(table[place % op.TABLE], whole.astype(np.int64) + place // op.TABLE))
+    total = np.broadcast_to(series[None, :, None, -1:], numbers.shape)
+    for k in range(series.shape[1] - 2, -1, -1):
+        total = rounded(rounded(total * left) + series[None, :, None, k : k + 1])
+    return x.dtype.encode(rounded(total * power)), _scratch(x, whole, exponents), _scratch(x, power, left)
+
+
+def _scratch(x: Operation, first: Array, second: Array) -> Array:
+    """Blocks of numbers of both, by turns, of the last channel of each lane; see ``exponential``."""
+    geometry = x.fields.geometry
+    lanes, length = x.result_shapes["exponents"][1::2]
+    shift = x.fields.opd0_addr // geometry.lane_bytes
+    words = np.tile(np.array(_NEVER_WRITTEN, np.uint16), (1, lanes, 1, length // 2))
+    units = geometry.eu_bytes // F16.itemsize
+    for channel in range(max(0, first.shape[1] - lanes), first.shape[1]):
+        for offset, numbers in ((0, first), (units, second)):
+            given = F16.encode(numbers[-1, channel].reshape(-1))
+            place = np.arange(given.size)
+            words[0, (channel + shift) % lanes, 0, place // units * 2 * units + place % units + offset] = given
+    return words
 
 
 @semantics("sfu", op.RECIPROCAL_SQRT)
