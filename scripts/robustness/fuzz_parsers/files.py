@@ -17,6 +17,7 @@ from scripts.robustness.fuzz_parsers.target import for_a_moment, target
 from tdb_dap.cli.inspect.info import describe
 from tdb_dap.engine.bmodel import Bmodel
 from tdb_dap.engine.bmodel.metadata import read_metadata
+from tdb_dap.engine.cvimodel import Cvimodel
 from tdb_dap.engine.files.bounded_files import read_file
 from tdb_dap.engine.machine.input_data import load_inputs
 from tdb_dap.engine.machine.machine import Machine
@@ -29,6 +30,7 @@ from tdb_dap.language import models
 from tdb_dap.targets.chips.registry import chips
 from tdb_dap.tools.check.schema import Report
 from tdb_dap.tools.graph.colours import by_verdict
+from tdb_dap.tools.info.cvimodel import cvimodel_lines
 from tdb_dap.tools.opening import open_program
 from tests.samples import DATA, SAMPLE
 
@@ -119,6 +121,19 @@ def model(data: bytes) -> None:
 def flat_buffers(data: bytes) -> None:
     """The FlatBuffers block itself."""
     read_metadata(data, "x.bmodel")
+
+
+@cache
+def cvimodels() -> list[bytes]:
+    """Models of CV18xx, the smallest first."""
+    return sorted((unpacked(path) for path in DATA.glob("cv18xx/*.cvimodel.xz")), key=len)
+
+
+@target("cvimodel", cvimodels, words=("CviModel", "cv181x", "cv183x"), longest=20000)
+def cvimodel(data: bytes) -> None:
+    """A model of CV18xx, as ``info`` shows it."""
+    for _ in cvimodel_lines(Cvimodel(written("x.cvimodel", data))):
+        pass
 
 
 @target("commands", edits)

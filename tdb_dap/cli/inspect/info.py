@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING
 
 from tdb_dap.cli.options import model_arguments
 from tdb_dap.engine.bmodel import input_shapes
+from tdb_dap.engine.cvimodel import Cvimodel, is_cvimodel
 from tdb_dap.engine.rendering.printable import counted
+from tdb_dap.errors import BadInput
+from tdb_dap.tools.info.cvimodel import cvimodel_lines
 from tdb_dap.tools.info.nets import net_lines
 
 if TYPE_CHECKING:
@@ -26,6 +29,14 @@ def run(arguments: argparse.Namespace) -> int:
     """Print it."""
     from tdb_dap.tools.opening import open_program, remark_sources
 
+    if is_cvimodel(arguments.context):
+        if arguments.net or arguments.stage:
+            raise BadInput(
+                f"{arguments.context}: a .cvimodel has one net, shown as a whole; leave --net and --stage out"
+            )
+        for line in cvimodel_lines(Cvimodel(arguments.context)):
+            print(line)
+        return 0
     program = open_program(arguments.context, arguments.net, arguments.stage)
     for line in describe(program):
         print(line)

@@ -20,6 +20,7 @@ from tdb_dap.engine.files.bounded_files import read_file, size_of
 from tdb_dap.errors import BadInput
 
 MAGIC = 0xFF55AAEE
+CV18XX_MAGIC = b"CviModel"
 HEADER = struct.Struct("<IIIQ")
 HEADER_BYTES = 64
 
@@ -34,6 +35,11 @@ class Bmodel:
         self.path = path
         data = _open(path)
         self.file_size = size_of(path)
+        if data[:8].tobytes() == CV18XX_MAGIC:
+            raise BadInput(
+                f"{path}: a model of CV18xx, whose commands are neither listed nor simulated; `tdb-dap info` shows "
+                "what it holds. Compile for another chip to debug the net"
+            )
         if data.size < HEADER_BYTES:
             raise BadInput(f"{path}: not a bmodel: {data.size:,} bytes are less than its {HEADER_BYTES}-byte header")
         magic, header_size, metadata_size, payload_size = HEADER.unpack(data[: HEADER.size].tobytes())

@@ -1,0 +1,203 @@
+"""The container of CV18xx: a heading of 48 bytes, the description (a FlatBuffer), and the sections.
+
+Heading: ``CviModel``, bytes of the description, version, MD5 of all that follows, name of the chip. Sections hold
+weights, command streams, and code of functions for the host.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+
+from tdb_dap.engine.bmodel.file import CV18XX_MAGIC
+from tdb_dap.engine.cvimodel.flat_buffer import Block, Table
+from tdb_dap.engine.files import limits
+from tdb_dap.engine.files.bounded_files import read_file, size_of
+from tdb_dap.engine.hardware.dtypes import BF16, F32, SI8, SI16, SI32, UI8, UI16, UI32, DType
+from tdb_dap.errors import BadInput
+
+MAGIC = CV18XX_MAGIC
+HEADING = struct.Struct("<8sIBB16s16s2x")
+
+DTYPES = {0: F32, 1: SI32, 2: UI32, 3: BF16, 4: SI16, 5: UI16, 6: SI8, 7: UI8}
+"""Formats by their code in the file."""
+
+SECTIONS = {0: "weights", 1: "commands", 2: "functions (x86-64)", 3: "functions (AArch64)", 4: "commands (DMA buffer)"}
+"""Kinds of sections by their code in the file."""
+
+WEIGHTS, COMMANDS = 0, 1
+
+_BYTE, _FLAG = struct.Struct("<B"), struct.Struct("<?")
+_LONG, _FLOAT = struct.Struct("<q"), struct.Struct("<f")
+
+
+@dataclass(frozen=True)
+class CviTensor:
+    """A tensor of a program. ``address``: the memory it is in from bit 40, the byte in that memory below."""
+
+    name: str
+    dtype: DType
+    shape: tuple[int, ...]
+    address: int
+    scale: float
+
+
+@dataclass(frozen=True)
+class CviRoutine:
+    """A step of a program: a command stream, or a function on the host."""
+
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    commands: str
+    """Section of its command stream; empty for a function."""
+    dma_buffer: str
+    """Section of the same commands as the hardware takes them; mostly empty."""
+    function: str
+
+
+@dataclass(frozen=True)
+class CviProgram:
+    """A model compiled for one size of batch. Sizes are bytes."""
+
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    tensors: tuple[CviTensor, ...]
+    routines: tuple[CviRoutine, ...]
+    neuron_size: int
+    shared_size: int
+    private_size: int
+
+
+@dataclass(frozen=True)
+class CviSection:
+    """``size`` bytes from ``start`` after the description. ``kind``: key of ``SECTIONS``."""
+
+    kind: int
+    name: str
+    start: int
+    size: int
+    is_encrypted: bool
+    is_compressed: bool
+
+
+class Cvimodel:
+    """A .cvimodel file; BadInput names what is damaged."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.data = bytes(read_file(path, limits.UNPACKED))
+        if len(self.data) < HEADING.size or self.data[: len(MAGIC)] != MAGIC:
+            raise BadInput(
+                f"{path}: not a cvimodel: it does not begin with {MAGIC.decode()} and a heading of {HEADING.size} bytes"
+            )
+        _, size, major, minor, self.checksum, chip = HEADING.unpack_from(self.data)
+        self.chip = chip.split(b"\0")[0].decode("ascii", "replace")
+        self.version = f"{major}.{minor}"
+        self.sections_start = HEADING.size + size
+        if self.sections_start > len(self.data):
+            raise BadInput(
+                f"{path}: truncated cvimodel: its heading announces {self.sections_start:,} bytes and the file has "
+                f"{len(self.data):,}; copy or compile it again"
+            )
+        try:
+            self._read(Block(self.data[HEADING.size : self.sections_start]).root())
+        except (struct.error, IndexError, ValueError, OverflowError) as error:
+            raise BadInput(
+                f"{path}: the model description is damaged ({error}); compile or copy the model again"
+            ) from None
+
+    def _read(self, model: Table) -> None:
+        self.name = model.text(1)
+        self.built = model.text(2)
+        self.compiler = model.text(9)
+        self.weights = tuple(_weight(entry) for entry in model.tables(5))
+        self.programs = tuple(_program(entry) for entry in model.tables(6))
+        self.sections = tuple(_section(entry) for entry in model.tables(7))
+
+    @property
+    def is_intact(self) -> bool:
+        """Whether description and sections have the checksum of the heading."""
+        return hashlib.md5(self.data[HEADING.size :], usedforsecurity=False).digest() == self.checksum
+
+    def bytes_of(self, section: CviSection) -> bytes:
+        """The bytes of a section; BadInput if it reaches beyond the file."""
+        start = self.sections_start + section.start
+        if start + section.size > len(self.data):
+            raise BadInput(
+                f"{self.path}: section {section.name} should be {section.size:,} bytes at {start:,} of the file, which "
+                f"has only {len(self.data):,}; copy or compile the model again"
+            )
+        return self.data[start : start + section.size]
+
+
+def is_cvimodel(path: Path) -> bool:
+    """Whether a file is such a model, by its name or its first bytes; False if it cannot be read."""
+    if path.suffix == ".cvimodel" or path.suffixes[-2:] == [".cvimodel", ".xz"]:
+        return True
+    try:
+        if size_of(path) < HEADING.size:
+            return False
+        with path.open("rb") as file:
+            return file.read(len(MAGIC)) == MAGIC
+    except (OSError, BadInput):
+        return False
+
+
+def _dtype(code: int, name: str) -> DType:
+    if code not in DTYPES:
+        raise ValueError(f"tensor {name[:40]!r} has the unknown data type {code}")
+    return DTYPES[code]
+
+
+def _shape(table: Table | None) -> tuple[int, ...]:
+    return table.numbers(0, _LONG) if table else ()
+
+
+def _weight(table: Table) -> CviTensor:
+    name = table.text(0)
+    return CviTensor(name, _dtype(table.integer(4, _BYTE), name), _shape(table.table(3)), table.integer(1, _LONG), 1.0)
+
+
+def _tensor(table: Table) -> CviTensor:
+    name = table.text(1)
+    quantization = table.table(6)
+    scale = float(quantization.number(4, _FLOAT)) if quantization else 1.0
+    return CviTensor(
+        name, _dtype(table.integer(3, _BYTE), name), _shape(table.table(4)), table.integer(2, _LONG), scale
+    )
+
+
+def _program(table: Table) -> CviProgram:
+    return CviProgram(
+        inputs=table.texts(2),
+        outputs=table.texts(3),
+        tensors=tuple(_tensor(entry) for entry in table.tables(4)),
+        routines=tuple(_routine(entry) for entry in table.tables(5)),
+        neuron_size=table.integer(1),
+        shared_size=table.integer(6),
+        private_size=table.integer(7),
+    )
+
+
+def _routine(table: Table) -> CviRoutine:
+    stream, function = table.table(3), table.table(4)
+    return CviRoutine(
+        inputs=table.texts(1),
+        outputs=table.texts(2),
+        commands=stream.text(0) if stream else "",
+        dma_buffer=stream.text(1) if stream else "",
+        function=function.text(0) if function else "",
+    )
+
+
+def _section(table: Table) -> CviSection:
+    return CviSection(
+        kind=table.integer(0, _BYTE),
+        name=table.text(1),
+        size=table.integer(2),
+        start=table.integer(3),
+        is_encrypted=bool(table.number(4, _FLAG)),
+        is_compressed=bool(table.number(5, _FLAG)),
+    )
