@@ -21,6 +21,7 @@ from tdb_dap.cli.main import COMMANDS
 from tdb_dap.engine.machine.npz import read_npz, write_npz
 from tests.cli.forks import Case, Forks, Output, Result
 from tests.samples import DATA, SAMPLE
+from tests.triage_case import Compiled
 
 pytestmark = pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full and fork")
 
@@ -135,6 +136,21 @@ VERBS = {
             )
         ),
     ),
+    "triage": Verb(
+        "triage {compiled}",
+        "triage {miscompiled}",
+        ("triage {out}/nowhere", "triage {out}", "triage {inputs}", "triage {compiled} --nonsense"),
+    ),
+    "reduce": Verb(
+        "reduce {miscompiled} -o {out}/case",
+        "",
+        (
+            "reduce {compiled} -o {out}/case",
+            "reduce {out}/nowhere -o {out}/case",
+            "reduce {miscompiled}",
+            "reduce {miscompiled} -o {out}",
+        ),
+    ),
     "debug": Verb(
         "debug {sample} -c info",
         "debug {sample} -c nonsense",
@@ -144,6 +160,17 @@ VERBS = {
     "backends": Verb("backends", cannot=("backends serve --listen nowhere", "backends serve --token-file {out}/none")),
     "targets": Verb("targets", cannot=("targets --forms BM1",)),
     "plugins": Verb("plugins"),
+    "mcp": Verb("mcp --help", cannot=("mcp --root {out}/nowhere",)),
+    "zoo": Verb(
+        "zoo --help",  # its cases run in processes of their own: tests/zoo
+        cannot=(
+            "zoo",
+            "zoo run {out}/nowhere --store {out}/zoo.sqlite",
+            "zoo run {sample} --store {out}/nowhere/zoo.sqlite",
+            "zoo report --store {out}/nowhere",
+            "zoo bisect --case it --builds {out}",
+        ),
+    ),
     "demo": Verb("demo", cannot=("demo --client nobody",)),
 }
 
@@ -166,6 +193,8 @@ class Places:
         write_npz(self.home / "complex.npz", {name: array + 1j for name, array in arrays.items()})
         large = {name: array.astype(np.float64) * 1e300 for name, array in read_npz(SAMPLE / "input.npz").items()}
         write_npz(self.home / "large.npz", large)
+        compiled, wrong = (Compiled.into(self.home / name) for name in ("compiled", "miscompiled"))
+        wrong.edit(wrong.tpu, "rshifts = [29]", "rshifts = [28]")
         os.mkfifo(self.home / "fifo")
         self.names = {
             "sample": self.home / "model",
@@ -177,6 +206,8 @@ class Places:
             "fifo": self.home / "fifo",
             "other": DATA / "bm1684x" / "toy_bm1684x_f32opt1",
             "faulty": RACE,
+            "compiled": compiled.context,
+            "miscompiled": wrong.context,
             "out": self.out,
         }
 

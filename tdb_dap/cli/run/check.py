@@ -57,6 +57,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--blame", action="store_true", help="run again with the reference's operands to find which op is at fault"
     )
     parser.add_argument(
+        "--golden",
+        action="store_true",
+        help="no reference file is needed: what is expected is computed in float64 from the compiler's ..._tpu.mlir",
+    )
+    parser.add_argument(
         "--fail-on",
         choices=("any", "op"),
         default="any",
@@ -149,6 +154,12 @@ def _refuse(arguments: argparse.Namespace) -> None:
         )
     if len(several) > 1:
         raise BadInput("--jobs and --dask: give one of them")
+    if arguments.golden:
+        if arguments.reference:
+            raise BadInput("--golden and --reference: give one of them")
+        from tdb_dap.tools.golden.reference import text_of
+
+        arguments.reference = [text_of(arguments.context)]
     reports.refuse(arguments.report, _FORMATS)
     if arguments.dump:
         refuse_unwritable(arguments.dump_file)

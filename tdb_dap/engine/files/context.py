@@ -117,6 +117,9 @@ def _no_model(path: Path, others: list[Path]) -> str:
         more = f" and {len(others) - _MOST_LISTED} more" if len(others) > _MOST_LISTED else ""
         names = ", ".join(other.name for other in others[:_MOST_LISTED])
         return f"{path}: {len(others)} models are here ({names}{more}); give one of them, such as {others[0]}"
+    cvimodel = next(path.glob("*.cvimodel"), None)
+    if cvimodel is not None:
+        return f"{path}: no .bmodel in this directory, only a model of CV18xx; try tdb-dap info {cvimodel}"
     return (
         f"{path}: no compilation.bmodel in this directory; give the context directory that the compiler leaves "
         "(model_deploy --debug), or a .bmodel file"

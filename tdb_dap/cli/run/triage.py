@@ -1,0 +1,63 @@
+"""``tdb-dap triage``: which stage of a compilation went wrong first, which op, and whether it is a bug."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from tdb_dap.engine.files.atomic_files import refuse_unwritable, write_text
+from tdb_dap.errors import BadInput
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument(
+        "directory",
+        metavar="DIR",
+        type=Path,
+        nargs="?",
+        default=Path(),
+        help="where model_transform and model_deploy were run, or a context directory (default: here)",
+    )
+    parser.add_argument(
+        "--quantize-table",
+        metavar="FILE",
+        type=Path,
+        help="write there which ops the compiler is to keep in F16 so that the output reaches --cosine, and no verdict",
+    )
+    parser.add_argument("--cosine", metavar="NUMBER", type=float, default=0.999, help="default: 0.999")
+    parser.add_argument("--json", action="store_true", help="the same as JSON")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the verdict. 0: nothing is wrong; 1: something is; 2: it could not be found out."""
+    if arguments.quantize_table is not None:
+        return _mixed(arguments)
+    from tdb_dap.tools.triage.text import lines
+    from tdb_dap.tools.triage.triaging import triage
+
+    found = triage(arguments.directory)
+    if arguments.json:
+        print(found.model_dump_json(indent=1))
+    else:
+        print("\n".join(lines(found)))
+    if not any(stage.judged for stage in found.stages):
+        raise BadInput(
+            f"{found.directory}: no stage could be judged; compile with model_transform --test_input, --test_result "
+            "and model_deploy --test_input, --test_reference, --debug"
+        )
+    return int(found.is_wrong)
+
+
+def _mixed(arguments: argparse.Namespace) -> int:
+    """Write the table. 0: the output reaches what was asked for; 1: it does not, with all ops that were tried."""
+    from tdb_dap.tools.triage.sensitivity import mixed
+    from tdb_dap.tools.triage.text import mixed_lines
+
+    if not 0 < arguments.cosine <= 1:
+        raise BadInput(f"--cosine {arguments.cosine}: give a number above 0, at most 1")
+    refuse_unwritable(arguments.quantize_table)
+    found = mixed(arguments.directory, arguments.cosine)
+    write_text(arguments.quantize_table, found.table)
+    print("\n".join(mixed_lines(found, arguments.quantize_table)))
+    return int(found.then < arguments.cosine)

@@ -1,0 +1,121 @@
+"""Types of tensors in the compiler's text: shape, number format, scale and zero point."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.engine.source.mlir_attributes import closing, split_top
+
+_SHAPED = re.compile(r"(?:tensor|memref)<((?:[\d?*]+x)*)(.*)>$", re.DOTALL)
+_UNIFORM = re.compile(r"!quant\.uniform<([a-z]+\d+)(?:<[^>]*>)?:f\d+, ([-+.\deE]+)(?::(-?\d+))?>")
+_CALIBRATED = re.compile(r"!quant\.calibrated<([A-Za-z]*\d+\w*)")
+_INTEGER = re.compile(r"(u|)[si]*(\d+)$")
+_FRACTIONS = {"f16": (10, -14), "bf16": (7, -126), "f32": (23, -126)}
+"""Float format -> (bits of the fraction, least exponent of a normal number)."""
+
+
+@dataclass(frozen=True)
+class TensorType:
+    """A tensor's type. Stored number = number / ``scale`` + ``zero_point``.
+
+    ``shape``: None where it is not known yet; ``storage``: ``f32``, ``i8``, ``u8``, ...; ``is_quantised``: whether the
+    type itself has a scale.
+    """
+
+    shape: tuple[int, ...] | None
+    storage: str
+    scale: float = 1.0
+    zero_point: int = 0
+    is_quantised: bool = False
+
+    @property
+    def limits(self) -> tuple[float, float] | None:
+        """Least and greatest stored number of an integer format; None for floats."""
+        found = _INTEGER.match(self.storage)
+        if found is None:
+            return None
+        bits = int(found[2])
+        if found[1]:
+            return 0.0, 2.0**bits - 1
+        return -(2.0 ** (bits - 1)), 2.0 ** (bits - 1) - 1
+
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """Least and greatest number of a quantised format; None for others."""
+        if not self.is_quantised or self.limits is None:
+            return None
+        low, high = self.limits
+        return (low - self.zero_point) * self.scale, (high - self.zero_point) * self.scale
+
+    def step(self, numbers: Array) -> Array:
+        """Distance of neighbouring numbers of the format at each of ``numbers``, float64."""
+        numbers = np.asarray(numbers, np.float64)
+        if self.is_quantised:
+            return np.full(numbers.shape, self.scale)
+        if self.storage not in _FRACTIONS:
+            return np.full(numbers.shape, 1.0 if self.limits is not None else 0.0)
+        fraction, least = _FRACTIONS[self.storage]
+        with np.errstate(all="ignore"):
+            exponent = np.where(np.isfinite(numbers) & (numbers != 0), np.frexp(numbers)[1] - 1, least)
+        return np.ldexp(1.0, np.maximum(exponent, least) - fraction)
+
+    def clipped(self, numbers: Array) -> Array:
+        """``numbers`` within what the format can hold, not rounded; floats as they are."""
+        bounds = self.bounds
+        return numbers if bounds is None else np.clip(numbers, *bounds)
+
+    def stored(self, numbers: Array, mode: str = "HalfAwayFromZero") -> Array:
+        """``numbers`` as the format holds them, float64: rounded (by ``mode`` if quantised) and clipped."""
+        if self.is_quantised:
+            limits = self.limits or (-np.inf, np.inf)
+            words = rounded(numbers / self.scale + self.zero_point, mode)
+            return (np.clip(words, *limits) - self.zero_point) * self.scale
+        if self.storage in _FRACTIONS:
+            with np.errstate(all="ignore"):
+                if self.storage == "bf16":
+                    step = self.step(numbers)
+                    return np.where(np.isfinite(numbers), np.rint(numbers / step) * step, numbers)
+                kind = np.float16 if self.storage == "f16" else np.float32
+                return np.asarray(np.asarray(numbers).astype(kind), np.float64)
+        return numbers
+
+
+def rounded(numbers: Array, mode: str) -> Array:
+    """Whole numbers by one of the compiler's rounding modes; any other name stands for half away from zero."""
+    if mode in ("HalfUp", "HalfDown"):
+        return np.floor(numbers + 0.5) if mode == "HalfUp" else np.ceil(numbers - 0.5)
+    if mode == "HalfToEven":
+        return np.rint(numbers)
+    plain = {"TowardsZero": np.trunc, "Down": np.floor, "Up": np.ceil}.get(mode)
+    if plain is not None:
+        return np.asarray(plain(numbers))
+    return np.sign(numbers) * np.floor(np.abs(numbers) + 0.5)
+
+
+def tensor_type(text: str) -> TensorType | None:
+    """The type that a text such as ``tensor<1x3xf32>`` names; None for ``none`` and what is no tensor."""
+    found = _SHAPED.match(text.strip())
+    if found is None:
+        return None
+    extents, element = found[1], found[2]
+    parts = [part for part in extents.split("x") if part]
+    shape = tuple(int(part) for part in parts) if all(part.isdigit() for part in parts) else None
+    uniform = _UNIFORM.match(element)
+    if uniform is not None:
+        return TensorType(shape, uniform[1], float(uniform[2]), int(uniform[3] or 0), True)
+    calibrated = _CALIBRATED.match(element)
+    return TensorType(shape, calibrated[1] if calibrated is not None else element.partition(",")[0].strip())
+
+
+def signature(types: str) -> tuple[tuple[TensorType | None, ...], tuple[TensorType | None, ...]]:
+    """Types of operands and results of ``(tensor<...>, none) -> tensor<...>``."""
+    end = closing(types, 0)
+    results = types[end + 1 :].partition("->")[2].strip()
+    if results.startswith("("):
+        results = results[1 : closing(results, 0)]
+    operands = split_top(types[1:end])
+    return tuple(map(tensor_type, operands)), tuple(map(tensor_type, split_top(results)))

@@ -1,0 +1,102 @@
+"""Goldens of ops that look numbers up, choose and count them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.tools.golden.calls import Call, NoGolden, golden
+
+
+def _indices(numbers: Array, extent: int) -> Array:
+    """Whole numbers; those below 0 count from the end."""
+    found = numbers.astype(np.int64)
+    return np.where(found < 0, found + extent, found)
+
+
+@golden("Gather")
+def gather(call: Call) -> Array:
+    """Slices of the first operand that the second numbers."""
+    x, axis = call[0], call.axis(call[0].ndim)
+    return np.take(x, _indices(call[1], x.shape[axis]), axis=axis)
+
+
+@golden("GatherElements")
+def gather_elements(call: Call) -> Array:
+    """Elements along ``axis`` that the second operand numbers."""
+    x, axis = call[0], call.axis(call[0].ndim)
+    return np.take_along_axis(x, _indices(call[1], x.shape[axis]), axis=axis)
+
+
+@golden("GatherND")
+def gather_slices(call: Call) -> Array:
+    """Slices of the first operand that the rows of the second number."""
+    if call.number("batch_dims"):
+        raise NoGolden("batches of indices")
+    rows = call[1].astype(np.int64)
+    return call[0][tuple(np.moveaxis(rows, -1, 0))]
+
+
+@golden("ScatterND")
+def scatter_slices(call: Call) -> Array:
+    """First operand with the slices that the second numbers replaced by, or added to, the third's."""
+    x, rows = call[0].copy(), call[1].astype(np.int64)
+    places = tuple(np.moveaxis(rows, -1, 0))
+    if call.number("reduction"):
+        np.add.at(x, places, call[2])
+    else:
+        x[places] = call[2]
+    return x
+
+
+@golden("ScatterElements")
+def scatter_elements(call: Call) -> Array:
+    """First operand with the elements that the second numbers along ``axis`` replaced by the third's."""
+    if call.number("reduction"):
+        raise NoGolden("elements that are added up")
+    x, axis = call[0].copy(), call.axis(call[0].ndim)
+    np.put_along_axis(x, _indices(call[1], x.shape[axis]), call[2], axis=axis)
+    return x
+
+
+@golden("Arg")
+def extreme(call: Call) -> tuple[Array, ...]:
+    """Index of the greatest or least number along ``axis``, and that number."""
+    x, axis = call[0], call.axis(call[0].ndim)
+    if call.flag("select_last_index"):
+        raise NoGolden("the last of several equal ones")
+    is_greatest = call.get("mode") == "ArgMax"
+    index = (np.argmax if is_greatest else np.argmin)(x, axis=axis, keepdims=True)
+    value = np.take_along_axis(x, index, axis=axis)
+    keep = call.attributes.get("keepdims", True)
+    return (index, value) if keep else (index.squeeze(axis), value.squeeze(axis))
+
+
+@golden("TopK")
+def most(call: Call) -> tuple[Array, ...]:
+    """The K greatest or least numbers along ``axis`` in order, and their indices."""
+    x, axis, count = call[0], call.axis(call[0].ndim, default=-1), int(call.number("K"))
+    key = -x if call.attributes.get("largest", True) else x
+    index = np.argsort(key, axis=axis, kind="stable").take(range(count), axis=axis)
+    return np.take_along_axis(x, index, axis=axis), index
+
+
+@golden("CumSum")
+def running_sum(call: Call) -> Array:
+    """Sums of all numbers so far along ``axis``."""
+    return np.cumsum(call[0], axis=call.axis(call[0].ndim))
+
+
+@golden("tpu.Lut")
+def look_up(call: Call) -> Array:
+    """The entry of the table at each stored number; a signed one below 0 counts from the end."""
+    table = call[1].reshape(-1)
+    kind = call.operand_types[0]
+    words = np.rint(call[0] / (kind.scale if kind else 1) + (kind.zero_point if kind else 0)).astype(np.int64)
+    found = table[words % table.size]
+    result = call.result
+    if result is not None and result.is_quantised:
+        if result.storage.startswith("u"):
+            found = np.where(found < 0, found + 256, found)
+        return (found - result.zero_point) * result.scale
+    return found

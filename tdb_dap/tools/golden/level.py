@@ -1,0 +1,197 @@
+"""One level of the compilation: its ops, its weights, and what they compute."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.engine.machine.npz import read_npz
+from tdb_dap.engine.source.mlir_attributes import split_top
+from tdb_dap.engine.source.mlir_file import MlirFile, MlirOp
+from tdb_dap.errors import BadInput
+from tdb_dap.tools.golden.formats import TensorType, signature
+from tdb_dap.tools.golden.library import Call, NoGolden, compute
+
+_ATTRIBUTE = 'module.weight_file = "'
+_SOURCES = ("top.Weight", "top.None", "top.Input")
+_NOTHING = ("top.None", "return", "func.return", "top.Weight", "tpu.Buffer")
+
+
+@dataclass(frozen=True)
+class Missing:
+    """An op that could not be computed, and why."""
+
+    op: MlirOp
+    reason: str
+
+
+class Level:
+    """A file of the compiler's, with its weights. ``title``: what the level is called.
+
+    Values have the names of their locations. BadInput if the file or its weights cannot be read.
+    """
+
+    def __init__(self, title: str, path: Path) -> None:
+        self.title = title
+        self.path = path
+        self.mlir = MlirFile.read(path)
+        self._weights: dict[str, Array] | None = None
+
+    @cached_property
+    def weight_file(self) -> Path | None:
+        """File of the weights that the module names; None if there is no such file."""
+        for line in self.mlir.lines[:64]:
+            start = line.find(_ATTRIBUTE)
+            if start >= 0:
+                name = line[start + len(_ATTRIBUTE) :].partition('"')[0]
+                path = self.path.with_name(Path(name).name)
+                return path if path.is_file() else None
+        return None
+
+    @property
+    def weights(self) -> Mapping[str, Array]:
+        """Arrays of the weight file by name; empty if there is none."""
+        if self._weights is None:
+            self._weights = read_npz(self.weight_file) if self.weight_file is not None else {}
+        return self._weights
+
+    @cached_property
+    def ops(self) -> tuple[MlirOp, ...]:
+        """Operations that compute something, in the order of the text."""
+        return tuple(op for op in self.mlir.ops.values() if op.name not in _NOTHING and op.results and "." in op.name)
+
+    @cached_property
+    def by_name(self) -> Mapping[str, MlirOp]:
+        """The op that computes a tensor."""
+        return {name: op for op in self.ops for name in names(op)}
+
+    def operand_names(self, op: MlirOp) -> tuple[str, ...]:
+        """Names of the tensors that an op reads, without weights and nothing."""
+        producers = ((self.mlir.op_defining(value, op.line), value) for value in op.operands)
+        return tuple(
+            name_of(found, value)
+            for found, value in producers
+            if found is not None and found.name not in ("top.Weight", "top.None", "tpu.Buffer")
+        )
+
+    def types(self, op: MlirOp) -> tuple[tuple[TensorType | None, ...], tuple[TensorType | None, ...]]:
+        """Types of an op's operands and results."""
+        return signature(op.types)
+
+    def type_named(self, name: str) -> TensorType | None:
+        """Type of the tensor of a name."""
+        op = self.by_name.get(name)
+        if op is None:
+            return None
+        kinds = self.types(op)[1]
+        place = names(op).index(name)
+        return kinds[place] if place < len(kinds) else None
+
+    def weight(self, op: MlirOp) -> Array:
+        """The numbers of a top.Weight in the shape of its type; NoGolden if the file does not have them."""
+        found = self.weights.get(op.location)
+        if found is None:
+            raise NoGolden(f"weight {op.location} is not in {self.weight_file or 'a file beside'}")
+        kind = next(iter(self.types(op)[1]), None)
+        if kind is None or kind.shape is None:
+            return np.asarray(found, np.float64)
+        if kind.storage == "bf16" and found.dtype == np.uint16:
+            found = (found.astype(np.uint32) << 16).view(np.float32)
+        elif kind.storage == "f16" and found.dtype == np.uint16:
+            found = found.view(np.float16)
+        if found.size != int(np.prod(kind.shape)):
+            raise NoGolden(f"weight {op.location} has {found.size:,} numbers, not shape {kind.shape}")
+        return np.asarray(found.reshape(kind.shape), np.float64)
+
+    def call(self, op: MlirOp, tensors: Mapping[str, Array]) -> Call:
+        """An op with its operands taken from tensors by name; NoGolden if one is missing."""
+        if op.bodies:
+            raise NoGolden("holds other operations")
+        operand_types, result_types = self.types(op)
+        inputs: list[Array | None] = []
+        for place, value in enumerate(op.operands):
+            producer = self.mlir.op_defining(value, op.line)
+            kind = operand_types[place] if place < len(operand_types) else None
+            if producer is None:
+                if op.name != "top.Input":
+                    raise NoGolden(f"operand {value} is an argument")
+                inputs.append(_shaped(tensors, op.location, kind))
+            elif producer.name in ("top.None", "tpu.Buffer"):
+                inputs.append(None)
+            elif producer.name == "top.Weight":
+                inputs.append(self.weight(producer))
+            else:
+                inputs.append(_shaped(tensors, name_of(producer, value), kind))
+        return Call(op.name, tuple(inputs), op.attributes, operand_types, result_types)
+
+    def run(self, inputs: Mapping[str, Array], is_rounded: bool) -> tuple[dict[str, Array], list[Missing]]:
+        """All tensors by name from the inputs, and the ops that could not be computed for lack of a golden.
+
+        ``is_rounded``: each result as its format holds it: what is expected at this precision; else the ideal.
+        """
+        tensors: dict[str, Array] = {name: np.asarray(array, np.float64) for name, array in inputs.items()}
+        missing: list[Missing] = []
+        for op in self.ops:
+            try:
+                call = self.call(op, tensors)
+                results = compute(call)
+            except NoGolden as reason:
+                missing.append(Missing(op, str(reason)))
+                continue
+            kinds = call.result_types
+            for place, (name, array) in enumerate(zip(names(op), results, strict=False)):
+                kind = kinds[place] if place < len(kinds) else None
+                mode = str(call.get("round_mode", "HalfAwayFromZero"))
+                tensors[name] = kind.stored(array, mode) if is_rounded and kind is not None else array
+        return tensors, missing
+
+    def inputs(self) -> Iterator[str]:
+        """Names of the net's inputs."""
+        return (op.location for op in self.ops if op.name == "top.Input")
+
+
+def names(op: MlirOp) -> tuple[str, ...]:
+    """Names of an op's results; a result without one gets the first and its number."""
+    count = max(1, op.result_count)
+    given = op.locations
+    if len(given) == count or count == 1:
+        return given[:count] if given else (f"line {op.line}",)
+    return tuple(given[i] if i < len(given) else f"{op.location}#{i}" for i in range(count))
+
+
+def name_of(op: MlirOp, value: str) -> str:
+    """Name of the tensor that a value is."""
+    return names(op)[op.result_index(value)]
+
+
+def _shaped(tensors: Mapping[str, Array], name: str, kind: TensorType | None) -> Array:
+    found = tensors.get(name)
+    if found is None:
+        raise NoGolden(f"tensor {name} is not known")
+    found = np.asarray(found, np.float64)
+    if kind is not None and kind.shape is not None and found.shape != kind.shape:
+        if found.size != int(np.prod(kind.shape)):
+            raise NoGolden(f"tensor {name} has shape {found.shape}, not {kind.shape}")
+        found = found.reshape(kind.shape)
+    return found
+
+
+def arguments(mlir: MlirFile, function: str = "main") -> tuple[str, ...]:
+    """Types of a function's arguments."""
+    found = mlir.function_named(function)
+    text = mlir.lines[found.line - 1] if found is not None else ""
+    start = text.find("(")
+    return tuple(split_top(text[start + 1 : text.find(") ->")])) if start >= 0 else ()
+
+
+def opened(title: str, path: Path) -> Level | None:
+    """A level, None if it cannot be read."""
+    try:
+        return Level(title, path)
+    except BadInput:
+        return None

@@ -1,0 +1,79 @@
+"""Goldens of products of matrices, and of attention."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.tools.golden.calls import Call, NoGolden, golden
+
+
+def product(call: Call, left: Array, right: Array) -> Array:
+    """left @ right with the transpositions that the op asks for."""
+    if call.flag("hdim_is_batch"):
+        left, right = np.swapaxes(left, -3, -2), np.swapaxes(right, -3, -2)
+    if call.flag("left_transpose"):
+        left = np.swapaxes(left, -1, -2)
+    if call.flag("right_transpose"):
+        right = np.swapaxes(right, -1, -2)
+    found = left @ right
+    if call.flag("hdim_is_batch"):
+        found = np.swapaxes(found, -3, -2)
+    return np.swapaxes(found, -1, -2) if call.flag("output_transpose") else found
+
+
+@golden("MatMul")
+def matrix_product(call: Call) -> Array:
+    """Product of matrices with bias and merged activation."""
+    if call.get("dq_type", "NONE") != "NONE":
+        raise NoGolden("weights that are dequantised on the way")
+    found = product(call, call[0], call[1])
+    bias = call.optional(2)
+    return call.relu(found if bias is None else found + bias.reshape(bias.shape or (1,)))
+
+
+@golden("tpu.A16MatMul")
+def matrix_product_of_packed(call: Call) -> Array:
+    """Product with weights of 4 or 8 bits, scaled in groups of ``q_group_size`` along the row (0: the whole row).
+
+    Operands: left, weight, scale, zero point, bias. Two weights of 4 bits share a byte, the first in the lower half.
+    """
+    left, words, scale, zero = call[0], call[1].astype(np.int64), call[2], call.optional(3)
+    if not call.flag("w_transpose"):
+        raise NoGolden("weights that are not transposed")
+    if int(call.number("weight_bits", 8)) == 4:
+        words = words & 0xFF
+        words = np.stack([words & 15, words >> 4], axis=-1).reshape(words.shape[0], -1)
+    group = int(call.number("q_group_size", 0))
+    rows = words.shape[0]
+    if group > 0:
+        words = words.reshape(rows, -1, group)
+        scale = scale.reshape(rows, -1, 1)
+        zero = zero.reshape(rows, -1, 1) if zero is not None else None
+        if scale.shape[1] != words.shape[1]:
+            raise NoGolden("scales in another order than the weights")
+    elif zero is None:
+        if int(call.number("weight_bits", 8)) == 4:
+            words = np.where(words > 7, words - 16, words)
+        scale = scale.reshape(rows, 1)
+    else:
+        scale, zero = scale.reshape(rows, 1), zero.reshape(rows, 1)
+    weight = ((words - (zero if zero is not None else 0)) * scale).reshape(rows, -1)
+    found = left @ weight.T
+    bias = call.optional(4)
+    return found if bias is None else found + bias.reshape(-1)
+
+
+@golden("tpu.FAttention")
+def attention(call: Call) -> Array:
+    """softmax(scale q k + mask) v for each head; q [b, mq, heads, dim], k and v with ``kv_head`` heads."""
+    dim, heads = int(call.number("dim")), int(call.number("q_head"))
+    kv_heads, batch = int(call.number("kv_head", heads)), int(call.number("batch", 1))
+    q = call[0].reshape(batch, -1, heads, dim).transpose(0, 2, 1, 3)
+    k = call[1].reshape(batch, -1, kv_heads, dim).transpose(0, 2, 1, 3).repeat(heads // kv_heads, axis=1)
+    v = call[2].reshape(batch, -1, kv_heads, dim).transpose(0, 2, 1, 3).repeat(heads // kv_heads, axis=1)
+    scores = q @ np.swapaxes(k, -1, -2) * call.number("scale", 1)
+    if (mask := call.optional(3)) is not None:
+        scores = scores + mask.reshape(batch, -1, *scores.shape[-2:])
+    scores = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return (scores / scores.sum(axis=-1, keepdims=True) @ v).transpose(0, 2, 1, 3)

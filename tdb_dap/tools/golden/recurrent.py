@@ -1,0 +1,76 @@
+"""Goldens of recurrent layers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.tools.golden.activations import sigmoid
+from tdb_dap.tools.golden.calls import Call, NoGolden, golden
+
+State = tuple[Array, ...]
+
+
+@golden("LSTM")
+def lstm(call: Call) -> tuple[Array, ...]:
+    """All hidden states, the last, and the last cell state; gates in the order input, output, forget, cell.
+
+    Operands: x [time, batch, features], filter, recurrence, bias (of both), first hidden and first cell state.
+    """
+
+    def step(gates: Array, state: State, recurrence: Array, bias: Array) -> State:
+        hidden, cell = state
+        i, o, f, c = np.split(gates + hidden @ recurrence.T + bias, 4, axis=-1)
+        cell = sigmoid(f) * cell + sigmoid(i) * np.tanh(c)
+        return sigmoid(o) * np.tanh(cell), cell
+
+    return _run(call, 4, 2, step)
+
+
+@golden("GRU")
+def gru(call: Call) -> tuple[Array, ...]:
+    """All hidden states and the last; gates in the order update, reset, hidden."""
+    is_linear_first = call.flag("linear_before_reset")
+
+    def step(gates: Array, state: State, recurrence: Array, bias: Array) -> State:
+        (hidden,) = state
+        wz, wr, wh = np.split(gates, 3, axis=-1)
+        rz, rr, rh = np.split(recurrence, 3, axis=0)
+        bz, br, bh = np.split(bias, 3)
+        update, reset = sigmoid(wz + hidden @ rz.T + bz), sigmoid(wr + hidden @ rr.T + br)
+        if is_linear_first:
+            new = np.tanh(wh + reset * (hidden @ rh.T + bh))
+        else:
+            new = np.tanh(wh + (reset * hidden) @ rh.T + bh)
+        return ((1 - update) * new + update * hidden,)
+
+    return _run(call, 3, 1, step)
+
+
+def _run(call: Call, gates: int, states: int, step: Callable[[Array, State, Array, Array], State]) -> tuple[Array, ...]:
+    x, filters, recurrences, bias = call[0], call[1], call[2], call.optional(3)
+    if call.flag("batch_first"):
+        raise NoGolden("batches first")
+    size = int(call.number("hidden_size"))
+    directions = 2 if call.flag("bidirectional") else 1
+    time, batch, _ = x.shape
+    filters = filters.reshape(directions, gates * size, -1)
+    recurrences = recurrences.reshape(directions, gates * size, size)
+    both = np.zeros((directions, 2, gates * size)) if bias is None else bias.reshape(directions, 2, gates * size)
+    outputs: Array = np.zeros((time, directions, batch, size))
+    last: list[State] = []
+    for direction in range(directions):
+        starts = [call.optional(4 + i) for i in range(states)]
+        state: State = tuple(
+            np.zeros((batch, size)) if start is None else start.reshape(directions, batch, size)[direction]
+            for start in starts
+        )
+        for moment in range(time) if direction == 0 else reversed(range(time)):
+            state = step(
+                x[moment] @ filters[direction].T + both[direction, 0], state, recurrences[direction], both[direction, 1]
+            )
+            outputs[moment, direction] = state[0]
+        last.append(state)
+    return (outputs, *(np.stack([state[i] for state in last]) for i in range(states)))

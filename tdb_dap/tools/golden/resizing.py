@@ -1,0 +1,74 @@
+"""Goldens of resizing and sampling at computed places."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.tools.golden.calls import Call, NoGolden, golden
+
+
+def _sources(extent: int, size: int, factor: float, mode: str) -> Array:
+    """Places that each of ``extent`` numbers comes from, among ``size``."""
+    places = np.arange(extent, dtype=np.float64)
+    if mode == "align_corners":
+        return places * ((size - 1) / (extent - 1) if extent > 1 else 0.0)
+    if mode in ("half_pixel", "pytorch_half_pixel"):
+        if mode == "pytorch_half_pixel" and extent == 1:
+            return np.zeros(1)
+        return (places + 0.5) / factor - 0.5
+    return places / factor
+
+
+def _along(x: Array, axis: int, places: Array, mode: str) -> Array:
+    size = x.shape[axis]
+    if mode == "nearest":
+        return np.take(x, np.clip(np.floor(places).astype(np.int64), 0, size - 1), axis=axis)
+    places = np.clip(places, 0, size - 1)
+    low = np.floor(places).astype(np.int64)
+    share = (places - low).reshape(-1, *[1] * (x.ndim - 1 - axis))
+    return np.take(x, low, axis=axis) * (1 - share) + np.take(x, np.minimum(low + 1, size - 1), axis=axis) * share
+
+
+@golden("Interp")
+def interpolate(call: Call) -> Array:
+    """Images of another size, by the nearest number or linearly."""
+    x, mode = call[0], str(call.get("mode", "nearest"))
+    if call.result is None or call.result.shape is None:
+        raise NoGolden("the shape of the result is not known")
+    if mode not in ("nearest", "linear"):
+        raise NoGolden(f"mode {mode}")
+    coordinates = str(call.get("coord_mode", "half_pixel"))
+    for axis, name in ((2, "scale_h"), (3, "scale_w")):
+        extent = call.result.shape[axis]
+        factor = call.number(name, -1)
+        factor = factor if factor > 0 else extent / x.shape[axis]
+        places = _sources(extent, x.shape[axis], factor, coordinates)
+        if mode == "nearest" and coordinates != "asymmetric":
+            places = np.ceil(places - 0.5)
+        x = _along(x, axis, places, mode)
+    return x
+
+
+@golden("GridSampler")
+def sample(call: Call) -> Array:
+    """Numbers of images at the places of a grid of (x, y) from -1 to 1, linearly; 0 outside."""
+    x, grid = call[0], call[1]
+    if call.number("mode") or call.number("padding_mode") or x.ndim != 4:
+        raise NoGolden("another mode than linear with zeros around, on images")
+    n, c, h, w = x.shape
+    if call.flag("align_corners"):
+        places = [(grid[..., 0] + 1) / 2 * (w - 1), (grid[..., 1] + 1) / 2 * (h - 1)]
+    else:
+        places = [((grid[..., 0] + 1) * w - 1) / 2, ((grid[..., 1] + 1) * h - 1) / 2]
+    left, top = (np.floor(place).astype(np.int64) for place in places)
+    total = np.zeros((n, c, *grid.shape[1:3]))
+    for dy in (0, 1):
+        for dx in (0, 1):
+            column, row = left + dx, top + dy
+            share = (1 - np.abs(places[0] - column)) * (1 - np.abs(places[1] - row))
+            inside = (column >= 0) & (column < w) & (row >= 0) & (row < h)
+            for image in range(n):
+                found = x[image][:, np.clip(row[image], 0, h - 1), np.clip(column[image], 0, w - 1)]
+                total[image] += found * (share * inside)[image]
+    return total

@@ -1,0 +1,78 @@
+"""The outcome of a triage, as it is written to JSON."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import ConfigDict, Field
+
+from tdb_dap.tools.report_schema import Reported
+
+Kind = Literal["nothing wrong", "quantisation", "bug", "calibration", "input", "fault", "incomplete"]
+
+WRONG: tuple[Kind, ...] = ("bug", "calibration", "input", "fault", "incomplete")
+"""Verdicts that give exit code 1."""
+
+
+class _Model(Reported):
+    model_config = ConfigDict(extra="forbid", ser_json_inf_nan="strings", frozen=True)
+
+
+class Place(_Model):
+    """An op in one level: ``stage``, ``file`` and ``line``; ``opcode``, as it is called there."""
+
+    stage: str
+    file: str
+    line: int
+    opcode: str
+
+
+class Cost(_Model):
+    """A tensor and what its format costs: ``share``: error made by its op over the size of its numbers."""
+
+    name: str
+    opcode: str
+    stage: str
+    share: float
+    saturated: float = Field(description="Share of the elements whose exact value the format cannot hold.")
+
+
+class StageRow(_Model):
+    """A stage: ``judged``: tensors with a verdict; ``missing``: what it lacks; ``unknown``: ops without a golden."""
+
+    stage: str
+    file: str
+    tensors: int
+    judged: int
+    bugs: int
+    missing: str
+    unknown: tuple[str, ...]
+
+
+class Triage(_Model):
+    """A whole triage. ``verdict`` in one word, ``sentence`` in one sentence; ``command`` shows it.
+
+    ``stage``: where it went wrong first; ``places``: the op there and its counterparts; ``error``, ``cost``: roots of
+    the mean squares of the error that this op makes itself and of what its format costs; ``cosine``: of the last
+    stage's output with the imported model's.
+    """
+
+    schema_version: Literal[1] = 1
+    tool: str
+    directory: str
+    verdict: Kind
+    sentence: str
+    command: str
+    stage: str = ""
+    tensor: str = ""
+    places: tuple[Place, ...] = ()
+    error: float | None = None
+    cost: float | None = None
+    cosine: float | None = None
+    stages: tuple[StageRow, ...]
+    costs: tuple[Cost, ...] = ()
+    sanitizers: tuple[str, ...] = ()
+
+    @property
+    def is_wrong(self) -> bool:
+        return self.verdict in WRONG

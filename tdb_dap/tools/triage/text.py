@@ -1,0 +1,63 @@
+"""A triage on one screen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from tdb_dap.tools.triage.schema import StageRow, Triage
+from tdb_dap.tools.triage.sensitivity import Mixed
+
+_COLUMNS = ("stage", "file", "judged", "wrong", "remarks")
+_LONGEST = 100
+_MOST_FINDINGS = 3
+_MOST_RANKED = 8
+
+
+def lines(found: Triage) -> Iterator[str]:
+    """Lines that are printed: the stages, the op in all of them, what costs most, the verdict and the command."""
+    rows = [_COLUMNS, *map(_cells, found.stages)]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(_COLUMNS))]
+    for row in rows:
+        yield "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
+    if found.places:
+        yield ""
+        yield f"{found.tensor}:"
+        for place in found.places:
+            where = f"{Path(place.file).name}:{place.line}" if place.line else Path(place.file).name
+            yield f"  {place.stage:<12}{place.opcode} at {where}" if where else f"  {place.stage:<12}{place.opcode}"
+    if found.costs and found.verdict in ("quantisation", "incomplete", "calibration"):
+        yield ""
+        yield "what the formats cost most, error of the op over the size of its numbers:"
+        for cost in found.costs:
+            beyond = f", {cost.saturated:.1%} saturated" if cost.saturated >= 0.001 else ""
+            yield f"  {cost.share:7.2%}  {cost.name} ({cost.opcode}){beyond}"
+    if found.sanitizers:
+        yield ""
+        yield f"sanitizers: {len(found.sanitizers):,} findings"
+        for text in found.sanitizers[:_MOST_FINDINGS]:
+            yield f"  {_cut(text)}"
+    yield ""
+    yield found.sentence
+    if found.command:
+        yield f"next: {found.command}"
+
+
+def _cells(row: StageRow) -> tuple[str, ...]:
+    unknown = f"no golden: {', '.join(row.unknown)}" if row.unknown else ""
+    remarks = _cut("; ".join(filter(None, (row.missing, unknown))))
+    return (row.stage, row.file, f"{row.judged} of {row.tensors}", str(row.bugs), remarks)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+
+
+def mixed_lines(found: Mixed, path: Path) -> Iterator[str]:
+    """The costs of precision at the output, and the promise of the written table."""
+    yield "cosine of the output if only this op had its precision:"
+    for one in found.ranked[:_MOST_RANKED]:
+        yield f"  {one.cosine:.6f}  {one.name} ({one.opcode}), own error {one.share:.2%}"
+    yield ""
+    count = f"{len(found.kept)} op{'s' if len(found.kept) != 1 else ''}"
+    yield f"{path}: with {count} in F16 the output reaches cosine {found.then:.6f}; it has {found.now:.6f} now"

@@ -1,0 +1,40 @@
+"""The whole of it: find the files, judge the stages, run the bmodel, say what is wrong first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from tdb_dap.engine.control.stops import Finding
+from tdb_dap.tools.golden.compilation import find
+from tdb_dap.tools.triage import model
+from tdb_dap.tools.triage.alone import compare, read_inputs
+from tdb_dap.tools.triage.schema import Triage
+from tdb_dap.tools.triage.stages import MODEL, Stage, stages
+from tdb_dap.tools.triage.verdict import outcome
+
+
+def triage(directory: Path, progress: Callable[[int], None] = lambda done: None) -> Triage:
+    """The verdict on the compilation in a directory; BadInput if there is none. ``progress``: commands executed."""
+    files = find(directory)
+    judged = stages(files)
+    findings: list[Finding] = []
+    bmodel = files.get("bmodel")
+    if bmodel is None:
+        judged.append(Stage(MODEL, missing="there is none: run model_deploy to its end"))
+    else:
+        last = next((stage for stage in reversed(judged) if stage.level is not None and stage.title == "tpu"), None)
+        inputs = {
+            name: stage.tensors[name]
+            for stage in judged
+            if stage.level is not None
+            for name in stage.level.inputs()
+            if name in stage.tensors
+        }
+        if files.is_alone:
+            inputs = read_inputs(files)
+        found, findings = model.run(bmodel, last, inputs, progress)
+        if files.is_alone and not found.missing:
+            compare(found, files)
+        judged.append(found)
+    return outcome(files, judged, findings)

@@ -1,0 +1,312 @@
+"""``tdb-dap triage`` after compilations that went well, went wrong, or broke off."""
+
+from __future__ import annotations
+
+import shutil
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.engine.machine.npz import read_npz
+from tdb_dap.tools.opening import open_program
+from tdb_dap.tools.patch.editor import Editor
+from tdb_dap.tools.triage.schema import Triage
+from tests.command_line import tdb_dap
+from tests.triage_case import Compiled
+from tests.zoo.zoos import model, spoil_reference
+
+
+@pytest.fixture
+def toy(tmp_path: Path) -> Compiled:
+    return Compiled.into(tmp_path / "toy")
+
+
+def triage(at: Path) -> Triage:
+    """The verdict as JSON; the exit code is that of the verdict."""
+    done = tdb_dap("triage", at, "--json")
+    found = Triage.model_validate_json(done.stdout)
+    assert done.returncode == int(found.is_wrong), done.stderr
+    return found
+
+
+def negated(array: Array) -> Array:
+    return -array
+
+
+def test_a_correct_int8_model_differs_by_quantisation_and_nothing_else(toy: Compiled) -> None:
+    found = triage(toy.context)
+    assert found.verdict == "quantisation"
+    assert not found.is_wrong
+    assert [(stage.stage, stage.bugs, stage.missing) for stage in found.stages] == [
+        ("as imported", 0, ""),
+        ("top", 0, ""),
+        ("tpu", 0, ""),
+        ("bmodel", 0, ""),
+    ]
+    assert found.cosine is not None
+    assert found.cosine == pytest.approx(0.9999, abs=1e-4)
+    assert found.costs[0].share < 0.02, "eight bits cost a percent"
+
+
+def test_it_finds_the_compilation_from_the_directory_around_it(toy: Compiled) -> None:
+    assert triage(toy.folder) == triage(toy.context).model_copy()
+
+
+_PADS = "pads = [{}, 1, {}, 1], quant_mode = #tpu<rq_mode MultiplierShift>, relu_limit = -1.000000e+00 : f64, "
+_SHIFTS = "round_mode = #tpu<round_mode HalfUp>, rshift = [28,"
+
+FAULTS = {
+    "a multiplier of a convolution": ("multiplier = [1704047,", "multiplier = [2704047,", "relu4_Relu"),
+    "a shift": ("rshifts = [29]", "rshifts = [28]", "gemm15_Gemm"),
+    "the padding": (_PADS.format(1, 1) + _SHIFTS, _PADS.format(2, 0) + _SHIFTS, "relu4_Relu"),
+    "maximum for average": ("<pool_mode Avg>", "<pool_mode Max>", "globalaveragepool11_GlobalAveragePool"),
+}
+"""Faults of the lowering: text of the tpu stage, what a faulty compiler writes instead, the tensor it spoils."""
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_of_the_lowering_is_a_bug_of_stage_tpu(fault: str, toy: Compiled) -> None:
+    old, new, tensor = FAULTS[fault]
+    toy.edit(toy.tpu, old, new)
+    toy.interpret()
+    found = triage(toy.context)
+    assert (found.verdict, found.stage, found.tensor) == ("bug", "tpu", tensor)
+    assert {"top", "tpu", "final"} <= {place.stage for place in found.places}, "its counterpart in other levels"
+    assert "stage tpu does not mean what the stage before it says" in found.sentence
+    line = next(place.line for place in found.places if place.stage == "final")
+    assert found.command == f"tdb-dap explain {toy.context} {line}"
+
+
+@pytest.mark.parametrize(
+    ("weight", "tensor"),
+    [
+        ("conv8_Conv_filter_i8", "conv8_Conv"),
+        ("gemm15_Gemm_bias_int32", "gemm15_Gemm"),
+        ("mul10_Mul_table", "mul10_Mul"),
+    ],
+)
+def test_wrong_weights_of_stage_tpu_are_its_bug(weight: str, tensor: str, toy: Compiled) -> None:
+    toy.change(toy.tpu_weights, weight, negated)
+    toy.interpret()
+    found = triage(toy.context)
+    assert (found.verdict, found.stage, found.tensor) == ("bug", "tpu", tensor)
+
+
+def test_a_wrong_weight_in_the_bmodel_is_a_bug_of_the_bmodel(toy: Compiled) -> None:
+    toy.spoil_bmodel()
+    found = triage(toy.context)
+    assert (found.verdict, found.stage, found.tensor) == ("bug", "bmodel", "conv8_Conv")
+    assert found.command.startswith(f"tdb-dap check {toy.context} --inputs ")
+    done = tdb_dap(*found.command.split()[1:])
+    assert done.returncode == 1
+    assert "conv8_Conv (tpu.Conv2D at line" in done.stdout.splitlines()[0], "the command shows it"
+
+
+def test_an_importer_s_fault_is_a_bug_of_the_first_stage(toy: Compiled) -> None:
+    """The model's own numbers do not follow from the ops that were imported."""
+    toy.edit(toy.folder / "toy_origin.mlir", "kernel_shape = [2, 2]", "kernel_shape = [3, 3]")
+    found = triage(toy.context)
+    assert (found.verdict, found.stage, found.tensor) == ("bug", "as imported", "maxpool5_MaxPool")
+    assert [place.stage for place in found.places] == ["as imported", "model", "top", "tpu", "final"]
+
+
+def test_a_simplifier_s_fault_is_a_bug_of_stage_top(toy: Compiled) -> None:
+    toy.change(toy.folder / "toy_top_outputs.npz", "maxpool5_MaxPool", lambda array: array * 0.9)
+    found = triage(toy.context)
+    assert (found.verdict, found.stage, found.tensor) == ("bug", "top", "maxpool5_MaxPool")
+
+
+def test_another_input_is_told_from_a_fault(toy: Compiled) -> None:
+    toy.spoil_input()
+    found = triage(toy.context)
+    assert (found.verdict, found.stage, found.tensor) == ("input", "tpu", "")
+    assert "given another x than stage top: preprocessing" in found.sentence
+
+
+def test_a_threshold_of_the_calibration_that_is_too_small_is_told_from_a_fault(toy: Compiled) -> None:
+    toy.spoil_calibration()
+    found = triage(toy.context)
+    assert (found.verdict, found.stage, found.tensor) == ("calibration", "tpu", "conv8_Conv")
+    assert "threshold in the calibration table is too small" in found.sentence
+    assert found.is_wrong
+
+
+def test_a_compilation_that_broke_off_is_judged_as_far_as_it_went(toy: Compiled) -> None:
+    toy.break_off()
+    found = triage(toy.context)
+    assert found.verdict == "incomplete"
+    assert [stage.judged > 0 for stage in found.stages] == [True, True, True, False]
+    assert "no bmodel was written; up to stage tpu no op is wrong" in found.sentence
+    assert found.command == "bmodel: there is none: run model_deploy to its end"
+
+
+@pytest.mark.parametrize(
+    ("missing", "stage", "advice"),
+    [
+        ("toy_ref_outputs.npz", "as imported", "run model_transform with --test_input, --test_result and --debug"),
+        ("toy_top_outputs.npz", "top", "run model_transform with --test_input and --test_result"),
+        ("toy_bm1684x_int8_sym_tpu_outputs.npz", "tpu", "run model_deploy with --test_input"),
+        ("toy_bm1684x_int8_sym_tpu.mlir", "tpu", "run model_deploy with --test_input"),
+        ("toy.mlir", "top", "run model_transform with --test_input"),
+    ],
+)
+def test_what_is_missing_is_named_and_the_rest_is_judged(missing: str, stage: str, advice: str, toy: Compiled) -> None:
+    (toy.folder / missing).unlink()
+    found = triage(toy.context)
+    row = next(row for row in found.stages if row.stage == stage)
+    assert advice in row.missing
+    assert row.judged == 0
+    assert not found.is_wrong
+    assert sum(other.judged > 0 for other in found.stages) >= 2
+
+
+def test_damaged_files_are_one_line_and_the_rest_is_judged(toy: Compiled) -> None:
+    (toy.folder / "toy_top_outputs.npz").write_bytes(b"PK broken")
+    toy.tpu.write_bytes(b'\xff\x00 {{{ \n %1 = "tpu.Conv2D"(\n')
+    found = triage(toy.context)
+    assert "cannot be read as an npz file" in next(row.missing for row in found.stages if row.stage == "top")
+    assert next(row.judged for row in found.stages if row.stage == "as imported") > 0
+
+
+def test_a_missing_dependency_is_a_fault_whatever_the_numbers_are(toy: Compiled) -> None:
+    model = toy.context / "compilation.bmodel.xz"
+    with Editor(open_program(toy.context), toy.context / "compilation.bmodel") as editor:
+        editor.set_field("B59", "cmd_id_dep", 0)
+    model.unlink()
+    found = triage(toy.context)
+    assert (found.verdict, found.stage, found.tensor) == ("fault", "bmodel", "mul10_Mul")
+    assert "B59" in found.sanitizers[0]
+    assert found.command.startswith(f"tdb-dap sanitize {toy.context}")
+
+
+def test_a_command_that_is_not_known_leaves_the_bmodel_unjudged(toy: Compiled) -> None:
+    with Editor(open_program(toy.context), toy.context / "compilation.bmodel") as editor:
+        editor.set_field("B63", "tsk_eu_typ", 31)
+    (toy.context / "compilation.bmodel.xz").unlink()
+    found = triage(toy.context)
+    assert found.verdict == "incomplete"
+    assert "up to stage tpu no op is wrong; the bmodel" in found.sentence
+
+
+def test_check_golden_needs_no_reference_file(toy: Compiled) -> None:
+    toy.tpu_outputs.unlink()
+    inputs = toy.folder / "toy_in_f32.npz"
+    done = tdb_dap("check", toy.context, "--inputs", inputs, "--golden")
+    assert (done.returncode, done.stdout.split(",")[0]) == (0, "pass: 20 tensors compared"), done.stderr
+    assert tdb_dap("check", toy.context, "--inputs", inputs, "--reference", toy.tpu).stdout == done.stdout
+    raw = toy.folder / "input.dat"
+    program = open_program(toy.context)
+    words = program.inputs[0].lower(read_npz(inputs)["x"], "x")
+    raw.write_bytes(words.tobytes())
+    assert tdb_dap("check", toy.context, "--inputs", raw, "--golden").stdout == done.stdout
+    toy.spoil_bmodel()
+    done = tdb_dap("check", toy.context, "--inputs", inputs, "--golden", "--blame")
+    assert done.returncode == 1
+    assert done.stdout.startswith("fail: first at fault is conv8_Conv")
+
+
+def test_what_check_golden_needs_is_named(toy: Compiled) -> None:
+    inputs = toy.folder / "toy_in_f32.npz"
+    check = ("check", toy.context, "--inputs", inputs, "--golden")
+    done = tdb_dap(*check, "--reference", toy.tpu_outputs)
+    assert (done.returncode, "--golden and --reference: give one of them" in done.stderr) == (2, True)
+    toy.edit(toy.tpu, '"tpu.Pool2D"(%11)', '"tpu.Unheard"(%11)')
+    done = tdb_dap(*check)
+    assert "no golden for tpu.Unheard (no golden function); 6 ops after it" in done.stderr.replace("them", "it")
+    assert done.returncode == 0
+    toy.tpu_weights.unlink()
+    toy.tpu.write_text(toy.tpu.read_text().replace('"tpu.Cast"(%1)', '"tpu.Unheard"(%1)'))
+    done = tdb_dap(*check)
+    assert (done.returncode, "no op of it can be computed" in done.stderr) == (2, True)
+    toy.tpu.unlink()
+    done = tdb_dap(*check)
+    assert (done.returncode, "the ..._tpu.mlir of its compilation is missing" in done.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"top.Weight"() : () -> tensor<32x10xi8>', '"top.Weight"() : () -> '),
+        ('"top.Weight"() : () -> tensor<32x10xi8>', '"top.Weight"() " () -> tensor<32x10xi8>'),
+        ("pads = [0, 0, 0, 0], pool_mode = #tpu<pool_mode Avg>", "pads = [], pool_mode = #tpu<pool_mode Avg>"),
+        ("tensor<1x1x1x256xsi8>) ->", "tensor<1x1x1x99999999999999999999xsi8>) ->"),
+        ("rshifts = [29]", "rshifts = [nan]"),
+    ],
+)
+def test_a_text_that_makes_no_sense_is_no_internal_error(old: str, new: str, toy: Compiled) -> None:
+    toy.edit(toy.tpu, old, new)
+    assert triage(toy.context).verdict in ("quantisation", "nothing wrong", "bug")
+
+
+def test_numbers_that_are_infinite_are_judged_without_a_warning(toy: Compiled) -> None:
+    toy.change(toy.tpu_outputs, "conv8_Conv", lambda array: np.where(array > 3, np.inf, array))
+    toy.change(toy.folder / "toy_top_outputs.npz", "mul10_Mul", lambda array: np.where(array > 3, np.nan, array))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = triage(toy.context)
+    assert (found.verdict, found.stage, found.tensor) == ("bug", "top", "mul10_Mul")
+
+
+def test_the_screen_shows_stages_op_verdict_and_command(toy: Compiled) -> None:
+    toy.spoil_scale()
+    done = tdb_dap("triage", toy.folder)
+    assert done.returncode == 1
+    lines = done.stdout.splitlines()
+    assert len(lines) < 25, "one screen"
+    assert [line.split("  ")[0] for line in lines[:5]] == ["stage", "as imported", "top", "tpu", "bmodel"]
+    assert lines[-2].startswith("bug: gemm15_Gemm (tpu.MatMul at toy_bm1684x_int8_sym_tpu.mlir:")
+    assert lines[-1].startswith("next: tdb-dap explain ")
+    assert tdb_dap(*lines[-1].split()[2:]).returncode == 0
+
+
+def test_a_place_without_a_compilation_is_an_error(tmp_path: Path, toy: Compiled) -> None:
+    for at, text in (
+        (tmp_path / "nowhere", "no such directory"),
+        (Path(__file__).parent, "no ref_files.json in it or in its folders"),
+    ):
+        done = tdb_dap("triage", at)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert text in done.stderr
+    shutil.copytree(toy.context, toy.folder / "other")
+    done = tdb_dap("triage", toy.folder)
+    assert done.returncode == 2
+    assert "2 compilations are here (other, toy_bm1684x_int8)" in done.stderr
+    (toy.context / "ref_files.json").write_text("[]")
+    done = tdb_dap("triage", toy.context)
+    assert "not the compiler's list of files" in done.stderr
+
+
+def test_without_any_tensors_nothing_can_be_said(toy: Compiled) -> None:
+    toy.break_off()
+    for path in toy.folder.glob("*_outputs.npz"):
+        path.unlink()
+    done = tdb_dap("triage", toy.context)
+    assert done.returncode == 2
+    assert "no stage could be judged; compile with" in done.stderr
+
+
+@pytest.mark.parametrize("is_wrong", [False, True])
+def test_a_context_alone_is_held_against_its_reference(is_wrong: bool, tmp_path: Path) -> None:
+    """Nothing is known of the stages before; what is missing is named."""
+    context = model("toy", tmp_path)
+    name = spoil_reference(context) if is_wrong else ""
+    done = tdb_dap("triage", context, "--quiet")
+    assert done.returncode == int(is_wrong), done.stderr
+    assert "run model_deploy with --test_input, --test_reference and --debug" in done.stdout
+    if is_wrong:
+        assert f"bug: {name} (tpu.Pool2D at final.mlir:21): the bmodel does not compute" in done.stdout
+        command = done.stdout.splitlines()[-1].removeprefix("next: tdb-dap ").split()
+        assert tdb_dap(*command, "--quiet").returncode == 1
+    else:
+        assert "nothing wrong: every op that could be judged" in done.stdout
+
+
+def test_a_context_alone_without_reference_is_only_sanitized(tmp_path: Path) -> None:
+    context = model("pool", tmp_path)
+    (context / "ref.npz").unlink(missing_ok=True)
+    done = tdb_dap("triage", context, "--quiet")
+    assert done.returncode == 2
+    assert "it has no reference: give ref.npz beside it" in done.stdout
