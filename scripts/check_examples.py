@@ -24,7 +24,7 @@ def main() -> int:
         leave = shutil.ignore_patterns("build", "*.egg-info")
         copies = shutil.copytree(EXAMPLES, Path(scratch) / "examples", ignore=leave)
         packages = [str(path.parent) for path in sorted(copies.glob("*/pyproject.toml"))]
-        python = fresh("examples", [".", *packages, "pytest"])
+        python = fresh("examples", [".", *packages, "pytest", "pyyaml"])
     command = [str(python), "-m", "pytest", "-q", "-c", os.devnull, "--rootdir", str(EXAMPLES), str(EXAMPLES)]
     alone = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     return subprocess.run(command, cwd=python.parent, env=alone).returncode

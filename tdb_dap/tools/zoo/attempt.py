@@ -1,0 +1,309 @@
+"""Working on one case: each thing that is asked of it in a process of its own, within its limits."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tdb_dap.engine.machine.npz import read_npz
+from tdb_dap.errors import BadInput
+from tdb_dap.system.child_processes import command, outside_environment
+from tdb_dap.tools.hashes.log import Log, Tensor
+from tdb_dap.tools.hashes.log import read as read_log
+from tdb_dap.tools.zoo.cases import Ask, Case, described, digest_of
+from tdb_dap.tools.zoo.result import Found, Op, Result, Status, Step
+from tdb_dap.version import __version__
+
+_PAUSE = 0.02
+"""Seconds between two looks at a process."""
+
+_LOOK = 0.2
+"""Seconds between two looks at memory."""
+
+_LONGEST_TEXT = 400
+_PICTURES = 3
+"""Failing tensors of a case whose picture of errors is kept."""
+
+_COMPILING = "compile"
+"""The step that comes before all that is asked: compiling, and reading the files."""
+
+
+class Attempt:
+    """One case, from its files to a result. ``scratch``: an empty folder; ``stop``: whether to give up."""
+
+    def __init__(self, case: Case, scratch: Path, stop: Callable[[], bool]) -> None:
+        self._case = case
+        self._scratch = scratch
+        self._stop = stop
+        self._deadline = time.monotonic() + case.seconds
+        self._ops: dict[tuple[int, str], Op] = {}
+        self._found: list[Found] = []
+
+    def result(self) -> Result:
+        """Do everything that is asked; what goes wrong is part of the result."""
+        case = self._case
+        steps: list[Step] = []
+        digest = ""
+        try:
+            if case.recipe is not None and not case.context.exists():
+                steps.append(self._compiled())
+            if all(step.status == "pass" for step in steps):
+                digest = digest_of(case)
+                case = self._case = described(case) if case.recipe is not None else case
+        except BadInput as error:
+            steps.append(Step(ask=_COMPILING, status="error", text=str(error)))
+        if digest:
+            steps += [self._step(ask) for ask in case.asks]
+        return Result(
+            key=case.key,
+            digest=digest,
+            steps=tuple(steps),
+            ops=tuple(self._ops[key] for key in sorted(self._ops)),
+            found=tuple(self._found),
+            worker=platform.node(),
+            versions=versions(),
+            command=command_line(case, steps),
+        )
+
+    def _compiled(self) -> Step:
+        """Compile into a folder beside, which takes its name when it is whole."""
+        case = self._case
+        assert case.recipe is not None
+        unfinished = case.context.with_name(f".{case.context.name}-{os.getpid()}-{time.monotonic_ns()}")
+        unfinished.mkdir(parents=True)
+        environment = outside_environment()
+        for name, value in case.recipe.environment:
+            path = environment.get("PATH", "")
+            environment[name] = f"{value}{os.pathsep}{path}" if name == "PATH" and path else value
+        line = case.recipe.command.replace("{out}", shlex.quote(str(unfinished)))
+        step = self._run(_COMPILING, ("/bin/sh", "-c", line), environment, unfinished)
+        if step.status == "fail":
+            step = step.model_copy(update={"status": "error"})
+        if step.status == "pass":
+            try:
+                unfinished.rename(case.context)
+            except OSError as error:
+                step = step.model_copy(update={"status": "error", "text": f"{case.context}: {error.strerror}"})
+        shutil.rmtree(unfinished, ignore_errors=True)
+        return step
+
+    def _step(self, ask: Ask) -> Step:
+        case, here = self._case, self._scratch
+        words: list[str | Path] = [ask if ask != "hashes" else "run", case.context, "--quiet"]
+        if case.inputs is not None:
+            words += ["--inputs", case.inputs]
+        report, known, outputs, hashes = (here / f"{ask}.{name}" for name in ("json", "known", "npz", "hashes"))
+        if ask == "check":
+            words += ["--mode", "standalone", "--report", report, "--write-baseline", known]
+            if case.reference is not None:
+                words += ["--reference", case.reference]
+        elif ask == "sanitize":
+            words += ["--report", report, "--write-baseline", known]
+        elif ask == "profile":
+            words += ["--report", report]
+        elif ask == "run":
+            words += ["--outputs", outputs]
+        else:
+            words += ["--hashes", hashes]
+        step = self._run(ask, (*command("tdb_dap"), *map(str, words)), dict(os.environ), here)
+        try:
+            if ask == "check":
+                self._take_check(report)
+            elif ask == "profile" and report.exists():
+                self._take_profile(report)
+            elif ask == "hashes" and hashes.exists():
+                self._take_hashes(read_log(hashes))
+            elif ask == "run" and outputs.exists() and case.outputs is not None:
+                step = self._compared(step, outputs)
+            self._take_known(ask, known)
+        except (BadInput, OSError, ValueError, KeyError) as error:
+            return step.model_copy(update={"status": "error", "text": f"its report cannot be read: {error}"})
+        return step
+
+    def _run(self, ask: str, words: Sequence[str], environment: dict[str, str], folder: Path) -> Step:
+        printed, said = (self._scratch / f"{ask}.{name}" for name in ("printed", "said"))
+        started = time.monotonic()
+        with printed.open("wb") as sink, said.open("wb") as remarks:
+            try:
+                child = subprocess.Popen(
+                    words,
+                    stdin=subprocess.DEVNULL,
+                    stdout=sink,
+                    stderr=remarks,
+                    env=environment,
+                    cwd=folder,
+                    start_new_session=True,
+                )
+            except OSError as error:
+                return Step(ask=ask, status="error", text=f"{words[0]}: cannot be started: {error.strerror}")
+            ended, peak = self._watch(child)
+        seconds = round(time.monotonic() - started, 3)
+        lines = [
+            line for path in (printed, said) for line in path.read_text("utf-8", "replace").splitlines() if line.strip()
+        ]
+        status, text = _outcome(child.returncode, ended, lines, self._case)
+        return Step(ask=ask, status=status, text=text[:_LONGEST_TEXT], seconds=seconds, megabytes=round(peak, 1))
+
+    def _watch(self, child: subprocess.Popen[bytes]) -> tuple[Status | None, float]:
+        """Wait for the end of a process and what it has started; the limit that it went beyond, and its peak in MB."""
+        peak, looked = 0.0, 0.0
+        ended: Status | None = None
+        while child.poll() is None:
+            if time.monotonic() - looked > _LOOK:
+                peak, looked = max(peak, _resident(child.pid)), time.monotonic()
+            if time.monotonic() > self._deadline:
+                ended = "timeout"
+            elif 0 < self._case.megabytes < peak:
+                ended = "memory"
+            if ended is not None or self._stop():
+                _end(child)
+                if ended is None:
+                    raise KeyboardInterrupt
+                break
+            time.sleep(_PAUSE)
+        return ended, peak
+
+    def _compared(self, step: Step, path: Path) -> Step:
+        """The outputs beside those that are expected, bit for bit."""
+        assert self._case.outputs is not None
+        own, wanted = read_npz(path), read_npz(self._case.outputs)
+        for name, array in wanted.items():
+            if name not in own:
+                return step.model_copy(update={"status": "fail", "text": f"no output is called {name}"})
+            if not np.array_equal(own[name].ravel(), array.ravel(), equal_nan=array.dtype.kind == "f"):
+                text = f"output {name} is not that of {self._case.outputs.name}, bit for bit"
+                self._found.append(Found(ask="run", fingerprint=f"run:{name}", rule="outputs", text=text))
+                return step.model_copy(update={"status": "fail", "text": text})
+        return step
+
+    def _take_check(self, path: Path) -> None:
+        if not path.exists():
+            return
+        pictures = 0
+        for row in json.loads(path.read_bytes())["rows"]:
+            if row["role"] == "operand":
+                continue
+            numbers = row["numbers"] or {}
+            picture = ""
+            if row["verdict"] == "fail" and row["picture"] and pictures < _PICTURES:
+                picture, pictures = json.dumps(row["picture"]["heat"]), pictures + 1
+            self._put(
+                row["line"],
+                row["opcode"],
+                row["name"],
+                verdict=row["verdict"],
+                cosine=_number(numbers.get("cosine")),
+                euclidean=_number(numbers.get("euclidean")),
+                max_abs=_number(numbers.get("max_abs")),
+                picture=picture,
+            )
+
+    def _take_profile(self, path: Path) -> None:
+        for op in json.loads(path.read_bytes())["ops"]:
+            self._put(op["line"], op["opcode"], op["name"], cycles=max(op["tiu"], op["dma"]))
+
+    def _take_hashes(self, log: Log) -> None:
+        for entry in log.entries:
+            if isinstance(entry, Tensor):
+                self._put(entry.line, entry.opcode, entry.name, hash=entry.hash)
+
+    def _put(self, line: int, opcode: str, name: str, **details: Any) -> None:
+        known = self._ops.get((line, name)) or Op(line=line, opcode=opcode, name=name)
+        self._ops[line, name] = known.model_copy(update=details)
+
+    def _take_known(self, ask: Ask, path: Path) -> None:
+        if path.exists():
+            for one in json.loads(path.read_bytes())["findings"]:
+                self._found.append(
+                    Found(ask=ask, fingerprint=one["fingerprint"], rule=one["rule"], text=one["text"][:_LONGEST_TEXT])
+                )
+
+
+def command_line(case: Case, steps: Sequence[Step]) -> str:
+    """Command line that shows the first thing that is wrong with a case, or runs it where nothing is."""
+    worst = next((step.ask for step in steps if step.status != "pass"), None)
+    if worst == _COMPILING and case.recipe is not None:
+        return case.recipe.command
+    words = ["tdb-dap", worst if worst not in (None, "hashes", _COMPILING) else "run", str(case.context)]
+    if case.inputs is not None:
+        words += ["--inputs", str(case.inputs)]
+    if worst == "check":
+        words += ["--reference", str(case.reference)] if case.reference is not None else []
+        words.append("--blame")
+    return shlex.join(words)
+
+
+def attempt(case: Case, stop: Callable[[], bool] = lambda: False) -> Result:
+    """Work on a case in a folder that is gone afterwards. KeyboardInterrupt when ``stop`` says so."""
+    with tempfile.TemporaryDirectory(prefix="tdb-dap-zoo-") as scratch:
+        return Attempt(case, Path(scratch), stop).result()
+
+
+def versions() -> tuple[tuple[str, str], ...]:
+    """Versions of what computes: this package, Python, NumPy, machine."""
+    return (
+        ("tdb-dap", __version__),
+        ("python", platform.python_version()),
+        ("numpy", np.__version__),
+        ("machine", platform.machine()),
+    )
+
+
+def _number(value: object) -> float | None:
+    """A number of a report; NaN and infinities are texts there."""
+    return None if value is None else float(str(value))
+
+
+def _outcome(code: int, ended: Status | None, lines: list[str], case: Case) -> tuple[Status, str]:
+    last = lines[-1].removeprefix("tdb-dap: error: ") if lines else ""
+    if ended == "timeout":
+        return ended, f"not done within {case.seconds:g} s"
+    if ended == "memory":
+        return ended, f"took more than {case.megabytes:,} MB"
+    if code == 0:
+        return "pass", ""
+    if code == 1:
+        return "fail", lines[0].removeprefix("fail: ") if lines else ""
+    if code == 2:
+        return "error", last
+    how = f"signal {-code}" if code < 0 else f"code {code}"
+    if code < 0:
+        with suppress(ValueError):
+            how = signal.Signals(-code).name
+    return "crash", f"its process ended with {how}" + (f": {last}" if last else "")
+
+
+def _resident(leader: int) -> float:
+    """Memory in MB of a process and all that it has started, as the system counts it; 0 where that cannot be asked."""
+    if not sys.platform.startswith("linux"):
+        return 0.0
+    pages = 0
+    for place in Path("/proc").glob("[0-9]*"):
+        # A process may end between two lines; the name in parentheses may hold anything.
+        with suppress(OSError, IndexError, ValueError):
+            if int((place / "stat").read_text().rpartition(")")[2].split()[3]) == leader:
+                pages += int((place / "statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    """End a process and all that it has started."""
+    if hasattr(os, "killpg"):
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(child.pid, signal.SIGKILL)
+    child.kill()
+    child.wait()

@@ -1,0 +1,235 @@
+"""The first of several builds of the compiler that breaks a case, by halving."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tdb_dap.engine.files.atomic_files import write_text
+from tdb_dap.errors import BadInput
+from tdb_dap.system.child_processes import outside_environment
+from tdb_dap.tools.zoo.attempt import attempt, command_line
+from tdb_dap.tools.zoo.cases import Case, Recipe, described, digest_of, find_cases
+from tdb_dap.tools.zoo.result import Result
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Build:
+    """One build of the compiler, or what it has made."""
+
+    name: str
+    """A directory of compiled models, a wheel or requirement to install, or a name for the command."""
+
+    kind: str
+    """``directory``, ``package`` or ``command``."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The build before, and the first that is wrong. ``skipped``: builds between them that made nothing."""
+
+    good: Build
+    bad: Build
+    skipped: tuple[Build, ...]
+    result: Result
+    """Of the first that is wrong."""
+    context: Path
+    """The context that this build has made."""
+    looked: int
+    """Builds that were tried."""
+
+
+def builds_of(names: Sequence[str], command: str) -> list[Build]:
+    """The builds that words on the command line stand for, in their order; BadInput if they are of no known kind."""
+    found = []
+    for name in names:
+        if command:
+            found.append(Build(name, "command"))
+        elif Path(name).is_dir():
+            found.append(Build(name, "directory"))
+        elif name.endswith(".whl") and not Path(name).is_file():
+            raise BadInput(f"{name}: no such wheel")
+        else:
+            found.append(Build(name, "package"))
+    return found
+
+
+def commits(repository: Path, span: str) -> list[str]:
+    """The commits ``GOOD..BAD`` of a git repository with GOOD itself, the oldest first."""
+    good, dots, bad = span.partition("..")
+    if not dots or not good or not bad:
+        raise BadInput(f"--commits {span}: give GOOD..BAD")
+    found = [_git(repository, "rev-parse", "--verify", "--end-of-options", f"{good}^{{commit}}").strip()]
+    return found + _git(repository, "rev-list", "--reverse", "--first-parent", f"{found[0]}..{bad}", "--").split()
+
+
+def _git(repository: Path, *words: str) -> str:
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(repository), *words],
+            capture_output=True,
+            text=True,
+            check=False,
+            env=outside_environment(),
+        )
+    except OSError as error:
+        raise BadInput(f"git: cannot be started: {error.strerror}") from None
+    if done.returncode:
+        lines = done.stderr.strip().splitlines()
+        raise BadInput(f"git {words[0]} in {repository}: {lines[-1] if lines else f'code {done.returncode}'}")
+    return done.stdout
+
+
+class Bisection:
+    """Tries builds on one case; what was compiled and tried before is not done again.
+
+    ``folder``: where contexts, environments and results are kept; ``command``: makes a context of a build, with
+    ``{build}`` and ``{out}``.
+    """
+
+    def __init__(self, case: Case, builds: Sequence[Build], folder: Path, command: str, say: Say) -> None:
+        if len(builds) < 2:
+            raise BadInput(
+                "bisecting needs two builds or more, the oldest first: one that is right, and one that is not"
+            )
+        self._case = case
+        self._builds = builds
+        self._folder = folder
+        self._command = command
+        self._say = say
+        self._tried: dict[int, Result | None] = {}
+
+    def run(self) -> Outcome:
+        """Find the first bad build; BadInput if the first is bad, the last is good, or nothing can be told."""
+        low, high = 0, len(self._builds) - 1
+        first, last = self._result(low), self._result(high)
+        if first is None or last is None:
+            broken = self._builds[low if first is None else high].name
+            raise BadInput(f"{broken}: made nothing of {self._case.key}; the first and the last build have to")
+        if first.status != "pass":
+            raise BadInput(f"{self._builds[0].name}: the first build is wrong already: {first.text or first.status}")
+        if last.status == "pass":
+            raise BadInput(f"{self._builds[-1].name}: the last build is right; there is nothing to look for")
+        while (middle := self._between(low, high)) is not None:
+            result = self._result(middle)
+            if result is None:
+                continue
+            if result.status == "pass":
+                low = middle
+            else:
+                high = middle
+        bad = self._result(high)
+        assert bad is not None
+        return Outcome(
+            self._builds[low],
+            self._builds[high],
+            tuple(self._builds[low + 1 : high]),
+            bad,
+            self._made(high).context,
+            len(self._tried),
+        )
+
+    def _between(self, low: int, high: int) -> int | None:
+        """The build nearest to the middle that has not failed to make something."""
+        left = [number for number in range(low + 1, high) if self._tried.get(number, _UNTRIED) is not None]
+        return min(left, key=lambda number: abs(2 * number - low - high)) if left else None
+
+    def _result(self, number: int) -> Result | None:
+        if number not in self._tried:
+            build = self._builds[number]
+            self._tried[number] = result = self._attempt(number)
+            what = "made nothing" if result is None else result.status
+            text = f": {result.text}" if result is not None and result.text else ""
+            self._say(f"{build.name}: {what}{text}")
+        return self._tried[number]
+
+    def _made(self, number: int) -> Case:
+        """The case as one build makes it."""
+        build, case = self._builds[number], self._case
+        if build.kind == "directory":
+            place = Path(build.name).absolute() / case.key
+            try:
+                found = {one.key: one for one in find_cases([Path(build.name)], case.asks)}
+            except BadInput:
+                found = {}
+            if case.key not in found:
+                return replace(case, context=place / "nothing", recipe=None)
+            return replace(found[case.key], seconds=case.seconds, megabytes=case.megabytes)
+        recipe = self._recipe(build)
+        kept = hashlib.blake2b(repr((build, _identity(build), recipe)).encode(), digest_size=12).hexdigest()
+        return replace(case, context=self._folder / "contexts" / kept / "context", recipe=recipe)
+
+    def _recipe(self, build: Build) -> Recipe:
+        if build.kind == "command":
+            return Recipe(self._command.replace("{build}", shlex.quote(build.name)))
+        recipe = self._case.recipe
+        if recipe is None:
+            raise BadInput(
+                f"{self._case.key}: says not how it is compiled; give a zoo file with 'compile', directories of "
+                "compiled models as builds, or --build-command"
+            )
+        return replace(recipe, environment=(*recipe.environment, ("PATH", str(self._environment(build) / "bin"))))
+
+    def _attempt(self, number: int) -> Result | None:
+        case = self._made(number)
+        if case.recipe is None and not case.context.exists():
+            return None
+        if case.context.exists():
+            case = described(case)
+            kept = self._folder / "results" / f"{digest_of(case)}-{'-'.join(case.asks)}.json"
+            if kept.exists():
+                known = Result.model_validate_json(kept.read_bytes())
+                return known.model_copy(update={"command": command_line(case, known.steps)})
+        result = attempt(case)
+        if not result.digest:
+            return None
+        kept = self._folder / "results" / f"{result.digest}-{'-'.join(case.asks)}.json"
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        write_text(kept, result.model_dump_json())
+        return result
+
+    def _environment(self, build: Build) -> Path:
+        """An environment with one build of the compiler, made once."""
+        kept = hashlib.blake2b(repr((build, _identity(build))).encode(), digest_size=12).hexdigest()
+        folder = self._folder / "environments" / kept
+        ready = folder / "ready"
+        if not ready.exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            self._say(f"{build.name}: installing")
+            tool = shutil.which("uv")
+            python = str(folder / "bin" / "python")
+            made = [tool, "venv", "--quiet", str(folder)] if tool else [sys.executable, "-m", "venv", str(folder)]
+            install = (
+                [tool, "pip", "install", "--quiet", "--python", python] if tool else [python, "-m", "pip", "install"]
+            )
+            environment = outside_environment()
+            for words in (made, [*install, build.name]):
+                done = subprocess.run(words, capture_output=True, text=True, check=False, env=environment)
+                if done.returncode:
+                    lines = done.stderr.strip().splitlines()
+                    raise BadInput(f"{build.name}: cannot be installed: {lines[-1] if lines else done.returncode}")
+            ready.write_text(json.dumps({"build": build.name}))
+        return folder
+
+
+_UNTRIED = Result(key="")
+"""Stands for a build that was not tried yet."""
+
+
+def _identity(build: Build) -> str:
+    """Identity of a build besides its name: size and time of a wheel that may be made anew."""
+    path = Path(build.name)
+    if build.kind != "package" or not path.is_file():
+        return ""
+    found = os.stat(path)
+    return f"{path.resolve()} {found.st_size} {found.st_mtime_ns}"

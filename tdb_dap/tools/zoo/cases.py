@@ -1,0 +1,247 @@
+"""The cases of a zoo: compiled models, each with what is to be done with it."""
+
+from __future__ import annotations
+
+import fnmatch
+import glob
+import hashlib
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal, get_args
+
+from tdb_dap.engine.bmodel import Bmodel
+from tdb_dap.engine.files.context import Context
+from tdb_dap.errors import BadInput
+
+Ask = Literal["run", "check", "sanitize", "profile", "hashes"]
+ASKS: tuple[Ask, ...] = get_args(Ask)
+"""All that can be done with a case, in the order in which it is done."""
+
+_MADE_INPUTS = "*_in_f32.npz"
+"""Name that the compiler gives to the inputs, beside the context or in it."""
+
+_INPUTS = ("input.npz", "inputs.npz")
+_REFERENCES = ("ref.npz", "reference.npz")
+_OUTPUTS = ("runtime.npz", "outputs.npz")
+
+_HEADER = 64 << 10
+"""Bytes of final.mlir in which the attributes of its module stand."""
+
+_DEEPEST = 6
+"""Levels of folders below a given one in which models are looked for."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Compilation of a case that is not there yet."""
+
+    command: str
+    """A command line for the shell; ``{out}`` is the folder in which it leaves the context."""
+
+    environment: tuple[tuple[str, str], ...] = ()
+    """Variables that are set for it; ``PATH`` is put before that of this process."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One compiled model."""
+
+    key: str
+    """Its name in the store: the same in every run."""
+
+    context: Path
+    """Its context directory or bmodel; with a recipe: where it will be."""
+
+    asks: tuple[Ask, ...] = ()
+    """The things to do with it; empty, until ``described`` looks: what its files allow."""
+
+    model: str = ""
+    """Row of the report's matrix: name of the network."""
+
+    chip: str = ""
+    """Column: name of the chip."""
+
+    precision: str = ""
+    """Column: number format that the compiler was asked for."""
+
+    inputs: Path | None = None
+    """Inputs of the net; None: those that the compiler left, or zeros."""
+
+    reference: Path | None = None
+    """Values of all tensors to check against; None: what the compiler left."""
+
+    outputs: Path | None = None
+    """Outputs that ``run`` must give, bit for bit."""
+
+    recipe: Recipe | None = None
+    """Compilation; None: the model is there."""
+
+    seconds: float = 1800
+    """Longest time for everything that is asked of it."""
+
+    megabytes: int = 0
+    """Most memory of a process; 0: any."""
+
+
+def find_cases(roots: Sequence[Path], asks: tuple[Ask, ...] = ()) -> list[Case]:
+    """The compiled models in and below directories, by name; BadInput if there is none. ``asks``: as in ``Case``."""
+    found: dict[str, Case] = {}
+    for root in roots:
+        if not root.exists():
+            raise BadInput(f"{root}: no such file or directory; give directories of compiled models, or a zoo file")
+        for place in _contexts(root.absolute()):
+            key = _key(place, root.absolute())
+            if key in found:
+                key = str(place)
+            found[key] = described(Case(key, place, asks))
+    if not found:
+        raise BadInput(f"{', '.join(map(str, roots))}: no compiled model is in there")
+    return [found[key] for key in sorted(found)]
+
+
+def _key(place: Path, root: Path) -> str:
+    return place.name if place == root else place.relative_to(root).as_posix()
+
+
+def _contexts(root: Path, depth: int = 0) -> Iterator[Path]:
+    """Directories that hold one model, and lone bmodels."""
+    if root.is_file():
+        yield root
+        return
+    entries = sorted(os.scandir(root), key=lambda entry: entry.name)
+    models = [entry.name for entry in entries if entry.is_file() and _is_model(entry.name)]
+    if "compilation.bmodel" in models or "compilation.bmodel.xz" in models:
+        yield root
+    else:
+        yield from (root / name for name in models)
+        if depth < _DEEPEST:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."):
+                    yield from _contexts(Path(entry.path), depth + 1)
+
+
+def _is_model(name: str) -> bool:
+    return name.endswith((".bmodel", ".bmodel.xz"))
+
+
+def described(case: Case) -> Case:
+    """The case with what its files tell: network, chip, precision, data beside it. Unreadable files tell nothing.
+
+    Where nothing was asked, a model with reference data is checked, another one run, and both are sanitized.
+    """
+    attributes = _module(case.context)
+    folder = case.context if case.context.is_dir() else case.context.parent
+    name = case.context.name.removesuffix(".xz").removesuffix(".bmodel")
+    reference = (
+        case.reference
+        or _beside(folder, _REFERENCES)
+        or _lonely(folder.parent, f"{glob.escape(folder.name)}*_tpu_outputs.npz")
+    )
+    inputs = (
+        case.inputs or _beside(folder, _INPUTS) or _lonely(folder, _MADE_INPUTS) or _lonely(folder.parent, _MADE_INPUTS)
+    )
+    return replace(
+        case,
+        asks=case.asks or ("check" if reference is not None or _has_reference(case.context) else "run", "sanitize"),
+        model=case.model or attributes.get("model") or name,
+        chip=(case.chip or attributes.get("chip", "")).upper() or _chip_of(case.context),
+        precision=case.precision or attributes.get("mode", "") or "?",
+        inputs=inputs,
+        reference=reference,
+        outputs=case.outputs or _beside(folder, _OUTPUTS),
+    )
+
+
+def _chip_of(context: Path) -> str:
+    """Chip of a model without source, from the bmodel itself."""
+    try:
+        return Bmodel(Context.find(context).bmodel).metadata.chip
+    except BadInput:
+        return "?"
+
+
+def _has_reference(context: Path) -> bool:
+    """Whether the compiler has left values of the tensors."""
+    try:
+        return Context.find(context).reference is not None
+    except BadInput:
+        return False
+
+
+def _beside(folder: Path, names: Iterable[str]) -> Path | None:
+    return next((folder / name for name in names if (folder / name).is_file()), None)
+
+
+def _lonely(folder: Path, pattern: str) -> Path | None:
+    """The one file of a folder that fits; None if there are several."""
+    found = [path for path in folder.glob(pattern) if path.is_file()]
+    return found[0] if len(found) == 1 else None
+
+
+_NAME = re.compile(r"^module @(?:\"([^\"]*)\"|([\w.$-]+))", re.MULTILINE)
+_TEXT = re.compile(r"module\.(chip|mode) = \"([^\"]*)\"")
+
+
+def _module(context: Path) -> dict[str, str]:
+    """Name and attributes of the module of final.mlir; empty where it cannot be read."""
+    folder = context if context.is_dir() else context.parent
+    try:
+        with (folder / "final.mlir").open("rb") as file:
+            head = file.read(_HEADER).decode("utf-8", "replace")
+    except OSError:
+        return {}
+    found = dict(_TEXT.findall(head))
+    if (name := _NAME.search(head)) is not None:
+        found["model"] = name[1] or name[2]
+    return found
+
+
+def chosen(cases: Sequence[Case], patterns: Sequence[str]) -> list[Case]:
+    """The cases whose key, model, chip or precision fits one of the patterns; BadInput for a pattern that fits none."""
+    if not patterns:
+        return list(cases)
+    for pattern in patterns:
+        if not any(_fits(case, pattern) for case in cases):
+            raise BadInput(f"--only {pattern}: fits none of the {len(cases):,} cases, such as {cases[0].key}")
+    return [case for case in cases if any(_fits(case, pattern) for pattern in patterns)]
+
+
+def _fits(case: Case, pattern: str) -> bool:
+    wanted = pattern.lower()
+    return any(fnmatch.fnmatchcase(text.lower(), wanted) for text in (case.key, case.model, case.chip, case.precision))
+
+
+def files_of(case: Case) -> dict[str, Path]:
+    """The files that a case is made of, by the name under which they travel."""
+    found = {}
+    try:
+        if case.context.is_dir():
+            for path in sorted(case.context.iterdir()):
+                if path.is_file() and not path.name.startswith("."):
+                    found[path.name] = path
+        else:
+            found[case.context.name] = case.context
+    except OSError as error:
+        raise BadInput(f"{case.context}: cannot be read: {error.strerror or error}") from None
+    for role in ("inputs", "reference", "outputs"):
+        given: Path | None = getattr(case, role)
+        if given is not None and given.parent != case.context:
+            found[f"zoo-{role}{given.suffix}"] = given
+    return found
+
+
+def digest_of(case: Case) -> str:
+    """Hash of the names and contents of all files of a case, 128 bits in hexadecimal digits; BadInput if unreadable."""
+    total = hashlib.blake2b(digest_size=16)
+    for name, path in files_of(case).items():
+        try:
+            with path.open("rb") as file:
+                total.update(f"{name}\0{os.fstat(file.fileno()).st_size}\0".encode("utf-8", "surrogateescape"))
+                while block := file.read(1 << 20):
+                    total.update(block)
+        except OSError as error:
+            raise BadInput(f"{path}: cannot be read: {error.strerror or error}") from None
+    return total.hexdigest()

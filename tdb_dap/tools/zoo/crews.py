@@ -1,0 +1,207 @@
+"""Crews that work on cases: processes of this machine, or the workers of a Dask cluster."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import tarfile
+import tempfile
+import threading
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Protocol
+
+from tdb_dap.engine.files.atomic_files import whole_path
+from tdb_dap.errors import BadInput
+from tdb_dap.tools.zoo.attempt import attempt, command_line
+from tdb_dap.tools.zoo.cases import Case, digest_of, files_of
+from tdb_dap.tools.zoo.result import Result, Status, Step
+
+_TRIES = 3
+"""Workers that a case may lose before their death is taken for its own fault."""
+
+_AHEAD = 2
+"""Cases for each thread of a cluster that are under way, so that no worker waits and no memory fills."""
+
+KEEP = "TDB_DAP_ZOO_CACHE"
+"""Environment variable of a worker: the folder in which it keeps contexts."""
+
+
+class Crew(Protocol):
+    """Works on cases. ``size``: how many at a time."""
+
+    @property
+    def size(self) -> int: ...
+
+    def work(self, cases: Sequence[Case]) -> Iterator[tuple[Case, Result]]:
+        """Results in any order."""
+        ...
+
+
+class Here:
+    """This machine, ``size`` cases at a time."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+    def work(self, cases: Sequence[Case]) -> Iterator[tuple[Case, Result]]:
+        stop = threading.Event()
+        with ThreadPoolExecutor(self.size, thread_name_prefix="tdb-dap zoo") as pool:
+            futures = {pool.submit(attempt, case, stop.is_set): case for case in cases}
+            waiting: set[Future[Result]] = set(futures)
+            try:
+                while waiting:
+                    # An interrupt gets through between two waits, not in one without end on every system.
+                    done, waiting = wait(waiting, 0.5, FIRST_COMPLETED)
+                    for future in done:
+                        yield futures[future], future.result()
+            finally:
+                stop.set()
+                pool.shutdown(wait=True, cancel_futures=True)
+
+
+class Cluster:
+    """The workers of a Dask cluster that runs already. They need this package, and no files of this machine.
+
+    A context travels once to a worker, which keeps it in a folder under the hash of its files.
+    """
+
+    def __init__(self, address: str) -> None:
+        try:
+            self._distributed = import_module("distributed")
+        except ImportError:
+            raise BadInput("--dask: Dask is not installed; pip install 'tdb-dap[dask]'") from None
+        try:
+            self._client = self._distributed.Client(address, timeout="5s")
+        except (OSError, ValueError, TimeoutError) as error:
+            raise BadInput(f"--dask {address}: no scheduler answers there: {error}") from None
+        self.size = max(1, sum(self._client.nthreads().values()))
+
+    def work(self, cases: Sequence[Case]) -> Iterator[tuple[Case, Result]]:
+        left = deque((case, 1, False) for case in cases)
+        running: dict[Any, tuple[Case, int]] = {}
+        try:
+            while left or running:
+                while left and len(running) < _AHEAD * self.size:
+                    case, tries, with_files = left.popleft()
+                    try:
+                        future = self._given(case, with_files)
+                    except BadInput as error:
+                        yield case, _lost(case, str(error), "error")
+                        continue
+                    running[future] = case, tries
+                if not running:
+                    continue
+                for future in self._ended(list(running)):
+                    case, tries = running.pop(future)
+                    try:
+                        result: Result | None = future.result()
+                    except Exception as error:  # whatever the death of a worker looks like
+                        if tries < _TRIES:
+                            left.appendleft((case, tries + 1, True))
+                        else:
+                            yield case, _lost(case, f"{_TRIES} workers of the cluster died of it: {error}", "crash")
+                        continue
+                    if result is None:
+                        left.appendleft((case, tries, True))
+                    else:
+                        shown = command_line(case, result.steps)
+                        yield case, result.model_copy(update={"command": shown})
+        finally:
+            for future in running:
+                future.cancel()
+            self._client.close()
+
+    def _ended(self, running: list[Any]) -> list[Any]:
+        """Those that have ended, of which there is one; so have those whose files went with a worker."""
+        with suppress(self._distributed.client.FuturesCancelledError):
+            self._distributed.wait(running, return_when="FIRST_COMPLETED")
+        return [future for future in running if future.done()]
+
+    def _given(self, case: Case, with_files: bool) -> Any:
+        if case.recipe is not None and not case.context.exists():
+            raise BadInput(f"{case.key}: is not compiled yet; recipes run on this machine, without --dask")
+        digest = digest_of(case)
+        content = self._client.scatter(_packed(case), direct=False, hash=True) if with_files else None
+        return self._client.submit(attempt_elsewhere, case, _names(case), digest, content, pure=False, retries=0)
+
+
+def _names(case: Case) -> dict[str, str]:
+    """Name in the archive of the context itself, and of the data."""
+    names = {path: name for name, path in files_of(case).items()}
+    found = {"context": "" if case.context.is_dir() else case.context.name}
+    for role in ("inputs", "reference", "outputs"):
+        given = getattr(case, role)
+        if given is not None:
+            found[role] = names[given]
+    return found
+
+
+def _packed(case: Case) -> bytes:
+    sink = io.BytesIO()
+    with tarfile.open(fileobj=sink, mode="w") as archive:
+        for name, path in files_of(case).items():
+            archive.add(path.resolve(), name, recursive=False)
+    return sink.getvalue()
+
+
+def _lost(case: Case, text: str, status: Status) -> Result:
+    return Result(key=case.key, steps=(Step(ask="run", status=status, text=text),))
+
+
+def attempt_elsewhere(case: Case, names: dict[str, str], digest: str, content: bytes | None) -> Result | None:
+    """Work on a case on a worker of a cluster; None if the worker has not got its files, and was not given them."""
+    folder = _kept() / digest
+    if not folder.is_dir():
+        if content is None:
+            return None
+        _keep(content, folder)
+    local = {name: folder / file for name, file in names.items()}
+    here = replace(
+        case,
+        context=local["context"],
+        inputs=local.get("inputs"),
+        reference=local.get("reference"),
+        outputs=local.get("outputs"),
+        recipe=None,
+    )
+    result = attempt(here)
+    return result.model_copy(update={"worker": f"{result.worker}/{os.getpid()}"})
+
+
+def _keep(content: bytes, folder: Path) -> None:
+    """Unpack files into a folder that appears when it is whole; another process may be quicker."""
+    folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if hasattr(os, "getuid") and folder.parent.stat().st_uid != os.getuid():
+        raise BadInput(f"{folder.parent}: belongs to somebody else; set {KEEP} to a folder of your own")
+    try:
+        with whole_path(folder) as unfinished:
+            unfinished.mkdir()
+            _unpack(content, unfinished)
+    except BadInput:
+        if not folder.is_dir():
+            raise
+
+
+def _unpack(content: bytes, folder: Path) -> None:
+    with tarfile.open(fileobj=io.BytesIO(content)) as archive:
+        for member in archive:
+            source = archive.extractfile(member) if member.isfile() else None
+            if source is None or Path(member.name).name != member.name:
+                raise BadInput(f"{member.name}: is no plain file of a context")
+            with source, (folder / member.name).open("wb") as sink:
+                shutil.copyfileobj(source, sink)
+
+
+def _kept() -> Path:
+    """Folder of a worker for contexts: one for each user, so that nobody else's files are believed."""
+    if given := os.environ.get(KEEP):
+        return Path(given)
+    owner = os.getuid() if hasattr(os, "getuid") else os.environ.get("USERNAME", "")
+    return Path(tempfile.gettempdir()) / f"tdb-dap-zoo-{owner}"

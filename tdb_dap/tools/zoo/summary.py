@@ -1,0 +1,114 @@
+"""The outcome of a run for terminals, pull requests and continuous integration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tdb_dap.engine.rendering.printable import counted, visible
+from tdb_dap.tools.findings.findings import Case, Finding, Findings, Place, Rule
+from tdb_dap.tools.zoo.changes import Overview, Seen, Wrong
+from tdb_dap.tools.zoo.result import STATUSES
+
+_LISTED = 20
+
+
+def headline(found: Overview) -> str:
+    """One line: what the run came to."""
+    counts = ", ".join(f"{found.counts[status]:,} {status}" for status in STATUSES if found.counts[status])
+    new = len(found.failures)
+    text = (
+        f"run {found.run.id} of {visible(found.run.name)}: {counted(len(found.seen), 'case')}, {counts or 'none done'}"
+    )
+    if found.run.ended is None:
+        text += f"; not at its end, {found.run.cases:,} cases were asked for"
+    beside = f" beside run {found.before.id}" if found.before is not None else ""
+    return (
+        f"{text}; {new:,} new {'thing' if new == 1 else 'things'} wrong{beside}"
+        if new
+        else f"{text}; nothing new{beside}"
+    )
+
+
+def lines(found: Overview) -> Iterator[str]:
+    """The first cases that are wrong and new, with the commands that show it."""
+    cases = list(dict.fromkeys(one.case.key for one, _ in found.failures))
+    by_key = {one.case.key: one for one, _ in found.failures}
+    for key in cases[:_LISTED]:
+        one = by_key[key]
+        wrong = [wrong for wrong in one.wrong if wrong.counts]
+        change = f", {one.change}" if one.change else ""
+        yield f"{visible(key)}: {one.case.status}{change}: {visible(_story(one))}"
+        if len(wrong) > 1:
+            yield f"    and {len(wrong) - 1:,} more"
+        yield f"    {visible(one.case.command)}"
+    if len(cases) > _LISTED:
+        yield f"and {len(cases) - _LISTED:,} more cases; tdb-dap zoo report shows them all"
+
+
+def _story(one: Seen) -> str:
+    """One line about a case: what its tool said, or the first finding that counts."""
+    return one.case.text or next(wrong.text for wrong in one.wrong if wrong.counts)
+
+
+def markdown(found: Overview) -> str:
+    """The same for a pull request, with the changes and what is tolerated."""
+    parts = [f"## {_cell(headline(found))}", ""]
+    failing = list(dict.fromkeys(one.case.key for one, _ in found.failures))
+    by_key = {one.case.key: one for one in found.seen}
+    if failing:
+        parts += ["| case | status | first thing wrong | see it |", "|---|---|---|---|"]
+        for key in failing[:_LISTED]:
+            one = by_key[key]
+            parts.append(f"| {_cell(key)} | {one.case.status} | {_cell(_story(one))} | `{_cell(one.case.command)}` |")
+        if len(failing) > _LISTED:
+            parts.append(f"\nand {len(failing) - _LISTED:,} more")
+        parts.append("")
+    mended = [one.case.key for one in found.seen if one.change == "mended"]
+    if mended:
+        parts += [f"Mended: {_cell(', '.join(mended[:_LISTED]))}.", ""]
+    if found.tolerated:
+        parts += ["| tolerated | owner | until |", "|---|---|---|"]
+        for one, wrong in found.tolerated[:_LISTED]:
+            assert wrong.tolerated is not None
+            text = _cell(f"{one.case.key}: {wrong.text}")
+            parts.append(f"| {text} | {_cell(wrong.tolerated.owner)} | {wrong.tolerated.until} |")
+        parts.append("")
+    for entry in found.contract.expired:
+        parts.append(f"Tolerated no more since {entry.until}: {_cell(entry.case)} ({_cell(entry.owner)}).")
+    if found.flaky:
+        parts.append(f"Not the same twice: {_cell(', '.join(list(found.flaky)[:_LISTED]))}.")
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def _cell(text: str) -> str:
+    return visible(text).replace("|", "\\|").replace("`", "'").replace("<", "&lt;")
+
+
+def findings_of(found: Overview) -> Findings:
+    """The run as findings, which JUnit and SARIF can hold: a case of the zoo is a test case."""
+    findings: list[Finding] = []
+    cases = []
+    rules = {}
+    for one in found.seen:
+        numbers = []
+        for wrong in one.wrong:
+            rules[wrong.rule] = Rule(wrong.rule, f"Found in a model of a zoo: {wrong.rule}.")
+            numbers.append(len(findings))
+            findings.append(_finding(one, wrong))
+        cases.append(Case(f"{one.case.chip}.{one.case.precision}", one.case.key, tuple(numbers)))
+    stopped = "" if found.run.ended is not None else "the run has not come to its end"
+    return Findings("zoo", found.run.name, found.run.name, 0, rules, tuple(findings), tuple(cases), stopped, True)
+
+
+def _finding(one: Seen, wrong: Wrong) -> Finding:
+    key = one.case.key
+    return Finding(
+        rule=wrong.rule,
+        level="error" if wrong.counts else "warning",
+        text=f"{key}: {wrong.text}",
+        place=Place(key, 0, key, f"{key} {wrong.what}", "variable"),
+        identity=f"{key}:{wrong.what}",
+        fingerprint=f"zoo:{key}:{wrong.what}",
+        fails=wrong.counts,
+        is_known=not wrong.counts,
+    )

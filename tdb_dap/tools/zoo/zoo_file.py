@@ -1,0 +1,177 @@
+"""The file that describes a zoo: YAML, or JSON, which needs no other package."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from tdb_dap.engine.files.bounded_files import read_file
+from tdb_dap.errors import BadInput
+from tdb_dap.tools.zoo.cases import Ask, Case, Recipe, described, find_cases
+
+SUFFIXES = (".yaml", ".yml", ".json")
+"""Of files that describe a zoo."""
+
+_LARGEST = 16 << 20
+"""Bytes of a zoo file; one of 100,000 cases has ten million."""
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class _Limits(_Part):
+    seconds: float = Field(default=1800, gt=0)
+    megabytes: int = Field(default=0, ge=0)
+
+
+class _Compile(_Part):
+    command: str
+    environment: dict[str, str] = {}
+
+
+class _Case(_Part):
+    """One case; texts may hold ``{name}`` of a variable of ``each``."""
+
+    name: str = ""
+    context: str = ""
+    model: str = ""
+    chip: str = ""
+    precision: str = ""
+    inputs: str = ""
+    reference: str = ""
+    outputs: str = ""
+    do: tuple[Ask, ...] = ()
+    limits: _Limits | None = None
+    compile: _Compile | None = None
+    each: dict[str, tuple[str, ...]] = {}
+    """Variables: the case stands for all combinations of their values."""
+
+
+class _Zoo(_Part):
+    version: int = Field(default=1, ge=1, le=1)
+    directories: tuple[str, ...] = ()
+    """Folders in which every compiled model is a case."""
+    do: tuple[Ask, ...] = ()
+    limits: _Limits = _Limits()
+    built: str = "zoo-built"
+    """Folder for what recipes compile."""
+    cases: tuple[_Case, ...] = ()
+
+
+def parse(path: Path) -> Any:
+    """The plain data of a YAML or JSON file; BadInput says in which line it is broken."""
+    text = bytes(read_file(path, _LARGEST)).decode("utf-8", "replace")
+    if path.suffix == ".json":
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise BadInput(f"{path}: is no JSON: {error}") from None
+    try:
+        yaml = import_module("yaml")
+    except ImportError:
+        raise BadInput(f"{path}: reading YAML needs PyYAML; pip install 'tdb-dap[zoo]', or write JSON") from None
+    try:
+        return yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f"{path}:{mark.line + 1}" if mark is not None else str(path)
+        raise BadInput(f"{where}: is no YAML: {getattr(error, 'problem', None) or error}") from None
+
+
+def complaint(error: ValidationError) -> str:
+    """The first thing that is wrong, and where in the file."""
+    first = error.errors()[0]
+    where = ".".join(map(str, first["loc"]))
+    return f"{where}: {first['msg']}" if where else str(first["msg"])
+
+
+def read_zoo(path: Path) -> list[Case]:
+    """The cases of a zoo file, in its order; paths are relative to its folder. BadInput says what is wrong with it."""
+    try:
+        zoo = _Zoo.model_validate(parse(path) or {})
+    except ValidationError as error:
+        raise BadInput(f"{path}: {complaint(error)}; docs/zoo.md shows what a zoo file holds") from None
+    here = path.absolute().parent
+    found = find_cases([here / name for name in zoo.directories], zoo.do) if zoo.directories else []
+    found = [_limited(case, zoo.limits) for case in found]
+    for entry in zoo.cases:
+        for values in _combinations(entry.each):
+            found.append(_case(entry, values, zoo, here, path))
+    if not found:
+        raise BadInput(f"{path}: has neither cases nor directories with models")
+    known: set[str] = set()
+    for case in found:
+        if case.key in known:
+            raise BadInput(f"{path}: two cases are called {case.key}; give each a name of its own")
+        known.add(case.key)
+    return found
+
+
+def _combinations(each: dict[str, tuple[str, ...]]) -> list[dict[str, str]]:
+    found: list[dict[str, str]] = [{}]
+    for name, values in each.items():
+        found = [{**known, name: value} for known in found for value in values]
+    return found
+
+
+def _limited(case: Case, limits: _Limits) -> Case:
+    return replace(case, seconds=limits.seconds, megabytes=limits.megabytes)
+
+
+def _case(entry: _Case, values: dict[str, str], zoo: _Zoo, here: Path, path: Path) -> Case:
+    filled = _filler(values, entry, path)
+    name = filled(entry.name) or filled(entry.context) or "-".join(values.values())
+    if not name:
+        raise BadInput(f"{path}: a case has neither name nor context")
+    recipe = None
+    if entry.compile is not None:
+        pairs = tuple((key, filled(value)) for key, value in sorted(entry.compile.environment.items()))
+        recipe = Recipe(filled(entry.compile.command, is_command=True), pairs)
+    elif not entry.context:
+        raise BadInput(f"{path}: case {name}: give its context, or how to compile it")
+    limits = entry.limits or zoo.limits
+    context = here / filled(entry.context) if entry.context else here / zoo.built / name
+
+    def place(text: str) -> Path | None:
+        return here / filled(text) if text else None
+
+    case = Case(
+        name,
+        context,
+        entry.do or zoo.do,
+        filled(entry.model),
+        filled(entry.chip).upper(),
+        filled(entry.precision).upper(),
+        place(entry.inputs),
+        place(entry.reference),
+        place(entry.outputs),
+        recipe,
+        limits.seconds,
+        limits.megabytes,
+    )
+    return case if recipe is not None and not context.exists() else described(case)
+
+
+_VARIABLE = re.compile(r"\{(\w+)\}")
+
+
+def _filler(values: dict[str, str], entry: _Case, path: Path) -> Callable[..., str]:
+    def filled(text: str, is_command: bool = False) -> str:
+        """``is_command``: braces that are no variables are the shell's."""
+
+        def value(found: re.Match[str]) -> str:
+            if found[1] not in values and not is_command:
+                raise BadInput(f"{path}: case {entry.name or entry.context}: {found[1]!r} is no variable of its 'each'")
+            return values.get(found[1], found[0])
+
+        return _VARIABLE.sub(value, text)
+
+    return filled

@@ -1,0 +1,1 @@
+"""Tests of ``tdb-dap zoo``."""
