@@ -1,0 +1,176 @@
+"""The tools of the server, by question. Their docstrings are what an agent reads; nothing in them runs code."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from typing import Literal
+
+from tdb_dap.agent.answers import Answer
+from tdb_dap.agent.session import Session
+from tdb_dap.errors import BadInput
+
+Stopped = Callable[[], bool]
+Direction = Literal["to", "forward", "back", "start", "end"]
+
+_MOST_VALUES = 256
+
+
+class Tools:
+    """Questions about one session. Each answer is short, and names the next useful question."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def all(self) -> tuple[Callable[..., Answer], ...]:
+        """Every tool, in the order in which they are usually needed."""
+        return (
+            self.open,
+            self.triage,
+            self.check,
+            self.sanitize,
+            self.stop_when,
+            self.who_wrote,
+            self.read_tensor,
+            self.compare,
+            self.explain,
+            self.travel,
+            self.bookmark,
+            self.what_if,
+            self.reduce,
+            self.report,
+        )
+
+    def open(self, context: str, inputs: str = "", reference: str = "") -> Answer:
+        """Open a compiled model (a context directory, .bmodel or .tdbrec) and stop before its first command.
+
+        inputs: .npz by input name, or raw .dat; reference: .npz with the expected value of every tensor.
+        """
+        said = self._session.open(context, inputs, reference)
+        return Answer(
+            "opened; stopped before the first command", said, "check, or sanitize where there is no reference"
+        )
+
+    def triage(self, directory: str, stopped: Stopped) -> Answer:
+        """Say which stage of a compilation went wrong first, which op, and whether it is a bug or quantisation.
+
+        directory: where model_transform and model_deploy were run.
+        """
+        place = self._session.allowed(directory)
+        code, text = self._session.run(["triage", str(place), "--quiet"], stopped)
+        return Answer(
+            _verdict(code, "something is wrong", "nothing is wrong"), text, "open the context, then explain LINE"
+        )
+
+    def check(self, stopped: Stopped, blame: bool = True) -> Answer:
+        """Compare every op of the open model with its reference; blame: find which op is at fault by itself."""
+        words = ["check", *self._session.files(), "--quiet", *(["--blame"] if blame else [])]
+        code, text = self._session.run(words, stopped)
+        following = "explain LINE, stop_when 'line LINE', then who_wrote 'in[0]'" if code else "sanitize"
+        return Answer(_verdict(code, "tensors differ", "all tensors agree"), text, following)
+
+    def sanitize(self, stopped: Stopped) -> Answer:
+        """Find out-of-bounds accesses, unwritten bytes, missing dependencies, unused results and the first NaN."""
+        context, *_ = self._session.files()
+        code, text = self._session.run(["sanitize", context, *self._session.inputs, "--quiet"], stopped)
+        following = "stop_when with the place of the first finding (D12, B7), then who_wrote" if code else "check"
+        return Answer(_verdict(code, "errors were found", "no errors"), text, following)
+
+    def stop_when(self, place: str, condition: str = "") -> Answer:
+        """Run from here until a place is reached: 'line 31', conv.normal, tpu.Softmax, B23, #loc("x").
+
+        condition: an expression that must hold there, such as max(abs(out[0])) > 100.
+        """
+        where = place.removeprefix("line ").strip()
+        if not where:
+            raise BadInput("place: give a line of final.mlir, an instruction, an op or a command such as B23")
+        self._session.ask(f"tb {where}" + (f" if {condition}" if condition else ""))
+        return Answer("", self._session.ask("c"), "read_tensor 'in[0]', compare 'out[0]', who_wrote 'in[0]'")
+
+    def who_wrote(self, expression: str, levels: int = 2) -> Answer:
+        """Say which command wrote a tensor, slice or address last, and who wrote what that one read.
+
+        expression: in[0], in[0][0,3], %16, R4.64, G4096.
+        """
+        return Answer("", self._session.ask(f"who {expression} : {min(max(1, levels), 8)}"), "travel to that command")
+
+    def read_tensor(self, expression: str, values: int = 16) -> Answer:
+        """Summary and first values of a tensor or slice: in[0], out[0], %16[0,0:2], #loc("x"), R0:f32[64]."""
+        summary = self._session.ask(f"p {expression}")
+        count = min(max(1, values), _MOST_VALUES)
+        lines = summary.splitlines()
+        kept = lines[: 1 + (count + 5) // 6]
+        more = f"\n({len(lines) - len(kept)} more lines; give a slice)" if len(lines) > len(kept) else ""
+        return Answer("", "\n".join(kept) + more, "compare, or who_wrote")
+
+    def compare(self, expression: str) -> Answer:
+        """Compare a tensor of the present op with its reference: the largest difference and where it is."""
+        at = self._session.ask(f"p max(abs(real({expression}) - ref({expression})))")
+        size = self._session.ask(f"p max(abs(ref({expression})))")
+        return Answer(
+            "", f"largest difference: {at}\nlargest expected: {size}", "who_wrote with the index that differs"
+        )
+
+    def explain(self, place: str = "") -> Answer:
+        """Explain an op through all levels of compilation (a line of final.mlir), or a command in words (B12)."""
+        return Answer("", self._session.ask(f"explain {place}".strip()), "stop_when with that place")
+
+    def travel(self, direction: Direction, count: int = 1) -> Answer:
+        """Go to a moment: 'to' command number count, 'forward' or 'back' by count ops, 'start' or 'end'."""
+        line = {
+            "to": f"goto {max(0, count)}",
+            "forward": f"n {max(1, count)}",
+            "back": f"rn {max(1, count)}",
+            "start": "s",
+            "end": "c",
+        }[direction]
+        return Answer("", self._session.ask(line), "read_tensor 'out[0]'")
+
+    def bookmark(self, name: str = "") -> Answer:
+        """Remember this moment under a name; without one: list the moments that are remembered."""
+        if name:
+            if not name.isidentifier() or len(name) > 40:
+                raise BadInput("name: give a word of letters, digits and _, at most 40")
+            self._session.bookmarks[name] = self._moment()
+        known = [f"{key}: command {moment}" for key, moment in self._session.bookmarks.items()]
+        return Answer("", "\n".join(known) or "none yet", "travel 'to' one of them")
+
+    def _moment(self) -> int:
+        words = self._session.ask("info progress").replace(",", "").split()
+        return next((int(word) for word in words if word.isdigit()), 0)
+
+    def what_if(self, change: str) -> Answer:
+        """Change a field of the next command (FIELD = NUMBER) and see what it would give; nothing stays changed."""
+        if not self._session.may_edit:
+            raise BadInput("what_if changes a command: start the server with --allow-edits")
+        return Answer("", self._session.ask(f"whatif {change}"), "explain, or report")
+
+    def reduce(self, output: str, stopped: Stopped) -> Answer:
+        """Write the smallest failing case of the open model into a new folder, ready for a compiler's issue."""
+        if not self._session.may_edit:
+            raise BadInput("reduce writes files: start the server with --allow-edits")
+        folder = self._session.allowed_new(output)
+        context, *_ = self._session.files()
+        code, text = self._session.run(["reduce", context, "-o", str(folder), "--quiet"], stopped)
+        return Answer(_verdict(code, "alone it does not fail", f"written to {folder}"), text, "report")
+
+    def report(self, stopped: Stopped) -> Answer:
+        """Write a bug report in Markdown: verdict, numbers, commands to see it, versions."""
+        words = self._session.files()
+        parts = [f"# {self._session.context.name if self._session.context else ''}"]
+        code, info = self._session.run(["info", words[0]], stopped)
+        parts += ["", "## Model", "", info]
+        seen = [("sanitize", ["sanitize", words[0], *self._session.inputs, "--quiet"])]
+        if "--reference" in words:
+            seen.insert(0, ("check", ["check", *words, "--blame", "--quiet"]))
+        for name, line in seen:
+            code, text = self._session.run(line, stopped)
+            shown = shlex.join(["tdb-dap", *line])
+            parts += ["", f"## {name.capitalize()}: {'fails' if code else 'passes'}", "", f"`{shown}`", "", text]
+        _, versions = self._session.run(["--version"], stopped)
+        parts += ["", "## Versions", "", versions]
+        return Answer("", "\n".join(parts), "reduce makes the smallest case")
+
+
+def _verdict(code: int, bad: str, good: str) -> str:
+    return bad if code else good

@@ -1,0 +1,1 @@
+"""Tests of the server for agents, through the official client."""
