@@ -175,8 +175,7 @@ class DapClient:
     ) -> list[dict[str, Any]]:
         """Everything from the first hello to the answered launch; returns the breakpoints as they were set."""
         self.raw.initialize(**self.traits)
-        launch = self.raw.send("launch", program=str(program), stopOnEntry=stop_on_entry, **configuration)
-        self.raw.event("initialized")
+        launch = self.raw.launch(program=str(program), stopOnEntry=stop_on_entry, **configuration)
         placed: list[dict[str, Any]] = []
         for path, lines in (breakpoints or {}).items():
             placed += self.set_breakpoints(path, lines)

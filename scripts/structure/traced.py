@@ -68,8 +68,7 @@ def _session(files: _Files) -> Iterator[tuple[str, list[str]]]:
     server.start()
     client = Client(SocketStream(near))
     client.request("initialize", adapterID="structure", supportsVariablePaging=True)
-    launched = client.send("launch", program=str(SAMPLE), inputs=str(SAMPLE / "input.npz"))
-    client.event("initialized")
+    launched = client.launch(program=str(SAMPLE), inputs=str(SAMPLE / "input.npz"))
 
     def watched(name: str, act: Callable[[], Any]) -> tuple[str, list[str]]:
         with files.noted() as found:

@@ -106,6 +106,19 @@ class Client:
         """Send a request; its number, to wait for the answer with."""
         return self.send_message({"type": "request", "command": command, "arguments": arguments})
 
+    def launch(self, **arguments: Any) -> int:
+        """Send ``launch`` and wait until the adapter takes breakpoints; the number to wait for the answer with.
+
+        RequestFailed if the adapter refuses: a refused launch is not followed by an event.
+        """
+        seq = self.send("launch", **arguments)
+        while not any(message["event"] == "initialized" for message in self._events):
+            if seq in self._responses:
+                self.answer(seq)
+            self._take()
+        self.event("initialized")
+        return seq
+
     def send_message(self, message: Message) -> int:
         """Send any message at all; its number."""
         self._seq += 1

@@ -58,10 +58,9 @@ def session(installation: Installation) -> Iterator[Check]:
 def _talk(client: Client) -> str:
     """Text of a tensor, as the Variables pane has it."""
     client.initialize(linesStartAt1=True)
-    launched = client.send("launch", program=str(SAMPLE), inputs=str(SAMPLE / "input.npz"), stopOnEntry=False)
-    if client.event("initialized", "terminated")["event"] == "initialized":
-        client.request("setFunctionBreakpoints", breakpoints=[{"name": _OP}])
-        client.request("configurationDone")
+    launched = client.launch(program=str(SAMPLE), inputs=str(SAMPLE / "input.npz"), stopOnEntry=False)
+    client.request("setFunctionBreakpoints", breakpoints=[{"name": _OP}])
+    client.request("configurationDone")
     client.answer(launched)
     stop = client.event("stopped", "terminated")
     if stop["event"] == "terminated":
