@@ -23,10 +23,12 @@ _SUBCOMMANDS = (
     ("inspect", "dis", "the commands of a model as text"),
     ("run", "run", "simulate a model and write its outputs"),
     ("run", "check", "compare every op with reference data and find the first one at fault"),
+    ("run", "triage", "which stage of a compilation went wrong first, which op, and whether it is a bug"),
     ("inspect", "diff", "in what two compiled models differ, and where their values part"),
     ("run", "record", "record what a program executes on the vendor's emulator"),
     ("run", "profile", "where the time of a model goes, per op and per command"),
     ("write", "export", "an op or a whole model as NumPy code that runs without tdb-dap"),
+    ("write", "reduce", "the smallest model that still fails, ready for an issue of the compiler"),
     ("write", "patch", "a copy of a bmodel with other fields, weights or fewer commands"),
     ("inspect", "explain", "an op through all levels of compilation, or a command in words"),
     ("inspect", "graph", "the ops of a model and what flows between them, as a picture"),
@@ -36,7 +38,9 @@ _SUBCOMMANDS = (
         "sanitize",
         "find out-of-bounds accesses, unwritten bytes, missing dependencies and more",
     ),
+    ("run", "zoo", "many models at once: run them, compare with the last time, find the build that broke one"),
     ("debug", "debug", "debug a model in the terminal"),
+    ("debug", "mcp", "the server through which agents debug a model"),
     ("setup", "doctor", "what is installed, what is wrong with it, and the command that mends it"),
     ("setup", "backends", "which simulators can execute commands here, and getting those of the vendor"),
     ("setup", "targets", "the chips known and a self-check of each"),
@@ -54,7 +58,7 @@ COMMANDS = {name: line for _, name, line in _SUBCOMMANDS}
 MODULES = {name: f"tdb_dap.cli.{folder}.{name}" for folder, name, _ in _SUBCOMMANDS}
 """Subcommand -> its module."""
 
-_OWN_TERMINAL = ("adapter", "debug", "demo", "lsp")
+_OWN_TERMINAL = ("adapter", "debug", "demo", "lsp", "mcp")
 """Those that speak a protocol, or draw."""
 
 _ONLY_PRINT = ("info", "dis", "explain")

@@ -122,6 +122,7 @@ def _act(case: Case, printed: int, errors: int) -> NoReturn:
         client.subprocess.Popen = _Copy  # type: ignore[attr-defined]
     if case.file_limit:
         resource.setrlimit(resource.RLIMIT_FSIZE, (case.file_limit, resource.RLIM_INFINITY))
+        sys.dont_write_bytecode = True  # half a module would stay behind for others
     os.environ["PATH"] = os.devnull  # no editors, which would be asked for their versions
     code = _end(case.argv)
     if case.file_limit:
