@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
@@ -25,6 +25,10 @@ class Space(Enum):
     def is_shared(self) -> bool:
         """Whether all cores share one memory of this kind, where the others are one for each core."""
         return self in (Space.GLOBAL, Space.L2)
+
+
+LINKED = 1 << 60
+"""Device address of the first byte of DDR where several nets share it; no command can hold such an address."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +103,22 @@ class Geometry:
             for start in [prefix | tag << self.tag_shift]
         ]
         return replace(self, windows=(*own, *absolute, *tagged, Window(Space.GLOBAL, 0, size, 0)))
+
+    def linked(self, moves: Sequence[tuple[int, int, int]]) -> Geometry:
+        """The geometry of a net that shares DDR with others, which were all compiled for the same addresses.
+
+        ``moves``: (start, stop, to): what was compiled for the offsets [start, stop) of DDR lies from ``to`` on in the
+        space of all nets. Other addresses of DDR select nothing. The device address of offset x is ``LINKED + x``.
+        """
+        own = [window for window in self.windows if window.space is not Space.GLOBAL]
+        moved = [
+            Window(Space.GLOBAL, w.base + start, w.base + stop, w.base + start - to)
+            for start, stop, to in moves
+            for w in self.windows
+            if w.space is Space.GLOBAL and w.start <= w.base + start < w.stop
+        ]
+        whole = Window(Space.GLOBAL, LINKED, LINKED + (1 << (self.tag_shift or 48)), LINKED)
+        return replace(self, windows=(whole, *own, *moved))
 
     def locate(self, address: int) -> tuple[Space, int]:
         """Space and offset of a device address as DMA commands and the bmodel hold it."""

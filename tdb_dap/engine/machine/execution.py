@@ -35,7 +35,7 @@ def compute_subnet(
 ) -> host_subnets.Outcome:
     """The outputs of a subnet that is not made of commands, not yet written. Raises NotSimulated."""
     info = command.subnet_info
-    outside = program.outside_writes(command.ordinal)
+    outside = program.outside_writes(command.ordinal, memory)
     if outside is not None:
         return host_subnets.Outcome(outside)
     try:

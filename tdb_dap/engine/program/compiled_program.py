@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tdb_dap.engine.bmodel import Bmodel, Net, RunMode, TensorInfo, select
+from tdb_dap.engine.bmodel import Bmodel, Net, RunMode, Stage, TensorInfo, select
 from tdb_dap.engine.commands.commands import Columns, Command
 from tdb_dap.engine.commands.decoding import Streams
 from tdb_dap.engine.commands.net_tensors import Tensor, borders
@@ -98,27 +99,12 @@ class CompiledProgram(Program):
     def ddr_regions(self, to_write: bool = False) -> list[Region]:
         """DDR as far as the model uses it: weights, activations, and inputs and outputs of their own."""
         bytes_of = self.bmodel.private_bytes_of if to_write else self.bmodel.bytes_of
-        stage, locate = self.stage, self.target.geometry.locate
-        regions = [
-            Region(
-                locate(stage.weights_address)[1],
-                bytes_of(stage.weights, "the weights"),
-                "weights",
-                is_filled=True,
-            )
+        return [
+            Region(place.start, bytes_of(self.stage.weights, "the weights"), place.title, is_filled=True)
+            if place.title == WEIGHTS
+            else Region(place.start, self._memory_for(place.size, place.title), place.title)
+            for place in places_of(self.stage, self.target.geometry)
         ]
-        for address, size, title in (
-            (stage.activations_address, stage.activations_size, "activations"),
-            (stage.io_address, stage.io_size, "inputs and outputs"),
-        ):
-            if size:
-                regions.append(Region(locate(address)[1], self._memory_for(size, title), title))
-        for tensor in (*stage.inputs, *stage.outputs):
-            start = locate(tensor.address)[1]
-            if not any(region.start <= start and start + tensor.size <= region.stop for region in regions):
-                title = f"tensor {tensor.name}"
-                regions.append(Region(start, self._memory_for(tensor.size, title), title))
-        return [region for region in regions if region.data.size]
 
     def _memory_for(self, size: int, what: str) -> NDArray[np.uint8]:
         """Zeros; BadInput where the model asks for more than a board or this machine has."""
@@ -135,6 +121,40 @@ class CompiledProgram(Program):
     def message_of(self, ordinal: int) -> Message | None:
         """The message that a command sends to other cores or waits for; None if it does neither."""
         return self._streams.message(self.commands.columns, ordinal) if self.commands[ordinal].has_descriptor else None
+
+
+WEIGHTS = "weights"
+"""Title of the place of the weights."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A part of DDR that a net uses. ``start``: offset of its first byte; ``size``: bytes; ``title``: what for."""
+
+    start: int
+    size: int
+    title: str
+
+    @property
+    def stop(self) -> int:
+        return self.start + self.size
+
+
+def places_of(stage: Stage, geometry: Geometry) -> list[Place]:
+    """DDR that a net uses: its weights first, activations, inputs and outputs of their own."""
+    found: list[Place] = []
+    for address, size, title in (
+        (stage.weights_address, stage.weights.size, WEIGHTS),
+        (stage.activations_address, stage.activations_size, "activations"),
+        (stage.io_address, stage.io_size, "inputs and outputs"),
+    ):
+        if size:
+            found.append(Place(geometry.locate(address)[1], size, title))
+    for tensor in (*stage.inputs, *stage.outputs):
+        start = geometry.locate(tensor.address)[1]
+        if tensor.size and not any(place.start <= start and start + tensor.size <= place.stop for place in found):
+            found.append(Place(start, tensor.size, f"tensor {tensor.name}"))
+    return found
 
 
 class _StandIns:

@@ -45,13 +45,17 @@ class Subnet:
 
 @dataclass(frozen=True)
 class Launch:
-    """A launch of a net in a recorded run, commands [start, stop). ``shapes``: of its inputs, as text."""
+    """A launch of a net, commands [start, stop).
+
+    ``shapes``: of its inputs, as text; ``token``: number of the token that it is for, in a run of a language model.
+    """
 
     number: int
     net: str
     shapes: str
     start: int
     stop: int
+    token: int | None = None
 
     @property
     def title(self) -> str:
@@ -154,8 +158,8 @@ class Program(ABC):
         """The first difference of the memories from what is known of them after a command, in words, or None."""
         return None
 
-    def outside_writes(self, ordinal: int) -> tuple[tuple[View, Array], ...] | None:
-        """Stored words that were put into views instead of a command, by the host; None if it has to be executed."""
+    def outside_writes(self, ordinal: int, memory: Memory) -> tuple[tuple[View, Array], ...] | None:
+        """Stored words that the host puts into views instead of a command; None if it has to be executed."""
         return None
 
     def launch_at(self, ordinal: int) -> Launch | None:

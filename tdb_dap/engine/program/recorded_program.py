@@ -277,7 +277,7 @@ class RecordedProgram(Program):
         """None: the order is the one in which the commands were executed."""
         return None
 
-    def outside_writes(self, ordinal: int) -> tuple[tuple[View, Array], ...] | None:
+    def outside_writes(self, ordinal: int, memory: Memory) -> tuple[tuple[View, Array], ...] | None:
         action = self.events.actions.get(ordinal)
         if action is None:
             return () if self.commands[ordinal].engine in _STAND_INS else None

@@ -23,6 +23,7 @@ from tdb_dap.engine.source.dynamic_records import (
     records_of,
     relocated,
 )
+from tdb_dap.engine.source.joined_text import JoinedText
 from tdb_dap.engine.source.marks import Marks
 from tdb_dap.engine.source.mlir_file import MlirFile
 from tdb_dap.engine.source.op_records import Records
@@ -38,10 +39,7 @@ if TYPE_CHECKING:
 _BEGIN = "dynamic_context_set_io_tensors"
 _END = "dynamic_context_assign_final_outputs"
 
-_ALIAS = re.compile(r"#loc(\d*)")
-_FUNCTION = re.compile(r"@(main|subfunc_\d+)\b")
 _PLACES = re.compile(r"module\.(\w+_(?:addr|size)) = (\d+)")
-_ALIASES_APART = 10_000_000
 
 
 @dataclass
@@ -195,24 +193,14 @@ class RecordedSource:
         self._locations: dict[int, list[LocationRecord]] = {}
         self._first_lines: dict[int, int] = {}
         if sources:
-            texts = [self._apart(model, number) for number, model in enumerate(sources.values())]
-            starts = np.cumsum([0, *(text.count(b"\n") + 1 for text in texts)]).tolist()
-            first = dict(zip(sources, starts, strict=False))
+            joined = JoinedText([(self.prefix_of(model), source) for source, model in sources.items()])
+            first = dict(zip(sources, joined.first_lines, strict=True))
             self._first_lines = {model.number: first[model.source] for model in models.models if model.source}
-            text = b"\n".join(texts)
-            self.mlir = MlirFile(text.decode("utf-8", "replace"), path_of(text))
+            self.mlir = MlirFile(joined.text.decode("utf-8", "replace"), path_of(joined.text))
 
     def prefix_of(self, model: RecordedModel | None) -> str:
         """The prefix of the names of a model's functions."""
         return self._prefixes.get(model.number, "") if model is not None else ""
-
-    def _apart(self, model: RecordedModel, number: int) -> bytes:
-        prefix = self.prefix_of(model)
-        source = model.source or b""
-        if not prefix:
-            return source
-        text = _FUNCTION.sub(lambda match: f"@{prefix}{match[1]}", source.decode("utf-8", "replace"))
-        return _ALIAS.sub(lambda m: f"#loc{(number + 1) * _ALIASES_APART + int(m[1] or 0)}", text).encode()
 
     def map(self, commands: Commands, parts: Sequence[Part], geometry: Geometry) -> SourceMap:
         """Records for the commands of all parts whose function is known. The subnet of a record is its part."""

@@ -83,6 +83,11 @@ class SourceMap:
                 found.setdefault(named.name, named)
         return found
 
+    @property
+    def ownership(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Index of the record that owns each command, or -1, and the line of each record."""
+        return self._owners, self._lines
+
     def rearranged(self, ordinals: NDArray[np.int64]) -> SourceMap:
         """The same source for a program whose command i is the command ``ordinals[i]`` of this one."""
         owners = self._owners[ordinals]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -72,6 +72,10 @@ class Chip:
     def with_bases(self, bases: Mapping[int, int]) -> Chip:
         """The same chip in a run; see ``Geometry.with_bases``."""
         return replace(self, geometry=self.geometry.with_bases(bases))
+
+    def linked(self, moves: Sequence[tuple[int, int, int]]) -> Chip:
+        """The same chip for one net of several; see ``Geometry.linked``."""
+        return replace(self, geometry=self.geometry.linked(moves))
 
     @cached_property
     def instruction_set(self) -> InstructionSet:
