@@ -35,6 +35,7 @@ STOREYS: tuple[tuple[str, ...], ...] = (
         "tools.export",
         "tools.hashes",
         "tools.info",
+        "tools.llm",
         "tools.patch",
         "tools.profile",
         "tools.sanitize",

@@ -39,6 +39,7 @@ _SUBCOMMANDS = (
         "find out-of-bounds accesses, unwritten bytes, missing dependencies and more",
     ),
     ("run", "zoo", "many models at once: run them, compare with the last time, find the build that broke one"),
+    ("run", "llm", "a compiled language model answers a prompt; the first wrong token, block and op"),
     ("debug", "debug", "debug a model in the terminal"),
     ("debug", "mcp", "the server through which agents debug a model"),
     ("setup", "doctor", "what is installed, what is wrong with it, and the command that mends it"),

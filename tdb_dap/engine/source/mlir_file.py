@@ -26,6 +26,7 @@ _OPERATION = re.compile(
 _ALIAS = re.compile(r"#(loc\d*) = loc\((.*)\)\s*$")
 _FUNCTION_NAME = re.compile(r"func\.func (?:private |public )?@([\w.$-]+)")
 _MODULE_NAME = re.compile(r"module @([^\s{]+)")
+_MODE = re.compile(r'module\.mode = "(\w+)"')
 _VALUE = re.compile(r"%[\w.$-]+(?:#\d+)?")
 
 
@@ -281,6 +282,12 @@ class MlirFile:
     def ops(self) -> Mapping[int, MlirOp]:
         """Operations by line."""
         return self._ops
+
+    @cached_property
+    def mode(self) -> str:
+        """The number format that was asked for, as the compiler calls it: ``INT8``, ``W4BF16``; empty if not said."""
+        found = (_MODE.search(line) for line in self.lines if line.lstrip().startswith("module"))
+        return next((match[1] for match in found if match), "")
 
     def op_at(self, line: int) -> MlirOp | None:
         """The operation that starts on a line."""

@@ -67,8 +67,8 @@ def read_model(given: Path) -> LanguageModel:
     ):
         if len(stage.inputs) not in inputs or len(stage.outputs) != outputs:
             raise BadInput(
-                f"{where}: net {name} has {len(stage.inputs)} inputs and {len(stage.outputs)} outputs, which is no form "
-                "of a language model that is known"
+                f"{where}: net {name} has {len(stage.inputs)} inputs and {len(stage.outputs)} outputs, which no known "
+                "form of a language model has"
             )
     hidden, line = prefill.inputs[0].shape[-1], 1
     for extent in decode.inputs[3].shape[2:]:

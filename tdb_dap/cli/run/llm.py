@@ -1,0 +1,166 @@
+"""``tdb-dap llm``: a compiled language model answers a prompt, beside the float model where it is given."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tdb_dap.engine.rendering.printable import visible
+from tdb_dap.errors import BadInput
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tdb_dap.tools.llm.language_model import LanguageModel
+    from tdb_dap.tools.llm.running import Token
+    from tdb_dap.tools.llm.words import Words
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("model", metavar="DIR", type=Path, help="the converter's folder, or the bmodel in it")
+    prompt = parser.add_mutually_exclusive_group(required=True)
+    prompt.add_argument("--prompt", metavar="TEXT", help="a text; its tokens are those of tokenizer.json")
+    prompt.add_argument("--ids", metavar="N,N", help="numbers of tokens in place of a text")
+    parser.add_argument("--tokens", metavar="N", type=int, default=8, help="tokens to answer (default: 8)")
+    parser.add_argument("--given", metavar="N,N", default="", help="feed these tokens back in place of the answered")
+    parser.add_argument(
+        "--reference",
+        metavar="DIR",
+        type=Path,
+        help="folder of the model before conversion (config.json, .safetensors): compare every block with it in float",
+    )
+    parser.add_argument("--json", action="store_true", help="the same as JSON")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print tokens as they come. 0: nothing is wrong; 1: something differs from the float model."""
+    from tdb_dap.tools.llm.float_model import FloatModel
+    from tdb_dap.tools.llm.language_model import read_model
+    from tdb_dap.tools.llm.opening import open_model
+    from tdb_dap.tools.llm.running import Answering
+    from tdb_dap.tools.llm.words import find_tokenizer
+
+    model = read_model(arguments.model)
+    beside = FloatModel(arguments.reference) if arguments.reference is not None else None
+    folders = [model.context.bmodel.parent, *([arguments.reference] if beside is not None else [])]
+    words = find_tokenizer(folders) if arguments.prompt is not None else _quiet(find_tokenizer, folders)
+    prompt = _ids("--ids", arguments.ids) if arguments.prompt is None else _tokens(arguments.prompt, words, model)
+    given = _ids("--given", arguments.given) if arguments.given else []
+    debugger = open_model(model, prompt, arguments.tokens, given, history_limit=0)
+    found: list[Token] = []
+    if not arguments.json:
+        _head(model, debugger.program.chip, len(prompt))
+    try:
+        for token in Answering(debugger, model, prompt, beside).tokens():
+            found.append(token)
+            if not arguments.json:
+                print(_line(token, words), flush=True)
+    finally:
+        debugger.close()
+    if arguments.json:
+        print(json.dumps({"prompt": prompt, "tokens": [_entry(token, words) for token in found]}, indent=1))
+    elif beside is not None:
+        print("\n".join(_verdict(found, arguments.reference)))
+    return int(any(part.is_wrong for token in found for part in token.parts))
+
+
+def _quiet(find: Any, folders: Sequence[Path]) -> Words | None:
+    """A tokenizer for the answer's text, which is shown only where it can be."""
+    try:
+        words: Words | None = find(folders)
+    except BadInput:
+        return None
+    return words
+
+
+def _ids(option: str, text: str) -> list[int]:
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise BadInput(f"{option} {text[:40]}: give whole numbers with commas between them") from None
+
+
+def _tokens(text: str, words: Words | None, model: LanguageModel) -> list[int]:
+    if words is None:
+        raise BadInput(
+            f"{model.context.bmodel.parent}: no tokenizer.json is in it or in config; copy it there from the model, or "
+            "give the prompt with --ids"
+        )
+    return words.ids(text)
+
+
+def _head(model: LanguageModel, chip: str, prompt: int) -> None:
+    name = model.context.bmodel.name
+    print(
+        f"{name}: {chip}, {model.layers} blocks, prefill of {model.length} positions, cache of {model.room}; prompt of "
+        f"{prompt} token{'s' if prompt > 1 else ''}",
+        file=sys.stderr,
+    )
+
+
+def _line(token: Token, words: Words | None) -> str:
+    text = f" {visible(words.text([token.id]))!r}" if words is not None else ""
+    line = f"token {token.number}: {token.id}{text}  {token.seconds:.2f} s"
+    if token.expected is None:
+        return line
+    wrong = next((part for part in token.parts if part.is_wrong), None)
+    mark = "ok" if wrong is None else "WRONG"
+    other = "" if token.expected == token.id else f", the float model answers {token.expected}"
+    return f"{line}  {mark}{other}"
+
+
+def _verdict(found: Sequence[Token], reference: Path) -> list[str]:
+    wrong = [(token, part) for token in found for part in token.parts if part.is_wrong]
+    others = [token for token in found if token.expected != token.id]
+    if not wrong:
+        if not others:
+            return [f"every block is as {reference.name} computes it in float, and so is every token"]
+        first = others[0]
+        return [
+            f"token {first.number} is {first.id}, in float {first.expected}; every tensor is as near to {reference.name} "
+            "as its number format allows: this is quantisation, not a fault"
+        ]
+    token, part = wrong[0]
+    where = f"first wrong: token {token.number}, {part.launch.net} (launch {part.launch.number})"
+    lines = [f"{where}: it is given {text}" for text in part.given]
+    one = part.first_wrong
+    if one is not None:
+        lines.append(
+            f"{where}: {one.opcode} {one.name}, command {one.command}: cosine {one.cosine:.4f}, "
+            f"{one.ratio:.3f} times as long as in float"
+        )
+    more = len(wrong) - 1
+    return [*lines, *([f"{more} more launch{'es are' if more > 1 else ' is'} wrong"] if more else [])]
+
+
+def _entry(token: Token, words: Words | None) -> dict[str, Any]:
+    return {
+        "number": token.number,
+        "id": token.id,
+        **({"text": words.text([token.id])} if words is not None else {}),
+        "seconds": round(token.seconds, 3),
+        **({"expected": token.expected} if token.expected is not None else {}),
+        "launches": [
+            {
+                "launch": part.launch.number,
+                "net": part.launch.net,
+                "given": list(part.given),
+                "tensors": [
+                    {
+                        "name": one.name,
+                        "op": one.opcode,
+                        "command": one.command,
+                        "cosine": round(one.cosine, 6),
+                        "ratio": round(one.ratio, 4),
+                        "wrong": one.is_wrong,
+                    }
+                    for one in part.compared
+                ],
+            }
+            for part in token.parts
+        ],
+    }

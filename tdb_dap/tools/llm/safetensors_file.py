@@ -1,0 +1,56 @@
+"""Reading of .safetensors files: a header in JSON, then the numbers of all tensors.
+
+The format: https://huggingface.co/docs/safetensors/index#format
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tdb_dap.engine.files import limits
+from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.errors import BadInput
+
+_FORMATS = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "I64": "<i8", "I32": "<i4", "U8": "|u1"}
+
+
+class SafetensorsFile:
+    """The tensors of one file, read when they are asked for. BadInput where the file is damaged."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            with path.open("rb") as file:
+                size = struct.unpack("<Q", file.read(8))[0]
+                if size > limits.REPORT:
+                    raise BadInput(f"{path}: its header would have {size:,} bytes; is the file damaged?")
+                header: Any = json.loads(file.read(size))
+            self._data = np.memmap(path, np.uint8, "r", offset=8 + size)
+            self._entries = {name: entry for name, entry in header.items() if name != "__metadata__"}
+        except OSError as error:
+            raise BadInput(f"{path}: cannot be read: {error.strerror or error}") from None
+        except (ValueError, struct.error, AttributeError, RecursionError) as error:
+            raise BadInput(f"{path}: is no .safetensors file, or is damaged: {error}") from None
+
+    @property
+    def names(self) -> Mapping[str, Any]:
+        """Entries of the header by the names of the tensors."""
+        return self._entries
+
+    def read(self, name: str) -> Array:
+        """Numbers of a tensor as float32; BadInput for a format that is not known or bytes that are not there."""
+        entry = self._entries[name]
+        try:
+            start, stop = entry["data_offsets"]
+            words = self._data[start:stop].view(_FORMATS[entry["dtype"]]).reshape(entry["shape"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise BadInput(f"{self.path}: tensor {name} cannot be read: {error}") from None
+        if entry["dtype"] == "BF16":
+            return (words.astype(np.uint32) << np.uint32(16)).view(np.float32)
+        return words.astype(np.float32)
