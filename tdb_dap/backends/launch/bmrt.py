@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 
-from tdb_dap.backends.launch.job import Border, Job
+from tdb_dap.backends.launch.job import Border, Failed, Net
 
 _MOST_DIMENSIONS = 8
 
@@ -17,33 +17,44 @@ class _Shape(ctypes.Structure):
     _fields_ = (("rank", ctypes.c_int), ("extents", ctypes.c_int * _MOST_DIMENSIONS))
 
 
-def run(job: Job, words: list[bytes], functions: ctypes.CDLL) -> str:
-    """Load the model and run the net once; what went wrong, or the empty string."""
-    handle = ctypes.c_void_p()
-    if functions.bm_dev_request(ctypes.byref(handle), 0):
-        return "the emulated device could not be opened"
-    functions.bmrt_create.restype = ctypes.c_void_p
-    runtime = ctypes.c_void_p(functions.bmrt_create(handle))
-    functions.bmrt_load_bmodel.restype = ctypes.c_bool
-    if not functions.bmrt_load_bmodel(runtime, job.model.encode()):
-        return "the model could not be loaded"
-    inputs = [ctypes.create_string_buffer(data, max(1, len(data))) for data in words]
-    outputs = [ctypes.create_string_buffer(max(1, border.size)) for border in job.made]
-    functions.bmrt_launch_data.restype = ctypes.c_bool
-    done = functions.bmrt_launch_data(
-        runtime,
-        job.net.encode(),
-        _pointers(inputs),
-        _shapes(job.given),
-        len(inputs),
-        _pointers(outputs),
-        (_Shape * max(1, len(outputs)))(),
-        len(outputs),
-        ctypes.c_bool(True),
-    )
-    functions.bmrt_destroy(runtime)
-    functions.bm_dev_free(handle)
-    return "" if done else "the net could not be run"
+class Bmrt:
+    """The runtime with a model."""
+
+    def __init__(self, model: str, functions: ctypes.CDLL) -> None:
+        self._functions = functions
+        self._device = ctypes.c_void_p()
+        if functions.bm_dev_request(ctypes.byref(self._device), 0):
+            raise Failed("the emulated device could not be opened")
+        functions.bmrt_create.restype = ctypes.c_void_p
+        self._runtime = ctypes.c_void_p(functions.bmrt_create(self._device))
+        functions.bmrt_load_bmodel.restype = ctypes.c_bool
+        functions.bmrt_launch_data.restype = ctypes.c_bool
+        if not functions.bmrt_load_bmodel(self._runtime, model.encode()):
+            raise Failed("the model could not be loaded")
+
+    def launch(self, net: Net, words: list[bytes]) -> list[bytes]:
+        """The outputs of a net for these inputs; Failed if it cannot be run."""
+        inputs = [ctypes.create_string_buffer(data, max(1, len(data))) for data in words]
+        outputs = [ctypes.create_string_buffer(max(1, border.size)) for border in net.made]
+        done = self._functions.bmrt_launch_data(
+            self._runtime,
+            net.name.encode(),
+            _pointers(inputs),
+            _shapes(net.given),
+            len(inputs),
+            _pointers(outputs),
+            (_Shape * max(1, len(outputs)))(),
+            len(outputs),
+            ctypes.c_bool(True),
+        )
+        if not done:
+            raise Failed(f"net {net.name} could not be run")
+        return [output.raw[: border.size] for output, border in zip(outputs, net.made, strict=True)]
+
+    def close(self) -> None:
+        """Give everything back."""
+        self._functions.bmrt_destroy(self._runtime)
+        self._functions.bm_dev_free(self._device)
 
 
 def _pointers(buffers: list[ctypes.Array[ctypes.c_char]]) -> ctypes.Array[ctypes.c_void_p]:

@@ -1,16 +1,21 @@
-"""The process that runs a net on the vendor's runtime: ``child JOB.json``. Its last line is the reason if it fails."""
+"""The process that runs nets on the vendor's runtime: ``child JOB.json``. Its last line is the reason if it fails."""
 
 from __future__ import annotations
 
 import ctypes
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from tdb_dap.backends.launch import bmrt, tpuv7
-from tdb_dap.backends.launch.job import Job
+import numpy as np
 
-_INTERFACES = {"bmrt": bmrt.run, "tpuv7": tpuv7.run}
+from tdb_dap.backends.launch.bmrt import Bmrt
+from tdb_dap.backends.launch.job import Copy, Failed, Fill, Job, Launch, Piece, Runtime
+from tdb_dap.backends.launch.tpuv7 import Tpuv7
+
+_INTERFACES: dict[str, Callable[[str, ctypes.CDLL], Runtime]] = {"bmrt": Bmrt, "tpuv7": Tpuv7}
 
 
 def main(path: str) -> int:
@@ -19,19 +24,63 @@ def main(path: str) -> int:
     try:
         for library in job.libraries:
             ctypes.CDLL(library, mode=ctypes.RTLD_GLOBAL)
-    except OSError as error:
+        # Looked up as a program linked with the libraries would: what is loaded before them is asked first.
+        runtime = _INTERFACES[job.interface](job.model, ctypes.CDLL(None))
+        _Host(job, runtime).carry_out()
+        runtime.close()
+    except (OSError, Failed) as error:
         print(error, file=sys.stderr)
         return 1
-    data = Path(job.inputs).read_bytes()
-    words: list[bytes] = []
-    for border in job.given:
-        words.append(data[: border.size])
-        data = data[border.size :]
-    # Looked up as a program linked with the libraries would: what is loaded before them is asked first.
-    problem = _INTERFACES[job.interface](job, words, ctypes.CDLL(None))
-    if problem:
-        print(problem, file=sys.stderr)
-    return 1 if problem else 0
+    return 0
+
+
+class _Host:
+    """The memory of the host: inputs and outputs of all nets."""
+
+    def __init__(self, job: Job, runtime: Runtime) -> None:
+        self._job = job
+        self._runtime = runtime
+        self._data = Path(job.data).read_bytes()
+        self._buffers = [[[bytearray(b.size) for b in part] for part in (net.given, net.made)] for net in job.nets]
+        self._results = Path(job.results).open("wb") if job.results else None  # noqa: SIM115
+
+    def carry_out(self) -> None:
+        """All steps in order."""
+        for step in self._job.steps:
+            if isinstance(step, Launch):
+                self._launch(step.net)
+            elif isinstance(step, Fill):
+                self._put(step.to, self._data[step.at : step.at + step.to.size])
+            elif isinstance(step, Copy):
+                self._put(step.to, self._bytes(step.source))
+            else:
+                index = _numbers(self._bytes(step.source), step.format).argmax()
+                self._put(step.to, np.int32(index).tobytes())
+        if self._results is not None:
+            self._results.close()
+
+    def _launch(self, number: int) -> None:
+        given, made = self._buffers[number]
+        for buffer, words in zip(
+            made, self._runtime.launch(self._job.nets[number], [bytes(buffer) for buffer in given]), strict=True
+        ):
+            buffer[:] = words
+            if self._results is not None:
+                self._results.write(words)
+
+    def _bytes(self, piece: Piece) -> bytes:
+        buffer = self._buffers[piece.net][int(piece.is_output)][piece.index]
+        return bytes(buffer[piece.start : piece.start + piece.size])
+
+    def _put(self, piece: Piece, data: bytes) -> None:
+        buffer = self._buffers[piece.net][int(piece.is_output)][piece.index]
+        buffer[piece.start : piece.start + piece.size] = data
+
+
+def _numbers(data: bytes, name: str) -> np.ndarray[Any, np.dtype[Any]]:
+    if name == "bf16":
+        return (np.frombuffer(data, "<u2").astype(np.uint32) << np.uint32(16)).view(np.float32)
+    return np.frombuffer(data, {"f32": "<f4", "f16": "<f2"}[name])
 
 
 if __name__ == "__main__":

@@ -1,18 +1,20 @@
-"""A net run once on the vendor's runtime while it is recorded."""
+"""Nets run on the vendor's runtime while it is recorded."""
 
 from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tdb_dap.backends.discovery import library_paths, require_platform
-from tdb_dap.backends.launch.job import Border, Job
+from tdb_dap.backends.launch.job import Border, Fill, Job, Launch, Net, Piece, Step
 from tdb_dap.backends.recorder.record import record
+from tdb_dap.engine.bmodel import Bmodel
 from tdb_dap.engine.bmodel.kernel_module import give_kernel
 from tdb_dap.engine.bmodel.metadata import TENSOR_DTYPES
 from tdb_dap.engine.commands.net_tensors import Tensor
@@ -48,6 +50,31 @@ def record_net(
     ``with_source``: final.mlir and tensor_location.json come into the recording, too. BadInput says what is missing, or
     what the runtime said.
     """
+    net = Net(program.net.name, tuple(map(_border, program.inputs)), tuple(map(_border, program.outputs)))
+    starts = accumulate((border.size for border in net.given), initial=0)
+    fills = [
+        Fill(Piece(0, False, index, 0, border.size), start)
+        for index, (border, start) in enumerate(zip(net.given, starts, strict=False))
+    ]
+    files = [file for file in (program.context.mlir, program.context.locations) if with_source and file is not None]
+    record_nets(program.bmodel, chip, (net,), (*fills, Launch(0)), stored_words(program, inputs), path, given, files)
+
+
+def record_nets(
+    bmodel: Bmodel,
+    chip: Chip,
+    nets: tuple[Net, ...],
+    steps: tuple[Step, ...],
+    data: bytes,
+    path: Path,
+    given: Path | None = None,
+    files: Sequence[Path] = (),
+) -> bytes:
+    """Run steps with nets of a bmodel on the vendor's runtime, and leave a recording in ``path``.
+
+    The outputs of each launch, one after the other. ``data``: what the steps fill in; ``files``: what lies beside the
+    bmodel, and so comes into the recording. Errors as of ``record_net``.
+    """
     require_platform()
     library = chip.vendor_library
     if library is None:
@@ -56,22 +83,21 @@ def record_net(
     with tempfile.TemporaryDirectory(prefix="tdb-dap-") as scratch:
         here = Path(scratch)
         (here / _EMULATOR).symlink_to((folder / library.file).absolute())
-        program.bmodel.copy_to(here / "model.bmodel")
+        bmodel.copy_to(here / "model.bmodel")
         if library.kernel_module and (folder / library.kernel_module).is_file():
             give_kernel(here / "model.bmodel", folder / library.kernel_module)
-        for file in (program.context.mlir, program.context.locations) if with_source else ():
-            if file is not None:
-                (here / file.name).symlink_to(file.absolute())
-        (here / "inputs").write_bytes(stored_words(program, inputs))
+        for file in files:
+            (here / file.name).symlink_to(file.absolute())
+        (here / "data").write_bytes(data)
         others = [name for name in library.needs if (folder / _THIRD_PARTY / name).exists() or (folder / name).exists()]
         job = Job(
             libraries=(*others, _EMULATOR, *library.runtime),
             interface=library.runtime_interface,
             model=str(here / "model.bmodel"),
-            net=program.net.name,
-            inputs=str(here / "inputs"),
-            given=tuple(map(_border, program.inputs)),
-            made=tuple(map(_border, program.outputs)),
+            nets=nets,
+            steps=steps,
+            data=str(here / "data"),
+            results=str(here / "results"),
         )
         job.write(here / "job.json")
         environment = outside_environment()
@@ -84,6 +110,7 @@ def record_net(
                 said.seek(0)
                 lines = [line for line in said.read().decode("utf-8", "replace").splitlines() if line.strip()]
                 raise BadInput(f"the vendor's runtime: {lines[-1][:200] if lines else f'ended with code {code}'}")
+        return (here / "results").read_bytes()
 
 
 def _folder(library: VendorLibrary, given: Path | None) -> Path:

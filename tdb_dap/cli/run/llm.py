@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("model", metavar="DIR", type=Path, help="the converter's folder, or the bmodel in it")
-    prompt = parser.add_mutually_exclusive_group(required=True)
+    prompt = parser.add_mutually_exclusive_group()
     prompt.add_argument("--prompt", metavar="TEXT", help="a text; its tokens are those of tokenizer.json")
     prompt.add_argument("--ids", metavar="N,N", help="numbers of tokens in place of a text")
     parser.add_argument("--tokens", metavar="N", type=int, default=8, help="tokens to answer (default: 8)")
@@ -33,6 +33,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="folder of the model before conversion (config.json, .safetensors): compare every block with it in float",
     )
+    run = parser.add_mutually_exclusive_group()
+    run.add_argument(
+        "--record",
+        metavar="FILE.tdbrec",
+        type=Path,
+        help="run it on the vendor's runtime, and look at that run; dynamic models need it",
+    )
+    run.add_argument("--recording", metavar="FILE.tdbrec", type=Path, help="look at this run of a program of your own")
     parser.add_argument("--json", action="store_true", help="the same as JSON")
 
 
@@ -40,22 +48,31 @@ def run(arguments: argparse.Namespace) -> int:
     """Print tokens as they come. 0: nothing is wrong; 1: something differs from the float model."""
     from tdb_dap.tools.llm.float_model import FloatModel
     from tdb_dap.tools.llm.language_model import read_model
-    from tdb_dap.tools.llm.opening import open_model
-    from tdb_dap.tools.llm.running import Answering
+    from tdb_dap.tools.llm.opening import open_model, open_recorded, record
+    from tdb_dap.tools.llm.running import Answering, prompt_of
     from tdb_dap.tools.llm.words import find_tokenizer
 
     model = read_model(arguments.model)
     beside = FloatModel(arguments.reference) if arguments.reference is not None else None
     folders = [model.context.bmodel.parent, *([arguments.reference] if beside is not None else [])]
     words = find_tokenizer(folders) if arguments.prompt is not None else _quiet(find_tokenizer, folders)
-    prompt = _ids("--ids", arguments.ids) if arguments.prompt is None else _tokens(arguments.prompt, words, model)
     given = _ids("--given", arguments.given) if arguments.given else []
-    debugger = open_model(model, prompt, arguments.tokens, given, history_limit=0)
+    prompt = _prompt(arguments, words, model)
+    if arguments.recording is not None:
+        debugger = open_recorded(arguments.recording)
+        prompt = prompt or prompt_of(debugger)
+    elif not prompt:
+        raise BadInput("give a prompt: --prompt TEXT, or --ids N,N")
+    elif arguments.record is not None:
+        record(model, prompt, arguments.tokens, given, arguments.record)
+        debugger = open_recorded(arguments.record)
+    else:
+        debugger = open_model(model, prompt, arguments.tokens, given, history_limit=0)
     found: list[Token] = []
     if not arguments.json:
         _head(model, debugger.program.chip, len(prompt))
     try:
-        for token in Answering(debugger, model, prompt, beside).tokens():
+        for token in Answering(debugger, model, prompt, given, beside).tokens():
             found.append(token)
             if not arguments.json:
                 print(_line(token, words), flush=True)
@@ -66,6 +83,13 @@ def run(arguments: argparse.Namespace) -> int:
     elif beside is not None:
         print("\n".join(_verdict(found, arguments.reference)))
     return int(any(part.is_wrong for token in found for part in token.parts))
+
+
+def _prompt(arguments: argparse.Namespace, words: Words | None, model: LanguageModel) -> list[int]:
+    """The prompt that was given; empty if none was."""
+    if arguments.ids is not None:
+        return _ids("--ids", arguments.ids)
+    return _tokens(arguments.prompt, words, model) if arguments.prompt is not None else []
 
 
 def _quiet(find: Any, folders: Sequence[Path]) -> Words | None:
@@ -121,8 +145,8 @@ def _verdict(found: Sequence[Token], reference: Path) -> list[str]:
             return [f"every block is as {reference.name} computes it in float, and so is every token"]
         first = others[0]
         return [
-            f"token {first.number} is {first.id}, in float {first.expected}; every tensor is as near to {reference.name} "
-            "as its number format allows: this is quantisation, not a fault"
+            f"token {first.number} is {first.id}, in float {first.expected}; every tensor is as near to "
+            f"{reference.name} as its number format allows: this is quantisation, not a fault"
         ]
     token, part = wrong[0]
     where = f"first wrong: token {token.number}, {part.launch.net} (launch {part.launch.number})"

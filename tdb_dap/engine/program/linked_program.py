@@ -124,18 +124,13 @@ class LinkedProgram(Program):
     def bmodel(self) -> Bmodel:
         return self._bmodel
 
-    def first_own(self, launch: Launch) -> int:
-        """The first command of a launch after what the host does before it."""
-        return self._plan.launches[launch.number].first
-
-    def source_of(self, launch: Launch) -> MlirFile | None:
-        """The final.mlir of a launch's net, where it was found."""
-        return self._plan.launches[launch.number].program.source.mlir
-
-    def made_by(self, launch: Launch) -> list[tuple[str, View]]:
-        """Outputs of the subnets of a launch's net."""
+    def borders_of(self, launch: Launch) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
         program = self._plan.launches[launch.number].program
-        return [(tensor.name, tensor.view) for subnet in program.subnets for tensor in subnet.outputs]
+        return program.inputs, program.outputs
+
+    def made_by(self, launch: Launch) -> tuple[Tensor, ...]:
+        program = self._plan.launches[launch.number].program
+        return (*(tensor for subnet in program.subnets for tensor in subnet.outputs), *program.outputs)
 
     def border_view(self, border: Border) -> View:
         """Place of an input or output of one of its nets; BadInput if there is none."""

@@ -162,6 +162,19 @@ class Program(ABC):
         """Stored words that the host puts into views instead of a command; None if it has to be executed."""
         return None
 
+    def borders_of(self, launch: Launch) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
+        """Inputs and outputs of the net of a launch, where they lie for it."""
+        return self.inputs, self.outputs
+
+    def made_by(self, launch: Launch) -> tuple[Tensor, ...]:
+        """Outputs of a launch's net, and of its subnets where they are known."""
+        return self.borders_of(launch)[1]
+
+    def first_own(self, launch: Launch) -> int:
+        """The first command of a launch after what the host does before it."""
+        own = (ordinal for ordinal in range(launch.start, launch.stop) if self.commands[ordinal].engine != "host")
+        return next(own, launch.stop)
+
     def launch_at(self, ordinal: int) -> Launch | None:
         """The launch that a command is of."""
         return next((launch for launch in self.launches if launch.start <= ordinal < launch.stop), None)

@@ -321,6 +321,7 @@ class _Reader:
         self._mark_count += 1
 
     def _copy_in(self, index: int, flags: int, core: int, start: int, size: int) -> None:
+        self._flush(index)
         copy = self._recording.parsed(index, lambda data: CopyIn.parse(data, flags))
         content = start + size - copy.size if flags & CopyFlag.DATA else None
         piece = Piece(Space.GLOBAL, 0, self._offset_of(copy.address), copy.size, content)

@@ -44,8 +44,7 @@ class Borders:
             known = (stage.inputs, stage.outputs) if stage is not None else ((), ())
             made = launch.end.outputs if launch.end is not None and launch.end.outputs else launch.info.outputs
             inputs = self._named(launch.info.inputs, "input", known[0], self._places(launch, "host.copy_in"))
-            # The runtime copies the shapes of dynamic outputs first, which may be as long as an output is.
-            outputs = self._named(made, "output", known[1], self._places(launch, "host.copy_out"), last_first=True)
+            outputs = self._named(made, "output", known[1], self._places(launch, "host.copy_out"))
         return SubnetInfo(
             id=index,
             run_mode=RunMode.TPU_STATIC,
@@ -92,13 +91,14 @@ class Borders:
         role: str,
         known: Sequence[TensorInfo],
         copies: list[Piece],
-        last_first: bool = False,
     ) -> tuple[TensorInfo, ...]:
-        """Tensors that lie where the launch was told, else where the runtime has copied as many bytes."""
+        """Tensors that lie where the launch was told, else where the runtime has copied as many bytes.
+
+        It copies other things before them, which may be as long: the model when it is loaded, shapes of outputs.
+        """
         found: list[TensorInfo] = []
-        direction = -1 if last_first else 1
-        copies = copies[::direction]
-        for index, tensor in list(enumerate(tensors))[::direction]:
+        copies = copies[::-1]
+        for index, tensor in list(enumerate(tensors))[::-1]:
             model = known[index] if index < len(known) else None
             dtype = TENSOR_DTYPES.get(tensor.dtype, UI8)
             size = tensor.size or math.prod(tensor.shape) * dtype.itemsize
@@ -121,4 +121,4 @@ class Borders:
                     memory_mode=tensor.mode,
                 )
             )
-        return tuple(found[::direction])
+        return tuple(found[::-1])

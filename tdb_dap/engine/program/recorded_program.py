@@ -25,7 +25,7 @@ from tdb_dap.engine.hardware.geometry import Geometry, Space
 from tdb_dap.engine.hardware.memory import Bytes, Memory, Region
 from tdb_dap.engine.hardware.target import Description, Message, Target
 from tdb_dap.engine.hardware.views import Layout, View, contiguous
-from tdb_dap.engine.program.program import Program, Subnet
+from tdb_dap.engine.program.program import Launch, Program, Subnet
 from tdb_dap.engine.program.recorded_events import (
     Expected,
     Piece,
@@ -135,6 +135,12 @@ class RecordedProgram(Program):
                 [borders.of_function(*known) for known in zip(infos, parts, strict=True)], parts, strict=True
             )
         )
+
+    def borders_of(self, launch: Launch) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
+        subnets = zip(self.subnets, self.stage.subnets, strict=True)
+        info = next(info for subnet, info in subnets if launch.start <= subnet.start < launch.stop)
+        geometry = self.target.geometry
+        return tuple(Tensor.of(t, geometry) for t in info.inputs), tuple(Tensor.of(t, geometry) for t in info.outputs)
 
     def _title(self, part: Part) -> str:
         """``launch 3 of toy (1×3×32×32), subfunc_0:``, a line of the listing."""

@@ -63,9 +63,11 @@ class Schedule:
 
     @property
     def nets(self) -> tuple[tuple[str, int], ...]:
-        """Nets with their stages, each once, as they are needed first."""
-        used = [(step.net, step.stage) for step in self.steps if isinstance(step, NetStep)]
-        return tuple(dict.fromkeys(used))
+        """Nets that run or hold what is copied, with their stages, each once, as they are needed first."""
+        used: list[NetStep | Border] = []
+        for step in self.steps:
+            used += [step] if isinstance(step, NetStep) else [*step.sources, step.destination]
+        return tuple(dict.fromkeys((one.net, one.stage) for one in used))
 
 
 def copied(source: Border, destination: Border) -> HostStep:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from tdb_dap.engine.bmodel import Bmodel, Net, RunMode, Stage, TensorInfo
+from tdb_dap.engine.bmodel import Bmodel, RunMode, Stage, TensorInfo
 from tdb_dap.engine.files.context import Context
 from tdb_dap.errors import BadInput
 
@@ -15,6 +15,9 @@ _OTHER_KINDS = re.compile(r"(block_kv|block_cache_\d+_\d+|vit|.*lora).*")
 _MOST_NAMED = 6
 
 GREEDY_HEAD = "greedy_head"
+
+HEADS = ("lm_head", GREEDY_HEAD, "sample_head")
+"""Nets that end the pass of a token."""
 
 
 @dataclass(frozen=True)
@@ -54,11 +57,9 @@ def read_model(given: Path) -> LanguageModel:
     """The language model of a bmodel, or of the converter's folder with one; BadInput says what it has not."""
     context = Context.find(_bmodel_in(given))
     bmodel = Bmodel(context.bmodel)
-    nets = {net.name: net for net in bmodel.metadata.nets}
-    stages = {name: net.stages[0] for name, net in nets.items() if net.stages}
+    stages = {net.name: net.stages[0] for net in bmodel.metadata.nets if net.stages}
     where = str(context.bmodel)
     layers = _layers(stages, where)
-    _require_static(nets, where)
     prefill, decode = stages["block_0"], stages["block_cache_0"]
     for name, stage, inputs, outputs in (
         ("block_0", prefill, (2, 3), 3),
@@ -124,16 +125,15 @@ def _layers(stages: dict[str, Stage], where: str) -> int:
     return layers
 
 
-def _require_static(nets: dict[str, Net], where: str) -> None:
+def require_static(model: LanguageModel) -> None:
+    """BadInput if a block is dynamic, so that its commands are only known from a run."""
     dynamic = [
         name
-        for name, net in nets.items()
-        if _LAYER.fullmatch(name)
-        and any(subnet.run_mode is RunMode.TPU_DYNAMIC for stage in net.stages for subnet in stage.subnets)
+        for name, stage in model.nets.items()
+        if _LAYER.fullmatch(name) and any(subnet.run_mode is RunMode.TPU_DYNAMIC for subnet in stage.subnets)
     ]
     if dynamic:
         raise BadInput(
-            f"{where}: {', '.join(dynamic[:_MOST_NAMED])} {'are' if len(dynamic) > 1 else 'is'} dynamic: the commands "
-            "are made while the runtime runs; record the program that runs the model with tdb-dap record, or convert "
-            "it without --dynamic"
+            f"{model.context.bmodel}: dynamic blocks ({', '.join(dynamic[:_MOST_NAMED])}): the commands "
+            "are made while the vendor's runtime runs; add --record FILE.tdbrec, which runs it there"
         )

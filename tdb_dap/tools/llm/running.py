@@ -7,6 +7,7 @@ import time
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
+from pathlib import Path
 
 import numpy as np
 
@@ -15,15 +16,15 @@ from tdb_dap.engine.control.inspector import Inspector
 from tdb_dap.engine.control.observers import Observer
 from tdb_dap.engine.control.stops import BACKEND_FAILED
 from tdb_dap.engine.hardware.dtypes import Array
-from tdb_dap.engine.program.linked_program import LinkedProgram
 from tdb_dap.engine.program.program import Launch
-from tdb_dap.engine.program.schedule import Border
 from tdb_dap.engine.reference.reference import numbers_of
 from tdb_dap.engine.source.mapped_tensor import layer_names
+from tdb_dap.engine.source.mlir_file import MlirFile
 from tdb_dap.engine.source.op_records import OpRecord
-from tdb_dap.errors import TdbError
+from tdb_dap.errors import BadInput, TdbError
 from tdb_dap.tools.llm.float_model import FloatModel
-from tdb_dap.tools.llm.language_model import GREEDY_HEAD, LanguageModel
+from tdb_dap.tools.llm.language_model import HEADS, LanguageModel
+from tdb_dap.tools.llm.sources import sources_of
 
 
 @dataclass(frozen=True)
@@ -81,44 +82,69 @@ class Token:
 
 
 class Answering:
-    """Runs a program of ``linked`` to its end. ``beside``: the float model to compare with."""
+    """Runs a program with the launches of an answer to its end: one of ``linked``, or a recording.
+
+    ``given``: the tokens that are fed back in place of the answered ones; ``beside``: the float model to compare with.
+    """
 
     def __init__(
-        self, debugger: Debugger, model: LanguageModel, prompt: Sequence[int], beside: FloatModel | None = None
+        self,
+        debugger: Debugger,
+        model: LanguageModel,
+        prompt: Sequence[int],
+        given: Sequence[int] = (),
+        beside: FloatModel | None = None,
     ) -> None:
-        assert isinstance(debugger.program, LinkedProgram)
         self._debugger = debugger
-        self._program = debugger.program
         self._model = model
         self._ids = list(prompt)
-        self._prompt = len(prompt)
-        self._beside = _Beside(debugger, self._program, model, self._prompt, beside) if beside is not None else None
+        self._given = tuple(given)
+        self._beside = _Beside(debugger, model, len(prompt), beside) if beside is not None else None
 
     def tokens(self) -> Iterator[Token]:
         """The tokens, each when it is there. TdbError where a command cannot be executed."""
-        launches = self._program.launches
-        for number in dict.fromkeys(launch.token for launch in launches):
-            own = [launch for launch in launches if launch.token == number]
+        for number, own in enumerate(passes(self._debugger.program.launches)):
             started = time.perf_counter()
             parts: list[Part] = []
             for launch in own:
                 if self._beside is not None:
-                    parts.append(self._beside.run(launch, self._ids))
-                self._to(launch.stop)
-            seconds = time.perf_counter() - started
-            self._ids.append(self._token())
-            expected = self._beside.expected(self._ids[:-1]) if self._beside is not None else None
-            yield Token(number or 0, self._ids[-1], seconds, expected, tuple(parts))
+                    parts.append(self._beside.run(launch, number == 0, self._ids))
+                run_to(self._debugger, launch.stop)
+            answered = self._token(own[-1])
+            expected = self._beside.expected(self._ids) if self._beside is not None else None
+            self._ids.append(self._given[number] if number < len(self._given) else answered)
+            yield Token(number, answered, time.perf_counter() - started, expected, tuple(parts))
 
-    def _to(self, ordinal: int) -> None:
-        run_to(self._debugger, ordinal)
-
-    def _token(self) -> int:
-        model = self._model
-        net = GREEDY_HEAD if model.has_greedy_head and not model.gives_tokens else "lm_head"
-        view = self._program.border_view(Border(net, model.output(net, 0).name))
+    def _token(self, head: Launch) -> int:
+        view = self._debugger.program.borders_of(head)[1][0].view
         numbers = self._debugger.machine.read(view).reshape(-1)
         return int(numbers.argmax() if view.dtype.is_float else numbers[0])
+
+
+def passes(launches: Sequence[Launch]) -> list[list[Launch]]:
+    """The launches of each token: up to the head that gives it."""
+    found: list[list[Launch]] = [[]]
+    for launch, ahead in zip(launches, [*launches[1:], None], strict=True):
+        found[-1].append(launch)
+        is_last = launch.net in HEADS and (ahead is None or ahead.net not in HEADS)
+        if is_last and ahead is not None:
+            found.append([])
+    return [own for own in found if own and own[-1].net in HEADS]
+
+
+def prompt_of(debugger: Debugger) -> list[int]:
+    """The prompt that a recorded run was given, without the padding; the program goes on to its first command.
+
+    BadInput where its first launch is not that of the net ``embedding``.
+    """
+    program = debugger.program
+    first = program.launches[0] if program.launches else None
+    if first is None or first.net != "embedding":
+        raise BadInput("the run does not begin with the net embedding; give its prompt with --ids")
+    run_to(debugger, program.first_own(first))
+    numbers = debugger.machine.read(program.borders_of(first)[0][0].view).reshape(-1)
+    used = np.flatnonzero(numbers)
+    return [int(number) for number in numbers[: int(used[-1]) + 1]] if used.size else [0]
 
 
 def run_to(debugger: Debugger, ordinal: int) -> None:
@@ -132,66 +158,64 @@ def run_to(debugger: Debugger, ordinal: int) -> None:
 class _Beside:
     """The launches beside the float model."""
 
-    def __init__(
-        self, debugger: Debugger, program: LinkedProgram, model: LanguageModel, prompt: int, beside: FloatModel
-    ) -> None:
+    def __init__(self, debugger: Debugger, model: LanguageModel, prompt: int, beside: FloatModel) -> None:
         self._debugger = debugger
-        self._program = program
+        self._program = debugger.program
         self._model = model
         self._prompt = prompt
         self._float = beside
-        self._states: Array = np.zeros((0, model.hidden))
+        self._states: Array | None = None
         self._caches: dict[tuple[int, int], Array] = {}
         self._ideal = _Ideal(beside, model.layers)
+        self._limits = {net: limits_of(folder) for net, folder in sources_of(model).items()}
 
     def expected(self, ids: Sequence[int]) -> int:
         """The token that the float model gives after these."""
         return self._ideal.next_token(ids)
 
-    def run(self, launch: Launch, ids: Sequence[int]) -> Part:
+    def run(self, launch: Launch, is_first: bool, ids: Sequence[int]) -> Part:
         """Execute a launch, compare its tensors, and keep what the next ones need."""
-        count = self._prompt if launch.token == 0 else 1
+        count = self._prompt if is_first else 1
         kind, _, number = launch.net.rpartition("_")
-        debugger = self._debugger
-        run_to(debugger, self._program.first_own(launch))
+        run_to(self._debugger, self._program.first_own(launch))
         if launch.net in ("embedding", "embedding_cache"):
-            given = self._same("input_ids", np.array(ids[-count:]), self._read(launch.net, 0)[:count])
-            wanted = {self._output(launch.net, 0): self._float.embedded(np.array(ids[-count:]))}
-            part = self._compared(launch, wanted, given, count)
-            self._states = self._rows(launch.net, count)
+            fed = np.array(ids[-count:])
+            given = self._same("input_ids", fed, self._read(launch, 0)[:count])
+            part = self._compared(launch, {self._output(launch, 0): self._float.embedded(fed)}, given, is_first, count)
+            self._states = self._rows(launch, count)
             return part
         if kind in ("block", "block_cache"):
-            return self._block(launch, int(number), ids, count)
-        if launch.net == "lm_head":
-            given = self._same("hidden_states", self._states[-1], self._read("lm_head", 0))
+            return self._block(launch, int(number), is_first, len(ids), count)
+        if launch.net == "lm_head" and self._states is not None:
+            given = self._same("hidden_states", self._states[-1], self._read(launch, 0))
             logits = self._float.logits(self._states[-1])
-            return self._compared(launch, {"lm_head": logits, "lm_head.reshape": logits, "": logits}, given, None)
+            return self._compared(launch, {"lm_head": logits, "lm_head.reshape": logits, "": logits}, given, False, 1)
         return Part(launch)
 
-    def _block(self, launch: Launch, layer: int, ids: Sequence[int], count: int) -> Part:
-        model, is_first = self._model, launch.token == 0
-        before = 0 if is_first else len(ids) - 1
+    def _block(self, launch: Launch, layer: int, is_first: bool, length: int, count: int) -> Part:
+        model = self._model
+        before = 0 if is_first else length - 1
         positions = np.arange(before, before + count)
+        states = self._read(launch, 0)[: count * model.hidden].reshape(count, model.hidden)
         given = [
-            *self._same("input_states", self._states, self._read(launch.net, 0)[: self._states.size]),
-            *self._same("position_ids", positions, self._read(launch.net, 1)[:count]),
+            *(self._same("input_states", self._states, states.reshape(-1)) if self._states is not None else ()),
+            *self._same("position_ids", positions, self._read(launch, 1)[:count]),
         ]
-        if model.has_mask or not is_first:
-            given += self._mask(self._read(launch.net, 2), before, count, is_first)
-        caches = [self._caches.get((layer, which)) for which in (0, 1)]
-        if not is_first:
-            for which, name in enumerate(("history_k", "history_v")):
-                cache = caches[which]
-                if cache is not None:
-                    given += self._same(name, cache, self._read(launch.net, 3 + which)[: cache.size])
-        wanted = self._float.block(layer, self._states, positions, *(caches if not is_first else (None, None)))
-        part = self._compared(launch, wanted, tuple(given), count)
+        if not is_first or model.has_mask:
+            given += self._mask(self._read(launch, 2), before, count, is_first)
+        caches = [None if is_first else self._caches.get((layer, which)) for which in (0, 1)]
+        for which, name in enumerate(("history_k", "history_v")):
+            cache = caches[which]
+            if cache is not None:
+                given += self._same(name, cache, self._read(launch, 3 + which)[: cache.size])
+        wanted = self._float.block(layer, states if self._states is None else self._states, positions, *caches)
+        part = self._compared(launch, wanted, tuple(given), is_first, count)
         heads = wanted["k_cache"].shape[1:]
         for which in (0, 1):
-            made = self._read_output(launch.net, 1 + which)[: count * model.line].reshape(count, *heads)
+            made = self._numbers(launch, 1 + which)[: count * model.line].reshape(count, *heads)
             old = caches[which]
-            self._caches[layer, which] = made if is_first or old is None else np.concatenate([old, made])
-        self._states = self._rows(launch.net, count)
+            self._caches[layer, which] = made if old is None else np.concatenate([old, made])
+        self._states = self._rows(launch, count)
         return part
 
     def _mask(self, found: Array, before: int, count: int, is_first: bool) -> list[str]:
@@ -223,9 +247,11 @@ class _Beside:
         many = f", {different.size:,} of {wanted.size:,} differ" if wanted.size > 1 else ""
         return (f"{name} is {found[at]:g} instead of {wanted[at]:g} at {at}{many}",)
 
-    def _compared(self, launch: Launch, wanted: Mapping[str, Array], given: Sequence[str], rows: int | None) -> Part:
-        limits = next(limits for mode, limits in LIMITS.items() if self._mode(launch).startswith(mode))
-        watch = _Watch(wanted, rows if launch.token == 0 else None, self._model.length, limits)
+    def _compared(
+        self, launch: Launch, wanted: Mapping[str, Array], given: Sequence[str], is_first: bool, rows: int
+    ) -> Part:
+        limits = self._limits[launch.net]
+        watch = _Watch(wanted, rows if is_first else None, self._model.length, limits)
         self._debugger.observers.append(watch)
         try:
             run_to(self._debugger, launch.stop)
@@ -233,32 +259,29 @@ class _Beside:
             self._debugger.observers.remove(watch)
         found = list(watch.compared())
         named = {one.name for one in found}
-        for name, view in self._program.made_by(launch):
-            expected = wanted.get(name, wanted.get("") if name not in named else None)
+        for tensor in self._program.made_by(launch):
+            name, view = tensor.name, tensor.view
+            expected = wanted.get(name, wanted.get(""))
             if expected is not None and name not in named and view.dtype.is_float:
                 actual = self._debugger.machine.read(view).reshape(-1)[: expected.size]
                 found.append(watch.output(name, actual, expected, launch.stop - 1))
         return Part(launch, tuple(given), tuple(found))
 
-    def _mode(self, launch: Launch) -> str:
-        """The number format of a launch's net, as the compiler calls it; empty where its source was not found."""
-        source = self._program.source_of(launch)
-        return source.mode if source is not None else ""
+    def _read(self, launch: Launch, index: int) -> Array:
+        """Numbers of an input, flat."""
+        view = self._program.borders_of(launch)[0][index].view
+        return self._debugger.machine.read(view).reshape(-1).astype(np.float64)
 
-    def _read(self, net: str, index: int) -> Array:
-        return self._numbers(Border(net, self._model.input(net, index).name))
+    def _numbers(self, launch: Launch, index: int) -> Array:
+        """Numbers of an output, flat."""
+        view = self._program.borders_of(launch)[1][index].view
+        return self._debugger.machine.read(view).reshape(-1).astype(np.float64)
 
-    def _read_output(self, net: str, index: int) -> Array:
-        return self._numbers(Border(net, self._output(net, index)))
+    def _output(self, launch: Launch, index: int) -> str:
+        return self._program.borders_of(launch)[1][index].name
 
-    def _output(self, net: str, index: int) -> str:
-        return self._model.output(net, index).name
-
-    def _numbers(self, border: Border) -> Array:
-        return self._debugger.machine.read(self._program.border_view(border)).reshape(-1).astype(np.float64)
-
-    def _rows(self, net: str, count: int) -> Array:
-        return self._read_output(net, 0).reshape(-1, self._model.hidden)[:count]
+    def _rows(self, launch: Launch, count: int) -> Array:
+        return self._numbers(launch, 0).reshape(-1, self._model.hidden)[:count]
 
 
 @dataclass
@@ -303,8 +326,16 @@ class Limits:
         return sums.cosine >= self.cosine and abs(sums.ratio - 1) <= self.ratio
 
 
-LIMITS = {"W4": Limits(0.93, 0.1), "": Limits(0.99, 0.03)}
-"""Begin of the compiler's name of a number format -> limits, for a tensor of a block that got the right states."""
+_NARROW, _WIDE = Limits(0.99, 0.03), Limits(0.93, 0.1)
+"""For a tensor of a block that got the right states: with weights in 8 bits and more, and in 4 bits."""
+
+
+def limits_of(folder: Path | None) -> Limits:
+    """Limits for a net that was compiled in ``folder``; those of 4 bits where nothing says that it has more."""
+    if folder is None:
+        return _WIDE
+    mode = MlirFile.read(folder / "final.mlir").mode
+    return _NARROW if mode and not mode.startswith("W4") else _WIDE
 
 
 class _Watch(Observer):

@@ -51,7 +51,13 @@ static void copy_event(const Space *space, uint64_t address, uint64_t size, cons
     event_end();
 }
 
-/* Data is written down where the recording knows the block, so that it goes on knowing it. */
+/* Data is written down where the recording knows the block, so that it goes on knowing it. While a command is in flight,
+   as the last one of another core may be, a block that was touched is open: what the next command reads of it causes no
+   fault, so the data has to be told here. */
+static bool tells_data(const Space *space, uint32_t block) {
+    return space->known[block] && (in_flight || !(space->state[block] & UNKNOWN));
+}
+
 void copy_in_after(uint64_t address, uint64_t size, unsigned flags, uint64_t source) {
     Space *space = global_at(address, size);
     uint32_t from, to;
@@ -62,18 +68,18 @@ void copy_in_after(uint64_t address, uint64_t size, unsigned flags, uint64_t sou
     blocks_of(space, address, size, &from, &to);
     uint64_t end = address + size, at = address;
     for (uint32_t block = from; block < to;) {
-        bool with_data = space->known[block] && !(space->state[block] & UNKNOWN) && !in_flight;
+        bool with_data = tells_data(space, block);
         uint64_t stop = at, bytes_limit = with_data ? LARGEST_EVENT / 2 : UINT64_MAX;
         uint32_t first = block;
         for (; block < to; block++) {
-            bool same = (space->known[block] && !(space->state[block] & UNKNOWN) && !in_flight) == with_data;
+            bool same = tells_data(space, block) == with_data;
             uint64_t block_end = space->start + (uint64_t)(block + 1) * BLOCK_BYTES - (uint64_t)(space->base - space->first);
             if (!same || (block > first && block_end - at > bytes_limit))
                 break;
             stop = block_end < end ? block_end : end;
         }
         copy_event(space, at, stop - at, with_data ? space->base + (at - space->start) : NULL, flags, source);
-        if (with_data)
+        if (with_data && !in_flight)
             for (uint32_t k = first; k < block; k++) {
                 size_t bytes;
                 const uint8_t *content = block_bytes(space, k, &bytes);
