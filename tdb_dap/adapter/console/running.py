@@ -76,13 +76,14 @@ def _back(session: Session, rest: str, frame: Frame | None) -> str:
     return resume_quietly(session, lambda d: d.step(-number), by_instruction=True)
 
 
-@verb("goto", usage="[launch] N", help="to the moment when N commands have been executed, or to a launch")
+@verb("goto", usage="[launch|token] N", help="to the moment when N commands have been executed, a launch or a token")
 def _goto(session: Session, rest: str, frame: Frame | None) -> str:
     word, _, number = rest.rpartition(" ")
-    if not number.isdigit() or word.strip() not in ("", "launch"):
-        raise BadExpression("goto takes the number of a command, or launch and its number")
+    if not number.isdigit() or word.strip() not in ("", "launch", "token"):
+        raise BadExpression("goto takes the number of a command, or launch or token and its number")
     program = session.debugger.program
-    ordinal = _start_of_launch(program, int(number)) if word else program.require_ordinal(int(number))
+    starts = {"": type(program).require_ordinal, "launch": _start_of_launch, "token": _start_of_token}
+    ordinal = starts[word.strip()](program, int(number))
     return resume_quietly(session, lambda d: d.travel(ordinal), session.by_instruction)
 
 
@@ -91,6 +92,15 @@ def _start_of_launch(program: Program, number: int) -> int:
     if found is None:
         there = f"there are 0 to {program.launches[-1].number}" if program.launches else "only recordings have launches"
         raise BadExpression(f"there is no launch {number}; {there}")
+    return found.start
+
+
+def _start_of_token(program: Program, number: int) -> int:
+    found = next((launch for launch in program.launches if launch.token == number), None)
+    if found is None:
+        last = program.launches[-1].token if program.launches else None
+        there = f"there are 0 to {last}" if last is not None else "only an answer to a prompt has tokens"
+        raise BadExpression(f"there is no token {number}; {there}")
     return found.start
 
 

@@ -96,6 +96,8 @@ def _start_of(program: Program, frame: Frame) -> int:
         return _start_of_slice(program, frame.focus)
     if frame.level == "launch" and (launch := program.launch_at(frame.focus)) is not None:
         return launch.start
+    if frame.level == "token" and (launch := program.launch_at(frame.focus)) is not None:
+        return next(first.start for first in program.launches if first.token == launch.token)
     if frame.level == "subnet":
         number = program.commands[frame.focus].subnet
         return next(subnet.start for subnet in program.subnets if subnet.id == number)

@@ -100,6 +100,9 @@ def open_program(session: Session, configuration: Configuration) -> Debugger:
     )
     limit = configuration.historyLimit
     try:
+        if configuration.prompt is not None:
+            loading("reading the model")
+            return _answering(configuration, DEFAULT_LIMIT if limit is None else limit)
         debugger = open_debugger(
             configuration.program,
             configuration.inputs,
@@ -120,6 +123,25 @@ def open_program(session: Session, configuration: Configuration) -> Debugger:
     finally:
         if progress:
             progress.end()
+
+
+def _answering(configuration: Configuration, history_limit: int) -> Debugger:
+    """A language model before it answers a prompt; BadInput for settings that such a run has not."""
+    from tdb_dap.errors import BadInput
+    from tdb_dap.tools.llm.language_model import read_model
+    from tdb_dap.tools.llm.opening import open_model
+    from tdb_dap.tools.llm.words import prompt_ids
+
+    of = configuration
+    others = {"inputs": of.inputs, "reference": of.reference, "recording": of.recording, "net": of.net}
+    given = [name for name, value in others.items() if value is not None]
+    if of.backend != "numpy":
+        given.append("backend")
+    if given:
+        raise BadInput(f"{', '.join(given)}: not with prompt; leave {'it' if len(given) == 1 else 'them'} out")
+    model = read_model(Path(of.program))
+    assert of.prompt is not None
+    return open_model(model, prompt_ids(of.prompt, model.context.bmodel.parent), of.tokens, history_limit=history_limit)
 
 
 def take_over(session: Session, debugger: Debugger, configuration: Configuration) -> None:
@@ -148,7 +170,8 @@ def take_over(session: Session, debugger: Debugger, configuration: Configuration
             "No inputs are given: all inputs are zero. Set `inputs` in the launch configuration.", "important"
         )
     for subnet in program.subnets:
-        if subnet.run_mode not in ("TPU_STATIC", "CPU", "SWITCH", "MERGE") and subnet.stop > subnet.start:
+        is_known = subnet.run_mode in ("TPU_STATIC", "CPU", "SWITCH", "MERGE") or program.is_computed(subnet)
+        if not is_known and subnet.stop > subnet.start:
             origins = " or ".join(source.title for source in debugger.machine.sources)
             what = f"its outputs will be taken from {origins}" if origins else "the run will stop there"
             session.output(f"Subnet {subnet.id} is dynamic, its commands are made while it runs: {what}.", "important")

@@ -131,6 +131,7 @@ _CONTENTS: dict[str, Callable[[Session, Frame], dict[str, Children]]] = {
     "group": _outer,
     "subnet": _outer,
     "launch": _outer,
+    "token": _outer,
     "main": _outer,
     "location": lambda session, frame: {},
     "origin": lambda session, frame: {},

@@ -134,7 +134,10 @@ def frames(session: Session, core: int) -> Iterator[StackFrame]:
             title = program.listing.line_of(subnet.start) - 1
             yield frame("subnet", name, file or listing, _function_line(program, subnet.function) if file else title)
         if launch is not None and subnet is not None:
-            yield frame("launch", launch.title, listing, program.listing.line_of(subnet.start) - 1)
+            name = launch.title if launch.token is None else launch.net
+            yield frame("launch", name, listing, program.listing.line_of(subnet.start) - 1)
+            if launch.token is not None:
+                yield frame("token", f"token {launch.token}", listing, _line_of_token(program, launch.token))
         yield frame("main", "main", file or listing, _call_line(program, subnet) if file else 1)
         if record is not None and record.results:
             yield frame("location", f"layer {', '.join(v.name for v in record.results)}")
@@ -179,6 +182,12 @@ def _group(program: Program, record: OpRecord) -> MlirOp | None:
 def _function_line(program: Program, name: str) -> int:
     function = program.source.mlir.function_named(name) if program.source.mlir else None
     return function.line if function else 0
+
+
+def _line_of_token(program: Program, token: int) -> int:
+    """The line of the listing at which the launches for a token begin."""
+    first = next(launch for launch in program.launches if launch.token == token)
+    return program.listing.line_of(first.start) - 1
 
 
 def _call_line(program: Program, subnet: Subnet | None) -> int:

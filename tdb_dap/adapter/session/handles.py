@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _MOST_LOGGED = 64
 _INDEX = re.compile(r"\[(\d+(?:,\d+)*)\]", re.ASCII)
 
-Level = Literal["command", "op", "group", "subnet", "launch", "main", "location", "origin"]
+Level = Literal["command", "op", "group", "subnet", "launch", "token", "main", "location", "origin"]
 
 
 @dataclass(frozen=True)

@@ -72,6 +72,12 @@ class Configuration(BaseModel):
         "that makes one (`tdb-dap backends serve --record`). Default: where the vendor's runtime is found, the model "
         "is run and recorded at the start.",
     )
+    prompt: str | list[int] | None = Field(
+        None,
+        description="Prompt of a language model that the vendor's converter has compiled into `program`: a text, for "
+        "which tokenizer.json has to be beside it, or the numbers of tokens. All nets are then one program.",
+    )
+    tokens: int = Field(8, ge=1, description="Tokens that the language model answers to `prompt`.")
     measured: str | None = Field(
         None,
         description="Folder bmprofile_data-N that the vendor's runtime has left of a run of this model on a board: "
@@ -140,7 +146,7 @@ _EDITOR_KEYS = frozenset(
 def files_of(configuration: Configuration) -> tuple[object, ...]:
     """Settings that a program is loaded from; if they are equal, nothing is loaded again."""
     of = configuration
-    model = of.program, of.net, of.stage, of.inputs, of.reference, of.recording
+    model = of.program, of.net, of.stage, of.inputs, of.reference, of.recording, of.prompt, of.tokens
     return *model, of.backend, of.backendToken, of.cmodelPath
 
 

@@ -55,9 +55,9 @@ def run(arguments: argparse.Namespace) -> int:
     model = read_model(arguments.model)
     beside = FloatModel(arguments.reference) if arguments.reference is not None else None
     folders = [model.context.bmodel.parent, *([arguments.reference] if beside is not None else [])]
-    words = find_tokenizer(folders) if arguments.prompt is not None else _quiet(find_tokenizer, folders)
+    words = _quiet(find_tokenizer, folders)
     given = _ids("--given", arguments.given) if arguments.given else []
-    prompt = _prompt(arguments, words, model)
+    prompt = _prompt(arguments, model)
     if arguments.recording is not None:
         debugger = open_recorded(arguments.recording)
         prompt = prompt or prompt_of(debugger)
@@ -81,15 +81,17 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps({"prompt": prompt, "tokens": [_entry(token, words) for token in found]}, indent=1))
     elif beside is not None:
-        print("\n".join(_verdict(found, arguments.reference)))
+        print("\n".join(_verdict(found)))
     return int(any(part.is_wrong for token in found for part in token.parts))
 
 
-def _prompt(arguments: argparse.Namespace, words: Words | None, model: LanguageModel) -> list[int]:
+def _prompt(arguments: argparse.Namespace, model: LanguageModel) -> list[int]:
     """The prompt that was given; empty if none was."""
+    from tdb_dap.tools.llm.words import prompt_ids
+
     if arguments.ids is not None:
         return _ids("--ids", arguments.ids)
-    return _tokens(arguments.prompt, words, model) if arguments.prompt is not None else []
+    return prompt_ids(arguments.prompt, model.context.bmodel.parent) if arguments.prompt is not None else []
 
 
 def _quiet(find: Any, folders: Sequence[Path]) -> Words | None:
@@ -106,15 +108,6 @@ def _ids(option: str, text: str) -> list[int]:
         return [int(part) for part in text.split(",")]
     except ValueError:
         raise BadInput(f"{option} {text[:40]}: give whole numbers with commas between them") from None
-
-
-def _tokens(text: str, words: Words | None, model: LanguageModel) -> list[int]:
-    if words is None:
-        raise BadInput(
-            f"{model.context.bmodel.parent}: no tokenizer.json is in it or in config; copy it there from the model, or "
-            "give the prompt with --ids"
-        )
-    return words.ids(text)
 
 
 def _head(model: LanguageModel, chip: str, prompt: int) -> None:
@@ -137,16 +130,16 @@ def _line(token: Token, words: Words | None) -> str:
     return f"{line}  {mark}{other}"
 
 
-def _verdict(found: Sequence[Token], reference: Path) -> list[str]:
+def _verdict(found: Sequence[Token]) -> list[str]:
     wrong = [(token, part) for token in found for part in token.parts if part.is_wrong]
     others = [token for token in found if token.expected != token.id]
     if not wrong:
         if not others:
-            return [f"every block is as {reference.name} computes it in float, and so is every token"]
+            return ["every block is as the float model computes it, and so is every token"]
         first = others[0]
         return [
-            f"token {first.number} is {first.id}, in float {first.expected}; every tensor is as near to "
-            f"{reference.name} as its number format allows: this is quantisation, not a fault"
+            f"token {first.number} is {first.id}, in float {first.expected}; every tensor is as near to the "
+            "float model as its number format allows: this is quantisation, not a fault"
         ]
     token, part = wrong[0]
     where = f"first wrong: token {token.number}, {part.launch.net} (launch {part.launch.number})"

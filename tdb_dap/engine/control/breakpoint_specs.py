@@ -261,6 +261,16 @@ def _net(program: Program, match: re.Match[str]) -> BreakpointLocation:
     return _launched(launches, match[0], (f"net:{launch.net}" for launch in program.launches))
 
 
+@form("token", r"token:(\d+)(?: (.+))?", "token:7 block_cache_11")
+def _token(program: Program, match: re.Match[str]) -> BreakpointLocation:
+    """The launches for a token of a language model, or those of the nets of that name among them."""
+    of_token = [launch for launch in program.launches if launch.token == int(match[1])]
+    launches = [launch for launch in of_token if fnmatchcase(launch.net, match[2])] if match[2] else of_token[:1]
+    if match[2] and of_token:
+        return _launched(launches, match[0], (f"token:{match[1]} {launch.net}" for launch in of_token))
+    return _launched(launches, match[0], (f"token:{launch.token}" for launch in program.launches))
+
+
 def _launched(launches: list[Launch], asked: str, present: Iterable[str]) -> BreakpointLocation:
     spans = tuple((launch.start, launch.stop - 1) for launch in launches if launch.stop > launch.start)
     return _one_of(spans, asked, "launch", present)

@@ -64,6 +64,12 @@ class Context:
         except OSError as error:
             raise BadInput(f"{path}: cannot be read: {error.strerror or error}") from None
 
+    @classmethod
+    def of_net(cls, folder: Path, bmodel: Path) -> Context:
+        """One net of several in a bmodel. ``folder``: where it was compiled; what is missing there is None."""
+        mlir, locations = _existing(folder / "final.mlir"), _existing(folder / "tensor_location.json")
+        return cls(folder, bmodel, mlir, locations, None, None)
+
 
 def _in_directory(path: Path) -> tuple[Path, Path]:
     """The directory of the sources and the bmodel that a directory stands for."""

@@ -148,6 +148,11 @@ class LinkedProgram(Program):
         local = ordinal - launch.first
         return launch.program.message_of(local) if 0 <= local < len(launch.program.commands) else None
 
+    def is_computed(self, subnet: Subnet) -> bool:
+        launch = self._plan.launch_of(subnet.start)
+        own = launch.program.stage.subnets[subnet.id - launch.first_subnet]
+        return (launch.step.net, own.id) in self.schedule.substitutes
+
     def outside_writes(self, ordinal: int, memory: Memory) -> tuple[tuple[View, Array], ...] | None:
         action = self._plan.actions.get(ordinal)
         if action is not None:

@@ -59,8 +59,9 @@ class Launch:
 
     @property
     def title(self) -> str:
-        """``launch 3 of toy (1×3×32×32)``."""
-        return f"launch {self.number} of {self.net} ({self.shapes})"
+        """``launch 3 of toy (1×3×32×32)``, ``token 7, launch 21 of block_0 (1×1×64)``."""
+        token = f"token {self.token}, " if self.token is not None else ""
+        return f"{token}launch {self.number} of {self.net} ({self.shapes})"
 
 
 class Program(ABC):
@@ -174,6 +175,10 @@ class Program(ABC):
         """The first command of a launch after what the host does before it."""
         own = (ordinal for ordinal in range(launch.start, launch.stop) if self.commands[ordinal].engine != "host")
         return next(own, launch.stop)
+
+    def is_computed(self, subnet: Subnet) -> bool:
+        """Whether what a dynamic subnet gives is computed, though its commands are not known."""
+        return False
 
     def launch_at(self, ordinal: int) -> Launch | None:
         """The launch that a command is of."""

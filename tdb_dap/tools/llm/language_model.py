@@ -93,7 +93,7 @@ def _bmodel_in(given: Path) -> Path:
     path = given.expanduser()
     if not path.is_dir():
         return path
-    models = sorted(path.glob("*.bmodel"))
+    models = sorted([*path.glob("*.bmodel"), *path.glob("*.bmodel.xz")])
     if len(models) == 1:
         return models[0]
     if not models:

@@ -22,15 +22,11 @@ def linked(model: LanguageModel, prompt: Sequence[int], tokens: int, given: Sequ
     """The program of an answer of ``tokens`` tokens to the ids of a prompt; BadInput where they do not fit."""
     require_static(model)
     schedule = answer(model, prompt, tokens, given)
-    folders = sources_of(model)
+    sources = sources_of(model)
     bmodel = model.context.bmodel
 
     def context_of(net: str) -> Context:
-        folder = folders[net]
-        if folder is None:
-            return Context(bmodel.parent, bmodel, None, None, None, None)
-        locations = folder / "tensor_location.json"
-        return Context(folder, bmodel, folder / "final.mlir", locations if locations.exists() else None, None, None)
+        return sources[net] or Context(bmodel.parent, bmodel, None, None, None, None)
 
     return LinkedProgram(model.context, target_for, schedule, context_of, keep_source)
 

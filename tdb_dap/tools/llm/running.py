@@ -7,7 +7,6 @@ import time
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
-from pathlib import Path
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from tdb_dap.engine.control.debugger import Debugger
 from tdb_dap.engine.control.inspector import Inspector
 from tdb_dap.engine.control.observers import Observer
 from tdb_dap.engine.control.stops import BACKEND_FAILED
+from tdb_dap.engine.files.context import Context
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.program.program import Launch
 from tdb_dap.engine.reference.reference import numbers_of
@@ -167,7 +167,7 @@ class _Beside:
         self._states: Array | None = None
         self._caches: dict[tuple[int, int], Array] = {}
         self._ideal = _Ideal(beside, model.layers)
-        self._limits = {net: limits_of(folder) for net, folder in sources_of(model).items()}
+        self._limits = {net: limits_of(context) for net, context in sources_of(model).items()}
 
     def expected(self, ids: Sequence[int]) -> int:
         """The token that the float model gives after these."""
@@ -265,6 +265,7 @@ class _Beside:
             if expected is not None and name not in named and view.dtype.is_float:
                 actual = self._debugger.machine.read(view).reshape(-1)[: expected.size]
                 found.append(watch.output(name, actual, expected, launch.stop - 1))
+                named.add(name)
         return Part(launch, tuple(given), tuple(found))
 
     def _read(self, launch: Launch, index: int) -> Array:
@@ -330,11 +331,11 @@ _NARROW, _WIDE = Limits(0.99, 0.03), Limits(0.93, 0.1)
 """For a tensor of a block that got the right states: with weights in 8 bits and more, and in 4 bits."""
 
 
-def limits_of(folder: Path | None) -> Limits:
-    """Limits for a net that was compiled in ``folder``; those of 4 bits where nothing says that it has more."""
-    if folder is None:
+def limits_of(context: Context | None) -> Limits:
+    """Limits for a net that was compiled with these files; those of 4 bits where nothing says that it has more."""
+    if context is None or context.mlir is None:
         return _WIDE
-    mode = MlirFile.read(folder / "final.mlir").mode
+    mode = MlirFile.read(context.mlir).mode
     return _NARROW if mode and not mode.startswith("W4") else _WIDE
 
 

@@ -38,6 +38,19 @@ class _Tokenizer:
         return found
 
 
+def prompt_ids(prompt: str | Sequence[int], folder: Path) -> list[int]:
+    """Numbers of the tokens of a prompt, by the tokenizer in ``folder`` if it is a text; BadInput without one."""
+    if not isinstance(prompt, str):
+        return list(prompt)
+    words = find_tokenizer([folder])
+    if words is None:
+        raise BadInput(
+            f"{folder}: no tokenizer.json is in it or in config; copy it there from the model, or give the prompt as "
+            "numbers of tokens"
+        )
+    return words.ids(prompt)
+
+
 def find_tokenizer(folders: Sequence[Path]) -> Words | None:
     """The tokenizer in the first folder that has one; None if none has. BadInput where it cannot be used."""
     places = [folder / place for folder in folders for place in _PLACES]
