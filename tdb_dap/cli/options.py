@@ -103,6 +103,22 @@ def model_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def prompt_options(parser: argparse.ArgumentParser) -> None:
+    """Options for what a language model answers."""
+    prompt = parser.add_mutually_exclusive_group()
+    prompt.add_argument("--prompt", metavar="TEXT", help="a text; its tokens are those of tokenizer.json")
+    prompt.add_argument("--ids", metavar="N,N", type=token_ids, help="numbers of tokens in place of a text")
+    parser.add_argument("--tokens", metavar="N", type=int, default=8, help="tokens to answer (default: 8)")
+
+
+def token_ids(text: str) -> list[int]:
+    """Numbers of tokens with commas between them."""
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text[:40]}: give whole numbers with commas between them") from None
+
+
 def input_options(parser: argparse.ArgumentParser) -> None:
     """Options for inputs, reference and backend."""
     parser.add_argument("--inputs", metavar="X", type=Path, help=".npz by input name, or raw .dat (default: zeros)")

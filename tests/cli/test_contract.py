@@ -20,6 +20,7 @@ import pytest
 from tdb_dap.cli.main import COMMANDS
 from tdb_dap.engine.machine.npz import read_npz, write_npz
 from tests.cli.forks import Case, Forks, Output, Result
+from tests.llm_case import spoil
 from tests.samples import DATA, SAMPLE
 from tests.triage_case import Compiled
 
@@ -27,6 +28,7 @@ pytestmark = pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /d
 
 _LONGEST = 300
 
+LANGUAGE = DATA / "llm" / "qwen2_bm1684x_bf16"
 RACE = DATA / "findings" / "toy_bm1690_f16c4"
 """A model in which a sanitizer finds an error."""
 
@@ -161,6 +163,20 @@ VERBS = {
     "targets": Verb("targets", cannot=("targets --forms BM1",)),
     "plugins": Verb("plugins"),
     "mcp": Verb("mcp --help", cannot=("mcp --root {out}/nowhere",)),
+    "llm": Verb(
+        "llm {language} --ids 5,17 --tokens 2",
+        "llm {language} --ids 5,17 --tokens 2 --reference {float}",
+        (
+            "llm {language}",
+            "llm {language} --ids 5,x",
+            "llm {language} --ids 500",
+            "llm {language} --ids 5 --tokens 99",
+            "llm {language} --prompt hello",
+            "llm {sample} --ids 5",
+            "llm {language} --ids 5 --reference {out}",
+            "llm {language} --recording {out}/nowhere.tdbrec",
+        ),
+    ),
     "zoo": Verb(
         "zoo --help",  # its cases run in processes of their own: tests/zoo
         cannot=(
@@ -195,6 +211,7 @@ class Places:
         write_npz(self.home / "large.npz", large)
         compiled, wrong = (Compiled.into(self.home / name) for name in ("compiled", "miscompiled"))
         wrong.edit(wrong.tpu, "rshifts = [29]", "rshifts = [28]")
+        spoil(LANGUAGE, self.home / "exclamation")
         os.mkfifo(self.home / "fifo")
         self.names = {
             "sample": self.home / "model",
@@ -208,6 +225,8 @@ class Places:
             "faulty": RACE,
             "compiled": compiled.context,
             "miscompiled": wrong.context,
+            "language": self.home / "exclamation",
+            "float": LANGUAGE / "float",
             "out": self.out,
         }
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tdb_dap.adapter.protocol.client import Client
-from tdb_dap.cli.options import input_options, model_arguments
+from tdb_dap.cli.options import input_options, model_arguments, prompt_options
 from tdb_dap.errors import BadInput
 
 
@@ -17,6 +17,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     model_arguments(parser)
     input_options(parser)
+    prompt_options(parser)
     parser.add_argument("--allow-python", action="store_true", help="let the verb py evaluate Python")
     parser.add_argument("-c", dest="commands", metavar="CMD", action="append", default=[], help="run a console command")
     parser.add_argument("-x", dest="script", metavar="FILE", type=Path, help="run the console commands of a file")
@@ -55,6 +56,9 @@ def _configuration(arguments: argparse.Namespace) -> dict[str, Any]:
         "stage": arguments.stage,
         "allowPython": arguments.allow_python,
     }
+    if arguments.prompt is not None or arguments.ids is not None:
+        configuration["prompt"] = arguments.prompt if arguments.ids is None else arguments.ids
+        configuration["tokens"] = arguments.tokens
     if arguments.cmodel_path:
         configuration["cmodelPath"] = str(arguments.cmodel_path)
     if arguments.inputs:

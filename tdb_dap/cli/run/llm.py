@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tdb_dap.cli.options import prompt_options, token_ids
 from tdb_dap.engine.rendering.printable import visible
 from tdb_dap.errors import BadInput
 
@@ -22,11 +23,10 @@ if TYPE_CHECKING:
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("model", metavar="DIR", type=Path, help="the converter's folder, or the bmodel in it")
-    prompt = parser.add_mutually_exclusive_group()
-    prompt.add_argument("--prompt", metavar="TEXT", help="a text; its tokens are those of tokenizer.json")
-    prompt.add_argument("--ids", metavar="N,N", help="numbers of tokens in place of a text")
-    parser.add_argument("--tokens", metavar="N", type=int, default=8, help="tokens to answer (default: 8)")
-    parser.add_argument("--given", metavar="N,N", default="", help="feed these tokens back in place of the answered")
+    prompt_options(parser)
+    parser.add_argument(
+        "--given", metavar="N,N", type=token_ids, default=[], help="feed these tokens back in place of the answered"
+    )
     parser.add_argument(
         "--reference",
         metavar="DIR",
@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
     beside = FloatModel(arguments.reference) if arguments.reference is not None else None
     folders = [model.context.bmodel.parent, *([arguments.reference] if beside is not None else [])]
     words = _quiet(find_tokenizer, folders)
-    given = _ids("--given", arguments.given) if arguments.given else []
+    given = arguments.given
     prompt = _prompt(arguments, model)
     if arguments.recording is not None:
         debugger = open_recorded(arguments.recording)
@@ -81,7 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps({"prompt": prompt, "tokens": [_entry(token, words) for token in found]}, indent=1))
     elif beside is not None:
-        print("\n".join(_verdict(found)))
+        print("\n".join([*_verdict(found), *_next(arguments, prompt, found)]))
     return int(any(part.is_wrong for token in found for part in token.parts))
 
 
@@ -90,7 +90,8 @@ def _prompt(arguments: argparse.Namespace, model: LanguageModel) -> list[int]:
     from tdb_dap.tools.llm.words import prompt_ids
 
     if arguments.ids is not None:
-        return _ids("--ids", arguments.ids)
+        ids: list[int] = arguments.ids
+        return ids
     return prompt_ids(arguments.prompt, model.context.bmodel.parent) if arguments.prompt is not None else []
 
 
@@ -101,13 +102,6 @@ def _quiet(find: Any, folders: Sequence[Path]) -> Words | None:
     except BadInput:
         return None
     return words
-
-
-def _ids(option: str, text: str) -> list[int]:
-    try:
-        return [int(part) for part in text.split(",")]
-    except ValueError:
-        raise BadInput(f"{option} {text[:40]}: give whole numbers with commas between them") from None
 
 
 def _head(model: LanguageModel, chip: str, prompt: int) -> None:
@@ -152,6 +146,21 @@ def _verdict(found: Sequence[Token]) -> list[str]:
         )
     more = len(wrong) - 1
     return [*lines, *([f"{more} more launch{'es are' if more > 1 else ' is'} wrong"] if more else [])]
+
+
+def _next(arguments: argparse.Namespace, prompt: Sequence[int], found: Sequence[Token]) -> list[str]:
+    """The command that shows the first wrong launch."""
+    part = next((part for token in found for part in token.parts if part.is_wrong), None)
+    if part is None:
+        return []
+    one = part.first_wrong
+    where = one.command if one is not None else f"launch {part.launch.number}"
+    recording = arguments.recording or arguments.record
+    if recording is not None:
+        return [f"look: tdb-dap debug {recording} -c 'goto {where}'"]
+    ids = ",".join(map(str, prompt))
+    given = " (without --given)" if arguments.given else ""
+    return [f"look: tdb-dap debug {arguments.model} --ids {ids} --tokens {len(found)} -c 'goto {where}'{given}"]
 
 
 def _entry(token: Token, words: Words | None) -> dict[str, Any]:

@@ -132,10 +132,6 @@ class LinkedProgram(Program):
         program = self._plan.launches[launch.number].program
         return (*(tensor for subnet in program.subnets for tensor in subnet.outputs), *program.outputs)
 
-    def border_view(self, border: Border) -> View:
-        """Place of an input or output of one of its nets; BadInput if there is none."""
-        return _view(border, self._programs)
-
     def ddr_regions(self, to_write: bool = False) -> list[Region]:
         return [
             replace(region, title=f"{region.title} of {net}" + (f" {stage}" if stage else ""))
@@ -197,21 +193,33 @@ class _Launched:
 
 
 class _Plan:
-    """Rows of a schedule: the actions of the host before a launch, and after the last one, belong to it."""
+    """Rows of a schedule.
+
+    What the host does between two launches belongs to the second one from the first step on that gives its net
+    something, and to the first one before that.
+    """
 
     def __init__(self, schedule: Schedule, programs: Mapping[tuple[str, int], CompiledProgram]) -> None:
         self.actions: dict[int, _Action] = {}
         self.launches: list[_Launched] = []
-        row = start = subnet = 0
+        row = subnet = 0
+        waiting: list[tuple[int, HostStep]] = []
         for step in schedule.steps:
             if isinstance(step, HostStep):
                 self.actions[row] = _action(step, programs)
+                waiting.append((row, step))
                 row += 1
                 continue
+            start = next((at for at, host in waiting if host.destination.net == step.net), row)
+            if self.launches:
+                self.launches[-1] = replace(self.launches[-1], stop=start)
+            else:
+                start = 0
             program = programs[step.net, step.stage]
             stop = row + len(program.commands)
             self.launches.append(_Launched(step, program, start, row, stop, subnet))
-            row = start = stop
+            row = stop
+            waiting.clear()
             subnet += len(program.stage.subnets)
         self.launches[-1] = replace(self.launches[-1], stop=row)
         self._starts = np.array([launch.start for launch in self.launches], np.int64)
@@ -235,14 +243,13 @@ class _Plan:
         return found
 
     def subnets(self) -> list[Subnet]:
-        """One per launch and subnet; the first of a launch has the host's actions before it, too."""
+        """One per launch and subnet; the first and the last of a launch have the host's actions around it, too."""
         found: list[Subnet] = []
-        for launch, ahead in zip(self.launches, [*self.launches[1:], None], strict=True):
+        for launch in self.launches:
             own = launch.program.subnets
             for number, subnet in enumerate(own):
                 start = launch.start if number == 0 else subnet.start + launch.first
-                is_last = ahead is None and number == len(own) - 1
-                stop = launch.stop if is_last else subnet.stop + launch.first
+                stop = launch.stop if number == len(own) - 1 else subnet.stop + launch.first
                 token = f"token {launch.step.token}, " if launch.step.token is not None else ""
                 found.append(
                     replace(
@@ -262,12 +269,12 @@ class _Plan:
             for launch in self.launches:
                 own = getattr(launch.program.commands.columns, name)
                 if name == "subnet":
-                    column[launch.start : launch.stop] = launch.first_subnet
+                    column[launch.start : launch.first] = launch.first_subnet
+                    column[launch.first + own.size : launch.stop] = (
+                        launch.first_subnet + len(launch.program.subnets) - 1
+                    )
                     own = own + launch.first_subnet
                 column[launch.first : launch.first + own.size] = own
-            last = self.launches[-1]
-            if name == "subnet":
-                column[last.first + len(last.program.commands) :] = last.first_subnet + len(last.program.subnets) - 1
             for row, value in alone.items():
                 column[row] = value
             return column

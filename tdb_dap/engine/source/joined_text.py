@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Sequence
 
 _ALIAS = re.compile(r"#loc(\d*)")
@@ -22,10 +21,6 @@ class JoinedText:
             self.first_lines.append(count)
             count += text.count(b"\n") + 1
         self.text = b"\n".join(texts)
-
-    def part_of(self, line: int) -> int:
-        """Index of the part that a line, from 1 on, is of."""
-        return max(0, bisect_right(self.first_lines, line - 1) - 1)
 
 
 def _apart(text: bytes, prefix: str, number: int) -> bytes:

@@ -1,0 +1,49 @@
+"""The models that docs/llm.md shows: ``python -m tests.llm_case FOLDER`` writes them."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+from tdb_dap.engine.files.context import Context
+from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.engine.machine.machine import Machine
+from tdb_dap.engine.program.compiled_program import CompiledProgram
+from tdb_dap.targets.chips.registry import target_for
+from tdb_dap.tools.patch.editor import Editor
+
+DATA = Path(__file__).parent / "data" / "llm"
+_WEIGHT = "model.layers.1.mlp.up_proj.weight_bf16"
+
+
+def write_all(folder: Path) -> None:
+    """A right model, the one before conversion, one with a wrong weight, and a run of a program that counts wrongly."""
+    right, dynamic = DATA / "qwen2_bm1684x_bf16", DATA / "qwen2_bm1684x_dynamic"
+    shutil.copytree(right, folder / "model", ignore=shutil.ignore_patterns("float"))
+    shutil.copytree(right / "float", folder / "float")
+    shutil.copytree(dynamic, folder / "dynamic", ignore=shutil.ignore_patterns("*.tdbrec"))
+    shutil.copyfile(dynamic / "early.tdbrec", folder / "program.tdbrec")
+    spoil(folder / "model", folder / "exclamation")
+
+
+def spoil(model: Path, copy: Path) -> None:
+    """A copy of a model in which the weights of one product have the wrong sign."""
+    shutil.copytree(model, copy)
+    packed = next(copy.glob("*.bmodel.xz"))
+    context = Context.of_net(copy / "nets" / "block_1", packed)
+    program = CompiledProgram(context, target_for, "block_1")
+    with Editor(program, packed.with_suffix("")) as editor:
+        numbers = _weight(program)
+        editor.set_weight(_WEIGHT, -numbers)
+    packed.unlink()
+
+
+def _weight(program: CompiledProgram) -> Array:
+    view = program.source.weights[_WEIGHT].view
+    assert view is not None
+    return Machine(program, history_limit=0).read(view)
+
+
+if __name__ == "__main__":
+    write_all(Path(sys.argv[1]))

@@ -1,0 +1,41 @@
+"""Language models on the vendor's runtime: what ours computes, and what a recording of it replays."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tdb_dap.engine.control.debugger import Debugger
+from tdb_dap.engine.machine.machine import Machine
+from tdb_dap.tools.llm.answering import answer
+from tdb_dap.tools.llm.language_model import read_model
+from tdb_dap.tools.llm.recorded_answer import record_answer
+from tdb_dap.tools.llm.running import Answering
+from tdb_dap.tools.opening import open_debugger
+from tests.llm.models import DYNAMIC, LLAMA, PROMPT, QWEN, STATIC, float_model, program
+
+pytestmark = pytest.mark.vendor
+
+
+@pytest.mark.parametrize("folder", STATIC, ids=lambda folder: folder.name)
+def test_every_output_of_every_launch_is_equal(folder: Path, tmp_path: Path) -> None:
+    model, made = program(folder, 5)
+    results = record_answer(model, answer(model, PROMPT, 5), tmp_path / "run.tdbrec")
+    debugger = Debugger(made, Machine(made, history_limit=0), None)
+    assert len(results) == len(made.launches)
+    for launch, wanted in zip(made.launches, results, strict=True):
+        debugger.run_to(launch.stop)
+        outputs = made.borders_of(launch)[1]
+        stored = b"".join(debugger.machine.memory.read(tensor.view).tobytes() for tensor in outputs)
+        assert stored == wanted, launch.title
+
+
+@pytest.mark.parametrize("folder", [QWEN, LLAMA, DYNAMIC], ids=lambda folder: folder.name)
+def test_a_recorded_run_is_right_beside_the_float_model(folder: Path, tmp_path: Path) -> None:
+    model = read_model(folder)
+    record_answer(model, answer(model, PROMPT, 4), tmp_path / "run.tdbrec")
+    debugger = open_debugger(tmp_path / "run.tdbrec", history_limit=0)
+    tokens = list(Answering(debugger, model, PROMPT, (), float_model(folder)).tokens())
+    assert [part for token in tokens for part in token.parts if part.is_wrong] == []
+    assert len(tokens) == 4
