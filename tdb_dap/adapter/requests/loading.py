@@ -19,6 +19,7 @@ from tdb_dap.adapter.session.progress import Progress
 from tdb_dap.engine.control.listener import Listener
 from tdb_dap.engine.machine.undo_log import DEFAULT_LIMIT
 from tdb_dap.engine.rendering.printable import counted
+from tdb_dap.errors import BadInput
 
 if TYPE_CHECKING:
     from tdb_dap.adapter.session.session import Session
@@ -127,7 +128,6 @@ def open_program(session: Session, configuration: Configuration) -> Debugger:
 
 def _answering(configuration: Configuration, history_limit: int) -> Debugger:
     """A language model before it answers a prompt; BadInput for settings that such a run has not."""
-    from tdb_dap.errors import BadInput
     from tdb_dap.tools.llm.language_model import read_model
     from tdb_dap.tools.llm.opening import open_model
     from tdb_dap.tools.llm.words import prompt_ids

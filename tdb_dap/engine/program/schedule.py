@@ -56,7 +56,7 @@ Step = HostStep | NetStep
 
 @dataclass(frozen=True)
 class Schedule:
-    """What runs, in order. ``substitutes``: net and number of a dynamic subnet -> its output from its inputs."""
+    """Steps in order. ``substitutes``: net and number of a dynamic subnet -> its output from its inputs."""
 
     steps: tuple[Step, ...]
     substitutes: Mapping[tuple[str, int], Compute] = field(default_factory=dict[tuple[str, int], Compute])

@@ -219,7 +219,7 @@ class _Beside:
         return part
 
     def _mask(self, found: Array, before: int, count: int, is_first: bool) -> list[str]:
-        """What is wrong with a mask: a position that is seen and should not be, or the other way round."""
+        """Fault of a mask, none if it is right: a position that is seen and should not be, or the other way round."""
         model = self._model
         if is_first:
             seen = found.reshape(model.length, model.length)[:count] == 0
@@ -238,7 +238,7 @@ class _Beside:
         return [f"attention_mask: {column_text} {which} position {before + row}"]
 
     def _same(self, name: str, wanted: Array, found: Array) -> tuple[str, ...]:
-        """What is wrong with numbers that are copied or counted, and so are exact."""
+        """Fault of numbers that are copied or counted, and so are exact; none if they are right."""
         wanted = np.asarray(wanted).reshape(-1)
         different = np.flatnonzero(wanted != found)
         if not different.size:
@@ -287,7 +287,7 @@ class _Beside:
 
 @dataclass
 class _Sums:
-    """What a similarity is made of."""
+    """Sums that a similarity is made of."""
 
     product: float
     actual: float
@@ -317,7 +317,7 @@ class _Sums:
 
 @dataclass(frozen=True)
 class Limits:
-    """What a number format explains: least ``cosine``, and the largest difference of ``ratio`` from 1."""
+    """Differences that a number format explains: least ``cosine``, and the largest difference of ``ratio`` from 1."""
 
     cosine: float
     ratio: float
