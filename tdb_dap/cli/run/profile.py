@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tdb_dap.cli import reports
-from tdb_dap.cli.options import model_arguments
+from tdb_dap.cli.answers import is_asked, open_answer
+from tdb_dap.cli.options import model_arguments, prompt_options
 from tdb_dap.cli.progress import Bar
 from tdb_dap.engine.files.atomic_files import write_text
 from tdb_dap.errors import BadInput
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     model_arguments(parser)
+    prompt_options(parser)
     parser.add_argument("-o", "--output", metavar="TRACE.json", type=Path, help="a trace for Perfetto or Chrome")
     parser.add_argument("--report", metavar="FILE", type=Path, action="append", default=[], help=".json or .md")
     parser.add_argument("--order", choices=("time", "line"), default="time", help="ops by time, or as in final.mlir")
@@ -49,7 +51,11 @@ def run(arguments: argparse.Namespace) -> int:
     outputs = [arguments.output] if arguments.output is not None else []
     reports.refuse(arguments.report, (".json", ".md"))
     reports.refuse(outputs, (".json",))
-    program = open_program(arguments.context, arguments.net, arguments.stage)
+    program = (
+        open_answer(arguments).program
+        if is_asked(arguments)
+        else open_program(arguments.context, arguments.net, arguments.stage)
+    )
     measured = measured_times(program, arguments.measured) if arguments.measured is not None else None
     bar = Bar(len(program.commands), arguments.quiet)
     profile = Profile(program, not arguments.estimate, bar.update, Costs(program, measured))

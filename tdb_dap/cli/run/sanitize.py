@@ -6,7 +6,8 @@ import argparse
 from collections.abc import Sequence
 
 from tdb_dap.cli import reports
-from tdb_dap.cli.options import data_options, model_arguments
+from tdb_dap.cli.answers import is_asked, open_answer
+from tdb_dap.cli.options import data_options, model_arguments, prompt_options
 from tdb_dap.cli.progress import Bar
 from tdb_dap.engine.files.atomic_files import write_text
 from tdb_dap.errors import BadInput, TdbError
@@ -19,6 +20,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     model_arguments(parser)
     data_options(parser)
+    prompt_options(parser)
     parser.add_argument(
         "--sanitizers",
         metavar="NAME",
@@ -57,17 +59,21 @@ def run(arguments: argparse.Namespace) -> int:
         compared.append("")
     wanted = chosen(others)
     observers = made(wanted, arguments.suppressed)
-    debugger = open_debugger(
-        arguments.context,
-        arguments.inputs,
-        arguments.reference,
-        arguments.backend,
-        arguments.static_tables,
-        history_limit=0,
-        cmodel_path=arguments.cmodel_path,
-        net=arguments.net,
-        stage=arguments.stage,
-        recording=arguments.recording,
+    debugger = (
+        open_answer(arguments)
+        if is_asked(arguments)
+        else open_debugger(
+            arguments.context,
+            arguments.inputs,
+            arguments.reference,
+            arguments.backend,
+            arguments.static_tables,
+            history_limit=0,
+            cmodel_path=arguments.cmodel_path,
+            net=arguments.net,
+            stage=arguments.stage,
+            recording=arguments.recording,
+        )
     )
     remark_sources(debugger.program)
     if compared:

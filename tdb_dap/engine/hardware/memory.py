@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import mmap
 import sys
+from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -25,6 +26,10 @@ from tdb_dap.errors import BadAccess
 Bytes = NDArray[np.uint8]
 
 _BLOCK = 1 << 20
+_MOST_NAMED = 4
+
+_MANY = 8
+"""Regions of DDR from which on they are not looked through one by one."""
 _HUGE = 1 << 22
 """Bytes from which on NumPy asks for huge pages."""
 
@@ -82,6 +87,7 @@ class Memory:
         self.geometry = geometry
         self.cores = cores
         self._ddr = tuple(sorted(ddr, key=lambda r: r.start))
+        self._ddr_starts = [region.start for region in self._ddr]
         self._l2 = Region(0, allocate(geometry.l2_bytes), "L2")
         self._local = [Region(0, allocate(geometry.local_bytes), "local memory") for _ in range(cores)]
         self._static = [Region(0, allocate(geometry.static_bytes), "static memory") for _ in range(cores)]
@@ -106,16 +112,22 @@ class Memory:
 
     def region(self, space: Space, start: int, stop: int, core: int = 0) -> Region:
         """The region that holds all of [start, stop); BadAccess if there is none."""
+        if space is Space.GLOBAL and len(self._ddr) > _MANY:  # those of a language model are hundreds
+            near = self._ddr[max(0, bisect_right(self._ddr_starts, start) - 1)]
+            if near.start <= start and stop <= near.stop:
+                return near
         if space is not Space.UNKNOWN:
             for region in self.regions(space, core):
                 if region.start <= start and stop <= region.stop:
                     return region
+        there = self.regions(space, core) if space is not Space.UNKNOWN else ()
+        named = sorted(there, key=lambda r: max(r.start - start, start - r.stop))[:_MOST_NAMED]
         raise BadAccess(
             f"{space.title} has no bytes {start:,} to {stop - 1:,}"
             + "".join(
-                f"; it holds {r.start:,} to {r.stop - 1:,} ({r.title})"
-                for r in (self.regions(space, core) if space is not Space.UNKNOWN else ())
+                f"; it holds {r.start:,} to {r.stop - 1:,} ({r.title})" for r in there if any(r is one for one in named)
             )
+            + (f"; and {len(there) - len(named)} more parts" if len(there) > len(named) else "")
         )
 
     def local(self, core: int = 0) -> Bytes:
