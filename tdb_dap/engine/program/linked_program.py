@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -24,7 +23,7 @@ from tdb_dap.engine.hardware.geometry import LINKED
 from tdb_dap.engine.hardware.memory import Memory, Region
 from tdb_dap.engine.hardware.target import Description, Message, Target
 from tdb_dap.engine.hardware.views import Layout, View, contiguous
-from tdb_dap.engine.program.compiled_program import CompiledProgram, places_of
+from tdb_dap.engine.program.compiled_program import WEIGHTS, CompiledProgram, places_of
 from tdb_dap.engine.program.program import Launch, Program, Subnet
 from tdb_dap.engine.program.schedule import Border, Compute, HostStep, NetStep, Schedule
 from tdb_dap.engine.source.joined_map import MappedLaunch, joined_map
@@ -133,11 +132,12 @@ class LinkedProgram(Program):
         return (*(tensor for subnet in program.subnets for tensor in subnet.outputs), *program.outputs)
 
     def ddr_regions(self, to_write: bool = False) -> list[Region]:
-        return [
-            replace(region, title=f"{region.title} of {net}" + (f" {stage}" if stage else ""))
-            for (net, stage), program in self._programs.items()
-            for region in program.ddr_regions(to_write)
-        ]
+        found: dict[int, Region] = {}
+        for (net, stage), program in self._programs.items():
+            for region in program.ddr_regions(to_write):
+                title = f"{region.title} of {net}" + (f" {stage}" if stage else "")
+                found.setdefault(region.start, replace(region, title=title))
+        return list(found.values())
 
     def message_of(self, ordinal: int) -> Message | None:
         launch = self._plan.launch_of(ordinal)
@@ -343,19 +343,30 @@ def _typed(view: View) -> str:
 def _placed(
     bmodel: Bmodel, plain: LinkableTarget, schedule: Schedule, context_of: Callable[[str], Context]
 ) -> dict[tuple[str, int], CompiledProgram]:
-    """The nets of a schedule, each at its place; BadInput for one that is not in the file."""
+    """The nets of a schedule, each at its place; BadInput for one that is not in the file.
+
+    Nets with the same weights in the file share them, as they do on the vendor's runtime.
+    """
     nets = {net.name: net for net in bmodel.metadata.nets}
     found: dict[tuple[str, int], CompiledProgram] = {}
+    shared: dict[Span, int] = {}
     end = 0
     for name, number in schedule.nets:
         if name not in nets or number >= len(nets[name].stages):
             raise BadInput(f"there is no net {name}" + (f" with a stage {number}" if name in nets else ""))
-        places = places_of(nets[name].stages[number], plain.geometry)
-        starts = list(accumulate((_room(place.size) for place in places), initial=end))
-        end = starts[-1]
+        stage = nets[name].stages[number]
+        places = places_of(stage, plain.geometry)
+        starts: list[int] = []
+        for place in places:
+            known = shared.get(stage.weights) if place.title == WEIGHTS else None
+            starts.append(end if known is None else known)
+            if known is None:
+                end += _room(place.size)
+            if place.title == WEIGHTS:
+                shared[stage.weights] = starts[-1]
         if end > limits.DEVICE_MEMORY:
             raise BadInput(f"its nets need more than {limits.readable(limits.DEVICE_MEMORY)} of DDR together")
-        moves = [(place.start, place.stop, start) for place, start in zip(places, starts, strict=False)]
+        moves = [(place.start, place.stop, start) for place, start in zip(places, starts, strict=True)]
         found[name, number] = CompiledProgram(context_of(name), _always(plain.linked(moves)), name, number, bmodel)
     return found
 

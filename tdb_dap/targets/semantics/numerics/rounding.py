@@ -135,11 +135,37 @@ def _float_to_float(bits: Array, source: DType, target: DType, mode: int) -> Arr
         raise NotSimulated(f"{source} to {target} is not defined on the chip")
     numbers = F32.decode(bits)
     if target is BF16:
-        return round_to_float(flush(numbers).astype(np.float64), BF16, mode)
-    halves = round_to_float(numbers.astype(np.float64), F16, HALF_AWAY if mode == HALF_UP else mode)
+        return _to_bf16(flush(numbers), mode)
+    if mode == HALF_EVEN:
+        halves = F16.encode(numbers)
+    else:
+        halves = round_to_float(numbers.astype(np.float64), F16, HALF_AWAY if mode == HALF_UP else mode)
     overflow = np.abs(numbers) >= 65536
     infinity = np.where(numbers > 0, np.uint16(0x7C00), np.uint16(0xFC00))
     return np.where(overflow, infinity, halves).astype(np.uint16)
+
+
+def _to_bf16(numbers: Array, mode: int) -> Array:
+    """As ``round_to_float``, of float32: bf16 is its upper half, so that rounding is an addition to the words.
+
+    What is added carries into the exponent, and from the largest number into infinity.
+    """
+    if mode == HALF_EVEN:
+        return BF16.encode(numbers)
+    words = np.ascontiguousarray(numbers).view(np.uint32).reshape(numbers.shape)
+    if mode == TOWARD_ZERO:
+        rounded = words
+    elif mode == HALF_AWAY:
+        rounded = words + np.uint32(0x8000)
+    else:
+        positive, negative = {UP: (0xFFFF, 0), DOWN: (0, 0xFFFF), HALF_UP: (0x8000, 0x7FFF)}[mode]
+        rounded = words + np.where(words >> np.uint32(31), np.uint32(negative), np.uint32(positive))
+    size = words & np.uint32(0x7FFFFFFF)
+    special = size >= np.uint32(0x7F800000)
+    if special.any():
+        nan = (words >> np.uint32(16)) | np.uint32(0x7FFF)
+        rounded = np.where(special, np.where(size > np.uint32(0x7F800000), nan << np.uint32(16), words), rounded)
+    return (rounded >> np.uint32(16)).astype(np.uint16)
 
 
 def round_to_float(numbers: Array, target: DType, mode: int) -> Array:
