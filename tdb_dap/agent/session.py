@@ -110,7 +110,7 @@ class Session:
         return text.rstrip()
 
     def run(self, words: Sequence[str], is_stopped: Callable[[], bool]) -> tuple[int, str]:
-        """A subcommand on the open model; its exit code and what it prints. TdbError if it fails."""
+        """A subcommand on the open model; its exit code and what it prints. TdbError if it fails and prints nothing."""
         child = subprocess.Popen(
             [*command("tdb_dap"), *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )
@@ -128,7 +128,10 @@ class Session:
         printed, remarks = (stream.decode("utf-8", "replace").strip() for stream in (out, said))
         if child.returncode not in (0, 1):
             lines = remarks.splitlines()
-            raise TdbError(lines[-1].removeprefix("tdb-dap: error: ") if lines else f"{words[0]} failed")
+            why = lines[-1].removeprefix("tdb-dap: error: ") if lines else f"{words[0]} failed"
+            if not printed:
+                raise TdbError(why)
+            return child.returncode, f"{printed}\nnot finished: {why}"
         return child.returncode, "\n".join(filter(None, (printed, remarks)))
 
     def files(self) -> list[str]:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import shlex
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Literal
 
 from tdb_dap.agent.answers import Answer
+from tdb_dap.agent.printed import finding_lines, following_call
 from tdb_dap.agent.session import Session
 from tdb_dap.errors import BadInput
+from tdb_dap.tools.sanitize.schema import SanitizerReport
 
 Stopped = Callable[[], bool]
 Direction = Literal["to", "forward", "back", "start", "end"]
@@ -58,9 +62,8 @@ class Tools:
         """
         place = self._session.allowed(directory)
         code, text = self._session.run(["triage", str(place), "--quiet"], stopped)
-        return Answer(
-            _verdict(code, "something is wrong", "nothing is wrong"), text, "open the context, then explain LINE"
-        )
+        following = following_call(text) or "open the context, then sanitize and check"
+        return Answer(_verdict(code, "something is wrong", "nothing is wrong"), text, following)
 
     def check(self, stopped: Stopped, blame: bool = True) -> Answer:
         """Compare every op of the open model with its reference; blame: find which op is at fault by itself."""
@@ -72,9 +75,14 @@ class Tools:
     def sanitize(self, stopped: Stopped) -> Answer:
         """Find out-of-bounds accesses, unwritten bytes, missing dependencies, unused results and the first NaN."""
         context, *_ = self._session.files()
-        code, text = self._session.run(["sanitize", context, *self._session.inputs, "--quiet"], stopped)
-        following = "stop_when with the place of the first finding (D12, B7), then who_wrote" if code else "check"
-        return Answer(_verdict(code, "errors were found", "no errors"), text, following)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "report.json"
+            words = ["sanitize", context, *self._session.inputs, "--quiet", "--report", str(path)]
+            code, text = self._session.run(words, stopped)
+            report = SanitizerReport.model_validate_json(path.read_bytes()) if path.exists() else None
+        found = "\n".join(finding_lines(report)) if report is not None else text
+        following = "explain the command that is named (D12, B7): its op, and who wrote what it reads"
+        return Answer(_verdict(code, "errors were found", "no errors"), found, following if code else "check")
 
     def stop_when(self, place: str, condition: str = "") -> Answer:
         """Run from here until a place is reached: 'line 31', conv.normal, tpu.Softmax, B23, #loc("x").

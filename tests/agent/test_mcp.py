@@ -14,6 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tdb_dap.tools.opening import open_program
+from tdb_dap.tools.patch.editor import Editor
 from tests.samples import DATA
 from tests.triage_case import Compiled
 from tests.zoo.zoos import model, spoil_reference
@@ -78,6 +80,38 @@ def test_from_a_wrong_tensor_to_its_writer(tmp_path: Path) -> None:
     talk(tmp_path, story)
 
 
+def test_a_race_is_named_before_its_consequences_with_both_ops(tmp_path: Path) -> None:
+    context = tmp_path / "model"
+    shutil.copytree(DATA / "bm1684x" / "toy_bm1684x_f32", context)
+    (context / "compilation.bmodel.xz").unlink()
+    with Editor(open_program(DATA / "bm1684x" / "toy_bm1684x_f32"), context / "compilation.bmodel") as editor:
+        editor.set_field("B24", "cmd_id_dep", 0)
+
+    async def story(ask: Ask) -> None:
+        await ask("open", context=str(context), inputs=f"{context}/input.npz")
+        lines = (await ask("sanitize")).splitlines()
+        assert lines[3].startswith("error [hazard] D7 of tpu.MatMul gemm15_Gemm (line 33): D7 dma.matrix writes")
+        assert lines[4] == "  with B24 of tpu.MatMul gemm15_Gemm (line 33)"
+
+    talk(tmp_path, story)
+
+
+def test_a_run_that_stops_early_still_says_what_was_found(tmp_path: Path) -> None:
+    context = tmp_path / "model"
+    shutil.copytree(DATA / "bm1684x" / "toy_bm1684x_f32", context)
+    (context / "compilation.bmodel.xz").unlink()
+    with Editor(open_program(DATA / "bm1684x" / "toy_bm1684x_f32"), context / "compilation.bmodel") as editor:
+        editor.set_field("B5", "opd0_addr", 1 << 28)
+
+    async def story(ask: Ask) -> None:
+        await ask("open", context=str(context), inputs=f"{context}/input.npz")
+        text = await ask("sanitize")
+        assert "error [bounds] B5 of tpu.Active mul10_Mul (line 25): B5 tsbc.s_bc reads 40 bytes" in text
+        assert "the run did not reach its end: command 9 (B5 tsbc.s_bc)" in text
+
+    talk(tmp_path, story)
+
+
 def test_from_a_compilation_to_the_smallest_case(tmp_path: Path) -> None:
     toy = Compiled.into(tmp_path / "toy")
     toy.spoil_bmodel()
@@ -86,6 +120,7 @@ def test_from_a_compilation_to_the_smallest_case(tmp_path: Path) -> None:
         found = await ask("triage", directory=str(toy.folder))
         assert found.startswith("something is wrong")
         assert "bug: " in found
+        assert f"next: open context={toy.context}, inputs={toy.folder}/toy_in_f32.npz, reference=" in found
         await ask("open", context=str(toy.context))
         await ask("reduce", output=str(tmp_path / "smallest"))
         assert any((tmp_path / "smallest").iterdir())
