@@ -22,7 +22,7 @@ import numpy as np
 from benchmarks.triage import Fault, Sound, has_effect
 from scripts.robustness.mutate_models.orders import outcomes
 from tdb_dap.engine.commands.commands import Command
-from tdb_dap.engine.compare.recording import record
+from tdb_dap.engine.compare.recording import record as recorded
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.machine.npz import write_npz
 from tdb_dap.engine.program.program import Program
@@ -234,7 +234,7 @@ def _right(path: Path, inputs: Path) -> Mapping[str, Array]:
     """Every tensor as the sound model computes it, where its compilation has left no expected values."""
     debugger = open_debugger(path, inputs, history_limit=0)
     try:
-        return record(debugger)
+        return recorded(debugger)
     finally:
         debugger.close()
 

@@ -101,7 +101,7 @@ def test_a_run_that_stops_early_still_says_what_was_found(tmp_path: Path) -> Non
     shutil.copytree(DATA / "bm1684x" / "toy_bm1684x_f32", context)
     (context / "compilation.bmodel.xz").unlink()
     with Editor(open_program(DATA / "bm1684x" / "toy_bm1684x_f32"), context / "compilation.bmodel") as editor:
-        editor.set_field("B5", "opd0_addr", 1 << 28)
+        editor.set_field("B5", "opd0_addr", 151_127_040)
 
     async def story(ask: Ask) -> None:
         await ask("open", context=str(context), inputs=f"{context}/input.npz")
