@@ -3,7 +3,8 @@
     python benchmarks/agent.py [CONTEXT...] [--faults N] [--seed N] [--transcripts DIR] [--all]
 
 CONTEXT: compilations with their stages, as benchmarks/triage.py takes them, besides the one that the tests have. The
-faults (60, of each kind in turn) are those of benchmarks/agent_faults.py. The agent is a decision list: it sees the text of the answers, through the official client, and nothing else. A fault counts if it names the op and
+faults (60, of each kind in turn) are those of benchmarks/agent_faults.py. The agent is a decision list: it
+sees the text of the answers, through the official client, and nothing else. A fault counts if it names the op and
 the cause with at most 10 calls and 8,000 tokens of answers.
 
 Tokens: an upper estimate, no model's own count. Each line break, each mark, each run of blanks beyond one, each begun 3

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
+from itertools import pairwise
 
 from tdb_dap.tools.sanitize.schema import CommandPlace, SanitizerFinding, SanitizerReport
 from tdb_dap.tools.sanitize.text import headline
@@ -46,6 +47,6 @@ def following_call(text: str) -> str:
     except ValueError:
         return ""
     given = [("context", context)]
-    given += [(key[2:], value) for key, value in zip(rest, rest[1:], strict=False) if key in _OPTIONS]
+    given += [(key[2:], value) for key, value in pairwise(rest) if key in _OPTIONS]
     call = f"open {', '.join(f'{key}={value}' for key, value in given)}; then {verb}"
     return f"{call} {rest[0]}" if rest and not rest[0].startswith("-") else call

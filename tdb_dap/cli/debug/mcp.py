@@ -26,6 +26,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="directories below which models may be opened (default: here)",
     )
     parser.add_argument(
+        "--join",
+        metavar="HOST:PORT",
+        help="look at a session that is open in an editor or terminal and has invited an agent; its token: --token ...",
+    )
+    parser.add_argument(
         "--http",
         metavar="PORT",
         nargs="?",
@@ -37,7 +42,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         parser,
         AGENT_TOKEN,
         "with --http: token that a client has to send (Authorization: Bearer TOKEN); without one a new one is made and "
-        "printed",
+        "printed. With --join: that of the invitation",
     )
     parser.add_argument(
         "--allow-edits", action="store_true", help="also let the agent try changes (what_if) and write folders (reduce)"
@@ -51,13 +56,20 @@ def run(arguments: argparse.Namespace) -> int:
     for root in arguments.root:
         if not root.is_dir():
             raise BadInput(f"--root {root}: no such directory")
-    token = given_token(arguments, AGENT_TOKEN) if arguments.http is not None else None
-    if arguments.http is None and (arguments.token is not None or arguments.token_file is not None):
-        raise BadInput("--token: nobody asks for one on standard input and output; give --http, too")
+    token = given_token(arguments, AGENT_TOKEN) if arguments.http is not None or arguments.join else None
+    if token is None and (arguments.token is not None or arguments.token_file is not None):
+        raise BadInput("--token: nobody asks for one on standard input and output; give --http or --join, too")
+    if arguments.join and token is None:
+        raise BadInput(f"--join: give the token of the invitation: --token-file, or {AGENT_TOKEN} of the environment")
     from tdb_dap.agent.server import make_server
     from tdb_dap.agent.session import Session
 
-    session = Session(arguments.root, arguments.allow_edits)
+    if arguments.join:
+        from tdb_dap.agent.guest import GuestSession
+
+        session: Session = GuestSession(arguments.join, token or "")
+    else:
+        session = Session(arguments.root, arguments.allow_edits)
     try:
         server = make_server(session)
         if arguments.http is None:
