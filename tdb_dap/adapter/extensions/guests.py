@@ -11,7 +11,9 @@ import contextlib
 import hmac
 import secrets
 import socket
+import sys
 import threading
+import traceback
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -150,7 +152,9 @@ class _Guest:
                 else:
                     body = self._answer(command, given)
                 self._connection.send({**response, "success": True, "body": body})
-            except TdbError as error:
+            except Exception as error:  # whatever goes wrong, the guest gets an answer
+                if not isinstance(error, TdbError):
+                    traceback.print_exc(file=sys.stderr)
                 self._connection.send({**response, "success": False, **error_message(error, loud=False)})
                 if not is_in:
                     self._visitor.mistaken()
@@ -257,7 +261,7 @@ class _Guest:
     def _ops_on(self, count: int) -> int:
         """The moment so many ops on, or back."""
         debugger = self._session.debugger
-        starts = sorted({record.first for record in debugger.program.source.records})
+        starts = sorted({record.first for record in debugger.program.source.records if record.ordinals})
         if count >= 0:
             index = bisect_right(starts, self._moment()) - 1 + count
         else:
@@ -267,7 +271,7 @@ class _Guest:
     def _reached(self, place: str, condition: str | None) -> int:
         """The next moment at a place where a condition holds; the end if there is none."""
         debugger = self._session.debugger
-        location = resolve(debugger.program, place)
+        location = resolve(debugger.program, f"mlir:{place}" if place.isdigit() else place)
         if not location.spans:
             raise BadInput(location.message)
         for moment in sorted(first for first, _ in location.spans):

@@ -7,8 +7,8 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 
-from tdb_dap.adapter.session.error_responses import NotStopped
 from tdb_dap.adapter.session.session import Request
+from tdb_dap.errors import TdbError
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Errand(Request):
 
     def refuse(self, reason: str) -> None:
         """Answer that it cannot be done now."""
-        self.outcome.set_exception(NotStopped(reason))
+        self.outcome.set_exception(TdbError(reason))
 
 
 def errand(act: Callable[[], Any]) -> Errand:
