@@ -31,6 +31,7 @@ from tdb_dap.errors import BadInput, TdbError
 from tdb_dap.system.ports import Door, Visitor, open_port
 
 if TYPE_CHECKING:
+    from tdb_dap.adapter.protocol.agent_responses import Invitation
     from tdb_dap.adapter.session.handles import Frame
     from tdb_dap.adapter.session.session import Session
     from tdb_dap.engine.control.debugger import Debugger
@@ -107,7 +108,7 @@ class Guests:
 
 
 @request("tdb/inviteAgent", while_running="answer")
-def invite_agent(session: Session) -> Mapping[str, str]:
+def invite_agent(session: Session) -> Invitation:
     """Where an agent can join this session, and the token that it needs: ``tdb-dap mcp --join ADDRESS``."""
     if not session.has_program:
         raise BadInput("there is no program that an agent could look at")
