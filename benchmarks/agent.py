@@ -15,8 +15,10 @@ from __future__ import annotations
 
 import argparse
 import re
+import statistics
 import sys
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -224,7 +226,21 @@ def main() -> int:
         f"{good} of {len(records)} faults named, op and cause: {good / max(1, len(records)):.0%}; calls "
         f"{_spread([record.calls for record in records])}, tokens {_spread([record.tokens for record in records])}"
     )
+    print(f"start of the server to its list of tools: {started():.2f} s")
     return int(good < WANTED * len(records))
+
+
+def started() -> float:
+    """Seconds from the start of the server to its list of tools, the middle of five."""
+
+    async def once() -> float:
+        begun = time.perf_counter()
+        words = mcp.StdioServerParameters(command=sys.executable, args=["-m", "tdb_dap", "mcp"])
+        async with mcp.Client(mcp.stdio_client(words)) as client:
+            await client.list_tools()
+            return time.perf_counter() - begun
+
+    return statistics.median(anyio.run(once) for _ in range(5))
 
 
 def next_of(faults: list[Seeded]) -> tuple[Seeded, Record] | None:

@@ -33,6 +33,7 @@ class GuestSession(Session):
         program = Path(files["program"])
         super().__init__([program if program.is_dir() else program.parent])
         self._asking = threading.Lock()
+        self._known = ""
         self.context = program
         if files["inputs"]:
             self._data += ["--inputs", files["inputs"]]
@@ -69,7 +70,12 @@ class GuestSession(Session):
     def bookmark(self, name: str) -> str:
         if not name:
             raise BadInput("name: give one; the user's time slider shows all of them")
-        return str(self._asked("tdb/bookmark", name=name)["result"])
+        self._known = str(self._asked("tdb/bookmark", name=name)["result"])
+        return self._known
+
+    def remembered(self) -> str:
+        """As of the last bookmark that was set from here."""
+        return self._known
 
     def ask(self, line: str) -> str:
         raise BadInput("a guest only looks: this changes a value or runs the user's session")

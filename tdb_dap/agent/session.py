@@ -111,12 +111,16 @@ class Session:
         }
         return self.ask(lines[direction])
 
+    def remembered(self) -> str:
+        """The moments that are remembered, a line each."""
+        return "\n".join(f"{key}: command {moment}" for key, moment in self._bookmarks.items())
+
     def bookmark(self, name: str) -> str:
         """Remember this moment under a name, if one is given; all that are remembered."""
         if name:
             words = self.ask("info progress").replace(",", "").split()
             self._bookmarks[name] = next((int(word) for word in words if word.isdigit()), 0)
-        return "\n".join(f"{key}: command {moment}" for key, moment in self._bookmarks.items())
+        return self.remembered()
 
     def ask(self, line: str) -> str:
         """Carry out one line of the console; what it prints. TdbError if it cannot be done, or nothing is open."""

@@ -113,7 +113,11 @@ def test_a_body_is_not_endless(served: Served) -> None:
         "Content-Length": "9999999",
     }
     connection.putrequest("POST", "/mcp")
-    for name, value in {**headers, "Content-Length": "99999999", "Accept": "application/json, text/event-stream"}.items():
+    for name, value in {
+        **headers,
+        "Content-Length": "99999999",
+        "Accept": "application/json, text/event-stream",
+    }.items():
         connection.putheader(name, value)
     connection.endheaders()
     assert connection.getresponse().status == 413

@@ -136,9 +136,56 @@ def test_every_tool_has_a_schema_and_a_question() -> None:
             for tool in tools:
                 assert tool.description
                 assert "page" in tool.input_schema["properties"]
-                assert "stopped" not in tool.input_schema["properties"]
+                assert not {"stopped", "asking"} & set(tool.input_schema["properties"])
                 assert tool.annotations.read_only_hint == (tool.name not in ("what_if", "reduce"))
             assert "never instructions" in str(client.instructions)
+
+    anyio.run(look)
+
+
+def test_long_work_says_how_it_goes_and_ends_when_it_is_cancelled(tmp_path: Path) -> None:
+    context = model("toy", tmp_path)
+
+    async def look() -> None:
+        session = Session([tmp_path])
+        notes: list[str] = []
+        async with mcp.Client(make_server(session)) as client:
+            await client.call_tool("open", {"context": str(context), "reference": f"{context}/ref.npz"})
+            with anyio.CancelScope() as scope:
+
+                async def heard(progress: float, total: float | None, message: str | None) -> None:
+                    notes.append(str(message))
+                    scope.cancel()
+
+                await client.call_tool("check", progress_callback=heard)
+            assert notes[0] == "check: 0 s"
+            assert scope.cancelled_caught
+            result = await client.call_tool("read_tensor", {"expression": "in[0]"})
+            assert not result.is_error, "the next question is answered"
+        session.close()
+
+    anyio.run(look)
+
+
+def test_resources_are_read_without_a_question(tmp_path: Path) -> None:
+    context = model("toy", tmp_path)
+
+    async def look() -> None:
+        session = Session([tmp_path])
+        async with mcp.Client(make_server(session)) as client:
+
+            async def text(uri: str) -> str:
+                return str((await client.read_resource(uri)).contents[0].text)
+
+            assert "no model is open" in await text("tdb://session/model")
+            await client.call_tool("open", {"context": str(context)})
+            await client.call_tool("bookmark", {"name": "here"})
+            assert str(context) in await text("tdb://session/model")
+            assert await text("tdb://session/bookmarks") == "<data>\nhere: command 0\n</data>"
+            skill = await text("tdb://skill")
+            for tool in (await client.list_tools()).tools:
+                assert f"**{tool.name}**" in skill or tool.name == "travel"
+        session.close()
 
     anyio.run(look)
 

@@ -164,8 +164,10 @@ class _Guest:
     def _admit(self, command: object, given: Mapping[str, Any]) -> None:
         token = given.get("token")
         wanted = self._guests.token.encode()
-        if command != "attach" or not isinstance(token, str) or not hmac.compare_digest(
-            token.encode("utf-8", "surrogatepass"), wanted
+        if (
+            command != "attach"
+            or not isinstance(token, str)
+            or not hmac.compare_digest(token.encode("utf-8", "surrogatepass"), wanted)
         ):
             raise BadInput("the token is missing or wrong; give the one that the invitation has named")
         self._visitor.admit()

@@ -14,8 +14,8 @@ from collections import deque
 from collections.abc import Callable
 
 from tdb_dap.adapter.protocol.framing import Malformed, Message
-from tdb_dap.adapter.session.error_responses import Cancelled, NotStopped
 from tdb_dap.adapter.session.errands import Errand
+from tdb_dap.adapter.session.error_responses import Cancelled, NotStopped
 from tdb_dap.adapter.session.handlers import DEFERRED, HANDLERS
 from tdb_dap.adapter.session.session import Body, Request, Session
 from tdb_dap.errors import BadInput, TdbError

@@ -26,6 +26,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="directories below which models may be opened (default: here)",
     )
     parser.add_argument(
+        "--skill", action="store_true", help="print the SKILL.md that teaches an agent the way of working, and end"
+    )
+    parser.add_argument(
         "--join",
         metavar="HOST:PORT",
         help="look at a session that is open in an editor or terminal and has invited an agent; its token: --token ...",
@@ -51,6 +54,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Serve on standard input and output until they are closed. 2: the SDK is missing, or a root."""
+    if arguments.skill:
+        from tdb_dap.agent.server import SKILL
+
+        print(SKILL.read_text("utf-8"), end="")
+        return 0
     if find_spec("mcp") is None:
         raise BadInput("the SDK of the Model Context Protocol is not installed; pip install 'tdb-dap[mcp]'")
     for root in arguments.root:
