@@ -15,8 +15,8 @@ from tdb_dap.system.ports import address
 class GuestSession(Session):
     """The same questions, asked to a running session of a user through the port that the invitation has named.
 
-    The user's view stays where it is unless ``show`` is given. What runs a whole model (check, sanitize, report) does so
-    in a process of its own, on the same files: without the user's edits.
+    The user's view stays where it is unless ``show`` is given. What runs a whole model (check, sanitize, report) does
+    so in a process of its own, on the same files: without the user's edits.
     """
 
     def __init__(self, where: str, token: str) -> None:

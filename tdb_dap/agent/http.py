@@ -1,7 +1,8 @@
 """The server over HTTP, on this machine only, for clients that show the token.
 
 A page in a browser can send requests to this machine, too: it does not know the token, its requests carry an
-``Origin``, and a name that somebody else's DNS has pointed here is not the ``Host``. All three are refused before a body is read.
+``Origin``, and a name that somebody else's DNS has pointed here is not the ``Host``. All three are refused before a
+body is read.
 """
 
 from __future__ import annotations

@@ -134,9 +134,7 @@ def test_without_the_token_nobody_joins(client: DapClient, invitation: dict[str,
     assert client.request("tdb/inviteAgent") == invitation, "asked again, it is the same door"
 
 
-def test_a_guest_waits_outside_while_the_program_runs_and_leaves_with_it(
-    client: DapClient, guest: GuestSession
-) -> None:
+def test_a_guest_waits_outside_during_a_run_and_leaves_at_the_end(client: DapClient, guest: GuestSession) -> None:
     slow = "sum(exp(sin(exp(sin(exp(sin(R0:f32[1,64,256,128]))))))) < 0"
     client.request("setFunctionBreakpoints", breakpoints=[{"name": "tpu.*", "condition": slow}])
     client.request("continue", threadId=1)

@@ -61,7 +61,7 @@ def time(session: Session, arguments: TimeArguments) -> TimePoint:
 
 @request("tdb/marks")
 def marks(session: Session, arguments: MarksArguments) -> TimeMarks:
-    """Moments with a breakpoint, an edit, a bookmark of an agent, or, if that is asked for, the first command of an op that differs."""
+    """Moments with a breakpoint, an edit, an agent's bookmark, or, if asked for, the first command of a wrong op."""
     debugger = session.debugger
     found: list[TimeMark] = [
         {"ordinal": ordinal, "kind": "breakpoint", "text": breakpoint.text}
