@@ -1,4 +1,4 @@
-"""What tools of the command line say, in the words of an agent's tools."""
+"""Output of the command line's tools, in the words of an agent's tools."""
 
 from __future__ import annotations
 

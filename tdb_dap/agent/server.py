@@ -46,7 +46,7 @@ def make_server(session: Session) -> MCPServer[Any]:
 
 
 def _add_resources(server: MCPServer[Any], session: Session) -> None:
-    """What a host can show beside the conversation: it is read, and nothing is asked."""
+    """Texts that a host can show beside the conversation: they are read, and nothing is asked."""
 
     @server.resource("tdb://session/model", description="The open model and its data", mime_type="text/plain")
     def model() -> str:

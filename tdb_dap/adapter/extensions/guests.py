@@ -109,7 +109,7 @@ class Guests:
 
 @request("tdb/inviteAgent", while_running="answer")
 def invite_agent(session: Session) -> Invitation:
-    """Where an agent can join this session, and the token that it needs: ``tdb-dap mcp --join ADDRESS``."""
+    """Open this session to an agent: the address for ``tdb-dap mcp --join ADDRESS``, and the token that it needs."""
     if not session.has_program:
         raise BadInput("there is no program that an agent could look at")
     guests = session.feature(Guests)
