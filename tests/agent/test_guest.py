@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import anyio
 import pytest
@@ -15,6 +16,7 @@ from tdb_dap.adapter.protocol.client import RequestFailed
 from tdb_dap.system.ports import AGENT_TOKEN
 from tests.conftest import Toy
 from tests.dap_client import DapClient
+from tests.ports import Listening
 
 mcp = pytest.importorskip("mcp")
 
@@ -164,6 +166,18 @@ def test_a_terminal_invites_too(client: DapClient, toy: Toy) -> None:
             assert "belongs to tpu.Conv2D relu4_Relu" in result.content[0].text
 
     anyio.run(story)
+
+
+def test_the_token_of_an_invitation_is_never_logged(toy: Toy, tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    adapter = Listening("--log", str(log))
+    client = adapter.attached(toy)
+    token = client.request("tdb/inviteAgent")["token"]
+    assert token in client.request("evaluate", expression="invite", context="repl")["result"]
+    client.close()
+    adapter.close()
+    assert "tdb/inviteAgent" in log.read_text()
+    assert token not in log.read_text()
 
 
 def test_who_joins_without_a_token_or_a_session_is_told_why(invitation: dict[str, str]) -> None:
