@@ -369,12 +369,13 @@ def judged(compiled: Sound, fault: Fault) -> str:
             if fault.kind == "missing dependency" and found.verdict == "fault":  # a race has two ends, of two ops
                 is_right |= bool(re.search(rf"\b{fault.text.split(': ')[1].split(' ')[0]}\b", found.sentence))
             return "right" if is_right else f"elsewhere: {found.sentence[:140]}"
-        if not _has_effect(compiled, fault, files):
+        if not has_effect(compiled, fault, files):
             return ""
         return f"missed: {found.sentence[:140]}"
 
 
-def _has_effect(compiled: Sound, fault: Fault, files: Files) -> bool:
+def has_effect(compiled: Sound, fault: Fault, files: Files) -> bool:
+    """Whether a fault changes any number."""
     if fault.stage != "tpu":
         return found_in_model(files, compiled)
     now = read_npz(files.found["tpu_output"])

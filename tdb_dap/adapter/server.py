@@ -7,6 +7,7 @@ import gc
 import importlib
 import json
 import os
+import re
 import socket
 import sys
 import time
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from tdb_dap.adapter.areas import load
 from tdb_dap.adapter.protocol.transports import SocketStream, StandardStreams
 from tdb_dap.errors import BadInput
-from tdb_dap.system.ports import Door, Visitor
+from tdb_dap.system.ports import AGENT_TOKEN, Door, Visitor
 
 if TYPE_CHECKING:
     import socket
@@ -122,10 +123,12 @@ def _write_log(log: TextIO, way: str, message: Message) -> None:
     """One JSON line per message; tokens are not written. A log that cannot be written any more is closed."""
     if log.closed:
         return
-    if isinstance(message.get("arguments"), Mapping):
-        message = {**message, "arguments": _hidden(message["arguments"])}
+    for part in ("arguments", "body"):
+        if isinstance(message.get(part), Mapping):
+            message = {**message, part: _hidden(message[part])}
+    line = json.dumps({"dir": way, "time": time.time(), "message": message})
     try:
-        log.write(json.dumps({"dir": way, "time": time.time(), "message": message}) + "\n")
+        log.write(_INVITATION.sub(r"\1***", line) + "\n")
         log.flush()
     except ValueError:
         return  # another thread has closed it
@@ -133,6 +136,10 @@ def _write_log(log: TextIO, way: str, message: Message) -> None:
         print(f"tdb-dap: error: --log: {error.strerror or error}; nothing more is logged", file=sys.stderr, flush=True)
         with contextlib.suppress(OSError):
             log.close()
+
+
+_INVITATION = re.compile(rf"({AGENT_TOKEN}=)[\w-]+")
+"""The token in the command that the console's ``invite`` prints."""
 
 
 def _hidden(arguments: Mapping[str, Any]) -> dict[str, Any]:

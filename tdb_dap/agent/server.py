@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -21,6 +23,12 @@ if TYPE_CHECKING:
 
 _WRITING = ("what_if", "reduce")
 
+_TICK = 1.0
+"""Seconds between two notes of progress."""
+
+SKILL = Path(__file__).parent / "SKILL.md"
+"""The way to work with the tools, for hosts that take skills; ``tdb-dap mcp --skill`` prints it."""
+
 
 def make_server(session: Session) -> MCPServer[Any]:
     """A server with all tools on one session."""
@@ -33,36 +41,75 @@ def make_server(session: Session) -> MCPServer[Any]:
         name = function.__name__
         notes = ToolAnnotations(read_only_hint=name not in _WRITING, open_world_hint=False)
         server.add_tool(_asked(session, function), name, description=inspect.getdoc(function), annotations=notes)
+    _add_resources(server, session)
     return server
+
+
+def _add_resources(server: MCPServer[Any], session: Session) -> None:
+    """Texts that a host can show beside the conversation: they are read, and nothing is asked."""
+
+    @server.resource("tdb://session/model", description="The open model and its data", mime_type="text/plain")
+    def model() -> str:
+        return Answer("", "\n".join(session.files()) if session.context is not None else "no model is open").text()
+
+    @server.resource("tdb://session/bookmarks", description="Moments that are remembered", mime_type="text/plain")
+    def bookmarks() -> str:
+        return Answer("", session.remembered() or "none yet").text()
+
+    @server.resource("tdb://skill", description="How to work with these tools", mime_type="text/markdown")
+    def skill() -> str:
+        return SKILL.read_text("utf-8")
 
 
 def _asked(session: Session, function: Callable[..., Answer]) -> Callable[..., Any]:
     """A coroutine that asks in a thread, one question at a time, and ends what it has started when it is cancelled."""
+    from mcp.server.mcpserver import Context
     from mcp.server.mcpserver.exceptions import ToolError
 
     signature = inspect.signature(function, eval_str=True)
     takes_stopped = "stopped" in signature.parameters
+    last: dict[str, Any] = {}
 
-    async def asked(page: int = 1, **given: Any) -> str:
+    async def asked(asking: Context[Any, Any], page: int = 1, **given: Any) -> str:
         cancelled = threading.Event()
 
         def work() -> str:
             with session.lock:
                 more = {"stopped": cancelled.is_set} if takes_stopped else {}
-                return function(**given, **more).text(page)
+                if page <= 1 or last.get("given") != given:  # the pages of an answer are of one answer
+                    last.clear()
+                    last.update(answer=function(**given, **more), given=given)
+                answer: Answer = last["answer"]
+                return answer.text(page)
 
+        async def note_progress() -> None:
+            for seconds in itertools.count():
+                await asking.report_progress(seconds, message=f"{function.__name__}: {seconds} s")
+                await anyio.sleep(_TICK)
+
+        failed: TdbError | None = None
+        text = ""
         try:
-            return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
-        except TdbError as error:
-            raise ToolError(str(error)) from None
+            async with anyio.create_task_group() as group:
+                if takes_stopped:
+                    group.start_soon(note_progress)
+                try:
+                    text = await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
+                except TdbError as error:
+                    failed = error
+                group.cancel_scope.cancel()
         finally:
             cancelled.set()
+        if failed is not None:
+            raise ToolError(str(failed))
+        return text
 
     shown = [one for name, one in signature.parameters.items() if name != "stopped"]
+    shown.append(inspect.Parameter("asking", inspect.Parameter.KEYWORD_ONLY, annotation=Context))
     shown.append(inspect.Parameter("page", inspect.Parameter.KEYWORD_ONLY, default=1, annotation=int))
     ordered = sorted(shown, key=lambda one: one.default is not inspect.Parameter.empty)
     keyword = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in ordered]
     asked.__signature__ = inspect.Signature(keyword, return_annotation=str)  # type: ignore[attr-defined]
-    asked.__annotations__ = {one.name: one.annotation for one in keyword} | {"return": str}
+    asked.__annotations__ = {one.name: one.annotation for one in keyword} | {"asking": Context, "return": str}
     asked.__name__ = function.__name__
     return asked

@@ -38,7 +38,7 @@ class Session:
         self._console: Console | None = None
         self.context: Path | None = None
         self._data: list[str] = []
-        self.bookmarks: dict[str, int] = {}
+        self._bookmarks: dict[str, int] = {}
 
     def close(self) -> None:
         """End the session, if there is one."""
@@ -88,8 +88,39 @@ class Session:
             client.close()
             raise
         self._client, self._console, self.context, self._data = client, console, model, data
-        self.bookmarks = {}
+        self._bookmarks = {}
         return self._taken()
+
+    def look(self, line: str) -> str:
+        """Carry out a line that looks: ``p``, ``who``, ``explain``."""
+        return self.ask(line)
+
+    def stop_at(self, place: str, condition: str, show: bool) -> str:
+        """Run until a place is reached where a condition holds. ``show``: only where a user looks on."""
+        self.ask(f"tb {place}" + (f" if {condition}" if condition else ""))
+        return self.ask("c")
+
+    def travel(self, direction: str, count: int, show: bool) -> str:
+        """Go ``to`` command ``count``, ``forward`` or ``back`` by so many ops, to the ``start`` or the ``end``."""
+        lines = {
+            "to": f"goto {max(0, count)}",
+            "forward": f"n {max(1, count)}",
+            "back": f"rn {max(1, count)}",
+            "start": "s",
+            "end": "c",
+        }
+        return self.ask(lines[direction])
+
+    def remembered(self) -> str:
+        """The moments that are remembered, a line each."""
+        return "\n".join(f"{key}: command {moment}" for key, moment in self._bookmarks.items())
+
+    def bookmark(self, name: str) -> str:
+        """Remember this moment under a name, if one is given; all that are remembered."""
+        if name:
+            words = self.ask("info progress").replace(",", "").split()
+            self._bookmarks[name] = next((int(word) for word in words if word.isdigit()), 0)
+        return self.remembered()
 
     def ask(self, line: str) -> str:
         """Carry out one line of the console; what it prints. TdbError if it cannot be done, or nothing is open."""
@@ -110,7 +141,7 @@ class Session:
         return text.rstrip()
 
     def run(self, words: Sequence[str], is_stopped: Callable[[], bool]) -> tuple[int, str]:
-        """A subcommand on the open model; its exit code and what it prints. TdbError if it fails."""
+        """A subcommand on the open model; its exit code and what it prints. TdbError if it fails and prints nothing."""
         child = subprocess.Popen(
             [*command("tdb_dap"), *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )
@@ -128,7 +159,10 @@ class Session:
         printed, remarks = (stream.decode("utf-8", "replace").strip() for stream in (out, said))
         if child.returncode not in (0, 1):
             lines = remarks.splitlines()
-            raise TdbError(lines[-1].removeprefix("tdb-dap: error: ") if lines else f"{words[0]} failed")
+            why = lines[-1].removeprefix("tdb-dap: error: ") if lines else f"{words[0]} failed"
+            if not printed:
+                raise TdbError(why)
+            return child.returncode, f"{printed}\nnot finished: {why}"
         return child.returncode, "\n".join(filter(None, (printed, remarks)))
 
     def files(self) -> list[str]:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import shlex
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Literal
 
 from tdb_dap.agent.answers import Answer
+from tdb_dap.agent.printed import finding_lines, following_call
 from tdb_dap.agent.session import Session
 from tdb_dap.errors import BadInput
+from tdb_dap.tools.sanitize.schema import SanitizerReport
 
 Stopped = Callable[[], bool]
 Direction = Literal["to", "forward", "back", "start", "end"]
@@ -58,9 +62,8 @@ class Tools:
         """
         place = self._session.allowed(directory)
         code, text = self._session.run(["triage", str(place), "--quiet"], stopped)
-        return Answer(
-            _verdict(code, "something is wrong", "nothing is wrong"), text, "open the context, then explain LINE"
-        )
+        following = following_call(text) or "open the context, then sanitize and check"
+        return Answer(_verdict(code, "something is wrong", "nothing is wrong"), text, following)
 
     def check(self, stopped: Stopped, blame: bool = True) -> Answer:
         """Compare every op of the open model with its reference; blame: find which op is at fault by itself."""
@@ -72,31 +75,36 @@ class Tools:
     def sanitize(self, stopped: Stopped) -> Answer:
         """Find out-of-bounds accesses, unwritten bytes, missing dependencies, unused results and the first NaN."""
         context, *_ = self._session.files()
-        code, text = self._session.run(["sanitize", context, *self._session.inputs, "--quiet"], stopped)
-        following = "stop_when with the place of the first finding (D12, B7), then who_wrote" if code else "check"
-        return Answer(_verdict(code, "errors were found", "no errors"), text, following)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "report.json"
+            words = ["sanitize", context, *self._session.inputs, "--quiet", "--report", str(path)]
+            code, text = self._session.run(words, stopped)
+            report = SanitizerReport.model_validate_json(path.read_bytes()) if path.exists() else None
+        found = "\n".join(finding_lines(report)) if report is not None else text
+        following = "explain the command that is named (D12, B7): its op, and who wrote what it reads"
+        return Answer(_verdict(code, "errors were found", "no errors"), found, following if code else "check")
 
-    def stop_when(self, place: str, condition: str = "") -> Answer:
+    def stop_when(self, place: str, condition: str = "", show: bool = False) -> Answer:
         """Run from here until a place is reached: 'line 31', conv.normal, tpu.Softmax, B23, #loc("x").
 
-        condition: an expression that must hold there, such as max(abs(out[0])) > 100.
+        condition: an expression that must hold there, such as max(abs(out[0])) > 100. show: as of travel.
         """
         where = place.removeprefix("line ").strip()
         if not where:
             raise BadInput("place: give a line of final.mlir, an instruction, an op or a command such as B23")
-        self._session.ask(f"tb {where}" + (f" if {condition}" if condition else ""))
-        return Answer("", self._session.ask("c"), "read_tensor 'in[0]', compare 'out[0]', who_wrote 'in[0]'")
+        said = self._session.stop_at(where, condition, show)
+        return Answer("", said, "read_tensor 'in[0]', compare 'out[0]', who_wrote 'in[0]'")
 
     def who_wrote(self, expression: str, levels: int = 2) -> Answer:
         """Say which command wrote a tensor, slice or address last, and who wrote what that one read.
 
         expression: in[0], in[0][0,3], %16, R4.64, G4096.
         """
-        return Answer("", self._session.ask(f"who {expression} : {min(max(1, levels), 8)}"), "travel to that command")
+        return Answer("", self._session.look(f"who {expression} : {min(max(1, levels), 8)}"), "travel to that command")
 
     def read_tensor(self, expression: str, values: int = 16) -> Answer:
         """Summary and first values of a tensor or slice: in[0], out[0], %16[0,0:2], #loc("x"), R0:f32[64]."""
-        summary = self._session.ask(f"p {expression}")
+        summary = self._session.look(f"p {expression}")
         count = min(max(1, values), _MOST_VALUES)
         lines = summary.splitlines()
         kept = lines[: 1 + (count + 5) // 6]
@@ -105,39 +113,28 @@ class Tools:
 
     def compare(self, expression: str) -> Answer:
         """Compare a tensor of the present op with its reference: the largest difference and where it is."""
-        at = self._session.ask(f"p max(abs(real({expression}) - ref({expression})))")
-        size = self._session.ask(f"p max(abs(ref({expression})))")
+        at = self._session.look(f"p max(abs(real({expression}) - ref({expression})))")
+        size = self._session.look(f"p max(abs(ref({expression})))")
         return Answer(
             "", f"largest difference: {at}\nlargest expected: {size}", "who_wrote with the index that differs"
         )
 
     def explain(self, place: str = "") -> Answer:
         """Explain an op through all levels of compilation (a line of final.mlir), or a command in words (B12)."""
-        return Answer("", self._session.ask(f"explain {place}".strip()), "stop_when with that place")
+        return Answer("", self._session.look(f"explain {place}".strip()), "stop_when with that place")
 
-    def travel(self, direction: Direction, count: int = 1) -> Answer:
-        """Go to a moment: 'to' command number count, 'forward' or 'back' by count ops, 'start' or 'end'."""
-        line = {
-            "to": f"goto {max(0, count)}",
-            "forward": f"n {max(1, count)}",
-            "back": f"rn {max(1, count)}",
-            "start": "s",
-            "end": "c",
-        }[direction]
-        return Answer("", self._session.ask(line), "read_tensor 'out[0]'")
+    def travel(self, direction: Direction, count: int = 1, show: bool = False) -> Answer:
+        """Go to a moment: 'to' command number count, 'forward' or 'back' by count ops, 'start' or 'end'.
+
+        show: in a session that a user has invited you to, move the user's view, too; only when asked for.
+        """
+        return Answer("", self._session.travel(direction, count, show), "read_tensor 'out[0]'")
 
     def bookmark(self, name: str = "") -> Answer:
-        """Remember this moment under a name; without one: list the moments that are remembered."""
-        if name:
-            if not name.isidentifier() or len(name) > 40:
-                raise BadInput("name: give a word of letters, digits and _, at most 40")
-            self._session.bookmarks[name] = self._moment()
-        known = [f"{key}: command {moment}" for key, moment in self._session.bookmarks.items()]
-        return Answer("", "\n".join(known) or "none yet", "travel 'to' one of them")
-
-    def _moment(self) -> int:
-        words = self._session.ask("info progress").replace(",", "").split()
-        return next((int(word) for word in words if word.isdigit()), 0)
+        """Remember this moment under a name, for the user to see; without one: list those that are remembered."""
+        if name and (not name.isidentifier() or len(name) > 40):
+            raise BadInput("name: give a word of letters, digits and _, at most 40")
+        return Answer("", self._session.bookmark(name) or "none yet", "travel 'to' one of them")
 
     def what_if(self, change: str) -> Answer:
         """Change a field of the next command (FIELD = NUMBER) and see what it would give; nothing stays changed."""

@@ -16,6 +16,9 @@ ADAPTER_TOKEN = "TDB_DAP_TOKEN"
 BACKEND_TOKEN = "TDB_DAP_BACKEND_TOKEN"
 """The same of a backend that is offered or used."""
 
+AGENT_TOKEN = "TDB_DAP_AGENT_TOKEN"
+"""The same of a server for agents, and of a session that an agent is let into."""
+
 STRANGERS = 16
 """Connections at a time that have not shown the token."""
 

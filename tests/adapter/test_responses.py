@@ -17,6 +17,7 @@ ARGUMENTS: dict[str, tuple[dict[str, Any], ...]] = {
     "tdb/moment": ({},),
     "tdb/model": ({},),
     "tdb/profile": ({}, {"trace": True}, {"estimate": True, "trace": True}),
+    "tdb/inviteAgent": ({},),
     "tdb/timeline": ({},),
     "tdb/times": ({}, {"milliseconds": 60_000}),
     "tdb/graph": ({"color": "time"}, {"color": "dtype", "weights": True}),

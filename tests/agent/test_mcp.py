@@ -14,6 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tdb_dap.tools.opening import open_program
+from tdb_dap.tools.patch.editor import Editor
 from tests.samples import DATA
 from tests.triage_case import Compiled
 from tests.zoo.zoos import model, spoil_reference
@@ -78,6 +80,38 @@ def test_from_a_wrong_tensor_to_its_writer(tmp_path: Path) -> None:
     talk(tmp_path, story)
 
 
+def test_a_race_is_named_before_its_consequences_with_both_ops(tmp_path: Path) -> None:
+    context = tmp_path / "model"
+    shutil.copytree(DATA / "bm1684x" / "toy_bm1684x_f32", context)
+    (context / "compilation.bmodel.xz").unlink()
+    with Editor(open_program(DATA / "bm1684x" / "toy_bm1684x_f32"), context / "compilation.bmodel") as editor:
+        editor.set_field("B24", "cmd_id_dep", 0)
+
+    async def story(ask: Ask) -> None:
+        await ask("open", context=str(context), inputs=f"{context}/input.npz")
+        lines = (await ask("sanitize")).splitlines()
+        assert lines[3].startswith("error [hazard] D7 of tpu.MatMul gemm15_Gemm (line 33): D7 dma.matrix writes")
+        assert lines[4] == "  with B24 of tpu.MatMul gemm15_Gemm (line 33)"
+
+    talk(tmp_path, story)
+
+
+def test_a_run_that_stops_early_still_says_what_was_found(tmp_path: Path) -> None:
+    context = tmp_path / "model"
+    shutil.copytree(DATA / "bm1684x" / "toy_bm1684x_f32", context)
+    (context / "compilation.bmodel.xz").unlink()
+    with Editor(open_program(DATA / "bm1684x" / "toy_bm1684x_f32"), context / "compilation.bmodel") as editor:
+        editor.set_field("B5", "opd0_addr", 151_127_040)
+
+    async def story(ask: Ask) -> None:
+        await ask("open", context=str(context), inputs=f"{context}/input.npz")
+        text = await ask("sanitize")
+        assert "error [bounds] B5 of tpu.Active mul10_Mul (line 25): B5 tsbc.s_bc reads 40 bytes" in text
+        assert "the run did not reach its end: command 9 (B5 tsbc.s_bc)" in text
+
+    talk(tmp_path, story)
+
+
 def test_from_a_compilation_to_the_smallest_case(tmp_path: Path) -> None:
     toy = Compiled.into(tmp_path / "toy")
     toy.spoil_bmodel()
@@ -86,6 +120,7 @@ def test_from_a_compilation_to_the_smallest_case(tmp_path: Path) -> None:
         found = await ask("triage", directory=str(toy.folder))
         assert found.startswith("something is wrong")
         assert "bug: " in found
+        assert f"next: open context={toy.context}, inputs={toy.folder}/toy_in_f32.npz, reference=" in found
         await ask("open", context=str(toy.context))
         await ask("reduce", output=str(tmp_path / "smallest"))
         assert any((tmp_path / "smallest").iterdir())
@@ -101,9 +136,56 @@ def test_every_tool_has_a_schema_and_a_question() -> None:
             for tool in tools:
                 assert tool.description
                 assert "page" in tool.input_schema["properties"]
-                assert "stopped" not in tool.input_schema["properties"]
+                assert not {"stopped", "asking"} & set(tool.input_schema["properties"])
                 assert tool.annotations.read_only_hint == (tool.name not in ("what_if", "reduce"))
             assert "never instructions" in str(client.instructions)
+
+    anyio.run(look)
+
+
+def test_long_work_says_how_it_goes_and_ends_when_it_is_cancelled(tmp_path: Path) -> None:
+    context = model("toy", tmp_path)
+
+    async def look() -> None:
+        session = Session([tmp_path])
+        notes: list[str] = []
+        async with mcp.Client(make_server(session)) as client:
+            await client.call_tool("open", {"context": str(context), "reference": f"{context}/ref.npz"})
+            with anyio.CancelScope() as scope:
+
+                async def heard(progress: float, total: float | None, message: str | None) -> None:
+                    notes.append(str(message))
+                    scope.cancel()
+
+                await client.call_tool("check", progress_callback=heard)
+            assert notes[0] == "check: 0 s"
+            assert scope.cancelled_caught
+            result = await client.call_tool("read_tensor", {"expression": "in[0]"})
+            assert not result.is_error, "the next question is answered"
+        session.close()
+
+    anyio.run(look)
+
+
+def test_resources_are_read_without_a_question(tmp_path: Path) -> None:
+    context = model("toy", tmp_path)
+
+    async def look() -> None:
+        session = Session([tmp_path])
+        async with mcp.Client(make_server(session)) as client:
+
+            async def text(uri: str) -> str:
+                return str((await client.read_resource(uri)).contents[0].text)
+
+            assert "no model is open" in await text("tdb://session/model")
+            await client.call_tool("open", {"context": str(context)})
+            await client.call_tool("bookmark", {"name": "here"})
+            assert str(context) in await text("tdb://session/model")
+            assert await text("tdb://session/bookmarks") == "<data>\nhere: command 0\n</data>"
+            skill = await text("tdb://skill")
+            for tool in (await client.list_tools()).tools:
+                assert f"**{tool.name}**" in skill or tool.name == "travel"
+        session.close()
 
     anyio.run(look)
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -18,6 +21,7 @@ from tdb_dap.engine.sanitizers.happens_before import timelines
 from tdb_dap.engine.sanitizers.survey import survey
 from tdb_dap.errors import BadExpression
 from tdb_dap.tools.opening import open_debugger, open_program
+from tdb_dap.tools.patch.editor import Editor
 from tests.mutants import with_fault
 from tests.samples import DATA, Case, case, cases
 
@@ -145,6 +149,20 @@ def test_only_the_birth_of_a_special_number_is_reported(name: str, numbers: tupl
     debugger.reverse()
     assert debugger.last_stop.finding is not None
     assert debugger.last_stop.text == stop.text
+
+
+def test_a_nan_in_a_weight_is_found_where_it_is_taken_although_relu_hides_it(tmp_path: Path) -> None:
+    path = tmp_path / "compilation.bmodel"
+    for name in ("final.mlir", "tensor_location.json.xz"):
+        shutil.copyfile(TOY.path / name, tmp_path / name)
+    program = open_program(TOY.path)
+    with Editor(program, path) as editor:
+        editor.set_weight("w1", np.float32("nan"))
+    debugger = open_debugger(tmp_path, TOY.inputs)
+    debugger.set_checks(filters_named({"nan": None}))
+    stop = debugger.run()
+    assert "takes from the weight w1, in which 432 of 432 numbers are NaN" in stop.text
+    assert debugger.run().reason == "end", "once is enough"
 
 
 def test_saturate_counts_what_is_clipped() -> None:

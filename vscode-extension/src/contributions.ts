@@ -34,7 +34,11 @@ export const COMMANDS = {
   debugRecording: "tdb.debugRecording",
   recordAndDebug: "tdb.recordAndDebug",
   launch: "tdb.goToLaunch",
+  letAgentLook: "tdb.letAgentLook",
 } as const;
+
+/** The provider of servers for agents. */
+export const AGENT_PROVIDER = "tdb.agent";
 
 /** Commands of rows, which no menu has. */
 export const INTERNAL = { follow: "tdb.follow" } as const;

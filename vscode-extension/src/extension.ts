@@ -1,5 +1,6 @@
 import type * as vscode from "vscode";
 import { registerDiagnosis } from "./adapter/diagnosis";
+import { registerAgent } from "./agent/provider";
 import { registerAdapter } from "./adapter/factory";
 import { Installation } from "./adapter/installation";
 import { registerStatus } from "./adapter/status";
@@ -32,6 +33,7 @@ export function activate(context: vscode.ExtensionContext): void {
     ...registerStatus(installation),
     ...registerAdapter(installation),
     ...registerDiagnosis(installation),
+    ...registerAgent(installation),
     ...registerConfigurations(installation),
     ...registerStartCommands(context),
     ...registerRecordingCommands(context),

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import {
+  AGENT_PROVIDER,
   COMMANDS,
   CONTAINER,
   DEBUG_TYPE,
@@ -28,6 +29,7 @@ interface Manifest {
     viewsWelcome: { view: string; contents: string }[];
     taskDefinitions: { type: string }[];
     customEditors: { viewType: string }[];
+    mcpServerDefinitionProviders: { id: string; label: string }[];
     configuration: { properties: Record<string, unknown> };
   };
 }
@@ -54,6 +56,10 @@ describe("package.json", () => {
     assert.deepEqual(
       contributes.commands.map(({ command }) => command),
       Object.values(COMMANDS),
+    );
+    assert.deepEqual(
+      contributes.mcpServerDefinitionProviders.map(({ id }) => id),
+      [AGENT_PROVIDER],
     );
     assert.deepEqual(
       contributes.viewsContainers.activitybar.map(({ id }) => id),

@@ -92,6 +92,13 @@ function panel(_type: string, title: string) {
   return { title, webview, onDidDispose: closed.event };
 }
 
+/** Providers of servers for agents, what was copied, and the commands that were registered. */
+export const agents: {
+  providers: { id: string; provider: { provideMcpServerDefinitions: () => Promise<object[]> } }[];
+  copied: string[];
+  commands: Map<string, () => unknown>;
+} = { providers: [], copied: [], commands: new Map() };
+
 /** The trees of the side bar. */
 export const trees: { treeDataProvider: vscode.TreeDataProvider<unknown> }[] = [];
 
@@ -260,7 +267,10 @@ const fake = {
     },
   },
   commands: {
-    registerCommand: () => ({ dispose: () => undefined }),
+    registerCommand: (name: string, act: () => unknown) => {
+      agents.commands.set(name, act);
+      return { dispose: () => agents.commands.delete(name) };
+    },
     executeCommand: (name: string) => {
       editing.commands.push(`${name} ${editing.active?.document.uri.path ?? ""}`);
       return Promise.resolve();
@@ -283,7 +293,28 @@ const fake = {
       readonly pattern: string,
     ) {}
   },
+  lm: {
+    registerMcpServerDefinitionProvider: (id: string, provider: (typeof agents.providers)[number]["provider"]) => {
+      agents.providers.push({ id, provider });
+      return { dispose: () => undefined };
+    },
+  },
+  McpStdioServerDefinition: class {
+    constructor(
+      readonly label: string,
+      readonly command: string,
+      readonly args: string[],
+      readonly env: Record<string, string>,
+      readonly version: string,
+    ) {}
+  },
   env: {
+    clipboard: {
+      writeText: (text: string) => {
+        agents.copied.push(text);
+        return Promise.resolve();
+      },
+    },
     get language() {
       return language.code;
     },
@@ -343,6 +374,7 @@ const fake = {
       return { dispose: () => (texts.provider = undefined) };
     },
     onDidChangeConfiguration: changedSettings.event,
+    onDidChangeWorkspaceFolders: new EventEmitter<undefined>().event,
   },
   debug: {
     get activeDebugSession() {

@@ -71,6 +71,7 @@ _TITLES = {
     "time_travel": "Writers, watches and edits",
     "session": "Session",
     "verbs": "Session",
+    "guests": "Session",
     "plugins": "From plugins",
 }
 """Module that declares a verb -> title in help, in the order of help."""

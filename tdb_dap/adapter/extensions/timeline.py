@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tdb_dap.adapter.console.checking import compared_rows
 from tdb_dap.adapter.console.verbs import resume_quietly
+from tdb_dap.adapter.extensions.guests import Guests
 from tdb_dap.adapter.protocol.model import ProtocolModel
 from tdb_dap.adapter.session.handlers import request
 
@@ -60,7 +61,7 @@ def time(session: Session, arguments: TimeArguments) -> TimePoint:
 
 @request("tdb/marks")
 def marks(session: Session, arguments: MarksArguments) -> TimeMarks:
-    """Moments with a breakpoint, an edit, or, if that is asked for, the first command of an op that differs."""
+    """Moments with a breakpoint, an edit, an agent's bookmark, or, if asked for, the first command of a wrong op."""
     debugger = session.debugger
     found: list[TimeMark] = [
         {"ordinal": ordinal, "kind": "breakpoint", "text": breakpoint.text}
@@ -72,6 +73,10 @@ def marks(session: Session, arguments: MarksArguments) -> TimeMarks:
     if arguments.compare and debugger.reference is not None:
         failing = {row.first: f"{row.opcode} {row.name}" for row in compared_rows(session) if row.verdict == "fail"}
         found += [{"ordinal": ordinal, "kind": "failing", "text": text} for ordinal, text in failing.items()]
+    found += [
+        {"ordinal": ordinal, "kind": "agent", "text": name}
+        for name, ordinal in session.feature(Guests).bookmarks.items()
+    ]
     found.sort(key=lambda mark: (mark["ordinal"], mark["kind"]))
     return {"marks": found[:_MOST_MARKS], "isComplete": len(found) <= _MOST_MARKS}
 

@@ -89,7 +89,7 @@ class Client:
         return client
 
     @classmethod
-    def connect(cls, host: str, port: int, timeout: float = 60, log: LogHook | None = None) -> Client:
+    def connect(cls, host: str, port: int, timeout: float | None = 60, log: LogHook | None = None) -> Client:
         """Connect to an adapter that listens."""
         return cls(SocketStream(socket.create_connection((host, port), timeout=timeout)), timeout, log)
 

@@ -13,6 +13,7 @@ from pydantic import Field, GetCoreSchemaHandler
 from pydantic_core import CoreSchema
 from typing_extensions import NotRequired, TypedDict
 
+from tdb_dap.adapter.protocol.agent_responses import Invitation as Invitation
 from tdb_dap.adapter.protocol.model_responses import ModelContents as ModelContents
 from tdb_dap.adapter.protocol.model_responses import exact as _exact
 from tdb_dap.adapter.protocol.tensor_responses import InlineValues as InlineValues

@@ -45,7 +45,7 @@ class TimeMark(TypedDict):
     """A moment that stands out."""
 
     ordinal: int
-    kind: Literal["breakpoint", "edit", "failing"]
+    kind: Literal["breakpoint", "edit", "failing", "agent"]
     text: str
 
 

@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Callable
 
 from tdb_dap.adapter.protocol.framing import Malformed, Message
+from tdb_dap.adapter.session.errands import Errand
 from tdb_dap.adapter.session.error_responses import Cancelled, NotStopped
 from tdb_dap.adapter.session.handlers import DEFERRED, HANDLERS
 from tdb_dap.adapter.session.session import Body, Request, Session
@@ -38,6 +39,7 @@ class Dispatcher:
         self._attention = False
         session.between_commands.append(self._between_commands)
         session.others_wait = lambda: bool(self._inbox)
+        session.enqueue = self._enqueue
 
     def serve(self) -> None:
         """Answer until the client has left."""
@@ -48,7 +50,17 @@ class Dispatcher:
             self._answer_all()
         session.over.set()
         session.taken.set()
+        for act in session.farewells:
+            act()
+        self._refuse_errands()
         session.unload()
+
+    def _refuse_errands(self) -> None:
+        with self._arrived:
+            for request in self._inbox:
+                if isinstance(request, Errand):
+                    request.refuse("the session is over")
+            self._inbox.clear()
 
     # On the reader thread
 
@@ -124,7 +136,7 @@ class Dispatcher:
         session = self._session
         session.begin(request)
         try:
-            body = self._handle(request)
+            body = self._run_errand(request) if isinstance(request, Errand) else self._handle(request)
         except Exception as error:  # whatever goes wrong, the client gets one answer and the session goes on
             if not isinstance(error, TdbError):
                 traceback.print_exc(file=sys.stderr)
@@ -138,6 +150,13 @@ class Dispatcher:
             except Exception as error:  # the request is answered already: tell the user in the console
                 traceback.print_exc(file=sys.stderr)
                 session.output(f"internal error, please report it: {type(error).__name__}: {error}", "stderr")
+
+    def _run_errand(self, request: Errand) -> Body:
+        if self._session.running:
+            request.refuse("the program runs; ask again when it has stopped")
+        else:
+            request.carry_out()
+        return DEFERRED
 
     def _handle(self, request: Request) -> Body:
         session = self._session

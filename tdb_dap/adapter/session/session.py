@@ -49,6 +49,7 @@ class Session:
     ``over``: set when the session ends; ``withdrawn``: set when the client goes; ``cancelled``: requests by number.
     ``between_commands``: called between any two commands of a run, in order.
     ``others_wait``: whether requests have arrived that are answered after the current one.
+    ``enqueue``: puts a request, or an errand, behind those that wait; ``farewells``: called when the session is over.
     ``abandon``: ends the process, or nothing, where a client has left and the session thread does not end.
     """
 
@@ -76,6 +77,8 @@ class Session:
         self.cancelled: set[int] = set()
         self.between_commands: list[Callable[[], None]] = []
         self.others_wait: Callable[[], bool] = lambda: False
+        self.enqueue: Callable[[Request], None] = lambda request: None
+        self.farewells: list[Callable[[], None]] = []
         self.abandon = abandon
         self._configuration: Configuration | None = None
         self._debugger: Debugger | None = None

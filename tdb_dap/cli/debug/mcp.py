@@ -5,8 +5,14 @@ from __future__ import annotations
 import argparse
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from tdb_dap.cli.options import given_token, token_options
 from tdb_dap.errors import BadInput
+from tdb_dap.system.ports import AGENT_TOKEN, announce, open_port
+
+if TYPE_CHECKING:
+    from mcp.server.mcpserver import MCPServer
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,23 +26,78 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="directories below which models may be opened (default: here)",
     )
     parser.add_argument(
+        "--skill", action="store_true", help="print the SKILL.md that teaches an agent the way of working, and end"
+    )
+    parser.add_argument(
+        "--join",
+        metavar="HOST:PORT",
+        help="look at a session that is open in an editor or terminal and has invited an agent; its token: --token ...",
+    )
+    parser.add_argument(
+        "--http",
+        metavar="PORT",
+        nargs="?",
+        type=_port,
+        const=0,
+        help="serve over HTTP on 127.0.0.1 instead of stdin and stdout, at /mcp; 0, or none given, is any port",
+    )
+    token_options(
+        parser,
+        AGENT_TOKEN,
+        "with --http: token that a client has to send (Authorization: Bearer TOKEN); without one a new one is made and "
+        "printed. With --join: that of the invitation",
+    )
+    parser.add_argument(
         "--allow-edits", action="store_true", help="also let the agent try changes (what_if) and write folders (reduce)"
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Serve on standard input and output until they are closed. 2: the SDK is missing, or a root."""
+    if arguments.skill:
+        from tdb_dap.agent.server import SKILL
+
+        print(SKILL.read_text("utf-8"), end="")
+        return 0
     if find_spec("mcp") is None:
         raise BadInput("the SDK of the Model Context Protocol is not installed; pip install 'tdb-dap[mcp]'")
     for root in arguments.root:
         if not root.is_dir():
             raise BadInput(f"--root {root}: no such directory")
+    token = given_token(arguments, AGENT_TOKEN) if arguments.http is not None or arguments.join else None
+    if token is None and (arguments.token is not None or arguments.token_file is not None):
+        raise BadInput("--token: nobody asks for one on standard input and output; give --http or --join, too")
+    if arguments.join and token is None:
+        raise BadInput(f"--join: give the token of the invitation: --token-file, or {AGENT_TOKEN} of the environment")
     from tdb_dap.agent.server import make_server
     from tdb_dap.agent.session import Session
 
-    session = Session(arguments.root, arguments.allow_edits)
+    if arguments.join:
+        from tdb_dap.agent.guest import GuestSession
+
+        session: Session = GuestSession(arguments.join, token or "")
+    else:
+        session = Session(arguments.root, arguments.allow_edits)
     try:
-        make_server(session).run("stdio")
+        server = make_server(session)
+        if arguments.http is None:
+            server.run("stdio")
+        else:
+            _serve_http(server, arguments.http, token)
     finally:
         session.close()
     return 0
+
+
+def _serve_http(server: MCPServer[Any], port: int, given: str | None) -> None:
+    from tdb_dap.agent.http import serve
+
+    where = f"127.0.0.1:{port}"
+    with open_port(where, given) as listening:
+        serve(server, listening, announce(where, listening, given))
+
+
+def _port(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and int(text) <= 65535):
+        raise argparse.ArgumentTypeError(f"{text:.20}: a port is a number up to 65535")
+    return int(text)

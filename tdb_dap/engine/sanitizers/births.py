@@ -1,10 +1,12 @@
 """``nan``, ``inf``, ``denormal``: where a special number is born.
 
-A command is reported if its result holds such a number and none of its operands does. What spreads them is not.
+A command is reported if its result holds such a number and none of its operands does. What spreads them is not. A NaN
+in a weight is never born: the first command that takes from the weight is reported.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -16,6 +18,7 @@ from tdb_dap.engine.control.observers import Observer
 from tdb_dap.engine.control.stops import Finding
 from tdb_dap.engine.hardware.byte_ranges import share_a_byte
 from tdb_dap.engine.hardware.dtypes import Array, DType
+from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.views import Constant, Layout, Operand, View
 from tdb_dap.engine.sanitizers.finding_text import title_of
 from tdb_dap.errors import BadAccess, NotSimulated
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from tdb_dap.engine.commands.commands import Command
     from tdb_dap.engine.control.inspector import Inspector
     from tdb_dap.engine.hardware.memory import Memory
+    from tdb_dap.engine.program.program import Program
 
 Test = Callable[[Array, DType], NDArray[np.bool_]]
 
@@ -87,6 +91,7 @@ class Birth(Observer):
     def __init__(self, special: Special) -> None:
         self._special = special
         self._inherits: tuple[int, bool] = (-1, False)
+        self._weights = _Weights(special)
 
     def before_command(self, inspector: Inspector, command: Command) -> None:
         """Operands that the command overwrites can be looked at only now."""
@@ -95,6 +100,8 @@ class Birth(Observer):
 
     def after_command(self, inspector: Inspector, command: Command) -> Finding | None:
         memory = inspector.memory
+        if self._special is NAN and (found := self._weights.taken(inspector, command)):
+            return found
         for view in _floats(command, reads=False):
             if self._has(memory, view):
                 break
@@ -103,9 +110,9 @@ class Birth(Observer):
         if self._inherited(inspector, command):
             return None
         words = memory.read(view)
-        found = self._special.test(words, view.dtype).reshape(view.shape)
-        count = int(np.count_nonzero(found))
-        first = [int(index) for index in np.argwhere(found)[0]]
+        special = self._special.test(words, view.dtype).reshape(view.shape)
+        count = int(np.count_nonzero(special))
+        first = [int(index) for index in np.argwhere(special)[0]]
         text = (
             f"{title_of(command)} makes {count:,} {self._special.what}{'s' if count > 1 else ''} of operands that hold "
             f"none; the first at {first} of %{view.name}"
@@ -144,6 +151,62 @@ class Birth(Observer):
             return False
         word = np.array([constant.bits & ((1 << constant.dtype.bits) - 1)], constant.dtype.bits_dtype)
         return bool(self._special.test(word, constant.dtype).any())
+
+
+class _Weights:
+    """Weights of floats, as final.mlir names them, that hold special numbers; each is read when it is first taken."""
+
+    def __init__(self, special: Special) -> None:
+        self._special = special
+        self._starts: list[int] | None = None
+        self._views: list[tuple[str, View]] = []
+        self._counts: dict[int, int] = {}
+        self._reported: dict[int, int] = {}
+
+    def taken(self, inspector: Inspector, command: Command) -> Finding | None:
+        """The finding, if a command is the first that takes from a weight with such a number."""
+        if self._starts is None:
+            self._collect(inspector.program)
+        if not self._starts or command.is_system:
+            return None
+        try:
+            reads = command.description.reads
+        except NotSimulated:
+            return None
+        for view in reads:
+            if isinstance(view, View) and view.space is Space.GLOBAL:
+                index = bisect_right(self._starts, view.address) - 1
+                if index >= 0 and view.address < self._starts[index] + self._views[index][1].nbytes:
+                    count = self._count(inspector.memory, index)
+                    if count and self._reported.setdefault(index, command.ordinal) == command.ordinal:
+                        text = (
+                            f"{title_of(command)} takes from the weight {self._views[index][0]}, in which "
+                            f"{count:,} of {self._views[index][1].size:,} numbers are {self._special.what}"
+                        )
+                        title = f"A weight holds {self._special.what}"
+                        return Finding(self._special.name, title, text, command.ordinal, (command.asm,))
+        return None
+
+    def _collect(self, program: Program) -> None:
+        mlir = program.source.mlir
+        names = {n for op in (mlir.ops.values() if mlir else ()) if op.name == "top.Weight" for n in op.locations}
+        found: dict[int, tuple[str, View]] = {}
+        for record in program.source.records if names else ():
+            for value in record.operands:
+                view = value.view
+                if view is not None and value.name in names and view.space is Space.GLOBAL and view.dtype.is_float:
+                    found.setdefault(view.address, (value.name, view))
+        self._starts = sorted(found)
+        self._views = [found[start] for start in self._starts]
+
+    def _count(self, memory: Memory, index: int) -> int:
+        if index not in self._counts:
+            view = self._views[index][1]
+            try:
+                self._counts[index] = int(np.count_nonzero(self._special.test(memory.read(view), view.dtype)))
+            except BadAccess:
+                self._counts[index] = 0
+        return self._counts[index]
 
 
 def _floats(command: Command, reads: bool) -> list[View]:

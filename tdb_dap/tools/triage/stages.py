@@ -55,8 +55,9 @@ class Stage:
 
     def bugs(self) -> Iterator[tuple[str, Judged]]:
         """``lowered`` or ``executed`` and the judgement, in the order of the text."""
-        found = [("lowered", one) for one in self.lowered if one.verdict == "bug"]
-        found += [("executed", one) for one in self.executed if one.verdict == "bug"]
+        # Executed first: what an op did not even compute as it is written says nothing of how it was lowered.
+        found = [("executed", one) for one in self.executed if one.verdict == "bug"]
+        found += [("lowered", one) for one in self.lowered if one.verdict == "bug"]
         yield from sorted(found, key=lambda pair: pair[1].op.line)
 
     @property

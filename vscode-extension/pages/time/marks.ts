@@ -85,6 +85,7 @@ function shape(kind: Mark["kind"], x: number): string {
       return `M${String(left)} 2L${String(right)} ${String(HEIGHT - 2)}M${String(right)} 2L${String(left)} ${String(HEIGHT - 2)}`;
     case "edit":
       return `M${String(x)} 1L${String(right)} ${String(middle)}L${String(x)} ${String(HEIGHT - 1)}L${String(left)} ${String(middle)}z`;
+    case "agent":
     case "bookmark":
       return `M${String(left + 1)} 0H${String(right - 1)}V${String(HEIGHT)}L${String(x)} ${String(HEIGHT - HALF)}L${String(left + 1)} ${String(HEIGHT)}z`;
   }
@@ -100,5 +101,7 @@ function kindName(kind: Mark["kind"]): string {
       return t("edit");
     case "bookmark":
       return t("bookmark");
+    case "agent":
+      return t("bookmark of the agent");
   }
 }

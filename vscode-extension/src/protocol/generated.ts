@@ -10,6 +10,7 @@ export interface Requests {
   readonly "tdb/findings": { readonly arguments: Readonly<Record<string, never>>; readonly body: Findings };
   readonly "tdb/graph": { readonly arguments: GraphArguments; readonly body: Graph };
   readonly "tdb/inlineValues": { readonly arguments: InlineArguments; readonly body: InlineValues };
+  readonly "tdb/inviteAgent": { readonly arguments: Readonly<Record<string, never>>; readonly body: Invitation };
   readonly "tdb/marks": { readonly arguments: MarksArguments; readonly body: TimeMarks };
   readonly "tdb/memory": { readonly arguments: WindowArguments; readonly body: MemoryWindow };
   readonly "tdb/memoryMap": { readonly arguments: MemoryMapArguments; readonly body: MemoryMap };
@@ -253,6 +254,14 @@ export interface InlineValue {
 /** Body of `tdb/inlineValues`. */
 export interface InlineValues {
   readonly values: readonly InlineValue[];
+}
+
+/** Body of `tdb/inviteAgent`: what `tdb-dap mcp --join ADDRESS` needs. */
+export interface Invitation {
+  /** HOST:PORT on this machine. */
+  readonly address: string;
+  /** In the variable TDB_DAP_AGENT_TOKEN. */
+  readonly token: string;
 }
 
 /** One of the elements of largest magnitude. */
@@ -826,7 +835,7 @@ export interface TimeArguments {
 /** A moment that stands out. */
 export interface TimeMark {
   readonly ordinal: number;
-  readonly kind: "breakpoint" | "edit" | "failing";
+  readonly kind: "breakpoint" | "edit" | "failing" | "agent";
   readonly text: string;
 }
 

@@ -1,0 +1,252 @@
+"""Faults for benchmarks/agent.py: what an agent is given, and the right answer, which it never sees.
+
+Two sources. Compilations with their stages (benchmarks/triage.py seeds them): the agent is given the folder. Context
+directories alone, with inputs and expected values: a wild address, an address shifted by a little, a DMA that moves too
+little, a dependency that is too early, a weight that is not a number.
+
+Whether a fault has an effect at all is decided without the tools: a missing dependency must give other outputs in some
+order that the engines may take, every other fault other outputs or an access that no memory has.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+import numpy as np
+
+from benchmarks.triage import Fault, Sound, has_effect
+from scripts.robustness.mutate_models.orders import outcomes
+from tdb_dap.engine.commands.commands import Command
+from tdb_dap.engine.compare.recording import record as recorded
+from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.engine.machine.npz import write_npz
+from tdb_dap.engine.program.program import Program
+from tdb_dap.errors import TdbError
+from tdb_dap.tools.golden.compilation import find
+from tdb_dap.tools.golden.library import NoGolden
+from tdb_dap.tools.opening import open_debugger, open_program
+from tdb_dap.tools.patch.editor import Editor
+from tests.triage_case import Compiled
+
+DATA = Path(__file__).parent.parent / "tests" / "data"
+MODELS = (
+    "bm1684x/toy_bm1684x_f32",
+    "bm1684x/toy_bm1684x_f16",
+    "bm1684x/toy_bm1684x_int8",
+    "bm1684x/sin_cos_erf_bm1684x_f32",
+    "bm1684/toy_bm1684_int8",
+    "bm1688/toy_bm1688_int8c2",
+    "bm1684x/toy_bm1684x_bf16",
+    "bm1684x/attention_bm1684x_int8",
+)
+
+LOWERING = "the lowering to stage tpu"
+INTERPRETED = "the computation at stage tpu"
+COMMANDS = "the commands of the op"
+WILD, UNWRITTEN, RACE, NAN = "an access outside of memory", "unwritten bytes", "a missing dependency", "not a number"
+
+_SYMPTOMS = frozenset({COMMANDS, WILD, UNWRITTEN, RACE})
+"""How a wrong address or size shows depends on what lies where it points to."""
+
+CAUSES = {
+    "weight swapped": frozenset({LOWERING}),
+    "scale wrong": frozenset({LOWERING}),
+    "zero point lost": frozenset({LOWERING}),
+    "axis": frozenset({LOWERING}),
+    "wrong table": frozenset({LOWERING}),
+    "round mode": frozenset({INTERPRETED}),
+    "saturated accumulation": frozenset({INTERPRETED}),
+    "missing dependency": frozenset({RACE}),
+    "wild address": frozenset({WILD}),
+    "not a number": frozenset({NAN}),
+    "shifted address": _SYMPTOMS,
+    "short transfer": _SYMPTOMS,
+}
+"""Causes that are right, by kind; stride and stale buffer depend on the stage, see ``_causes``."""
+
+KINDS = (*dict.fromkeys((*CAUSES, "stride", "stale buffer")),)
+
+
+@dataclass(frozen=True)
+class Task:
+    """``folder`` of a compilation, or ``context`` with ``inputs`` and ``reference``: what the agent is given."""
+
+    folder: Path | None = None
+    context: Path | None = None
+    inputs: Path | None = None
+    reference: Path | None = None
+
+
+@dataclass(frozen=True)
+class Seeded:
+    """``tensors``: any of these names is the op at fault. ``make``: the task in a folder, None without an effect."""
+
+    kind: str
+    model: str
+    text: str
+    tensors: frozenset[str]
+    causes: frozenset[str]
+    make: Callable[[Path], Task | None]
+
+
+def seeded(contexts: list[Path], random: Random) -> dict[str, list[Seeded]]:
+    """All faults by kind, each list in random order. ``contexts``: compilations besides the bundled one."""
+    found: dict[str, list[Seeded]] = {kind: [] for kind in KINDS}
+    for context in contexts:
+        try:
+            compiled = Sound(context)
+        except (TdbError, KeyError):
+            continue
+        for fault in compiled.faults(random):
+            found[fault.kind].append(_of_compilation(compiled, fault))
+    for name in MODELS:
+        for one in _of_model(DATA / name, random):
+            found[one.kind].append(one)
+    for faults in found.values():
+        random.shuffle(faults)
+    return found
+
+
+def bundled(folder: Path) -> Path:
+    """The context directory of the compilation that the tests have."""
+    return Compiled.into(folder / "toy").context
+
+
+# In compilations
+
+
+def _of_compilation(compiled: Sound, fault: Fault) -> Seeded:
+    def make(folder: Path) -> Task | None:
+        files = compiled.copy(folder)
+        try:
+            fault.put(files)
+            if fault.stage == "bmodel":
+                inputs = files.found["mlir_input"]
+                is_seen = _changes(files.found["bmodel"], compiled.files.found["bmodel"], inputs, fault.kind)
+            else:
+                is_seen = has_effect(compiled, fault, find(files.directory))
+        except (TdbError, NoGolden):
+            return None
+        return Task(folder=folder) if is_seen else None
+
+    names = frozenset(fault.tensors)
+    return Seeded(fault.kind, compiled.context.name, fault.text, names, _causes(fault), make)
+
+
+def _causes(fault: Fault) -> frozenset[str]:
+    if fault.kind == "stride":
+        return _SYMPTOMS if fault.stage == "bmodel" else frozenset({LOWERING})
+    if fault.kind == "stale buffer":
+        return _SYMPTOMS if fault.stage == "bmodel" else frozenset({INTERPRETED})
+    return CAUSES[fault.kind]
+
+
+# In models without stages
+
+
+def _of_model(path: Path, random: Random) -> Iterator[Seeded]:
+    program = open_program(path)
+    step = program.target.geometry.eu_bytes
+    for command in program.commands:
+        records = program.source.records_of(command.ordinal)
+        if len(records) != 1 or not command.has_descriptor or program.target.writes_registers(command.kind):
+            continue
+        tensors = frozenset(value.name for value in records[0].results)
+        for kind, field, value in _fields(command, step, random):
+            yield _changed(path, program, kind, tensors, command, field, value)
+    mlir = program.source.mlir
+    weights = {n for op in (mlir.ops.values() if mlir else ()) if op.name == "top.Weight" for n in op.locations}
+    for record in program.source.records:
+        for operand in record.operands:
+            view = operand.view
+            if operand.name in weights and view is not None and str(view.dtype) in ("f32", "f16", "bf16"):
+                yield _not_a_number(path, program, operand.name)
+
+
+def _fields(command: Command, step: int, random: Random) -> Iterator[tuple[str, str, int]]:
+    for field, old in command.fields.items():
+        if field == "cmd_id_dep" and old > 0:
+            yield "missing dependency", field, 0
+        if re.fullmatch(r"(opd0|res0)_addr", field) and old > 0:
+            yield "wild address", field, old + (1 << random.choice((27, 28)))
+            yield "shifted address", field, old + step * random.choice((1, 2, 4))
+        size = re.fullmatch(r"src_([chw])size", field)
+        if size and old > 1 and command.fields.get(f"dst_{size[1]}size", old) in (0, old):
+            yield "short transfer", field, old // 2
+
+
+def _changed(
+    path: Path, program: Program, kind: str, tensors: frozenset[str], command: Command, field: str, value: int
+) -> Seeded:
+    def edit(editor: Editor) -> None:
+        editor.set_field(command.token, field, value)
+        other = field.replace("src_", "dst_")
+        if kind == "short transfer" and command.fields.get(other) == command.fields[field]:
+            editor.set_field(command.token, other, value)
+
+    text = f"{command.token} {command.name}: {field} = {value} instead of {command.fields[field]}"
+    return Seeded(kind, path.name, text, tensors, CAUSES[kind], lambda folder: _made(path, program, kind, folder, edit))
+
+
+def _not_a_number(path: Path, program: Program, weight: str) -> Seeded:
+    """The op is the first that computes with the weight; loading it makes no number."""
+    carried, tensors = {weight}, set[str]()
+    for record in program.source.records:
+        if any(value.name in carried for value in record.operands):
+            names = {value.name for value in record.results}
+            if record.opcode == "tpu.Load":
+                carried |= names
+            else:
+                tensors |= names
+
+    def edit(editor: Editor) -> None:
+        editor.set_weight(weight, np.float32("nan"))
+
+    kind = "not a number"
+    text = f"weight {weight} is NaN"
+    made = frozenset(tensors | carried)
+    return Seeded(kind, path.name, text, made, CAUSES[kind], lambda folder: _made(path, program, kind, folder, edit))
+
+
+def _made(path: Path, program: Program, kind: str, folder: Path, edit: Callable[[Editor], None]) -> Task | None:
+    context = folder / "model"
+    shutil.copytree(path, context, ignore=shutil.ignore_patterns("compilation.bmodel*", "*.json", "trace*", "check*"))
+    bmodel, inputs = context / "compilation.bmodel", context / "input.npz"
+    try:
+        with Editor(program, bmodel) as editor:
+            edit(editor)
+        if not _changes(bmodel, path, inputs, kind):
+            return None
+    except TdbError:
+        return None
+    reference = context / "ref.npz"
+    if not reference.exists():
+        write_npz(reference, _right(path, inputs))
+    return Task(None, context, inputs, reference)
+
+
+def _right(path: Path, inputs: Path) -> Mapping[str, Array]:
+    """Every tensor as the sound model computes it, where its compilation has left no expected values."""
+    debugger = open_debugger(path, inputs, history_limit=0)
+    try:
+        return recorded(debugger)
+    finally:
+        debugger.close()
+
+
+def _changes(bmodel: Path, sound: Path, inputs: Path, kind: str) -> bool:
+    """Whether a fault can be seen at the outputs, in one of the orders that the engines may take."""
+    debugger = open_debugger(sound, inputs, history_limit=0)
+    words, right = debugger.machine.inputs, outcomes(debugger.program, debugger.machine.inputs)
+    debugger.close()
+    found = outcomes(open_program(bmodel), words)
+    if kind == "missing dependency":
+        return len(found) > 1
+    if len(right) != 1 or found == right or "NotSimulated" in found:
+        return False
+    return kind != "wild address" or "BadAccess" in found
