@@ -267,7 +267,7 @@ def test_an_answer_is_short_and_its_quotation_whole(text: str, page: int) -> Non
     assert shown.count("<data>") == shown.count("</data>") == 1
 
 
-@settings(max_examples=15)
+@settings(max_examples=6)
 @given(st.data())
 def test_any_arguments_are_answered(data: st.DataObject) -> None:
     """A fuzzer over names and values: an answer, or an error of the tool; the server goes on."""
