@@ -1,11 +1,16 @@
 """How often triage names the stage, the op and the kind of a fault: faults of ten kinds put into sound compilations.
 
     python benchmarks/triage.py CONTEXT... [--each N] [--seed N] [--all]
+    python benchmarks/triage.py correct DIR...
 
 CONTEXT: context directories that model_deploy --debug left behind, with their stages beside them. Each is triaged as
 it is first: a sound one that is called wrong counts against us. Then come ``--each`` faults of each kind (4), each in a
 copy of a compilation that is chosen by the seed; one that changes no number is passed over. Prints a line for each
 fault that is not found where it is, and the rates.
+
+``correct`` triages every compilation below the directories as it is, with stages or without, and prints those that are
+called wrong. Where the vendor's own run has left its outputs (``runtime.npz``) and these are not the reference's
+(``ref.npz``) either, the compilation is not a correct one: it is counted apart.
 """
 
 from __future__ import annotations
@@ -299,7 +304,58 @@ KINDS = (
 )
 
 
+def correct(directories: list[Path]) -> int:
+    """Triage what is below directories as it is. 0: nothing that is correct is called wrong."""
+    counts: Counter[str] = Counter()
+    for context in _contexts(directories):
+        try:
+            found = triage(context)
+        except TdbError as error:
+            print(f"{context}: not judged: {error}")
+            counts["not judged"] += 1
+            continue
+        outcome: str = found.verdict
+        if found.verdict == "incomplete":
+            print(f"{context}: {found.sentence}; {found.stages[-1].missing}")
+        elif found.is_wrong:
+            outcome = "wrong in the vendor's run, too" if _differs_elsewhere(context) else "called wrong"
+            print(f"{context}: {outcome}: {found.sentence}")
+        counts[outcome] += 1
+    print(f"{counts.total()} compilations: " + ", ".join(f"{count} {name}" for name, count in counts.most_common()))
+    return int(counts["called wrong"] > 0)
+
+
+def _contexts(directories: list[Path]) -> Iterator[Path]:
+    """Contexts with the compiler's notes or a bmodel; of a folder with both, what is around it is not one more."""
+    seen: set[Path] = set()
+    for directory in directories:
+        for path in sorted((*directory.rglob("compilation.bmodel"), *directory.rglob("compilation.bmodel.xz"))):
+            if path.parent not in seen:
+                seen.add(path.parent)
+                yield path.parent
+
+
+_DIFFERENT = 0.01
+"""Relative distance from which on the outputs of two runs are not the same."""
+
+
+def _differs_elsewhere(context: Path) -> bool:
+    run, reference = context / "runtime.npz", context / "ref.npz"
+    if not run.is_file() or not reference.is_file():
+        return False
+    outputs, expected = read_npz(run), read_npz(reference)
+    for name, array in outputs.items():
+        if name in expected and expected[name].size == array.size:
+            wanted = np.asarray(expected[name], np.float64).reshape(-1)
+            error = np.asarray(array, np.float64).reshape(-1) - wanted
+            if not np.linalg.norm(error) <= _DIFFERENT * np.linalg.norm(wanted):
+                return True
+    return False
+
+
 def main() -> int:
+    if sys.argv[1:2] == ["correct"]:
+        return correct([Path(text) for text in sys.argv[2:]])
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("contexts", metavar="CONTEXT", nargs="+", type=Path)
     parser.add_argument("--each", type=int, default=4, help="faults of each kind")

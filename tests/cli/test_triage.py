@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import warnings
 from pathlib import Path
@@ -10,11 +11,12 @@ import numpy as np
 import pytest
 
 from tdb_dap.engine.hardware.dtypes import Array
-from tdb_dap.engine.machine.npz import read_npz
+from tdb_dap.engine.machine.npz import read_npz, write_npz
 from tdb_dap.tools.opening import open_program
 from tdb_dap.tools.patch.editor import Editor
 from tdb_dap.tools.triage.schema import Triage
 from tests.command_line import tdb_dap
+from tests.samples import case
 from tests.triage_case import Compiled
 from tests.zoo.zoos import model, spoil_reference
 
@@ -310,3 +312,47 @@ def test_a_context_alone_without_reference_is_only_sanitized(tmp_path: Path) -> 
     done = tdb_dap("triage", context, "--quiet")
     assert done.returncode == 2
     assert "it has no reference: give ref.npz beside it" in done.stdout
+
+
+def test_what_the_compiler_makes_narrower_than_the_table_is_no_fault_of_the_table(toy: Compiled) -> None:
+    """It gives operands of an addition the scale of the sum; that is a price, and is told."""
+    toy.spoil_calibration()
+    table = toy.folder / "table.txt"
+    table.write_text("# op_name threshold min max\nconv8_Conv 3.6937 -3.6937 3.5\n")
+    notes = toy.context / "ref_files.json"
+    content = json.loads(notes.read_text())
+    content["files"]["calibration"] = {"path": "../table.txt"}
+    notes.write_text(json.dumps(content))
+    found = triage(toy.context)
+    assert found.verdict == "incomplete", "it broke off; no op of it is wrong"
+    assert "gave conv8_Conv a scale that reaches to 0.3694, where the calibration table says 3.694" in found.sentence
+    table.write_text("conv8_Conv 0.36937 -0.3 0.3\n")
+    assert triage(toy.context).verdict == "calibration"
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("log_softmax_bm1684_f32", "NaNs in lanes that nobody reads"),
+        pytest.param("toy_bm1684x_f32dyn", "the outputs of a dynamic model", marks=pytest.mark.vendor),
+    ],
+)
+def test_a_correct_context_is_not_called_wrong(name: str, why: str, tmp_path: Path) -> None:
+    context = tmp_path / "model"
+    shutil.copytree(case(name).path, context)
+    (context / "runtime.npz").rename(context / "ref.npz")
+    found = triage(context)
+    assert found.verdict == "nothing wrong", why
+    assert found.stages[-1].judged
+
+
+def test_a_step_of_another_rounding_is_no_bug_and_a_step_everywhere_is(tmp_path: Path) -> None:
+    context = tmp_path / "model"
+    shutil.copytree(case("toy_bm1684x_int8").path, context)
+    reference = read_npz(context / "ref.npz")
+    name = "relu4_Relu"
+    step = float(np.diff(np.unique(reference[name])).min())
+    some = np.where(np.arange(reference[name].size) % 3, 0, step).reshape(reference[name].shape)
+    for shift, is_wrong in ((some, False), (np.full_like(some, step), True)):
+        write_npz(context / "ref.npz", {**reference, name: (reference[name] + shift).astype(np.float32)})
+        assert triage(context).is_wrong == is_wrong

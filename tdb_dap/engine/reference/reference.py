@@ -12,7 +12,7 @@ from tdb_dap.engine.machine.machine import Machine
 from tdb_dap.engine.reference.comparison import Comparison, compare
 from tdb_dap.engine.reference.tolerance import Tolerance, Tolerances
 from tdb_dap.engine.source.mapped_tensor import MappedTensor, layer_names
-from tdb_dap.errors import BadInput
+from tdb_dap.errors import BadAccess, BadInput
 
 __all__ = ["Comparison", "Reference", "Tolerance", "Tolerances", "compare", "numbers_of", "stored_form"]
 
@@ -103,7 +103,10 @@ def numbers_of(machine: Machine, value: MappedTensor) -> Array | None:
     """Numbers of a value now, float32, dequantised, in the shape of its view; None if it cannot be read."""
     if value.view is None:
         return None
-    stored = machine.read(value.view).astype(np.float32)
+    try:
+        stored = machine.read(value.view).astype(np.float32)
+    except BadAccess:  # a dynamic subnet's tensor that the run has placed elsewhere
+        return None
     if not value.view.dtype.is_float or value.scale != 1:
         stored = (stored - np.float32(value.zero_point)) * np.float32(value.scale)
     return stored

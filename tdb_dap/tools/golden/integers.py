@@ -59,7 +59,7 @@ def convolve(call: Call) -> Array:
         bias = bias.reshape(-1) + zero * whole
     sums = with_bias(sums, bias)
     if call.result is not None and not call.result.is_quantised:
-        return sums  # another op requantises
+        return call.relu(sums)  # another op requantises
     return _numbers(call, sums * _factors(call, "multiplier", "rshift", 1, sums.ndim))
 
 
@@ -70,7 +70,7 @@ def deconvolve(call: Call) -> Array:
         raise NoGolden("a zero point")
     sums = with_bias(transposed(call, call.words(0), call[1]), call.optional(2))
     if call.result is not None and not call.result.is_quantised:
-        return sums
+        return call.relu(sums)
     return _numbers(call, sums * _factors(call, "multiplier", "rshift", 1, sums.ndim))
 
 
@@ -87,7 +87,7 @@ def matrix_product(call: Call) -> Array:
     if bias is not None:
         found = found + bias.reshape(bias.shape or (1,))
     if call.result is not None and not call.result.is_quantised:
-        return found
+        return call.relu(found)
     return _numbers(call, found * _factors(call, "multipliers", "rshifts", found.ndim - 1, found.ndim))
 
 
@@ -189,8 +189,8 @@ def requantise(call: Call) -> Array:
 
 @golden("tpu.RequantInt")
 def requantise_sums(call: Call) -> Array:
-    """Sums times one factor."""
-    return _numbers(call, call[0] * _factors(call, "multiplier", "rshift", 0, 0))
+    """Sums, or stored numbers, times one factor."""
+    return _numbers(call, call.words(0) * _factors(call, "multiplier", "rshift", 0, 0))
 
 
 @golden("tpu.RequantIntAxis")
@@ -201,7 +201,7 @@ def requantise_channels(call: Call) -> Array:
         raise NoGolden("zero points")
     axis = int(call.number("rq_axis", 1))
     shape = [parts.shape[0] if i == axis else 1 for i in range(call[0].ndim)]
-    return _numbers(call, call[0] * (parts[:, 0] * np.exp2(-np.abs(parts[:, 1]))).reshape(shape))
+    return _numbers(call, call.words(0) * (parts[:, 0] * np.exp2(-np.abs(parts[:, 1]))).reshape(shape))
 
 
 @golden("tpu.LeakyRelu", integer=True)

@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
+from tdb_dap.engine.commands.commands import Command
 from tdb_dap.engine.compare.recording import Recorder
+from tdb_dap.engine.control.inspector import Inspector
+from tdb_dap.engine.control.observers import Observer
 from tdb_dap.engine.control.stops import Finding
 from tdb_dap.engine.files.context import Context
 from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.engine.hardware.views import View
 from tdb_dap.engine.machine.npz import write_npz
 from tdb_dap.engine.program.program import Program
 from tdb_dap.engine.sanitizers import chosen, made
 from tdb_dap.engine.sanitizers.hazards import NAME as HAZARD
-from tdb_dap.engine.sanitizers.survey import survey
+from tdb_dap.engine.sanitizers.survey import known_ahead, survey
 from tdb_dap.errors import TdbError
 from tdb_dap.tools.golden.judging import executed
 from tdb_dap.tools.opening import is_dynamic, open_debugger, open_program
-from tdb_dap.tools.triage.stages import MODEL, Stage
+from tdb_dap.tools.triage.stages import MODEL, NOT_JUDGED, Stage
+
+_NAN = "nan"
+"""Name of the sanitizer."""
 
 
 def _accused(program: Program, finding: Finding) -> str:
@@ -31,6 +41,50 @@ def _accused(program: Program, finding: Finding) -> str:
     ]
     found.sort(key=lambda record: record.opcode == "tpu.Load")
     return found[0].results[0].name if found else ""
+
+
+class Races(Observer):
+    """Follows the writers of races: ``idle`` are those that write what is there already, in either order the same."""
+
+    def __init__(self, findings: Iterable[Finding]) -> None:
+        self._writers = {writer for finding in findings if (writer := _writer(finding)) is not None}
+        self._before: list[Array] = []
+        self.idle: set[int] = set()
+
+    def before_command(self, inspector: Inspector, command: Command) -> None:
+        if command.ordinal in self._writers:
+            self._before = _results(inspector, command)
+
+    def after_command(self, inspector: Inspector, command: Command) -> None:
+        if command.ordinal in self._writers:
+            after = _results(inspector, command)
+            if after and all(map(np.array_equal, self._before, after)):
+                self.idle.add(command.ordinal)
+
+
+def _results(inspector: Inspector, command: Command) -> list[Array]:
+    return [inspector.memory.read(view) for view in command.results if isinstance(view, View)]
+
+
+def _writer(finding: Finding) -> int | None:
+    """The one command of a race that writes; None if both do, or it is no race."""
+    if finding.filter != HAZARD or len(finding.details) != 2 or not finding.related:
+        return None
+    ordinals = [
+        ordinal
+        for ordinal, text in zip((finding.related[0], finding.focus), finding.details, strict=True)
+        if text.startswith("writes")
+    ]
+    return ordinals[0] if len(ordinals) == 1 else None
+
+
+def _weighed(finding: Finding, races: Races, is_spoiled: bool) -> Finding:
+    """A finding that changes no tensor in any order becomes a warning."""
+    if _writer(finding) in races.idle:
+        return replace(finding, severity="warning", text=f"{finding.text}; it writes what is there already")
+    if finding.filter == _NAN and not is_spoiled:
+        return replace(finding, severity="warning", text=f"{finding.text}; no tensor holds them")
+    return finding
 
 
 def run(
@@ -47,7 +101,8 @@ def run(
             debugger = open_debugger(Context.find(bmodel).bmodel, data if inputs else None, history_limit=0)
         try:
             sanitizers = made(chosen(["all"]), []) if is_static else {}
-            found = survey(debugger, {"": recorder, **sanitizers}, progress)
+            races = Races(known_ahead(debugger, sanitizers.values()))
+            found = survey(debugger, {"": recorder, **sanitizers, " ": races}, progress)
         finally:
             debugger.close()
     except TdbError as error:
@@ -55,15 +110,18 @@ def run(
         stage.missing = f"it {stage.stopped}"
         return stage, []
     stage.tensors = recorder.arrays
+    is_spoiled = any(not np.isfinite(array).all() for array in recorder.arrays.values())
+    weighed = [_weighed(finding, races, is_spoiled) for finding in found.findings]
     # What nobody has written is often what was not waited for: a hazard comes first.
-    findings = sorted(found.findings, key=lambda one: (one.severity != "error", one.filter != HAZARD))
+    findings = sorted(weighed, key=lambda one: (one.severity != "error", one.filter != HAZARD))
     if findings and findings[0].severity == "error":
         stage.accused = _accused(debugger.program, findings[0])
     if found.stopped:
         stage.stopped = f"did not run to its end: {found.stopped}"
         stage.missing = f"it {stage.stopped}"
     if not is_static:
-        stage.missing = "its dynamic subnets make their commands while they run: tensors in it are not judged"
+        stage.is_dynamic = True
+        stage.missing = f"its dynamic subnets make their commands while they run: {NOT_JUDGED}"
     elif before is not None and before.level is not None:
         stage.level = before.level
         known = {**inputs, **stage.tensors}

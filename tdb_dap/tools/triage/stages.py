@@ -25,6 +25,8 @@ _FILES = (
 )
 """Stage, its text, its tensors, and what makes them."""
 
+NOT_JUDGED = "tensors in it are not judged"
+
 _SAME = 1e-5
 """Relative difference up to which two stages have had the same input."""
 
@@ -35,7 +37,8 @@ class Stage:
 
     ``executed``: its ops on their own operands; ``lowered``: the ops of the stage before on operands of this one;
     ``accused``: the tensor whose op a sanitizer finds at fault; ``input_differs``: name of an input that is another one
-    than that of the stage before; ``stopped``: why a run of it did not reach its end, if so.
+    than that of the stage before; ``stopped``: why a run of it did not reach its end, if so;
+    ``is_dynamic``: its commands are made while it runs.
     """
 
     title: str
@@ -48,6 +51,7 @@ class Stage:
     input_differs: str = ""
     accused: str = ""
     stopped: str = ""
+    is_dynamic: bool = False
 
     @property
     def is_usable(self) -> bool:

@@ -34,7 +34,7 @@ def triage(directory: Path, progress: Callable[[int], None] = lambda done: None)
         if files.is_alone:
             inputs = read_inputs(files)
         found, findings = model.run(bmodel, last, inputs, progress)
-        if files.is_alone and not found.missing:
+        if files.is_alone and not found.stopped:
             compare(found, files)
         judged.append(found)
     return outcome(files, judged, findings)

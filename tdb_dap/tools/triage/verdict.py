@@ -20,15 +20,10 @@ from tdb_dap.tools.golden.compilation import Files
 from tdb_dap.tools.golden.judging import Judged
 from tdb_dap.tools.golden.level import Level
 from tdb_dap.tools.golden.lowering import counterpart
+from tdb_dap.tools.triage.calibration import is_too_small, narrowed, thresholds
 from tdb_dap.tools.triage.schema import Cost, Kind, Place, StageRow, Triage
 from tdb_dap.tools.triage.stages import IMPORTED, MODEL, TOP, TPU, Stage
 from tdb_dap.version import __version__
-
-_SATURATED = 0.02
-"""Share of saturated elements from which on the calibration is at fault, if it costs much."""
-
-_COSTLY = 0.1
-"""Error over the size of the numbers from which on a format costs much."""
 
 _LITTLE = 1e-4
 """Error over the size of the numbers that is no price."""
@@ -51,7 +46,8 @@ def outcome(files: Files, stages: Sequence[Stage], findings: Sequence[Finding]) 
     """The verdict on a compilation whose stages have been judged; ``findings``: what the sanitizers found."""
     usable = [stage for stage in stages if stage.is_usable]
     errors = [finding for finding in findings if finding.severity == "error"]
-    first = next(_wrong(stages), None)
+    table = thresholds(files.get("calibration"))
+    first = next(_wrong(stages, table), None)
     # A race comes before the numbers that it spoils, and need not spoil them in every run. What else sanitizers find
     # is often a consequence: the op whose numbers are wrong first says more.
     races = bool(errors) and errors[0].filter == HAZARD
@@ -68,6 +64,9 @@ def outcome(files: Files, stages: Sequence[Stage], findings: Sequence[Finding]) 
         places = tuple(_places(files, stages, first.stage, first.judged.op, tensor))
     finding = errors[0].text if is_fault else ""
     kind, sentence = _outcome(files, stages, finding, first, cosine, costs)
+    if first is None and not is_fault:
+        remarks = [narrowed(one, stage, table) for stage in stages for one in stage.lowered]
+        sentence = "; ".join([sentence, *filter(None, remarks)])
     return Triage(
         tool=f"tdb-dap {__version__}",
         directory=str(files.directory),
@@ -100,7 +99,7 @@ def _outcome(
         return "fault", f"fault: the bmodel's program is wrong, whatever its numbers are in this run: {finding}"
     if first is not None:
         return first.kind, _sentence(first, stages)
-    if not usable:
+    if not any(stage.judged for stage in stages):
         return "incomplete", "incomplete: no stage could be judged; see what is missing"
     if files.is_deployed and files.get("bmodel") is None:
         text = f"incomplete: no bmodel was written; up to stage {usable[-1].title} no op is wrong"
@@ -116,19 +115,15 @@ def _outcome(
     return "nothing wrong", f"nothing wrong: every op that could be judged computes what it should{rest}"
 
 
-def _wrong(stages: Sequence[Stage]) -> Iterator[_First]:
+def _wrong(stages: Sequence[Stage], table: Mapping[str, float]) -> Iterator[_First]:
     """All that is wrong, in the order of the stages, in each in the order of the text."""
     for stage in stages:
         if stage.input_differs:
             yield _First("input", stage)
         found = [_First("bug", stage, one, way) for way, one in stage.bugs()]
-        found += [_First("calibration", stage, one) for one in stage.lowered if _is_calibration(one)]
+        found += [_First("calibration", stage, one) for one in stage.lowered if is_too_small(one, stage, table)]
         found.sort(key=lambda one: one.judged.op.line if one.judged is not None else 0)
         yield from found
-
-
-def _is_calibration(one: Judged) -> bool:
-    return one.verdict != "bug" and one.saturated >= _SATURATED and one.error > _COSTLY * one.reach
 
 
 def _sentence(first: _First, stages: Sequence[Stage]) -> str:

@@ -1,0 +1,79 @@
+"""Whether numbers that a scale cannot hold are the calibration's fault."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+
+from tdb_dap.engine.files import limits
+from tdb_dap.engine.files.bounded_files import read_file
+from tdb_dap.errors import BadInput
+from tdb_dap.tools.golden.judging import Judged
+from tdb_dap.tools.triage.stages import Stage
+
+_SATURATED = 0.02
+"""Share of saturated elements from which on the calibration is at fault, if it costs much."""
+
+_COSTLY = 0.1
+"""Error over the size of the numbers from which on a format costs much."""
+
+_NARROWER = 0.9
+"""Reach of a scale over the threshold of the table below which the compiler has chosen another one."""
+
+
+def thresholds(path: Path | None) -> dict[str, float]:
+    """Thresholds of a calibration table by tensor; none if it is not there or cannot be read."""
+    found: dict[str, float] = {}
+    if path is None:
+        return found
+    try:
+        text = read_file(path, limits.REPORT).decode("utf-8", "replace")
+    except BadInput:
+        return found
+    for line in text.splitlines():
+        words = line.partition("#")[0].split()
+        try:
+            found[words[0]] = float(words[1])
+        except (IndexError, ValueError):
+            continue
+    return found
+
+
+def is_too_small(one: Judged, stage: Stage, table: Mapping[str, float]) -> bool:
+    """Whether the threshold of the table is what cuts a tensor off, and it costs much."""
+    return _is_costly(one) and not _is_narrowed(one, stage, table)
+
+
+def narrowed(one: Judged, stage: Stage, table: Mapping[str, float]) -> str:
+    """A remark on a tensor to which the compiler gave a narrower scale than the table says; empty if it did not.
+
+    It does so to spare a requantisation: the operand of an addition gets the scale of the sum.
+    """
+    if not _is_costly(one) or not _is_narrowed(one, stage, table):
+        return ""
+    return (
+        f"the compiler gave {one.name} a scale that reaches to {_reach(one, stage):.4g}, where the calibration table "
+        f"says {table[_name(one)]:.4g}: {one.saturated:.0%} of it saturate"
+    )
+
+
+def _is_costly(one: Judged) -> bool:
+    return one.verdict != "bug" and one.saturated >= _SATURATED and one.error > _COSTLY * one.reach
+
+
+def _is_narrowed(one: Judged, stage: Stage, table: Mapping[str, float]) -> bool:
+    threshold = table.get(_name(one), 0.0)
+    return threshold > 0 and _reach(one, stage) < _NARROWER * threshold
+
+
+def _name(one: Judged) -> str:
+    return one.name.split("__")[0]
+
+
+def _reach(one: Judged, stage: Stage) -> float:
+    kind = stage.level.type_named(one.name) if stage.level is not None else None
+    if kind is None or kind.bounds is None:
+        return math.inf
+    low, high = kind.bounds
+    return max(high, -low - kind.scale)  # a threshold stands for 127 steps, not for 128
