@@ -37,6 +37,7 @@ STOREYS: tuple[tuple[str, ...], ...] = (
         "tools.info",
         "tools.llm",
         "tools.patch",
+        "tools.perturb",
         "tools.profile",
         "tools.sanitize",
         "tools.streams",

@@ -62,6 +62,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="no reference file is needed: what is expected is computed in float64 from the compiler's ..._tpu.mlir",
     )
     parser.add_argument(
+        "--perturb",
+        action="store_true",
+        help="no reference at all: move the inputs by one unit in the last place and find ops that amplify it beyond "
+        "their condition number",
+    )
+    parser.add_argument("--runs", metavar="K", type=int, default=2, help="perturbations of --perturb (default: 2)")
+    parser.add_argument("--json", action="store_true", help="with --perturb: the same as JSON")
+    parser.add_argument(
         "--fail-on",
         choices=("any", "op"),
         default="any",
@@ -94,6 +102,12 @@ def run(arguments: argparse.Namespace) -> int:
 
     What is found stands first, and where a table follows last, too: that is what a terminal shows.
     """
+    if arguments.perturb:
+        from tdb_dap.cli.run.check_perturb import run_perturb
+
+        return run_perturb(arguments)
+    if arguments.json:
+        raise BadInput("--json: only with --perturb; --report FILE.json writes the comparison")
     arguments.blame |= arguments.fail_on == "op" and arguments.mode == "cascade"
     _refuse(arguments)
     baseline = reports.read_known(arguments)

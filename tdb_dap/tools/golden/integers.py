@@ -169,8 +169,13 @@ def add_constant(call: Call) -> Array:
 
 @golden("tpu.SubConst", integer=True)
 def subtract_constant(call: Call) -> Array:
-    """Stored numbers times ``multiplier`` less ``const_val``, all shifted; the other way round with ``is_reverse``."""
-    words = call.words(0) * call.number("multiplier", 1) - call.number("const_val")
+    """Stored numbers times ``multiplier`` less ``const_val``, all shifted; the other way round with ``is_reverse``.
+
+    ``const_val`` holds what the zero point of the operand adds.
+    """
+    if call.result is not None and call.result.zero_point:
+        raise NoGolden("a zero point")
+    words = (call.words(0) + _zero(call, 0)) * call.number("multiplier", 1) - call.number("const_val")
     return _numbers(call, (-words if call.flag("is_reverse") else words) * 2.0 ** -call.number("rshift"))
 
 

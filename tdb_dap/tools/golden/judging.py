@@ -238,12 +238,12 @@ def judge_call(op: MlirOp, call: Call, results: Mapping[int, Array]) -> Iterator
         stored = kind.stored(exact, str(call.get("round_mode", "HalfAwayFromZero")))
         with np.errstate(all="ignore"):
             cost = stored - exact
-        spread, steps = _spread(call, place, exact, kind), kind.step(exact)
-        rounds_once = exact.size > 0 and spread < _LITTLE * float(np.mean(steps))
+        typical, steps = spread(call, place, exact, kind), kind.step(exact)
+        rounds_once = exact.size > 0 and typical < _LITTLE * float(np.mean(steps))
         if (inner := _before_bias(call, kind)) is not None:
-            spread = math.hypot(spread, _rms(inner) / math.sqrt(12))
+            typical = math.hypot(typical, _rms(inner) / math.sqrt(12))
             steps = np.maximum(steps, inner)
-        yield judged(op, name, results[place], exact, cost, steps, spread, RATIO, rounds_once)
+        yield judged(op, name, results[place], exact, cost, steps, typical, RATIO, rounds_once)
 
 
 def _before_bias(call: Call, kind: TensorType) -> Array | None:
@@ -257,7 +257,7 @@ def _before_bias(call: Call, kind: TensorType) -> Array | None:
         return None
 
 
-def _spread(call: Call, place: int, exact: Array, kind: TensorType) -> float:
+def spread(call: Call, place: int, exact: Array, kind: TensorType) -> float:
     """Typical error inside of an op: how far its result moves when its operands move by the error of its arithmetic."""
     reach = _rms(exact[np.isfinite(exact)])
     first = call.operand_types[0] if call.operand_types else None

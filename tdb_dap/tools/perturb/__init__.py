@@ -1,0 +1,1 @@
+"""Ops that make more of the last bit of their operands than they must."""

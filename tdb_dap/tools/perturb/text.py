@@ -1,0 +1,62 @@
+"""Amplifications as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tdb_dap.tools.perturb.schema import Amplified, Perturbed
+
+COLUMNS = (
+    "line",
+    "op",
+    "tensor",
+    "verdict",
+    "moved in",
+    "moved out",
+    "amplified",
+    "must be",
+    "gain",
+    "excess/rounding",
+)
+_MOST = 12
+
+
+def lines(found: Perturbed, is_all: bool = False) -> Iterator[str]:
+    """The outcome in one sentence, the ranked table, and the sentence again where the table is long."""
+    yield headline(found)
+    shown = found.rows if is_all else found.rows[: max(_MOST, len(found.of("beyond")))]
+    if shown:
+        yield ""
+        yield from _table(shown)
+    if len(shown) < len(found.rows):
+        yield f"... and {len(found.rows) - len(shown):,} more; --all lists them"
+
+
+def headline(found: Perturbed) -> str:
+    """Outcome in one sentence."""
+    beyond = found.of("beyond")
+    counts = f"{len(found.rows):,} tensors moved in {found.runs} perturbations, {found.still:,} did not"
+    unknown = found.of("unknown")
+    if unknown:
+        counts += f", no golden for {len(unknown):,}"
+    if not beyond:
+        return f"pass: no op makes more of the last place than it must; {counts}"
+    first = min(beyond, key=lambda row: row.line)
+    return (
+        f"fail: {len(beyond):,} beyond their condition number, the first is {first.name} ({first.opcode} at line "
+        f"{first.line}); {counts}"
+    )
+
+
+def _table(rows: Sequence[Amplified]) -> list[str]:
+    body = [COLUMNS, *map(_cells, rows)]
+    widths = [max(len(line[i]) for line in body) for i in range(len(COLUMNS))]
+    return ["  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip() for line in body]
+
+
+def _cells(row: Amplified) -> tuple[str, ...]:
+    condition = "" if row.condition is None else f"{row.condition:.3g}"
+    gain = "" if row.gain is None else f"{row.gain:.3f}"
+    last = row.reason if row.verdict == "unknown" else f"{row.ratio:.3g}"
+    moved = (f"{row.moved_in:.2e}", f"{row.moved_out:.2e}", f"{row.amplification:.3g}")
+    return (str(row.line), row.opcode, row.name, row.verdict, *moved, condition, gain, last)
