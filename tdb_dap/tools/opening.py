@@ -27,6 +27,7 @@ from tdb_dap.engine.source.mapped_tensor import layer_names
 from tdb_dap.errors import BadInput
 from tdb_dap.system.remarks import picked_up, remark, sources_missing
 from tdb_dap.targets.chips.registry import chip_of_library, target_for
+from tdb_dap.tools.golden import onnx_model
 from tdb_dap.tools.golden.reference import SUFFIX, computed, numbers
 
 if TYPE_CHECKING:
@@ -138,8 +139,8 @@ def open_debugger(
     if paths:
         say("reading the reference")
         expected = [
-            computed(path, numbers(words, program.inputs))
-            if path.suffix == SUFFIX
+            _computed(path, program, words)
+            if path.suffix in (SUFFIX, onnx_model.SUFFIX)
             else _reference_data(path, data, backend, cmodel_path, backend_token)
             for path in paths
         ]
@@ -152,6 +153,14 @@ def remark_sources(program: Program) -> None:
     """Remark what is missing of a model that was compiled without ``--debug``."""
     if not program.brings_inputs:
         sources_missing(program.context.bmodel, program.context.mlir, program.context.locations)
+
+
+def _computed(path: Path, program: Program, words: Mapping[str, Array]) -> dict[str, Array]:
+    """Tensors by name of a reference that is evaluated on the inputs of the program."""
+    given = numbers(words, program.inputs)
+    if path.suffix == onnx_model.SUFFIX:
+        return onnx_model.computed(path, given, _names(program))
+    return computed(path, given)
 
 
 def _reference_data(

@@ -62,6 +62,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="no reference file is needed: what is expected is computed in float64 from the compiler's ..._tpu.mlir",
     )
     parser.add_argument(
+        "--onnx",
+        metavar="MODEL.onnx",
+        type=Path,
+        help="what is expected is what the nodes of the original model compute (extra onnx; ONNX Runtime if installed)",
+    )
+    parser.add_argument(
         "--perturb",
         action="store_true",
         help="no reference at all: move the inputs by one unit in the last place and find ops that amplify it beyond "
@@ -168,6 +174,12 @@ def _refuse(arguments: argparse.Namespace) -> None:
         )
     if len(several) > 1:
         raise BadInput("--jobs and --dask: give one of them")
+    if arguments.onnx is not None:
+        if arguments.reference or arguments.golden:
+            raise BadInput(f"--onnx and {'--golden' if arguments.golden else '--reference'}: give one of them")
+        if arguments.onnx.suffix != ".onnx":
+            raise BadInput(f"--onnx {arguments.onnx}: its name must end in .onnx")
+        arguments.reference = [arguments.onnx]
     if arguments.golden:
         if arguments.reference:
             raise BadInput("--golden and --reference: give one of them")

@@ -15,6 +15,7 @@ def run_perturb(arguments: argparse.Namespace) -> int:
     others = {
         "--reference": bool(arguments.reference),
         "--golden": arguments.golden,
+        "--onnx": arguments.onnx is not None,
         "--blame": arguments.blame,
         "--mode standalone": arguments.mode != "cascade",
         "--report": bool(arguments.report),
