@@ -25,7 +25,7 @@ STOREYS: tuple[tuple[str, ...], ...] = (
     ("targets.validation",),
     ("backends",),
     ("tools.golden",),
-    ("tools.opening", "tools.report_schema"),
+    ("tools.opening", "tools.report_schema", "tools.shadow"),
     ("tools.findings",),
     (
         "tools.check",

@@ -16,9 +16,10 @@ from tdb_dap.errors import BadInput, TdbError
 
 if TYPE_CHECKING:
     from tdb_dap.engine.compare.walk import Mode
+    from tdb_dap.engine.program.program import Program
     from tdb_dap.tools.check.job import Job
     from tdb_dap.tools.check.results import Walked
-    from tdb_dap.tools.check.schema import Report
+    from tdb_dap.tools.check.schema import Report, Row
     from tdb_dap.tools.check.team import Team
     from tdb_dap.tools.check.worker import Worker
     from tdb_dap.tools.findings.baseline import Baseline
@@ -122,6 +123,7 @@ def run(arguments: argparse.Namespace) -> int:
 
         return run_tdb(arguments)
     from tdb_dap.tools.check import dump
+    from tdb_dap.tools.check.shadows import lines as shadow_lines
     from tdb_dap.tools.check.text import headline, story, table
 
     report, walked = _check(arguments)
@@ -132,6 +134,9 @@ def run(arguments: argparse.Namespace) -> int:
     wrong = [row for row in report.failures if row.role != "operand" or row.blame is not None]
     for row in wrong[:_TOLD]:
         print("\n".join(["", *story(row)]))
+    shadows = list(shadow_lines(report.rows, arguments.all))
+    if shadows:
+        print("\n".join(["", *shadows]))
     if shown:
         print(f"\n{headline(report)}")
     found = _findings(arguments, report, baseline)
@@ -212,7 +217,7 @@ def _check(arguments: argparse.Namespace) -> tuple[Report, Walked]:
         cmodel_path=arguments.cmodel_path,
         net=arguments.net,
         stage=arguments.stage,
-        keep=arguments.dump or "none",
+        keep="all" if _is_computed(arguments) else arguments.dump or "none",
         recording=arguments.recording,
     )
     started = time.monotonic()
@@ -234,6 +239,8 @@ def _check(arguments: argparse.Namespace) -> tuple[Report, Walked]:
         alone = _walk(arguments, job, "standalone", worker, team, bar)
         rows = with_blame(rows, alone.rows, Producers(program))
     bar.clear()
+    if _is_computed(arguments):
+        rows = _with_shadows(arguments, program, rows, walked)
     report = Report(
         tool=f"tdb-dap {__version__}",
         model=str(arguments.context),
@@ -250,6 +257,29 @@ def _check(arguments: argparse.Namespace) -> tuple[Report, Walked]:
         layers=by_layer(program, rows),
     )
     return report, walked
+
+
+def _is_computed(arguments: argparse.Namespace) -> bool:
+    """Whether what is expected is computed from the text of the compilation itself."""
+    from tdb_dap.tools.golden.reference import SUFFIX
+
+    return len(arguments.reference) == 1 and Path(arguments.reference[0]).suffix == SUFFIX
+
+
+def _with_shadows(arguments: argparse.Namespace, program: Program, rows: list[Row], walked: Walked) -> list[Row]:
+    """Rows with their shadows; as they are where the compilation's own text is not there."""
+    from tdb_dap.engine.machine.input_data import load_inputs
+    from tdb_dap.tools.check.shadows import with_shadows
+    from tdb_dap.tools.golden.reference import numbers
+
+    data = arguments.inputs or program.context.inputs
+    if data is None:
+        return rows
+    try:
+        words = load_inputs(data, program.inputs)
+        return with_shadows(rows, walked.found, arguments.context, numbers(words, program.inputs))
+    except BadInput:
+        return rows
 
 
 def _team(arguments: argparse.Namespace, job: Job, worker: Worker) -> Team:

@@ -72,6 +72,23 @@ class Blame(_Model):
     text: str
 
 
+class Shadows(_Model):
+    """A result beside its shadows. ``actual``, ``expected``, ``ideal``: the numbers at ``index``, the worst one.
+
+    ``expected``: at this precision, None if unknown; ``here``, ``inherited``: error made by the op and by those before
+    it, over the size of the numbers; ``verdict``: on the error made here: bug, quantisation, exact or unknown.
+    """
+
+    index: tuple[int, ...]
+    actual: float
+    expected: float | None
+    ideal: float
+    here: float
+    inherited: float
+    verdict: str
+    reason: str = ""
+
+
 class Row(_Model):
     """One tensor of one op. ``first``, ``last``: ordinals of commands; ``covered``: share that was compared."""
 
@@ -91,6 +108,7 @@ class Row(_Model):
     complaints: tuple[str, ...] = ()
     numbers: Numbers | None = None
     picture: Picture | None = None
+    shadow: Shadows | None = None
     blame: Blame | None = None
 
     @property

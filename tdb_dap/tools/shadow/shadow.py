@@ -1,0 +1,131 @@
+"""Each tensor of the chip beside what its format makes of it and what it would be ideally.
+
+Error made here and error inherited add up to the distance from the ideal: the op's exact result, from the operands that
+the chip had, lies between the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.errors import BadInput
+from tdb_dap.tools.golden.compilation import find
+from tdb_dap.tools.golden.judging import judge_call
+from tdb_dap.tools.golden.level import Level, names
+from tdb_dap.tools.golden.library import NoGolden, compute
+from tdb_dap.tools.golden.lowering import counterpart
+from tdb_dap.tools.golden.reference import text_of
+
+_SAME_BYTES = ("tpu.Reshape", "tpu.Squeeze", "tpu.Unsqueeze", "tpu.Flatten")
+
+
+@dataclass(frozen=True)
+class Shadowed:
+    """One tensor. ``actual``, ``expected``, ``ideal``: the numbers at ``index``, where it is furthest from the ideal.
+
+    ``here``, ``inherited``: the error made by its op and that of its operands, roots of mean squares over that of the
+    ideal; ``verdict``, ``reason``: of ``Judged``, on the error made here.
+    """
+
+    name: str
+    index: tuple[int, ...]
+    actual: float
+    expected: float | None
+    ideal: float
+    here: float
+    inherited: float
+    verdict: str
+    reason: str = ""
+
+
+class Shadow:
+    """The shadows of a compilation for certain inputs. ``expected``, ``ideal``: tensors by name, float64.
+
+    ``expected`` is rounded to each format, ``ideal`` never, with the weights of the imported model where that is there.
+    BadInput if the compiler's text is missing, or cannot be read.
+    """
+
+    def __init__(self, context: Path, inputs: Mapping[str, Array]) -> None:
+        files = find(context)
+        self.level = Level("tpu", text_of(context))
+        self.inputs = {name: np.asarray(inputs[name], np.float64) for name in self.level.inputs() if name in inputs}
+        if len(self.inputs) < len(list(self.level.inputs())):
+            raise BadInput(f"{self.level.path}: its inputs are {', '.join(self.level.inputs())}; give --inputs X.npz")
+        self.expected, _ = self.level.run(self.inputs, is_rounded=True)
+        self.ideal = self._ideal(files.get("top_mlir"))
+
+    def _ideal(self, source: Path | None) -> dict[str, Array]:
+        known: dict[str, Array] = {}
+        if source is not None:
+            top = Level("top", source)
+            given = {name: self.inputs[name] for name in top.inputs() if name in self.inputs}
+            for name, array in top.run(given, is_rounded=False)[0].items():
+                target = counterpart(self.level, name, self.expected)
+                if target is not None and np.size(array) == np.size(self.expected[target]):
+                    known[target] = array
+        found = dict(self.inputs)
+        for op in self.level.ops:
+            missing = [name for name in names(op) if name not in known]
+            found.update((name, known[name]) for name in names(op) if name in known)
+            if not missing or op.name == "top.Input":
+                continue
+            try:
+                results = compute(self.level.call(op, found))
+            except NoGolden:
+                continue
+            found.update((name, array) for name, array in zip(names(op), results, strict=False) if name in missing)
+        return found
+
+    def completed(self, chip: Mapping[str, Array]) -> dict[str, Array]:
+        """The tensors of a run, with those for which the compiler makes no commands: the same bytes by another name."""
+        found = dict(chip)
+        for op in self.level.ops:
+            if op.name in _SAME_BYTES and not any(name in found for name in names(op)):
+                try:
+                    found.update(zip(names(op), compute(self.level.call(op, {**self.inputs, **found})), strict=False))
+                except NoGolden:
+                    continue
+        return found
+
+    def of(self, name: str, chip: Mapping[str, Array]) -> Shadowed | None:
+        """A tensor of the chip beside its shadows; ``chip``: what it computed, by name. None without a golden."""
+        op = self.level.by_name.get(name)
+        if op is None or op.name == "top.Input" or name not in chip or name not in self.ideal:
+            return None
+        place = names(op).index(name)
+        try:
+            call = self.level.call(op, {**self.inputs, **chip})
+            exact = compute(call)[place]
+        except (NoGolden, IndexError):
+            return None
+        ideal = self.ideal[name]
+        if not exact.size or exact.size != ideal.size or exact.size != np.size(chip[name]):
+            return None
+        judged = next(judge_call(op, call, {place: chip[name]}), None)
+        actual, ideal = (np.reshape(np.asarray(one, np.float64), exact.shape) for one in (chip[name], ideal))
+        with np.errstate(all="ignore"):
+            distance = np.nan_to_num(np.abs(actual - ideal), nan=np.inf)
+            here, inherited, reach = _rms(actual - exact), _rms(exact - ideal), _rms(ideal) or 1.0
+        index = np.unravel_index(int(distance.argmax()), exact.shape)
+        expected = self.expected.get(name)
+        return Shadowed(
+            name,
+            tuple(int(i) for i in index),
+            float(actual[index]),
+            float(np.reshape(expected, exact.shape)[index]) if expected is not None else None,
+            float(ideal[index]),
+            here / reach,
+            inherited / reach,
+            judged.verdict if judged is not None else "unknown",
+            judged.reason if judged is not None else "",
+        )
+
+
+def _rms(array: Array) -> float:
+    finite = array[np.isfinite(array)]
+    return float(np.sqrt(np.mean(np.square(finite)))) if finite.size else 0.0
