@@ -13,6 +13,7 @@ import numpy as np
 from tdb_dap.adapter.requests.provenance import read_by, written_by
 from tdb_dap.adapter.session.handles import Node, leaf, mapping, tree
 from tdb_dap.adapter.session.references import view_reference
+from tdb_dap.adapter.session.shadows import Shadows
 from tdb_dap.engine.expressions.assignment import Part
 from tdb_dap.engine.expressions.values import (
     FAILED,
@@ -27,6 +28,7 @@ from tdb_dap.engine.expressions.values import (
     shown_numbers,
 )
 from tdb_dap.engine.hardware.views import Constant, View
+from tdb_dap.engine.reference.reference import numbers_of
 from tdb_dap.errors import TdbError
 
 if TYPE_CHECKING:
@@ -208,7 +210,27 @@ def _details(session: Session, value: Value) -> list[Node]:
     nodes = [leaf("shape", list(value.shape)), _layout_node(value), _statistics_node(value)]
     if _is_comparable(session, value):
         nodes.append(comparison(session, "compare", value))
+    named = value.named
+    if named is not None and not value.pending and session.feature(Shadows).has(session.debugger, named):
+        nodes.append(tree("shadow", "expected at this precision, ideal", lambda: _shadow_rows(session, value, named)))
     return nodes
+
+
+def _shadow_rows(session: Session, value: Value, named: MappedTensor) -> list[Node]:
+    """What the tensor would be; computed in float64 from the inputs of the net and the compiler's own text."""
+    arrays = session.feature(Shadows).of(session.debugger, named)
+    if not arrays:
+        return [leaf("ideal", "no golden")]
+    held = numbers_of(session.debugger.machine, named)
+    if held is None:
+        return [leaf("ideal", "cannot be compared")]
+    actual = held.astype(np.float64)
+    rows: list[Node] = []
+    for title, array in arrays.items():
+        distance = np.sqrt(np.mean(np.square(actual - array))) if array.size else 0.0
+        reach = float(np.sqrt(np.mean(np.square(array)))) if array.size else 0.0
+        rows.append(leaf(f"off from {title}", f"{distance / reach:.3%}" if reach else number_text(float(distance))))
+    return [tensor(session, title, Value(title, array.view)) for title, array in arrays.items()] + rows
 
 
 def _statistics_node(value: Value) -> Node:

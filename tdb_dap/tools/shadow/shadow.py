@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -56,10 +57,22 @@ class Shadow:
         self.inputs = {name: np.asarray(inputs[name], np.float64) for name in self.level.inputs() if name in inputs}
         if len(self.inputs) < len(list(self.level.inputs())):
             raise BadInput(f"{self.level.path}: its inputs are {', '.join(self.level.inputs())}; give --inputs X.npz")
-        self.expected, _ = self.level.run(self.inputs, is_rounded=True)
-        self.ideal = self._ideal(files.get("top_mlir"))
+        self._source = files.get("top_mlir")
 
-    def _ideal(self, source: Path | None) -> dict[str, Array]:
+    def knows(self, name: str) -> bool:
+        """Whether the compiler's text has a tensor of this name that an op computes."""
+        op = self.level.by_name.get(name)
+        return op is not None and op.name != "top.Input"
+
+    @cached_property
+    def expected(self) -> dict[str, Array]:
+        """Tensors by name as their formats hold them; computed when it is first asked for."""
+        return self.level.run(self.inputs, is_rounded=True)[0]
+
+    @cached_property
+    def ideal(self) -> dict[str, Array]:
+        """Tensors by name, never rounded; computed when it is first asked for."""
+        source = self._source
         known: dict[str, Array] = {}
         if source is not None:
             top = Level("top", source)
