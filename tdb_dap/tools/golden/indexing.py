@@ -100,3 +100,52 @@ def look_up(call: Call) -> Array:
             found = np.where(found < 0, found + 256, found)
         return (found - result.zero_point) * result.scale
     return found
+
+
+@golden("NonZero")
+def non_zero(call: Call) -> Array:
+    """Indices of the elements that are not 0, one row for each axis, or one column (``ColMajor``).
+
+    As many as there are: the compiler's shape has room for all.
+    """
+    found = np.stack(np.nonzero(call[0]))
+    return found.T if call.get("order") == "ColMajor" else found
+
+
+@golden("Nms")
+def suppress(call: Call) -> Array:
+    """Boxes of high score that overlap none of higher score: rows of batch, class and number of the box.
+
+    Operands: boxes [batch, count, 4], scores [batch, classes, count], then, each of one element, the most boxes of a
+    class, the largest overlap and the least score. As many rows as there are.
+    """
+    boxes, scores = call[0], call[1]
+    given = [one.reshape(-1) if (one := call.optional(place)) is not None else None for place in (2, 3, 4)]
+    most = int(given[0][0]) if given[0] is not None and given[0].size else int(call.number("max_output_size"))
+    overlap = float(given[1][0]) if given[1] is not None and given[1].size else 0.0
+    least = float(given[2][0]) if given[2] is not None and given[2].size else -np.inf
+    corners = boxes
+    if call.number("center_point_box"):
+        half = boxes[..., 2:] / 2
+        corners = np.concatenate([boxes[..., :2] - half, boxes[..., :2] + half], axis=-1)
+    low, high = np.minimum(corners[..., :2], corners[..., 2:]), np.maximum(corners[..., :2], corners[..., 2:])
+    rows = [
+        (batch, kind, box)
+        for batch in range(scores.shape[0])
+        for kind in range(scores.shape[1])
+        for box in _kept(scores[batch, kind], low[batch], high[batch], most, overlap, least)
+    ]
+    return np.asarray(rows, np.float64).reshape(-1, 3)
+
+
+def _kept(scores: Array, low: Array, high: Array, most: int, overlap: float, least: float) -> list[int]:
+    """Numbers of the boxes of one class that are kept, the best first."""
+    kept: list[int] = []
+    area = np.prod(high - low, axis=-1)
+    for box in np.argsort(-scores, kind="stable"):
+        if len(kept) == most or not scores[box] > least:
+            break
+        common = np.clip(np.minimum(high[box], high[kept]) - np.maximum(low[box], low[kept]), 0, None).prod(axis=-1)
+        if not (common > overlap * (area[box] + area[kept] - common)).any():
+            kept.append(int(box))
+    return kept

@@ -290,6 +290,8 @@ MOVING = frozenset(
             "ShuffleChannel",
             "MaxPool",
             "Where",
+            "NonZero",
+            "Nms",
             "Lut",
             "Cast",
         ),

@@ -77,3 +77,35 @@ def attention(call: Call) -> Array:
         scores = scores + mask.reshape(batch, -1, *scores.shape[-2:])
     scores = np.exp(scores - scores.max(axis=-1, keepdims=True))
     return (scores / scores.sum(axis=-1, keepdims=True) @ v).transpose(0, 2, 1, 3)
+
+
+@golden("tpu.Attention", "top.Attention")
+def attention_with_projections(call: Call) -> Array:
+    """A layer of attention in float: projections, softmax(scale q k + mask) v, and a last projection.
+
+    Operands: queries, keys, values (none: those before), weight and bias of each of the four projections (in the order
+    queries, keys, values, output with its weight first), mask. Heads lie side by side in the columns.
+    """
+    if call.is_integer or (call.operand_types[0] is not None and call.operand_types[0].is_quantised):
+        raise NoGolden("stored numbers with a table of exponentials")
+    keys = call.optional(1)
+    keys = call[0] if keys is None else keys
+    values = call.optional(2)
+    values = keys if values is None else values
+    heads, dim = int(call.number("head", 1)), int(call.number("dim"))
+
+    def projected(x: Array, place: int) -> Array:
+        weight, bias = call[place], call.optional(place + 1)
+        found = x @ weight.reshape(weight.shape[-2:])
+        return found if bias is None else found + bias.reshape(-1)
+
+    def split(x: Array) -> Array:
+        return x.reshape(*x.shape[:-1], heads, dim).swapaxes(-2, -3)
+
+    q, k, v = (split(projected(x, place)) for x, place in ((call[0], 3), (keys, 5), (values, 7)))
+    scores = q @ k.swapaxes(-1, -2) * call.number("scale", 1)
+    if (mask := call.optional(11)) is not None:
+        scores = scores + mask.reshape(mask.shape[0], -1, *scores.shape[-2:])
+    scores = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    mixed = (scores / scores.sum(axis=-1, keepdims=True) @ v).swapaxes(-2, -3)
+    return projected(mixed.reshape(*mixed.shape[:-2], heads * dim), 9)

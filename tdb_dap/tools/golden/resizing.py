@@ -72,3 +72,41 @@ def sample(call: Call) -> Array:
                 found = x[image][:, np.clip(row[image], 0, h - 1), np.clip(column[image], 0, w - 1)]
                 total[image] += found * (share * inside)[image]
     return total
+
+
+@golden("RoiAlign")
+def align_regions(call: Call) -> Array:
+    """Averages of bilinear samples in a grid of cells over each region; regions: [number of the image, x, y, x, y]."""
+    if call.get("mode", "Avg") != "Avg":
+        raise NoGolden(f"mode {call.get('mode')}")
+    x, regions = call[0], call[1].reshape(-1, 5)
+    cells = int(call.number("output_height")), int(call.number("output_width"))
+    shift = 0.5 if call.flag("align_corners") else 0.0
+    ratio, scale = int(call.number("sampling_ratio")), call.number("spatial_scale", 1)
+    found = np.zeros((len(regions), x.shape[1], *cells))
+    for number, region in enumerate(regions):
+        left, top, right, bottom = region[1:] * scale - shift
+        weights = []
+        for start, stop, count, extent in (
+            (top, bottom, cells[0], x.shape[2]),
+            (left, right, cells[1], x.shape[3]),
+        ):
+            size = stop - start if shift else max(stop - start, 1.0)
+            samples = ratio if ratio > 0 else max(1, int(np.ceil(size / count)))
+            at = start + (np.arange(count * samples) + 0.5) * size / (count * samples)
+            weights.append(_linear_weights(at, extent).reshape(count, samples, extent).mean(axis=1))
+        found[number] = np.einsum("ph,chw,qw->cpq", weights[0], x[int(region[0])], weights[1])
+    return found
+
+
+def _linear_weights(at: Array, extent: int) -> Array:
+    """Row by row the weights of the elements that a sample lies between; none further than one outside."""
+    inside = (at >= -1) & (at <= extent)
+    at = np.clip(at, 0, extent - 1)
+    below = np.floor(at).astype(np.int64)
+    above = np.minimum(below + 1, extent - 1)
+    found = np.zeros((at.size, extent))
+    rows = np.arange(at.size)
+    np.add.at(found, (rows, below), 1 - (at - below))
+    np.add.at(found, (rows, above), at - below)
+    return found * inside[:, None]

@@ -28,7 +28,7 @@ from tdb_dap.tools.opening import is_dynamic, open_debugger, open_program
 from tdb_dap.tools.perturb.schema import Amplified, Perturbed
 from tdb_dap.version import __version__
 
-_LIMIT = 3.0
+_LIMIT = 2.0
 """Excess over the roundings of both runs from which on it is not rounding: each may go to the other neighbour."""
 
 _GAIN = 0.1
@@ -201,7 +201,7 @@ def _judged(
 ) -> Amplified:
     name = names(op)[place]
     kind = calls[0].result_types[place] if place < len(calls[0].result_types) else None
-    if kind is None or exact[0].size != np.size(plain[name]):
+    if kind is None or any(one.size != np.size(plain[name]) for one in (*exact, moved[name])):
         return _row(op, name, "unknown", inside, plain, moved, "no type, or another size")
     mode = str(calls[0].get("round_mode", "HalfAwayFromZero"))
     with np.errstate(all="ignore"):
