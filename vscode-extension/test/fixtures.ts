@@ -42,6 +42,7 @@ export const row = (line: number, more: Partial<ResultRow> = {}): ResultRow => (
   note: "",
   complaints: [],
   numbers: null,
+  shadow: null,
   blame: null,
   ...more,
 });

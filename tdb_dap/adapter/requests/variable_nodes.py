@@ -217,7 +217,7 @@ def _details(session: Session, value: Value) -> list[Node]:
 
 
 def _shadow_rows(session: Session, value: Value, named: MappedTensor) -> list[Node]:
-    """What the tensor would be; computed in float64 from the inputs of the net and the compiler's own text."""
+    """Expected and ideal numbers of a tensor, computed in float64 from the inputs and the compiler's text."""
     arrays = session.feature(Shadows).of(session.debugger, named)
     if not arrays:
         return [leaf("ideal", "no golden")]

@@ -232,7 +232,7 @@ def _judged(
 
 
 def _gain(has: Array, must: Array) -> float:
-    """How much of the exact difference a difference holds: 1 where the op does what it must."""
+    """Part of the exact difference that a difference holds: 1 where the op does what it must."""
     with np.errstate(all="ignore"):
         usable = np.isfinite(has) & np.isfinite(must)
         square = float(np.square(must[usable]).sum())

@@ -675,6 +675,7 @@ export interface ResultRow {
   readonly note: string;
   readonly complaints: readonly string[];
   readonly numbers: Numbers | null;
+  readonly shadow: Shadows | null;
   readonly blame: Blame | null;
 }
 
@@ -693,6 +694,22 @@ export interface SetMemoryArguments {
   readonly offset?: number | undefined;
   readonly dtype?: string | undefined;
   readonly value: string;
+}
+
+/**
+ * A result beside its shadows. `actual`, `expected`, `ideal`: the numbers at `index`, the worst one. `expected`: at
+ * this precision, None if unknown; `here`, `inherited`: error made by the op and by those before it, over the size of
+ * the numbers; `verdict`: on the error made here: bug, quantisation, exact or unknown.
+ */
+export interface Shadows {
+  readonly index: readonly number[];
+  readonly actual: number | NotFinite;
+  readonly expected: number | NotFinite | null;
+  readonly ideal: number | NotFinite;
+  readonly here: number | NotFinite;
+  readonly inherited: number | NotFinite;
+  readonly verdict: string;
+  readonly reason: string;
 }
 
 /** Source. */
