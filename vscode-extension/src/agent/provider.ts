@@ -28,22 +28,34 @@ interface Newer {
 
 export function registerAgent(installation: Installation): { dispose(): unknown }[] {
   const servers = new AgentServers(installation);
-  const { lm, McpStdioServerDefinition: Definition } = vscode as Newer;
-  const provider =
-    Definition &&
-    lm?.registerMcpServerDefinitionProvider?.(AGENT_PROVIDER, {
-      onDidChangeMcpServerDefinitions: servers.onDidChange,
-      provideMcpServerDefinitions: async () =>
-        (await servers.all()).map(
-          (server) =>
-            new Definition(nameOf(server), server.command, [...server.args], { ...server.env }, installation.version),
-        ),
-    });
+  const provider = register(servers, installation);
   return [
     servers,
     ...(provider ? [provider] : []),
     vscode.commands.registerCommand(COMMANDS.letAgentLook, () => letAgentLook(servers, provider !== undefined)),
   ];
+}
+
+/** Tells the editor of the servers; undefined where it cannot be told: the API is missing, or was not open yet. */
+function register(servers: AgentServers, installation: Installation): vscode.Disposable | undefined {
+  try {
+    const { lm, McpStdioServerDefinition: Definition } = vscode as Newer;
+    return (
+      Definition &&
+      lm?.registerMcpServerDefinitionProvider?.(AGENT_PROVIDER, {
+        onDidChangeMcpServerDefinitions: servers.onDidChange,
+        provideMcpServerDefinitions: async () =>
+          (await servers.all()).map(
+            (server) =>
+              new Definition(nameOf(server), server.command, [...server.args], { ...server.env }, installation.version),
+          ),
+      })
+    );
+  } catch {
+    // VS Code 1.100 has the functions and throws when an extension without its proposal calls them; 1.101 opened them:
+    // https://code.visualstudio.com/updates/v1_101
+    return undefined;
+  }
 }
 
 /** The servers of the open folders, and of the sessions that an agent may look at. */
