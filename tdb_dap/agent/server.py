@@ -26,23 +26,43 @@ _WRITING = ("what_if", "reduce")
 _TICK = 1.0
 """Seconds between two notes of progress."""
 
+CHECK_VIEW = "ui://tdb-dap/check"
+"""The page that hosts of MCP Apps show beside the answer of ``check``."""
+
+_CHECK_PAGE = Path(__file__).parent / "check_page.html"
+
 SKILL = Path(__file__).parent / "SKILL.md"
 """The way to work with the tools, for hosts that take skills; ``tdb-dap mcp --skill`` prints it."""
 
 
 def make_server(session: Session) -> MCPServer[Any]:
     """A server with all tools on one session."""
+    from mcp.server.apps import Apps
     from mcp.server.mcpserver import MCPServer
-    from mcp.types import ToolAnnotations
 
-    server: MCPServer[Any] = MCPServer("tdb-dap", instructions=RULES, version=__version__, log_level="ERROR")
+    apps = Apps()
+    apps.add_html_resource(CHECK_VIEW, _CHECK_PAGE.read_text("utf-8"), title="TDB: check")
     tools = Tools(session)
     for function in tools.all():
-        name = function.__name__
-        notes = ToolAnnotations(read_only_hint=name not in _WRITING, open_world_hint=False)
-        server.add_tool(_asked(session, function), name, description=inspect.getdoc(function), annotations=notes)
+        if function.__name__ == "check":
+            apps.tool(resource_uri=CHECK_VIEW, **_about(function))(_asked(session, function))
+    server: MCPServer[Any] = MCPServer(
+        "tdb-dap", instructions=RULES, version=__version__, log_level="ERROR", extensions=[apps]
+    )
+    for function in tools.all():
+        if function.__name__ != "check":
+            server.add_tool(_asked(session, function), **_about(function))
     _add_resources(server, session)
     return server
+
+
+def _about(function: Callable[..., Answer]) -> dict[str, Any]:
+    """Name, description and hints of a tool."""
+    from mcp.types import ToolAnnotations
+
+    name = function.__name__
+    notes = ToolAnnotations(read_only_hint=name not in _WRITING, open_world_hint=False)
+    return {"name": name, "description": inspect.getdoc(function), "annotations": notes}
 
 
 def _add_resources(server: MCPServer[Any], session: Session) -> None:
@@ -55,6 +75,10 @@ def _add_resources(server: MCPServer[Any], session: Session) -> None:
     @server.resource("tdb://session/bookmarks", description="Moments that are remembered", mime_type="text/plain")
     def bookmarks() -> str:
         return Answer("", session.remembered() or "none yet").text()
+
+    @server.resource("tdb://session/check.html", description="The last comparison as a page", mime_type="text/html")
+    def check_page() -> str:
+        return session.check_page or "<!doctype html><title>TDB: check</title><p>Nothing has been compared yet.</p>"
 
     @server.resource("tdb://skill", description="How to work with these tools", mime_type="text/markdown")
     def skill() -> str:

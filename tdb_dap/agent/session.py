@@ -37,6 +37,7 @@ class Session:
         self._client: Client | None = None
         self._console: Console | None = None
         self.context: Path | None = None
+        self.check_page = ""
         self._data: list[str] = []
         self._bookmarks: dict[str, int] = {}
 

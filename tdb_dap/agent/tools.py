@@ -68,7 +68,10 @@ class Tools:
     def check(self, stopped: Stopped, blame: bool = True) -> Answer:
         """Compare every op of the open model with its reference; blame: find which op is at fault by itself."""
         words = ["check", *self._session.files(), "--quiet", *(["--blame"] if blame else [])]
-        code, text = self._session.run(words, stopped)
+        with tempfile.TemporaryDirectory() as folder:
+            page = Path(folder) / "check.html"
+            code, text = self._session.run([*words, "--report", str(page)], stopped)
+            self._session.check_page = page.read_text("utf-8") if page.exists() else ""
         following = "explain LINE, stop_when 'line LINE', then who_wrote 'in[0]'" if code else "sanitize"
         return Answer(_verdict(code, "tensors differ", "all tensors agree"), text, following)
 
