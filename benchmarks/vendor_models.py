@@ -42,18 +42,22 @@ class Graph:
         self.nodes.append(helper.make_node(kind, list(inputs), [name], name=name, **attributes))
         return name
 
-    def convolution(self, x: str, inputs: int, outputs: int, kernel: int, stride: int = 1) -> str:
-        weight = self.weight(outputs, inputs, kernel, kernel, scale=(2 / (inputs * kernel * kernel)) ** 0.5)
-        pads = [kernel // 2] * 4
-        return self.apply("Conv", x, weight, self.weight(outputs, scale=0.1), pads=pads, strides=[stride, stride])
+    def convolution(self, x: str, inputs: int, outputs: int, kernel: int, stride: int = 1, groups: int = 1) -> str:
+        scale = (2 * groups / (inputs * kernel * kernel)) ** 0.5
+        weight = self.weight(outputs, inputs // groups, kernel, kernel, scale=scale)
+        pads, bias = [kernel // 2] * 4, self.weight(outputs, scale=0.1)
+        return self.apply("Conv", x, weight, bias, pads=pads, strides=[stride, stride], group=groups)
+
+    def reshaped(self, x: str, *shape: int) -> str:
+        return self.apply("Reshape", x, self.constant(np.array(shape)))
 
     def linear(self, x: str, inputs: int, outputs: int) -> str:
         product = self.apply("MatMul", x, self.weight(inputs, outputs, scale=inputs**-0.5))
         return self.apply("Add", product, self.weight(outputs, scale=0.1))
 
     def normalized(self, x: str, width: int) -> str:
-        ones = self.constant(np.ones(width, np.float32))
-        return self.apply("LayerNormalization", x, ones, self.weight(width, scale=0.1), axis=-1)
+        gain = self.constant((1 + 0.1 * self.random.standard_normal(width)).astype(np.float32))
+        return self.apply("LayerNormalization", x, gain, self.weight(width, scale=0.1), axis=-1)
 
     def save(self, path: Path, shape: list[int], output: str) -> None:
         inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)]
@@ -98,6 +102,126 @@ def transformer(g: Graph) -> tuple[list[int], str]:
     return [1, tokens, width], x
 
 
+def mobilenet(g: Graph) -> tuple[list[int], str]:
+    """MobileNetV2 at 224 x 224: expansions, depthwise convolutions, projections."""
+
+    def bounded(x: str) -> str:
+        return g.apply("Clip", x, g.constant(np.float32(0)), g.constant(np.float32(6)))
+
+    x = bounded(g.convolution("x", 3, 32, 3, 2))
+    before = 32
+    blocks = ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1))
+    for expansion, width, count, first in blocks:
+        for index in range(count):
+            stride, wide = first if index == 0 else 1, expansion * before
+            inner = x if expansion == 1 else bounded(g.convolution(x, before, wide, 1))
+            inner = bounded(g.convolution(inner, wide, wide, 3, stride, groups=wide))
+            inner = g.convolution(inner, wide, width, 1)
+            x = g.apply("Add", inner, x) if stride == 1 and before == width else inner
+            before = width
+    x = g.apply("Flatten", g.apply("GlobalAveragePool", bounded(g.convolution(x, before, 1280, 1))))
+    return [1, 3, 224, 224], g.linear(x, 1280, 1000)
+
+
+def detector(g: Graph) -> tuple[list[int], str]:
+    """A detector at 640 x 640 of the build of YOLOv5s: partial stages, pyramid, nearest resize, three heads."""
+
+    def block(x: str, inputs: int, outputs: int, kernel: int = 1, stride: int = 1) -> str:
+        x = g.convolution(x, inputs, outputs, kernel, stride)
+        return g.apply("Mul", x, g.apply("Sigmoid", x))
+
+    def stage(x: str, inputs: int, outputs: int, count: int, adds: bool = True) -> str:
+        half = outputs // 2
+        inner = block(x, inputs, half)
+        for _ in range(count):
+            deeper = block(block(inner, half, half), half, half, 3)
+            inner = g.apply("Add", inner, deeper) if adds else deeper
+        return block(g.apply("Concat", inner, block(x, inputs, half), axis=1), outputs, outputs)
+
+    def larger(x: str) -> str:
+        scales = g.constant(np.array([1, 1, 2, 2], np.float32))
+        form = {"mode": "nearest", "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
+        return g.apply("Resize", x, "", scales, **form)
+
+    x = stage(block(block("x", 3, 32, 5, 2), 32, 64, 3, 2), 64, 64, 1)
+    fine = stage(block(x, 64, 128, 3, 2), 128, 128, 2)
+    middle = stage(block(fine, 128, 256, 3, 2), 256, 256, 3)
+    x = block(stage(block(middle, 256, 512, 3, 2), 512, 512, 1), 512, 256)
+    parts = [x]
+    for _ in range(3):
+        parts.append(g.apply("MaxPool", parts[-1], kernel_shape=[5, 5], strides=[1, 1], pads=[2, 2, 2, 2]))
+    coarse = block(block(g.apply("Concat", *parts, axis=1), 1024, 512), 512, 256)
+    x = stage(g.apply("Concat", larger(coarse), middle, axis=1), 512, 256, 1, False)
+    half = block(x, 256, 128)
+    small = stage(g.apply("Concat", larger(half), fine, axis=1), 256, 128, 1, False)
+    medium = stage(g.apply("Concat", block(small, 128, 128, 3, 2), half, axis=1), 256, 256, 1, False)
+    large = stage(g.apply("Concat", block(medium, 256, 256, 3, 2), coarse, axis=1), 512, 512, 1, False)
+    heads = []
+    for x, width, side in ((small, 128, 80), (medium, 256, 40), (large, 512, 20)):
+        found = g.reshaped(g.convolution(x, width, 255, 1), 1, 3, 85, side * side)
+        heads.append(g.reshaped(g.apply("Transpose", found, perm=[0, 1, 3, 2]), 1, 3 * side * side, 85))
+    return [1, 3, 640, 640], g.apply("Sigmoid", g.apply("Concat", *heads, axis=1))
+
+
+def swin(g: Graph) -> tuple[list[int], str]:
+    """The build of Swin-T at 224 x 224: attention in windows of 7 x 7, shifted in every second block."""
+    window = 7
+
+    def windows(x: str, side: int, width: int) -> str:
+        x = g.reshaped(x, side // window, window, side // window, window, width)
+        return g.reshaped(g.apply("Transpose", x, perm=[0, 2, 1, 3, 4]), -1, window * window, width)
+
+    def joined(x: str, side: int, width: int) -> str:
+        x = g.reshaped(x, side // window, side // window, window, window, width)
+        return g.reshaped(g.apply("Transpose", x, perm=[0, 2, 1, 3, 4]), 1, side, side, width)
+
+    def rolled(x: str, side: int, by: int) -> str:
+        for axis in (1, 2):
+            borders = [g.constant(np.array([at])) for at in (0, by % side, side)]
+            along = g.constant(np.array([axis]))
+            parts = [g.apply("Slice", x, borders[i], borders[i + 1], along) for i in (1, 0)]
+            x = g.apply("Concat", *parts, axis=axis)
+        return x
+
+    def attention(x: str, width: int, heads: int, count: int) -> str:
+        area = window * window
+        q, k, v = (g.reshaped(g.linear(x, width, width), count, area, heads, width // heads) for _ in range(3))
+        q, k, v = (g.apply("Transpose", t, perm=[0, 2, 1, 3]) for t in (q, k, v))
+        scores = g.apply("MatMul", q, g.apply("Transpose", k, perm=[0, 1, 3, 2]))
+        scores = g.apply("Mul", scores, g.constant(np.float32((width // heads) ** -0.5)))
+        scores = g.apply("Softmax", g.apply("Add", scores, g.weight(1, heads, area, area, scale=0.1)), axis=-1)
+        mixed = g.apply("Transpose", g.apply("MatMul", scores, v), perm=[0, 2, 1, 3])
+        return g.linear(g.reshaped(mixed, count, area, width), width, width)
+
+    def bent(x: str) -> str:
+        shaped = g.apply("Erf", g.apply("Mul", x, g.constant(np.float32(0.5**0.5))))
+        shaped = g.apply("Mul", x, g.apply("Add", shaped, g.constant(np.float32(1))))
+        return g.apply("Mul", shaped, g.constant(np.float32(0.5)))
+
+    patches = g.apply("Conv", "x", g.weight(96, 3, 4, 4, scale=0.2), g.weight(96, scale=0.1), strides=[4, 4])
+    x = g.normalized(g.apply("Transpose", patches, perm=[0, 2, 3, 1]), 96)
+    side, width = 56, 96
+    for heads, depth in ((3, 2), (6, 2), (12, 6), (24, 2)):
+        for index in range(depth):
+            shift = window // 2 if index % 2 and side > window else 0
+            inner = g.normalized(x, width)
+            inner = rolled(inner, side, shift) if shift else inner
+            inner = attention(windows(inner, side, width), width, heads, (side // window) ** 2)
+            inner = joined(inner, side, width)
+            x = g.apply("Add", x, rolled(inner, side, -shift) if shift else inner)
+            inner = bent(g.linear(g.normalized(x, width), width, 4 * width))
+            x = g.apply("Add", x, g.linear(inner, 4 * width, width))
+        if side > window:
+            quarter = g.reshaped(x, side // 2, 2, side // 2, 2, width)
+            quarter = g.reshaped(
+                g.apply("Transpose", quarter, perm=[0, 2, 3, 1, 4]), 1, side // 2, side // 2, 4 * width
+            )
+            x = g.linear(g.normalized(quarter, 4 * width), 4 * width, 2 * width)
+            side, width = side // 2, 2 * width
+    x = g.apply("ReduceMean", g.normalized(g.reshaped(x, 1, side * side, width), width), axes=[1], keepdims=0)
+    return [1, 3, 224, 224], g.linear(x, width, 1000)
+
+
 def toy(g: Graph) -> tuple[list[int], str]:
     """Two convolutions, a pooling and a softmax: little more than overhead."""
     x = g.apply("MaxPool", g.apply("Relu", g.convolution("x", 3, 16, 3)), kernel_shape=[2, 2], strides=[2, 2])
@@ -109,6 +233,9 @@ def toy(g: Graph) -> tuple[list[int], str]:
 MODELS: dict[str, tuple[Callable[[Graph], tuple[list[int], str]], tuple[str, ...]]] = {
     "resnet18": (resnet18, ("F32", "F16", "INT8")),
     "transformer": (transformer, ("F32", "F16")),
+    "mobilenet": (mobilenet, ("F32", "INT8")),
+    "detector": (detector, ("F32", "F16", "INT8")),
+    "swin": (swin, ("F32", "INT8")),
     "toy": (toy, ("F32",)),
 }
 

@@ -21,7 +21,7 @@ class Part:
     command: str
 
 
-_FUZZED = ("BM1684", "BM1684X", "BM1688", "BM1690", "BM1684X2", "CV184X", "SGTPUV8", "SG2380")
+_FUZZED = ("BM1684", "BM1684X", "BM1688", "BM1690", "BM1690E", "BM1684X2", "CV184X", "SGTPUV8", "SG2380")
 _SIMULATOR = "python -m scripts.robustness.fuzz_simulator --write"
 
 PARTS = {

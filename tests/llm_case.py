@@ -12,18 +12,27 @@ from tdb_dap.engine.machine.machine import Machine
 from tdb_dap.engine.program.compiled_program import CompiledProgram
 from tdb_dap.targets.chips.registry import target_for
 from tdb_dap.tools.patch.editor import Editor
+from tests.llm.models import HISTORY, LLAMA, LORA, write_adapter
 
 DATA = Path(__file__).parent / "data" / "llm"
 _WEIGHT = "model.layers.1.mlp.up_proj.weight_bf16"
 
 
 def write_all(folder: Path) -> None:
-    """A right model, the one before conversion, one with a wrong weight, and a run of a program that counts wrongly."""
+    """A right model, the one before conversion, one with a wrong weight, and a run of a program that counts wrongly.
+
+    A model with history and a run that gives too little of it; a model with room for LoRA, and an adapter.
+    """
     right, dynamic = DATA / "qwen2_bm1684x_bf16", DATA / "qwen2_bm1684x_dynamic"
     shutil.copytree(right, folder / "model", ignore=shutil.ignore_patterns("float"))
     shutil.copytree(right / "float", folder / "float")
     shutil.copytree(dynamic, folder / "dynamic", ignore=shutil.ignore_patterns("*.tdbrec"))
     shutil.copyfile(dynamic / "early.tdbrec", folder / "program.tdbrec")
+    shutil.copytree(HISTORY, folder / "history", ignore=shutil.ignore_patterns("*.tdbrec"))
+    shutil.copyfile(HISTORY / "short.tdbrec", folder / "parts.tdbrec")
+    shutil.copytree(LORA, folder / "llama")
+    shutil.copytree(LLAMA / "float", folder / "llama_float")
+    write_adapter(folder / "adapter")
     spoil(folder / "model", folder / "exclamation")
 
 

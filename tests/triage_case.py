@@ -19,6 +19,9 @@ from tdb_dap.tools.golden.level import Level
 from tests.cli.test_diff import with_changed_weight
 from tests.samples import DATA, case
 
+NECK = DATA / "neck"
+"""A part of a detector in INT8, compiled: its Max takes words of two scales, which is a bug of the compiler's."""
+
 _FOLDER = DATA / "triage"
 _PREFIX = "toy_bm1684x_int8_sym"
 _SCALE = 0.029083954330708661
@@ -132,6 +135,8 @@ def write_all(folder: Path) -> None:
     Compiled.into(folder / "preprocessing").spoil_input()
     Compiled.into(folder / "calibration").spoil_calibration()
     Compiled.into(folder / "codegen").spoil_bmodel()
+    shutil.copytree(NECK, folder / "neck")
+    shutil.copytree(DATA / "dilated", folder / "import")
 
 
 if __name__ == "__main__":

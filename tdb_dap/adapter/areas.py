@@ -46,6 +46,7 @@ AREAS = (
     "console.session",
     "requests.sanitizers",
     "console.sanitizing",
+    "extensions.answers",
     "extensions.guests",
 )
 """Modules that declare requests, and verbs of the console; `help` lists those in this order."""

@@ -103,12 +103,29 @@ def model_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def prompt_options(parser: argparse.ArgumentParser) -> None:
-    """Options for what a language model answers."""
+def prompt_options(parser: argparse.ArgumentParser, with_pipeline: bool = True) -> None:
+    """Options for what a language model answers, or several nets in an order of the user's own do."""
     prompt = parser.add_mutually_exclusive_group()
+    if with_pipeline:
+        prompt.add_argument(
+            "--pipeline", metavar="FILE", type=Path, help="nets of the bmodel in the order of this file (.yaml, .json)"
+        )
     prompt.add_argument("--prompt", metavar="TEXT", help="a text; its tokens are those of tokenizer.json")
     prompt.add_argument("--ids", metavar="N,N", type=token_ids, help="numbers of tokens in place of a text")
+    parser.add_argument("--chat", action="store_true", help="put the model's own chat template around --prompt")
     parser.add_argument("--tokens", metavar="N", type=int, default=8, help="tokens to answer (default: 8)")
+    parser.add_argument(
+        "--sample",
+        metavar="KEY=N,...",
+        help="draw tokens of a model converted with --do_sample: temperature, top_k, top_p, penalty, seed",
+    )
+    parser.add_argument(
+        "--lora",
+        metavar="DIR",
+        type=Path,
+        help="write this adapter (adapter_config.json, adapter_model.safetensors) into a model converted with "
+        "--lora_max_rank",
+    )
 
 
 def token_ids(text: str) -> list[int]:

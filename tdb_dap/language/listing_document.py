@@ -46,6 +46,8 @@ class ListingDocument(Document):
             return model
         if model.program.listing.text == self.text:
             return model
+        if bound is not None:  # of a session that runs another net, or all of them for a prompt
+            return None
         return Model(None, "the text differs from the disassembly of the model beside it")
 
     def hover(self, line: int, column: int) -> tuple[str, Token] | None:

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING
 from tdb_dap.backends.choice import make_backend, remote_address
 from tdb_dap.backends.discovery import cache_directory
 from tdb_dap.backends.runtime import VendorRuntime
+from tdb_dap.engine.bmodel import Bmodel
 from tdb_dap.engine.control.debugger import Debugger
 from tdb_dap.engine.files.atomic_files import whole_file
 from tdb_dap.engine.files.context import Context
+from tdb_dap.engine.files.net_folders import name_of_folder, sources_beside
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.machine.input_data import load_inputs
 from tdb_dap.engine.machine.machine import Machine
@@ -50,15 +52,26 @@ def open_program(context: File, net: str | None = None, stage: int = 0, fast: bo
             remark(f"{Path(context).name}: {text}")
         return program
     make = (lambda chip, file: target_for(chip, file).inexact()) if fast else target_for
-    return CompiledProgram(Context.find(Path(context)), make, net, stage)
+    found = Context.find(Path(context))
+    bmodel = Bmodel(found.bmodel)
+    return CompiledProgram(_with_sources(found, bmodel, net, stage), make, net, stage, bmodel)
 
 
-def keep_source(text: bytes) -> Path:
-    """A file in the user's cache with the text of a final.mlir that came in a recording, for editors to open.
+def _with_sources(context: Context, bmodel: Bmodel, net: str | None, stage: int) -> Context:
+    """The context with the sources of one net of several, which have a folder each."""
+    nets = bmodel.metadata.nets
+    if context.mlir is not None or len(nets) < 2:
+        return context
+    folder = name_of_folder(net or nets[0].name, stage)
+    return sources_beside(context.bmodel, [folder])[folder] or context
 
-    The same text is always the same file, so breakpoints in it stay.
+
+def keep_source(text: bytes, net: str = "") -> Path:
+    """A file in the user's cache with the text of a final.mlir that came in a recording or is packed.
+
+    For editors to open. The same text is always the same file, so breakpoints in it stay. ``net``: name of its folder.
     """
-    path = cache_directory().parent / "sources" / hashlib.sha256(text).hexdigest()[:16] / "final.mlir"
+    path = cache_directory().parent / "sources" / hashlib.sha256(text).hexdigest()[:16] / net / "final.mlir"
     if not path.exists():
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -128,6 +141,8 @@ def open_debugger(
             program, sources = _run_by_the_vendor(program, words, library, is_recorded)
     executing = make_backend(backend, program, library, backend_token)
     machine = Machine(program, static_tables, history_limit, executing)
+    if history_limit == 0 and make is Debugger:
+        machine.keep_no_changes()  # a run that only goes forwards: nobody can stop in it
     for source in sources:
         source.inputs = lambda: machine.inputs
         machine.sources.append(source)

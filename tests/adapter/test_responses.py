@@ -11,6 +11,7 @@ from scripts.generate_extension_types import requests
 from tests.adapter.test_sanitizers import RACE
 from tests.conftest import Toy
 from tests.dap_client import DapClient, Stop
+from tests.llm.models import QWEN
 
 TENSOR = {"expression": "%16"}
 ARGUMENTS: dict[str, tuple[dict[str, Any], ...]] = {
@@ -38,6 +39,8 @@ ARGUMENTS: dict[str, tuple[dict[str, Any], ...]] = {
     "tdb/time": ({}, {"at": 0}, {"at": 58}),
     "tdb/marks": ({}, {"compare": True}),
     "tdb/travel": ({"ordinal": 0},),
+    "tdb/answer": (),
+    "tdb/logits": (),
 }
 
 
@@ -84,4 +87,15 @@ def test_findings_are_of_their_declared_type(client: DapClient) -> None:
     body = client.request("tdb/findings")
     assert body["findings"]
     is_declared("tdb/findings", body)
+    client.disconnect()
+
+
+def test_an_answer_is_of_its_declared_type(client: DapClient) -> None:
+    client.launch(QWEN, prompt=[5, 17, 30], tokens=2, reference=str(QWEN / "float"))
+    client.expect_stopped("entry")
+    is_declared("tdb/answer", client.request("tdb/answer"))
+    client.console("goto token 1")
+    client.expect_stopped("goto")
+    is_declared("tdb/answer", client.request("tdb/answer"))
+    is_declared("tdb/logits", client.request("tdb/logits"))
     client.disconnect()

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tdb_dap.engine.machine.npz import read_npz
+from tdb_dap.engine.machine.npz import read_npz, write_npz
 from tdb_dap.tools.golden.level import Level
 from tdb_dap.tools.triage.sensitivity import Shadow, mixed
 from tdb_dap.tools.triage.triaging import triage
@@ -83,7 +83,22 @@ def test_what_is_missing_is_an_error_and_writes_nothing(toy: Compiled, tmp_path:
         assert (done.returncode, "--cosine" in done.stderr) == (2, True)
     done = tdb_dap("triage", toy.context, "--quantize-table", tmp_path / "none" / "table.txt")
     assert done.returncode == 2
+    toy.break_off()
     toy.tpu_outputs.unlink()
     done = tdb_dap("triage", toy.context, "--quantize-table", path)
     assert (done.returncode, "the tensors of the stages top and tpu are needed" in done.stderr) == (2, True)
     assert not path.exists()
+
+
+def test_too_few_tensors_are_refused_or_taken_from_the_bmodel(toy: Compiled, tmp_path: Path) -> None:
+    """Without ``--compare_all`` the file of stage tpu has the outputs only."""
+    arrays = read_npz(toy.tpu_outputs)
+    write_npz(toy.tpu_outputs, {name: arrays[name] for name in ("x", "softmax16_Softmax__softmax_reshape_f32")})
+    path = tmp_path / "table.txt"
+    done = tdb_dap("triage", toy.context, "--quantize-table", path, "--cosine", "0.99998")
+    assert done.returncode == 0, done.stderr
+    assert path.read_text().splitlines()[2:] == ["softmax16_Softmax F16", "gemm15_Gemm F16"]
+    toy.break_off()
+    done = tdb_dap("triage", toy.context, "--quantize-table", path, "--cosine", "0.99998")
+    assert done.returncode == 2
+    assert "1 of 12 tensors of stage tpu are known, too few to say what an op costs; compile with" in done.stderr

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
+import shutil
 import stat
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -11,10 +15,12 @@ import numpy as np
 import pytest
 
 from tdb_dap.engine.machine.npz import read_npz, write_npz
+from tdb_dap.engine.source.mlir_file import MlirOp
+from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.tools.golden.level import Level, names
-from tdb_dap.tools.reduce.cutting import cut
+from tdb_dap.tools.reduce.cutting import Part, part
 from tests.command_line import tdb_dap
-from tests.triage_case import Compiled
+from tests.triage_case import NECK, Compiled
 
 
 @pytest.fixture
@@ -24,50 +30,144 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Compiled:
     return Compiled.into(tmp_path / "toy")
 
 
-def compiler(toy: Compiled, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
-    """A compiler that does what a script of the shell says."""
-    program = toy.folder.parent / "bin" / "model_deploy"
-    program.parent.mkdir()
-    program.write_text(f"#!/bin/sh\n{script}\n")
-    program.chmod(program.stat().st_mode | stat.S_IXUSR)
-    monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}/usr/bin{os.pathsep}/bin")
+@pytest.fixture
+def neck(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The context directory of the neck where no compiler is."""
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    shutil.copytree(NECK, tmp_path / "neck")
+    return tmp_path / "neck" / "context"
+
+
+def compiler(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str, *programs: str) -> None:
+    """Programs that do what a script of the shell says; ``model_deploy`` is always one of them."""
+    for name in ("model_deploy", *programs):
+        program = folder / "bin" / name
+        program.parent.mkdir(exist_ok=True)
+        program.write_text(f"#!/bin/sh\n{script}\n")
+        program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("PATH", f"{folder / 'bin'}{os.pathsep}/usr/bin{os.pathsep}/bin")
+
+
+def again(found: Part, folder: Path) -> Level:
+    """The level that a part's text is."""
+    (folder / "again.mlir").write_text(found.text("weights.npz"), "utf-8")
+    write_npz(folder / "weights.npz", found.weights)
+    return Level("again", folder / "again.mlir")
+
+
+def ops_of(level: Level) -> list[MlirOp]:
+    return [op for op in level.ops if op.name != "top.Input"]
+
+
+def chosen_in(level: Level) -> list[Sequence[MlirOp]]:
+    """Each op alone and each two in a row."""
+    return [*((op,) for op in ops_of(level)), *pairwise(ops_of(level))]
 
 
 def test_each_op_alone_and_each_pair_computes_what_it_did_in_the_whole(toy: Compiled, tmp_path: Path) -> None:
     level = Level("top", toy.folder / "toy.mlir")
     tensors = read_npz(toy.folder / "toy_top_outputs.npz")
-    ops = [op for op in level.ops if op.name != "top.Input"]
-    assert len(ops) == 8
-    for chosen in [*((op,) for op in ops), *pairwise(ops)]:
-        pieces = cut(level, chosen, tensors, "weights.npz")
-        path = tmp_path / "reduced.mlir"
-        path.write_text(pieces.text, "utf-8")
-        write_npz(tmp_path / "weights.npz", pieces.weights)
-        again = Level("reduced", path)
-        found, missing = again.run(pieces.inputs, is_rounded=True)
+    assert len(ops_of(level)) == 8
+    for chosen in chosen_in(level):
+        pieces = part(level, chosen, tensors)
+        found, missing = again(pieces, tmp_path).run(pieces.given(), is_rounded=True)
         assert not missing
-        assert [op.name for op in again.ops if op.name != "top.Input"] == list(pieces.ops)
         for name in (name for op in chosen for name in names(op)):
-            np.testing.assert_allclose(found[name], pieces.expected[name], rtol=1e-4, atol=1e-5)
+            np.testing.assert_allclose(found[name], tensors[name], rtol=1e-4, atol=1e-5)
 
 
-def test_the_folder_holds_one_op_its_data_and_the_compiler_s_command(toy: Compiled, tmp_path: Path) -> None:
+@pytest.mark.parametrize("folder", ["triage", "neck"])
+def test_each_lowered_op_has_the_words_that_it_had_in_the_whole(folder: str, toy: Compiled, tmp_path: Path) -> None:
+    """Operands with a scale come in as float32 and are cast, and nothing is lost on the way."""
+    at = NECK if folder == "neck" else toy.folder
+    [path] = at.glob("*_tpu.mlir")
+    [outputs] = at.glob("*_tpu_outputs.npz")
+    level, tensors = Level("tpu", path), read_npz(outputs)
+    for chosen in chosen_in(level):
+        if any(not read for read in (level.operand_names(op) for op in chosen)):
+            continue
+        pieces = part(level, chosen, tensors)
+        found, missing = again(pieces, tmp_path).run(pieces.given(), is_rounded=True)
+        assert not missing
+        for op in chosen:
+            for name in (name for name in names(op) if name in tensors):
+                kind = level.type_named(name)
+                step = kind.scale if kind is not None and kind.is_quantised else 1e-5
+                np.testing.assert_allclose(found[name].reshape(-1), tensors[name].reshape(-1), rtol=1e-5, atol=step / 9)
+
+
+def test_what_others_read_too_stays_an_output(tmp_path: Path) -> None:
+    """The compiler gives the operands of an op one scale if they have no other reader: then the bug is gone."""
+    level, tensors = Level("top", NECK / "neck.mlir"), read_npz(NECK / "neck_top.npz")
+    shared = level.by_name["max16_Max"]
+    returned = re.search(r"return (.*) :", part(level, [shared], tensors, is_sharing=True).text("w.npz"))
+    assert returned is not None
+    assert returned[1].split(", ")[0] == "%in0"
+    assert part(level, [shared], tensors).text("w.npz").count("return %in0") == 0
+    with_its_operand = part(level, [level.by_name["mul5_Mul"], shared], tensors)
+    [two] = re.findall(r"return (.*) :", with_its_operand.text("w.npz"))
+    assert len(two.split(", ")) == 2
+
+
+def test_a_wrong_lowering_becomes_two_numbers(neck: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "case"
+    done = tdb_dap("reduce", neck, "-o", folder, "--quiet")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0] == f"{folder}: 1 of 12 ops (tpu.Max), cut out of stage tpu"
+    assert lines[1].startswith("2 of 566 elements of its inputs")
+    assert lines[2].startswith("still fails: bug: max16_Max (tpu.Max at reduced_tpu.mlir:")
+    inputs = read_npz(folder / "inputs.npz")
+    assert [array.size for array in inputs.values()] == [1, 1]
+    expected, actual = (float(read_npz(folder / name)["max16_Max"].item()) for name in ("expected.npz", "actual.npz"))
+    assert expected == pytest.approx(max(float(array.item()) for array in inputs.values()), abs=0.02)
+    assert abs(actual - expected) > 1
+    assert f"| max16_Max[0, 0, 0, 0] | {expected:.6g} | {actual:.6g} |" in (folder / "README.md").read_text("utf-8")
+    script = (folder / "reproduce.sh").read_text("utf-8")
+    assert "tpuc-opt reduced_tpu.mlir" in script
+    assert "neck" not in script
+    assert tdb_dap("triage", folder, "--quiet").stdout.splitlines()[-2].startswith("bug: max16_Max (tpu.Max at reduced")
+
+
+def test_a_wrong_factor_becomes_one_number(toy: Compiled, tmp_path: Path) -> None:
     toy.spoil_scale()
     folder = tmp_path / "case"
-    done = tdb_dap("reduce", toy.context, "-o", folder)
+    done = tdb_dap("reduce", toy.context, "-o", folder, "--quiet")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines() == [
-        f"{folder}: 1 of 9 ops (top.MatMul)",
-        "not compiled: model_deploy is not here; run reproduce.sh where it is, then tdb-dap triage",
-    ]
-    held = {path.name for path in folder.iterdir()}
-    assert held == {"README.md", "expected.npz", "inputs.npz", "reduced.mlir", "reduced_weights.npz", "reproduce.sh"}
-    script = (folder / "reproduce.sh").read_text()
-    assert "model_deploy --mlir reduced.mlir --quantize INT8 --processor bm1684x --test_input inputs.npz" in script
-    assert "does not mean what the stage before it says" in script
-    assert list(read_npz(folder / "inputs.npz")) == ["flatten12_Flatten"]
-    assert list(read_npz(folder / "expected.npz")) == ["flatten12_Flatten", "gemm15_Gemm"]
-    assert Level("top", folder / "reduced.mlir").weights.keys() == {"w13_fix", "w14"}
+    assert done.stdout.splitlines()[0] == f"{folder}: 1 of 13 ops (tpu.MatMul), cut out of stage tpu"
+    assert sum(int(np.count_nonzero(array)) for array in read_npz(folder / "inputs.npz").values()) == 1
+    assert Level("tpu", folder / "reduced_tpu.mlir").weights
+    assert "gemm15_Gemm" in read_npz(folder / "actual.npz")
+
+
+def test_numbers_that_only_the_whole_had_are_kept_as_they_were(toy: Compiled, tmp_path: Path) -> None:
+    """The text of the stage is right and its numbers are not: computed again, nothing is wrong."""
+    toy.change(toy.tpu_outputs, "conv8_Conv", lambda array: (array * 1.2).astype(np.float32))
+    folder = tmp_path / "case"
+    done = tdb_dap("reduce", toy.context, "-o", folder, "--quiet")
+    assert done.returncode == 1, done.stderr
+    assert "fails with the numbers that the whole model had, not computed again: bug: conv8_Conv" in done.stdout
+    assert "Computed again from these operands the numbers are right" in (folder / "README.md").read_text("utf-8")
+
+
+def test_a_bmodel_keeps_the_commands_that_the_op_needs(toy: Compiled, tmp_path: Path) -> None:
+    toy.spoil_bmodel()
+    folder = tmp_path / "case"
+    done = tdb_dap("reduce", toy.context, "-o", folder, "--quiet")
+    assert done.returncode == 0, done.stderr
+    found = re.search(r"tpu\.Conv2D, (\d+) commands; (\d+) of (\d+) with all", done.stdout)
+    assert found is not None
+    own, kept, all_of_them = map(int, found.groups())
+    assert 0 < own < kept < all_of_them
+    run = tdb_dap("run", folder / "reduced", "--inputs", folder / "inputs.npz", "--outputs", tmp_path / "out.npz")
+    assert run.returncode == 0, run.stderr
+    expected, actual = (read_npz(folder / name)["conv8_Conv"] for name in ("expected.npz", "actual.npz"))
+    assert np.abs(expected - actual).max() > 1
+    assert (folder / "commands" / "commands.json").is_file()
+    command = (folder / "reproduce.sh").read_text("utf-8").splitlines()[-1]
+    words = [folder / word if (folder / word).exists() else word for word in command.split()[1:]]
+    done = tdb_dap(*words, "--quiet")
+    assert (done.returncode, "first to differ is conv8_Conv" in done.stdout) == (1, True)
 
 
 def test_ops_are_added_until_the_compiler_fails_as_it_did(
@@ -77,23 +177,94 @@ def test_ops_are_added_until_the_compiler_fails_as_it_did(
     toy.spoil_scale()
     whole = toy.folder
     copy = f"cp {whole}/*.npz {whole}/*.mlir . && cp -r {toy.context} reduced"
-    compiler(toy, monkeypatch, f'test "$(grep -c \'= "top.[A-HJ-V]\' reduced.mlir)" -ge 3 && {copy}')
+    compiler(tmp_path, monkeypatch, f'test "$(grep -c \'= "top.[A-HJ-V]\' reduced.mlir)" -ge 3 && {copy}')
     folder = tmp_path / "case"
-    done = tdb_dap("reduce", toy.context, "-o", folder)
+    done = tdb_dap("reduce", toy.context, "-o", folder, "--quiet")
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
-    assert lines[0] == f"{folder}: 3 of 9 ops (top.AvgPool, top.Reshape, top.MatMul)"
-    assert lines[1].startswith("still fails: bug: gemm15_Gemm (tpu.MatMul at ")
+    assert lines[0] == f"{folder}: 3 of 9 ops (top.AvgPool, top.Reshape, top.MatMul), cut out of stage top"
+    assert lines[2].startswith("still fails: bug: gemm15_Gemm (tpu.MatMul at ")
+    script = (folder / "reproduce.sh").read_text()
+    assert "model_deploy --mlir reduced.mlir --quantize INT8 --processor bm1684x --test_input inputs.npz" in script
+    assert list(read_npz(folder / "inputs.npz")) == ["mul10_Mul"]
+    assert {"mul10_Mul", "gemm15_Gemm"} < read_npz(folder / "expected.npz").keys()
+
+
+def test_a_compiler_that_fails_leaves_what_can_be_computed_here(
+    toy: Compiled, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    toy.spoil_scale()
+    compiler(tmp_path, monkeypatch, "exit 1", "model_runner.py", "tpuc-opt")
+    done = tdb_dap("reduce", toy.context, "-o", tmp_path / "case", "--quiet")
+    assert done.returncode == 0, done.stderr
+    assert "1 of 13 ops (tpu.MatMul), cut out of stage tpu" in done.stdout
 
 
 def test_what_does_not_fail_alone_gives_exit_code_1(
     toy: Compiled, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A chip without a command that does nothing, and a compiler that writes nothing."""
+    toy.spoil_bmodel()
+    compiler(tmp_path, monkeypatch, "exit 1", "model_runner.py", "tpuc-opt")
+    monkeypatch.setattr(Chip, "idle", lambda *arguments: None)
+    done = tdb_dap("reduce", toy.context, "-o", tmp_path / "case", "--quiet")
+    assert done.returncode == 1, done.stderr
+    assert "could not be reduced: up to 3 ops of any stage do not fail alone like the whole model" in done.stdout
+    assert "whether they fail alone has not been shown" in (tmp_path / "case" / "README.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        "tpuc-opt a; touch {0}",
+        "tpuc-opt --load-pass-plugin=x.so a",
+        "tpuc-opt a -o ../{0}",
+        "sh -c 'touch {0}'",
+        "a 'b",
+    ],
+)
+def test_notes_of_strangers_execute_nothing_else(step: str, toy: Compiled, tmp_path: Path) -> None:
+    """The compiler's notes hold its commands; what goes into the script is the compiler with harmless words."""
     toy.spoil_scale()
-    compiler(toy, monkeypatch, "exit 1")
-    done = tdb_dap("reduce", toy.context, "-o", tmp_path / "case")
-    assert done.returncode == 1
-    assert "up to 3 ops compiled alone do not fail like the whole model" in done.stdout
+    notes = toy.context / "ref_files.json"
+    content = json.loads(notes.read_text("utf-8"))
+    sign = tmp_path / "executed"
+    for name in ("tpu_opt", "final", "bmodel"):
+        content["commands"][name] = step.format(sign)
+    content["commands"]["deploy_cmd"] += f" --quantize_table /etc/passwd ; touch {sign}"
+    notes.write_text(json.dumps(content), "utf-8")
+    case = tmp_path / "case"
+    assert tdb_dap("reduce", toy.context, "-o", case, "--quiet").returncode == 0
+    os.system(f"sh {case / 'reproduce.sh'} > {tmp_path / 'log'} 2>&1")
+    assert not sign.exists()
+    programs = {line.split()[0] for line in (case / "reproduce.sh").read_text("utf-8").splitlines()[2:]}
+    assert programs <= {"model_runner.py", "tpuc-opt", "cp"}
+
+
+def test_a_table_of_the_whole_goes_along(toy: Compiled, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command line names a file that lies beside the model."""
+    toy.spoil_scale()
+    (toy.folder / "mixed.txt").write_text("conv8_Conv F16\n")
+    notes = toy.context / "ref_files.json"
+    content = json.loads(notes.read_text("utf-8"))
+    content["commands"]["deploy_cmd"] += " --quantize_table mixed.txt"
+    notes.write_text(json.dumps(content), "utf-8")
+    copy = f"cp {toy.folder}/*.npz {toy.folder}/*.mlir . && cp -r {toy.context} reduced"
+    compiler(tmp_path, monkeypatch, f"test -f mixed.txt && {copy}")
+    done = tdb_dap("reduce", toy.context, "-o", tmp_path / "case", "--quiet")
+    assert "1 of 9 ops (top.MatMul), cut out of stage top" in done.stdout
+    assert "--quantize_table mixed.txt" in (tmp_path / "case" / "reproduce.sh").read_text("utf-8")
+
+
+def test_an_operand_that_is_not_known_leaves_smaller_cuts(toy: Compiled, tmp_path: Path) -> None:
+    """As where the compiler has merged several ops into one: those with fewer ops are tried all the same."""
+    toy.spoil_scale()
+    arrays = read_npz(toy.tpu_outputs)
+    write_npz(toy.tpu_outputs, {k: v for k, v in arrays.items() if k != "globalaveragepool11_GlobalAveragePool"})
+    toy.break_off()
+    done = tdb_dap("reduce", toy.context, "-o", tmp_path / "case", "--quiet")
+    assert done.returncode == 0, done.stderr
+    assert "1 of 13 ops (tpu.MatMul), cut out of stage tpu" in done.stdout
 
 
 def test_what_cannot_be_reduced_is_named(toy: Compiled, tmp_path: Path) -> None:
@@ -103,6 +274,38 @@ def test_what_cannot_be_reduced_is_named(toy: Compiled, tmp_path: Path) -> None:
     (tmp_path / "case").mkdir()
     done = tdb_dap("reduce", toy.context, "-o", tmp_path / "case")
     assert (done.returncode, "is there already; give a new directory" in done.stderr) == (2, True)
+    (tmp_path / "file").write_text("")
+    done = tdb_dap("reduce", toy.context, "-o", tmp_path / "file" / "case")
+    assert (done.returncode, "cannot be made: " in done.stderr) == (2, True)
+
+
+def test_the_text_of_the_imported_model_is_enough(toy: Compiled, tmp_path: Path) -> None:
+    """Neither its tensors nor the compiler's command lines."""
+    toy.spoil_scale()
     (toy.folder / "toy_top_outputs.npz").unlink()
-    done = tdb_dap("reduce", toy.context, "-o", tmp_path / "other")
-    assert done.returncode == 2
+    (toy.folder / "toy_ref_outputs.npz").unlink()
+    notes = toy.context / "ref_files.json"
+    notes.write_text(json.dumps({**json.loads(notes.read_text("utf-8")), "commands": {}}), "utf-8")
+    done = tdb_dap("reduce", toy.context, "-o", tmp_path / "case", "--quiet")
+    assert done.returncode == 0, done.stderr
+    assert "1 of 13 ops (tpu.MatMul), cut out of stage tpu" in done.stdout
+
+
+@pytest.mark.vendor
+@pytest.mark.skipif(shutil.which("model_deploy") is None, reason="model_deploy is not on the PATH")
+def test_the_compiler_fails_with_one_op_as_with_all(tmp_path: Path) -> None:
+    """Compiled as a whole, then cut out of the imported model and compiled again: one op, two numbers."""
+    folder = tmp_path / "neck"
+    shutil.copytree(NECK, folder)
+    for path in folder.glob("*_tpu*"):
+        path.unlink()
+    context = folder / "neck_bm1684x_int8"
+    (folder / "context").rename(context)
+    command = json.loads((context / "ref_files.json").read_text("utf-8"))["commands"]["deploy_cmd"]
+    assert os.system(f"cd {folder} && {command} > deploy.log 2>&1") == 0
+    case = tmp_path / "case"
+    done = tdb_dap("reduce", context, "-o", case, "--quiet")
+    assert done.returncode == 0, done.stderr
+    assert "1 of 10 ops (top.Max), cut out of stage top\n2 of 576 elements" in done.stdout
+    assert (case / "reduced.bmodel").is_file()
+    assert "top.Max" in (case / "reduced.mlir").read_text("utf-8")

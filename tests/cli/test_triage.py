@@ -12,6 +12,8 @@ import pytest
 
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.machine.npz import read_npz, write_npz
+from tdb_dap.tools.golden.level import Level
+from tdb_dap.tools.golden.library import GOLDENS
 from tdb_dap.tools.opening import open_program
 from tdb_dap.tools.patch.editor import Editor
 from tdb_dap.tools.triage.schema import Triage
@@ -160,9 +162,109 @@ def test_what_is_missing_is_named_and_the_rest_is_judged(missing: str, stage: st
     found = triage(toy.context)
     row = next(row for row in found.stages if row.stage == stage)
     assert advice in row.missing
-    assert row.judged == 0
+    assert row.known == 0
+    assert row.judged == (12 if missing.endswith("tpu_outputs.npz") else 0)  # by the tensors of the bmodel's run
     assert not found.is_wrong
     assert sum(other.judged > 0 for other in found.stages) >= 2
+
+
+def keep_tensors(path: Path, *kept: str) -> None:
+    """What model_deploy writes without ``--compare_all``: the outputs."""
+    arrays = read_npz(path)
+    write_npz(path, {name: arrays[name] for name in kept})
+
+
+def test_tensors_that_the_file_lacks_are_the_bmodel_s_and_it_says_how_many(toy: Compiled) -> None:
+    keep_tensors(toy.tpu_outputs, "x", "softmax16_Softmax__softmax_reshape_f32")
+    done = tdb_dap("triage", toy.context, "--quiet")
+    assert done.returncode == 0, done.stderr
+    text = "12 of 12  0      1 of 12 tensors in its file, 11 taken from the bmodel's run: compile with --compare_all"
+    assert text in done.stdout
+    assert "quantisation: no op is wrong;" in done.stdout
+
+
+def test_a_wrong_lowering_is_found_in_the_tensors_of_the_bmodel(toy: Compiled) -> None:
+    """The imported model is another one than what was lowered, and the file of that has the outputs only."""
+    keep_tensors(toy.tpu_outputs, "x", "softmax16_Softmax__softmax_reshape_f32")
+    (toy.folder / "toy_origin.mlir").unlink()
+    toy.change(toy.folder / "toy_top_f32_all_weight.npz", "w6", lambda array: -array)
+    level = Level("top", toy.folder / "toy.mlir")
+    tensors, _ = level.run(read_npz(toy.folder / "toy_in_f32.npz"), is_rounded=True)
+    write_npz(toy.folder / "toy_top_outputs.npz", {k: np.asarray(v, np.float32) for k, v in tensors.items()})
+    found = triage(toy.context)
+    assert (found.verdict, found.stage, found.tensor) == ("bug", "tpu", "conv8_Conv")
+
+
+def test_what_is_too_little_to_say_anything_of_is_incomplete(toy: Compiled) -> None:
+    """The outputs only, no names in the bmodel, and the outputs are not the model's."""
+    keep_tensors(toy.tpu_outputs, "x", "softmax16_Softmax__softmax_reshape_f32")
+    toy.change(toy.tpu_outputs, "softmax16_Softmax__softmax_reshape_f32", lambda array: array[:, ::-1].copy())
+    for name in ("final.mlir", "tensor_location.json.xz"):
+        (toy.context / name).unlink()
+    found = triage(toy.context)
+    assert found.verdict == "incomplete"
+    assert "too little of stage tpu is known to say that nothing is wrong" in found.sentence
+
+
+def break_off_import(toy: Compiled) -> None:
+    """What a failed model_transform leaves: no list of files, and nothing of model_deploy."""
+    shutil.rmtree(toy.context)
+    for path in toy.folder.glob("toy_bm1684x*"):
+        path.unlink()
+    (toy.folder / "toy_top_outputs.npz").rename(toy.folder / "result.npz")
+
+
+def test_a_failed_import_is_judged_by_the_names_of_its_files(toy: Compiled) -> None:
+    break_off_import(toy)
+    found = triage(toy.folder)
+    assert [row.judged for row in found.stages] == [10, 8, 0, 0]
+    assert found.verdict == "nothing wrong"
+    assert found.command.startswith("tpu: its .mlir is not there: run model_deploy")
+    toy.change(toy.folder / "toy_ref_outputs.npz", "maxpool5_MaxPool", lambda array: array * 0.9)
+    found = triage(toy.folder)
+    assert (found.verdict, found.stage, found.tensor) == ("bug", "as imported", "maxpool5_MaxPool")
+    assert found.command == f"read {toy.folder / 'toy_origin.mlir'}:10"
+
+
+def test_an_import_that_wrote_nothing_and_two_in_a_directory_are_named(toy: Compiled) -> None:
+    break_off_import(toy)
+    (toy.folder / "other_origin.mlir").write_text("")
+    done = tdb_dap("triage", toy.folder)
+    assert (done.returncode, "2 imported models are here (other_origin.mlir, toy_origin.mlir)" in done.stderr) == (
+        2,
+        True,
+    )
+    for path in toy.folder.iterdir():
+        path.unlink()
+    (toy.folder / "final_opt.onnx").write_bytes(b"")
+    done = tdb_dap("triage", toy.folder)
+    assert (done.returncode, "model_transform stopped before it wrote the imported model" in done.stderr) == (2, True)
+
+
+def test_another_input_is_found_without_all_tensors(toy: Compiled) -> None:
+    toy.spoil_input()
+    keep_tensors(toy.tpu_outputs, "softmax16_Softmax__softmax_reshape_f32")
+    assert triage(toy.context).verdict == "input"
+
+
+def test_an_op_without_a_golden_is_held_against_the_next_stage(toy: Compiled, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same operands, and other numbers in the imported model than in the original one."""
+    monkeypatch.delitem(GOLDENS, "top.MaxPool")
+    assert triage(toy.context).verdict == "quantisation"
+    toy.change(toy.folder / "toy_ref_outputs.npz", "maxpool5_MaxPool", lambda array: array * 0.8)
+    found = triage(toy.context)
+    assert (found.verdict, found.stage, found.tensor) == ("bug", "as imported", "maxpool5_MaxPool")
+    assert "from the same operands stage top has other numbers" in found.sentence
+
+
+def test_a_text_without_ops_is_damaged(toy: Compiled) -> None:
+    toy.break_off()
+    text = toy.tpu.read_text("utf-8")
+    toy.tpu.write_text(text[: text.index("tpu.Cast")], "utf-8")
+    found = triage(toy.context)
+    assert found.verdict == "incomplete"
+    assert "up to stage top no op is wrong" in found.sentence
+    assert found.command.startswith("tpu: no op is in toy_bm1684x_int8_sym_tpu.mlir: it is damaged")
 
 
 def test_damaged_files_are_one_line_and_the_rest_is_judged(toy: Compiled) -> None:
@@ -303,7 +405,7 @@ def test_a_context_alone_is_held_against_its_reference(is_wrong: bool, tmp_path:
         command = done.stdout.splitlines()[-1].removeprefix("next: tdb-dap ").split()
         assert tdb_dap(*command, "--quiet").returncode == 1
     else:
-        assert "nothing wrong: every op that could be judged" in done.stdout
+        assert "nothing wrong: every op that was judged" in done.stdout
 
 
 def test_a_context_alone_without_reference_is_only_sanitized(tmp_path: Path) -> None:

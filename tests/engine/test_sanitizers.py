@@ -18,12 +18,13 @@ from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.machine.edits import MemoryEdit
 from tdb_dap.engine.sanitizers import chosen, made
 from tdb_dap.engine.sanitizers.happens_before import timelines
+from tdb_dap.engine.sanitizers.repeated import is_repeated
 from tdb_dap.engine.sanitizers.survey import survey
 from tdb_dap.errors import BadExpression
 from tdb_dap.tools.opening import open_debugger, open_program
 from tdb_dap.tools.patch.editor import Editor
 from tests.mutants import with_fault
-from tests.samples import DATA, Case, case, cases
+from tests.samples import DATA, Case, case, cases, of_more_chips
 
 TOY = case("toy_bm1684x_f32")
 
@@ -44,10 +45,12 @@ EXPECTED = {
     "scatter_nd_bm1684x_f32": {"unused"},
     "scatter_nd_bm1684x_int8": {"unused"},
     "scatter_nd_bm1690_f16c8": {"unused"},
+    "scatter_nd_bm1684x2_bf16": {"unused"},
+    "linear3d_bm1684x2_w4f16": {"unused"},
 }
 
 
-@pytest.mark.parametrize("of", [c for c in cases() if not c.is_dynamic], ids=lambda c: c.name)
+@pytest.mark.parametrize("of", [*(c for c in cases() if not c.is_dynamic), *of_more_chips()], ids=lambda c: c.name)
 def test_correct_models_have_no_findings_but_the_known_ones(of: Case) -> None:
     found = findings(opened(of), "all")
     assert {finding.filter for finding in found} == EXPECTED.get(of.name, set()), [f.text for f in found]
@@ -58,6 +61,24 @@ def test_resizes_in_groups_and_weights_of_bm1684_are_no_faults(name: str) -> Non
     path = DATA / "contexts" / name
     found = findings(open_debugger(path, path / "input.npz"), "all")
     assert [finding.text for finding in found] == []
+
+
+def test_what_every_core_executes_whole_is_no_race_until_they_differ() -> None:
+    """A softmax that four cores compute alike is none; the same writes with a message that is lost to one core are."""
+    path = DATA / "chips" / "sg2380" / "toy_sg2380_int8c4"
+    program = open_program(path)
+    last = [record.last for record in program.source.records if record.opcode == "tpu.Softmax"]
+    assert len(last) == 4
+    assert all(is_repeated(program, one, other) for one in last for other in last if one != other)
+    assert not is_repeated(program, last[0], last[0])
+    assert not is_repeated(program, last[0], last[1] - 1)
+
+
+def test_messages_of_both_engines_say_the_same() -> None:
+    """Counts stand at another bit in the DMA commands of BM1684X2."""
+    program = open_program(DATA / "chips" / "bm1684x2" / "toy_bm1684x2_f16c4")
+    messages = {program.message_of(ordinal) for ordinal in range(len(program.commands))} - {None}
+    assert {(message.number, message.count) for message in messages if message is not None} == {(24, 8), (25, 8)}
 
 
 # Faults

@@ -6,6 +6,7 @@ tests/data/golden holds one small example of each op and number format (scripts/
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
@@ -22,6 +23,7 @@ from tdb_dap.engine.machine.npz import read_npz
 from tdb_dap.engine.source.mlir_file import MlirFile, MlirOp
 from tdb_dap.tools.golden.formats import TensorType, rounded, signature, tensor_type
 from tdb_dap.tools.golden.judging import Judged, judge_call
+from tdb_dap.tools.golden.level import wide
 from tdb_dap.tools.golden.library import GOLDENS, INTEGER, Call, compute
 from tdb_dap.tools.golden.windows import convolution
 from tests.samples import DATA
@@ -249,3 +251,13 @@ def test_types_of_the_compiler_s_text() -> None:
     assert tensor_type("tensor<4x!quant.calibrated<f16<-1.0:1.0>>, 4096 : i64>") == TensorType((4,), "f16")
     both = signature("(tensor<2xf32>, none) -> (tensor<2x1xf16>, none)")
     assert both == ((TensorType((2,), "f32"), None), (TensorType((2, 1), "f16"), None))
+
+
+def test_what_nobody_has_written_is_taken_without_a_warning() -> None:
+    """Signalling NaNs: a cast to float64 makes them quiet, and says so."""
+    words = np.array([0x7F800001, 0x3F800000], np.uint32).view(np.float32)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = wide(words)
+    assert np.isnan(found[0])
+    assert found[1] == 1

@@ -111,3 +111,16 @@ def test_a_listing_of_another_model_is_only_text(listing: Path, text: str) -> No
         assert await asm.outline() == []
 
     session(scenario)
+
+
+def test_the_listing_of_a_session_is_never_called_wrong(text: str) -> None:
+    """A session may run another net of the model, or all of them as the answer to a prompt."""
+    uri = "debug:toy.tdbasm?session=1&ref=1000"
+
+    async def scenario(editor: Editor) -> None:
+        editor.notify("tdb/program", uri=uri, program=str(TOY.path))
+        asm = await editor.open_uri(uri, text.replace("B3", "B4"), "tdb-asm")
+        assert await editor.expect_diagnostics(asm) == []
+        assert await asm.outline() == []
+
+    session(scenario)

@@ -2,30 +2,44 @@
 
 from __future__ import annotations
 
+import json
+import lzma
+import shutil
+import struct
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+
+import numpy as np
 
 from tdb_dap.engine.control.debugger import Debugger
 from tdb_dap.engine.machine.machine import Machine
 from tdb_dap.engine.program.linked_program import LinkedProgram
 from tdb_dap.engine.program.schedule import HostStep, NetStep, Step
+from tdb_dap.tools.llm.comparing import Part
 from tdb_dap.tools.llm.float_model import FloatModel
 from tdb_dap.tools.llm.language_model import LanguageModel, read_model
 from tdb_dap.tools.llm.opening import linked
-from tdb_dap.tools.llm.running import Answering, Part, Token
+from tdb_dap.tools.llm.running import Answering, Token
 
 FOLDER = Path(__file__).parents[1] / "data" / "llm"
 QWEN = FOLDER / "qwen2_bm1684x_bf16"
 LLAMA = FOLDER / "llama_bm1688_w4"
 DYNAMIC = FOLDER / "qwen2_bm1684x_dynamic"
+DISK = FOLDER / "qwen2_bm1684x_disk"
+SAMPLE = FOLDER / "qwen2_bm1684x_sample"
+HISTORY = FOLDER / "qwen2_bm1684x_history"
+LORA = FOLDER / "llama_bm1684x_lora"
+"""Converted from the same float model as LLAMA, with room for LoRA of rank 4."""
 STATIC = (QWEN, LLAMA)
 PROMPT = (5, 17, 30)
+LONG_PROMPT = tuple((7 * number + 5) % 96 for number in range(20))
+"""The prompt of the recordings of HISTORY: parts of 8, 8 and 4 tokens."""
 
 
 def float_model(folder: Path) -> FloatModel:
     """The model before conversion."""
-    return FloatModel((QWEN if folder == DYNAMIC else folder) / "float")
+    return FloatModel((QWEN if folder in (DYNAMIC, DISK, HISTORY) else LLAMA if folder == LORA else folder) / "float")
 
 
 Change = Callable[[Step, str], Step]
@@ -53,8 +67,8 @@ def linked_again(model: LanguageModel, made: LinkedProgram, change: Change) -> L
     sources = sources_of(model)
     bmodel = model.context.bmodel
 
-    def context_of(net: str) -> Context:
-        return sources[net] or Context(bmodel.parent, bmodel, None, None, None, None)
+    def context_of(net: str, stage: int) -> Context:
+        return sources.get(net) or Context(bmodel.parent, bmodel, None, None, None, None)
 
     schedule = replace(made.schedule, steps=tuple(changed))
     return LinkedProgram(model.context, target_for, schedule, context_of, keep_source)
@@ -85,6 +99,37 @@ def wrong(tokens: Sequence[Token]) -> Iterator[tuple[int, Part]]:
                 yield token.number, part
 
 
+def write_adapter(folder: Path, rank: int = 3, layer: str = "self_attn.v_proj", **config: object) -> Path:
+    """A LoRA adapter with random weights for q_proj, down_proj and one more layer of the blocks of LORA."""
+    folder.mkdir(parents=True, exist_ok=True)
+    plain = {"peft_type": "LORA", "r": rank, "lora_alpha": 2.0 * rank, "bias": "none"}
+    (folder / "adapter_config.json").write_text(json.dumps({**plain, **config}))
+    random = np.random.default_rng(3)
+    shapes = {"self_attn.q_proj": (64, 64), "mlp.down_proj": (64, 128), layer: (32, 64)}
+    header: dict[str, object] = {}
+    data = b""
+    for number in range(2):
+        for name, (outputs, inputs) in shapes.items():
+            for factor, shape in (("A", (rank, inputs)), ("B", (outputs, rank))):
+                words = (random.standard_normal(shape) * (inputs**-0.5 if factor == "A" else 0.5)).astype("<f4")
+                entry = {"dtype": "F32", "shape": shape, "data_offsets": [len(data), len(data) + words.nbytes]}
+                header[f"base_model.model.model.layers.{number}.{name}.lora_{factor}.weight"] = entry
+                data += words.tobytes()
+    text = json.dumps(header).encode()
+    (folder / "adapter_model.safetensors").write_bytes(struct.pack("<Q", len(text)) + text + data)
+    return folder
+
+
 def is_fill(step: Step, tensor: str) -> bool:
     """Whether a step of the host fills an input of that name."""
     return isinstance(step, HostStep) and step.name == "host.fill" and step.destination.tensor == tensor
+
+
+def copied(folder: Path, into: Path) -> Path:
+    """A copy of a model's folder in which the sources of the nets are files that an editor can open."""
+    copy = into / folder.name
+    shutil.copytree(folder, copy, ignore=shutil.ignore_patterns("float"))
+    for packed in copy.glob("nets/*/*.xz"):
+        packed.with_suffix("").write_bytes(lzma.decompress(packed.read_bytes()))
+        packed.unlink()
+    return copy

@@ -19,7 +19,7 @@ from tdb_dap.engine.program.schedule import HostStep, Step, filled
 from tdb_dap.errors import BadInput
 from tdb_dap.tools.llm.language_model import read_model
 from tdb_dap.tools.llm.opening import linked
-from tests.llm.models import DYNAMIC, LLAMA, PROMPT, QWEN, STATIC, answered, is_fill, program, wrong
+from tests.llm.models import DISK, DYNAMIC, LLAMA, PROMPT, QWEN, STATIC, answered, is_fill, program, wrong
 
 
 def digest(debugger: Debugger, number: int) -> str:
@@ -196,3 +196,35 @@ def test_what_is_no_language_model() -> None:
         read_model(toy)
     with pytest.raises(BadInput, match="no bmodel is in it"):
         read_model(QWEN / "float")
+
+
+def test_the_host_looks_up_embeddings_and_short_caches_come_first() -> None:
+    """Converted with --embedding_disk and --chunk_length 8: stages for caches of 8, 16 and 32 positions."""
+    model, made = program(DISK, 15)
+    assert (model.caches, model.vocabulary, model.table) == ((32, 16, 8), 96, DISK / "config" / "embedding.bin")
+    lengths = [made.borders_of(launch)[0][3].shape[1] for launch in made.launches if launch.net == "block_cache_1"]
+    assert lengths == [8] * 6 + [16] * 8
+    tokens = answered(DISK, 15)
+    assert list(wrong(tokens)) == []
+    assert [token.expected for token in tokens] == [token.id for token in tokens]
+    with_all = [token.id for token in answered(QWEN, 14)]  # the same weights, with the longest cache only
+    assert [token.id for token in tokens][:14] == with_all
+
+
+def test_an_edit_of_a_token_goes_into_the_embedding_that_is_looked_up() -> None:
+    _, made = program(DISK, 3)
+    debugger = Debugger(made, Machine(made, history_limit=0), None)
+    second = next(launch for launch in made.launches if launch.token == 1)
+    debugger.run_to(second.start)
+    head = made.launches[second.number - 1]
+    token = made.borders_of(head)[1][0].view
+    debugger.machine.write(token, np.array([[7]], np.int32))
+    debugger.run_to(made.first_own(second))
+    row = np.frombuffer((DISK / "config" / "embedding.bin").read_bytes(), np.uint16).reshape(96, 64)[7]
+    states = debugger.machine.memory.read(made.borders_of(second)[0][0].view).reshape(-1)
+    assert states.tobytes() == row.tobytes()
+    debugger.travel(second.start)
+    debugger.machine.write(token, np.array([[96]], np.int32))
+    stop = debugger.run_to(made.first_own(second))
+    assert stop.finding is not None
+    assert "token 96 is not in the vocabulary of 96" in stop.text

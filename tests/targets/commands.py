@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
+from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.memory import Memory, Region
 from tdb_dap.engine.hardware.target import Description
+from tdb_dap.engine.hardware.views import View
 from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.targets.chips.registry import chips
 from tdb_dap.targets.declaration.fields import shared_name
@@ -27,6 +31,22 @@ def command(chip: Chip, mnemonic: str, long: int = False, **values: int) -> Desc
     names = {shared_name(name): name for name, _, _ in chip.instruction_set.instructions[kind].fields}
     descriptor = chip.encode(kind, chip.instruction_set.blank(kind), {names[n]: v for n, v in values.items()})
     return chip.describe(kind, descriptor, 0, {})
+
+
+def computed(chip: Chip, mnemonic: str, numbers: Mapping[str, Array], **values: int) -> Array:
+    """The numbers that a command computes of ``numbers`` by role; fields that it does not have are left out."""
+    kind = form(chip, mnemonic)
+    names = {shared: name for name, shared, _ in chip.named_fields(kind)}
+    fields = {names[name]: value for name, value in values.items() if name in names}
+    description = chip.describe(kind, chip.encode(kind, chip.instruction_set.blank(kind), fields), 0, {})
+    memory = empty(chip)
+    for role, view in description.binding.operands.items():
+        if role in numbers and isinstance(view, View):
+            memory.write(view, view.dtype.encode(numbers[role]).reshape(view.shape))
+    chip.execute(description, memory)
+    (result,) = description.results
+    assert isinstance(result, View)
+    return result.dtype.decode(memory.read(result)).reshape(-1)
 
 
 def ddr_start(chip: Chip) -> int:

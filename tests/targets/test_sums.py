@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tdb_dap.engine.hardware.dtypes import BF16, F16, F32, DType
+from tdb_dap.engine.hardware.dtypes import BF16, F16, F32, SI8, DType
 from tdb_dap.targets import kernel
 from tdb_dap.targets.chips.bm1684x import BM1684X
 from tdb_dap.targets.declaration.fields import Fields
@@ -18,6 +18,7 @@ from tdb_dap.targets.families import pooling as pooling_family
 from tdb_dap.targets.kernel.products import Products, of_matrices
 from tdb_dap.targets.semantics import pooling
 from tdb_dap.targets.semantics.numerics import dot, float32
+from tdb_dap.targets.semantics.numerics.windows import padded
 from tdb_dap.targets.semantics.registry import Operation, Value
 from tests.known import known
 
@@ -256,3 +257,15 @@ def test_the_kernel_says_whether_it_works() -> None:
     else:
         with pytest.raises(RuntimeError, match="compiler"), kernel.switched(True):
             pass
+
+
+@pytest.mark.parametrize("mode", [0, 2])
+def test_a_convolution_has_a_constant_of_its_own_between_elements(mode: int) -> None:
+    """The transposed convolution of a tensor with a zero point: the border and what is between are that, not 0."""
+    fields = {"opd0_y_ins0": 1, "opd0_x_ins0": 2, "opd0_up_pad": 1, "opd0_dn_pad": 0, "opd0_lf_pad": 0}
+    fields |= {"opd0_rt_pad": 0, "pad_mode": mode}
+    border = Value(np.full((1, 1, 1, 1), 0xED, np.uint8), SI8, is_constant=True)
+    words = np.arange(1, 5, dtype=np.uint8).reshape(1, 1, 2, 2)
+    rows = padded(words, fields_of(fields, 0), border, 0xFFFFFFFE)[0, 0].tolist()
+    inner = [[1, 0xFE, 0xFE, 2], [0xFE] * 4, [3, 0xFE, 0xFE, 4]]
+    assert rows == [[0xED] * 4 if mode == 0 else inner[0], *inner]

@@ -20,6 +20,7 @@ from tdb_dap.targets.families import FAMILIES
 from tdb_dap.targets.semantics import SEMANTICS
 from tdb_dap.targets.validation.self_check import is_simulated
 from tests.samples import DATA
+from tests.targets.commands import form
 
 CHIP = chips()["BM1684X"]
 
@@ -33,7 +34,7 @@ def bench() -> Iterator[Bench]:
 
 def verdicts(chip: Chip, bench: Bench, name: str, count: int) -> set[str]:
     """What comes of random variants of an operation, those that are no case at all left out."""
-    found_in_models = seeds_of(chip, [DATA])
+    found_in_models = seeds_of(chip, [DATA, DATA / "chips"])
     seeds: list[Case] = {**made_seeds(chip, found_in_models), **found_in_models}[name]
     random = np.random.default_rng(5)
     found: set[str] = set()
@@ -120,6 +121,41 @@ def test_a_death_of_the_simulator_is_a_verdict_and_the_next_case_runs(bench: Ben
     random = np.random.default_rng(0)
     assert bench.run(broken, random, "finite").verdict == "undefined"
     assert verdicts(CHIP, bench, "arith.max", 4) <= {"exact", "undefined"}
+
+
+@pytest.mark.vendor
+@pytest.mark.parametrize(("chip", "name"), [("BM1690", "arith.and"), ("CV184X", "arith.max"), ("BM1690", "arith.not")])
+def test_an_answer_from_memory_that_was_never_written_is_undefined(chip: str, name: str) -> None:
+    """Bits of floats, and maxima of float32 on a chip that compares bf16 alone."""
+    target = chips()[chip]
+    bench = Bench(target, library_of(target))
+    kind = form(target, name)
+    names = {shared: field for field, shared, _ in target.named_fields(kind)}
+    values = {"opd0_prec": 2, "opd1_prec": 2, "res0_prec": 2, "tsk_opd_num": 1 if name == "arith.not" else 2}
+    values |= {"res0_n": 1, "res0_c": 1, "res0_h": 1, "res0_w": 8, "opd1_addr": 4096, "res0_addr": 8192}
+    fields = {names[field]: value for field, value in values.items()}
+    case = Case(target, kind, target.encode(kind, target.instruction_set.blank(kind), fields))
+    try:
+        outcome = bench.run(case, np.random.default_rng(2), "finite")
+    finally:
+        bench.close()
+    assert (outcome.verdict, outcome.text[-13:]) == ("undefined", "never written")
+
+
+_SELDOM = ("pord.maxpooling", "pord.minpooling", "quant.rq0", "quant.rq1", "dma.nonzero", "reduce.sum", "mm.normal")
+
+
+@pytest.mark.vendor
+@pytest.mark.parametrize("chip", ["BM1688", "BM1690", "BM1684X2", "SG2380"])
+def test_forms_that_no_model_holds_are_exact(chip: str) -> None:
+    target = chips()[chip]
+    bench = Bench(target, library_of(target))
+    known = made_seeds(target, seeds_of(target, [DATA, DATA / "chips"])) | seeds_of(target, [DATA, DATA / "chips"])
+    try:
+        for name in (name for name in _SELDOM if name in known):
+            assert not verdicts(target, bench, name, 10) & {"inexact", "failed"}, name
+    finally:
+        bench.close()
 
 
 def test_the_report_counts_what_is_exact() -> None:

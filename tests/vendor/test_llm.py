@@ -13,7 +13,7 @@ from tdb_dap.tools.llm.language_model import read_model
 from tdb_dap.tools.llm.recorded_answer import record_answer
 from tdb_dap.tools.llm.running import Answering
 from tdb_dap.tools.opening import open_debugger
-from tests.llm.models import DYNAMIC, LLAMA, PROMPT, QWEN, STATIC, float_model, program
+from tests.llm.models import DYNAMIC, HISTORY, LLAMA, PROMPT, QWEN, STATIC, float_model, program
 
 pytestmark = pytest.mark.vendor
 
@@ -39,3 +39,14 @@ def test_a_recorded_run_is_right_beside_the_float_model(folder: Path, tmp_path: 
     tokens = list(Answering(debugger, model, PROMPT, (), float_model(folder)).tokens())
     assert [part for token in tokens for part in token.parts if part.is_wrong] == []
     assert len(tokens) == 4
+
+
+@pytest.mark.parametrize("length", [8, 9, 16, 27])
+def test_a_prompt_in_parts_is_right_on_the_vendors_runtime(length: int, tmp_path: Path) -> None:
+    model = read_model(HISTORY)
+    prompt = [(11 * number + 3) % 96 for number in range(length)]
+    record_answer(model, answer(model, prompt, 2, all_stages=False), tmp_path / "run.tdbrec")
+    debugger = open_debugger(tmp_path / "run.tdbrec", history_limit=0)
+    tokens = list(Answering(debugger, model, prompt, (), float_model(HISTORY)).tokens())
+    assert [part for token in tokens for part in token.parts if part.is_wrong] == []
+    assert [token.id for token in tokens] == [token.expected for token in tokens]

@@ -23,6 +23,7 @@ export const COMMANDS = {
   memory: "tdb.showChipMemory",
   graph: "tdb.showGraph",
   timeline: "tdb.showTimeline",
+  answer: "tdb.askModel",
   travel: "tdb.compare.travelHere",
   onlyFailed: "tdb.compare.showOnlyFailed",
   all: "tdb.compare.showAll",
@@ -40,8 +41,8 @@ export const COMMANDS = {
 /** The provider of servers for agents. */
 export const AGENT_PROVIDER = "tdb.agent";
 
-/** Commands of rows, which no menu has. */
-export const INTERNAL = { follow: "tdb.follow" } as const;
+/** Commands of rows and pages, which no menu has. */
+export const INTERNAL = { follow: "tdb.follow", ask: "tdb.ask", floatModel: "tdb.chooseFloatModel" } as const;
 
 /** The container in the activity bar. */
 export const CONTAINER = "tdb";

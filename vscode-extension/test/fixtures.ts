@@ -53,7 +53,17 @@ export const finding = (line: number): Finding => ({
   title: "Hazards",
   text: "D6 writes what B4 reads",
   details: [],
-  command: { ordinal: 6, line, token: "D6", name: "dma.tensor", core: 0, asm: "", op: "tpu.Load", location: "x" },
+  command: {
+    ordinal: 6,
+    line,
+    file: "",
+    token: "D6",
+    name: "dma.tensor",
+    core: 0,
+    asm: "",
+    op: "tpu.Load",
+    location: "x",
+  },
   related: [],
 });
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 
 from scripts.robustness.fuzz_simulator.contents import Random, words
+from scripts.robustness.fuzz_simulator.filling import SelfComparison
 from scripts.robustness.fuzz_simulator.mutation import BENCH_BYTES
 from scripts.robustness.fuzz_simulator.seeds import Case
 from tdb_dap.backends.cmodel import VendorBackend
@@ -20,6 +21,7 @@ from tdb_dap.engine.hardware.memory import Region
 from tdb_dap.engine.hardware.target import Description
 from tdb_dap.engine.hardware.views import Operand, View
 from tdb_dap.engine.machine.backend import InProcess
+from tdb_dap.engine.machine.undo_log import Change
 from tdb_dap.errors import BackendFailed, BadAccess, NotSimulated
 from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.targets.families.arithmetic import ARITHMETIC_SHIFT, LOGIC_SHIFT, ROTATE
@@ -27,7 +29,8 @@ from tdb_dap.targets.families.gather import GATHER_1D, GATHER_2D, GATHERS, LINE_
 
 Verdict = Literal["exact", "nan", "inexact", "refused", "failed", "undefined", "skipped"]
 """exact: every byte; nan: but for sign and payload of NaNs; inexact; refused: we say that we cannot; failed: our
-semantics raise; undefined: the vendor's simulator ends; skipped: not a case (no room, results over operands)."""
+semantics raise; undefined: the vendor's simulator ends, or its answer depends on memory that was never written;
+skipped: not a case (no room, results over operands)."""
 
 _MOST = 1 << 18
 """Elements of a tensor; larger ones take too long."""
@@ -48,13 +51,23 @@ class Bench:
         self.ddr_start = _ddr_start(chip.geometry)
         self._own = InProcess(chip)
         self._vendor = VendorBackend(chip, library, timeout=_PATIENCE)
-        ddr = Region(self.ddr_start, np.zeros(BENCH_BYTES, np.uint8), "bench")
-        self._memory = self._vendor.open_memories(1, [ddr])
+        self._ddr = Region(self.ddr_start, np.zeros(BENCH_BYTES, np.uint8), "bench")
+        self._memory = self._vendor.open_memories(1, [self._ddr])
+        self._library = library
+        self._itself: SelfComparison | None = None
         chip.fill_tables(self._memory, "firmware")
         self._vendor.edited()
 
     def close(self) -> None:
         self._vendor.close()
+        if self._itself is not None:
+            self._itself.close()
+
+    def is_defined(self, case: Case) -> bool:
+        """Whether the vendor's simulator agrees with itself on what a command makes of the memories as they are."""
+        if self._itself is None:
+            self._itself = SelfComparison(self.chip, self._library, _PATIENCE, self._ddr)
+        return self._itself.agrees(case, self._memory)
 
     def run(self, case: Case, random: Random, kind: str) -> Outcome:
         """Fill the operands with numbers of a kind, execute on both sides, compare all memories."""
@@ -72,14 +85,14 @@ class Bench:
             return Outcome("skipped", str(error))
         self._vendor.refresh()
         try:
-            self._own.execute(case, self._memory)
+            changes = self._own.execute(case, self._memory).changes
         except NotSimulated as error:
             return self._unsupported(case, "refused", str(error))
         except BadAccess as error:
             return Outcome("skipped", str(error))
         except Exception as error:  # a fault of ours, unless the command is not one at all
             return self._unsupported(case, "failed", repr(error))
-        return self._judge(case)
+        return self._judge(case, changes)
 
     def vendor_result(self, case: Case, random: Random | None = None) -> tuple[tuple[int, int, int, bytes], ...] | None:
         """What the vendor's simulator writes, (area, start, stop, bytes); None if it ends. The memories stay.
@@ -119,7 +132,7 @@ class Bench:
         assert isinstance(result, View)
         return result.dtype.decode(self._memory.read(result))
 
-    def _judge(self, case: Case) -> Outcome:
+    def _judge(self, case: Case, changes: Sequence[Change]) -> Outcome:
         ours = Results(case.description, self._memory)
         try:
             ranges = self._vendor.run(case)
@@ -131,17 +144,27 @@ class Bench:
         self._vendor.take(ranges)
         comparison = compare(ours, differing, self._memory)
         if comparison.text is not None:
-            return Outcome("inexact", comparison.text)
+            for change in (*changes, *differing)[::-1]:
+                change.undo(self._memory)
+            self._vendor.edited()
+            return self._unless_undefined(case, Outcome("inexact", comparison.text))
         return Outcome("exact" if comparison.exact else "nan")
 
     def _unsupported(self, case: Case, verdict: Verdict, text: str) -> Outcome:
         """What we cannot do counts only if the vendor's simulator can."""
         self._vendor.refresh()
         try:
-            self._vendor.take(self._vendor.run(case))
+            self._vendor.run(case)
         except BackendFailed as error:
             return self._ended(error)
-        return Outcome(verdict, text)
+        self._vendor.edited()
+        return self._unless_undefined(case, Outcome(verdict, text))
+
+    def _unless_undefined(self, case: Case, outcome: Outcome) -> Outcome:
+        """An outcome that counts only where the vendor's simulator agrees with itself."""
+        if self.is_defined(case):
+            return outcome
+        return Outcome("undefined", "the vendor's simulator reads memory that was never written")
 
     def _ended(self, error: BackendFailed) -> Outcome:
         self._vendor.restart()

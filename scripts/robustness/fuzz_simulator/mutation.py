@@ -46,6 +46,8 @@ def mutate(case: Case, random: Random, kind: str, ddr_start: int, stay: bool) ->
     if case.made or v.chance(0.7):
         reshape(v, case.chip.instruction_set.instructions[chosen].sub)
     _constants(v, case.chip.instruction_set.instructions[chosen].sub)
+    if case.family == "pord" and v["tsk_eu_typ"] in (MAXIMUM, MINIMUM) and v.has("rq") and v.chance(0.2):
+        v.set(opd2_addr=v.place(4), opd2_prec=v.pick(*_INTEGERS))  # where the index of the tap goes
     _one_kind_of_half(v)
     _move_into_bench(v)
     return with_registers(v.finished(chosen), random)
@@ -177,6 +179,8 @@ def _flags(v: Variant) -> None:
             v.set(**{name: v.between(0, 1)})
     if v.has("opd2_n_str") and v.chance(0.3):
         v.set(opd2_n_str=v.between(0, 5) if v.case.family in _ROUNDING else v.between(0, 3))
+    if v.case.family == "conv" and v.has("res1_addr") and v.chance(0.5):
+        v.set(res1_addr=v.between(0, 0xFFFFFFFF))  # what stands between elements
     if v.has("pad_mode") and v.chance(0.15):
         v.set(pad_mode=v.between(0, 3))
     # The weight of an average and its shift belong together.

@@ -157,6 +157,8 @@ def seeds_of(chip: Chip, directories: Iterable[Path]) -> dict[str, list[Case]]:
 
 
 def _models(chip: Chip, directories: Iterable[Path]) -> list[Path]:
-    """Context directories of a chip: those in a folder of its name."""
+    """Context directories of a chip: those in a folder of its name, or else of a chip with the same instructions."""
     folders = [directory / chip.name.lower() for directory in directories]
+    if not any(folder.is_dir() for folder in folders):
+        folders = [directory / str(chip.table) for directory in directories]
     return [path for folder in folders if folder.is_dir() for path in sorted(folder.iterdir()) if path.is_dir()]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tdb_dap.adapter.console.verbs import verb
-from tdb_dap.adapter.requests.sources import mlir_source
+from tdb_dap.adapter.requests.sources import has_mlir
 from tdb_dap.errors import BadExpression
 
 if TYPE_CHECKING:
@@ -36,12 +36,19 @@ def add_breakpoint(session: Session, text: str, temporary: bool) -> str:
     """Set a breakpoint and say where it came to lie."""
     place, _, condition = text.partition(" if ")
     if place.strip().isdecimal():  # a line of the text that the user looks at
-        shows_listing = session.by_instruction or mlir_source(session) is None
-        place = f"{'asm' if shows_listing else 'mlir'}:{place.strip()}"
+        shows_listing = session.by_instruction or not has_mlir(session)
+        place = f"asm:{place.strip()}" if shows_listing else f"mlir:{line_here(session, int(place))}"
         text = f"{place} if {condition}" if condition else place
     added = session.debugger.breakpoints.add(place.strip(), condition.strip() or None, temporary=temporary)
     places = len(added.stops)
     return added.message or f"breakpoint {added.id}: {text} ({places} place{'s' if places != 1 else ''})"
+
+
+def line_here(session: Session, line: int) -> int:
+    """A line of the final.mlir that the user looks at, as the program counts: it may join a file for each net."""
+    debugger = session.debugger
+    mlir, lines = debugger.program.source.mlir, debugger.program.source.lines_of(debugger.scope().focus)
+    return line + mlir.place_of(lines[0])[0].before if mlir is not None and lines else line
 
 
 def listed(session: Session, wanted: Callable[[str], bool] = lambda text: True) -> str:

@@ -49,7 +49,8 @@ def _info_mlir(session: Session, rest: str, frame: Frame | None) -> str:
     mlir = session.debugger.program.source.mlir
     if record is None or mlir is None:
         return "this command belongs to no line of final.mlir"
-    return f"{record.line}: {mlir.lines[record.line - 1].strip()}"
+    _, number = mlir.place_of(record.line)
+    return f"{number}: {mlir.lines[record.line - 1].strip()}"
 
 
 def _info_loc(session: Session, rest: str, frame: Frame | None) -> str:

@@ -44,22 +44,31 @@ def _reverse(session: Session, rest: str, frame: Frame | None) -> str:
 @verb(
     "n",
     "next",
-    usage="[K|slice|group]",
-    help="K ops on, or to the end of the slice or group",
-    takes="one of slice group",
+    usage="[K|slice|group|launch|token]",
+    help="K ops on, or to the end of the slice, group, launch or token",
+    takes="one of slice group launch token",
 )
 def _next(session: Session, rest: str, frame: Frame | None) -> str:
     return _step_ops(session, rest, 1)
 
 
 def _step_ops(session: Session, rest: str, direction: int) -> str:
-    units: dict[str, Unit] = {"slice": "slice", "group": "group"}
+    units: dict[str, Unit] = {"slice": "slice", "group": "group", "launch": "launch", "token": "token"}
+    launches = session.debugger.program.launches
+    if rest in ("launch", "token") and (not launches or (rest == "token" and launches[0].token is None)):
+        raise BadExpression(f"this program has no {'launches' if rest == 'launch' else 'tokens'}")
     unit: Unit = units.get(rest, "op")
     steps = direction * (1 if rest in units else count(rest))
     return resume_quietly(session, lambda d: d.step(steps, unit))
 
 
-@verb("rn", "reverse-next", usage="[K|slice|group]", help="the same, back", takes="one of slice group")
+@verb(
+    "rn",
+    "reverse-next",
+    usage="[K|slice|group|launch|token]",
+    help="the same, back",
+    takes="one of slice group launch token",
+)
 def _previous(session: Session, rest: str, frame: Frame | None) -> str:
     return _step_ops(session, rest, -1)
 

@@ -71,6 +71,7 @@ _TITLES = {
     "time_travel": "Writers, watches and edits",
     "session": "Session",
     "verbs": "Session",
+    "answers": "Find what is wrong",
     "guests": "Session",
     "plugins": "From plugins",
 }

@@ -293,7 +293,7 @@ class _Guest:
         if moment >= len(program.commands):
             return f"{text}, the end"
         records = program.source.records_of(moment)
-        op = f", line {records[0].line}: {records[0].opcode}" if records else ""
+        op = f", {program.source.place_text(records[0].line)}: {records[0].opcode}" if records else ""
         return f"{text} ({program.commands[moment].token} {program.commands[moment].name}{op})"
 
     def _say(self, text: str) -> None:

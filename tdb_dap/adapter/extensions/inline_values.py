@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tdb_dap.adapter.protocol.model import ProtocolModel
 from tdb_dap.adapter.protocol.types import Source
 from tdb_dap.adapter.requests.scopes import names_at
-from tdb_dap.adapter.requests.sources import kind_of
+from tdb_dap.adapter.requests.sources import line_in, text_of
 from tdb_dap.adapter.requests.variable_nodes import mark, remembered
 from tdb_dap.adapter.session.handlers import request
 from tdb_dap.engine.expressions.values import Value, brief_text
@@ -55,18 +55,18 @@ class _Text:
 @request("tdb/inlineValues")
 def inline_values(session: Session, arguments: InlineArguments) -> InlineValues:
     """Operands of the line about to run, and results of the lines before it that nothing has overwritten since."""
-    kind = kind_of(session, arguments.source)
-    if kind is None:
+    source = text_of(session, arguments.source)
+    if source is None:
         return {"values": []}
     frame, program = session.handles.frame(arguments.frameId), session.debugger.program
-    text = _listing(program) if kind == "asm" else _mlir(program)
-    first, last = session.traits.line_in(arguments.line), session.traits.line_in(arguments.endLine)
+    text = _listing(program) if source.kind == "asm" else _mlir(program)
+    first, last = (line_in(session, source, line) for line in (arguments.line, arguments.endLine))
     found: list[InlineValue] = []
     line = _line(program, text, frame.focus) if frame.level in ("op", "command") else None
     if line is not None and first <= line <= last and frame.focus >= session.debugger.ordinal:
-        found += _described(session, text, line, names_at(session, frame).operands)
+        found += _described(session, text, line - source.before, names_at(session, frame).operands)
     for line, names in _results(session, text, first, last):
-        found += _described(session, text, line, names.results)
+        found += _described(session, text, line - source.before, names.results)
     return {"values": found}
 
 

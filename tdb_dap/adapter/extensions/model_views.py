@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from tdb_dap.adapter.console.checking import compared_rows
 from tdb_dap.adapter.protocol.model import ProtocolModel, plain
-from tdb_dap.adapter.requests.sources import mlir_path, mlir_source
+from tdb_dap.adapter.requests.sources import mlir_path, mlir_place
 from tdb_dap.adapter.session.handlers import request
 from tdb_dap.adapter.session.references import every_region, memory_reference
 from tdb_dap.errors import BadExpression, BadInput
@@ -68,13 +68,16 @@ class OpArguments(ProtocolModel, kw_only=True):
 
 
 class MomentArguments(ProtocolModel, kw_only=True):
-    """Arguments of `tdb/moment`: none."""
+    """Arguments of `tdb/moment`. ``line``: of final.mlir, whose place is asked for; by default the first line."""
+
+    line: int = 1
 
 
 @request("tdb/moment", while_running="answer")
 def moment(session: Session, arguments: MomentArguments) -> Moment:
-    """The current ordinal, and the source that the lines of these answers belong to."""
-    debugger, source = session.debugger, mlir_source(session)
+    """The current ordinal, and the place of a line of final.mlir, which a file for each net may make."""
+    debugger = session.debugger
+    source, line = mlir_place(session, max(1, arguments.line))
     body: Moment = {
         "ordinal": debugger.ordinal,
         "commands": len(debugger.program.commands),
@@ -82,6 +85,7 @@ def moment(session: Session, arguments: MomentArguments) -> Moment:
     }
     if source is not None:
         body["source"] = plain(source)
+        body["line"] = line
     return body
 
 

@@ -14,6 +14,8 @@ from pydantic_core import CoreSchema
 from typing_extensions import NotRequired, TypedDict
 
 from tdb_dap.adapter.protocol.agent_responses import Invitation as Invitation
+from tdb_dap.adapter.protocol.answer_responses import AnswerState as AnswerState
+from tdb_dap.adapter.protocol.answer_responses import Logits as Logits
 from tdb_dap.adapter.protocol.model_responses import ModelContents as ModelContents
 from tdb_dap.adapter.protocol.model_responses import exact as _exact
 from tdb_dap.adapter.protocol.tensor_responses import InlineValues as InlineValues

@@ -20,7 +20,9 @@ class Moment(TypedDict):
     lines: list[int]
     """Lines of final.mlir whose op runs next."""
     source: NotRequired[dict[str, Any]]
-    """final.mlir as a Source of the Debug Adapter Protocol; missing where the model has none."""
+    """The final.mlir of the line as a Source of the Debug Adapter Protocol; missing where the model has none."""
+    line: NotRequired[int]
+    """The number of the line in that file."""
 
 
 @exact

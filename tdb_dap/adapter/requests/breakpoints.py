@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ from tdb_dap.adapter.protocol.types import (
     SetInstructionBreakpointsArguments,
     SourceBreakpoint,
 )
-from tdb_dap.adapter.requests.sources import kind_of, mlir_source
+from tdb_dap.adapter.requests.sources import Text, has_mlir, line_in, mlir_place, text_of
 from tdb_dap.adapter.session.handlers import provides, request
 from tdb_dap.adapter.session.references import instruction_ordinal
 from tdb_dap.errors import TdbError
@@ -141,8 +141,10 @@ def describe(session: Session, placed: Placed) -> Breakpoint:
     )
     if found.line is not None:
         # VS Code loses a breakpoint whose source has no path; without a source it keeps the one it asked for.
-        answer.source = mlir_source(session) if found.text.startswith("mlir:") else None
-        answer.line = session.traits.line_out(found.line)
+        if found.text.startswith("mlir:") and has_mlir(session):
+            answer.source, answer.line = mlir_place(session, found.line)
+        else:
+            answer.line = session.traits.line_out(found.line)
     return answer
 
 
@@ -162,7 +164,7 @@ def set_breakpoints(session: Session, arguments: SetBreakpointsArguments) -> Set
                 for id in session.feature(BreakpointTable).keep(arguments, len(lines))
             ]
         )
-    if kind_of(session, arguments.source) is None:
+    if text_of(session, arguments.source) is None:
         message = "this file is not part of the program being debugged"
         return SetBreakpointsResponseBody(
             breakpoints=[Breakpoint(verified=False, line=b.line, message=message, reason="failed") for b in lines]
@@ -180,14 +182,14 @@ def _asked(arguments: SetBreakpointsArguments) -> list[SourceBreakpoint]:
 
 def place_lines(session: Session, arguments: SetBreakpointsArguments) -> list[Placed]:
     """Set the lines of one source; none if it is not a source of the program."""
-    kind = kind_of(session, arguments.source)
-    if kind is None:
+    text = text_of(session, arguments.source)
+    if text is None:
         return []
     wishes = [
-        Wish(f"{kind}:{session.traits.line_in(b.line)}", b.condition, b.hitCondition, b.logMessage, b.mode)
+        Wish(f"{text.kind}:{line_in(session, text, b.line)}", b.condition, b.hitCondition, b.logMessage, b.mode)
         for b in _asked(arguments)
     ]
-    return session.feature(BreakpointTable).replace(session, kind, wishes)
+    return session.feature(BreakpointTable).replace(session, f"{text.kind} {text.before}", wishes)
 
 
 @request("setFunctionBreakpoints", capability="supportsFunctionBreakpoints", while_running="answer")
@@ -217,18 +219,20 @@ def set_instruction_breakpoints(
 @request("breakpointLocations", capability="supportsBreakpointLocationsRequest", while_running="answer")
 def breakpoint_locations(session: Session, arguments: BreakpointLocationsArguments) -> BreakpointLocationsResponseBody:
     """The lines of a range that own commands."""
-    kind = kind_of(session, arguments.source)
+    text = text_of(session, arguments.source)
+    first, last = arguments.line, arguments.endLine or arguments.line
+    lines = _lines_between(session, text, first, last) if text is not None else ()
+    return BreakpointLocationsResponseBody(breakpoints=[BreakpointLocation(line=line) for line in lines])
+
+
+def _lines_between(session: Session, text: Text, first: int, last: int) -> Iterator[int]:
+    """Lines with commands, as the client counts."""
     program = session.debugger.program
-    search = {"mlir": program.source.next_line_with_commands, "asm": program.listing.next_line_with_command}
-    lines: list[int] = []
-    line = session.traits.line_in(arguments.line)
-    last = session.traits.line_in(arguments.endLine or arguments.line)
-    while kind is not None and (found := search[kind](line)) is not None and found <= last:
-        lines.append(found)
+    search = {"mlir": program.source.next_line_with_commands, "asm": program.listing.next_line_with_command}[text.kind]
+    line, stop = line_in(session, text, first), line_in(session, text, last)
+    while (found := search(line)) is not None and found <= stop:
+        yield session.traits.line_out(found - text.before)
         line = found + 1
-    return BreakpointLocationsResponseBody(
-        breakpoints=[BreakpointLocation(line=session.traits.line_out(line)) for line in lines]
-    )
 
 
 @provides("breakpointModes")

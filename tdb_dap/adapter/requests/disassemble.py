@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tdb_dap.adapter.protocol.types import DisassembleArguments, DisassembledInstruction, DisassembleResponseBody
-from tdb_dap.adapter.requests.sources import mlir_source
+from tdb_dap.adapter.requests.sources import mlir_place
 from tdb_dap.adapter.requests.stack_trace import op_name
 from tdb_dap.adapter.session.handlers import request
 from tdb_dap.adapter.session.references import instruction_reference, parse_instruction_reference
@@ -45,9 +45,8 @@ def _instruction(session: Session, core: int, ordinal: int, symbols: bool) -> Di
         return DisassembledInstruction(address=address, instruction="", presentationHint="invalid")
     command = session.debugger.machine.command_at(ordinal)
     made = DisassembledInstruction(address=address, instruction=command.asm)
-    file = mlir_source(session)
-    if file is not None and command.mlir_lines:
-        made.location, made.line = file, session.traits.line_out(command.mlir_lines[0])
+    if command.mlir_lines:
+        made.location, made.line = mlir_place(session, command.mlir_lines[0])
     records = program.source.records_of(ordinal)
     if symbols and records:
         made.symbol = op_name(records[0])

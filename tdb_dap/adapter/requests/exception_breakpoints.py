@@ -15,6 +15,7 @@ from tdb_dap.adapter.protocol.types import (
     SetExceptionBreakpointsArguments,
 )
 from tdb_dap.adapter.requests.sanitizers import Sanitizing
+from tdb_dap.adapter.session.answering import Answering
 from tdb_dap.adapter.session.handlers import provides, request
 from tdb_dap.engine.checks.exception_filters import FILTERS, filters_named
 from tdb_dap.engine.checks.reference_checks import CHECKS, Difference
@@ -100,12 +101,18 @@ def _meant(name: str, condition: str | None) -> dict[str, str | None]:
     return chosen([entry.strip() for entry in entries if entry.strip()] or ["all"])
 
 
+def _compares(session: Session) -> bool:
+    """Whether there is a reference, or the float model of an answer."""
+    beside = session.feature(Answering).beside
+    return session.debugger.reference is not None or (beside is not None and beside.compares)
+
+
 def _answer(session: Session, name: str) -> Breakpoint:
     if name == _GROUP.filter:
         return Breakpoint(verified=True)
     if name not in FILTERS:
         return Breakpoint(verified=False, message=f"there is no filter {name!r}", reason="failed")
-    if FILTERS[name].needs_reference and session.has_program and session.debugger.reference is None:
+    if FILTERS[name].needs_reference and session.has_program and not _compares(session):
         message = "nothing to compare with; set `reference` in the launch configuration"
         return Breakpoint(verified=False, message=message, reason="failed")
     if FILTERS[name].needs_lockstep and session.has_program and not session.debugger.machine.compares:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tdb_dap.adapter.protocol.model import validated
 from tdb_dap.adapter.protocol.types import EvaluateArguments, EvaluateResponseBody, ValueFormat
 from tdb_dap.adapter.requests.scopes import names_at
-from tdb_dap.adapter.requests.sources import kind_of
+from tdb_dap.adapter.requests.sources import line_in, text_of
 from tdb_dap.adapter.requests.variable_nodes import tensor
 from tdb_dap.adapter.requests.variables import describe
 from tdb_dap.engine.expressions.evaluator import pinned
@@ -30,11 +30,14 @@ def pointed_at(session: Session, arguments: EvaluateArguments, frame: Frame | No
     """
     if arguments.context != "hover" or arguments.source is None or arguments.line is None:
         return None
-    kind, line = kind_of(session, arguments.source), session.traits.line_in(arguments.line)
-    if kind == "asm":
+    source = text_of(session, arguments.source)
+    if source is None:
+        return None
+    line = line_in(session, source, arguments.line)
+    if source.kind == "asm":
         ordinal = session.debugger.program.listing.ordinal_at(line)
         return session.debugger.scope(ordinal, "command") if ordinal is not None else None
-    return replace(names_at(session, frame), line=line) if kind == "mlir" else None
+    return replace(names_at(session, frame), line=line)
 
 
 def show(session: Session, text: str, frame: Frame | None, format: ValueFormat | None = None) -> EvaluateResponseBody:

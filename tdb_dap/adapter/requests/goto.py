@@ -11,7 +11,7 @@ from tdb_dap.adapter.protocol.types import (
     GotoTargetsResponseBody,
     RestartFrameArguments,
 )
-from tdb_dap.adapter.requests.sources import kind_of
+from tdb_dap.adapter.requests.sources import Text, line_in, text_of
 from tdb_dap.adapter.requests.stepping import resume
 from tdb_dap.adapter.session.handlers import request
 from tdb_dap.adapter.session.references import instruction_reference
@@ -31,8 +31,8 @@ def goto_targets(session: Session, arguments: GotoTargetsArguments) -> GotoTarge
 
     Of a line that is reached several times (slices) the next moment is offered, after the last one that.
     """
-    program, line = session.debugger.program, session.traits.line_in(arguments.line)
-    ordinal = _moment(session, kind_of(session, arguments.source), line)
+    program, text = session.debugger.program, text_of(session, arguments.source)
+    ordinal = _moment(session, text, line_in(session, text, arguments.line)) if text is not None else None
     if ordinal is None:
         return GotoTargetsResponseBody(targets=[])
     core = program.commands[ordinal].core
@@ -53,13 +53,11 @@ def goto_targets(session: Session, arguments: GotoTargetsArguments) -> GotoTarge
     )
 
 
-def _moment(session: Session, kind: str | None, line: int) -> int | None:
+def _moment(session: Session, text: Text, line: int) -> int | None:
     """The ordinal at which a line is reached next, or was reached last; None if it has no commands."""
     program, now = session.debugger.program, session.debugger.ordinal
-    if kind == "asm":
+    if text.kind == "asm":
         return program.listing.ordinal_at(line)
-    if kind != "mlir":
-        return None
     moments = sorted(record.first for record in program.source.records_at(line) if record.ordinals)
     return next((moment for moment in moments if moment > now), moments[-1]) if moments else None
 

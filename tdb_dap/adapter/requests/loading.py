@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +11,10 @@ from tdb_dap.adapter.protocol.types import BreakpointEventBody
 from tdb_dap.adapter.requests.breakpoints import BreakpointTable, describe
 from tdb_dap.adapter.requests.exception_breakpoints import ExceptionFilters
 from tdb_dap.adapter.requests.sanitizers import Sanitizing
-from tdb_dap.adapter.requests.sources import mlir_source
+from tdb_dap.adapter.requests.sources import mlir_place
 from tdb_dap.adapter.requests.stopped_event import stopped
 from tdb_dap.adapter.requests.variable_nodes import logged
+from tdb_dap.adapter.session.answering import Answering
 from tdb_dap.adapter.session.launch_configuration import Configuration, validated
 from tdb_dap.adapter.session.progress import Progress
 from tdb_dap.engine.control.listener import Listener
@@ -42,9 +43,9 @@ class _ToClient(Listener):
         """Send the text of a log point, with its line and its tensors."""
         session = self._session
         where: dict[str, Any] = {}
-        if breakpoint.line is not None and breakpoint.text.startswith("mlir:") and (source := mlir_source(session)):
-            line = session.traits.line_out(breakpoint.line)
-            where = {"source": plain(source), "line": line}
+        if breakpoint.line is not None and breakpoint.text.startswith("mlir:"):
+            source, line = mlir_place(session, breakpoint.line)
+            where = {"source": plain(source), "line": line} if source is not None else {}
         if any(value.shape for value in message.values):
             where["variablesReference"] = session.handles.add_logged(logged(session, message))
         session.output(message.text, **where)
@@ -100,10 +101,14 @@ def open_program(session: Session, configuration: Configuration) -> Debugger:
         else {}
     )
     limit = configuration.historyLimit
+    session.feature(Answering).begin(None)
     try:
         if configuration.prompt is not None:
             loading("reading the model")
-            return _answering(configuration, DEFAULT_LIMIT if limit is None else limit)
+            return _answering(session, configuration, DEFAULT_LIMIT if limit is None else limit)
+        if configuration.pipeline is not None:
+            loading("reading the model")
+            return _in_order(configuration, DEFAULT_LIMIT if limit is None else limit)
         debugger = open_debugger(
             configuration.program,
             configuration.inputs,
@@ -126,27 +131,59 @@ def open_program(session: Session, configuration: Configuration) -> Debugger:
             progress.end()
 
 
-def _answering(configuration: Configuration, history_limit: int) -> Debugger:
+def _answering(session: Session, configuration: Configuration, history_limit: int) -> Debugger:
     """A language model before it answers a prompt; BadInput for settings that such a run has not."""
+    from tdb_dap.engine.checks.reference_checks import MISMATCH
+    from tdb_dap.tools.llm.adapter import Adapter
+    from tdb_dap.tools.llm.beside import Beside
+    from tdb_dap.tools.llm.float_model import FloatModel
     from tdb_dap.tools.llm.language_model import read_model
     from tdb_dap.tools.llm.opening import open_model
+    from tdb_dap.tools.llm.sampling import parse
     from tdb_dap.tools.llm.words import prompt_ids
 
     of = configuration
-    others = {"inputs": of.inputs, "reference": of.reference, "recording": of.recording, "net": of.net}
-    given = [name for name, value in others.items() if value is not None]
-    if of.backend != "numpy":
-        given.append("backend")
-    if given:
-        raise BadInput(f"{', '.join(given)}: not with prompt; leave {'it' if len(given) == 1 else 'them'} out")
+    _require_none(of, "prompt", ("inputs", "recording", "net", "pipeline"))
     model = read_model(Path(of.program))
     assert of.prompt is not None
-    return open_model(model, prompt_ids(of.prompt, model.context.bmodel.parent), of.tokens, history_limit=history_limit)
+    references = of.reference if isinstance(of.reference, list) else [of.reference] if of.reference else []
+    if len(references) > 1:
+        raise BadInput("reference: with prompt it is one folder, that of the model before conversion")
+    folder = model.context.bmodel.parent
+    prompt = prompt_ids(of.prompt, folder, of.chat)
+    adapter = Adapter(Path(of.lora).expanduser()) if of.lora is not None else None
+    beside = FloatModel(Path(references[0]).expanduser(), adapter) if references else None
+    sampling = parse(of.sample) if of.sample is not None else None
+    debugger = open_model(model, prompt, of.tokens, history_limit=history_limit, sampling=sampling, adapter=adapter)
+    watch = Beside(
+        debugger.program, model, prompt, (), beside, lambda: MISMATCH in session.feature(ExceptionFilters).wanted
+    )
+    debugger.observers.append(watch)
+    session.feature(Answering).begin(watch, [folder, *([beside.folder] if beside is not None else [])])
+    return debugger
+
+
+def _in_order(configuration: Configuration, history_limit: int) -> Debugger:
+    """Several nets in the order of a file; BadInput for settings that such a run has not."""
+    from tdb_dap.tools.llm.opening import open_pipeline
+
+    assert configuration.pipeline is not None
+    _require_none(configuration, "pipeline", ("inputs", "reference", "recording", "net"))
+    return open_pipeline(Path(configuration.program), Path(configuration.pipeline).expanduser(), history_limit)
+
+
+def _require_none(configuration: Configuration, beside: str, others: Sequence[str]) -> None:
+    """BadInput where one of the other settings is given, which are about single nets."""
+    given = [name for name in others if getattr(configuration, name) is not None]
+    given += ["backend"] if configuration.backend != "numpy" else []
+    if given:
+        raise BadInput(f"{', '.join(given)}: not with {beside}; leave {'it' if len(given) == 1 else 'them'} out")
 
 
 def take_over(session: Session, debugger: Debugger, configuration: Configuration) -> None:
     """Make a loaded program the session's, and place the breakpoints that are waiting for it."""
     from tdb_dap.engine.control.plugin_observers import add_observers
+    from tdb_dap.tools.llm.language_model import is_language_model
     from tdb_dap.tools.opening import remark_sources
 
     session.load(debugger)
@@ -165,6 +202,12 @@ def take_over(session: Session, debugger: Debugger, configuration: Configuration
         f"{program.chip}, {program.context.bmodel.name}: {counted(len(program.commands), 'command')}, "
         f"{_parts(program)}, {counted(program.core_count, 'core')}."
     )
+    if configuration.net is None and not program.launches and is_language_model(net.name for net in program.nets):
+        session.output(
+            f"This is net {program.net.name} of a language model: set `prompt` (--prompt, --ids) to run all its nets "
+            "as one program.",
+            "important",
+        )
     if configuration.inputs is None and program.context.inputs is None and not program.brings_inputs:
         session.output(
             "No inputs are given: all inputs are zero. Set `inputs` in the launch configuration.", "important"

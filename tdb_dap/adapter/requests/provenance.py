@@ -44,8 +44,9 @@ def writer_text(session: Session, origin: Provenance | None) -> str:
         return _AS_AT_THE_START
     if origin.edit is not None:
         return f"command {origin.ordinal}: edited: {origin.edit.text}"
-    command = session.debugger.machine.command_at(origin.ordinal)
-    line = f", line {command.mlir_lines[0]}" if command.mlir_lines else ""
+    debugger = session.debugger
+    command = debugger.machine.command_at(origin.ordinal)
+    line = f", {debugger.program.source.place_text(command.mlir_lines[0])}" if command.mlir_lines else ""
     return f"command {origin.ordinal}{line}: {command.asm}"
 
 

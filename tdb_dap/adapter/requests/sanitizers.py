@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tdb_dap.adapter.protocol.model import plain
-from tdb_dap.adapter.requests.sources import mlir_path, mlir_source
+from tdb_dap.adapter.requests.sources import mlir_path, mlir_place
 from tdb_dap.adapter.session.handlers import request
 from tdb_dap.engine.sanitizers import BY_NAME, chosen
 
@@ -59,10 +59,8 @@ def announce(session: Session) -> None:
 
 def _place(session: Session, finding: Finding) -> dict[str, Any]:
     lines = session.debugger.program.source.lines_of(finding.focus)
-    source = mlir_source(session) if lines else None
-    if source is None:
-        return {}
-    return {"source": plain(source), "line": session.traits.line_out(lines[0])}
+    source, line = mlir_place(session, lines[0]) if lines else (None, 0)
+    return {"source": plain(source), "line": line} if source is not None else {}
 
 
 @request("tdb/findings", while_running="answer")
@@ -74,11 +72,12 @@ def findings(session: Session) -> Findings:
     from tdb_dap.tools.sanitize.report import finding_of
 
     program = session.debugger.program
-    path = mlir_path(session)
     rows: list[dict[str, Any]] = []
     for finding in session.feature(Sanitizing).found:
         row = finding_of(program, finding).model_dump()
-        if path is not None and row["command"]["line"]:
+        lines = program.source.lines_of(finding.focus)
+        path = mlir_path(session, lines[0]) if lines else None
+        if path is not None:
             row["path"] = path
         rows.append(row)
     return {"findings": rows}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -21,9 +22,22 @@ from tdb_dap.errors import TdbError
 
 if TYPE_CHECKING:
     from tdb_dap.adapter.session.session import Session
-    from tdb_dap.engine.program.program import Program
+    from tdb_dap.engine.source.mlir_file import SourceFile
 
 SourceKind = Literal["mlir", "asm"]
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text of the program that a client shows. ``before``: lines of final.mlir before the client's first.
+
+    ``last``: its last line as the program counts; None if the whole text is shown.
+    """
+
+    kind: SourceKind
+    before: int = 0
+    last: int | None = None
+
 
 _REFERENCES: dict[SourceKind, int] = {"asm": 1, "mlir": 2}
 _MIME_TYPES: dict[SourceKind, str] = {"asm": "text/x-tdb-asm", "mlir": "text/x-mlir"}
@@ -35,19 +49,34 @@ def listing_source(session: Session) -> Source:
     return Source(name=name, sourceReference=_REFERENCES["asm"], origin="disassembly")
 
 
-def mlir_source(session: Session) -> Source | None:
-    """final.mlir; None if the model has none. A compressed file is served as text."""
-    path = session.debugger.program.context.mlir
-    if path is None:
-        return None
-    if path.suffix == ".xz":
-        return Source(name=path.stem, sourceReference=_REFERENCES["mlir"], origin=path.name)
-    return Source(name=path.name, path=mlir_path(session), checksums=[_checksum(session.debugger.program)])
+def has_mlir(session: Session) -> bool:
+    """Whether there is a final.mlir to show."""
+    return session.debugger.program.source.mlir is not None
 
 
-def mlir_path(session: Session) -> str | None:
-    """final.mlir as the client names it; None if it is no file that an editor could open."""
-    path = session.debugger.program.context.mlir
+def mlir_place(session: Session, line: int) -> tuple[Source | None, int]:
+    """The file with a line of final.mlir, and its number there as the client counts; None if the model has none.
+
+    A compressed file is served as text.
+    """
+    mlir = session.debugger.program.source.mlir
+    if mlir is None:
+        return None, 0
+    file, number = mlir.place_of(line)
+    return _source_of(session, file), session.traits.line_out(number)
+
+
+def _source_of(session: Session, file: SourceFile) -> Source:
+    if file.path.suffix == ".xz":
+        return Source(name=file.path.stem, sourceReference=_REFERENCES["mlir"], origin=file.path.name)
+    checksum = Checksum(algorithm="SHA256", checksum=file.sha256)
+    return Source(name=file.path.name, path=session.traits.path_out(file.path), checksums=[checksum])
+
+
+def mlir_path(session: Session, line: int = 1) -> str | None:
+    """The file with a line of final.mlir as the client names it; None if it is no file that an editor could open."""
+    mlir = session.debugger.program.source.mlir
+    path = mlir.place_of(line)[0].path if mlir is not None else None
     return session.traits.path_out(path) if path is not None and path.suffix != ".xz" else None
 
 
@@ -57,26 +86,27 @@ def checksum_algorithms() -> list[str]:
     return ["SHA256"]
 
 
-def _checksum(program: Program) -> Checksum:
-    source = program.source.mlir
-    return Checksum(algorithm="SHA256", checksum=source.sha256 if source is not None else "")
-
-
-def kind_of(session: Session, source: Source) -> SourceKind | None:
-    """Kind of the program's source that the client means; None if it is none of them."""
+def text_of(session: Session, source: Source) -> Text | None:
+    """The text of the program that the client means; None if it is none of them."""
     for kind, reference in _REFERENCES.items():
         if source.sourceReference == reference:
-            return kind
+            return Text(kind)
     program = session.debugger.program
     named = source.path or source.name or ""
     if Path(named).name == program.listing.name:
-        return "asm"
-    mlir = program.context.mlir
-    if mlir is None:
-        return None
-    if mlir.suffix == ".xz" and Path(named).name == mlir.stem:
-        return "mlir"
-    return "mlir" if source.path and _same_file(session.traits.path_in(source.path), mlir) else None
+        return Text("asm")
+    mlir = program.source.mlir
+    for file in mlir.files if mlir is not None else ():
+        if (file.path.suffix == ".xz" and Path(named).name == file.path.stem) or (
+            source.path and _same_file(session.traits.path_in(source.path), file.path)
+        ):
+            return Text("mlir", file.before, mlir.last_line_of(file) if mlir is not None else None)
+    return None
+
+
+def line_in(session: Session, text: Text, line: int) -> int:
+    """The client's line of a text as the program counts, from 1."""
+    return session.traits.line_in(line) + text.before
 
 
 def _same_file(a: Path, b: Path) -> bool:
@@ -92,19 +122,21 @@ def source(session: Session, arguments: SourceArguments) -> SourceResponseBody:
     wanted = arguments.source or Source()
     if not wanted.sourceReference and arguments.sourceReference:
         wanted = msgspec.structs.replace(wanted, sourceReference=arguments.sourceReference)
-    kind = kind_of(session, wanted)
-    if kind is None:
+    text = text_of(session, wanted)
+    if text is None:
         raise TdbError("this program has no such source")
     program = session.debugger.program
-    if kind == "asm":
+    if text.kind == "asm":
         return SourceResponseBody(content=program.listing.text, mimeType=_MIME_TYPES["asm"])
     if program.source.mlir is None:
         raise TdbError("this model has no final.mlir")
-    return SourceResponseBody(content="\n".join(program.source.mlir.lines), mimeType=_MIME_TYPES["mlir"])
+    lines = program.source.mlir.lines[text.before : text.last]
+    return SourceResponseBody(content="\n".join(lines), mimeType=_MIME_TYPES["mlir"])
 
 
 @request("loadedSources", capability="supportsLoadedSourcesRequest", while_running="answer")
 def loaded_sources(session: Session, arguments: LoadedSourcesArguments) -> LoadedSourcesResponseBody:
-    """final.mlir, if there is one, and the listing."""
-    found = [mlir_source(session), listing_source(session)]
-    return LoadedSourcesResponseBody(sources=[s for s in found if s is not None])
+    """final.mlir, if there is one, of each net that is run, and the listing."""
+    mlir = session.debugger.program.source.mlir
+    files = mlir.files if mlir is not None else ()
+    return LoadedSourcesResponseBody(sources=[*(_source_of(session, file) for file in files), listing_source(session)])

@@ -16,7 +16,7 @@ from tdb_dap.adapter.protocol.types import (
 )
 from tdb_dap.adapter.requests.modules import module_id
 from tdb_dap.adapter.requests.scopes import names_at
-from tdb_dap.adapter.requests.sources import listing_source, mlir_source
+from tdb_dap.adapter.requests.sources import has_mlir, listing_source, mlir_place
 from tdb_dap.adapter.requests.stopped_event import core_of, focus_of, thread_id
 from tdb_dap.adapter.session.handlers import request
 from tdb_dap.adapter.session.handles import Frame, Level
@@ -92,19 +92,23 @@ def frames(session: Session, core: int) -> Iterator[StackFrame]:
     focus = focus_of(session, core)
     records = program.source.records_of(focus)
     record = records[0] if records else None
-    file, listing = mlir_source(session), listing_source(session)
+    listing = listing_source(session)
+    file: Source | Literal["final.mlir"] | None = "final.mlir" if has_mlir(session) else None
     line_out = session.traits.line_out
 
     module = module_id(program.commands[focus].subnet) if focus < len(program.commands) else "model"
 
-    def frame(level: Level, name: str, source: Source | None = None, line: int = 0) -> StackFrame:
+    def frame(
+        level: Level, name: str, source: Source | Literal["final.mlir"] | None = None, line: int = 0
+    ) -> StackFrame:
         id = session.handles.add_frame(Frame(level, core, focus, _names_line(program, level, line)))
         located = source is not None and line > 0
+        place = mlir_place(session, line) if source == "final.mlir" else (source, line_out(line))
         return StackFrame(
             id=id,
             name=name,
-            source=source if located else None,
-            line=line_out(line) if located else 0,
+            source=place[0] if located else None,
+            line=place[1] if located else 0,
             column=session.traits.first_column if located else 0,
             presentationHint=_HINTS.get(level),
             moduleId=module,
@@ -150,7 +154,11 @@ def frames(session: Session, core: int) -> Iterator[StackFrame]:
                     op.line,
                 )
     else:
-        yield frame("main", "main (finished)", *_after_the_end(session))
+        line = program.source.mlir.last_line_of_main if program.source.mlir is not None else None
+        if line is None:
+            yield frame("main", "main (finished)", listing, program.listing.line_count)
+        else:
+            yield frame("main", "main (finished)", file, line)
 
 
 def _names_line(program: Program, level: Level, line: int) -> int | None:
@@ -200,13 +208,3 @@ def _call_line(program: Program, subnet: Subnet | None) -> int:
         if called and op.name in ("call", "func.call") and called in op.text:
             return op.line
     return _function_line(program, "main")
-
-
-def _after_the_end(session: Session) -> tuple[Source | None, int]:
-    """The last thing that main does, or the end of the listing."""
-    program = session.debugger.program
-    mlir = program.source.mlir
-    if mlir is None:
-        return listing_source(session), program.listing.line_count
-    returns = [op.line for op in mlir.ops.values() if op.function == "main" and "return" in op.name]
-    return mlir_source(session), returns[-1] if returns else _function_line(program, "main")

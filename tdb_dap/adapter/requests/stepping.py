@@ -21,7 +21,7 @@ from tdb_dap.adapter.protocol.types import (
     StepOutArguments,
     SteppingGranularity,
 )
-from tdb_dap.adapter.requests.sources import mlir_source
+from tdb_dap.adapter.requests.sources import has_mlir
 from tdb_dap.adapter.requests.stopped_event import core_of, focus_of, report
 from tdb_dap.adapter.session.handlers import request
 from tdb_dap.adapter.session.handles import Frame
@@ -196,7 +196,7 @@ def step_in(session: Session, arguments: StepInArguments) -> None:
 def _is_at_op(session: Session, thread: int) -> bool:
     """Does the user look at an op, which lies above a command?"""
     program = session.debugger.program
-    if session.by_instruction or mlir_source(session) is None:
+    if session.by_instruction or not has_mlir(session):
         return False
     return bool(program.source.records_of(focus_of(session, core_of(thread))))
 

@@ -50,7 +50,8 @@ class Configuration(BaseModel):
     reference: str | list[str] | None = Field(
         None,
         description="Expected data: one or several .npz files by tensor name, or another context directory, which is "
-        "run on the same inputs. Turns comparison on.",
+        "run on the same inputs; with `prompt` the folder of the model before conversion (config.json, .safetensors). "
+        "Turns comparison on.",
     )
     backend: str = Field(
         "numpy",
@@ -78,6 +79,24 @@ class Configuration(BaseModel):
         "which tokenizer.json has to be beside it, or the numbers of tokens. All nets are then one program.",
     )
     tokens: int = Field(8, ge=1, description="Tokens that the language model answers to `prompt`.")
+    chat: bool = Field(
+        False, description="Whether the model's own chat template (tokenizer_config.json) is put around `prompt`."
+    )
+    sample: str | None = Field(
+        None,
+        description="How tokens are drawn in the answer to `prompt`, of a model converted with --do_sample: "
+        "`temperature=0.7,top_k=20,top_p=0.9,penalty=1.1,seed=1`. Default: the likeliest token.",
+    )
+    lora: str | None = Field(
+        None,
+        description="Folder of a LoRA adapter (adapter_config.json, adapter_model.safetensors) that is written into "
+        "the language model that answers `prompt`; of a model converted with --lora_max_rank.",
+    )
+    pipeline: str | None = Field(
+        None,
+        description="File (.yaml, .json) that says in which order the nets of the bmodel run, and what flows between "
+        "them. All nets are then one program.",
+    )
     measured: str | None = Field(
         None,
         description="Folder bmprofile_data-N that the vendor's runtime has left of a run of this model on a board: "
@@ -146,7 +165,20 @@ _EDITOR_KEYS = frozenset(
 def files_of(configuration: Configuration) -> tuple[object, ...]:
     """Settings that a program is loaded from; if they are equal, nothing is loaded again."""
     of = configuration
-    model = of.program, of.net, of.stage, of.inputs, of.reference, of.recording, of.prompt, of.tokens
+    model = (
+        of.program,
+        of.net,
+        of.stage,
+        of.inputs,
+        of.reference,
+        of.recording,
+        of.prompt,
+        of.tokens,
+        of.chat,
+        of.sample,
+        of.lora,
+        of.pipeline,
+    )
     return *model, of.backend, of.backendToken, of.cmodelPath
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from tdb_dap.backends.launch.bmrt import Bmrt
@@ -48,7 +49,7 @@ class _Host:
         """All steps in order."""
         for step in self._job.steps:
             if isinstance(step, Launch):
-                self._launch(step.net)
+                self._launch(step)
             elif isinstance(step, Fill):
                 self._put(step.to, self._data[step.at : step.at + step.to.size])
             elif isinstance(step, Copy):
@@ -59,11 +60,13 @@ class _Host:
         if self._results is not None:
             self._results.close()
 
-    def _launch(self, number: int) -> None:
-        given, made = self._buffers[number]
-        for buffer, words in zip(
-            made, self._runtime.launch(self._job.nets[number], [bytes(buffer) for buffer in given]), strict=True
-        ):
+    def _launch(self, step: Launch) -> None:
+        given, made = self._buffers[step.net]
+        net = self._job.nets[step.net]
+        if step.given:
+            net = msgspec.structs.replace(net, given=step.given, in_place=True)
+        words_given = [bytes(buffer[: border.size]) for buffer, border in zip(given, net.given, strict=True)]
+        for buffer, words in zip(made, self._runtime.launch(net, words_given), strict=True):
             buffer[:] = words
             if self._results is not None:
                 self._results.write(words)

@@ -17,11 +17,12 @@ class Border(msgspec.Struct, frozen=True):
 
 
 class Net(msgspec.Struct, frozen=True):
-    """A net with its inputs and outputs."""
+    """A net with its inputs and outputs. ``in_place``: they lie where the compiler has put them."""
 
     name: str
     given: tuple[Border, ...]
     made: tuple[Border, ...]
+    in_place: bool = False
 
 
 class Piece(msgspec.Struct, frozen=True):
@@ -35,9 +36,13 @@ class Piece(msgspec.Struct, frozen=True):
 
 
 class Launch(msgspec.Struct, frozen=True, tag="launch"):
-    """A net runs with its inputs as they are."""
+    """A net runs with its inputs as they are. ``given``: their shapes, where they are not the net's largest ones.
+
+    Such a net may put its own lines after those of the cache without moving these, so it is run in place.
+    """
 
     net: int
+    given: tuple[Border, ...] = ()
 
 
 class Fill(msgspec.Struct, frozen=True, tag="fill"):

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -69,12 +70,19 @@ def record_nets(
     path: Path,
     given: Path | None = None,
     files: Sequence[Path] = (),
+    folders: Mapping[str, Sequence[Path]] = MappingProxyType({}),
 ) -> bytes:
     """Run steps with nets of a bmodel on the vendor's runtime, and leave a recording in ``path``.
 
     The outputs of each launch, one after the other. ``data``: what the steps fill in; ``files``: what lies beside the
-    bmodel, and so comes into the recording. Errors as of ``record_net``.
+    bmodel, and so comes into the recording; ``folders``: the same for nets that were compiled apart, by the names of
+    their folders. Errors as of ``record_net``.
     """
+    if bmodel.metadata.has_riscv_kernel:
+        raise BadInput(
+            f"{bmodel.path}: compiled with --rvti: its kernel is a RISC-V program with tensor instructions of its own, "
+            "which are not recorded; compile without --rvti to debug the net"
+        )
     require_platform()
     library = chip.vendor_library
     if library is None:
@@ -88,6 +96,10 @@ def record_nets(
             give_kernel(here / "model.bmodel", folder / library.kernel_module)
         for file in files:
             (here / file.name).symlink_to(file.absolute())
+        for name, inside in folders.items():
+            (here / name).mkdir()
+            for file in inside:
+                (here / name / file.name).symlink_to(file.absolute())
         (here / "data").write_bytes(data)
         others = [name for name in library.needs if (folder / _THIRD_PARTY / name).exists() or (folder / name).exists()]
         job = Job(

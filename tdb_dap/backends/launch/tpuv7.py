@@ -37,6 +37,8 @@ class Tpuv7:
     def launch(self, net: Net, words: list[bytes]) -> list[bytes]:
         """The outputs of a net for these inputs; Failed if it cannot be run."""
         functions = self._functions
+        if net.in_place:
+            raise Failed(f"net {net.name}: how this runtime runs nets of any shape in place is not known")
         if net.name not in self._tensors:
             self._tensors[net.name] = _placed(net.given, functions), _placed(net.made, functions)
         inputs, outputs = self._tensors[net.name]

@@ -11,6 +11,7 @@ from tdb_dap.engine.bmodel.file import HEADER_BYTES, Bmodel
 from tdb_dap.engine.files import limits
 from tdb_dap.engine.files.bounded_files import read_file
 from tdb_dap.engine.files.context import Context
+from tdb_dap.engine.files.net_folders import name_of_folder, sources_beside
 from tdb_dap.errors import BadInput
 
 _CHUNK = 1 << 20
@@ -39,6 +40,7 @@ class Models:
                 model = Bmodel(file)
                 yield f"{folder}/description", _start_of(file, model.payload_start)[HEADER_BYTES:]
                 yield from _sources(folder, file)
+                yield from _sources_of_nets(f"{folder}/nets", file, model)
                 info["sha256"] = _checksum(file)
         except (BadInput, OSError) as error:
             info["missing"] = str(error)
@@ -53,6 +55,16 @@ def _sources(folder: str, file: Path) -> Iterator[tuple[str, bytes]]:
     for source in (context.mlir, context.locations):
         if source is not None:
             yield f"{folder}/{source.name.removesuffix('.xz')}", bytes(read_file(source, limits.TEXT))
+
+
+def _sources_of_nets(folder: str, file: Path, model: Bmodel) -> Iterator[tuple[str, bytes]]:
+    """Of a model that was made of nets that were compiled apart, in folders beside it."""
+    nets = model.metadata.nets
+    names = [name_of_folder(net.name, stage) for net in nets for stage in range(len(net.stages))]
+    for name, context in (sources_beside(file, names) if len(nets) > 1 else {}).items():
+        for source in (context.mlir, context.locations) if context is not None else ():
+            if source is not None:
+                yield f"{folder}/{name}/{source.name.removesuffix('.xz')}", bytes(read_file(source, limits.TEXT))
 
 
 def _start_of(file: Path, size: int) -> bytes:

@@ -59,6 +59,11 @@ def _configuration(arguments: argparse.Namespace) -> dict[str, Any]:
     if arguments.prompt is not None or arguments.ids is not None:
         configuration["prompt"] = arguments.prompt if arguments.ids is None else arguments.ids
         configuration["tokens"] = arguments.tokens
+        configuration["chat"] = arguments.chat
+        configuration["sample"] = arguments.sample
+        configuration["lora"] = str(arguments.lora) if arguments.lora is not None else None
+    if arguments.pipeline is not None:
+        configuration["pipeline"] = str(arguments.pipeline)
     if arguments.cmodel_path:
         configuration["cmodelPath"] = str(arguments.cmodel_path)
     if arguments.inputs:

@@ -46,12 +46,16 @@ def run(arguments: argparse.Namespace) -> int:
 
 def describe(program: Program) -> Iterator[str]:
     """The lines that ``info`` prints."""
+    from tdb_dap.engine.program.compiled_program import CompiledProgram
+
     context = program.context
     yield f"model      {context.bmodel}"
     yield f"chip       {program.chip}, {counted(program.core_count, 'core')}"
     yield f"compiler   {program.compiler}"
     yield from _nets(program)
     yield from net_lines(program)
+    if isinstance(program, CompiledProgram) and program.bmodel.metadata.has_riscv_kernel:
+        yield "kernel     RISC-V with tensor instructions (--rvti), not decoded; compile without it to debug"
     yield f"source     {_file(context.mlir)}"
     yield f"locations  {_file(context.locations)}"
     for stage in program.compile_stages.stages:

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tdb_dap.cli.answers import adapter_of, sampling_of
 from tdb_dap.cli.options import prompt_options, token_ids
 from tdb_dap.engine.rendering.printable import visible
 from tdb_dap.errors import BadInput
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("model", metavar="DIR", type=Path, help="the converter's folder, or the bmodel in it")
-    prompt_options(parser)
+    prompt_options(parser, with_pipeline=False)
     parser.add_argument(
         "--given", metavar="N,N", type=token_ids, default=[], help="feed these tokens back in place of the answered"
     )
@@ -53,7 +54,8 @@ def run(arguments: argparse.Namespace) -> int:
     from tdb_dap.tools.llm.words import find_tokenizer
 
     model = read_model(arguments.model)
-    beside = FloatModel(arguments.reference) if arguments.reference is not None else None
+    adapter = adapter_of(arguments)
+    beside = FloatModel(arguments.reference, adapter) if arguments.reference is not None else None
     folders = [model.context.bmodel.parent, *([arguments.reference] if beside is not None else [])]
     words = _quiet(find_tokenizer, folders)
     given = arguments.given
@@ -64,15 +66,18 @@ def run(arguments: argparse.Namespace) -> int:
     elif not prompt:
         raise BadInput("give a prompt: --prompt TEXT, or --ids N,N")
     elif arguments.record is not None:
+        if adapter is not None:
+            raise BadInput("--lora: not with --record; how the vendor's runtime is given an adapter is not known")
         record(model, prompt, arguments.tokens, given, arguments.record)
         debugger = open_recorded(arguments.record)
     else:
-        debugger = open_model(model, prompt, arguments.tokens, given, history_limit=0)
+        sampling = sampling_of(arguments)
+        debugger = open_model(model, prompt, arguments.tokens, given, 0, sampling, adapter)
     found: list[Token] = []
     if not arguments.json:
         _head(model, debugger.program.chip, len(prompt))
     try:
-        for token in Answering(debugger, model, prompt, given, beside).tokens():
+        for token in Answering(debugger, model, prompt, given, beside, gives_back=True).tokens():
             found.append(token)
             if not arguments.json:
                 print(_line(token, words), flush=True)
@@ -92,7 +97,11 @@ def _prompt(arguments: argparse.Namespace, model: LanguageModel) -> list[int]:
     if arguments.ids is not None:
         ids: list[int] = arguments.ids
         return ids
-    return prompt_ids(arguments.prompt, model.context.bmodel.parent) if arguments.prompt is not None else []
+    return (
+        prompt_ids(arguments.prompt, model.context.bmodel.parent, arguments.chat)
+        if arguments.prompt is not None
+        else []
+    )
 
 
 def _quiet(find: Any, folders: Sequence[Path]) -> Words | None:
@@ -140,10 +149,7 @@ def _verdict(found: Sequence[Token]) -> list[str]:
     lines = [f"{where}: it is given {text}" for text in part.given]
     one = part.first_wrong
     if one is not None:
-        lines.append(
-            f"{where}: {one.opcode} {one.name}, command {one.command}: cosine {one.cosine:.4f}, "
-            f"{one.ratio:.3f} times as long as in float"
-        )
+        lines.append(f"{where}: {one.opcode} {one.name}, command {one.command}: {one.summary}")
     more = len(wrong) - 1
     return [*lines, *([f"{more} more launch{'es are' if more > 1 else ' is'} wrong"] if more else [])]
 
@@ -160,7 +166,8 @@ def _next(arguments: argparse.Namespace, prompt: Sequence[int], found: Sequence[
         return [f"look: tdb-dap debug {recording} -c 'goto {where}'"]
     ids = ",".join(map(str, prompt))
     given = " (without --given)" if arguments.given else ""
-    return [f"look: tdb-dap debug {arguments.model} --ids {ids} --tokens {len(found)} -c 'goto {where}'{given}"]
+    lora = f" --lora {arguments.lora}" if arguments.lora is not None else ""
+    return [f"look: tdb-dap debug {arguments.model} --ids {ids} --tokens {len(found)}{lora} -c 'goto {where}'{given}"]
 
 
 def _entry(token: Token, words: Words | None) -> dict[str, Any]:

@@ -138,8 +138,9 @@ def _cases(arguments: argparse.Namespace) -> tuple[str, list[Case]]:
     """The name of the zoo and its cases."""
     from dataclasses import replace
 
+    from tdb_dap.engine.files.documents import SUFFIXES
     from tdb_dap.tools.zoo.cases import chosen, find_cases
-    from tdb_dap.tools.zoo.zoo_file import SUFFIXES, read_zoo
+    from tdb_dap.tools.zoo.zoo_file import read_zoo
 
     given: list[Path] = arguments.zoo
     asks = tuple(ask for ask in ASKS if ask in arguments.do) if arguments.do else None
@@ -283,9 +284,10 @@ def _bisect(arguments: argparse.Namespace) -> int:
     from dataclasses import replace
 
     from tdb_dap.backends.discovery import cache_directory
+    from tdb_dap.engine.files.documents import SUFFIXES
     from tdb_dap.tools.zoo.bisect import Bisection, builds_of, commits
     from tdb_dap.tools.zoo.cases import Case, find_cases
-    from tdb_dap.tools.zoo.zoo_file import SUFFIXES, read_zoo
+    from tdb_dap.tools.zoo.zoo_file import read_zoo
 
     names = list(arguments.builds)
     if arguments.commits:

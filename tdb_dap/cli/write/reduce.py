@@ -19,17 +19,31 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Cut the op out, and compile it if the compiler is here. 0: done; 1: compiled alone it does not fail."""
-    from tdb_dap.tools.reduce.folder import reduce
+    """Cut the op out and make it smaller. 0: done; 1: what is left does not fail alone, or that was not shown."""
+    from tdb_dap.system.remarks import remark
+    from tdb_dap.tools.reduce.folder import RECORDED, reduce
 
-    found = reduce(arguments.directory, arguments.output)
+    found = reduce(arguments.directory, arguments.output, lambda text: remark(f"tries {text}"))
     ops = ", ".join(found.ops)
-    print(f"{arguments.output}: {len(found.ops)} of {found.before} ops ({ops})")
+    if found.sliced is not None:
+        left = found.sliced
+        print(
+            f"{arguments.output}: {left.opcode}, {left.own:,} commands; {left.commands:,} of {left.before:,} with all"
+        )
+        alone = "; compiled alone it does not fail" if shutil.which("model_deploy") is not None else ""
+        print(f"still fails: the op has the numbers that it has in the whole bmodel{alone}")
+        return 0
+    level = "tpu" if found.level == RECORDED else found.level
+    print(f"{arguments.output}: {len(found.ops)} of {found.before} ops ({ops}), cut out of stage {level}")
     if found.found is not None:
+        if found.level == RECORDED:
+            print(f"fails with the numbers that the whole model had, not computed again: {found.found.sentence}")
+            return 1
+        print(f"{found.sizes[1]:,} of {found.sizes[0]:,} elements of its inputs; {found.trials} cases were tried")
         print(f"still fails: {found.found.sentence}")
         return 0
     if shutil.which("model_deploy") is None:
         print("not compiled: model_deploy is not here; run reproduce.sh where it is, then tdb-dap triage")
-        return 0
-    print(f"could not be reduced: up to {len(found.ops)} ops compiled alone do not fail like the whole model")
+    else:
+        print("could not be reduced: up to 3 ops of any stage do not fail alone like the whole model")
     return 1

@@ -26,6 +26,10 @@ _END_ONLY = 128
 TENSOR_DTYPES = {0: F32, 1: F16, 2: SI8, 3: UI8, 4: SI16, 5: UI16, 6: SI32, 7: UI32, 8: BF16}
 
 
+# Mode of the table KernelModule.
+_RISCV = 1
+
+
 class RunMode(str, Enum):
     """Kind of execution of a subnet."""
 
@@ -111,6 +115,7 @@ class Stage:
     """A net compiled for one set of input shapes. Addresses are device addresses, sizes bytes.
 
     ``timing``: the compiler's own estimate of the time of each command of the first core, as text; often empty.
+    ``named_weights``: names and places, from the first byte of the weights on, of those that a program may exchange.
     """
 
     inputs: tuple[TensorInfo, ...]
@@ -124,6 +129,7 @@ class Stage:
     core_count: int
     subnets: tuple[SubnetInfo, ...]
     timing: Span = Span(0, 0)
+    named_weights: tuple[tuple[str, Span], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -140,6 +146,8 @@ class Metadata:
     chip: str
     version: str
     nets: tuple[Net, ...] = field(repr=False)
+    has_riscv_kernel: bool = False
+    """Compiled with ``--rvti``: the firmware in the file is a RISC-V program with tensor instructions."""
 
 
 def read_metadata(block: bytes, file: str) -> Metadata:
@@ -147,10 +155,12 @@ def read_metadata(block: bytes, file: str) -> Metadata:
     try:
         model = fb.Model.GetRootAs(block, 0)
         reader = _Reader(len(block))
+        kernel = model.KernelModule()
         return Metadata(
             chip=reader.text(model.Chip()),
             version=reader.text(model.Version()),
             nets=reader.each(model.NetLength(), model.Net, reader.net),
+            has_riscv_kernel=kernel is not None and kernel.Mode() == _RISCV,
         )
     except (struct.error, IndexError, TypeError, ValueError, OverflowError, AttributeError) as error:
         what = str(error)
@@ -206,7 +216,11 @@ class _Reader:
             core_count=max(1, stage.CoreNum()),
             subnets=self.each(stage.SubNetLength(), stage.SubNet, self.subnet),
             timing=self.span(stage.NetStat()),
+            named_weights=self.each(weights.LocationLength(), weights.Location, self.named) if weights else (),
         )
+
+    def named(self, place: Any) -> tuple[str, Span]:
+        return self.text(place.Name()), Span(place.Offset(), place.Size())
 
     def subnet(self, subnet: Any) -> SubnetInfo:
         chip_to_chip: tuple[tuple[Span, ...], ...] = ()

@@ -20,6 +20,8 @@ from tdb_dap.errors import NotSimulated
 ENGINES = ("tiu", "dma", "cdma", "cpu", "dynamic", "sdma", "hau", "host", "gde")
 _LETTERS = {"tiu": "B", "dma": "D", "cdma": "C", "sdma": "M", "host": "H"}
 _CACHED = 1 << 14
+_CACHED_OF_MORE = 1 << 10
+"""Commands that are kept of a program with more than ``_CACHED``: a run through all of it finds none of them again."""
 
 
 @dataclass(frozen=True)
@@ -272,7 +274,7 @@ class Commands(Sequence[Command]):
         command = self._kept.get(ordinal)
         if command is None:
             command = self._kept[ordinal] = Command(self, ordinal)
-            if len(self._kept) > _CACHED:
+            if len(self._kept) > (_CACHED if len(self) <= _CACHED else _CACHED_OF_MORE):
                 self._kept.popitem(last=False)
         return command
 

@@ -7,10 +7,11 @@ only looks up ordinals.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 from tdb_dap.engine.expressions.lexer import Level
@@ -23,6 +24,7 @@ from tdb_dap.errors import BadExpression, NotSimulated
 if TYPE_CHECKING:
     from tdb_dap.engine.commands.commands import Command
     from tdb_dap.engine.program.program import Launch, Program
+    from tdb_dap.engine.source.mlir_file import SourceFile
     from tdb_dap.engine.source.source_map import OpRecord
 
 Span = tuple[int, int]
@@ -127,14 +129,40 @@ def spans_of_commands(program: Program, wanted: Callable[[Command], bool]) -> tu
 
 @form("line of final.mlir", r"(?:mlir)?:(\d+)", "mlir:312")
 def _mlir_line(program: Program, match: re.Match[str]) -> BreakpointLocation:
-    asked = int(match[1])
-    if program.source.mlir is None:
+    return _from_line(program, int(match[1]))
+
+
+def _from_line(program: Program, asked: int) -> BreakpointLocation:
+    """The commands of a line, or of the next line of its file that has any."""
+    mlir = program.source.mlir
+    if mlir is None:
         return BreakpointLocation((), asked, "this model has no final.mlir")
+    file, number = mlir.place_of(asked)
     line = program.source.next_line_with_commands(asked)
-    if line is None:
-        return BreakpointLocation((), asked, f"no line from {asked} on has commands")
-    moved = f"line {asked} has no commands of its own; moved to line {line}" if line != asked else ""
+    if line is None or line > mlir.last_line_of(file):
+        return BreakpointLocation((), asked, f"no line from {number} on has commands")
+    here = line - file.before
+    moved = f"line {number} has no commands of its own; moved to line {here}" if line != asked else ""
     return BreakpointLocation(spans_of_records(program.source.records_at(line)), line, moved)
+
+
+@form("line of the final.mlir of a net", r"(?!mlir:|asm:)(\S+\.mlir):(\d+)", "block_1/final.mlir:312")
+def _line_of_file(program: Program, match: re.Match[str]) -> BreakpointLocation:
+    mlir, asked = program.source.mlir, Path(match[1])
+    files = mlir.files if mlir is not None else ()
+    found = [file for file in files if file.path.parts[-len(asked.parts) :] == asked.parts]
+    if mlir is None or len(found) != 1:
+        many = f"{len(found)} files are called so" if found else "there is no such file"
+        return BreakpointLocation((), message=f"{match[1]}: {many}; there are {_named(files)}")
+    line = int(match[2])
+    if not 1 <= line <= mlir.last_line_of(found[0]) - found[0].before:
+        return BreakpointLocation((), message=f"{match[1]} has no line {line}")
+    return _from_line(program, found[0].before + line)
+
+
+def _named(files: Sequence[SourceFile]) -> str:
+    more = ", ..." if len(files) > _MOST_NAMED else ""
+    return ", ".join(f"{file.path.parent.name}/{file.path.name}" for file in files[:_MOST_NAMED]) + more
 
 
 @form("line of the listing", r"(?:asm|:):(\d+)", "asm:168", "command")

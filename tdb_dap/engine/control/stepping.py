@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from tdb_dap.engine.program.program import Program
 
-Unit = Literal["command", "op", "slice", "group"]
+Unit = Literal["command", "op", "slice", "group", "launch", "token"]
 Key = Callable[[int], Hashable]
 """Ordinal to the unit it belongs to; None where it belongs to no op."""
 
@@ -29,6 +29,8 @@ class Stepper:
             "op": self._line if mapped else _itself,
             "slice": self._record if mapped else _itself,
             "group": self._group if mapped else self._subnet,
+            "launch": self._launch,
+            "token": self._token,
         }
 
     def after(self, ordinal: int, unit: Unit, core: int | None = None) -> int:
@@ -89,6 +91,14 @@ class Stepper:
 
     def _ungrouped(self, ordinal: int) -> Hashable:
         return (self._subnet(ordinal), None)
+
+    def _launch(self, ordinal: int) -> Hashable:
+        launch = self._program.launch_at(ordinal)
+        return launch.number if launch is not None else None
+
+    def _token(self, ordinal: int) -> Hashable:
+        launch = self._program.launch_at(ordinal)
+        return launch.token if launch is not None else None
 
     def _subnet(self, ordinal: int) -> Hashable:
         return self._program.commands[min(ordinal, len(self._program.commands) - 1)].subnet

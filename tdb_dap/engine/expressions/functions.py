@@ -48,6 +48,10 @@ def work_of(op: ast.operator | None, *operands: Any) -> float:
         return float(sum(np.size(operand) for operand in operands))
 
 
+_MOST_PRODUCTS = 1 << 28
+"""Multiplications of one call of attention."""
+
+
 @dataclass(frozen=True)
 class Function:
     """``takes_values``: gets Values rather than arrays; ``elementwise``: its arguments broadcast against each other;
@@ -115,6 +119,27 @@ def _cast(dtype: Any) -> Callable[[Any], Any]:
     return lambda array: np.asarray(array).astype(dtype)
 
 
+def _attention(q: Any, k: Any, mask: Any = None, scale: Any = None) -> Any:
+    """Weights of attention, (heads, queries, keys): softmax(q @ k * scale + mask), by default with 1 / sqrt(numbers).
+
+    ``q``: (..., queries, heads, numbers); ``k``: (..., keys, heads that are shared, numbers).
+    """
+    if np.ndim(q) < 3 or np.ndim(k) < 3 or np.shape(q)[-1] != np.shape(k)[-1] or np.shape(q)[-2] % np.shape(k)[-2]:
+        raise BadExpression("attention takes q of (queries, heads, numbers) and k of (keys, shared heads, numbers)")
+    queries, heads, numbers = np.shape(q)[-3:]
+    keys, shared, _ = np.shape(k)[-3:]
+    if queries * heads * keys * numbers > _MOST_PRODUCTS:
+        raise BadExpression("attention: the result is too large")
+    left = np.asarray(q, np.float64).reshape(queries, shared, heads // shared, numbers)
+    right = np.asarray(k, np.float64).reshape(keys, shared, numbers)
+    scores = np.einsum("qsgn,ksn->sgqk", left, right).reshape(heads, queries, keys)
+    scores *= 1 / np.sqrt(numbers) if scale is None else float(scale)
+    if mask is not None:
+        scores = scores + np.asarray(mask, np.float64).reshape(-1, keys)
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    return weights / weights.sum(-1, keepdims=True)
+
+
 FUNCTIONS: dict[str, Function] = {
     **{name: Function(getattr(np, name), work=_SORTING if name in _SORTS else 1) for name in _REDUCING},
     **{name: Function(getattr(np, name), elementwise=True) for name in _ELEMENTWISE},
@@ -127,5 +152,6 @@ FUNCTIONS: dict[str, Function] = {
     "reshape": Function(_reshape),
     "where": Function(_where, elementwise=True),
     "real": Function(_real, takes_values=True),
+    "attention": Function(_attention),
 }
 """Name -> function."""

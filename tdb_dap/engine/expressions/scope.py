@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from tdb_dap.engine.expressions.lexer import Level
 from tdb_dap.engine.expressions.values import Value
 from tdb_dap.engine.hardware import dtypes
@@ -21,10 +23,18 @@ if TYPE_CHECKING:
     from tdb_dap.engine.commands.commands import Command
     from tdb_dap.engine.commands.net_tensors import Tensor
     from tdb_dap.engine.machine.machine import Machine
-    from tdb_dap.engine.program.program import Subnet
+    from tdb_dap.engine.program.program import Launch, Subnet
     from tdb_dap.engine.reference.reference import Reference
     from tdb_dap.engine.source.mlir_file import MlirFile, MlirOp, Region
     from tdb_dap.engine.source.source_map import MappedTensor, OpRecord
+
+
+_OF_LAUNCHES: dict[str, Callable[[Launch], int | None]] = {
+    "token": lambda launch: launch.token,
+    "layer": lambda launch: launch.layer,
+    "launch": lambda launch: launch.number,
+}
+"""Numbers of a language model's run; NaN, which is equal to nothing, in a net that is no layer."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +142,7 @@ class Scope:
         """The one definition that can be meant; BadExpression if there are several."""
         if len(ops) > 1:
             source = self.machine.program.source
-            places = ", ".join(f"line {op.line}" for op in ops[:4]) + (", ..." if len(ops) > 4 else "")
+            places = ", ".join(source.place_text(op.line) for op in ops[:4]) + (", ..." if len(ops) > 4 else "")
             firsts = (record.first for op in ops for record in source.records_at(op.line))
             example = next(firsts, None)
             pinned = "" if example is None else f", or write {name}@op{example} for what command {example} sees"
@@ -162,6 +172,9 @@ class Scope:
         return None
 
     def location(self, name: str) -> Value:
+        if name in _OF_LAUNCHES and (launch := self._launch) is not None:
+            number = _OF_LAUNCHES[name](launch)
+            return Value(name, lambda: np.asarray(np.nan if number is None else number))
         for record in self._nearest(lambda r: any(v.name == name for v in (*r.results, *r.operands))):
             pending = self._is_pending(record)
             for named, is_result in (*((v, True) for v in record.results), *((v, False) for v in record.operands)):
@@ -227,6 +240,14 @@ class Scope:
                     pending = kind == "output" and self.machine.ordinal < end
                     return Value(name, self._reader(tensor.view), tensor.view, pending=pending)
         raise BadExpression(f"there is no {kind} named {name!r}")
+
+    @property
+    def _launch(self) -> Launch | None:
+        """The launch of an answer that the focus is in."""
+        launches = self.machine.program.launches
+        if not launches or launches[0].token is None:
+            return None
+        return self.machine.program.launch_at(min(self.focus, launches[-1].stop - 1))
 
     @property
     def _subnet(self) -> Subnet | None:

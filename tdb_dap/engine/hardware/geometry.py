@@ -57,7 +57,8 @@ class Geometry:
 
     Chips with tagged addresses (``tag_shift`` bits of offset, a tag above) keep one space for all of DDR, whose offset
     is the tagged address. ``hexadecimal``: offsets print in hexadecimal. ``static_by_offset``: TIU commands name static
-    memory by its offset. ``message_bits``: width of the message number in synchronisation commands (0: none).
+    memory by its offset. ``message_bits``: width of the message number in synchronisation commands (0: none);
+    ``message_count_bit``: first bit of the count in those of the DMA (0: behind the number, bit 8 at the least).
     """
 
     lanes: int
@@ -73,6 +74,7 @@ class Geometry:
     hexadecimal: bool = False
     static_by_offset: bool = False
     message_bits: int = 0
+    message_count_bit: int = 0
     cube_halves: int = 0
 
     @cached_property

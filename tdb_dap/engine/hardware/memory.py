@@ -30,8 +30,8 @@ _MOST_NAMED = 4
 
 _MANY = 8
 """Regions of DDR from which on they are not looked through one by one."""
-_HUGE = 1 << 22
-"""Bytes from which on NumPy asks for huge pages."""
+_OWN_PAGES = 1 << 18
+"""Bytes from which on memory has pages of its own, which can be given back. From 4 MiB on NumPy asks for huge ones."""
 
 
 @dataclass(frozen=True)
@@ -53,17 +53,27 @@ class Region:
         return self.start + self.data.size
 
 
-def _zeros(size: int) -> Bytes:
+def zeros(size: int) -> Bytes:
     """Pages that the system gives out when they are touched, as small as it has them.
 
     A model touches little of each lane, and clearing the huge pages that NumPy asks for takes longer than many a run.
     """
-    if sys.platform == "win32" or size < _HUGE:
+    if sys.platform == "win32" or size < _OWN_PAGES:
         return np.zeros(size, np.uint8)
     try:
         return np.frombuffer(mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS), np.uint8)
     except OSError as error:
         raise MemoryError from error
+
+
+def give_back(data: Bytes) -> None:
+    """Let the system have the pages of memory that ``zeros`` has made and nobody reads any more.
+
+    Where it takes them the bytes are zeros afterwards, else they stay.
+    """
+    pages = data.base.obj if isinstance(data.base, memoryview) else None
+    if sys.platform == "linux" and isinstance(pages, mmap.mmap):
+        pages.madvise(mmap.MADV_DONTNEED)
 
 
 def used_pages(data: Bytes, page: int) -> list[int]:
@@ -82,7 +92,7 @@ class Memory:
     """
 
     def __init__(
-        self, geometry: Geometry, cores: int, ddr: Iterable[Region], allocate: Callable[[int], Bytes] = _zeros
+        self, geometry: Geometry, cores: int, ddr: Iterable[Region], allocate: Callable[[int], Bytes] = zeros
     ) -> None:
         self.geometry = geometry
         self.cores = cores
@@ -201,6 +211,14 @@ class Memory:
         pieces = self.pieces(view)
         return pieces[0][1] if len(pieces) == 1 and pieces[0][1].shape == view.shape else None
 
+    def peek(self, view: View) -> Array:
+        """As ``read``, not to be written to: the live memory itself where the words lie in equal steps, else a copy."""
+        found = self.window(view) if view.lane_mask is None else None
+        if found is None or not found.flags.aligned:  # an address that is no multiple of the word's size
+            return self.read(view)
+        found.flags.writeable = False
+        return found
+
     def _stream(self, view: View) -> Array:
         """Bytes whose number is in themselves: at most as many as the view says, zeros where the memory ends before."""
         region = self.region(view.space, view.address, view.address + 1, view.core)
@@ -234,7 +252,10 @@ class Memory:
         if view.dtype.per_byte > 1:
             int4.write(view, bits, lambda start, stop: self._bytes(view, start, stop))
             return
-        for index, piece in self.pieces(view):
+        pieces = self.pieces(view)
+        if len(pieces) > 1 and not bits.flags.writeable:
+            bits = bits.copy()  # it may be part of this memory: later pieces are not to see earlier ones
+        for index, piece in pieces:
             piece[...] = bits[index].reshape(piece.shape)
 
 

@@ -93,6 +93,10 @@ class Words(Protocol):
         """Stored words of a view in its logical shape."""
         ...
 
+    def peek(self, view: View) -> Array:
+        """As ``read``; the array may be the storage itself, and is not to be written to."""
+        ...
+
     def write(self, view: View, bits: Array) -> None:
         """Store words of the logical shape."""
         ...

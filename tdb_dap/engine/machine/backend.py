@@ -96,6 +96,8 @@ class InProcess:
 
     def __init__(self, target: Target) -> None:
         self._target = target
+        self.keeps_old = True
+        """Whether an outcome has what a command overwrote."""
 
     def open(self, program: Program) -> Memory:
         return self.open_memories(program.core_count, program.ddr_regions(to_write=True))
@@ -107,9 +109,8 @@ class InProcess:
     def execute(self, command: Executable, memory: Memory) -> Outcome:
         description = command.description
         try:
-            changes = tuple(
-                OverwrittenView(view, memory.read(view)) for view in description.results if isinstance(view, View)
-            )
+            results = description.results if self.keeps_old else ()
+            changes = tuple(OverwrittenView(view, memory.read(view)) for view in results if isinstance(view, View))
             self._target.execute(description, memory)
         except MemoryError:
             raise NotSimulated(f"{description.name}: its operands are larger than the memory of this machine") from None

@@ -116,6 +116,11 @@ class Machine:
         return self._history.limit > 0
 
     @property
+    def oldest_kept(self) -> int:
+        """The first moment to which going back executes nothing again."""
+        return self._history.first if self.keeps_history else self.ordinal
+
+    @property
     def edits(self) -> tuple[Edit, ...]:
         """Edits of the user up to now, oldest first."""
         return tuple(self._edits)
@@ -251,6 +256,11 @@ class Machine:
         self.checkpoints.restore(checkpoint)
         self._begin(checkpoint)
         self.backend.edited()
+
+    def keep_no_changes(self) -> None:
+        """From now on nobody asks for ``latest_changes``: it is empty where the commands are executed here."""
+        if isinstance(self.backend, InProcess):
+            self.backend.keeps_old = False
 
     def latest_changes(self) -> tuple[Change, ...]:
         """Changes of the last command; none at the start."""

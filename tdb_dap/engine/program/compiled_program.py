@@ -15,7 +15,7 @@ from tdb_dap.engine.commands.net_tensors import Tensor, borders
 from tdb_dap.engine.files import limits
 from tdb_dap.engine.files.context import Context
 from tdb_dap.engine.hardware.geometry import Geometry
-from tdb_dap.engine.hardware.memory import Region
+from tdb_dap.engine.hardware.memory import Region, zeros
 from tdb_dap.engine.hardware.target import Description, Message, Target
 from tdb_dap.engine.hardware.views import contiguous, memref_text
 from tdb_dap.engine.host.operation_names import CPU_OPERATIONS
@@ -97,20 +97,24 @@ class CompiledProgram(Program):
         return SourceMap.build(mlir, self.context.locations, columns, ids, self.target.geometry)
 
     def ddr_regions(self, to_write: bool = False) -> list[Region]:
-        """DDR as far as the model uses it: weights, activations, and inputs and outputs of their own."""
+        """DDR as far as the model uses it: weights, activations, and inputs and outputs of their own.
+
+        The last ones reach to the end of their page, as boards give whole pages: compiled moves may read past them.
+        """
         bytes_of = self.bmodel.private_bytes_of if to_write else self.bmodel.bytes_of
+        places = places_of(self.stage, self.target.geometry)
         return [
             Region(place.start, bytes_of(self.stage.weights, "the weights"), place.title, is_filled=True)
             if place.title == WEIGHTS
-            else Region(place.start, self._memory_for(place.size, place.title), place.title)
-            for place in places_of(self.stage, self.target.geometry)
+            else Region(place.start, self._memory_for(_held(place, places), place.title), place.title)
+            for place in places
         ]
 
     def _memory_for(self, size: int, what: str) -> NDArray[np.uint8]:
         """Zeros; BadInput where the model asks for more than a board or this machine has."""
         try:
             if size <= limits.DEVICE_MEMORY:
-                return np.zeros(size, np.uint8)
+                return zeros(size)
         except MemoryError:
             pass
         raise BadInput(
@@ -123,8 +127,16 @@ class CompiledProgram(Program):
         return self._streams.message(self.commands.columns, ordinal) if self.commands[ordinal].has_descriptor else None
 
 
+ACTIVATIONS = "activations"
+"""Title of the place of the activations."""
 WEIGHTS = "weights"
 """Title of the place of the weights."""
+TENSOR = "tensor "
+"""What the title of the place of a tensor begins with."""
+_PAGE = 4096
+
+BORDERS = "inputs and outputs"
+"""Title of a place that inputs and outputs have of their own."""
 
 
 @dataclass(frozen=True)
@@ -145,16 +157,24 @@ def places_of(stage: Stage, geometry: Geometry) -> list[Place]:
     found: list[Place] = []
     for address, size, title in (
         (stage.weights_address, stage.weights.size, WEIGHTS),
-        (stage.activations_address, stage.activations_size, "activations"),
-        (stage.io_address, stage.io_size, "inputs and outputs"),
+        (stage.activations_address, stage.activations_size, ACTIVATIONS),
+        (stage.io_address, stage.io_size, BORDERS),
     ):
         if size:
             found.append(Place(geometry.locate(address)[1], size, title))
     for tensor in (*stage.inputs, *stage.outputs):
         start = geometry.locate(tensor.address)[1]
         if tensor.size and not any(place.start <= start and start + tensor.size <= place.stop for place in found):
-            found.append(Place(start, tensor.size, f"tensor {tensor.name}"))
+            found.append(Place(start, tensor.size, f"{TENSOR}{tensor.name}"))
     return found
+
+
+def _held(place: Place, places: list[Place]) -> int:
+    """Bytes of a part of DDR on the board: whole pages for a tensor of its own, but nothing of another part."""
+    if not place.title.startswith(TENSOR):
+        return place.size
+    end = -(-place.stop // _PAGE) * _PAGE
+    return min((other.start for other in places if place.stop <= other.start < end), default=end) - place.start
 
 
 class _StandIns:

@@ -6,7 +6,7 @@ of the file. What the host does is computed when it is reached, so an edit goes 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -18,17 +18,17 @@ from tdb_dap.engine.commands.commands import ENGINES, Columns, Command
 from tdb_dap.engine.commands.net_tensors import Tensor
 from tdb_dap.engine.files import limits
 from tdb_dap.engine.files.context import Context
-from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.engine.hardware.dtypes import UI8, Array
 from tdb_dap.engine.hardware.geometry import LINKED
 from tdb_dap.engine.hardware.memory import Memory, Region
 from tdb_dap.engine.hardware.target import Description, Message, Target
 from tdb_dap.engine.hardware.views import Layout, View, contiguous
-from tdb_dap.engine.program.compiled_program import WEIGHTS, CompiledProgram, places_of
+from tdb_dap.engine.program.compiled_program import ACTIVATIONS, BORDERS, WEIGHTS, CompiledProgram, Place, places_of
 from tdb_dap.engine.program.program import Launch, Program, Subnet
 from tdb_dap.engine.program.schedule import Border, Compute, HostStep, NetStep, Schedule
 from tdb_dap.engine.source.joined_map import MappedLaunch, joined_map
 from tdb_dap.engine.source.joined_text import JoinedText
-from tdb_dap.engine.source.mlir_file import MlirFile
+from tdb_dap.engine.source.mlir_file import MlirFile, SourceFile
 from tdb_dap.errors import BadInput, NotSimulated
 
 _APART = 1 << 16
@@ -48,8 +48,8 @@ class LinkableTarget(Target, Protocol):
 class LinkedProgram(Program):
     """All steps of a schedule.
 
-    ``target_for(chip, file)`` finds the chip, ``context_of(net)`` the files that a net was compiled with;
-    ``source_path``: where the joined text of their sources is kept for editors to open.
+    ``target_for(chip, file)`` finds the chip, ``context_of(net, stage)`` the files that a net was compiled with;
+    ``source_path``: where the text of a net's compressed final.mlir is kept for editors to open.
     """
 
     def __init__(
@@ -57,8 +57,8 @@ class LinkedProgram(Program):
         context: Context,
         target_for: Callable[[str, str], LinkableTarget],
         schedule: Schedule,
-        context_of: Callable[[str], Context],
-        source_path: Callable[[bytes], Path],
+        context_of: Callable[[str, int], Context],
+        source_path: Callable[[bytes, str], Path],
     ) -> None:
         self._bmodel = Bmodel(context.bmodel)
         self.schedule = schedule
@@ -68,9 +68,12 @@ class LinkedProgram(Program):
         target = plain.linked(())
         plan = _Plan(schedule, self._programs)
         self._plan = plan
-        joined = JoinedText([(_prefix(*key), text) for key, text in _sources(self._programs).items()])
-        mlir = MlirFile(joined.text.decode("utf-8", "replace"), source_path(joined.text)) if joined.text else None
-        first_lines = dict(zip(_sources(self._programs), joined.first_lines, strict=True))
+        sources = _sources(self._programs)
+        joined = JoinedText([(_prefix(*key), source.text.encode()) for key, source in sources.items()])
+        lines_before = dict(zip(sources, joined.before, strict=True))
+        mlir = _joined(
+            joined, [_file(sources[key], key[0], before, source_path) for key, before in lines_before.items()]
+        )
         first, last = plan.launches[0].program, plan.launches[-1].program
         stage = Stage(
             tuple(map(_linked, first.stage.inputs, first.inputs)),
@@ -78,7 +81,7 @@ class LinkedProgram(Program):
             *(0, Span(0, 0), 0, 0, 0, 0, 1, plan.infos),
         )
         super().__init__(
-            replace(context, mlir=mlir.path if mlir is not None else None, locations=None, inputs=None, reference=None),
+            replace(context, mlir=None, locations=None, inputs=None, reference=None),
             target,
             metadata.chip,
             metadata.version,
@@ -105,7 +108,7 @@ class LinkedProgram(Program):
             MappedLaunch(
                 launch.program.source,
                 launch.first,
-                first_lines.get((launch.step.net, launch.step.stage), 0),
+                lines_before.get((launch.step.net, launch.step.stage), 0),
                 {info.id: launch.first_subnet + number for number, info in enumerate(launch.program.stage.subnets)},
             )
             for launch in plan.launches
@@ -139,10 +142,28 @@ class LinkedProgram(Program):
                 found.setdefault(region.start, replace(region, title=title))
         return list(found.values())
 
+    def unused_from(self) -> list[tuple[int, Place]]:
+        """Moments from which on the activations of a net are neither read nor written any more, in order.
+
+        Outputs that stay at the end of the program, and places where the host leaves tokens, are not among them.
+        """
+        last = self._plan.last_uses()
+        kept = {(border.net, border.stage) for border in self.schedule.answers.values()}
+        kept.add((self._plan.launches[-1].step.net, self._plan.launches[-1].step.stage))
+        found: list[tuple[int, Place]] = []
+        for key, program in self._programs.items():
+            places = places_of(program.stage, program.target.geometry) if key not in kept else ()
+            found += [(last[key], place) for place in places if place.title == ACTIVATIONS]
+        return sorted(found, key=lambda one: one[0])
+
     def message_of(self, ordinal: int) -> Message | None:
         launch = self._plan.launch_of(ordinal)
         local = ordinal - launch.first
         return launch.program.message_of(local) if 0 <= local < len(launch.program.commands) else None
+
+    def answered_at(self, token: int) -> View | None:
+        border = self.schedule.answers.get(token)
+        return _view(border, self._programs) if border is not None else None
 
     def is_computed(self, subnet: Subnet) -> bool:
         launch = self._plan.launch_of(subnet.start)
@@ -228,6 +249,15 @@ class _Plan:
 
     def launch_of(self, ordinal: int) -> _Launched:
         return self.launches[max(0, int(np.searchsorted(self._starts, ordinal, "right")) - 1)]
+
+    def last_uses(self) -> dict[tuple[str, int], int]:
+        """Net and stage -> the moment after its last launch and after the host's last look at its tensors."""
+        found = {(launch.step.net, launch.step.stage): launch.stop for launch in self.launches}
+        for row, action in self.actions.items():
+            for border in (*action.step.sources, action.step.destination):
+                key = border.net, border.stage
+                found[key] = max(found.get(key, 0), row + 1)
+        return found
 
     def _infos(self) -> list[SubnetInfo]:
         found: list[SubnetInfo] = []
@@ -341,15 +371,16 @@ def _typed(view: View) -> str:
 
 
 def _placed(
-    bmodel: Bmodel, plain: LinkableTarget, schedule: Schedule, context_of: Callable[[str], Context]
+    bmodel: Bmodel, plain: LinkableTarget, schedule: Schedule, context_of: Callable[[str, int], Context]
 ) -> dict[tuple[str, int], CompiledProgram]:
     """The nets of a schedule, each at its place; BadInput for one that is not in the file.
 
-    Nets with the same weights in the file share them, as they do on the vendor's runtime.
+    Nets with the same weights in the file share them, and stages of a net its inputs and outputs, as they do on the
+    vendor's runtime.
     """
     nets = {net.name: net for net in bmodel.metadata.nets}
     found: dict[tuple[str, int], CompiledProgram] = {}
-    shared: dict[Span, int] = {}
+    shared: dict[Hashable, int] = {}
     end = 0
     for name, number in schedule.nets:
         if name not in nets or number >= len(nets[name].stages):
@@ -358,17 +389,27 @@ def _placed(
         places = places_of(stage, plain.geometry)
         starts: list[int] = []
         for place in places:
-            known = shared.get(stage.weights) if place.title == WEIGHTS else None
+            owner = _owner(place, stage, name)
+            known = shared.get(owner) if owner is not None else None
             starts.append(end if known is None else known)
             if known is None:
                 end += _room(place.size)
-            if place.title == WEIGHTS:
-                shared[stage.weights] = starts[-1]
+            if owner is not None:
+                shared[owner] = starts[-1]
         if end > limits.DEVICE_MEMORY:
             raise BadInput(f"its nets need more than {limits.readable(limits.DEVICE_MEMORY)} of DDR together")
         moves = [(place.start, place.stop, start) for place, start in zip(places, starts, strict=True)]
-        found[name, number] = CompiledProgram(context_of(name), _always(plain.linked(moves)), name, number, bmodel)
+        found[name, number] = CompiledProgram(
+            context_of(name, number), _always(plain.linked(moves)), name, number, bmodel
+        )
     return found
+
+
+def _owner(place: Place, stage: Stage, net: str) -> Hashable:
+    """Key under which others have the same place; None for what is a net's own."""
+    if place.title == WEIGHTS:
+        return stage.weights
+    return (net, place.start, place.size) if place.title == BORDERS else None
 
 
 def _always(target: Target) -> Callable[[str, str], Target]:
@@ -379,13 +420,18 @@ def _room(size: int) -> int:
     return -(-size // _PAGE) * _PAGE + _APART
 
 
-def _sources(programs: Mapping[tuple[str, int], CompiledProgram]) -> dict[tuple[str, int], bytes]:
-    """Texts of the sources of the nets that have one."""
-    found: dict[tuple[str, int], bytes] = {}
-    for key, program in programs.items():
-        if program.source.mlir is not None:
-            found[key] = "\n".join(program.source.mlir.lines).encode()
-    return found
+def _sources(programs: Mapping[tuple[str, int], CompiledProgram]) -> dict[tuple[str, int], MlirFile]:
+    """The sources of the nets that have one."""
+    return {key: program.source.mlir for key, program in programs.items() if program.source.mlir is not None}
+
+
+def _file(source: MlirFile, net: str, before: int, source_path: Callable[[bytes, str], Path]) -> SourceFile:
+    path = source_path(source.text.encode(), net) if source.path.suffix == ".xz" else source.path
+    return SourceFile(path, source.sha256, before)
+
+
+def _joined(joined: JoinedText, files: Sequence[SourceFile]) -> MlirFile | None:
+    return MlirFile(joined.text.decode("utf-8", "replace"), files[0].path, files=files) if files else None
 
 
 def _prefix(net: str, stage: int) -> str:
@@ -417,6 +463,13 @@ def _view(border: Border, programs: Mapping[tuple[str, int], CompiledProgram]) -
         raise BadInput(f"net {border.net} is not launched, so its tensors have no place")
     tensors = (*program.inputs, *program.outputs)
     tensor = next((tensor for tensor in tensors if tensor.name == border.tensor), None)
+    weight = dict(program.stage.named_weights).get(border.tensor)
+    if tensor is None and weight is not None:
+        space, start = program.target.geometry.locate(program.stage.weights_address)
+        size = (weight.size,)
+        return View(
+            space, start + weight.start, size, UI8, Layout.CONTIGUOUS, contiguous(size), program.target.geometry
+        )
     if tensor is None:
         known = ", ".join(tensor.name for tensor in tensors)
         raise BadInput(f"net {border.net} has no input or output {border.tensor}; it has {known}")

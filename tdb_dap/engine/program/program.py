@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -56,6 +57,12 @@ class Launch:
     start: int
     stop: int
     token: int | None = None
+
+    @property
+    def layer(self) -> int | None:
+        """The number at the end of the net's name: 11 of ``block_cache_11``."""
+        number = self.net.rpartition("_")[2]
+        return int(number) if number.isdecimal() else None
 
     @property
     def title(self) -> str:
@@ -176,13 +183,22 @@ class Program(ABC):
         own = (ordinal for ordinal in range(launch.start, launch.stop) if self.commands[ordinal].engine != "host")
         return next(own, launch.stop)
 
+    def answered_at(self, token: int) -> View | None:
+        """Place where the host leaves a token of a language model; None where the head gives it."""
+        return None
+
     def is_computed(self, subnet: Subnet) -> bool:
         """Whether what a dynamic subnet gives is computed, though its commands are not known."""
         return False
 
     def launch_at(self, ordinal: int) -> Launch | None:
         """The launch that a command is of."""
-        return next((launch for launch in self.launches if launch.start <= ordinal < launch.stop), None)
+        at = bisect_right(self._launch_starts, ordinal) - 1
+        return self.launches[at] if at >= 0 and ordinal < self.launches[at].stop else None
+
+    @cached_property
+    def _launch_starts(self) -> list[int]:
+        return [launch.start for launch in self.launches]
 
     @cached_property
     def listing(self) -> Listing:

@@ -104,11 +104,11 @@ class Borders:
             size = tensor.size or math.prod(tensor.shape) * dtype.itemsize
             address = tensor.address
             if not address:
-                place = next((piece for piece in copies if piece.size == size), None)
-                if place is None:
+                run = side_by_side(copies, size)
+                if not run:
                     continue
-                copies.remove(place)
-                address = self._geometry.device_address(Space.GLOBAL, place.start)
+                address = self._geometry.device_address(Space.GLOBAL, copies[run.stop - 1].start)
+                del copies[run.start : run.stop]
             found.append(
                 TensorInfo(
                     name=model.name if model else f"{role}{index}",
@@ -122,3 +122,23 @@ class Borders:
                 )
             )
         return tuple(found[::-1])
+
+
+def side_by_side(copies: Sequence[Piece], size: int) -> range:
+    """Positions of the copy of so many bytes; else of copies side by side that are as many, as a recorder splits one.
+
+    ``copies``: the last one first. Empty if there is none.
+    """
+    for first, piece in enumerate(copies):
+        if piece.size == size:
+            return range(first, first + 1)
+    for first, piece in enumerate(copies):
+        start = piece.start + piece.size
+        for position in range(first, len(copies)):
+            one = copies[position]
+            if one.start + one.size != start or piece.start + piece.size - one.start > size:
+                break
+            start = one.start
+            if piece.start + piece.size - start == size:
+                return range(first, position + 1)
+    return range(0)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tdb_dap.engine.bmodel.metadata import Metadata, Net, Stage, read_metadata
 from tdb_dap.engine.files.bounded_files import read_file
+from tdb_dap.engine.files.net_folders import name_of_folder
 from tdb_dap.engine.recording.format import NO_STAGE, Event
 from tdb_dap.engine.recording.payloads import LaunchBegin, Region
 from tdb_dap.errors import BadInput
@@ -18,13 +19,16 @@ if TYPE_CHECKING:
     from tdb_dap.engine.recording.recording import Recording
 
 _FOLDER = "models"
+NETS = "nets"
+"""Folder of a model in a recording with a folder for each net that was compiled apart."""
 
 
 @dataclass(frozen=True)
 class RecordedModel:
     """A model. ``path``: where it was; ``metadata``: its nets.
 
-    ``source``, ``locations``: the bytes of its final.mlir and its tensor_location.json, or None.
+    ``source``, ``locations``: the bytes of its final.mlir and its tensor_location.json, or None; ``nets``: those of the
+    nets that were compiled apart, by the names of their folders.
     """
 
     number: int
@@ -32,6 +36,7 @@ class RecordedModel:
     metadata: Metadata
     source: bytes | None
     locations: bytes | None
+    nets: Mapping[str, tuple[bytes, bytes | None]] = field(default_factory=dict[str, tuple[bytes, bytes | None]])
 
 
 class RecordedModels:
@@ -60,6 +65,13 @@ class RecordedModels:
         """The model that a launch is of: the last one loaded that has its net."""
         found = (model for model in reversed(self.models) if _net(model, launch.net) is not None)
         return next(found, None)
+
+    def folder_of(self, launch: LaunchBegin) -> str:
+        """Name of the folder of a launch's net, where the nets of its model were compiled apart; else empty."""
+        model, stage = self.model_of(launch), self.stage_of(launch)
+        net = _net(model, launch.net) if model is not None and model.nets else None
+        number = next((number for number, one in enumerate(net.stages) if one is stage), 0) if net is not None else 0
+        return name_of_folder(launch.net, number) if net is not None else ""
 
     def stage_of(self, launch: LaunchBegin) -> Stage | None:
         """The stage of a launch: the one that was told, else the first with these shapes, else the first."""
@@ -100,9 +112,19 @@ def _read(recording: Recording) -> list[RecordedModel]:
                 metadata,
                 recording.files.get(f"{_FOLDER}/{number}/final.mlir"),
                 recording.files.get(f"{_FOLDER}/{number}/tensor_location.json"),
+                _nets(recording, f"{_FOLDER}/{number}/{NETS}/"),
             )
         )
     return sorted(found, key=lambda model: model.number)
+
+
+def _nets(recording: Recording, folder: str) -> dict[str, tuple[bytes, bytes | None]]:
+    found: dict[str, tuple[bytes, bytes | None]] = {}
+    for name, content in recording.files.items():
+        net, _, file = name.removeprefix(folder).partition("/")
+        if name.startswith(folder) and file == "final.mlir":
+            found[net] = content, recording.files.get(f"{folder}{net}/tensor_location.json")
+    return found
 
 
 def _path(info: bytes) -> str:

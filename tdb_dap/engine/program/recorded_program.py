@@ -80,7 +80,7 @@ class RecordedProgram(Program):
         path: Path,
         target_for: Callable[[str, str], RecordedTarget],
         chip_of: Callable[[str], str | None],
-        source_path: Callable[[bytes], Path],
+        source_path: Callable[[bytes, str], Path],
         compiled: CompiledProgram | None = None,
     ) -> None:
         self._compiled = compiled
@@ -93,7 +93,8 @@ class RecordedProgram(Program):
         self._targets = _Targets(plain, self.events)
         target = self._targets.at(0, 0)
         launches = self.events.launches
-        source = RecordedSource(self.models, source_path)
+        launched = {self.models.folder_of(launch.info) for launch in launches if launch.info is not None}
+        source = RecordedSource(self.models, source_path, launched)
         parts = parts_of(self.events, self.models, source)
         columns = self._columns(target, parts)
         borders = Borders(self.events, self.models, target.geometry)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,7 +25,7 @@ from tdb_dap.engine.source.dynamic_records import (
 )
 from tdb_dap.engine.source.joined_text import JoinedText
 from tdb_dap.engine.source.marks import Marks
-from tdb_dap.engine.source.mlir_file import MlirFile
+from tdb_dap.engine.source.mlir_file import MlirFile, SourceFile
 from tdb_dap.engine.source.op_records import Records
 from tdb_dap.engine.source.source_map import SourceMap
 from tdb_dap.engine.source.tensor_location import LocationRecord, decode_records
@@ -50,7 +50,8 @@ class Part:
     ``borders``: where the compiler has put the net's
     inputs and outputs -> the device addresses that the launch was given; ``queued``: see
     ``map_commands``; ``relocations``: where the run has put what the compiler placed, once the part is mapped;
-    ``lengths``: core and engine -> commands that the bmodel has for it, of a static subnet.
+    ``lengths``: core and engine -> commands that the bmodel has for it, of a static subnet; ``net``: folder of the net,
+    where that was compiled apart from others of its model.
     """
 
     launch: int
@@ -66,6 +67,7 @@ class Part:
     relocations: list[Relocation] = field(default_factory=list)
     borders: dict[tuple[int, str], int] = field(default_factory=dict)
     lengths: dict[tuple[int, str], int] = field(default_factory=dict)
+    net: str = ""
 
 
 def parts_of(events: RecordedEvents, models: RecordedModels, source: RecordedSource) -> list[Part]:
@@ -79,7 +81,8 @@ def parts_of(events: RecordedEvents, models: RecordedModels, source: RecordedSou
         model = models.model_of(launch.info)
         for piece, number in _path(stage, launch, pieces, events):
             piece.model, piece.subnet = model, number
-            piece.function = f"{source.prefix_of(model)}subfunc_{number}"
+            piece.net = models.folder_of(launch.info)
+            piece.function = f"{source.prefix_of(model, piece.net)}subfunc_{number}"
             piece.arguments = _arguments(launch.info, stage, number)
             piece.lengths = _lengths(stage, number)
     return found
@@ -180,27 +183,53 @@ def _dynamic_parts(index: int, launch: RecordedLaunch) -> Iterator[Part]:
 class RecordedSource:
     """One text for all models of a recording, in which functions and locations of several do not meet.
 
-    ``path_of``: where a text is kept for editors to open. ``mlir``: None where no model has a final.mlir.
+    ``path_of``: where a text is kept for editors to open, with the name of its net's folder; ``launched``: nets whose
+    text is wanted, of models that were made of nets that were compiled apart. ``mlir``: None where there is no
+    final.mlir.
     """
 
-    def __init__(self, models: RecordedModels, path_of: Callable[[bytes], Path]) -> None:
-        sources = {model.source: model for model in models.models if model.source is not None}
+    def __init__(
+        self, models: RecordedModels, path_of: Callable[[bytes, str], Path], launched: Container[str] = ()
+    ) -> None:
+        whole = {model.source: model for model in models.models if model.source is not None and not model.nets}
+        apart = [
+            ((model.number, net), source)
+            for model in models.models
+            for net, (source, _) in model.nets.items()
+            if net in launched
+        ]
         self._prefixes = {
-            model.number: f"{_module(model, number)}." if len(sources) > 1 else ""
+            (model.number, ""): f"{_module(model, number)}." if len(whole) + len(apart) > 1 else ""
             for number, model in enumerate(models.models)
         }
+        self._prefixes |= {
+            key: f"model{key[0]}.{key[1]}." if len(models.models) > 1 else f"{key[1]}." for key, _ in apart
+        }
         self.mlir: MlirFile | None = None
-        self._locations: dict[int, list[LocationRecord]] = {}
-        self._first_lines: dict[int, int] = {}
-        if sources:
-            joined = JoinedText([(self.prefix_of(model), source) for source, model in sources.items()])
-            first = dict(zip(sources, joined.first_lines, strict=True))
-            self._first_lines = {model.number: first[model.source] for model in models.models if model.source}
-            self.mlir = MlirFile(joined.text.decode("utf-8", "replace"), path_of(joined.text))
+        self._locations: dict[tuple[int, str], list[LocationRecord]] = {}
+        self._first_lines: dict[tuple[int, str], int] = {}
+        if not whole and not apart:
+            return
+        parts = [(self._prefixes[model.number, ""], source) for source, model in whole.items()]
+        parts += [(self._prefixes[key], source) for key, source in apart]
+        joined = JoinedText(parts)
+        first = dict(zip(whole, joined.before, strict=False))
+        self._first_lines = {(one.number, ""): first[one.source] for one in models.models if one.source in first}
+        self._first_lines |= dict(zip((key for key, _ in apart), joined.before[len(whole) :], strict=True))
+        text = joined.text.decode("utf-8", "replace")
+        if not apart:
+            self.mlir = MlirFile(text, path_of(joined.text, ""))
+            return
+        names = [*("" for _ in whole), *(net for (_, net), _ in apart)]
+        files = [
+            SourceFile(path_of(source, net), before=before)
+            for (_, source), net, before in zip(parts, names, joined.before, strict=True)
+        ]
+        self.mlir = MlirFile(text, files[0].path, files=files)
 
-    def prefix_of(self, model: RecordedModel | None) -> str:
-        """The prefix of the names of a model's functions."""
-        return self._prefixes.get(model.number, "") if model is not None else ""
+    def prefix_of(self, model: RecordedModel | None, net: str = "") -> str:
+        """The prefix of the names of the functions of a model, or of one of its nets."""
+        return self._prefixes.get((model.number, net), "") if model is not None else ""
 
     def map(self, commands: Commands, parts: Sequence[Part], geometry: Geometry) -> SourceMap:
         """Records for the commands of all parts whose function is known. The subnet of a record is its part."""
@@ -216,7 +245,8 @@ class RecordedSource:
             found = self._dynamic(part, own) if part.is_dynamic else self._static(part, own)
             ordinals = [instance for _, instance in found]
             records = [record for record, _ in found]
-            regions = _regions(self.mlir, part.function)
+            key = (part.model.number, part.net) if part.model is not None else (0, "")
+            regions = _regions(self.mlir, part.function, self._first_lines.get(key, 0))
             part.relocations = _relocations(found, own, geometry, regions, part.borders)
             for index, instance in enumerate(ordinals, len(raw)):
                 owners[instance] = index
@@ -255,11 +285,14 @@ class RecordedSource:
 
     def _records_of(self, part: Part) -> list[LocationRecord]:
         """The compiler's records of the subnet of a part, with the lines of the one text."""
-        if part.model is None or part.model.locations is None or part.subnet is None:
+        if part.model is None or part.subnet is None:
             return []
-        key = part.model.number
+        key = part.model.number, part.net
+        _, locations = part.model.nets.get(part.net, (b"", None)) if part.net else (b"", part.model.locations)
+        if locations is None:
+            return []
         if key not in self._locations:
-            self._locations[key] = decode_records(part.model.locations, Path(part.model.path))
+            self._locations[key] = decode_records(locations, Path(part.model.path))
         first = self._first_lines.get(key, 0)
         chosen = [record for record in self._locations[key] if record.subnet_id == part.subnet]
         return [msgspec.structs.replace(record, line=record.line + first) for record in chosen] if first else chosen
@@ -308,18 +341,33 @@ def _relocations(
     ]
     explained = {move.start + move.offset for move in found_moves}
     placed = {move.start for move in found_moves}
-    for start, stop in regions:
-        votes = Counter[int]()
-        for addresses, touched in looked:
-            own = {address for address in addresses - placed if start <= address < stop}
-            votes.update(there - address for address in own for there in touched - explained)
-        if votes:
-            offset = votes.most_common(1)[0][0]
+    waiting = list(regions)
+    while waiting:
+        # The clearest first: in a net of one op only what has been explained tells its weights from its inputs.
+        counted = [(_counted(looked, region, placed, explained), region) for region in waiting]
+        (_, offset), (start, stop) = max(counted, key=lambda one: one[0][0])
+        waiting.remove((start, stop))
+        if offset is not None:
             found_moves.append(Relocation(start, stop, offset))
             explained |= {
                 address + offset for addresses, _ in looked for address in addresses if start <= address < stop
             }
     return found_moves
+
+
+def _counted(
+    looked: Sequence[tuple[set[int], set[int]]], region: tuple[int, int], placed: set[int], explained: set[int]
+) -> tuple[int, int | None]:
+    """By how many a region's most frequent distance leads, and the distance; None where nothing was touched."""
+    start, stop = region
+    votes = Counter[int]()
+    for addresses, touched in looked:
+        own = {address for address in addresses - placed if start <= address < stop}
+        votes.update(there - address for address in own for there in touched - explained)
+    best = votes.most_common(2)
+    if not best:
+        return -1, None
+    return best[0][1] - (best[1][1] if len(best) > 1 else 0), best[0][0]
 
 
 def _touched(
@@ -338,11 +386,14 @@ _MOST_COUNTED = 400
 """Ops that are looked at to find out how far the addresses have moved."""
 
 
-def _regions(mlir: MlirFile, function: str) -> list[tuple[int, int]]:
-    """[start, stop) of the weights, activations, inputs and outputs of the module that a function is in."""
+def _regions(mlir: MlirFile, function: str, first: int) -> list[tuple[int, int]]:
+    """[start, stop) of the weights, activations, inputs and outputs of the module that a function is in.
+
+    ``first``: lines before those of its own file.
+    """
     at = mlir.function_named(function)
     found: dict[str, int] = {}
-    for line in mlir.lines[: at.line if at is not None else 0]:
+    for line in mlir.lines[first : at.line if at is not None else first]:
         if line.lstrip().startswith("module"):
             found.update({name: int(number) for name, number in _PLACES.findall(line)})
     pairs = ((found.get(f"{name}_addr"), found.get(f"{name}_size", 0)) for name in ("coeff", "neuron", "io"))

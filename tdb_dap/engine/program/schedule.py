@@ -14,7 +14,7 @@ Compute = Callable[[Sequence[Array]], Array]
 
 @dataclass(frozen=True)
 class Border:
-    """An input or output of a net, or a part of it.
+    """An input or output of a net, or a part of it; or all bytes of a weight that the bmodel names.
 
     ``first``, ``count``: the first element in memory and the number of elements; None: all from ``first`` on.
     """
@@ -44,11 +44,15 @@ class HostStep:
 
 @dataclass(frozen=True)
 class NetStep:
-    """A launch of a net. ``token``: number of the token of a language model that it is for."""
+    """A launch of a net. ``token``: number of the token of a language model that it is for.
+
+    ``shapes``: of its inputs, where the net is dynamic and is not given its largest ones.
+    """
 
     net: str
     stage: int = 0
     token: int | None = None
+    shapes: tuple[tuple[int, ...], ...] = ()
 
 
 Step = HostStep | NetStep
@@ -56,10 +60,14 @@ Step = HostStep | NetStep
 
 @dataclass(frozen=True)
 class Schedule:
-    """Steps in order. ``substitutes``: net and number of a dynamic subnet -> its output from its inputs."""
+    """Steps in order. ``substitutes``: net and number of a dynamic subnet -> its output from its inputs.
+
+    ``answers``: number of a token -> place where the host leaves it, where no net gives it.
+    """
 
     steps: tuple[Step, ...]
     substitutes: Mapping[tuple[str, int], Compute] = field(default_factory=dict[tuple[str, int], Compute])
+    answers: Mapping[int, Border] = field(default_factory=dict[int, Border])
 
     @property
     def nets(self) -> tuple[tuple[str, int], ...]:

@@ -152,7 +152,7 @@ def _outside_of_buffers(program: Program, rows: AccessRows, chosen: Rows) -> Ite
             if space is Space.LOCAL and not record.is_local:
                 continue
             for row in here[~_inside(rows, here, bound)].tolist():
-                yield row, f"{_BEYOND}{record.opcode} at line {record.line}"
+                yield row, f"{_BEYOND}{record.opcode} at {source.place_text(record.line)}"
 
 
 def _buffers_of(record: OpRecord) -> dict[Space, Runs] | None:

@@ -15,6 +15,7 @@ from tdb_dap.engine.hardware.views import View
 from tdb_dap.engine.sanitizers.finding_text import place_text, title_of
 from tdb_dap.engine.sanitizers.happens_before import timelines
 from tdb_dap.engine.sanitizers.overlap import SharedBytes, unordered_overlaps
+from tdb_dap.engine.sanitizers.repeated import is_repeated
 from tdb_dap.system.remarks import remark
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def hazards(program: Program) -> Iterator[Finding]:
             key = int(rows.ordinal[first]), int(rows.ordinal[second])
             if key in known:
                 continue
-            if _is_settled(program.commands[key[0]], program.commands[key[1]]):
+            if _is_settled(program.commands[key[0]], program.commands[key[1]]) or is_repeated(program, *key):
                 continue
             place = shared(first, second)
             if place is not None:

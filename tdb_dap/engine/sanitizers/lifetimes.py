@@ -1,12 +1,13 @@
 """When memory begins to belong to an op: what it holds then is left over from others, and not to be used.
 
 An op's results and buffers begin with its first command. The scratchpad of a core holds nothing that lasts from one
-layer group, or op outside of groups, to the next.
+layer group, or op outside of groups, to the next. Groups may overlap: the next one loads its weights before the last
+results of the one before it are stored.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +18,9 @@ from tdb_dap.engine.hardware.views import View
 from tdb_dap.engine.program.access_table import LOCAL, Column
 from tdb_dap.engine.program.program import Program
 from tdb_dap.engine.source.source_map import OpRecord
+
+Period = tuple[int, bool, "int | None"]
+"""Subnet, whether it is a layer group, and the line of the group, or of the op outside of groups."""
 
 
 @dataclass(frozen=True)
@@ -34,18 +38,24 @@ class Lifetimes:
     def __init__(self, program: Program) -> None:
         self._births: dict[int, list[Birth]] = {}
         mlir = program.source.mlir
-        period: dict[int, object] = {}
         seen: set[tuple[int, str]] = set()
         records = [record for record in program.source.records if record.ordinals]
-        written = _Written(program)
-        for record in sorted(records, key=lambda record: record.first):
+        periods: dict[int, Period] = {}
+        ends: dict[tuple[int, Period], int] = {}
+        for record in records:
             op = program.source.op_of(record)
             line = record.line if not record.is_local else op.group_line if op is not None else None
-            now = record.subnet, record.is_local, line
+            now = periods[record.index] = record.subnet, record.is_local, line
+            ends[record.core, now] = max(ends.get((record.core, now), 0), record.last)
+        written = _Written(program, records, periods)
+        begun: set[tuple[int, Period]] = set()
+        for record in sorted(records, key=lambda record: record.first):
+            now = periods[record.index]
             # Without final.mlir it is not known where one group ends and the next begins.
-            clears = period.get(record.core) != now and (mlir is not None or not record.is_local)
-            period[record.core] = now
-            left = written.until(record.core, record.first) if clears else ()
+            clears = (record.core, now) not in begun and (mlir is not None or not record.is_local)
+            begun.add((record.core, now))
+            still = {period for core, period in begun if core == record.core and ends[core, period] >= record.first}
+            left = written.until(record.core, record.first, still) if clears else ()
             self._births.setdefault(record.first, []).append(Birth(record, left, tuple(_results(record, seen))))
 
     def at(self, ordinal: int) -> list[Birth]:
@@ -54,26 +64,48 @@ class Lifetimes:
 
 
 class _Written:
-    """Bytes of the scratchpads written since the last query."""
+    """Bytes of the scratchpads that were written and not yet said to be left over."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, records: Sequence[OpRecord], periods: Mapping[int, Period]) -> None:
         rows = program.access_rows
         self._of_core: dict[int, tuple[Column, Column]] = {}
         for core in np.unique(rows.core).tolist():
             mine = np.flatnonzero((rows.space == LOCAL) & (rows.core == core) & rows.is_write)
             self._of_core[core] = rows.ordinal[mine], np.stack([rows.start[mine], rows.stop[mine]], axis=1)
+        self._waiting = {core: np.arange(0) for core in self._of_core}
         self._done = dict.fromkeys(self._of_core, 0)
+        self._period = {ordinal: periods[record.index] for record in records for ordinal in record.ordinals}
         self._lane_bytes = program.target.geometry.lane_bytes
 
-    def until(self, core: int, ordinal: int) -> tuple[tuple[int, int], ...]:
-        """Stretches of bytes of a lane, in any lane, by commands before ``ordinal``."""
+    def until(self, core: int, ordinal: int, still: set[Period]) -> tuple[tuple[int, int], ...]:
+        """Stretches of bytes of a lane, in any lane, by commands before ``ordinal``.
+
+        What the periods that go on ``still`` have written is not left over yet.
+        """
         if core not in self._of_core:
             return ()
         ordinals, runs = self._of_core[core]
         first, last = self._done[core], int(np.searchsorted(ordinals, ordinal))
         self._done[core] = last
-        pieces = np.minimum(runs[first:last], self._lane_bytes)
-        return tuple((start, stop) for start, stop in merged(pieces).tolist() if start < stop)
+        rows = np.concatenate([self._waiting[core], np.arange(first, last)])
+        in_use = np.array([self._period.get(int(ordinals[row])) in still for row in rows], np.bool_)
+        self._waiting[core] = rows[in_use]
+        over, kept = (
+            merged(np.minimum(runs[chosen], self._lane_bytes)).tolist() for chosen in (rows[~in_use], rows[in_use])
+        )
+        return tuple(_without(over, kept))
+
+
+def _without(stretches: list[list[int]], kept: list[list[int]]) -> Iterator[tuple[int, int]]:
+    """The stretches less those that are kept; both ascend."""
+    for start, stop in stretches:
+        for begin, end in kept:
+            if end > start and begin < stop:
+                if start < begin:
+                    yield start, begin
+                start = max(start, end)
+        if start < stop:
+            yield start, stop
 
 
 def _results(record: OpRecord, seen: set[tuple[int, str]]) -> Iterator[View]:

@@ -51,6 +51,9 @@ class _Pretended:
         words = ~words if self._complement else words
         return words & 15 if dtype.per_byte > 1 else words
 
+    def peek(self, view: View) -> Array:
+        return self.read(view)
+
     def write(self, view: View, bits: Array) -> None:
         self.written[view] = np.ascontiguousarray(bits)
 

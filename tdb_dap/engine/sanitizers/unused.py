@@ -17,6 +17,7 @@ from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.program.access_table import SPACES, AccessRows, Column
 from tdb_dap.engine.sanitizers.finding_text import place_text, title_of
 from tdb_dap.engine.sanitizers.overlap import SharedBytes
+from tdb_dap.engine.sanitizers.repeated import is_repeated
 
 if TYPE_CHECKING:
     from tdb_dap.engine.program.program import Program
@@ -53,6 +54,7 @@ class _Readers:
     """Whether what an access writes is read by a later one."""
 
     def __init__(self, program: Program) -> None:
+        self._program = program
         self._rows = rows = program.access_rows
         self._shared = SharedBytes(rows)
         self._outputs = [ByteRanges.of(tensor.view) for tensor in program.outputs]
@@ -82,6 +84,8 @@ class _Readers:
                 if left.overlaps(self.place(other)):
                     return True
                 continue
+            if is_repeated(self._program, int(rows.ordinal[row]), int(rows.ordinal[other])):
+                return True  # by another core, and those are read
             left = left.without(self.place(other))
             if left is None:
                 return False

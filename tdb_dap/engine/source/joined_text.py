@@ -11,14 +11,14 @@ _ALIASES_APART = 10_000_000
 
 
 class JoinedText:
-    """``parts``: prefix of the names of the functions, and text, of each. ``first_lines``: lines before each part."""
+    """``parts``: prefix of the names of the functions, and text, of each. ``before``: lines before each part."""
 
     def __init__(self, parts: Sequence[tuple[str, bytes]]) -> None:
         texts = [_apart(text, prefix, number) for number, (prefix, text) in enumerate(parts)]
-        self.first_lines: list[int] = []
+        self.before: list[int] = []
         count = 0
         for text in texts:
-            self.first_lines.append(count)
+            self.before.append(count)
             count += text.count(b"\n") + 1
         self.text = b"\n".join(texts)
 

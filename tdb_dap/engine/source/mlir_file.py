@@ -10,8 +10,8 @@ from __future__ import annotations
 import hashlib
 import io
 import re
-from bisect import bisect_left
-from collections.abc import Iterator, Mapping
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -28,6 +28,15 @@ _FUNCTION_NAME = re.compile(r"func\.func (?:private |public )?@([\w.$-]+)")
 _MODULE_NAME = re.compile(r"module @([^\s{]+)")
 _MODE = re.compile(r'module\.mode = "(\w+)"')
 _VALUE = re.compile(r"%[\w.$-]+(?:#\d+)?")
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """A file of a text. ``before``: lines of the text before its first; ``sha256``: as in ``MlirFile``."""
+
+    path: Path
+    sha256: str = ""
+    before: int = 0
 
 
 @dataclass(frozen=True)
@@ -160,11 +169,16 @@ class MlirOp:
 
 
 class MlirFile:
-    """An indexed final.mlir. ``sha256``: of the file as it was read; empty if it was compressed."""
+    """An indexed final.mlir. ``sha256``: of the file as it was read; empty if it was compressed.
 
-    def __init__(self, text: str, path: Path, sha256: str = "") -> None:
+    ``files``: of a text that several files make, one behind the other.
+    """
+
+    def __init__(self, text: str, path: Path, sha256: str = "", files: Sequence[SourceFile] = ()) -> None:
         self.path = path
         self.sha256 = sha256
+        self.files = tuple(files) or (SourceFile(path, sha256),)
+        self._files_before = [file.before for file in self.files]
         self.lines = text.split("\n")
         self.functions: list[Function] = []
         self.module = ""
@@ -288,6 +302,21 @@ class MlirFile:
         """The number format that was asked for, as the compiler calls it: ``INT8``, ``W4BF16``; empty if not said."""
         found = (_MODE.search(line) for line in self.lines if line.lstrip().startswith("module"))
         return next((match[1] for match in found if match), "")
+
+    def place_of(self, line: int) -> tuple[SourceFile, int]:
+        """The file that a line of the text is of, and its number there."""
+        file = self.files[max(0, bisect_right(self._files_before, line - 1) - 1)]
+        return file, line - file.before
+
+    def place_text(self, line: int) -> str:
+        """``line 12``; where there are several files ``block_0/final.mlir:12``."""
+        file, number = self.place_of(line)
+        return f"line {number}" if len(self.files) == 1 else f"{file.path.parent.name}/{file.path.name}:{number}"
+
+    def last_line_of(self, file: SourceFile) -> int:
+        """The last line of the text that is of a file."""
+        after = bisect_right(self._files_before, file.before)
+        return self._files_before[after] if after < len(self.files) else len(self.lines)
 
     def op_at(self, line: int) -> MlirOp | None:
         """The operation that starts on a line."""

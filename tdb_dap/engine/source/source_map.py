@@ -7,7 +7,7 @@ ids it emitted, and where its operands and results lie. An op cut into slices ha
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -40,6 +40,10 @@ class SourceMap:
     def op_at(self, line: int) -> MlirOp | None:
         """The op on a line of final.mlir; None if that is missing, or the line holds none."""
         return self.mlir.op_at(line) if self.mlir is not None else None
+
+    def place_text(self, line: int) -> str:
+        """``line 12``; where each net has a file of its own ``block_0/final.mlir:12``."""
+        return self.mlir.place_text(line) if self.mlir is not None else f"line {line}"
 
     def op_of(self, record: OpRecord) -> MlirOp | None:
         """The op that a record is an instance of."""
@@ -99,6 +103,11 @@ class SourceMap:
         if not 0 <= ordinal < self._owners.size or self._owners[ordinal] < 0:
             return ()
         return (self.records[int(self._owners[ordinal])],)
+
+    def records_between(self, start: int, stop: int) -> Iterator[OpRecord]:
+        """The op instances that own commands of [start, stop)."""
+        owners = np.unique(self._owners[start:stop])
+        return (self.records[index] for index in owners.tolist() if index >= 0)
 
     def lines_of(self, ordinal: int) -> tuple[int, ...]:
         """Lines of final.mlir that own a command."""

@@ -26,7 +26,7 @@ BM1684X = Chip(
             window(Space.GLOBAL, 0x100000000, 0x300000000),
         ),
     ),
-    rules=Rules(channel_group=32, counts_numbers=True),
+    rules=Rules(channel_group=32, counts_numbers=True, signs_distance=True, lacks=("arith@28",)),
     static_tables=BM1684X_TABLES,
     id_fields=("cmd_id",),
     vendor_library=VendorLibrary("libcmodel_bm1684x.so"),

@@ -7,6 +7,7 @@ from tdb_dap.targets.chips.bm1690 import BM1690_RULES
 from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.targets.chips.static_tables import BM1684X2_TABLES
 from tdb_dap.targets.chips.vendor_library import VendorLibrary
+from tdb_dap.targets.semantics.rules import Extremum
 from tdb_dap.targets.timing import Timing, Transfer
 
 _L2 = 0x26D20000
@@ -34,6 +35,7 @@ BM1684X2 = Chip(
         hexadecimal=True,
         static_by_offset=True,
         message_bits=9,
+        message_count_bit=16,
     ),
     rules=replace(
         BM1690_RULES,
@@ -44,6 +46,13 @@ BM1684X2 = Chip(
         matrix_zero=False,
         matrix_scale=True,
         symmetric_floats=False,
+        symmetric_sums=True,
+        lacks=("arith@23", "arith@28"),
+        keeps_sum_nan=("mm2",),
+        symmetric_halves=("f16",),
+        finite_casts=("f16",),
+        limits_window_sums=False,
+        extremum=Extremum.TWO_CHAINS,
         symmetric_casts=False,
         unsigned_words=True,
         keeps_least_word=True,

@@ -30,7 +30,14 @@ BM1688 = Chip(
         static_by_offset=True,
         message_bits=7,
     ),
-    rules=Rules(channel_group=16, extremum=Extremum.IGNORES_NAN, reciprocal=Reciprocal.ZERO),
+    rules=Rules(
+        channel_group=16,
+        extremum=Extremum.IGNORES_NAN,
+        reciprocal=Reciprocal.ZERO,
+        signs_distance=True,
+        drops_bits=True,
+        counts_numbers=True,
+    ),
     static_tables=BM1688_TABLES,
     vendor_library=VendorLibrary("libcmodel_bm1688.so", ddr_start=0x100000000, cores=2),
     # Register 127 stands for none: three times nothing is written.

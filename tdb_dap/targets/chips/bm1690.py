@@ -32,6 +32,7 @@ BM1690_RULES = Rules(
     nan_wins=True,
     flushes_bf16_extremum=True,
     negative_zero_start=True,
+    absent_bias=("conv",),
     overflow_to_infinity=True,
     normalize_zero=True,
     flushes_absolute=True,
@@ -39,6 +40,8 @@ BM1690_RULES = Rules(
     keeps_nan=True,
     symmetric_floats=True,
     distributes=False,
+    skips_negative_zero=True,
+    lacks=("arith@23", "arith@28"),
 )
 
 BM1690 = Chip(
@@ -65,7 +68,7 @@ BM1690 = Chip(
         static_by_offset=True,
         message_bits=9,
     ),
-    rules=BM1690_RULES,
+    rules=replace(BM1690_RULES, sized_index=True),
     static_tables=BM1690_TABLES,
     message_engines=3,
     same_commands={"sdma": "dma"},

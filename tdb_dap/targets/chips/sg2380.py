@@ -33,7 +33,17 @@ SG2380 = Chip(
         cube_halves=32,
     ),
     rules=replace(
-        BM1690_RULES, symmetric_floats=False, symmetric_halves=True, unsigned_words=True, keeps_least_word=True
+        BM1690_RULES,
+        strided_by_sizes=True,
+        absent_bias=("conv", "mm"),
+        symmetric_floats=False,
+        symmetric_halves=("f16", "bf16"),
+        symmetric_sums=True,
+        rectifies_nan=True,
+        lacks=("arith@28",),
+        finite_casts=("f16", "bf16"),
+        unsigned_words=True,
+        keeps_least_word=True,
     ),
     static_tables=SG2380_TABLES,
     vendor_library=VendorLibrary(

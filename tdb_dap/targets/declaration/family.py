@@ -187,7 +187,8 @@ def message_of(f: Fields) -> tuple[int, int] | None:
     ):
         return None
     if f.has("constant_value"):
-        return f.constant_value & ((1 << bits) - 1), f.constant_value >> max(8, bits) & 0x7F
+        count_bit = f.geometry.message_count_bit or max(8, bits)
+        return f.constant_value & ((1 << bits) - 1), f.constant_value >> count_bit & 0x7F
     count_bits = 3 if bits == 7 else 7
     return f.imm & ((1 << bits) - 1), f.imm >> 16 & ((1 << count_bits) - 1)
 

@@ -75,13 +75,19 @@ class Conventions:
 
     ``halves_by_sign``: of floats of 16 bits the sign bit says which they are, f16 or (1) bf16, which has no code then;
     ``convolution_zero``, ``matrix_zero``: weights of 8 bits (the right operand) have a zero point, in a register or a
-    table; ``matrix_scale``: sums of mm2 of 8 bits are requantised by a float32 scale, not by multiplier and shift.
+    table; ``matrix_scale``: sums of mm2 of 8 bits are requantised by a float32 scale, not by multiplier and shift;
+    ``distributes``: the moves from lanes to columns and back swap them; else they are copies into the given sizes;
+    ``sized_index``: the position of a tap that is the largest or smallest has the width of a format in the command;
+    ``strided_by_sizes``: a linear move with ``stride_enable`` is as long as its four sizes say, a broadcast without c.
     """
 
     halves_by_sign: bool = False
     convolution_zero: bool = True
     matrix_zero: bool = True
     matrix_scale: bool = False
+    distributes: bool = True
+    sized_index: bool = False
+    strided_by_sizes: bool = False
 
 
 class Fields:

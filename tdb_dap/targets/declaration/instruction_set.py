@@ -11,7 +11,7 @@ import re
 import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import resources
 from typing import Any
 
@@ -122,17 +122,27 @@ class InstructionSet:
         self.chip: str = table["chip"]
         self.instructions: list[Instruction] = []
         self._lookups: dict[str, tuple[Lookup, Lookup]] = {}
+        # Hundreds of instructions have the same layout, so its fields are made once.
+        layouts: dict[str, tuple[Field, ...]] = {
+            name: tuple((field, bit, width) for field, bit, width in fields)
+            for name, fields in table["layouts"].items()
+        }
         for engine, description in table["engines"].items():
-            self._add_engine(engine, description, table["regs"], table["layouts"])
+            self._add_engine(engine, description, table["regs"], layouts)
 
     @classmethod
+    @cache
     def load(cls, chip: str) -> InstructionSet:
         """The table that comes with the package for ``chip`` (lower case)."""
         text = resources.files("tdb_dap.targets").joinpath(f"isa/{chip}.json").read_text("utf-8")
         return cls(json.loads(text))
 
     def _add_engine(
-        self, engine: str, description: dict[str, Any], registers: dict[str, Any], layouts: dict[str, Any]
+        self,
+        engine: str,
+        description: dict[str, Any],
+        registers: dict[str, Any],
+        layouts: Mapping[str, tuple[Field, ...]],
     ) -> None:
         head: dict[str, tuple[int, int]] = {name: (bit, width) for name, bit, width in description["head"]}
         positions = [head[name] for name in description["key"]]
@@ -154,7 +164,7 @@ class InstructionSet:
                 kind,
                 sub,
                 form["bits"],
-                tuple((field, bit, width) for field, bit, width in layouts[form["layout"]]),
+                layouts[form["layout"]],
                 not short and bits_when_short.get((kind, sub), form["bits"]) < form["bits"],
             )
             # An engine without short forms has no such bit in its key.

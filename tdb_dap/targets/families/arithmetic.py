@@ -17,6 +17,7 @@ ARITHMETIC_SHIFT, ROTATE, MUL_HIGH, EU_INDEX, NPU_INDEX, ABSOLUTE, DISTANCE = 21
 COPY_BATCH, LEADING_ZEROS, LEADING_ONES = 28, 29, 30
 
 _SELECT = (SELECT_GREATER, SELECT_EQUAL, SELECT_LESS)
+_UNARY = (NOT, CAST, COPY, EU_INDEX, NPU_INDEX, ABSOLUTE, COPY_BATCH, LEADING_ZEROS, LEADING_ONES)
 
 
 def _third_dtype(f: Fields) -> DType:
@@ -32,8 +33,23 @@ def _third_dtype(f: Fields) -> DType:
 
 
 def _has_third(f: Fields) -> bool:
-    """mac shifts integers by numbers that are there even when only two operands are announced."""
-    return f.tsk_opd_num > 2 or (f.sub == MAC and not is_float(f))
+    """mac shifts integers by numbers that are there even when only two operands are announced, and select has them."""
+    return f.tsk_opd_num > 2 or (f.sub == MAC and not is_float(f)) or f.sub in _SELECT
+
+
+def _third_is_constant(f: Fields) -> bool:
+    """Limits are numbers, whatever their flag says, and so is a third operand of select that is not announced."""
+    return bool(f.opd2_const) or f.sub == CLAMP or (f.tsk_opd_num < 3 and f.sub in _SELECT)
+
+
+def _takes_right(f: Fields) -> bool:
+    """A second operand that is not announced is there, too, but not for integers of BM1684X, which has no sym_range."""
+    return f.tsk_opd_num > 1 or (f.sub not in _UNARY and (is_float(f) or f.has("sym_range")))
+
+
+def _right_address(f: Fields) -> int:
+    """Address or number of the second operand; one that is not announced is zero."""
+    return f.opd1_addr if f.tsk_opd_num > 1 else 0
 
 
 def _third_as_listed(f: Fields, view: Operand) -> Operand | None:
@@ -65,13 +81,22 @@ class Arithmetic:
         lambda f: (1 if f.sub == COPY_BATCH else f.res0_n, f.res0_c, f.res0_h, f.res0_w),
         "opd0_str",
     )
-    right = operand("opd1", RESULT_SHAPE, "opd1_str", when=lambda f: f.tsk_opd_num > 1)
+    right = operand(
+        "opd1",
+        RESULT_SHAPE,
+        "opd1_str",
+        when=_takes_right,
+        constant=lambda f: f.opd1_const or f.tsk_opd_num < 2 or f.sub == CLAMP,
+        address=_right_address,
+        vendor=lambda f, view: view if f.tsk_opd_num > 1 else None,
+    )
     third = operand(
         "opd2",
-        lambda f: (1, f.res0_c, 1, 2 if f.sub == CLAMP else 1),
+        lambda f: (1, f.res0_c, 1, 1),
         Layout.COMPACT,
         dtype=_third_dtype,
         when=_has_third,
+        constant=_third_is_constant,
         vendor=_third_as_listed,
     )
     old = operand("res0", RESULT_SHAPE, "res0_str", sign=1, constant=False, hidden=True, when=lambda f: f.sub == MAC)

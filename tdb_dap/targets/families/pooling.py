@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from tdb_dap.engine.hardware.dtypes import F32, SI16, SI32, DType
+from tdb_dap.engine.hardware.dtypes import F32, SI16, SI32, UI8, UI16, UI32, DType
 from tdb_dap.engine.hardware.views import Layout, Operand, View
 from tdb_dap.targets.declaration.family import constant, family, operand, result_
 from tdb_dap.targets.declaration.fields import FLOAT8, Fields
@@ -27,6 +27,20 @@ _WITH_BIAS = (DEPTHWISE, DEPTHWISE_RELU)
 def signed_byte(value: int) -> int:
     """The low byte of ``value`` as a signed number."""
     return ((value & 0xFF) ^ 0x80) - 0x80
+
+
+_NO_INDEX = 0xFFFFFFFF
+"""In the place of the address for the tap's index: it is not stored."""
+
+
+def _stores_index(f: Fields) -> bool:
+    return f.is_fused and f.sub in (MINIMUM, MAXIMUM) and f.opd2_addr != _NO_INDEX
+
+
+def _index_dtype(f: Fields) -> DType:
+    """Positions have 16 bits, or the width of a format where the chip reads it."""
+    itemsize = f.tiu_dtype(f.opd2_prec, 0).itemsize if f.conventions.sized_index else 2
+    return {1: UI8, 2: UI16, 4: UI32}[itemsize]
 
 
 def _sign(f: Fields) -> int:
@@ -61,7 +75,8 @@ class Pooling:
     """Window functions per channel.
 
     depthwise: result = bias + sum over taps of input * kernel; average: the same with one constant weight;
-    maximum, minimum: over the taps. Box forms take the window's corner per result column from a table (x, y, ...).
+    maximum, minimum: over the taps; index: position of the tap, row by row. Box forms take the window's corner per
+    result column from a table (x, y, ...).
     """
 
     input = operand("opd0", ("res0_n", "res0_c", "opd0_h", "opd0_w"), constant=False)
@@ -70,7 +85,7 @@ class Pooling:
         (1, "res0_c", "opd1_h", "opd1_w"),
         Layout.COMPACT,
         dtype="opd0_prec",
-        sign=lambda f: f.opd1_sign and (f.sub != AVERAGE or f.opd0_prec == FLOAT8 or f.sign_tells(f.opd0_prec)),
+        sign=lambda f: f.opd1_sign and (f.sub != AVERAGE or f.is_fused),
         when=lambda f: f.sub in _WITH_KERNEL,
         vendor=lambda f, view: None if f.sub in (AVERAGE, BOX_AVERAGE) and not f.is_fused else view,
     )
@@ -89,6 +104,7 @@ class Pooling:
     requantisation = requantisation_table("res0_c")
     scale = scale_table("res0_c")
     result = result_(sign=_sign)
+    index = result_("opd2", dtype=_index_dtype, when=_stores_index)
 
     @staticmethod
     def attributes(f: Fields) -> dict[str, Any]:

@@ -118,6 +118,11 @@ def _second_as_scale(f: Fields, view: Operand) -> Operand:
     return constant(f.opd2_addr, F32)
 
 
+def result_sign(f: Fields) -> int:
+    """Whether integers of the result are signed."""
+    return f.opd2_sign if f.has("opd2_sign") else f.res0_sign
+
+
 def group_size(f: Fields) -> int:
     """Columns of dq2 that share a scale and a zero point."""
     return 32 << f.opd2_n_str
@@ -186,7 +191,7 @@ class Quantize:
         when=lambda f: f.sub == DQ2,
     )
 
-    result = result_(sign=lambda f: f.opd2_sign if f.has("opd2_sign") else f.res0_sign)
+    result = result_(sign=result_sign)
 
     @staticmethod
     def attributes(f: Fields) -> dict[str, Any]:

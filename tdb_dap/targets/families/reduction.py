@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tdb_dap.engine.hardware.views import Layout
 from tdb_dap.errors import Undefined
-from tdb_dap.targets.declaration.family import RESULT_SHAPE, family, flag, operand, result_
+from tdb_dap.targets.declaration.family import family, flag, operand, result_
 
 if TYPE_CHECKING:
     from tdb_dap.targets.declaration.fields import Fields
@@ -25,6 +25,11 @@ def _layout(f: Fields) -> Layout:
     return _LAYOUTS[f.opd0_str]
 
 
+def _result_shape(f: Fields) -> tuple[int, ...]:
+    """One number of each row or channel: the sizes of the result say nothing."""
+    return f.opd0_n, f.opd0_c, 1 if f.opd0_str == WHOLE else f.opd0_h, 1
+
+
 @family("reduce", registers=("sREDUCE",))
 class Reduction:
     """result = max, max of magnitudes, min, sum or sum of powers of each row, or of each channel.
@@ -33,5 +38,5 @@ class Reduction:
     """
 
     input = operand("opd0", ("opd0_n", "opd0_c", "opd0_h", "opd0_w"), _layout)
-    result = result_("res0", RESULT_SHAPE, "res0_str", sign="res0_sign")
+    result = result_("res0", _result_shape, "res0_str", sign="res0_sign")
     attributes = {"do_relu": flag("relu"), "sym_range": flag("sym_range")}

@@ -8,8 +8,9 @@ its own additions, so that the split does not show in the results.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,7 +40,7 @@ LARGEST_GROUP = 64
 
 # Products from which on a second thread pays, and the most threads that are started.
 _WORTH_A_THREAD = 1 << 20
-_PART = 1 << 26
+_PART = 1 << 27
 """Products between two moments at which a computation can be interrupted: some milliseconds, 16-bit floats tens."""
 
 _MOST_THREADS = 8
@@ -95,6 +96,7 @@ def choose_width(lanes: int) -> None:
     _kernel.choose(lanes)
 
 
+@cache
 def _threads() -> int:
     try:
         available = len(os.sched_getaffinity(0))
@@ -103,30 +105,50 @@ def _threads() -> int:
     return min(_MOST_THREADS, available)
 
 
-def _split(products: Products, work: Callable[[int, int], None]) -> None:
-    """Call ``work`` with ranges of columns that together are all: in threads if it is much work, part after part."""
-    columns = products.places.size
-    # Whole vectors for every part.
-    step = max(32 * _threads(), _PART // max(1, products.left.size) // 16 * 16)
+Range = tuple[int, int, int, int]
+"""First row, row after the last one, first column, column after the last one."""
+
+_BLOCK_OF_ROWS = 8
+_BLOCK_OF_COLUMNS = 32
+
+
+def _split(products: Products, work: Callable[[Range], None]) -> None:
+    """Call ``work`` with ranges that together are all: in threads if it is much work, part after part."""
+    rows, columns = products.shape
+    amount = max(1, products.left.size)
+    step = max(_BLOCK_OF_COLUMNS * _threads(), _PART // amount // _BLOCK_OF_COLUMNS * _BLOCK_OF_COLUMNS)
     for first in range(0, columns, step):
         between_parts()
-        _in_threads(products.left.size, first, min(columns, first + step), work)
+        last = min(columns, first + step)
+        parts = max(1, min(_threads(), amount * (last - first) // _WORTH_A_THREAD))
+        if last - first >= parts * _BLOCK_OF_COLUMNS:
+            found = _parts(first, last, parts, _BLOCK_OF_COLUMNS)
+            _in_threads([(0, rows, *part) for part in found], work)
+        else:
+            _in_threads([(*part, first, last) for part in _parts(0, rows, parts, _BLOCK_OF_ROWS)], work)
 
 
-def _in_threads(amount: int, first: int, last: int, work: Callable[[int, int], None]) -> None:
-    """``amount``: products per column."""
+def _parts(first: int, last: int, count: int, block: int) -> list[tuple[int, int]]:
+    """[first, last) in at most ``count`` parts of whole blocks."""
+    step = -(-(last - first) // (count * block)) * block
+    return [(start, min(last, start + step)) for start in range(first, last, step)]
+
+
+def _in_threads(parts: list[Range], work: Callable[[Range], None]) -> None:
     global _pool
-    columns = last - first
-    parts = max(1, min(_threads(), amount * columns // _WORTH_A_THREAD, columns // 32))
-    if parts == 1:
-        work(first, last)
+    if len(parts) == 1:
+        work(parts[0])
         return
     if _pool is None:
         from concurrent.futures import ThreadPoolExecutor
 
-        _pool = ThreadPoolExecutor(_threads(), "tdb-dap kernel")
-    borders = [min(last, first + -(-columns * i // (parts * 16)) * 16) for i in range(parts)] + [last]
-    futures = [_pool.submit(work, *borders[i : i + 2]) for i in range(parts)]
+        _pool = ThreadPoolExecutor(_MOST_THREADS, "tdb-dap kernel")
+    futures = [_pool.submit(work, part) for part in parts[1:]]
+    try:
+        work(parts[0])
+    finally:  # whatever ends this, an interrupt too: the others write into arrays that end with the caller
+        for future in futures:
+            future.exception()
     for future in futures:
         future.result()
 
@@ -137,50 +159,104 @@ def _address(array: Array) -> int:
     return address
 
 
-def _factors(products: Products) -> tuple[int, int, int, int, int, int, int]:
-    left, image, taps, places = products.left, products.image, products.taps, products.places
-    assert left.dtype == image.dtype == np.float32
+def _right(products: Products) -> tuple[int, int, int, int, int]:
+    taps, places = products.taps, products.places
     assert taps.dtype == places.dtype == np.int64
-    return (
-        _address(left),
-        left.shape[0],
-        _address(image),
-        _address(taps),
-        _address(places),
-        taps.size,
-        places.size,
-    )
+    return _address(products.image), _address(taps), _address(places), taps.size, places.size
 
 
-def interleaved(
-    products: Products, even: NDArray[np.float32], odd: NDArray[np.float32], position: int, normal: bool
-) -> None:
-    """Two chains of float32 additions per output; the sum of both replaces ``even``.
+def _packed(left: Array) -> Array:
+    """Left factors in the order in which products read them."""
+    rows, count = left.shape
+    blocks = -(-rows // _BLOCK_OF_ROWS)
+    packed = np.empty(blocks * _BLOCK_OF_ROWS * (count + count % 2), left.dtype)
+    _kernel.packed(_address(left), rows, count, left.itemsize, _address(packed))
+    return packed
 
-    ``even``, ``odd``: what the chains start from, float32 (rows, columns); ``position``: index of the first product in
-    the sequence; ``normal``: no sum can be subnormal.
+
+def _start(numbers: Array | None, shape: tuple[int, int], dtype: type[np.generic]) -> tuple[int, int, int]:
+    """Address and steps, in elements, of what sums of ``shape`` start from, which broadcasts to it."""
+    if numbers is None:
+        return 0, 0, 0
+    assert numbers.dtype == dtype
+    spread = np.broadcast_to(numbers, shape)
+    row, column = (stride // numbers.itemsize for stride in spread.strides)
+    return spread.__array_interface__["data"][0], row, column
+
+
+def interleaved(products: Products, starts: Sequence[Array], normal: bool, zero: float) -> NDArray[np.float32]:
+    """Two chains of float32 additions per output, and the sum of both: float32 (rows, columns).
+
+    ``starts``: what the chains begin with, at most two, float32 that broadcasts to the result; ``zero``: what a chain
+    begins with otherwise, 0 or -0; ``normal``: no sum can be subnormal.
     """
-    assert even.shape == odd.shape == (products.left.shape[0], products.places.size)
-    factors, chains = _factors(products), (_address(even), _address(odd))
+    left = products.left
+    assert left.dtype == products.image.dtype == np.float32
+    result = np.empty(products.shape, np.float32)
+    packed = _packed(left)
+    factors = (_address(left), _address(packed), left.shape[0], *_right(products))
+    begins = [*starts, *[np.full((1, 1), zero, np.float32)] * (2 - len(starts))]
+    even, odd = (_start(start, products.shape, np.float32) for start in begins)
+    end = (even, odd, _address(result), len(starts), normal, products.swapped)
 
-    def work(first: int, last: int) -> None:
-        _kernel.interleaved(*factors, first, last, *chains, position, normal, products.swapped)
+    def work(part: Range) -> None:
+        _kernel.interleaved(*factors, part, *end)
 
     _split(products, work)
+    return result
 
 
-def grouped(products: Products, totals: NDArray[np.float32], size: int, narrow: bool, nan_wins: bool) -> None:
+def grouped(products: Products, totals: NDArray[np.float32], size: int, rules: tuple[bool, bool]) -> None:
     """Add the sum of every ``size`` products, exact and then rounded, to ``totals``, float32 (rows, columns).
 
-    ``narrow``: every product of two finite factors is zero or lies between 2^-90 and 2^90.
+    ``rules``: ``nan_wins`` and ``drops_bits`` of ``semantics.rules``.
     """
-    assert totals.shape == (products.left.shape[0], products.places.size)
-    factors, address = _factors(products), _address(totals)
+    assert totals.shape == products.shape
+    assert products.left.dtype == products.image.dtype == np.float32
+    factors = (_address(products.left), products.left.shape[0], *_right(products))
+    address = _address(totals)
 
-    def work(first: int, last: int) -> None:
-        _kernel.grouped(*factors, first, last, address, size, narrow, nan_wins)
+    def work(part: Range) -> None:
+        _kernel.grouped(*factors, part, address, size, *rules)
 
     _split(products, work)
+
+
+_TYPES = {np.dtype(np.int8): 0, np.dtype(np.uint8): 1, np.dtype(np.int16): 2}
+
+Finish = tuple[Array, Array, Array, int, bool, bool, int, int]
+"""Multiplier, amount and zero point of each row, int64; round mode, held in 32 bits, rectified; limits."""
+
+
+def whole(products: Products, start: Array | None, finish: Finish, result: Array) -> None:
+    """Exact sums of whole numbers and the steps after them, see ``kernel.integers``; sums fit into 32 bits.
+
+    ``start``: added to the sums before those steps, int64, broadcasts to ``result`` (rows, columns) of 1 to 8 bytes.
+    """
+    left = products.left
+    assert left.dtype == np.int16
+    assert result.shape == products.shape
+    assert all(part.dtype == np.int64 and part.shape == left.shape[:1] for part in finish[:3])
+    packed = _packed(left)
+    rows, type_ = left.shape[0], _TYPES[products.image.dtype]
+    image, taps, places, count, columns = _right(products)
+    multiplier, amount, zero, *how = finish
+    mode, held, rectified, low, high = how
+    steps = (_address(multiplier), _address(amount), _address(zero), mode, held, rectified, low, high)
+    begin, size, address = _start(start, products.shape, np.int64), result.itemsize, _address(result)
+
+    def work(part: Range) -> None:
+        _kernel.whole(
+            _address(packed), rows, image, type_, taps, places, count, columns, part, begin, steps, size, address
+        )
+
+    _split(products, work)
+
+
+def exponents(numbers: NDArray[np.float32]) -> tuple[int, int]:
+    """Magnitudes as words: the smallest but zero less one, and the largest finite one; 0xffffffff and 0: none."""
+    found: tuple[int, int] = _kernel.exponents(_address(numbers), numbers.size)
+    return found
 
 
 _FORMATS = {"f32": 0, "f16": 1, "bf16": 2}
@@ -192,11 +268,13 @@ def weighted(
     starts: NDArray[np.float32] | None,
     offsets: tuple[NDArray[np.int64], NDArray[np.int64]],
     format: str,
+    zero: float,
 ) -> NDArray[np.float32]:
     """Weighted sums over windows, float32 (planes, places), every step rounded to ``format`` (f32, f16, bf16).
 
     ``image``: float32 (planes, numbers); ``weights``: (planes, taps); ``starts``: (planes), what the first accumulator
-    starts from; ``offsets``: of the taps and of the places, in a plane.
+    starts from; ``zero``: -0.0 or 0.0, what accumulators start from otherwise; ``offsets``: of the taps and of the
+    places, in a plane.
     """
     taps, places = offsets
     planes, plane = image.shape
@@ -207,7 +285,8 @@ def weighted(
     result = np.empty((planes, places.size), np.float32)
     addresses = (_address(image), _address(weights), 0 if starts is None else _address(starts))
     sizes = (planes, plane, taps.size, places.size)
-    _kernel.weighted(*addresses, _address(taps), _address(places), *sizes, _FORMATS[format], _address(result))
+    form = (_FORMATS[format], int(np.signbit(zero)))
+    _kernel.weighted(*addresses, _address(taps), _address(places), *sizes, *form, _address(result))
     return result
 
 
@@ -243,6 +322,20 @@ def requantised(
     multiplier, amount, zero = (_address(part) for part in parameters)
     steps = (multiplier, amount, zero, *how, *limits)
     _kernel.requantised(_address(numbers), rows, inner, *steps, result.itemsize, _address(result))
+
+
+def over_elements(function: str, *arguments: Any) -> None:
+    """One of the functions of ``kernel.elements``; arrays are given by address."""
+    given = (_address(part) if isinstance(part, np.ndarray) else part for part in arguments)
+    getattr(_kernel, function)(*given)
+
+
+def looked_up(rows: Array, index: Array, fill: int | None, result: Array) -> None:
+    """As ``elements.looked_up``, into ``result``; arrays without gaps."""
+    batches, channels, count = index.shape
+    sizes = (batches, channels, count, rows.itemsize)
+    end = (0 if fill is None else fill, fill is not None, _address(result))
+    _kernel.looked_up(_address(rows), rows.shape[1], _address(index), index.itemsize, *sizes, *end)
 
 
 def has_subnormals(numbers: NDArray[np.float32]) -> bool:

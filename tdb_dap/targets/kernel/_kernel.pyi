@@ -1,15 +1,21 @@
+from collections.abc import Sequence
+
+Start = tuple[int, int, int]
+
+def packed(numbers: int, rows: int, count: int, size: int, packed: int, /) -> None: ...
 def interleaved(
     left: int,
+    packed: int,
     rows: int,
     image: int,
     taps: int,
     places: int,
     count: int,
     columns: int,
-    first: int,
-    last: int,
-    even: int,
-    odd: int,
+    part: Sequence[int],
+    even: Start,
+    odd: Start,
+    result: int,
     position: int,
     normal: bool,
     swapped: bool,
@@ -23,12 +29,56 @@ def grouped(
     places: int,
     count: int,
     columns: int,
-    first: int,
-    last: int,
+    part: Sequence[int],
     totals: int,
     size: int,
-    narrow: bool,
     nan_wins: bool,
+    drops_bits: bool,
+    /,
+) -> None: ...
+def whole(
+    left: int,
+    rows: int,
+    image: int,
+    type: int,
+    taps: int,
+    places: int,
+    count: int,
+    columns: int,
+    part: Sequence[int],
+    start: Start,
+    steps: tuple[int, int, int, int, int, int, int, int],
+    size: int,
+    result: int,
+    /,
+) -> None: ...
+
+Operand = tuple[int, ...]
+
+def floats_of(grid: tuple[Operand, ...], kind: int, flushes: bool, result: int, format: int, /) -> None: ...
+def series(grid: tuple[Operand, ...], coefficients: int, terms: int, flushes: bool, result: int, /) -> None: ...
+def whole_of(
+    grid: tuple[Operand, ...], kind: int, amount: int, mode: int, low: int, high: int, size: int, result: int, /
+) -> None: ...
+def whole_of_floats(
+    grid: tuple[Operand, ...], mode: int, low: float, high: float, size: int, result: int, /
+) -> None: ...
+def floats_of_floats(grid: tuple[Operand, ...], flushes: bool, format: int, result: int, /) -> None: ...
+def floats_of_whole(grid: tuple[Operand, ...], result: int, /) -> None: ...
+def rounded(grid: tuple[Operand, ...], mode: int, format: int, result: int, /) -> None: ...
+def exponents(numbers: int, count: int, /) -> tuple[int, int]: ...
+def looked_up(
+    rows: int,
+    size: int,
+    index: int,
+    index_size: int,
+    batches: int,
+    channels: int,
+    count: int,
+    word: int,
+    fill: int,
+    fills: bool,
+    result: int,
     /,
 ) -> None: ...
 def weighted(
@@ -42,6 +92,7 @@ def weighted(
     count: int,
     columns: int,
     format: int,
+    negative: int,
     result: int,
     /,
 ) -> None: ...

@@ -1,31 +1,10 @@
 /* Integer sums to results in one pass: rectified, multiplied, shifted with rounding, moved to a zero point, limited,
  * and cut to their width. integers.py and finish.py say what that is, and compute it in NumPy.
  *
- * Sums and products wrap as in NumPy: signed overflow would be undefined here, so they are formed unsigned. */
-
-typedef struct {
-    const int64_t *numbers, *multiplier, *amount, *zero; /* (rows, inner); the others one of each row */
-    int64_t rows, inner, low, high;
-    int mode, held, rectified, size; /* held: the sum wraps to 32 bits first; size: bytes of a result */
-} Requantisation;
-
-static inline int64_t times(int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (uint64_t)b); }
-static inline int64_t plus(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
-static inline int64_t minus(int64_t a, int64_t b) { return (int64_t)((uint64_t)a - (uint64_t)b); }
-
-/* How v >> right is rounded; rest: what was shifted out, 0 <= rest < 2^right. */
-#define HALF_EVEN_ROUNDED(v) plus(quotient, rest > half || (rest == half && (quotient & 1)))
-#define HALF_AWAY_ROUNDED(v) plus(quotient, rest > half || (rest == half && (v) >= 0))
-#define TOWARD_ZERO_ROUNDED(v) ((v) < 0 ? minus(0, minus(0, v) >> right) : quotient)
-#define DOWN_ROUNDED(v) quotient
-#define UP_ROUNDED(v) minus(0, minus(0, v) >> right)
-#define HALF_UP_ROUNDED(v) plus(quotient, rest >= half)
-#define HALF_DOWN_ROUNDED(v) plus(quotient, rest > half)
-
-#define PIECE 1024
+ * Sums and products wrap as in NumPy: signed overflow would be undefined here, so they are formed unsigned. Included once per vector width. */
 
 /* The numbers of a row, some at a time: every step is a loop of its own, which compilers turn into vectors. */
-static void requantised_piece(const Requantisation *r, int64_t row, const int64_t *numbers, int64_t *out, int64_t count)
+static inline void NAME(requantised_piece)(const Requantisation *r, int64_t row, const int64_t *numbers, int64_t *out, int64_t count)
 {
     const int64_t multiplier = r->multiplier[row], zero = r->zero[row], low = r->low, high = r->high;
     const int amount = (int)r->amount[row];
@@ -66,24 +45,30 @@ static void requantised_piece(const Requantisation *r, int64_t row, const int64_
     }
 }
 
-static void requantised(const Requantisation *r, void *result)
+/* The low bytes of numbers, stored from element ``start`` of a result on. */
+static inline void NAME(cut)(const Requantisation *r, const int64_t *out, void *result, int64_t start, int64_t count)
+{
+    if (r->size == 1)
+        for (int64_t i = 0; i < count; i++)
+            ((uint8_t *)result)[start + i] = (uint8_t)(uint64_t)out[i];
+    else if (r->size == 2)
+        for (int64_t i = 0; i < count; i++)
+            ((uint16_t *)result)[start + i] = (uint16_t)(uint64_t)out[i];
+    else if (r->size == 4)
+        for (int64_t i = 0; i < count; i++)
+            ((uint32_t *)result)[start + i] = (uint32_t)(uint64_t)out[i];
+    else
+        memcpy((int64_t *)result + start, out, (size_t)count * sizeof *out);
+}
+
+static void NAME(requantised)(const Requantisation *r, void *result)
 {
     int64_t out[PIECE];
     for (int64_t row = 0; row < r->rows; row++)
         for (int64_t first = 0; first < r->inner; first += PIECE) {
             const int64_t left = r->inner - first, count = left < PIECE ? left : PIECE;
             const int64_t start = row * r->inner + first;
-            requantised_piece(r, row, r->numbers + start, out, count);
-            if (r->size == 1)
-                for (int64_t i = 0; i < count; i++)
-                    ((uint8_t *)result)[start + i] = (uint8_t)(uint64_t)out[i];
-            else if (r->size == 2)
-                for (int64_t i = 0; i < count; i++)
-                    ((uint16_t *)result)[start + i] = (uint16_t)(uint64_t)out[i];
-            else if (r->size == 4)
-                for (int64_t i = 0; i < count; i++)
-                    ((uint32_t *)result)[start + i] = (uint32_t)(uint64_t)out[i];
-            else
-                memcpy((int64_t *)result + start, out, (size_t)count * sizeof *out);
+            NAME(requantised_piece)(r, row, r->numbers + start, out, count);
+            NAME(cut)(r, out, result, start, count);
         }
 }

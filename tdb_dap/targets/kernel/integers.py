@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tdb_dap.targets import kernel
+from tdb_dap.targets.kernel.products import Products
 
 Array = NDArray[Any]
 
@@ -34,6 +35,26 @@ class Steps:
     held: bool = False
     rectified: bool = False
     limits: tuple[int, int] = UNLIMITED
+
+    def transposed(self) -> Steps:
+        """The same steps for sums with rows and columns exchanged."""
+        turned = (np.asarray(part).T for part in (self.multiplier, self.amount, self.zero))
+        return replace(self, **dict(zip(("multiplier", "amount", "zero"), turned, strict=True)))
+
+
+def sums(products: Products, start: Array | None, steps: Steps, size: int) -> Array | None:
+    """Exact sums that fit into 32 bits, and then the steps; as ``finished``. ``start``: added before the steps."""
+    rows, columns = products.shape
+    parameters = [np.asarray(part, np.int64) for part in (steps.multiplier, steps.amount, steps.zero)]
+    if any(part.ndim > 2 or (part.ndim > 0 and part.shape[-1] > 1) for part in parameters):
+        return None
+    if abs(parameters[1]).max() > _LARGEST_SHIFT:
+        return None
+    spread = [np.ascontiguousarray(np.broadcast_to(part.reshape(-1), rows)) for part in parameters]
+    result = np.empty((rows, columns), _BITS[size])
+    finish = (spread[0], spread[1], spread[2], steps.mode, steps.held, steps.rectified, *steps.limits)
+    kernel.whole(products, None if start is None else start.astype(np.int64, copy=False), finish, result)
+    return result
 
 
 def finished(numbers: Array, steps: Steps, size: int) -> Array | None:

@@ -15,12 +15,18 @@
 #pragma STDC FP_CONTRACT OFF
 #endif
 
+#if defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__))
+#include <immintrin.h>
+#endif
+
 #define LARGEST_GROUP 64
 
-/* Left factors, (rows, count) without gaps. */
+#define ROWS 8 /* rows of left factors that lie together when they are packed */
+
+/* Left factors, (rows, count) without gaps; rows [first, last) are computed. ``packed``: as (block, count, ROWS). */
 typedef struct {
-    const float *numbers;
-    int64_t rows;
+    const float *numbers, *packed;
+    int64_t rows, first, last;
 } Left;
 
 /* Right factors: product k at column j is image[taps[k] + places[j]]; columns [first, last) are computed. */
@@ -30,26 +36,90 @@ typedef struct {
     int64_t count, columns, first, last;
 } Right;
 
-/* Where the two chains start, (rows, columns) each; sums[0] receives the result. ``position``: index of the first
- * product in the sequence; ``normal``: no sum can be subnormal; ``swapped``: the right factor is the first operand. */
+/* What chains start from: numbers[row * row step + column * column step]. */
 typedef struct {
-    float *sums[2];
+    const float *numbers;
+    int64_t row, column;
+} Start;
+
+/* ``result``: (rows, columns). ``position``: index of the first product in the sequence; ``normal``: no sum can be
+ * subnormal; ``swapped``: the right factor is the first operand. */
+typedef struct {
+    Start starts[2];
+    float *result;
     int position, normal, swapped;
 } Chains;
 
-/* ``totals``: (rows, columns), added to. ``size``: products per group; ``narrow``: every product of two finite
- * factors is zero or lies between 2^-90 and 2^90. */
+/* ``totals``: (rows, columns), added to. ``size``: products per group. */
 typedef struct {
     float *totals;
     int64_t size;
-    int narrow, nan_wins;
+    int nan_wins, drops_bits;
 } Groups;
+
+enum { SIGNED_BYTES = 0, UNSIGNED_BYTES = 1, SIGNED_WORDS = 2 };
+
+/* Whole numbers: left factors as (block, pair, ROWS, 2) of 16 bits; right ones as in Right, of a ``type``. Sums
+ * start from start[row * row step + column * column step], or from zeros. */
+typedef struct {
+    const int16_t *left;
+    const void *image;
+    const int64_t *taps, *places, *start;
+    int64_t rows, count, columns, first, last, first_row, last_row, start_row, start_column;
+    int type;
+} Whole;
 
 #include "scalar.h"
 
+#include "grid.h"
+
 #include "windows.h"
 
-#include "integers.h"
+#include "wrapping.h"
+
+#define CHOSEN(Word, Index)                                                                                            \
+    for (int64_t i = 0; i < count; i++) {                                                                              \
+        const int64_t at = ((const Index *)index)[i];                                                                  \
+        ((Word *)result)[i] = at < size ? ((const Word *)row)[at] : fills ? (Word)fill : ((const Word *)row)[size - 1]; \
+    }
+
+#define CHOSEN_BY(Index)                                                                                               \
+    if (word == 1)                                                                                                     \
+        CHOSEN(uint8_t, Index)                                                                                         \
+    else if (word == 2)                                                                                                \
+        CHOSEN(uint16_t, Index)                                                                                        \
+    else                                                                                                               \
+        CHOSEN(uint32_t, Index)
+
+/* result[i] = row[index[i]]; beyond its ``size`` words ``fill`` if it ``fills``, else the last one. */
+static void looked_up(const void *row, int64_t size, const void *index, int index_size, int64_t count, int word,
+                      uint32_t fill, int fills, void *result)
+{
+    if (index_size == 1)
+        CHOSEN_BY(uint8_t)
+    else if (index_size == 2)
+        CHOSEN_BY(uint16_t)
+    else
+        CHOSEN_BY(uint32_t)
+}
+
+/* Left factors (rows, count) as (block, count, ROWS); rows that are not there are zeros. */
+static void packed_floats(const float *numbers, int64_t rows, int64_t count, float *packed)
+{
+    for (int64_t row = 0; row < (rows + ROWS - 1) / ROWS * ROWS; row++)
+        for (int64_t k = 0; k < count; k++)
+            packed[(row / ROWS * count + k) * ROWS + row % ROWS] = row < rows ? numbers[row * count + k] : 0.0f;
+}
+
+/* As (block, pair, ROWS, 2); a last product without a partner has a zero beside it. */
+static void packed_pairs(const int16_t *numbers, int64_t rows, int64_t count, int16_t *packed)
+{
+    const int64_t pairs = (count + 1) / 2;
+    for (int64_t row = 0; row < (rows + ROWS - 1) / ROWS * ROWS; row++)
+        for (int64_t k = 0; k < 2 * pairs; k++)
+            packed[((row / ROWS * pairs + k / 2) * ROWS + row % ROWS) * 2 + k % 2] =
+                row < rows && k < count ? numbers[row * count + k] : 0;
+}
 
 #if defined(__GNUC__)
 #define LANES 4
@@ -80,11 +150,11 @@ typedef struct {
 #undef NAME
 #if defined(__clang__)
 #pragma clang attribute pop
-#pragma clang attribute push(__attribute__((target("avx512f,avx512dq,avx512bw,avx512vl"))), apply_to = function)
+#pragma clang attribute push(__attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,avx512vnni"))), apply_to = function)
 #else
 #pragma GCC pop_options
 #pragma GCC push_options
-#pragma GCC target("avx512f,avx512dq,avx512bw,avx512vl")
+#pragma GCC target("avx512f,avx512dq,avx512bw,avx512vl,avx512vnni")
 #endif
 #define LANES 16
 #define NAME(x) x##_16
@@ -102,19 +172,36 @@ typedef struct {
     int lanes;
     int (*interleaved)(const Left *, const Right *, const Chains *);
     int (*grouped)(const Left *, const Right *, const Groups *);
+    int (*whole)(const Whole *, const Requantisation *, void *);
+    void (*requantised)(const Requantisation *, void *);
     void (*elementwise)(int, const float *, const float *, float *, int64_t);
     int (*subnormal)(const float *, int64_t);
+    void (*exponents)(const float *, int64_t, uint32_t *);
+    void (*floats_of)(const Grid *, int, int, void *, int);
+    void (*series)(const Grid *, const float *, int64_t, int, void *);
+    void (*whole_of)(const Grid *, int, const Requantisation *, void *);
+    void (*whole_of_floats)(const Grid *, int, double, double, int, void *);
+    void (*floats_of_floats)(const Grid *, int, int, void *);
+    void (*floats_of_whole)(const Grid *, float *);
+    void (*integral_floats)(const Grid *, int, float *);
+    void (*f16_by_mode)(const Grid *, int, uint16_t *);
 } Width;
+
+#define WIDTH(lanes)                                                                                                   \
+    {lanes,                   interleaved_##lanes,     grouped_##lanes,     whole_##lanes,                               \
+     requantised_##lanes,     elementwise_##lanes,     subnormal_##lanes,   exponents_##lanes,                           \
+     floats_of_##lanes,       series_##lanes,          whole_of_##lanes,    whole_of_floats_##lanes,                     \
+     floats_of_floats_##lanes, floats_of_whole_##lanes, integral_floats_##lanes, f16_by_mode_##lanes}
 
 static const Width WIDTHS[] = {
 #if defined(__GNUC__)
-    {4, interleaved_4, grouped_4, elementwise_4, subnormal_4},
+    WIDTH(4),
 #else
-    {1, interleaved_1, grouped_1, elementwise_1, subnormal_1},
+    WIDTH(1),
 #endif
 #ifdef WIDE
-    {8, interleaved_8, grouped_8, elementwise_8, subnormal_8},
-    {16, interleaved_16, grouped_16, elementwise_16, subnormal_16},
+    WIDTH(8),
+    WIDTH(16),
 #endif
 };
 
@@ -127,7 +214,8 @@ static int usable(void)
     if (__builtin_cpu_supports("avx2"))
         found = 2;
     if (found == 2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")
-        && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
+        && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")
+        && __builtin_cpu_supports("avx512vnni"))
         found = 3;
 #endif
     return found;
@@ -142,20 +230,39 @@ static PyObject *done(int status)
     Py_RETURN_NONE;
 }
 
+static PyObject *py_packed(PyObject *self, PyObject *args)
+{
+    unsigned long long numbers, packed;
+    long long rows, count, size;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "KLLLK", &numbers, &rows, &count, &size, &packed))
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS
+    if (size == sizeof(float))
+        packed_floats((const float *)(uintptr_t)numbers, rows, count, (float *)(uintptr_t)packed);
+    else
+        packed_pairs((const int16_t *)(uintptr_t)numbers, rows, count, (int16_t *)(uintptr_t)packed);
+    Py_END_ALLOW_THREADS
+    return done(0);
+}
+
 static PyObject *py_interleaved(PyObject *self, PyObject *args)
 {
-    unsigned long long numbers, image, taps, places, even, odd;
-    long long rows, count, columns, first, last;
+    unsigned long long numbers, packed, image, taps, places, starts[2], result;
+    long long rows, count, columns, range[4];
     Chains chains;
     (void)self;
-    if (!PyArg_ParseTuple(args, "KLKKKLLLLKKiii", &numbers, &rows, &image, &taps, &places, &count, &columns, &first,
-                          &last, &even, &odd, &chains.position, &chains.normal, &chains.swapped))
+    if (!PyArg_ParseTuple(args, "KKLKKKLL(LLLL)(KLL)(KLL)Kiii", &numbers, &packed, &rows, &image, &taps, &places, &count,
+                          &columns, &range[0], &range[1], &range[2], &range[3], &starts[0], &chains.starts[0].row,
+                          &chains.starts[0].column, &starts[1], &chains.starts[1].row, &chains.starts[1].column,
+                          &result, &chains.position, &chains.normal, &chains.swapped))
         return NULL;
-    const Left left = {(const float *)(uintptr_t)numbers, rows};
+    const Left left = {(const float *)(uintptr_t)numbers, (const float *)(uintptr_t)packed, rows, range[0], range[1]};
     const Right right = {(const float *)(uintptr_t)image, (const int64_t *)(uintptr_t)taps,
-                         (const int64_t *)(uintptr_t)places, count, columns, first, last};
-    chains.sums[0] = (float *)(uintptr_t)even;
-    chains.sums[1] = (float *)(uintptr_t)odd;
+                         (const int64_t *)(uintptr_t)places, count, columns, range[2], range[3]};
+    for (int side = 0; side < 2; side++)
+        chains.starts[side].numbers = (const float *)(uintptr_t)starts[side];
+    chains.result = (float *)(uintptr_t)result;
     int status;
     Py_BEGIN_ALLOW_THREADS
     status = chosen->interleaved(&left, &right, &chains);
@@ -166,24 +273,53 @@ static PyObject *py_interleaved(PyObject *self, PyObject *args)
 static PyObject *py_grouped(PyObject *self, PyObject *args)
 {
     unsigned long long numbers, image, taps, places, totals;
-    long long rows, count, columns, first, last, size;
+    long long rows, count, columns, range[4], size;
     Groups groups;
     (void)self;
-    if (!PyArg_ParseTuple(args, "KLKKKLLLLKLii", &numbers, &rows, &image, &taps, &places, &count, &columns, &first,
-                          &last, &totals, &size, &groups.narrow, &groups.nan_wins))
+    if (!PyArg_ParseTuple(args, "KLKKKLL(LLLL)KLii", &numbers, &rows, &image, &taps, &places, &count, &columns, &range[0],
+                          &range[1], &range[2], &range[3], &totals, &size, &groups.nan_wins, &groups.drops_bits))
         return NULL;
     if (size < 1 || size > LARGEST_GROUP)
         return PyErr_Format(PyExc_ValueError, "groups of %lld products", size);
-    const Left left = {(const float *)(uintptr_t)numbers, rows};
+    const Left left = {(const float *)(uintptr_t)numbers, NULL, rows, range[0], range[1]};
     const Right right = {(const float *)(uintptr_t)image, (const int64_t *)(uintptr_t)taps,
-                         (const int64_t *)(uintptr_t)places, count, columns, first, last};
+                         (const int64_t *)(uintptr_t)places, count, columns, range[2], range[3]};
     groups.totals = (float *)(uintptr_t)totals;
     groups.size = size;
-    /* The sum of more than 32 numbers of 25 bits does not fit into 32 bits. */
-    groups.narrow = groups.narrow && size <= 32;
     int status;
     Py_BEGIN_ALLOW_THREADS
     status = chosen->grouped(&left, &right, &groups);
+    Py_END_ALLOW_THREADS
+    return done(status);
+}
+
+static PyObject *py_whole(PyObject *self, PyObject *args)
+{
+    unsigned long long left, image, taps, places, start, multiplier, amount, zero, result;
+    long long low, high;
+    Whole w;
+    Requantisation r;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "KLKiKKLL(LLLL)(KLL)(KKKiiiLL)iK", &left, &w.rows, &image, &w.type, &taps, &places, &w.count,
+                          &w.columns, &w.first_row, &w.last_row, &w.first, &w.last, &start, &w.start_row,
+                          &w.start_column, &multiplier, &amount, &zero, &r.mode, &r.held, &r.rectified, &low, &high, &r.size, &result))
+        return NULL;
+    w.left = (const int16_t *)(uintptr_t)left;
+    w.image = (const void *)(uintptr_t)image;
+    w.taps = (const int64_t *)(uintptr_t)taps;
+    w.places = (const int64_t *)(uintptr_t)places;
+    w.start = (const int64_t *)(uintptr_t)start;
+    r.multiplier = (const int64_t *)(uintptr_t)multiplier;
+    r.amount = (const int64_t *)(uintptr_t)amount;
+    r.zero = (const int64_t *)(uintptr_t)zero;
+    r.numbers = NULL;
+    r.rows = w.rows;
+    r.inner = w.columns;
+    r.low = low;
+    r.high = high;
+    int status;
+    Py_BEGIN_ALLOW_THREADS
+    status = chosen->whole(&w, &r, (void *)(uintptr_t)result);
     Py_END_ALLOW_THREADS
     return done(status);
 }
@@ -211,14 +347,26 @@ static PyObject *py_subnormal(PyObject *self, PyObject *args)
     return PyBool_FromLong(chosen->subnormal((const float *)(uintptr_t)numbers, count));
 }
 
+static PyObject *py_exponents(PyObject *self, PyObject *args)
+{
+    unsigned long long numbers;
+    long long count;
+    uint32_t found[2];
+    (void)self;
+    if (!PyArg_ParseTuple(args, "KL", &numbers, &count))
+        return NULL;
+    chosen->exponents((const float *)(uintptr_t)numbers, count, found);
+    return Py_BuildValue("II", (unsigned)found[0], (unsigned)found[1]);
+}
+
 static PyObject *py_weighted(PyObject *self, PyObject *args)
 {
     unsigned long long image, weights, starts, taps, places, result;
     long long planes, plane, count, columns;
     Windows windows;
     (void)self;
-    if (!PyArg_ParseTuple(args, "KKKKKLLLLiK", &image, &weights, &starts, &taps, &places, &planes, &plane, &count,
-                          &columns, &windows.format, &result))
+    if (!PyArg_ParseTuple(args, "KKKKKLLLLiiK", &image, &weights, &starts, &taps, &places, &planes, &plane, &count,
+                          &columns, &windows.format, &windows.negative, &result))
         return NULL;
     windows.image = (const float *)(uintptr_t)image;
     windows.weights = (const float *)(uintptr_t)weights;
@@ -253,10 +401,12 @@ static PyObject *py_requantised(PyObject *self, PyObject *args)
     r.low = low;
     r.high = high;
     Py_BEGIN_ALLOW_THREADS
-    requantised(&r, (void *)(uintptr_t)result);
+    chosen->requantised(&r, (void *)(uintptr_t)result);
     Py_END_ALLOW_THREADS
     return done(0);
 }
+
+#include "element_calls.h"
 
 static PyObject *py_widths(PyObject *self, PyObject *args)
 {
@@ -287,6 +437,17 @@ static PyObject *py_choose(PyObject *self, PyObject *args)
 }
 
 static PyMethodDef methods[] = {
+    {"packed", py_packed, METH_VARARGS, "Left factors as products read them."},
+    {"whole", py_whole, METH_VARARGS, "Exact sums of products of whole numbers, multiplied, shifted, limited and cut."},
+    {"exponents", py_exponents, METH_VARARGS, "Magnitudes: the smallest but zero, and the largest finite one, as words."},
+    {"floats_of", py_floats_of, METH_VARARGS, "One operation on stored floats, from operands to words of the result."},
+    {"series", py_series, METH_VARARGS, "A polynomial of stored floats, rounded after each operation."},
+    {"whole_of", py_whole_of, METH_VARARGS, "One operation on stored whole numbers, shifted, limited and cut."},
+    {"whole_of_floats", py_whole_of_floats, METH_VARARGS, "Stored floats as whole numbers."},
+    {"floats_of_floats", py_floats_of_floats, METH_VARARGS, "Stored floats in another format."},
+    {"floats_of_whole", py_floats_of_whole, METH_VARARGS, "Stored whole numbers as float32."},
+    {"rounded", py_rounded, METH_VARARGS, "Stored float32 rounded by mode: to whole numbers, or to f16."},
+    {"looked_up", py_looked_up, METH_VARARGS, "Words chosen by an index, channel by channel."},
     {"interleaved", py_interleaved, METH_VARARGS, "Two interleaved chains of float32 additions per output."},
     {"grouped", py_grouped, METH_VARARGS, "Groups of products summed exactly, groups added in float32."},
     {"elementwise", py_elementwise, METH_VARARGS, "One float32 operation per element."},

@@ -15,12 +15,15 @@ Offsets = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Products:
-    """sum over k of left[m, k] * right[k, n], where right[k, n] = image[taps[k] + places[n]]."""
+    """sum over k of left[m, k] * right[k, n], where right[k, n] = image[taps[k] + places[n]].
 
-    left: Float32
-    """Float32 (m, k) without gaps."""
-    image: Float32
-    """Float32, flat."""
+    Float32, or whole numbers: then ``left`` is int16 and ``image`` int8, uint8 or int16.
+    """
+
+    left: Array
+    """(m, k) without gaps."""
+    image: Array
+    """Flat, without gaps."""
     taps: Offsets
     """Int64; a negative tap stands for zeros."""
     places: Offsets
@@ -33,8 +36,8 @@ class Products:
         """Rows and columns of the result."""
         return self.left.shape[0], self.places.size
 
-    def right(self, rows: slice, columns: slice) -> Float32:
-        """Part of the right factors, float32 (k, n)."""
+    def right(self, rows: slice, columns: slice) -> Array:
+        """Part of the right factors (k, n)."""
         taps = self.taps[rows, None]
         found = self.image[np.maximum(taps, 0) + self.places[None, columns]]
         found[(taps < 0)[:, 0]] = 0
@@ -45,7 +48,7 @@ class Products:
         rows, count = self.left.shape
         right = self.right(slice(None), slice(None))
         return Products(
-            np.ascontiguousarray(right.T),
+            np.ascontiguousarray(right.T, self.left.dtype),
             self.left.reshape(-1),
             np.arange(count, dtype=np.int64),
             np.arange(rows, dtype=np.int64) * count,
@@ -54,11 +57,11 @@ class Products:
 
 
 def of_matrices(left: Array, right: Array) -> Products:
-    """left (m, k) x right (k, n)."""
+    """left (m, k) x right (k, n), of numbers that are ready for ``Products``."""
     count, columns = right.shape
     return Products(
-        np.ascontiguousarray(left, np.float32),
-        np.ascontiguousarray(right, np.float32).reshape(-1),
+        np.ascontiguousarray(left),
+        np.ascontiguousarray(right).reshape(-1),
         np.arange(count, dtype=np.int64) * columns,
         np.arange(columns, dtype=np.int64),
     )

@@ -60,14 +60,13 @@ static float operation(int kind, float a, float b)
     return kind == ADD ? add(a, b) : kind == SUBTRACT ? subtract(a, b) : multiply(a, b);
 }
 
-static int all_finite(const float *numbers, int64_t count)
+/* Whether any number is below the normal ones of f16, and not zero. */
+static int has_small_halves(const float *numbers, int64_t count)
 {
-    uint32_t largest = 0;
-    for (int64_t i = 0; i < count; i++) {
-        const uint32_t magnitude = bits_of(numbers[i]) & 0x7fffffff;
-        largest = magnitude > largest ? magnitude : largest;
-    }
-    return largest < 0x7f800000;
+    int found = 0;
+    for (int64_t i = 0; i < count; i++)
+        found |= (bits_of(numbers[i]) & 0x7fffffff) - 1 < 0x387fffff;
+    return found;
 }
 
 /* Both chains of one output, flushing at every step. ``even`` and ``odd`` are what the chains start from. */
@@ -83,6 +82,13 @@ static float careful_chains(const float *left, const float *right, int64_t step,
     return add(sums[0], sums[1]);
 }
 
+/* What a chain of one output starts from. */
+static float start_of(const Chains *chains, int side, int64_t row, int64_t column)
+{
+    const Start *start = &chains->starts[side];
+    return start->numbers[row * start->row + column * start->column];
+}
+
 /* 2^exponent for exponents of normal numbers. */
 static double power(int exponent)
 {
@@ -92,13 +98,25 @@ static double power(int exponent)
     return number;
 }
 
+/* See ``without_dropped`` in dot.py. */
+static float kept_part(float product, int drops_bits)
+{
+    const float size = product < 0 ? -product : product;
+    if (!drops_bits || !(size >= 0x1p-41f && size < 0x1p-38f))
+        return product;
+    const float rest = size - (float)(int)(size * 0x1p41f) * 0x1p-41f;
+    const float kept = rest > 0 && rest < 0x1p-42f ? rest + 0x1p-42f : rest;
+    return product < 0 ? -kept : kept;
+}
+
 /* The sum of one group, whatever its products are. */
-static float careful_group(const float *left, const float *right, int64_t step, int64_t size, int nan_wins)
+static float careful_group(const float *left, const float *right, int64_t step, int64_t size, int nan_wins,
+                           int drops_bits)
 {
     int up = 0, down = 0, undefined = 0;
     uint32_t largest = 0;
     for (int64_t i = 0; i < size; i++) {
-        const float product = left[i] * right[i * step];
+        const float product = kept_part(left[i] * right[i * step], drops_bits);
         const uint32_t magnitude = bits_of(product) & 0x7fffffff;
         undefined |= magnitude > 0x7f800000;
         up |= bits_of(product) == 0x7f800000;
@@ -106,7 +124,7 @@ static float careful_group(const float *left, const float *right, int64_t step, 
         largest = magnitude > largest ? magnitude : largest;
     }
     if ((up && down) || (undefined && (nan_wins || !(up || down))))
-        return number_of(0x7fc00000);
+        return number_of(nan_wins ? 0x7fc00000 : 0xffc00000);
     if (up || down)
         return number_of(up ? 0x7f800000 : 0xff800000);
     const int exponent = (int)(largest >> 23) - 127;
@@ -115,7 +133,7 @@ static float careful_group(const float *left, const float *right, int64_t step, 
     const double scale = power(24 - exponent);
     int64_t sum = 0;
     for (int64_t i = 0; i < size; i++) {
-        const float product = left[i] * right[i * step];
+        const float product = kept_part(left[i] * right[i * step], drops_bits);
         if (bits_of(product) & 0x7f800000)
             sum += (int64_t)(product * scale);
     }

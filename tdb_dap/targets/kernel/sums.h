@@ -30,7 +30,40 @@ typedef int32_t NAME(ints);
 #define SELECT(mask, yes, no) (((mask) & (yes)) | (~(mask) & (no)))
 #define AT(pointer) (*(floats *)(pointer))
 
-#define ROWS 8
+#if LANES >= 16
+#define AT_ONCE ROWS
+#else
+#define AT_ONCE (ROWS / 2)
+#endif
+
+/* Whether any lane of a mask is set. */
+static inline int NAME(any)(ints mask)
+{
+#if LANES == 16
+    return _mm512_test_epi32_mask((__m512i)mask, (__m512i)mask) != 0;
+#elif LANES == 8
+    return !_mm256_testz_si256((__m256i)mask, (__m256i)mask);
+#elif LANES == 1
+    return mask != 0;
+#else
+    int32_t lanes[LANES], found = 0;
+    memcpy(lanes, &mask, sizeof lanes);
+    for (int lane = 0; lane < LANES; lane++)
+        found |= lanes[lane];
+    return found != 0;
+#endif
+}
+
+/* The larger one of ``largest`` and the magnitude of finite numbers, as words. */
+static inline ints NAME(larger)(ints largest, floats numbers)
+{
+#if LANES == 16
+    return (ints)_mm512_range_ps((__m512)largest, (__m512)numbers, 0xb); /* the larger magnitude, without its sign */
+#else
+    const ints magnitude = AS_INTS(numbers) & 0x7fffffff;
+    return SELECT(MASK(magnitude > largest), magnitude, largest);
+#endif
+}
 
 static void NAME(pack)(float *panel, const Right *right, int64_t first, int64_t used)
 {
@@ -50,13 +83,13 @@ static void NAME(pack)(float *panel, const Right *right, int64_t first, int64_t 
     }
 }
 
-#define CHUNK 256
+#define PART 256
 
 /* One operation per element; where a result is a NaN or at the lower end of the range, the careful way decides. */
 static void NAME(elementwise)(int kind, const float *a, const float *b, float *result, int64_t count)
 {
-    for (int64_t first = 0; first < count; first += CHUNK) {
-        const int64_t stop = count - first < CHUNK ? count : first + CHUNK;
+    for (int64_t first = 0; first < count; first += PART) {
+        const int64_t stop = count - first < PART ? count : first + PART;
         uint32_t doubtful = 0;
         if (kind == ADD)
             for (int64_t i = first; i < stop; i++)
@@ -86,75 +119,114 @@ static int NAME(subnormal)(const float *numbers, int64_t count)
     return found != 0;
 }
 
-/* sums[r] += left[k][r] * panel[k] for every second k: one of the two chains of ROWS x LANES outputs. */
-static void NAME(chain)(float *sums, const float *left, const float *panel, int64_t first, int64_t count)
+/* Magnitudes as words: the smallest but zero, and the largest finite one; all bits, and 0, where there is none. */
+static void NAME(exponents)(const float *numbers, int64_t count, uint32_t *found)
 {
-    floats sum[ROWS];
-    for (int r = 0; r < ROWS; r++)
-        sum[r] = AT(sums + r * LANES);
-    for (int64_t k = first; k < count; k += 2) {
-        const floats factor = AT(panel + k * LANES);
-        for (int r = 0; r < ROWS; r++)
-            sum[r] = sum[r] + factor * left[k * ROWS + r];
+    uint32_t least = UINT32_MAX, most = 0;
+    for (int64_t i = 0; i < count; i++) {
+        /* Less one, zeros are the largest words. */
+        const uint32_t size = bits_of(numbers[i]) & 0x7fffffff, before = size - 1, finite = size < 0x7f800000 ? size : 0;
+        least = before < least ? before : least;
+        most = finite > most ? finite : most;
     }
-    for (int r = 0; r < ROWS; r++)
-        AT(sums + r * LANES) = sum[r];
+    found[0] = least;
+    found[1] = most;
+}
+
+/* Both chains of AT_ONCE x LANES outputs: sums[side][row] += left[k][row] * panel[k], every second k to each side.
+ * The first product goes to side 0. */
+static void NAME(chains)(floats *even, floats *odd, const float *left, const float *panel, int64_t count)
+{
+    floats sums[2][AT_ONCE];
+    for (int r = 0; r < AT_ONCE; r++) {
+        sums[0][r] = even[r];
+        sums[1][r] = odd[r];
+    }
+    int64_t k = 0;
+    for (; k + 1 < count; k += 2) {
+        const floats first = AT(panel + k * LANES), second = AT(panel + (k + 1) * LANES);
+        const float *own = left + k * ROWS;
+        for (int r = 0; r < AT_ONCE; r++)
+            sums[0][r] = sums[0][r] + first * own[r];
+        for (int r = 0; r < AT_ONCE; r++)
+            sums[1][r] = sums[1][r] + second * own[ROWS + r];
+    }
+    if (k < count)
+        for (int r = 0; r < AT_ONCE; r++)
+            sums[0][r] = sums[0][r] + AT(panel + k * LANES) * left[k * ROWS + r];
+    for (int r = 0; r < AT_ONCE; r++) {
+        even[r] = sums[0][r];
+        odd[r] = sums[1][r];
+    }
+}
+
+/* LANES numbers that a chain of one row starts from. */
+static inline floats NAME(started)(const Start *start, int64_t row, int64_t column, int64_t used)
+{
+    const float *own = start->numbers + row * start->row + column * start->column;
+    float numbers[LANES] = {0};
+    for (int64_t lane = 0; lane < used; lane++)
+        numbers[lane] = own[lane * start->column];
+    return AT(numbers);
 }
 
 /* Two interleaved chains per output; see the function of that name in dot.py. */
 static int NAME(interleaved)(const Left *left, const Right *right, const Chains *chains)
 {
-    const int64_t count = right->count, rows = left->rows, blocks = (rows + ROWS - 1) / ROWS;
-    float *panel = malloc((size_t)(count * LANES + blocks * ROWS * count + 2 * ROWS * LANES + 1) * sizeof(float));
+    const int64_t count = right->count;
+    float *panel = malloc((size_t)(count * LANES + 1) * sizeof(float));
     if (!panel)
         return -1;
-    float *packed = panel + count * LANES, *sums = packed + blocks * ROWS * count;
-    for (int64_t row = 0; row < blocks * ROWS; row++)
-        for (int64_t k = 0; k < count; k++)
-            packed[(row / ROWS * count + k) * ROWS + row % ROWS] = row < rows ? left->numbers[row * count + k] : 0.0f;
     for (int64_t first = right->first; first < right->last; first += LANES) {
         const int64_t used = right->last - first < LANES ? right->last - first : LANES;
         NAME(pack)(panel, right, first, used);
-        for (int64_t block = 0; block < blocks; block++) {
-            const int64_t height = rows - block * ROWS < ROWS ? rows - block * ROWS : ROWS;
-            memset(sums, 0, 2 * ROWS * LANES * sizeof(float));
-            for (int side = 0; side < 2; side++) {
-                float *own = sums + side * ROWS * LANES;
-                for (int64_t r = 0; r < height; r++)
-                    memcpy(own + r * LANES, chains->sums[side] + (block * ROWS + r) * right->columns + first,
-                           (size_t)used * sizeof(float));
-                if (chains->normal)
-                    NAME(chain)(own, packed + block * ROWS * count, panel, side ^ (chains->position & 1), count);
+        for (int64_t top = left->first; top < left->last; top += AT_ONCE) {
+            floats sums[2][AT_ONCE];
+            const int64_t height = left->last - top < AT_ONCE ? left->last - top : AT_ONCE;
+            for (int side = 0; side < 2; side++)
+                for (int64_t r = 0; r < AT_ONCE; r++)
+                    sums[side][r] = NAME(started)(&chains->starts[side], r < height ? top + r : top, first, used);
+            if (chains->normal) {
+                const float *own = left->packed + top / ROWS * ROWS * count + top % ROWS;
+                const int side = chains->position & 1;
+                NAME(chains)(sums[side], sums[side ^ 1], own, panel, count);
             }
-            for (int64_t r = 0; r < height; r++)
-                for (int64_t lane = 0; lane < used; lane++) {
-                    const float even = sums[r * LANES + lane], odd = sums[(ROWS + r) * LANES + lane];
-                    float *result = chains->sums[0] + (block * ROWS + r) * right->columns + first + lane;
-                    const float total = even + odd;
-                    if (chains->normal && total == total)
-                        *result = total;
-                    else
-                        *result = careful_chains(left->numbers + (block * ROWS + r) * count, panel + lane, LANES, count,
-                                                 *result, chains->sums[1][result - chains->sums[0]], chains);
+            for (int64_t r = 0; r < height; r++) {
+                float *result = chains->result + (top + r) * right->columns + first, numbers[LANES];
+                const floats total = sums[0][r] + sums[1][r];
+                if (chains->normal && !NAME(any)(MASK(total != total))) {
+                    memcpy(numbers, &total, sizeof numbers);
+                    memcpy(result, numbers, (size_t)used * sizeof(float));
+                    continue;
                 }
+                memcpy(numbers, &total, sizeof numbers);
+                for (int64_t lane = 0; lane < used; lane++)
+                    result[lane] = chains->normal && numbers[lane] == numbers[lane]
+                                       ? numbers[lane]
+                                       : careful_chains(left->numbers + (top + r) * count, panel + lane, LANES, count,
+                                                        start_of(chains, 0, top + r, first + lane),
+                                                        start_of(chains, 1, top + r, first + lane), chains);
+            }
         }
     }
     free(panel);
     return 0;
 }
 
-/* One group of one row: the exact sum of truncated products, rounded. All factors are finite, products are narrow. */
-static floats NAME(group)(const float *left, const float *panel, int64_t size)
+/* One group of one row: the exact sum of truncated products, rounded. All factors are finite. ``doubt`` is set where
+ * float32 does not hold the products: where the largest one overflows, or is so small that others underflow. */
+static inline floats NAME(group)(const float *left, const float *panel, const int64_t size, ints *doubt)
 {
     floats products[LARGEST_GROUP];
     ints largest = {0};
     for (int64_t i = 0; i < size; i++) {
         products[i] = AT(panel + i * LANES) * left[i];
-        const ints magnitude = AS_INTS(products[i]) & 0x7fffffff;
-        largest = SELECT(MASK(magnitude > largest), magnitude, largest);
+        largest = NAME(larger)(largest, products[i]);
     }
-    /* Where all products are zero any scale will do. */
     const ints exponent = largest & 0x7f800000;
+    *doubt |= MASK(exponent > 0) & MASK(exponent < (32 << 23));
+    *doubt |= MASK(exponent == 0x7f800000);
+    /* Where all products are zero, or count as zero, any scale will do. */
     const ints held = SELECT(MASK(exponent > (32 << 23)), exponent, (exponent ^ exponent) + (32 << 23));
     const floats scale = AS_FLOATS(((254 + 24) << 23) - held), unit = AS_FLOATS(held - (24 << 23));
     ints sum = {0};
@@ -163,10 +235,52 @@ static floats NAME(group)(const float *left, const float *panel, int64_t size)
     return TO_FLOATS(sum) * unit;
 }
 
+/* ``total`` plus groups of one row, one by one. */
+static inline floats NAME(groups)(floats total, const float *left, const float *panel, int64_t count, const int64_t size,
+                                  ints *doubt)
+{
+    for (int64_t start = 0; start < count; start += size) {
+        const int64_t used = count - start < size ? count - start : size;
+        const floats part = used == size ? NAME(group)(left + start, panel + start * LANES, size, doubt)
+                                         : NAME(group)(left + start, panel + start * LANES, used, doubt);
+        const floats sum = total + part;
+        const ints after = AS_INTS(sum), tiny = MASK((after & 0x7f800000) == 0);
+        const ints flushed = SELECT(tiny, after & INT32_MIN, after);
+        /* The group's sum is finite: a NaN can only have been there before. */
+        total = AS_FLOATS(SELECT(MASK(total != total), AS_INTS(total) | 0x00400000, flushed));
+    }
+    return total;
+}
+
+/* Sizes of groups that chips have are known to the compiler: their products stay in registers. */
+static floats NAME(groups_of)(floats total, const float *left, const float *panel, int64_t count, int64_t size,
+                              ints *doubt)
+{
+    switch (size) {
+    case 8: return NAME(groups)(total, left, panel, count, 8, doubt);
+    case 16: return NAME(groups)(total, left, panel, count, 16, doubt);
+    case 32: return NAME(groups)(total, left, panel, count, 32, doubt);
+    default: return NAME(groups)(total, left, panel, count, size, doubt);
+    }
+}
+
+static int NAME(finite)(const float *numbers, int64_t count)
+{
+    uint32_t largest = 0;
+    for (int64_t i = 0; i < count; i++) {
+        const uint32_t magnitude = bits_of(numbers[i]) & 0x7fffffff;
+        largest = magnitude > largest ? magnitude : largest;
+    }
+    return largest < 0x7f800000;
+}
+
+/* Products of one row that are added before the next row: their factors stay in the nearest cache. */
+#define STRETCH 256
+
 /* Groups of products summed exactly, groups added in float32; see ``grouped`` in dot.py. */
 static int NAME(grouped)(const Left *left, const Right *right, const Groups *groups)
 {
-    const int64_t count = right->count;
+    const int64_t count = right->count, size = groups->size, stretch = STRETCH / size * size;
     float *panel = malloc((size_t)(count * LANES + 1) * sizeof(float));
     unsigned char *plain = malloc((size_t)left->rows + 1);
     if (!panel || !plain) {
@@ -174,33 +288,39 @@ static int NAME(grouped)(const Left *left, const Right *right, const Groups *gro
         free(plain);
         return -1;
     }
-    for (int64_t row = 0; row < left->rows; row++)
-        plain[row] = groups->narrow && all_finite(left->numbers + row * count, count);
+    /* The sum of more than 32 numbers of 25 bits does not fit into 32 bits. */
+    for (int64_t row = left->first; row < left->last; row++)
+        plain[row] = size <= 32 && NAME(finite)(left->numbers + row * count, count) &&
+                     !(groups->drops_bits && has_small_halves(left->numbers + row * count, count));
     for (int64_t first = right->first; first < right->last; first += LANES) {
         const int64_t used = right->last - first < LANES ? right->last - first : LANES;
         NAME(pack)(panel, right, first, used);
-        const int panel_plain = all_finite(panel, count * LANES);
-        for (int64_t start = 0; start < count; start += groups->size) {
-            const int64_t size = count - start < groups->size ? count - start : groups->size;
+        const int panel_finite = NAME(finite)(panel, count * LANES);
+        for (int64_t start = 0; start < count; start += stretch) {
+            const int64_t products = count - start < stretch ? count - start : stretch;
             const float *factors = panel + start * LANES;
-            for (int64_t row = 0; row < left->rows; row++) {
+            for (int64_t row = left->first; row < left->last; row++) {
                 const float *own = left->numbers + row * count + start;
                 float *totals = groups->totals + row * right->columns + first;
-                if (panel_plain && plain[row]) {
+                if (panel_finite && plain[row]) {
                     float spare[LANES] = {0}, *here = used == LANES ? totals : spare;
+                    ints doubt = {0};
                     if (here == spare)
                         memcpy(spare, totals, (size_t)used * sizeof(float));
-                    const floats total = AT(here), sum = total + NAME(group)(own, factors, size);
-                    const ints after = AS_INTS(sum), tiny = MASK((after & 0x7f800000) == 0);
-                    const ints flushed = SELECT(tiny, after & INT32_MIN, after);
-                    /* The group's sum is finite: a NaN can only have been there before. */
-                    AT(here) = AS_FLOATS(SELECT(MASK(total != total), AS_INTS(total) | 0x00400000, flushed));
-                    if (here == spare)
-                        memcpy(totals, spare, (size_t)used * sizeof(float));
-                    continue;
+                    const floats sum = NAME(groups_of)(AT(here), own, factors, products, size, &doubt);
+                    if (!NAME(any)(doubt)) {
+                        AT(here) = sum;
+                        if (here == spare)
+                            memcpy(totals, spare, (size_t)used * sizeof(float));
+                        continue;
+                    }
                 }
-                for (int64_t lane = 0; lane < used; lane++)
-                    totals[lane] = add(totals[lane], careful_group(own, factors + lane, LANES, size, groups->nan_wins));
+                for (int64_t begin = 0; begin < products; begin += size)
+                    for (int64_t lane = 0; lane < used; lane++)
+                        totals[lane] = add(totals[lane],
+                                           careful_group(own + begin, factors + begin * LANES + lane, LANES,
+                                                         products - begin < size ? products - begin : size,
+                                                         groups->nan_wins, groups->drops_bits));
             }
         }
     }
@@ -208,6 +328,12 @@ static int NAME(grouped)(const Left *left, const Right *right, const Groups *gro
     free(panel);
     return 0;
 }
+
+#include "whole.h"
+
+#include "formats.h"
+
+#include "elements.h"
 
 #undef floats
 #undef ints
@@ -218,5 +344,6 @@ static int NAME(grouped)(const Left *left, const Right *right, const Groups *gro
 #undef MASK
 #undef SELECT
 #undef AT
-#undef ROWS
-#undef CHUNK
+#undef AT_ONCE
+#undef STRETCH
+#undef PART

@@ -1,14 +1,13 @@
 /* Weighted sums over windows, one channel at a time, every product and every addition rounded to the format of the data;
  * see ``weighted`` in pooling.py. */
 
-enum { F32 = 0, F16 = 1, BF16 = 2 };
-
-/* ``image``: planes of ``plane`` numbers; ``weights``: (planes, count); ``starts``: (planes), or none. */
+/* ``image``: planes of ``plane`` numbers; ``weights``: (planes, count); ``starts``: (planes), or none;
+ * ``negative``: sums that nothing else starts start at -0, so that the first term comes out as it is. */
 typedef struct {
     const float *image, *weights, *starts;
     const int64_t *taps, *places;
     int64_t planes, plane, count, columns;
-    int format;
+    int format, negative;
 } Windows;
 
 /* Half to even on 11 bits, with the subnormals of f16; a NaN keeps its sign and has all other bits set. */
@@ -54,16 +53,16 @@ static float product(float a, float b, int format)
 
 static void weighted(const Windows *w, float *result)
 {
+    const float zero = w->negative ? -0.0f : 0.0f;
     for (int64_t p = 0; p < w->planes; p++) {
         const float *image = w->image + p * w->plane, *weights = w->weights + p * w->count;
         for (int64_t column = 0; column < w->columns; column++) {
-            float sums[2] = {w->starts ? w->starts[p] : 0, 0};
+            float sums[2] = {w->starts ? w->starts[p] : zero, zero};
             int64_t position = w->starts != NULL;
-            /* What comes first into an accumulator is not added to anything: it may be -0. */
             for (int64_t k = 0; k < w->count; k++, position++) {
                 const float term = product(image[w->taps[k] + w->places[column]], weights[k], w->format);
                 float *sum = &sums[position & 1];
-                *sum = position < 2 ? term : rounded(add(*sum, term), w->format);
+                *sum = rounded(add(*sum, term), w->format);
             }
             result[p * w->columns + column] = position > 1 ? add(sums[0], sums[1]) : sums[0];
         }

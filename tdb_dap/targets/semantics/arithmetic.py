@@ -7,9 +7,12 @@ import numpy as np
 from tdb_dap.engine.hardware.dtypes import F8E4M3, F8E5M2, F32, SI8, SI16, SI32, UI8, UI16, UI32, Array, DType
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.families import arithmetic as op
+from tdb_dap.targets.kernel import elements
+from tdb_dap.targets.kernel.integers import UNLIMITED, Steps
 from tdb_dap.targets.semantics.numerics import float32
+from tdb_dap.targets.semantics.numerics.finish import finite_half
 from tdb_dap.targets.semantics.numerics.halves import calculated
-from tdb_dap.targets.semantics.numerics.integers import HALF_EVEN, saturate, shift
+from tdb_dap.targets.semantics.numerics.integers import DOWN, HALF_EVEN, saturate, shift
 from tdb_dap.targets.semantics.numerics.rounding import convert, to_float8
 from tdb_dap.targets.semantics.registry import Operation, Value, semantics
 
@@ -17,6 +20,8 @@ from tdb_dap.targets.semantics.registry import Operation, Value, semantics
 @semantics("arith", op.COPY, op.COPY_BATCH)
 def copy(x: Operation) -> Array:
     """result = left, bit by bit; copyMb repeats batch 0."""
+    if x.fields.sub == op.COPY_BATCH and x.fields.tsk_opd_num > 1:
+        raise NotSimulated("copyMb of more than one operand is not known: the vendor's simulator answers at random")
     return x["left"].bits
 
 
@@ -26,9 +31,19 @@ FLOATS8 = (F8E4M3, F8E5M2)
 @semantics("arith", op.CAST)
 def cast(x: Operation) -> Array:
     """result = left converted by round mode; see ``rounding.convert``."""
+    left = x["left"]
+    if left.dtype.kind in "iu" and left.dtype.bits == 8 and left.bits.size > _BYTES.size:
+        return _cast(x, _BYTES)[left.bits]
+    return _cast(x, left.bits)
+
+
+_BYTES = np.arange(1 << 8, dtype=np.uint8)
+
+
+def _cast(x: Operation, bits: Array) -> Array:
     rules, left = x.rules, x["left"]
     words = convert(
-        left.bits,
+        bits,
         left.dtype,
         x.dtype,
         x.fields.opd2_n_str,
@@ -36,6 +51,8 @@ def cast(x: Operation) -> Array:
         rules.casts_halves,
         saturates=bool(x.fields.sym_range),
     )
+    if left.dtype is F32 and x.fields.sym_range and x.dtype.name in rules.finite_casts:
+        return finite_half(words, x.dtype)
     # Between floats only float32 is limited; to_float8 has seen to the 8-bit floats.
     kept = left.dtype.is_float and x.dtype.is_float and (left.dtype is not F32 or x.dtype in (F32, *FLOATS8))
     return words if kept or not rules.symmetric_casts else symmetric(x, words)
@@ -46,7 +63,7 @@ def symmetric(x: Operation, words: Array) -> Array:
 
     With ``symmetric_floats`` infinities become the largest finite number.
     """
-    if not x.fields.sym_range:
+    if not x.fields.sym_range or (x.dtype.itemsize == 4 and x.rules.keeps_least_word):
         return words
     if x.dtype.kind == "i":
         return x.dtype.encode(np.maximum(x.dtype.decode(words).astype(np.int64), -x.dtype.maximum))
@@ -79,6 +96,8 @@ def bitwise(x: Operation) -> Array:
 def absolute(x: Operation) -> Array:
     """result = |left|; the sign bit of floats is cleared; subnormals stay, but where ``flushes_absolute``."""
     left = x["left"]
+    if left.dtype.itemsize != x.dtype.itemsize:
+        raise NotSimulated(f"the absolute value of {left.dtype} as {x.dtype} is not known")
     if left.dtype.is_float:
         size = np.abs(left.numbers)
         return x.dtype.encode(float32.compared(size, left.dtype) if x.rules.flushes_absolute else size)
@@ -136,17 +155,52 @@ def calculate(x: Operation) -> Array:
         if x.dtype.itemsize == 1 and x["right"].dtype.itemsize > 1:
             raise NotSimulated(f"{x.dtype} results of {x['left'].dtype} and {x['right'].dtype} are not known")
         if x.fields.sub == op.DIVIDE:
-            return calculated(_divide(x), x.dtype)
-        numbers = floats(x.fields.sub, x["left"], x["right"], old)
-        if x.dtype.itemsize == 1 and x.fields.sub == op.MUL:
-            return to_float8(numbers, x.dtype, HALF_EVEN, saturates=bool(x.fields.sym_range))
-        words = encoded(x.fields.sub, numbers, x.dtype)
-        if x.fields.sub not in (op.MUL, op.ADD, op.SUB):
+            words = calculated(_divide(x), x.dtype)
+            return finite_half(words, x.dtype) if _is_finite(x) else words
+        at_once = _in_one_pass(x)
+        if at_once is None:
+            numbers = floats(x.fields.sub, x["left"], x["right"], old)
+            if x.fields.sub == op.DISTANCE and x.rules.signs_distance:
+                numbers = _signed_distance(x)
+            if x.dtype.itemsize == 1 and x.fields.sub == op.MUL:
+                return to_float8(numbers, x.dtype, HALF_EVEN, saturates=bool(x.fields.sym_range))
+            at_once = encoded(x.fields.sub, numbers, x.dtype)
+        words = at_once
+        if x.fields.sub not in (op.MUL, op.ADD, op.SUB, op.DISTANCE, op.MAC):
             return words
-        if x.rules.symmetric_halves and x.fields.sym_range and x.dtype.is_float and x.dtype.itemsize == 2:
-            return np.where(np.isnan(x.dtype.decode(words)), np.uint16(0), _finite(x, words))
-        return symmetric(x, words)
+        if _is_finite(x):
+            return finite_half(words, x.dtype)
+        return words if x.fields.sub in (op.DISTANCE, op.MAC) else symmetric(x, words)
     return _integers(x)
+
+
+_KINDS = {
+    op.ADD: elements.ADD,
+    op.SUB: elements.SUBTRACT,
+    op.MUL: elements.MULTIPLY,
+    op.MAX: elements.LARGER,
+    op.MIN: elements.SMALLER,
+}
+
+
+def _in_one_pass(x: Operation) -> Array | None:
+    """Words of a float result, as ``encoded`` gives them, where the kernel does it all at once."""
+    kind = _KINDS.get(x.fields.sub)
+    if kind is None:
+        return None
+    return elements.floats(kind, x["left"].stored, x["right"].stored, x.dtype, x.rules.flushes_halves)
+
+
+def _signed_distance(x: Operation) -> Array:
+    """right - left without the sign that a number less than zero has; a zero keeps its own."""
+    left, right = (float32.operand(x[side].numbers, x[side].dtype) for side in ("left", "right"))
+    difference = float32.subtract(*np.broadcast_arrays(right, left))
+    return np.where(difference < 0, -difference, difference)
+
+
+def _is_finite(x: Operation) -> bool:
+    """Whether ``sym_range`` makes the result finite."""
+    return bool(x.fields.sym_range and x.dtype.name in x.rules.symmetric_halves)
 
 
 def _divide(x: Operation) -> Array:
@@ -189,24 +243,44 @@ def encoded(sub: int, numbers: Array, dtype: DType) -> Array:
 
 def _integers(x: Operation) -> Array:
     sub, dtype = x.fields.sub, x.dtype
-    a, b = x["left"].numbers.astype(np.int64), x["right"].numbers.astype(np.int64)
     mode = x.fields.opd2_n_str
+    third = x.get("third")
+    if sub in _WHOLE_KINDS and dtype.itemsize in (1, 2, 4) and dtype.per_byte == 1:
+        limits = _saturation_limits(x) if sub in _SATURATING else UNLIMITED
+        amount = None if third is None or sub in (op.MAX, op.MIN) else third.numbers.astype(np.int64)
+        if amount is None or (amount == amount.reshape(-1)[0]).all():
+            steps = Steps(
+                DOWN if amount is None else mode, amount=0 if amount is None else amount.reshape(-1)[0], limits=limits
+            )
+            words = elements.whole(_WHOLE_KINDS[sub], x["left"].stored, x["right"].stored, steps, dtype.itemsize)
+            if words is not None:
+                return words
+    a, b = x["left"].numbers.astype(np.int64), x["right"].numbers.astype(np.int64)
     if sub == op.MAC:
         return _multiply_accumulate(x, a, b, mode)
-    third = x.get("third")
     total = integer_operation(sub, a, b)
-    if sub == op.MUL_SATURATE and third is None:
-        # A product of two unsigned 32-bit numbers may be beyond int64: more than the limit is enough.
-        wide = np.minimum(a.astype(np.uint64) * b.astype(np.uint64), np.uint64(1 << 62)).astype(np.int64)
-        total = np.where((a > 0) & (b > 0), wide, total)
+    amount = np.zeros(1, np.int64) if third is None else third.numbers.astype(np.int64)
+    if sub == op.MUL_SATURATE:
+        # A product of two unsigned 32-bit numbers may be beyond int64: half of it, with a last bit that is not lost.
+        wide = a.astype(np.uint64) * b.astype(np.uint64)
+        beyond = (a > 0) & (b > 0) & (wide >= np.uint64(1 << 63))
+        half = (wide >> np.uint64(1) | wide & np.uint64(1)).astype(np.int64)
+        total, amount = np.where(beyond, half, total), np.where(beyond, np.minimum(amount + 1, 0), amount)
     if third is not None and sub not in (op.MAX, op.MIN):
-        total = shift(total, third.numbers, mode)
-    if sub in (op.ADD_SATURATE, op.SUB_SATURATE, op.MUL_SATURATE):
-        limits = saturation_range(x)
-        total = saturate(total, limits)
-        if x.fields.sym_range and limits.kind == "i" and not (x.rules.keeps_least_word and limits.itemsize == 4):
-            total = np.maximum(total, -limits.maximum)
-    return dtype.encode(total)
+        total = shift(total, amount, mode)
+    return dtype.encode(np.clip(total, *_saturation_limits(x)) if sub in _SATURATING else total)
+
+
+# Products of two 32-bit numbers that saturate may be beyond 64 bits.
+_WHOLE_KINDS = {**_KINDS, op.ADD_SATURATE: elements.ADD, op.SUB_SATURATE: elements.SUBTRACT}
+_SATURATING = (op.ADD_SATURATE, op.SUB_SATURATE, op.MUL_SATURATE)
+
+
+def _saturation_limits(x: Operation) -> tuple[int, int]:
+    """Least and greatest result of a saturating form."""
+    limits = saturation_range(x)
+    is_symmetric = x.fields.sym_range and limits.kind == "i" and not (x.rules.keeps_least_word and limits.itemsize == 4)
+    return -limits.maximum if is_symmetric else limits.minimum, limits.maximum
 
 
 def integer_operation(sub: int, a: Array, b: Array) -> Array:
@@ -246,8 +320,6 @@ def _multiply_accumulate(x: Operation, a: Array, b: Array, mode: int) -> Array:
 def clamp(x: Operation) -> Array:
     """The number of left, flushed except f16, or the limit that it is beyond: right or third; NaN gives right."""
     left, low, high = x["left"], x["right"], x["third"]
-    if not (low.is_constant and high.is_constant):
-        raise NotSimulated("clamp between limits that are tensors is not known")
     is_float = left.dtype.is_float
     numbers = float32.compared(left.numbers, left.dtype) if is_float else left.numbers.astype(np.int64)
     raised = np.where(numbers > low.numbers, numbers, low.numbers)
@@ -256,9 +328,10 @@ def clamp(x: Operation) -> Array:
 
 @semantics("arith", op.LOGIC_SHIFT, op.ARITHMETIC_SHIFT, op.ROTATE)
 def shift_words(x: Operation) -> Array:
-    """left shifted by right: positive to the left, negative to the right with rounding; beyond the width gives 0.
+    """left shifted by right: positive to the left, negative to the right with rounding.
 
-    logicShift takes left as unsigned; cshift rotates inside the width.
+    logicShift takes left as unsigned; cshift rotates inside the width. What is moved beyond 32
+    bits is lost.
     """
     x.require_integers("left", "right")
     left = x["left"]
@@ -268,12 +341,14 @@ def shift_words(x: Operation) -> Array:
     if x.fields.sub == op.ROTATE:
         if x.dtype.itemsize != left.dtype.itemsize:
             raise NotSimulated("rotation into another width is not known")
-        turn = np.where(np.abs(amount) > width, 0, amount % width)
+        if (np.abs(amount) > width).any():
+            raise NotSimulated("rotation by more than the width is not known")
+        turn = amount % width
         moved = (unsigned << turn) | (unsigned >> (width - turn))
     else:
         numbers = unsigned if x.fields.sub == op.LOGIC_SHIFT else left.numbers.astype(np.int64)
         moved = shift(numbers, np.clip(amount, -60, 60), x.fields.opd2_n_str)
-    return x.dtype.encode(np.where(np.abs(amount) > width, 0, moved))
+    return x.dtype.encode(np.where(amount > 31, 0, moved))
 
 
 @semantics("arith", op.MUL_HIGH)
@@ -281,6 +356,8 @@ def multiply_high(x: Operation) -> Array:
     """Upper half of the doubled product: saturate(round(a * b / 2^(width-1)))."""
     x.require_integers("left", "right")
     left, right = x["left"], x["right"]
+    if x.fields.tsk_opd_num > 2 or right.is_constant or x.dtype.itemsize != left.dtype.itemsize:
+        raise NotSimulated("mulDHR is known of two tensors and into their width alone")
     if left.dtype.itemsize == 4 and right.dtype.itemsize == 4 and "u" in (left.dtype.kind, right.dtype.kind):
         raise NotSimulated("mulDHR of unsigned 32-bit numbers is not known")
     product = left.numbers.astype(np.int64) * right.numbers.astype(np.int64)

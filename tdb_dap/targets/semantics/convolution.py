@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from tdb_dap.engine.hardware.dtypes import F32, SI8, UI8, Array
+from tdb_dap.engine.hardware.dtypes import F16, F32, SI8, UI8, Array
 from tdb_dap.errors import NotSimulated
 from tdb_dap.system.interruption import between_parts
-from tdb_dap.targets import kernel
 from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.families.convolution import ZERO_REGISTER
+from tdb_dap.targets.kernel.elements import encoded
+from tdb_dap.targets.kernel.integers import UNLIMITED, Steps
 from tdb_dap.targets.kernel.products import Products
 from tdb_dap.targets.semantics.numerics import float32
-from tdb_dap.targets.semantics.numerics.dot import (
-    exact_product,
-    exact_sums,
-    fits_sums,
-    group_size,
-    grouped,
-    inexact,
-    interleaved,
-)
-from tdb_dap.targets.semantics.numerics.finish import rectified, requantized, scaled
-from tdb_dap.targets.semantics.numerics.halves import without_subnormals
-from tdb_dap.targets.semantics.numerics.integers import saturate, signed
+from tdb_dap.targets.semantics.numerics.dot import exact_product, group_size, grouped, inexact, interleaved, summed
+from tdb_dap.targets.semantics.numerics.finish import limited, rectified, requantisation, scaled
+from tdb_dap.targets.semantics.numerics.integers import DOWN, requantised, signed
 from tdb_dap.targets.semantics.numerics.windows import offsets, padded, windows
 from tdb_dap.targets.semantics.registry import Operation, Value, semantics
 
@@ -41,25 +35,22 @@ def convolve(x: Operation) -> Array:
     """
     f = x.fields
     dtype = x["input"].dtype
-    image = without_subnormals(dtype.widen(padded(x["input"].bits, f, x.get("pad_value"))), dtype)
-    weight = without_subnormals(_weights(x), dtype)
+    image = dtype.widen(padded(x["input"].bits, f, x.get("pad_value"), f.res1_addr))
+    weight = _weights(x)
     n, oc, height, width = f.four("res0")
     old = x.get("old")
     before = None if old is None else old.numbers.transpose(1, 0, 2, 3).reshape(oc, -1)
-    if not x["input"].dtype.is_float:
-        total = _integer_sum(x, weight, image, before)
-    elif x["input"].dtype is F32:
-        total = _float32_sum(x, weight, image, before)
-    else:
-        total = _grouped_sum(x, weight, image, before)
+    if not dtype.is_float:
+        words = _integers(x, weight, image, before)
+        return words.reshape(oc, n, height, width).transpose(1, 0, 2, 3)
+    image, weight = float32.operand(image, dtype), float32.operand(weight, dtype)
+    total = (_float32_sum if dtype is F32 else _grouped_sum)(x, weight, image, before)
     whole = total.reshape(oc, n, height, width).transpose(1, 0, 2, 3)
-    if x["input"].dtype.is_float:
-        return scaled(x, whole) if x["input"].dtype.itemsize == 1 else x.dtype.encode(rectified(x, whole))
-    if f.is_fused:
-        return requantized(x, whole, wraps=True)
-    if x.dtype.itemsize == 4:
-        return x.dtype.encode(whole)
-    return x.dtype.encode(saturate(whole, x.dtype))
+    if dtype.itemsize == 1:
+        return scaled(x, whole)
+    by_sign = not x.rules.keeps_nan or (dtype is F32 and x.rules.rectifies_nan)
+    words = encoded(rectified(x, whole, nan_by_sign=by_sign), x.dtype)
+    return limited(x, words, "conv" in x.rules.keeps_sum_nan)
 
 
 def _weights(x: Operation) -> Array:
@@ -67,7 +58,7 @@ def _weights(x: Operation) -> Array:
     f, weight = x.fields, x["weight"]
     shape = (f.res0_c, f.opd0_c, f.opd1_h, f.opd1_w)
     numbers = np.broadcast_to(weight.numbers.reshape(1, 1, 1, 1), shape) if weight.is_constant else weight.numbers
-    return numbers[:, :, ::-1, ::-1] if f.kernel_rotate else numbers
+    return numbers[:, :, ::-1, ::-1] if f.kernel_rotate and x.rules.rotates else numbers
 
 
 def _bias_column(bias: Value) -> Array:
@@ -84,8 +75,8 @@ def by_channels(weight: Array, image: Array, f: Fields) -> Products:
     plane = height * width
     taps = (np.arange(channels, dtype=np.int64) * plane)[:, None] + in_channel.reshape(-1)
     return Products(
-        np.ascontiguousarray(weight.reshape(weight.shape[0], -1), np.float32),
-        np.ascontiguousarray(image, np.float32).reshape(-1),
+        np.ascontiguousarray(weight.reshape(weight.shape[0], -1)),
+        np.ascontiguousarray(image).reshape(-1),
         taps.reshape(-1),
         ((np.arange(batches, dtype=np.int64) * channels * plane)[:, None] + places).reshape(-1),
     )
@@ -111,13 +102,13 @@ def _by_groups(weight: Array, image: Array, f: Fields, size: int) -> tuple[Produ
 
 
 def _float32_sum(x: Operation, weight: Array, image: Array, old: Array | None) -> Array:
-    weight, image, start = float32.flush(weight), float32.flush(image), _bias_column(x["bias"])
+    start = x.rules.first_bias("conv", _bias_column(x["bias"]), x["bias"].is_constant)
     before = None if old is None else float32.flush(old)
     terms = [(weight, image), (start,), *([(before,)] if before is not None else [])]
     products = by_channels(weight, image, x.fields)
     if x.rules.fast:
         return inexact((start, before), products)
-    return interleaved(start, before, products, float32.stays_normal(*terms))
+    return interleaved(start, before, products, float32.stays_normal(*terms), x.rules.first_zero)
 
 
 def _grouped_sum(x: Operation, weight: Array, image: Array, old: Array | None) -> Array:
@@ -126,22 +117,51 @@ def _grouped_sum(x: Operation, weight: Array, image: Array, old: Array | None) -
         return inexact((_bias_column(x["bias"]), old), products)
     total = np.broadcast_to(_bias_column(x["bias"]), products.shape)
     if old is not None:
-        total = float32.add(total, old)
-    return grouped(total, products, size, x.rules.nan_wins)
+        total = float32.add(total, float32.flush(old))
+    return grouped(total, products, size, x.rules.nan_wins, x.rules.drops_bits and x["input"].dtype is F16)
 
 
-def _integer_sum(x: Operation, weight: Array, image: Array, old: Array | None) -> Array:
-    centred = weight.astype(np.int32) - _kernel_zero(x).astype(np.int32)
-    total = integer_products(centred, image, x.fields)
+def _integers(x: Operation, weight: Array, image: Array, old: Array | None) -> Array:
+    """Bits of the results (oc, n x height x width)."""
+    zero = _kernel_zero(x)
+    centred = weight.astype(np.int32) - zero.astype(np.int32) if zero.any() else weight
+    start = old
     if x.fields.is_fused:
-        total = total + x["bias"].numbers.astype(np.int64).reshape(-1, 1)
-    return total if old is None else total + old.astype(np.int64)
+        bias = x["bias"].numbers.astype(np.int64).reshape(-1, 1)
+        start = bias if old is None else bias + old
+    steps = _steps(x)
+    words = summed(by_channels(centred, image, x.fields), start, steps, x.dtype)
+    if words is not None:
+        return words
+    total = _products_by_blocks(centred, image, x.fields)
+    return requantised(total if start is None else total + start, steps, x.dtype)
+
+
+def _steps(x: Operation) -> Steps:
+    """Steps after the sum, for results (oc, places)."""
+    if x.fields.is_fused:
+        steps = requantisation(x, wraps=True)
+        return replace(
+            steps,
+            multiplier=_column(steps.multiplier),
+            amount=_column(steps.amount),
+            zero=_column(steps.zero),
+        )
+    return Steps(DOWN, limits=UNLIMITED if x.dtype.itemsize == 4 else (x.dtype.minimum, x.dtype.maximum))
+
+
+def _column(numbers: Array | int) -> Array | int:
+    """Numbers of channels, (1, c, 1, 1), as a column; a number as it is."""
+    return numbers.reshape(-1, 1) if isinstance(numbers, np.ndarray) else numbers
 
 
 def integer_products(weight: Array, image: Array, f: Fields) -> Array:
     """Exact sums of integer products, int64 (oc, batches x results)."""
-    if kernel.is_active() and fits_sums(weight, image):
-        return exact_sums(by_channels(weight, image, f))
+    total = summed(by_channels(weight, image, f), None, Steps(DOWN), None)
+    return _products_by_blocks(weight, image, f) if total is None else total
+
+
+def _products_by_blocks(weight: Array, image: Array, f: Fields) -> Array:
     met = windows(image, f)
     n, channels, kh, kw, height, width = met.shape
     step = max(1, _BLOCK // max(1, n * channels * kh * kw * width))

@@ -59,6 +59,11 @@ def _reduced_integers(operation: int, dtype: DType, new: Array, old: Array) -> A
 @reduces
 def copy(x: Operation) -> Array:
     """Elements in n, c, h, w order; the destination may have another shape of the same size."""
+    return copied(x)
+
+
+def copied(x: Operation) -> Array:
+    """The words of the source in the destination's shape."""
     source = x["source"]
     if source.is_constant:
         return source.bits
@@ -77,9 +82,9 @@ def transpose(x: Operation) -> Array:
 @semantics("dma.tensor", op.COLLECT, op.DISTRIBUTE)
 @reduces
 def lanes_to_columns(x: Operation) -> Array:
-    """(n, c, h, w) to (n, w, h, c)."""
+    """(n, c, h, w) to (n, w, h, c); a copy where the chip does not swap."""
     if not x.rules.distributes:
-        raise NotSimulated("this chip's move of lanes to columns is not simulated: its simulator only copies")
+        return copied(x)
     return x["source"].bits.transpose(0, 3, 2, 1)
 
 
@@ -171,7 +176,10 @@ def nonzero(x: Operation) -> Array:
     if x.fields.src_data_format >= FLOAT8:
         raise NotSimulated("dma.nonzero of 8-bit floats is not known")
     words = float32.flush(source.numbers) if x.rules.counts_numbers and source.dtype is F32 else source.bits
-    found = np.flatnonzero(words.reshape(-1)) + x.fields.dst_nstride
+    if x.rules.skips_negative_zero and source.dtype.is_float:
+        words = source.numbers
+    first = x.fields.base_i if x.fields.has("base_i") else x.fields.dst_nstride
+    found = np.flatnonzero(words.reshape(-1)) + first
     result = x["old"].bits
     result[: found.size] = x.dtype.encode(found)
     return result

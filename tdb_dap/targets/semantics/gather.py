@@ -6,6 +6,7 @@ import numpy as np
 
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.targets.families import gather as op
+from tdb_dap.targets.kernel import elements
 from tdb_dap.targets.semantics.registry import Operation, semantics
 
 
@@ -45,9 +46,13 @@ def gather_2d(x: Operation) -> Array:
 def gather_per_channel(x: Operation) -> Array:
     """result[n, c, i] = data[c, index[n, c, i]]; out of range: the constant if enabled, else the last element."""
     f = x.fields
-    index = x["index"].bits[:, :, 0].astype(np.int64)
     size = f.opd0_h * f.opd0_w
-    rows = np.broadcast_to(x["data"].bits.reshape(f.res0_c, size), (f.res0_n, f.res0_c, size))
+    data = x["data"].bits.reshape(f.res0_c, size)
+    words = elements.looked_up(data, x["index"].bits[:, :, 0], int(_fill(x)) if f.opd2_const else None)
+    if words is not None:
+        return words.reshape(x.shape)
+    index = x["index"].bits[:, :, 0].astype(np.int64)
+    rows = np.broadcast_to(data, (f.res0_n, f.res0_c, size))
     taken = np.take_along_axis(rows, np.minimum(index, size - 1), 2)
     if f.opd2_const:
         taken = np.where(index < size, taken, _fill(x))

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from tdb_dap.engine.hardware.dtypes import F32, SI32, UI32, Array
+from tdb_dap.engine.hardware.dtypes import F16, F32, SI32, UI32, Array
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.families import matrix as op
 from tdb_dap.targets.families.convolution import TABLE_REGISTER, ZERO_REGISTER
+from tdb_dap.targets.kernel.elements import encoded
 from tdb_dap.targets.kernel.products import of_matrices
 from tdb_dap.targets.semantics.numerics import float32
 from tdb_dap.targets.semantics.numerics.dot import exact_product, group_size, grouped, inexact, interleaved
-from tdb_dap.targets.semantics.numerics.finish import rectified, requantized, scaled, scaled_integers
-from tdb_dap.targets.semantics.numerics.halves import without_subnormals
+from tdb_dap.targets.semantics.numerics.finish import limited, rectified, requantized, scaled, scaled_integers
 from tdb_dap.targets.semantics.numerics.integers import saturate, signed
 from tdb_dap.targets.semantics.registry import Operation, Value, semantics
+
+_AT_ONCE = 1 << 19
+"""Elements of a left matrix that are widened at once."""
 
 
 def _spread(value: Value, shape: tuple[int, int]) -> Array:
@@ -34,9 +37,9 @@ def multiply(x: Operation) -> Array:
     right = x["right"].numbers
     old = x.get("old")
     if x["left"].dtype is F32:
-        bias = x["bias"].numbers.reshape(1, -1)
+        bias = x.rules.first_bias("mm", x["bias"].numbers.reshape(1, -1), x["bias"].is_constant)
         total = _float32_product(left, right, bias, None if old is None else old.numbers, x)
-        return x.dtype.encode(rectified(x, total))
+        return encoded(rectified(x, total), x.dtype)
     if x["left"].dtype.is_float:
         raise NotSimulated(f"mm.normal on {x['left'].dtype} is not defined")
     total = exact_product(left, right)
@@ -67,7 +70,7 @@ def _float32_product(left: Array, right: Array, bias: Array, old: Array | None, 
     products = of_matrices(left, right)
     if x.rules.fast:
         return inexact((bias, before), products)
-    return interleaved(bias, before, products, float32.stays_normal(*terms))
+    return interleaved(bias, before, products, float32.stays_normal(*terms), x.rules.first_zero)
 
 
 @semantics("mm2", op.NN, op.NT, op.TT)
@@ -81,7 +84,6 @@ def multiply_on_lanes(x: Operation) -> Array:
     """
     f = x.fields
     left, right = x["left"], x["right"]
-    a = _spread(left, _shape(f, "left"))
     b = _spread(right, _shape(f, "right"))
     if f.sub == op.NT:
         b = b.T
@@ -89,19 +91,13 @@ def multiply_on_lanes(x: Operation) -> Array:
     if old is not None and old.dtype.itemsize < 4:
         raise NotSimulated(f"mm2 that adds to old results of {old.dtype} is not known")
     if left.dtype.is_float:
-        if f.sub == op.TT:
-            a, b = b, a
-        a, b = without_subnormals(a, left.dtype), without_subnormals(b, right.dtype)
-        before = None if old is None else old.numbers
-        bias = _bias(x).astype(np.float32)
-        product = _float32_product if left.dtype is F32 else _grouped_product
-        total = product(a, b, bias, before, x)
+        total = _sums(x, left, float32.operand(b, right.dtype), None if old is None else old.numbers)
         if left.dtype.itemsize == 1:
             if "scale" in x:
                 raise NotSimulated("mm2 of 8-bit floats with a scale per row is not known")
-            return scaled(x, total, by_mode=True)
-        return x.dtype.encode(rectified(x, total))
-    zero = _zero_points(x)
+            return scaled(x, total)
+        return limited(x, encoded(rectified(x, total), x.dtype), "mm2" in x.rules.keeps_sum_nan)
+    a, zero = _spread(left, _shape(f, "left")), _zero_points(x)
     a, b = a.astype(np.int64), b.astype(np.int64)
     a, b = (b - zero, a) if f.sub == op.TT else (a, b - zero)
     total = exact_product(a, b) + _bias(x).astype(np.int64)
@@ -112,6 +108,23 @@ def multiply_on_lanes(x: Operation) -> Array:
     if f.is_fused:
         return requantized(x, total, wraps=False)
     return x.dtype.encode(total if x.dtype.itemsize == 4 else saturate(total, x.dtype))
+
+
+def _sums(x: Operation, left: Value, b: Array, before: Array | None) -> Array:
+    """Float sums of products; of a large left matrix some rows at once, as it gets several times as wide."""
+    shape = _shape(x.fields, "left")
+    bias = _bias(x).astype(np.float32)
+    product = _float32_product if left.dtype is F32 else _grouped_product
+    if left.is_constant or left.bits.size <= _AT_ONCE or x.fields.sub == op.TT:
+        a = float32.operand(_spread(left, shape), left.dtype)
+        return product(*((b, a) if x.fields.sub == op.TT else (a, b)), bias, before, x)
+    parts: list[Array] = []
+    rows = max(1, _AT_ONCE // shape[1])
+    for start in range(0, shape[0], rows):
+        piece = slice(start, start + rows)
+        a = float32.operand(left.dtype.widen(left.bits[piece]), left.dtype)
+        parts.append(product(a, b, bias, None if before is None else before[piece], x))
+    return np.concatenate(parts)
 
 
 def _column_scale(x: Operation) -> Array:
@@ -165,6 +178,7 @@ def _grouped_product(left: Array, right: Array, bias: Array, old: Array | None, 
         return inexact((bias, old), of_matrices(left, right))
     total = np.zeros((left.shape[0], right.shape[1]), np.float32) + float32.flush(bias)
     if old is not None:
-        total = float32.add(total, old)
+        total = float32.add(total, float32.flush(old))
     size = group_size(x.rules.channel_group, x["left"].dtype)
-    return grouped(total, of_matrices(left, right), size, x.rules.nan_wins)
+    drops_bits = x.rules.drops_bits and x["left"].dtype is F16
+    return grouped(total, of_matrices(left, right), size, x.rules.nan_wins, drops_bits)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+from functools import reduce
+
 import numpy as np
 
-from tdb_dap.engine.hardware.dtypes import BF16, F32, SI8, SI16, SI32, UI8, UI16, UI32, Array, DType
+from tdb_dap.engine.hardware.dtypes import BF16, F16, F32, SI8, SI16, SI32, UI8, UI16, UI32, Array, DType
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets import kernel
 from tdb_dap.targets.families import pooling as op
 from tdb_dap.targets.semantics.numerics import float32
-from tdb_dap.targets.semantics.numerics.finish import rectified, requantized, scaled
+from tdb_dap.targets.semantics.numerics.finish import finite_half, rectified, requantized, scaled
 from tdb_dap.targets.semantics.numerics.halves import calculated
-from tdb_dap.targets.semantics.numerics.integers import HALF_UP, saturate, shift
+from tdb_dap.targets.semantics.numerics.integers import HALF_UP, saturate, shift, signed
 from tdb_dap.targets.semantics.numerics.windows import offsets, padded, taps
 from tdb_dap.targets.semantics.registry import Operation, semantics
 from tdb_dap.targets.semantics.rules import Extremum
@@ -23,42 +26,109 @@ _HIGHEST = {
 }
 
 
-_NO_INDEX = 0xFFFFFFFF
-"""In the place of the address for indices: none are stored."""
-
-
 def _met(x: Operation) -> list[Array]:
     image = x["input"].dtype.widen(padded(x["input"].bits, x.fields, x.get("pad_value")))
     return [tap for _, _, tap in taps(image, x.fields)]
 
 
+@dataclass(frozen=True)
+class _Tap:
+    """One tap of a window, or the one that was kept so far."""
+
+    numbers: Array
+    index: Array | None = None
+    """Its position in the window, row by row; None where nobody asks for it."""
+
+    def unless(self, is_other: Array, other: _Tap) -> _Tap:
+        """``other`` where that is so."""
+        numbers = np.where(is_other, other.numbers, self.numbers)
+        if self.index is None or other.index is None:
+            return _Tap(numbers)
+        return _Tap(numbers, np.where(is_other, other.index, self.index))
+
+
 @semantics("pord", op.MAXIMUM, op.MINIMUM)
-def extremum(x: Operation) -> Array:
-    """Largest or smallest tap; for floats see ``rules.Extremum``.
+def extremum(x: Operation) -> Array | tuple[Array, Array]:
+    """Largest or smallest tap, and its position where the command stores that; for floats see ``rules.Extremum``.
 
     Floats are compared with subnormals as zero (not f16) and returned unchanged; float32 results are flushed.
     """
-    largest, dtype = x.fields.sub == op.MAXIMUM, x["input"].dtype
-    if x.fields.is_fused and x.fields.opd2_addr != _NO_INDEX:
-        raise NotSimulated("pooling that also stores the index of the tap is not simulated yet")
-    if not dtype.is_float:
-        chosen = (np.maximum if largest else np.minimum).reduce(_met(x))
-        return x.dtype.encode(np.maximum(chosen, 0) if _rectifies(x) else chosen)
-    rule, met = x.rules.extremum, _met(x)
+    met = [
+        _Tap(numbers, np.full((1, 1, 1, 1), index) if "index" in x.result_dtypes else None)
+        for index, numbers in enumerate(_met(x))
+    ]
+    if x["input"].dtype.is_float:
+        kept = _float_extremum(x, met)
+        words = _stored_extremum(x, kept.numbers)
+    else:
+        kept = _integer_extremum(x, met)
+        words = x.dtype.encode(np.maximum(kept.numbers, 0) if _rectifies(x) else kept.numbers)
+    return words if kept.index is None else (words, x.result_dtypes["index"].encode(kept.index))
+
+
+def _integer_extremum(x: Operation, met: list[_Tap]) -> _Tap:
+    largest = x.fields.sub == op.MAXIMUM
+    if met[0].index is None:
+        return _Tap((np.maximum if largest else np.minimum).reduce([tap.numbers for tap in met]))
+    return reduce(lambda t, y: t.unless(y.numbers > t.numbers if largest else y.numbers < t.numbers, y), met)
+
+
+def _float_extremum(x: Operation, met: list[_Tap]) -> _Tap:
+    largest, dtype, rule = x.fields.sub == op.MAXIMUM, x["input"].dtype, x.rules.extremum
+    if rule is Extremum.TWO_CHAINS:
+        return _two_chains(largest, dtype, met)
     if rule is Extremum.REPLACES_NAN and not largest:
         raise NotSimulated("the smallest tap of floats is not defined on this chip")
     if rule is Extremum.FIRST_TAP:
-        kept, met = np.array(met[0], np.float32), met[1:]
+        kept, met = replace(met[0], numbers=np.array(met[0].numbers, np.float32)), met[1:]
     else:
-        kept = np.full(x.shape, -_HIGHEST[dtype.name] if largest else _HIGHEST[dtype.name], np.float32)
+        first = np.full(x.shape, -_HIGHEST[dtype.name] if largest else _HIGHEST[dtype.name], np.float32)
+        kept = replace(met[0], numbers=first)
     for tap in met:
-        kept = np.where(_keeps(rule, largest, dtype, kept, tap), kept, tap)
-        if _rectifies(x):  # after every tap: a negative NaN that was kept so far gives way to what follows
-            kept = _positive(x, kept)
+        kept = _followed(rule, dtype, kept, tap, ~_keeps(rule, largest, dtype, kept.numbers, tap.numbers))
+        # After every tap: a negative NaN that was kept so far gives way to what follows.
+        if _rectifies(x) and rule is not Extremum.IGNORES_NAN:
+            kept = replace(kept, numbers=_positive(x, kept.numbers))
+    return kept
+
+
+def _followed(rule: Extremum, dtype: DType, kept: _Tap, tap: _Tap, is_tap: Array) -> _Tap:
+    """The tap that is kept after one more. Of taps with the same bits the first has the index.
+
+    But with FIRST_TAP the last, for float32 and bf16.
+    """
+    numbers = np.where(is_tap, tap.numbers, kept.numbers)
+    if kept.index is None or tap.index is None:
+        return _Tap(numbers)
+    result = _words(float32.compared(numbers, dtype))
+    if rule is Extremum.FIRST_TAP and dtype is not F16:
+        return _Tap(numbers, np.where(result == _words(tap.numbers), tap.index, kept.index))
+    return _Tap(numbers, np.where(result != _words(float32.compared(kept.numbers, dtype)), tap.index, kept.index))
+
+
+def _words(numbers: Array) -> Array:
+    return numbers.astype(np.float32).view(np.uint32)
+
+
+def _stored_extremum(x: Operation, kept: Array) -> Array:
+    dtype = x["input"].dtype
     flushes = dtype is F32 or (dtype is BF16 and x.rules.flushes_bf16_extremum)
     if _rectifies(x):
         kept = _positive(x, kept)
+    if x.fields.sym_range and dtype.name in x.rules.symmetric_halves:
+        kept = np.where(np.isnan(kept), np.float32(0), kept)
     return x.dtype.encode(float32.flush(kept) if flushes else kept)
+
+
+def _two_chains(largest: bool, dtype: DType, met: list[_Tap]) -> _Tap:
+    """See ``Extremum.TWO_CHAINS``."""
+
+    def chosen(y: _Tap, t: _Tap) -> _Tap:
+        a, b = float32.compared(y.numbers, dtype), float32.compared(t.numbers, dtype)
+        return _followed(Extremum.TWO_CHAINS, dtype, t, y, a > b if largest else ~(a >= b))
+
+    chains = [reduce(lambda t, y: chosen(y, t), taps) for taps in (met[::2], met[1::2]) if taps]
+    return reduce(chosen, chains if len(met) % 2 or len(met) == 2 else chains[::-1])
 
 
 def _positive(x: Operation, numbers: Array) -> Array:
@@ -86,7 +156,7 @@ def _kernel(x: Operation) -> list[Array]:
     count = f.opd1_h * f.opd1_w
     if kernel.is_constant:
         return [kernel.numbers.reshape(1, 1, 1, 1)] * count
-    numbers = kernel.numbers[:, :, ::-1, ::-1] if f.kernel_rotate else kernel.numbers
+    numbers = kernel.numbers[:, :, ::-1, ::-1] if f.kernel_rotate and x.rules.rotates else kernel.numbers
     flat = numbers.reshape(1, numbers.shape[1], count)
     return [flat[:, :, i][:, :, None, None] for i in range(count)]
 
@@ -104,9 +174,10 @@ def weighted(x: Operation) -> Array:
         if x["input"].dtype.itemsize == 1 and _rounding(x) is F32:
             is_average = x.fields.sub == op.AVERAGE
             return scaled(x, total, by_mode=is_average, halves_by_mode=is_average)
-        return calculated(rectified(x, total), x.dtype)
+        words = calculated(rectified(x, total), x.dtype)
+        return finite_half(words, x.dtype) if x.fields.sym_range and x.dtype.name in x.rules.symmetric_halves else words
     if x.fields.is_fused:
-        return requantized(x, _exact_sum(x), wraps=True)
+        return requantized(x, _exact_sum(x), wraps=True, limits_sums=x.rules.limits_window_sums)
     return x.dtype.encode(_integer_sum(x))
 
 
@@ -122,7 +193,9 @@ def _float_sum(x: Operation) -> Array:
         raise NotSimulated("the depthwise convolution of 16-bit floats with a float32 bias is not known on this chip")
     if x.fields.sub != op.AVERAGE:
         bias = float32.operand(x["bias"].numbers, x["bias"].dtype)
-        if x.rules.negative_zero_start and x["bias"].is_constant and not bias.any():
+        if not x.rules.negative_zero_start:
+            bias = bias + np.float32(0)  # -0 becomes 0
+        elif x["bias"].is_constant and not bias.any():
             bias = np.full_like(bias, -0.0)
     total = _in_numpy(x, bias) if not kernel.is_active() or x.rules.flushes_halves else _in_kernel(x, bias)
     if x.fields.sub == op.DEPTHWISE_RELU:
@@ -141,6 +214,11 @@ def _rounding(x: Operation) -> DType:
     return x.dtype if x.dtype.name == "f16" and not x.fields.rq else F32
 
 
+def _start(x: Operation) -> float:
+    """Zero that sums start at, apart from a bias: -0 leaves the first product as it is."""
+    return -0.0 if x.fields.sub == op.AVERAGE or x.rules.negative_zero_start else 0.0
+
+
 def _in_kernel(x: Operation, bias: Array | None) -> Array:
     dtype = _rounding(x)
     stored = padded(x["input"].bits, x.fields, x.get("pad_value"))
@@ -151,12 +229,14 @@ def _in_kernel(x: Operation, bias: Array | None) -> Array:
     starts = None if bias is None else np.tile(np.broadcast_to(bias.reshape(-1), c), n)
     in_plane, places = offsets(image, x.fields)
     image = np.ascontiguousarray(image).reshape(n * c, height * width)
-    return kernel.weighted(image, weights, starts, (in_plane.reshape(-1), places), dtype.name).reshape(x.shape)
+    return kernel.weighted(image, weights, starts, (in_plane.reshape(-1), places), dtype.name, _start(x)).reshape(
+        x.shape
+    )
 
 
 def _in_numpy(x: Operation, bias: Array | None) -> Array:
     dtype = _rounding(x)
-    accumulators: list[Array | None] = [None, None]
+    accumulators: list[Array] = [np.full(x.shape, _start(x), np.float32) for _ in range(2)]
     position = 0
     if bias is not None:
         accumulators[0] = np.broadcast_to(bias, x.shape).astype(np.float32)
@@ -164,11 +244,9 @@ def _in_numpy(x: Operation, bias: Array | None) -> Array:
     for tap, weight in zip(_met(x), _kernel(x), strict=True):
         product = float32.product_in(float32.operand(tap, dtype), float32.operand(weight, dtype), dtype)
         side = accumulators[position & 1]
-        accumulators[position & 1] = product if side is None else float32.round_to(float32.add(side, product), dtype)
+        accumulators[position & 1] = float32.round_to(float32.add(side, product), dtype)
         position += 1
-    first, second = accumulators
-    assert first is not None
-    return first if second is None else float32.add(first, second)
+    return accumulators[0] if position < 2 else float32.add(*accumulators)
 
 
 def _range(itemsize: int, signed: bool) -> DType:
@@ -185,14 +263,16 @@ def _exact_sum(x: Operation) -> Array:
 def _integer_sum(x: Operation) -> Array:
     f = x.fields
     # The sum is held in 32 bits.
-    total = SI32.decode(SI32.encode(_exact_sum(x))).astype(np.int64)
+    is_signed = f.opd0_sign or f.opd1_sign or (f.sub != op.AVERAGE and f.opd2_sign)
+    held = SI32 if is_signed else UI32
+    total = held.decode(held.encode(_exact_sum(x))).astype(np.int64)
     if f.sub == op.AVERAGE:
-        total = shift(total, -op.signed_byte(f.opd2_addr), HALF_UP)
+        total = shift(total, np.clip(-signed(f.opd2_addr, 32), -62, 62), HALF_UP)
         return saturate(total, _range(x.dtype.itemsize, bool(f.opd0_sign)))
     if f.sub == op.DEPTHWISE_RELU:
         total = np.maximum(total, 0)
     total = shift(total, -op.signed_byte(f.res1_addr), f.opd2_n_str)
-    return saturate(total, _range(x.dtype.itemsize, bool(f.opd0_sign or f.opd1_sign)))
+    return saturate(total, _range(x.dtype.itemsize, bool(is_signed and f.sub != op.DEPTHWISE_RELU)))
 
 
 def _bias(x: Operation) -> Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tdb_dap.engine.hardware.dtypes import SI8, SI16, UI16, Array
+from tdb_dap.engine.hardware.dtypes import SI8, SI16, SI32, UI16, UI32, Array, DType
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.families import quantize as op
 from tdb_dap.targets.kernel.integers import Steps
@@ -47,32 +47,61 @@ def _shift_and_zero(x: Operation, prefix: str, zero: str, signed: int) -> tuple[
     return amount, _first_of(x, zero, f"{zero}_of_word").astype(np.int64)
 
 
+def _integer_format(x: Operation) -> DType:
+    """The integers that a result of rq0, rq1 or dq1 is, whatever its code: of 32 bits where that is one of floats."""
+    return x.dtype if not x.dtype.is_float else SI32 if op.result_sign(x.fields) else UI32
+
+
+def _limits(x: Operation) -> tuple[int, int]:
+    """Least and greatest result; those of the older chip have 16 bits at most."""
+    dtype = _integer_format(x)
+    if dtype.itemsize == 4 and not op.is_packed(x.fields):
+        dtype = SI16 if op.result_sign(x.fields) else UI16
+    is_symmetric = x.fields.sub == op.RQ1 and x.fields.sym_range and dtype.kind == "i"
+    return (-dtype.maximum if is_symmetric else dtype.minimum, dtype.maximum)
+
+
+def _stored(x: Operation, integers: Array) -> Array:
+    """Words of integers; a 16-bit float's code keeps their low half."""
+    return _integer_format(x).encode(integers).astype(x.dtype.bits_dtype)
+
+
+def _integers(x: Operation) -> Array:
+    """The input of rq0 and rq1: what is not an integer counts as 0, on the older chip bytes, too."""
+    value = x["input"]
+    if value.dtype.is_float or value.dtype.per_byte > 1 or (value.dtype.itemsize == 1 and not op.is_packed(x.fields)):
+        return np.zeros(value.bits.shape, np.int64)
+    is_signed = x.fields.sub == op.RQ1 and value.dtype.itemsize == 4 and not x.rules.unsigned_words
+    return value.bits.view(np.int32) if is_signed else value.numbers
+
+
 @semantics("quant", op.RQ0)
 def requantize_float(x: Operation) -> Array:
     """round(input as f32 * scale + offset), saturated; NaN gives 0. Bit 3 of the mode: half away, else half even."""
-    numbers = x["input"].numbers.astype(np.float32)
+    numbers = _integers(x).astype(np.float32)
     scale = _first_of(x, "scale", "scale_table", "scale_packed")
     offset = _first_of(x, "offset", "offset_table", "offset_packed")
     moved = float32.add(float32.multiply(float32.flush(numbers), float32.flush(scale)), float32.flush(offset))
     rounded = to_integral(moved.astype(np.float64), x.fields.opd2_n_str >> 3)
-    whole = np.clip(np.where(np.isnan(rounded), 0, rounded), x.dtype.minimum, x.dtype.maximum)
-    return x.dtype.encode(whole.astype(np.int64))
+    whole = np.clip(np.where(np.isnan(rounded), 0, rounded), SI32.minimum, SI32.maximum)
+    return _stored(x, np.clip(whole.astype(np.int64), *_limits(x)))
 
 
 @semantics("quant", op.RQ1)
 def requantize_integer(x: Operation) -> Array:
-    """saturate(shift(input * multiplier) + zero point).
+    """saturate(shift(input * multiplier) + zero point); what is shifted has 32 bits at most.
 
     The zero point is unsigned if the result is (BM1684X; later chips: always signed).
     """
     f = x.fields
     multiplier = _first_of(x, "multiplier", "multiplier_table", "multiplier_packed").astype(np.int64)
-    amount, zero = _shift_and_zero(x, "", "zero_point", f.opd2_sign)
-    is_signed = x["input"].dtype.itemsize == 4 and not x.rules.unsigned_words  # whatever the command says
-    numbers = x["input"].bits.view(np.int32) if is_signed else x["input"].numbers
-    is_symmetric = f.has("sym_range") and f.sym_range and x.dtype.kind == "i"
-    limits = (-x.dtype.maximum if is_symmetric else x.dtype.minimum, x.dtype.maximum)
-    return requantised(numbers, Steps(f.opd2_n_str, multiplier, amount, zero, limits=limits), x.dtype)
+    amount, zero = _shift_and_zero(x, "", "zero_point", op.result_sign(f))
+    numbers = _integers(x)
+    if x.dtype.itemsize < 4 and not x.dtype.is_float:
+        return requantised(numbers, Steps(f.opd2_n_str, multiplier, amount, zero, limits=_limits(x)), x.dtype)
+    steps = Steps(f.opd2_n_str, multiplier, amount, limits=(SI32.minimum, SI32.maximum))
+    shifted = SI32.decode(requantised(numbers, steps, SI32)).astype(np.int64)
+    return _stored(x, np.clip(shifted + zero, *_limits(x)))
 
 
 @semantics("quant", op.DQ0)
@@ -89,15 +118,18 @@ def dequantize_float(x: Operation) -> Array:
 
 @semantics("quant", op.DQ1)
 def dequantize_integer(x: Operation) -> Array:
-    """saturate(shift((input - zero point) * multiplier))."""
-    x.require_integers("input")
+    """saturate(shift((input - zero point) * multiplier)); words of the older chip are signed, whatever they say."""
     f = x.fields
+    if x["input"].dtype.is_float:
+        raise NotSimulated(f"{x['input'].dtype} numbers as integers: undefined on the chip")
     roles = ("input_multiplier", "input_multiplier_of_word", "input_multiplier_table", "input_multiplier_packed")
     multiplier = _first_of(x, *roles).astype(np.int64)
     amount, zero = _shift_and_zero(x, "input_", "input_zero_point", f.opd0_sign)
     centred = x["input"].numbers.astype(np.int64) - zero
-    limits = (x.dtype.minimum, x.dtype.maximum)
-    return requantised(centred, Steps(f.opd2_n_str, multiplier, amount, limits=limits), x.dtype)
+    is_word = x.dtype.itemsize == 4 and not x.dtype.is_float and not op.is_packed(f)
+    limits = (SI32.minimum, SI32.maximum) if is_word else _limits(x)
+    words = requantised(centred, Steps(f.opd2_n_str, multiplier, amount, limits=limits), _integer_format(x))
+    return words.astype(x.dtype.bits_dtype)
 
 
 @semantics("quant", op.DQ2)

@@ -8,6 +8,7 @@ from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.families import reduction as op
 from tdb_dap.targets.semantics.numerics import float32
+from tdb_dap.targets.semantics.numerics.finish import finite_half
 from tdb_dap.targets.semantics.numerics.halves import calculated
 from tdb_dap.targets.semantics.registry import Operation, semantics
 
@@ -52,6 +53,7 @@ def total(x: Operation) -> Array:
 
     Execution unit i of u (as many numbers as it takes at once) adds the numbers i, i + u, i + 2u ... in two
     accumulators by turns, then both; the units' sums are added in pairs: 0 + 1, 2 + 3 ..., then pairs of pairs.
+    ``sym_range`` makes infinities finite and NaNs zero; nothing is rectified.
     """
     dtype = x.dtype
     rows = _rows(x, "the sum")
@@ -69,7 +71,8 @@ def total(x: Operation) -> Array:
     sums = _add(sums[..., :units], sums[..., units:], x)
     while sums.shape[3] > 1:
         sums = _add(sums[..., ::2], sums[..., 1::2], x)
-    return calculated(sums.reshape(x.shape), dtype)
+    words = calculated(sums.reshape(x.shape), dtype)
+    return finite_half(words, dtype) if x.fields.sym_range else words
 
 
 def _add(a: Array, b: Array, x: Operation) -> Array:
@@ -82,7 +85,4 @@ def _rows(x: Operation, what: str) -> tuple[int, int, int, int]:
     if not source.dtype.is_float or not dtype.is_float:
         raise NotSimulated(f"{what} of {source.dtype} numbers as {dtype} is not known")
     n, c, h, w = source.bits.shape
-    rows = (n, c, 1, h * w) if f.opd0_str == op.WHOLE else (n, c, h, w)
-    if f.relu or f.sym_range or x.shape != (*rows[:3], 1):
-        raise NotSimulated(f"{what} over other axes than a row or a channel, rectified or limited, is not known")
-    return rows
+    return (n, c, 1, h * w) if f.opd0_str == op.WHOLE else (n, c, h, w)

@@ -14,6 +14,7 @@ from typing import TypeVar
 from tdb_dap.engine.hardware.dtypes import Array, DType
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.declaration.fields import Fields
+from tdb_dap.targets.kernel.elements import Stored
 from tdb_dap.targets.semantics.numerics.halves import flushed
 from tdb_dap.targets.semantics.rules import Rules
 
@@ -25,6 +26,11 @@ class Value:
     bits: Array
     dtype: DType
     is_constant: bool = False
+
+    @property
+    def stored(self) -> Stored:
+        """The same for the kernel."""
+        return Stored(self.bits, self.dtype)
 
     @cached_property
     def numbers(self) -> Array:
@@ -71,6 +77,19 @@ class Operation:
         for dtype in (self.dtype, *(self[role].dtype for role in roles)):
             if dtype.is_float:
                 raise NotSimulated(f"an operation on the bits of integers with {dtype} numbers: undefined on the chip")
+
+    def part(self, axis: int, piece: slice) -> Operation | None:
+        """A piece of all operands and of the result; None where these are not of one shape but for extents of 1."""
+        shape = self.shape
+        values: dict[str, Value] = {}
+        for role, value in self._values.items():
+            if value.bits.ndim != len(shape) or value.bits.shape[axis] not in (1, shape[axis]):
+                return None
+            here = piece if value.bits.shape[axis] > 1 else slice(None)
+            values[role] = replace(value, bits=value.bits[(slice(None),) * axis + (here,)])
+        extent = len(range(*piece.indices(shape[axis])))
+        shapes = dict.fromkeys(self.result_shapes, (*shape[:axis], extent, *shape[axis + 1 :]))
+        return Operation(values, self.result_dtypes, shapes, self.fields, self.rules)
 
     @property
     def dtype(self) -> DType:

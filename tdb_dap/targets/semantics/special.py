@@ -7,6 +7,7 @@ import numpy as np
 from tdb_dap.engine.hardware.dtypes import F16, F32, Array
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.families import special as op
+from tdb_dap.targets.kernel import elements
 from tdb_dap.targets.semantics.numerics import float32
 from tdb_dap.targets.semantics.numerics.halves import FLUSHED_F16, without_subnormals
 from tdb_dap.targets.semantics.registry import Operation, semantics
@@ -24,10 +25,14 @@ _FORMAT = {"f32": (23, 8, 0x2AAAAB), "f16": (10, 5, 342), "bf16": (7, 8, 44)}
 def series(x: Operation) -> Array:
     """y = c[n-1]; then for k = n-2 .. 0: y = round(round(y * x) + c[k]). Lane i uses the coefficients of lane i."""
     dtype = x["input"].dtype
-    numbers = float32.operand(x["input"].numbers, dtype)
     rows = x["coefficients"].numbers
-    lanes = np.arange(numbers.shape[1]) % rows.shape[1]
+    lanes = np.arange(x["input"].bits.shape[1]) % rows.shape[1]
     table = float32.operand(rows, dtype)[:, lanes]
+    if x.dtype.name == dtype.name and table.shape[0] == table.shape[2] == 1:
+        words = elements.series(x["input"].stored, table[0, :, 0], x.rules.flushes_halves)
+        if words is not None:
+            return words
+    numbers = float32.operand(x["input"].numbers, dtype)
     total = np.broadcast_to(table[..., -1:], numbers.shape)
     for k in range(table.shape[3] - 2, -1, -1):
         product = float32.product_in(float32.operand(total, dtype), numbers, dtype)

@@ -17,7 +17,7 @@ import numpy as np
 
 from tdb_dap.engine.hardware.geometry import Geometry
 from tdb_dap.errors import TdbError
-from tdb_dap.targets.declaration.fields import Fields
+from tdb_dap.targets.declaration.fields import Conventions, Fields
 from tdb_dap.targets.declaration.instruction_set import Instruction
 from tdb_dap.targets.declaration.without_effect import reason_of
 from tdb_dap.targets.families import FAMILIES
@@ -35,10 +35,16 @@ class _Watched(Fields):
     """Fields that note which of them are read; subclasses have a property for each name."""
 
     def __init__(
-        self, values: Mapping[str, int], sub: int, geometry: Geometry, read: set[str], registers: Mapping[int, int]
+        self,
+        values: Mapping[str, int],
+        sub: int,
+        geometry: Geometry,
+        read: set[str],
+        registers: Mapping[int, int],
+        conventions: Conventions,
     ) -> None:
         self.__dict__["_read"] = read
-        super().__init__(values, sub, geometry, 0, registers)
+        super().__init__(values, sub, geometry, 0, registers, conventions)
 
     def four(self, prefix: str, suffix: str = "") -> tuple[int, int, int, int]:
         names = (f"{prefix}_{axis}{suffix}" for axis in _AXES)
@@ -56,14 +62,14 @@ def _noting(name: str) -> property:
     return property(get)
 
 
-def used_fields(form: Instruction, geometry: Geometry) -> frozenset[str]:
+def used_fields(form: Instruction, geometry: Geometry, conventions: Conventions | None = None) -> frozenset[str]:
     """Shared names of the fields that views or semantics of a form look at. ``form``: with shared names."""
     family = FAMILIES[form.register]
     names = {name for name, _, _ in form.fields}
     watched = type("_WatchedForm", (_Watched,), {name: _noting(name) for name in names})
     read: set[str] = set()
     for values, registers in _drawn(form, geometry):
-        fields = watched(values, form.sub, geometry, read, registers)
+        fields = watched(values, form.sub, geometry, read, registers, conventions or Conventions())
         for _, row in (*family.operands, *family.results):
             try:
                 row.bind(fields)
@@ -157,8 +163,8 @@ def _is_ours(value: Any) -> bool:
     return isinstance(value, FunctionType) and value.__module__.startswith(_PACKAGE)
 
 
-def unused_fields(form: Instruction, geometry: Geometry) -> tuple[str, ...]:
+def unused_fields(form: Instruction, geometry: Geometry, conventions: Conventions | None = None) -> tuple[str, ...]:
     """Shared names of the fields that nothing looks at and that are not known everywhere to have no effect."""
-    used = used_fields(form, geometry)
+    used = used_fields(form, geometry, conventions)
     found = (name for name, _, _ in form.fields if name not in used and reason_of(name) is None)
     return tuple(dict.fromkeys(found))

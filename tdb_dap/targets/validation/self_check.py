@@ -46,7 +46,12 @@ def check(chip: Chip) -> Report:
 def is_simulated(chip: Chip, instruction: Instruction) -> bool:
     """Whether a form is executed: it has a semantic function, or concerns order and registers only."""
     family = FAMILIES.get(instruction.register)
-    if family is None or chip.rules is None or instruction.is_unproven or family.name in chip.rules.lacks:
+    if (
+        family is None
+        or chip.rules is None
+        or instruction.is_unproven
+        or chip.rules.does_lack(family.name, instruction.sub)
+    ):
         return False
     return (family.name, instruction.sub) in SEMANTICS or family.name in ("system", "registers")
 

@@ -54,7 +54,7 @@ def _op(program: Program, command: Command) -> Iterator[str]:
         position = record.ordinals.index(command.ordinal) + 1
         part = f" {record.slice_text}" if record.slice_text else ""
         yield (
-            f"belongs to {record.opcode} {names}{part}, line {record.line} of final.mlir: command {position} of "
+            f"belongs to {record.opcode} {names}{part}, {_place(program, record.line)}: command {position} of "
             f"{len(record.ordinals)}"
         )
 
@@ -138,3 +138,8 @@ def _reason(command: Command, before: Command) -> str:
         if any(share_a_byte(a, b) for a in own for b in other):
             return f": {words}"
     return ": they share no byte; a later command of that engine may need it, or an earlier one of this"
+
+
+def _place(program: Program, line: int) -> str:
+    text = program.source.place_text(line)
+    return f"{text} of final.mlir" if text.startswith("line ") else text

@@ -26,7 +26,8 @@ def explain_op(program: Program, line: int) -> Iterator[str]:
             changed = ", changed since" if stage.is_changed else ""
             yield f"{stage.title + changed:12} {stage.path.name}:{earlier.line}"
             yield f"             {_text(earlier)}"
-        yield f"{'final':12} {op.file.path.name}:{op.line}"
+        file, number = op.file.place_of(op.line)
+        yield f"{'final':12} {file.path.name}:{number}"
         yield f"             {_text(op)}"
     for record in (r for r in program.source.records_at(line) if r.ordinals):
         yield from _instance(program, record)

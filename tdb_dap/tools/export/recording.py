@@ -14,6 +14,7 @@ from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.runs import Runs, merged
 from tdb_dap.engine.hardware.views import Layout, View
 from tdb_dap.errors import BadInput, NotSimulated
+from tdb_dap.targets import kernel
 from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.semantics import SEMANTICS
 from tdb_dap.targets.semantics.registry import Operation, Semantic, Value
@@ -183,7 +184,8 @@ def _step(command: Command, memory: Memory, known: _Known, target: Chip) -> Step
         target.rules,
     )
     try:
-        with np.errstate(all="ignore"):
+        # The kernel looks at fewer fields; the script is to run where there is none, too.
+        with np.errstate(all="ignore"), kernel.switched(False):
             function(operation)
     except NotSimulated as error:
         raise BadInput(f"command {command.ordinal} ({command.name}) cannot be exported: {error}") from None

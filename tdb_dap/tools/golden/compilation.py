@@ -13,6 +13,8 @@ from typing import Any
 from tdb_dap.engine.files import limits
 from tdb_dap.engine.files.bounded_files import read_file
 from tdb_dap.engine.files.context import NOTES, Context
+from tdb_dap.engine.machine.npz import read_npz
+from tdb_dap.engine.source.mlir_file import MlirFile
 from tdb_dap.errors import BadInput
 
 _SUFFIX = f".{NOTES}"
@@ -72,7 +74,7 @@ def find(given: Path) -> Files:
         try:
             notes = _notes_in(path)
         except _NoNotes:
-            return _alone(path)
+            return _unfinished(path) or _alone(path)
         return _read(notes)
     except OSError as error:
         raise BadInput(f"{path}: cannot be read: {error.strerror or error}") from None
@@ -80,6 +82,62 @@ def find(given: Path) -> Files:
 
 class _NoNotes(BadInput):
     """The compiler's list of files is not there."""
+
+
+_IMPORTED = "_origin.mlir"
+
+_OF_IMPORT = {
+    "origin_mlir": "{}_origin.mlir",
+    "top_mlir": "{}.mlir",
+    "top_output": "{}_ref_outputs.npz",
+    "mlir_input": "{}_in_f32.npz",
+    "origin_model": "{}.onnx",
+}
+"""File -> its name where the compiler stopped before it wrote any list of files."""
+
+_OF_IMPORT_ONLY = ("final_opt.onnx", "*_opt.onnx", "*_opt.onnx.prototxt")
+"""Files that are there before the model is imported."""
+
+
+def _unfinished(path: Path) -> Files | None:
+    """A directory in which model_transform has broken off; None if nothing of the kind is there."""
+    imported = sorted(path.glob(f"*{_IMPORTED}"))
+    if len(imported) > 1:
+        some = ", ".join(found.name for found in imported[:_MOST_LISTED])
+        raise BadInput(f"{path}: {len(imported)} imported models are here ({some}); give a directory with one")
+    if not imported:
+        if any(True for pattern in _OF_IMPORT_ONLY for _ in path.glob(pattern)):
+            raise BadInput(
+                f"{path}: model_transform stopped before it wrote the imported model; the last lines that it printed "
+                "say why, often an op or an attribute that it does not support"
+            )
+        return None
+    name = imported[0].name.removesuffix(_IMPORTED)
+    found = {key: path / pattern.format(name) for key, pattern in _OF_IMPORT.items()}
+    found = {key: file for key, file in found.items() if file.is_file()}
+    result = _result_in(path, found)
+    if result is not None:
+        found["reference"] = result
+    return Files(path.resolve(), {key: file.resolve() for key, file in found.items()}, {"prefix": name})
+
+
+def _result_in(path: Path, found: Mapping[str, Path]) -> Path | None:
+    """The file of --test_result, whose name only the command knows: it has the tensors of the imported model."""
+    text = found.get("top_mlir")
+    if text is None:
+        return None
+    names = {location for op in MlirFile.read(text).ops.values() for location in op.locations}
+    known = {file.name for file in found.values()}
+    shares = {}
+    for file in sorted(path.glob("*.npz")):
+        if file.name in known or "_weight" in file.name:
+            continue
+        try:
+            shares[file] = len(names & read_npz(file).keys())
+        except BadInput:
+            continue
+    best = max(shares, key=lambda file: shares[file], default=None)
+    return best if best is not None and shares[best] > 1 else None
 
 
 _DATA = {"mlir_input": ("input.npz", "inputs.npz"), "tpu_output": ("ref.npz", "reference.npz")}

@@ -17,7 +17,8 @@ from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.reference.metrics import channel_axis
 from tdb_dap.engine.source.mlir_file import MlirOp
 from tdb_dap.tools.golden.formats import TensorType
-from tdb_dap.tools.golden.level import Level, names
+from tdb_dap.tools.golden.integers import rounded_each
+from tdb_dap.tools.golden.level import Level, names, wide
 from tdb_dap.tools.golden.library import LINEAR, Call, NoGolden, compute
 
 RATIO = 1.6
@@ -234,6 +235,12 @@ def judge_call(op: MlirOp, call: Call, results: Mapping[int, Array]) -> Iterator
         if exact.size != np.size(results[place]):
             size = f"has {np.size(results[place]):,} numbers instead of {exact.size:,}"
             yield Judged(name, op, "bug" if kind.shape is None else "unknown", size)
+            continue
+        each = rounded_each(call)
+        if each is not None and np.allclose(
+            kind.clipped(each), wide(results[place]).reshape(each.shape), 0, kind.scale / 9
+        ):
+            yield Judged(name, op, "quantisation", reach=_rms(exact))
             continue
         stored = kind.stored(exact, str(call.get("round_mode", "HalfAwayFromZero")))
         with np.errstate(all="ignore"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,6 +18,9 @@ from tdb_dap.tools.golden.formats import TensorType, signature
 from tdb_dap.tools.golden.library import Call, NoGolden, compute
 
 _ATTRIBUTE = 'module.weight_file = "'
+NOT_KNOWN = "is not known"
+"""In the reason why an op cannot be computed: one of its operands is missing."""
+
 _SOURCES = ("top.Weight", "top.None", "top.Input")
 _NOTHING = ("top.None", "return", "func.return", "top.Weight", "tpu.Buffer")
 
@@ -99,14 +102,14 @@ class Level:
             raise NoGolden(f"weight {op.location} is not in {self.weight_file or 'a file beside'}")
         kind = next(iter(self.types(op)[1]), None)
         if kind is None or kind.shape is None:
-            return np.asarray(found, np.float64)
+            return wide(found)
         if kind.storage == "bf16" and found.dtype == np.uint16:
             found = (found.astype(np.uint32) << 16).view(np.float32)
         elif kind.storage == "f16" and found.dtype == np.uint16:
             found = found.view(np.float16)
         if found.size != int(np.prod(kind.shape)):
             raise NoGolden(f"weight {op.location} has {found.size:,} numbers, not shape {kind.shape}")
-        return np.asarray(found.reshape(kind.shape), np.float64)
+        return wide(found.reshape(kind.shape))
 
     def call(self, op: MlirOp, tensors: Mapping[str, Array]) -> Call:
         """An op with its operands taken from tensors by name; NoGolden if one is missing."""
@@ -129,14 +132,17 @@ class Level:
                 inputs.append(_shaped(tensors, name_of(producer, value), kind))
         return Call(op.name, tuple(inputs), op.attributes, operand_types, result_types)
 
-    def run(self, inputs: Mapping[str, Array], is_rounded: bool) -> tuple[dict[str, Array], list[Missing]]:
+    def run(
+        self, inputs: Mapping[str, Array], is_rounded: bool, ops: Sequence[MlirOp] | None = None
+    ) -> tuple[dict[str, Array], list[Missing]]:
         """All tensors by name from the inputs, and the ops that could not be computed for lack of a golden.
 
-        ``is_rounded``: each result as its format holds it: what is expected at this precision; else the ideal.
+        ``is_rounded``: each result as its format holds it: what is expected at this precision; else the ideal;
+        ``ops``: only these.
         """
-        tensors: dict[str, Array] = {name: np.asarray(array, np.float64) for name, array in inputs.items()}
+        tensors: dict[str, Array] = {name: wide(array) for name, array in inputs.items()}
         missing: list[Missing] = []
-        for op in self.ops:
+        for op in self.ops if ops is None else ops:
             try:
                 call = self.call(op, tensors)
                 results = compute(call)
@@ -169,11 +175,17 @@ def name_of(op: MlirOp, value: str) -> str:
     return names(op)[op.result_index(value)]
 
 
+def wide(array: Array) -> Array:
+    """Numbers in float64; what memory holds that nobody has written may be signalling NaNs, which become quiet ones."""
+    with np.errstate(invalid="ignore"):
+        return np.asarray(array, np.float64)
+
+
 def _shaped(tensors: Mapping[str, Array], name: str, kind: TensorType | None) -> Array:
     found = tensors.get(name)
     if found is None:
-        raise NoGolden(f"tensor {name} is not known")
-    found = np.asarray(found, np.float64)
+        raise NoGolden(f"tensor {name} {NOT_KNOWN}")
+    found = wide(found)
     if kind is not None and kind.shape is not None and found.shape != kind.shape:
         if found.size != int(np.prod(kind.shape)):
             raise NoGolden(f"tensor {name} has shape {found.shape}, not {kind.shape}")

@@ -12,7 +12,7 @@ from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.source.mlir_file import MlirOp
 from tdb_dap.tools.golden.formats import TensorType
 from tdb_dap.tools.golden.judging import HALF, LOWERED_RATIO, TABLE_RATIO, Judged, judged
-from tdb_dap.tools.golden.level import Level, name_of, names
+from tdb_dap.tools.golden.level import NOT_KNOWN, Level, name_of, names, wide
 from tdb_dap.tools.golden.library import LINEAR, Call, NoGolden, compute
 
 _WEIGHT = re.compile(r"[us]*i(\d+)$")
@@ -54,7 +54,7 @@ def _requantised(before: Level, op: MlirOp, after: Level, tensors: Mapping[str, 
     kind = after.type_named(name)
     if len(operands) != 1 or operands[0] not in tensors or kind is None or not kind.is_quantised:
         return None
-    exact = np.asarray(tensors[operands[0]], np.float64)
+    exact = wide(tensors[operands[0]])
     if exact.size != np.size(tensors[name]):
         return None
     inner = float(np.sqrt(np.mean(np.square(exact)))) * _FACTOR
@@ -80,11 +80,11 @@ def _judge(
         call = before.call(op, operands)
         exact = compute(call)[place]
     except (NoGolden, IndexError) as reason:
-        is_a_gap = "is not known" in str(reason)  # fused away: nothing to say
+        is_a_gap = NOT_KNOWN in str(reason)  # fused away: nothing to say
         return None if is_a_gap else Judged(target, later, "unknown", str(reason))
     if kind is None or exact.size != np.size(tensors[target]):
         return None
-    actual = np.asarray(tensors[target], np.float64).reshape(exact.shape)
+    actual = wide(tensors[target]).reshape(exact.shape)
     try:
         rough = compute(_at_precision(call, before, op, after, target))[place]
     except NoGolden:

@@ -1,4 +1,4 @@
-"""Goldens of products of matrices, and of attention."""
+"""Goldens of products of matrices, and of attention, in float and on stored numbers."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import numpy as np
 
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.tools.golden.calls import Call, NoGolden, golden
+from tdb_dap.tools.golden.formats import rounded
+
+_LIMITS = (-128, 127)
 
 
 def product(call: Call, left: Array, right: Array) -> Array:
@@ -86,8 +89,8 @@ def attention_with_projections(call: Call) -> Array:
     Operands: queries, keys, values (none: those before), weight and bias of each of the four projections (in the order
     queries, keys, values, output with its weight first), mask. Heads lie side by side in the columns.
     """
-    if call.is_integer or (call.operand_types[0] is not None and call.operand_types[0].is_quantised):
-        raise NoGolden("stored numbers with a table of exponentials")
+    if call.operand_types[0] is not None and call.operand_types[0].is_quantised:
+        raise NoGolden("stored numbers with a result in float")
     keys = call.optional(1)
     keys = call[0] if keys is None else keys
     values = call.optional(2)
@@ -108,4 +111,46 @@ def attention_with_projections(call: Call) -> Array:
         scores = scores + mask.reshape(mask.shape[0], -1, *scores.shape[-2:])
     scores = np.exp(scores - scores.max(axis=-1, keepdims=True))
     mixed = (scores / scores.sum(axis=-1, keepdims=True) @ v).swapaxes(-2, -3)
+    return projected(mixed.reshape(*mixed.shape[:-2], heads * dim), 9)
+
+
+@golden("tpu.Attention", integer=True)
+def attention_of_words(call: Call) -> Array:
+    """The same on stored numbers: sums of 32 bits, each requantised to 8, and weights of the softmax in eight bits.
+
+    ``quant_param``: multiplier, shift and zero point of queries, keys, values, scores and mixture; the compiler has
+    taken the input's zero point times the weights off the biases; operand 12: exponentials of minus the distance from
+    the greatest score; ``scale``: of the softmax's weights, which are rounded to multiples of it.
+    """
+    if call.optional(11) is not None:
+        raise NoGolden("stored numbers with a mask")
+    factors = call.numbers("quant_param")
+    if len(factors) < 15 or any(factors[2:15:3]):
+        raise NoGolden(f"factors {factors}")
+    heads, dim = int(call.number("head", 1)), int(call.number("dim"))
+    places = [0]
+    for place in (1, 2):
+        places.append(place if call.optional(place) is not None else places[-1])
+
+    def requantised(sums: Array, place: int) -> Array:
+        multiplier, shift = factors[3 * place : 3 * place + 2]
+        return np.clip(rounded(sums * (multiplier * 2.0**-shift), "HalfAwayFromZero"), *_LIMITS)
+
+    def projected(words: Array, place: int) -> Array:
+        weight, bias = call[place], call.optional(place + 1)
+        sums = words @ weight.reshape(weight.shape[-2:])
+        return sums if bias is None else sums + bias.reshape(-1)
+
+    def heads_of(number: int) -> Array:
+        kind = call.operand_types[places[number]]
+        words = call.words(places[number]) + (kind.zero_point if kind is not None else 0)
+        found = requantised(projected(words, 3 + 2 * number), number)
+        return found.reshape(*found.shape[:-1], heads, dim).swapaxes(-2, -3)
+
+    q, k, v = (heads_of(number) for number in range(3))
+    scores = requantised(q @ k.swapaxes(-1, -2), 3)
+    exponentials = call[12].reshape(-1)[(scores.max(axis=-1, keepdims=True) - scores).astype(np.int64)]
+    steps = 1 / call.number("scale", 1)
+    weights = rounded(exponentials / exponentials.sum(axis=-1, keepdims=True) * steps, "HalfAwayFromZero")
+    mixed = requantised(weights @ v, 4).swapaxes(-2, -3)
     return projected(mixed.reshape(*mixed.shape[:-2], heads * dim), 9)

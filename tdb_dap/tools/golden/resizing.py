@@ -34,13 +34,17 @@ def _along(x: Array, axis: int, places: Array, mode: str) -> Array:
 def interpolate(call: Call) -> Array:
     """Images of another size, by the nearest number or linearly."""
     x, mode = call[0], str(call.get("mode", "nearest"))
-    if call.result is None or call.result.shape is None:
-        raise NoGolden("the shape of the result is not known")
+    shape = call.result.shape if call.result is not None else None
+    if shape is None:
+        factors = [call.number(name) for name in ("scale_h", "scale_w")]
+        if x.ndim != 4 or min(factors) <= 0:
+            raise NoGolden("the shape of the result is not known")
+        shape = (*x.shape[:2], *(int(extent * factor) for extent, factor in zip(x.shape[2:], factors, strict=True)))
     if mode not in ("nearest", "linear"):
         raise NoGolden(f"mode {mode}")
     coordinates = str(call.get("coord_mode", "half_pixel"))
     for axis, name in ((2, "scale_h"), (3, "scale_w")):
-        extent = call.result.shape[axis]
+        extent = shape[axis]
         factor = call.number(name, -1)
         factor = factor if factor > 0 else extent / x.shape[axis]
         places = _sources(extent, x.shape[axis], factor, coordinates)

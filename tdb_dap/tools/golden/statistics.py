@@ -99,3 +99,16 @@ def unit_length(call: Call) -> Array:
     """Over its length along ``axis``."""
     x, axis = call[0], call.axis(call[0].ndim, default=1)
     return x / np.sqrt(np.square(x).sum(axis=axis, keepdims=True) + call.number("eps"))
+
+
+@golden("LRN")
+def local_response(call: Call) -> Array:
+    """x / (bias + alpha / size * sum of x² over ``size`` channels around)^beta."""
+    x, size = call[0], int(call.number("size", 1))
+    before = (size - 1) // 2
+    margins = [(0, 0), (before, size - 1 - before), *[(0, 0)] * (x.ndim - 2)]
+    squares = np.pad(np.square(x), margins)
+    total = sum((squares[:, first : first + x.shape[1]] for first in range(size)), np.zeros(x.shape))
+    return np.asarray(
+        x / (call.number("bias", 1) + call.number("alpha", 1e-4) / size * total) ** call.number("beta", 0.75)
+    )

@@ -18,6 +18,7 @@ from tdb_dap.engine.files import limits
 from tdb_dap.engine.files.bounded_files import read_file
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.errors import BadInput
+from tdb_dap.tools.llm.adapter import Adapter
 from tdb_dap.tools.llm.safetensors_file import SafetensorsFile
 
 KINDS = ("llama", "qwen2", "qwen3")
@@ -37,13 +38,14 @@ class _Config:
 
 
 class FloatModel:
-    """Computes in float64 from the weights in ``folder``; BadInput says what is missing or not known.
+    """Computes in float64 from the weights in ``folder``, to which ``adapter`` adds; BadInput says what is not known.
 
     Tensors have the names that the converter gives them in final.mlir.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, adapter: Adapter | None = None) -> None:
         self.folder = folder
+        self._pairs = adapter.pairs if adapter is not None else {}
         self._config = _read_config(folder / "config.json")
         self._files = [SafetensorsFile(path) for path in sorted(folder.glob("*.safetensors"))]
         if not self._files:
@@ -123,6 +125,10 @@ class FloatModel:
         if self._has(f"{name}.bias"):
             result = result + self._weight(f"{name}.bias")
         found[name] = result
+        pair = self._pairs.get(name)
+        if pair is not None:
+            added = found[f"{name}.lora_B"] = states @ pair.a.astype(np.float64).T @ pair.b.astype(np.float64).T
+            result = found[f"{name}.lora_add"] = result + added
         return result
 
     def _has(self, name: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,13 +11,16 @@ from tdb_dap.engine.bmodel import Bmodel, RunMode, Stage, TensorInfo
 from tdb_dap.engine.files.context import Context
 from tdb_dap.errors import BadInput
 
-_LAYER = re.compile(r"(block|block_cache)_(\d+)")
-_OTHER_KINDS = re.compile(r"(block_kv|block_cache_\d+_\d+|vit|.*lora).*")
+_LAYER = re.compile(r"(block|block_kv|block_cache)_(\d+)")
+_OTHER_KINDS = re.compile(r"vit.*")
 _MOST_NAMED = 6
+_TABLE = "embedding.bin"
 
 GREEDY_HEAD = "greedy_head"
 
-HEADS = ("lm_head", GREEDY_HEAD, "sample_head")
+SAMPLE_HEAD = "sample_head"
+
+HEADS = ("lm_head", GREEDY_HEAD, SAMPLE_HEAD)
 """Nets that end the pass of a token."""
 
 
@@ -26,7 +30,7 @@ class LanguageModel:
 
     ``hidden``: numbers of a position between two blocks; ``line``: numbers of a position in one cache.
     ``has_mask``: whether a prefill is given its mask; ``has_greedy_head``: whether a net of its own takes the token
-    from the logits.
+    from the logits; ``has_history``: whether a prefill can go on after an earlier one (``block_kv``).
     """
 
     context: Context
@@ -38,6 +42,29 @@ class LanguageModel:
     line: int
     has_mask: bool
     has_greedy_head: bool
+    has_history: bool = False
+    caches: tuple[int, ...] = ()
+    """Positions in the cache for which ``block_cache`` was compiled, by stage; the first is ``room``."""
+    table: Path | None = None
+    """The table of embeddings, where the host looks them up (``--embedding_disk``)."""
+
+    @property
+    def longest(self) -> int:
+        """Most tokens of a prompt."""
+        return self.room if self.has_history else self.length
+
+    @property
+    def vocabulary(self) -> int:
+        """Number of tokens: rows of the table of embeddings, which is its net's weights but for little."""
+        if self.table is not None:
+            return self.table.stat().st_size // (self.hidden * self.input("block_0", 0).dtype.itemsize)
+        out = self.output("embedding", 0)
+        return self.nets["embedding"].weights.size // (out.shape[-1] * out.dtype.itemsize)
+
+    def stage_for(self, position: int) -> int:
+        """The stage of ``block_cache`` with the shortest cache that holds all positions before one."""
+        fitting = [(length, stage) for stage, length in enumerate(self.caches) if length >= position]
+        return min(fitting)[1] if fitting else 0
 
     def input(self, net: str, index: int) -> TensorInfo:
         """An input of a net, by its position."""
@@ -55,16 +82,18 @@ class LanguageModel:
 
 def read_model(given: Path) -> LanguageModel:
     """The language model of a bmodel, or of the converter's folder with one; BadInput says what it has not."""
-    context = Context.find(_bmodel_in(given))
+    context = Context.find(bmodel_in(given))
     bmodel = Bmodel(context.bmodel)
     stages = {net.name: net.stages[0] for net in bmodel.metadata.nets if net.stages}
     where = str(context.bmodel)
-    layers = _layers(stages, where)
+    table = _table(context.bmodel.parent) if "embedding" not in stages else None
+    layers = _layers(stages, where, table is not None)
     prefill, decode = stages["block_0"], stages["block_cache_0"]
     for name, stage, inputs, outputs in (
         ("block_0", prefill, (2, 3), 3),
         ("block_cache_0", decode, (5,), 3),
         ("lm_head", stages["lm_head"], (1,), 1),
+        *([("block_kv_0", stages["block_kv_0"], (4,), 3)] if "block_kv_0" in stages else []),
     ):
         if len(stage.inputs) not in inputs or len(stage.outputs) != outputs:
             raise BadInput(
@@ -86,10 +115,42 @@ def read_model(given: Path) -> LanguageModel:
         line=line,
         has_mask=len(prefill.inputs) == 3,
         has_greedy_head=GREEDY_HEAD in stages,
+        has_history="block_kv_0" in stages,
+        caches=_caches(bmodel, layers),
+        table=table,
     )
 
 
-def _bmodel_in(given: Path) -> Path:
+def _caches(bmodel: Bmodel, layers: int) -> tuple[int, ...]:
+    """Lengths of the caches by stage; only that of the first where the stages have none in common."""
+    blocks = {f"block_cache_{layer}" for layer in range(layers)}
+    found: set[tuple[int, ...]] = set()
+    for net in bmodel.metadata.nets:
+        if net.name in blocks:
+            first = net.stages[0]
+            one_place = all(
+                (stage.io_address, stage.io_size) == (first.io_address, first.io_size)
+                and [tensor.address for tensor in stage.inputs[3:5]] == [tensor.address for tensor in first.inputs[3:5]]
+                for stage in net.stages
+            )
+            found.add(tuple(s.inputs[3].shape[1] for s in (net.stages if one_place and first.io_size else [first])))
+    lengths = next(iter(found))
+    return lengths if len(found) == 1 else lengths[:1]
+
+
+def _table(folder: Path) -> Path | None:
+    """The file that the converter leaves with ``--embedding_disk``."""
+    places = (folder / "config" / _TABLE, folder / _TABLE)
+    return next((place for place in places if place.is_file()), None)
+
+
+def is_language_model(nets: Iterable[str]) -> bool:
+    """Whether these are the names of a language model's nets."""
+    return {"block_0", "block_cache_0", "lm_head"} <= set(nets)
+
+
+def bmodel_in(given: Path) -> Path:
+    """The bmodel itself, or the only one in a folder; BadInput where it is not clear which."""
     path = given.expanduser()
     if not path.is_dir():
         return path
@@ -102,26 +163,29 @@ def _bmodel_in(given: Path) -> Path:
     raise BadInput(f"{path}: {len(models)} bmodels are in it ({names}); give one of them")
 
 
-def _layers(stages: dict[str, Stage], where: str) -> int:
+def _layers(stages: dict[str, Stage], where: str, has_table: bool) -> int:
     found: dict[str, set[int]] = {"block": set(), "block_cache": set()}
+    if any(name.startswith("block_kv_") for name in stages):
+        found["block_kv"] = set()
     for name in stages:
         if (match := _LAYER.fullmatch(name)) is not None:
             found[match[1]].add(int(match[2]))
     layers = len(found["block"])
-    wanted = ["embedding", "embedding_cache", "lm_head"]
+    wanted = [*([] if has_table else ["embedding", "embedding_cache"]), "lm_head"]
     wanted += [f"{kind}_{layer}" for kind in found for layer in range(max(1, layers))]
     missing = [name for name in wanted if name not in stages]
     if missing:
         named = ", ".join(missing[:_MOST_NAMED]) + (", ..." if len(missing) > _MOST_NAMED else "")
         raise BadInput(
             f"{where}: is no language model that can be run: it has no net {named}"
-            + ("; a model converted with --embedding_disk cannot be run yet" if missing[0] == "embedding" else "")
+            + (
+                "; of a model converted with --embedding_disk also embedding.bin is needed"
+                if "embedding" in missing
+                else ""
+            )
         )
     if others := [name for name in stages if _OTHER_KINDS.fullmatch(name)]:
-        raise BadInput(
-            f"{where}: has nets that are not run yet: {', '.join(others[:_MOST_NAMED])} (history while prefilling, "
-            "caches of several lengths, pictures, LoRA)"
-        )
+        raise BadInput(f"{where}: has nets that are not run yet: {', '.join(others[:_MOST_NAMED])} (pictures)")
     return layers
 
 

@@ -2,33 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
+from tdb_dap.engine.bmodel import Bmodel
 from tdb_dap.engine.control.debugger import Debugger
 from tdb_dap.engine.files.context import Context
+from tdb_dap.engine.files.net_folders import name_of_folder, sources_beside
 from tdb_dap.engine.machine.machine import Machine
 from tdb_dap.engine.machine.undo_log import DEFAULT_LIMIT
 from tdb_dap.engine.program.linked_program import LinkedProgram
+from tdb_dap.engine.program.schedule import Schedule
+from tdb_dap.errors import BadInput
 from tdb_dap.targets.chips.registry import target_for
-from tdb_dap.tools.llm.answering import answer
-from tdb_dap.tools.llm.language_model import LanguageModel, require_static
+from tdb_dap.tools.llm.adapter import Adapter
+from tdb_dap.tools.llm.answering import answer, substitutes_for
+from tdb_dap.tools.llm.language_model import LanguageModel, bmodel_in, require_static
+from tdb_dap.tools.llm.pipeline_file import read_pipeline
 from tdb_dap.tools.llm.recorded_answer import record_answer
+from tdb_dap.tools.llm.sampling import Sampling
 from tdb_dap.tools.llm.sources import sources_of
 from tdb_dap.tools.opening import keep_source, open_debugger
 
 
-def linked(model: LanguageModel, prompt: Sequence[int], tokens: int, given: Sequence[int] = ()) -> LinkedProgram:
+def linked(
+    model: LanguageModel,
+    prompt: Sequence[int],
+    tokens: int,
+    given: Sequence[int] = (),
+    sampling: Sampling | None = None,
+    adapter: Adapter | None = None,
+) -> LinkedProgram:
     """The program of an answer of ``tokens`` tokens to the ids of a prompt; BadInput where they do not fit."""
     require_static(model)
-    schedule = answer(model, prompt, tokens, given)
-    sources = sources_of(model)
-    bmodel = model.context.bmodel
+    before = adapter.fills(model) if adapter is not None else ()
+    schedule = answer(model, prompt, tokens, given, sampling=sampling, before=before)
+    return _linked(model.context, schedule, sources_of(model))
 
-    def context_of(net: str) -> Context:
-        return sources[net] or Context(bmodel.parent, bmodel, None, None, None, None)
 
-    return LinkedProgram(model.context, target_for, schedule, context_of, keep_source)
+def _linked(context: Context, schedule: Schedule, sources: Mapping[str, Context | None]) -> LinkedProgram:
+    bmodel = context.bmodel
+
+    def context_of(net: str, stage: int) -> Context:
+        return sources.get(name_of_folder(net, stage)) or Context(bmodel.parent, bmodel, None, None, None, None)
+
+    return LinkedProgram(context, target_for, schedule, context_of, keep_source)
+
+
+def open_pipeline(given: Path, pipeline: Path, history_limit: int = DEFAULT_LIMIT) -> Debugger:
+    """A debugger before the first step of a pipeline file; BadInput says what does not fit the bmodel."""
+    context = replace(Context.find(bmodel_in(given)), inputs=None, reference=None)
+    nets = {net.name: net.stages[0] for net in Bmodel(context.bmodel).metadata.nets if net.stages}
+    schedule = replace(read_pipeline(pipeline), substitutes=substitutes_for(nets))
+    names = [name_of_folder(net, stage) for net, stage in schedule.nets]
+    try:
+        program = _linked(context, schedule, sources_beside(context.bmodel, names))
+    except BadInput as error:
+        raise BadInput(f"{pipeline}: {error}") from None
+    return Debugger(program, Machine(program, history_limit=history_limit), None)
 
 
 def open_model(
@@ -37,9 +69,11 @@ def open_model(
     tokens: int,
     given: Sequence[int] = (),
     history_limit: int = DEFAULT_LIMIT,
+    sampling: Sampling | None = None,
+    adapter: Adapter | None = None,
 ) -> Debugger:
     """A debugger before the first command of an answer."""
-    program = linked(model, prompt, tokens, given)
+    program = linked(model, prompt, tokens, given, sampling, adapter)
     return Debugger(program, Machine(program, history_limit=history_limit), None)
 
 
@@ -55,7 +89,7 @@ def record(
 
     ``library``: as in ``--cmodel-path``.
     """
-    record_answer(model, answer(model, prompt, tokens, given), path, library)
+    record_answer(model, answer(model, prompt, tokens, given, all_stages=False), path, library)
 
 
 def open_recorded(path: Path) -> Debugger:

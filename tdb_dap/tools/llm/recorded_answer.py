@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from tdb_dap.backends.launch.job import Border as JobBorder
@@ -14,6 +15,7 @@ from tdb_dap.engine.program.schedule import Border, HostStep, NetStep, Schedule,
 from tdb_dap.errors import BadInput
 from tdb_dap.targets.chips.registry import target_for
 from tdb_dap.tools.llm.language_model import LanguageModel
+from tdb_dap.tools.llm.sources import sources_of
 
 _NUMBERS = {dtype.name: number for number, dtype in TENSOR_DTYPES.items()}
 
@@ -27,7 +29,12 @@ def record_answer(model: LanguageModel, schedule: Schedule, path: Path, given: P
     chip = target_for(bmodel.metadata.chip, str(model.context.bmodel))
     job = _Job(model)
     steps = [job.step(step) for step in schedule.steps]
-    results = record_nets(bmodel, chip, job.nets, tuple(steps), b"".join(job.data), path, given)
+    folders = {
+        name: [file for file in (context.mlir, context.locations) if file is not None]
+        for name, context in sources_of(model).items()
+        if context is not None
+    }
+    results = record_nets(bmodel, chip, job.nets, tuple(steps), b"".join(job.data), path, given, folders=folders)
     found: list[bytes] = []
     for step in steps:
         if isinstance(step, Launch):
@@ -52,7 +59,7 @@ class _Job:
 
     def step(self, step: HostStep | NetStep) -> JobStep:
         if isinstance(step, NetStep):
-            return Launch(self._names.index(step.net))
+            return Launch(self._names.index(step.net), self._given(step))
         to, dtype = self._piece(step.destination)
         if step.is_exact:
             return Copy(self._piece(step.sources[0])[0], to)
@@ -65,6 +72,13 @@ class _Job:
         self.data.append(words)
         self._size += len(words)
         return Fill(to, self._size - len(words))
+
+    def _given(self, step: NetStep) -> tuple[JobBorder, ...]:
+        """Inputs with the shapes of a launch; none where they are the largest."""
+        if not step.shapes:
+            return ()
+        tensors = self._stages[step.net].inputs
+        return tuple(_border(replace(one, shape=shape)) for one, shape in zip(tensors, step.shapes, strict=True))
 
     def _piece(self, border: Border) -> tuple[Piece, TensorInfo]:
         stage: Stage = self._stages[border.net]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+from tdb_dap.engine.files import limits
+from tdb_dap.engine.files.bounded_files import read_file
 from tdb_dap.errors import BadInput
 
 _PLACES = ("tokenizer.json", "config/tokenizer.json")
@@ -38,10 +41,17 @@ class _Tokenizer:
         return found
 
 
-def prompt_ids(prompt: str | Sequence[int], folder: Path) -> list[int]:
-    """Numbers of the tokens of a prompt, by the tokenizer in ``folder`` if it is a text; BadInput without one."""
+def prompt_ids(prompt: str | Sequence[int], folder: Path, chat: bool = False) -> list[int]:
+    """Numbers of the tokens of a prompt, by the tokenizer in ``folder`` if it is a text; BadInput without one.
+
+    ``chat``: the text is what a user says; the model's own template writes the conversation around it.
+    """
     if not isinstance(prompt, str):
+        if chat:
+            raise BadInput("a chat begins with a text, not with numbers of tokens; give --prompt, or leave --chat out")
         return list(prompt)
+    if chat:
+        prompt = _conversation(prompt, folder)
     words = find_tokenizer([folder])
     if words is None:
         raise BadInput(
@@ -49,6 +59,50 @@ def prompt_ids(prompt: str | Sequence[int], folder: Path) -> list[int]:
             "numbers of tokens"
         )
     return words.ids(prompt)
+
+
+def _conversation(prompt: str, folder: Path) -> str:
+    """The text of a conversation, by the template of the tokenizer (Jinja, as Transformers writes it):
+
+    https://huggingface.co/docs/transformers/chat_templating.
+    """
+    template, words = _template(folder)
+    try:
+        from jinja2.exceptions import TemplateError
+        from jinja2.sandbox import ImmutableSandboxedEnvironment
+    except ImportError:
+        raise BadInput(f"{folder}: the package jinja2 reads its chat template: pip install 'tdb-dap[llm]'") from None
+    environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True)
+    messages = [{"role": "user", "content": prompt}]
+    try:
+        made: str = environment.from_string(template).render(messages=messages, add_generation_prompt=True, **words)
+    except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError, RecursionError) as error:
+        raise BadInput(f"{folder}: its chat template cannot be used: {error}; leave --chat out") from None
+    return made
+
+
+def _template(folder: Path) -> tuple[str, dict[str, str]]:
+    """The chat template of a tokenizer, and the special words that it may name."""
+    for place in (folder, folder / "config"):
+        path = place / "tokenizer_config.json"
+        try:
+            found: Any = json.loads(read_file(path, limits.REPORT)) if path.is_file() else {}
+            words = {name: _word(found[name]) for name in ("bos_token", "eos_token") if found.get(name)}
+            apart = place / "chat_template.jinja"
+            template = read_file(apart, limits.REPORT).decode() if apart.is_file() else found.get("chat_template")
+        except (ValueError, TypeError, AttributeError, KeyError, RecursionError) as error:
+            raise BadInput(f"{path}: cannot be used: {error}") from None
+        if isinstance(template, str):
+            return template, words
+    raise BadInput(
+        f"{folder}: no chat template is in it or in config (tokenizer_config.json, chat_template.jinja); copy it there "
+        "from the model, or leave --chat out"
+    )
+
+
+def _word(given: Any) -> str:
+    """A special token, written as a text or with what else is known of it."""
+    return str(given["content"]) if isinstance(given, dict) else str(given)
 
 
 def find_tokenizer(folders: Sequence[Path]) -> Words | None:

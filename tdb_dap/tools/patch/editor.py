@@ -119,13 +119,25 @@ class Editor:
         for subnet in program.subnets:
             if subnet.stop > ordinal and not program.commands[subnet.start].has_descriptor:
                 raise BadInput(f"subnet {subnet.id} ({subnet.run_mode}) is not made of commands and cannot be left out")
-        kept = program.commands.columns.offset[:ordinal]
+        self._keep(program.commands.columns.offset[:ordinal])
+        token = program.commands[ordinal].token
+        self.notes.append(f"from command {ordinal:,} ({token}) on nothing is done")
+
+    def keep(self, ordinals: Sequence[int]) -> None:
+        """Let all other commands do nothing but those that synchronise. BadInput as ``cut``."""
+        program = self._program
+        for subnet in program.subnets:
+            if not program.commands[subnet.start].has_descriptor:
+                raise BadInput(f"subnet {subnet.id} ({subnet.run_mode}) is not made of commands and cannot be left out")
+        self._keep(program.commands.columns.offset[np.asarray(ordinals, np.int64)])
+        self.notes.append(f"{len(ordinals):,} of {len(program.commands):,} commands do something")
+
+    def _keep(self, kept: Array) -> None:
+        """Put commands that do nothing in the place of those that do not start at these bytes."""
         for group in self._groups():
             for engine, span in (("tiu", group.info.tiu), ("dma", group.info.dma)):
                 inside = (kept >= span.start) & (kept < span.start + span.size)
                 self._idle(group, engine, {int(offset) - span.start for offset in kept[inside]})
-        token = program.commands[ordinal].token
-        self.notes.append(f"from command {ordinal:,} ({token}) on nothing is done")
 
     def _idle(self, group: _Group, engine: str, kept: set[int]) -> None:
         """Put commands that do nothing in the place of those that are not at the offsets ``kept``.

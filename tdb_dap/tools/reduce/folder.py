@@ -2,159 +2,168 @@
 
 from __future__ import annotations
 
-import shlex
 import shutil
-import subprocess
-from collections.abc import Iterator, Sequence
+import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
+
 from tdb_dap.engine.files.atomic_files import write_text
+from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.machine.npz import write_npz
-from tdb_dap.engine.source.mlir_file import MlirOp
-from tdb_dap.errors import BadInput
-from tdb_dap.tools.golden.compilation import Files, find
-from tdb_dap.tools.golden.level import Level
-from tdb_dap.tools.reduce.cutting import Cut, cut
+from tdb_dap.errors import BadInput, TdbError
+from tdb_dap.system.remarks import heard_by
+from tdb_dap.tools.golden.compilation import find
+from tdb_dap.tools.reduce.cases import COMPILER, cases_of_top, cases_of_tpu, write
+from tdb_dap.tools.reduce.readme import readme, readme_of_slice
+from tdb_dap.tools.reduce.search import Failing, Search, size_of
+from tdb_dap.tools.reduce.slicing import Sliced, sliced
 from tdb_dap.tools.triage.schema import Triage
-from tdb_dap.tools.triage.stages import MODEL, TOP, TPU, Stage, stages
-from tdb_dap.tools.triage.triaging import triage
+from tdb_dap.tools.triage.stages import MODEL, TOP, TPU, Stage
+from tdb_dap.tools.triage.triaging import examined
+from tdb_dap.tools.triage.verdict import outcome
 
-_NAME = "reduced"
-_COMPILER = "model_deploy"
-_PATIENCE = 1800
-_REPLACED = {
-    "--mlir": f"{_NAME}.mlir",
-    "--test_input": "inputs.npz",
-    "--test_reference": "expected.npz",
-    "--model": f"{_NAME}.bmodel",
-    "--calibration_table": "calibration.txt",
-    "--tolerance": "0.99,0.9",
-}
-"""Options of the compiler's command line -> the files of the folder."""
+RECORDED = "recorded"
+"""Level of a case whose numbers are those of the whole: computed again they are right."""
 
-_MOST_OPS = 3
+_OF_SLICE = """#!/bin/sh
+cd "$(dirname "$0")" || exit
+tdb-dap check reduced --inputs inputs.npz --reference expected.npz
+"""
+
+_LEFT_BEHIND = ("compiler_profile_*", "*.layer_group_*.json", "*.profile", "*_weights_*.npz")
+"""What the compiler writes beside and nobody needs."""
 
 
 @dataclass(frozen=True)
 class Reduced:
-    """``ops``: those that are left, of ``before``; ``found``: what triage says of them, None if they do not fail."""
+    """``ops``: those that are left, of ``before``; ``level``: where they were cut out, ``top``, ``tpu``,
+    ``bmodel`` or RECORDED.
+
+    ``found``: what triage says of them, None if they do not fail or that was not tried; ``sliced``: commands that are
+    left, if the bmodel was cut; ``sizes``: elements of the inputs before and after, ``trials``: cases that were tried.
+    """
 
     ops: tuple[str, ...]
     before: int
+    level: str
     tensor: str
     found: Triage | None
+    sliced: Sliced | None = None
+    sizes: tuple[int, int] = (0, 0)
+    trials: int = 0
 
 
-def reduce(directory: Path, folder: Path) -> Reduced:
+def reduce(directory: Path, folder: Path, report: Callable[[str], None] = lambda text: None) -> Reduced:
     """Write the smallest case into a new folder.
 
-    With the compiler at hand each case is compiled, from one op on, until it fails as the whole does. BadInput if
-    nothing is wrong, or where no op of the imported model can be named.
+    Ops are cut out of the imported model and compiled; if none fails alone as the whole does, out of stage tpu; then
+    commands out of the bmodel. Shapes and inputs are made smaller as long as it fails the same way. ``report``: what
+    is being tried. BadInput if nothing is wrong, or what has to be known of the whole is missing.
     """
     files = find(directory)
-    whole = triage(directory)
-    if not whole.is_wrong or not whole.tensor or whole.stage not in (TPU, MODEL):
-        raise BadInput(f"{directory}: nothing to reduce: {whole.sentence}"[:280])
-    top = next((stage for stage in stages(files) if stage.title == TOP), None)
-    if top is None or top.level is None or not top.tensors:
-        raise BadInput(f"{directory}: the tensors of stage top are missing; run model_transform with --test_result")
-    if folder.exists():
-        raise BadInput(f"{folder}: is there already; give a new directory")
-    last = _op_of(top.level, whole.tensor, directory)
-    compiler = shutil.which(_COMPILER)
-    found: Triage | None = None
-    pieces: Cut | None = None
-    for ops in _candidates(top.level, last):
-        pieces = cut(top.level, ops, top.tensors, f"{_NAME}_weights.npz")
-        shutil.rmtree(folder, ignore_errors=True)
-        _write(folder, files, pieces, whole, top)
-        if compiler is None:
-            break
-        found = _compiled(folder)
-        if found is not None and found.verdict == whole.verdict and found.stage == whole.stage:
-            break
-        found = None
-    assert pieces is not None
-    return Reduced(pieces.ops, len(top.level.ops), whole.tensor, found)
-
-
-def _op_of(level: Level, tensor: str, directory: Path) -> MlirOp:
-    for name in (tensor, tensor.split("__")[0]):
-        if name in level.by_name and level.by_name[name].name != "top.Input":
-            return level.by_name[name]
-    raise BadInput(f"{directory}: {tensor} is not computed by an op of the imported model, so that none can be cut out")
-
-
-def _candidates(level: Level, last: MlirOp) -> Iterator[Sequence[MlirOp]]:
-    """The op alone, then with those that it reads from, the nearest first."""
-    ops = [last]
-    yield tuple(ops)
-    for op in ops:
-        for value in op.operands:
-            producer = level.mlir.op_defining(value, op.line)
-            is_op = producer is not None and producer.name not in ("top.Weight", "top.None", "top.Input")
-            if producer is not None and is_op and producer not in ops and len(ops) < _MOST_OPS:
-                ops.append(producer)
-                yield tuple(ops)
-
-
-def _write(folder: Path, files: Files, pieces: Cut, whole: Triage, top: Stage) -> None:
-    folder.mkdir(parents=True)
-    write_text(folder / f"{_NAME}.mlir", pieces.text)
-    write_npz(folder / f"{_NAME}_weights.npz", pieces.weights)
-    write_npz(folder / "inputs.npz", pieces.inputs)
-    write_npz(folder / "expected.npz", pieces.expected)
-    table = files.get("calibration")
-    if table is not None:
-        shutil.copyfile(table, folder / "calibration.txt")
-    script = folder / "reproduce.sh"
-    write_text(script, f'#!/bin/sh\n# {whole.sentence}\ncd "$(dirname "$0")" &&\n{command(files)}\n')
-    script.chmod(0o755)
-    write_text(folder / "README.md", _readme(pieces, whole))
-
-
-def command(files: Files) -> str:
-    """The compiler's command line for the folder: that of the whole model with other files."""
-    words = shlex.split(files.commands.get("deploy_cmd", ""))
-    if not words:
-        raise BadInput(f"{files.directory}: its notes hold no model_deploy command; compile again with --debug")
-    kept = [_COMPILER]
-    for before, word in pairwise(words):
-        if before in _REPLACED:
-            kept.append(_REPLACED[before])
-        elif word != "--skip_validation":
-            kept.append(word)
-    return shlex.join(kept)
-
-
-def _readme(pieces: Cut, whole: Triage) -> str:
-    shapes = [f"{name} {list(array.shape)}" for name, array in pieces.inputs.items()]
-    return "\n".join(
-        [
-            f"# {whole.tensor}",
-            "",
-            whole.sentence,
-            "",
-            f"`reproduce.sh` compiles {len(pieces.ops)} op(s), {', '.join(pieces.ops)}, of `{_NAME}.mlir`; ",
-            "`tdb-dap triage .` then says what is wrong.",
-            "",
-            f"- `inputs.npz`: {', '.join(shapes)}, as the whole model computes them before this op",
-            "- `expected.npz`: results of the imported model, float32",
-            "",
-        ]
-    )
-
-
-def _compiled(folder: Path) -> Triage | None:
-    """The verdict of triage after the folder's script has run; None if nothing was written."""
-    log = folder / "compile.log"
-    with log.open("wb") as output:
-        subprocess.run(
-            [str(folder.resolve() / "reproduce.sh")], stdout=output, stderr=output, timeout=_PATIENCE, check=False
+    _refuse(folder)
+    stages, findings = examined(files)
+    whole = outcome(files, stages, findings)
+    if whole.is_wrong and whole.tensor and whole.stage not in (TPU, MODEL):
+        raise BadInput(
+            f"{directory}: {whole.tensor} is wrong in stage {whole.stage!r}; ops are cut out of later stages, so "
+            "take the op out of the original model"
         )
+    if not whole.is_wrong or not whole.tensor:
+        raise BadInput(f"{directory}: nothing to reduce: {whole.sentence}"[:280])
+    top, tpu = (
+        next((one for one in stages if one.title == title and one.level is not None), None) for title in (TOP, TPU)
+    )
+    tpu = tpu if tpu is not None and tpu.tensors else None
+    if top is None and tpu is None:
+        raise BadInput(
+            f"{directory}: the tensors before the bmodel are missing; run model_transform with --test_result"
+        )
+    is_compiled = shutil.which(COMPILER) is not None
+    of_top = list(cases_of_top(top, whole.tensor, tpu)) if top is not None and top.tensors else []
+    of_tpu = list(cases_of_tpu(tpu, top, whole.tensor, whole.stage)) if tpu is not None else []
+    with tempfile.TemporaryDirectory(prefix="tdb-dap-") as temporary:
+        search = Search(files, whole, Path(temporary), is_compiled, report)
+        # Without the compiler only stage tpu can be computed.
+        possible = [*(of_top if is_compiled else []), *(of_tpu if is_compiled or whole.stage == TPU else [])]
+        found = search.first(iter(possible))
+        if found is not None:
+            before, found = found.size, search.smallest(found)
+            _finish(folder, found, whole, before, is_compiled)
+            return _reduced(found, found.case.main.level.title, whole, (before, found.size), search.count)
+        if whole.stage == TPU and tpu is not None and of_tpu:
+            found = search.recorded(of_tpu[0], tpu)
+            if found is not None:
+                _finish(folder, found, whole, found.size, is_compiled, is_recorded=True)
+                return _reduced(found, RECORDED, whole, (found.size, found.size), search.count)
+    bmodel = files.get("bmodel")
+    if whole.stage == MODEL and bmodel is not None:
+        report("commands of the bmodel")
+        left = _sliced(bmodel, whole, stages, folder)
+        if left is not None:
+            return Reduced((left.opcode,), 0, MODEL, whole.tensor, None, left, trials=search.count)
+    first = next(iter([*of_top, *of_tpu]), None)
+    if first is None:
+        raise BadInput(f"{directory}: {whole.tensor} is not computed by an op that could be cut out")
+    write(first, folder, files)
+    write_text(folder / "README.md", readme(first, whole, None, folder, (size_of(first), size_of(first))))
+    return Reduced(first.main.titles, len(first.main.level.ops), first.main.level.title, whole.tensor, None)
+
+
+def _reduced(found: Failing, level: str, whole: Triage, sizes: tuple[int, int], trials: int) -> Reduced:
+    main = found.case.main
+    return Reduced(main.titles, len(main.level.ops), level, whole.tensor, found.verdict, None, sizes, trials)
+
+
+def _refuse(folder: Path) -> None:
+    """BadInput if a new folder cannot be made there."""
     try:
-        return triage(folder)
-    except BadInput:
+        folder.mkdir(parents=True)
+        folder.rmdir()
+    except FileExistsError:
+        raise BadInput(f"{folder}: is there already; give a new directory") from None
+    except OSError as error:
+        raise BadInput(f"{folder}: cannot be made: {error.strerror or error}") from None
+
+
+def _finish(
+    folder: Path, found: Failing, whole: Triage, before: int, is_compiled: bool, is_recorded: bool = False
+) -> None:
+    """Move the last case to where it was asked for, with the numbers that are wrong and a text."""
+    made = found.folder
+    with heard_by(lambda text: None):
+        stage = next(one for one in examined(find(made))[0] if one.title == found.verdict.stage)
+    write_npz(made / "actual.npz", {name: np.asarray(array, np.float32) for name, array in stage.tensors.items()})
+    for pattern in _LEFT_BEHIND:
+        for path in made.glob(pattern):
+            path.unlink()
+    text = readme(found.case, whole, found.verdict, made, (before, found.size), is_recorded, is_compiled)
+    write_text(made / "README.md", text)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    shutil.move(made, folder)
+
+
+def _sliced(bmodel: Path, whole: Triage, stages: list[Stage], folder: Path) -> Sliced | None:
+    before = next((one for one in stages if one.title == TPU and one.level is not None), None)
+    inputs: dict[str, Array] = {
+        name: stage.tensors[name]
+        for stage in stages
+        if stage.level is not None and stage.title != MODEL
+        for name in stage.level.inputs()
+        if name in stage.tensors
+    }
+    try:
+        left = sliced(bmodel, whole, before, inputs, folder)
+    except TdbError:
+        left = None
+    if left is None:
+        shutil.rmtree(folder, ignore_errors=True)
         return None
+    write_text(folder / "README.md", readme_of_slice(left, whole, shutil.which(COMPILER) is not None))
+    script = folder / "reproduce.sh"
+    write_text(script, _OF_SLICE)
+    script.chmod(0o755)
+    return left

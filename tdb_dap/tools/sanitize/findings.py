@@ -39,7 +39,8 @@ def _finding(program: Program, finding: SanitizerFinding, strict: bool) -> Findi
 
 def _place(program: Program, at: CommandPlace) -> Place:
     context = program.context
-    file = context.mlir if at.line and context.mlir is not None else context.bmodel
+    source = at.file or context.mlir
+    file = source if at.line and source is not None else context.bmodel
     name = f"core {at.core}: {at.token} {at.name}"
     full_name = f"{at.location or program.net.name}: {name}"
     return Place(str(file), at.line, name, full_name, "instruction", at.asm)

@@ -46,13 +46,24 @@ def _place(program: Program, ordinal: int) -> CommandPlace:
     command = program.commands[ordinal]
     records = program.source.records_of(ordinal)
     values = [value.name for record in records for value in record.results]
+    line, file = _line(program, records[0].line) if records else (0, "")
     return CommandPlace(
         ordinal=ordinal,
         token=command.token,
         name=command.name,
         core=command.core,
         asm=command.asm,
-        line=records[0].line if records else 0,
+        line=line,
+        file=file,
         op=records[0].opcode if records else "",
         location=values[0] if values else "",
     )
+
+
+def _line(program: Program, line: int) -> tuple[int, str]:
+    """The line as its file counts, and the file where each net has one of its own."""
+    mlir = program.source.mlir
+    if mlir is None:
+        return line, ""
+    file, number = mlir.place_of(line)
+    return number, str(file.path) if len(mlir.files) > 1 else ""

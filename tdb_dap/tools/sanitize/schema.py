@@ -16,7 +16,10 @@ class _Model(Reported):
 
 
 class CommandPlace(_Model):
-    """A command, and where it stands in the source. ``line``: of final.mlir, 0 if it belongs to none."""
+    """A command, and where it stands in the source. ``line``: of final.mlir, 0 if it belongs to none.
+
+    ``file``: that final.mlir; empty where the line is of the report's source.
+    """
 
     ordinal: int
     token: str = Field(description="Engine and id: B23, D465.")
@@ -24,6 +27,7 @@ class CommandPlace(_Model):
     core: int
     asm: str
     line: int
+    file: str = ""
     op: str
     location: str = Field(description="The first result of the op.")
 

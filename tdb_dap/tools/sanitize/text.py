@@ -39,7 +39,7 @@ def lines(report: SanitizerReport, known: Collection[int] = ()) -> Iterator[str]
 
 
 def _where(report: SanitizerReport, place: CommandPlace) -> str:
-    return f"{report.source}:{place.line}" if place.line else report.model
+    return f"{place.file or report.source}:{place.line}" if place.line else report.model
 
 
 def markdown(report: SanitizerReport) -> str:

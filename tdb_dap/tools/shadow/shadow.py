@@ -17,7 +17,7 @@ from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.errors import BadInput
 from tdb_dap.tools.golden.compilation import find
 from tdb_dap.tools.golden.judging import judge_call
-from tdb_dap.tools.golden.level import Level, names
+from tdb_dap.tools.golden.level import Level, names, wide
 from tdb_dap.tools.golden.library import NoGolden, compute
 from tdb_dap.tools.golden.lowering import counterpart
 from tdb_dap.tools.golden.reference import text_of
@@ -54,7 +54,7 @@ class Shadow:
     def __init__(self, context: Path, inputs: Mapping[str, Array]) -> None:
         files = find(context)
         self.level = Level("tpu", text_of(context))
-        self.inputs = {name: np.asarray(inputs[name], np.float64) for name in self.level.inputs() if name in inputs}
+        self.inputs = {name: wide(inputs[name]) for name in self.level.inputs() if name in inputs}
         if len(self.inputs) < len(list(self.level.inputs())):
             raise BadInput(f"{self.level.path}: its inputs are {', '.join(self.level.inputs())}; give --inputs X.npz")
         self._source = files.get("top_mlir")
@@ -120,7 +120,7 @@ class Shadow:
         if not exact.size or exact.size != ideal.size or exact.size != np.size(chip[name]):
             return None
         judged = next(judge_call(op, call, {place: chip[name]}), None)
-        actual, ideal = (np.reshape(np.asarray(one, np.float64), exact.shape) for one in (chip[name], ideal))
+        actual, ideal = (np.reshape(wide(one), exact.shape) for one in (chip[name], ideal))
         with np.errstate(all="ignore"):
             distance = np.nan_to_num(np.abs(actual - ideal), nan=np.inf)
             here, inherited, reach = _rms(actual - exact), _rms(exact - ideal), _rms(ideal) or 1.0

@@ -38,11 +38,17 @@ class Cost(_Model):
 
 
 class StageRow(_Model):
-    """A stage: ``judged``: tensors with a verdict; ``missing``: what it lacks; ``unknown``: ops without a golden."""
+    """A stage. ``tensors``: how many its ops compute; ``judged``: those with a verdict; ``known``: those in its file.
+
+    ``borrowed``: those that its file lacks and that were taken from the bmodel's run; ``missing``: what it lacks;
+    ``unknown``: ops without a golden.
+    """
 
     stage: str
     file: str
     tensors: int
+    known: int = 0
+    borrowed: int = 0
     judged: int
     bugs: int
     missing: str

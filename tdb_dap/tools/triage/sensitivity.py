@@ -17,13 +17,17 @@ from tdb_dap.engine.source.mlir_file import MlirOp
 from tdb_dap.errors import BadInput
 from tdb_dap.tools.golden.compilation import find
 from tdb_dap.tools.golden.formats import TensorType
-from tdb_dap.tools.golden.level import Level, names
+from tdb_dap.tools.golden.level import Level, names, wide
 from tdb_dap.tools.golden.library import NoGolden, compute
 from tdb_dap.tools.golden.lowering import counterpart
-from tdb_dap.tools.triage.stages import TOP, TPU, stages
+from tdb_dap.tools.triage.stages import MODEL, TOP, TPU, Stage, stages
+from tdb_dap.tools.triage.triaging import examined
 
 _MOST_TRIED = 32
 """Ops whose cost at the output is computed one by one; the others cost less at their own results."""
+
+_LEAST_KNOWN = 0.9
+"""Share of the tensors of stage tpu that have to be known."""
 
 _F16 = TensorType(None, "f16")
 
@@ -46,21 +50,24 @@ class Shadow:
 
     def __init__(self, before: Level, after: Level, tensors: Mapping[str, Array], inputs: Mapping[str, Array]) -> None:
         self._level = before
-        self._inputs = {name: np.asarray(inputs[name], np.float64) for name in before.inputs() if name in inputs}
+        self._inputs = {name: wide(inputs[name]) for name in before.inputs() if name in inputs}
         self.errors: dict[str, Array] = {}
         """Error that the op of a result makes itself, by the result's name."""
         self._ops: dict[str, MlirOp] = {}
         self._sizes: dict[str, float] = {}
         known = {name: tensors[target] for name in before.by_name if (target := counterpart(after, name, tensors))}
         known.update(self._inputs)
+        held = set(known)
         for op in before.ops:
             try:
                 results = compute(before.call(op, known))
             except NoGolden:
                 continue
             for name, exact in zip(names(op), results, strict=False):
-                if op.name != "top.Input" and name in known and np.size(known[name]) == exact.size:
-                    self.errors[name] = np.asarray(known[name], np.float64).reshape(exact.shape) - exact
+                # What the lowered level has merged into another op counts with the result of that.
+                known.setdefault(name, exact)
+                if op.name != "top.Input" and name in held and np.size(known[name]) == exact.size:
+                    self.errors[name] = wide(known[name]).reshape(exact.shape) - exact
                     self._ops[name] = op
                     self._sizes[name] = float(np.sqrt(np.mean(np.square(exact)))) or 1.0
         self._ideal = self._run({})
@@ -132,17 +139,31 @@ class Mixed:
     table: str
 
 
+def _tensors(tpu: Stage, run: Stage | None) -> Mapping[str, Array]:
+    """The tensors of the lowered model: the chip's, whose small differences from the interpreter's add up."""
+    if run is None or run.stopped or any(one.verdict in ("bug", "unknown") for one in run.executed):
+        return tpu.tensors
+    return {**tpu.tensors, **{name: array for name, array in run.tensors.items() if name in tpu.computed}}
+
+
 def mixed(directory: Path, wanted: float) -> Mixed:
     """The table with which the output of a compilation reaches a cosine; BadInput if its stages are not there."""
     files = find(directory)
-    found = {stage.title: stage for stage in stages(files) if stage.is_usable}
+    judged = examined(files)[0] if files.get("bmodel") is not None else stages(files)
+    found = {stage.title: stage for stage in judged if stage.is_usable}
     top, tpu = found.get(TOP), found.get(TPU)
     if top is None or tpu is None or top.level is None or tpu.level is None:
         raise BadInput(
             f"{directory}: the tensors of the stages top and tpu are needed; run model_transform with --test_result "
             "and model_deploy with --test_input, --test_reference and --debug"
         )
-    shadow = Shadow(top.level, tpu.level, tpu.tensors, tpu.tensors)
+    shadow = Shadow(top.level, tpu.level, _tensors(tpu, found.get(MODEL)), tpu.tensors)
+    known, count = len(tpu.computed & tpu.tensors.keys()), len(tpu.computed)
+    if known < _LEAST_KNOWN * count:
+        raise BadInput(
+            f"{directory}: {known:,} of {count:,} tensors of stage tpu are known, too few to say what an op costs; "
+            "compile with --compare_all"
+        )
     if not shadow.errors:
         raise BadInput(f"{directory}: no op of stage top has a counterpart in stage tpu that can be computed")
     kept, then = shadow.chosen(wanted)

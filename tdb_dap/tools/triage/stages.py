@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +13,7 @@ from tdb_dap.engine.machine.npz import read_npz
 from tdb_dap.errors import BadInput
 from tdb_dap.tools.golden.compilation import Files
 from tdb_dap.tools.golden.judging import Judged, executed
-from tdb_dap.tools.golden.level import Level
+from tdb_dap.tools.golden.level import Level, wide
 from tdb_dap.tools.golden.lowering import lowered
 
 IMPORTED, TOP, TPU, MODEL = "as imported", "top", "tpu", "bmodel"
@@ -27,6 +27,9 @@ _FILES = (
 
 NOT_JUDGED = "tensors in it are not judged"
 
+_LIKE = 0.05
+"""Relative difference up to which two implementations of an op that is not known may differ."""
+
 _SAME = 1e-5
 """Relative difference up to which two stages have had the same input."""
 
@@ -38,7 +41,8 @@ class Stage:
     ``executed``: its ops on their own operands; ``lowered``: the ops of the stage before on operands of this one;
     ``accused``: the tensor whose op a sanitizer finds at fault; ``input_differs``: name of an input that is another one
     than that of the stage before; ``stopped``: why a run of it did not reach its end, if so;
-    ``is_dynamic``: its commands are made while it runs.
+    ``is_dynamic``: its commands are made while it runs; ``borrowed``: tensors that its file lacks and the bmodel's run
+    has, none of which the bmodel computes wrongly.
     """
 
     title: str
@@ -50,6 +54,7 @@ class Stage:
     lowered: list[Judged] = field(default_factory=list[Judged])
     input_differs: str = ""
     accused: str = ""
+    borrowed: int = 0
     stopped: str = ""
     is_dynamic: bool = False
 
@@ -65,9 +70,63 @@ class Stage:
         yield from sorted(found, key=lambda pair: pair[1].op.line)
 
     @property
+    def computed(self) -> frozenset[str]:
+        """Names of the tensors that the stage's ops compute."""
+        if self.level is None:
+            return frozenset(self.tensors)
+        return frozenset(name for name, op in self.level.by_name.items() if op.name != "top.Input")
+
+    @property
     def judged(self) -> int:
         """Number of tensors with a verdict."""
-        return len({one.name for one in (*self.executed, *self.lowered) if one.verdict != "unknown"})
+        return len({one.name for one in (*self.executed, *self.lowered) if one.verdict != "unknown"} & self.computed)
+
+    def borrow(self, run: Stage, before: Stage | None) -> None:
+        """Judge what the stage's file lacks with the tensors of the bmodel's run, as far as that computes them rightly.
+
+        All operands are the run's: another implementation of an op may round otherwise. ``before``: the stage before.
+        """
+        sound = {one.name: one for one in run.executed if one.verdict in ("exact", "quantisation")}
+        lacking = {name for name in sound if name in self.computed and name not in self.tensors}
+        if not lacking or self.level is None or before is None or before.level is None:
+            return
+        inputs = {name: before.tensors[name] for name in self.level.inputs() if name in before.tensors}
+        known = {**inputs, **{name: run.tensors[name] for name in sound if name in run.tensors}}
+        seen = {one.name for one in self.lowered}
+        self.borrowed = len(lacking)
+        self.lowered += [one for one in lowered(before.level, self.level, known) if one.name not in seen]
+        self.executed = [one for one in self.executed if one.name not in lacking and one.verdict != "unknown"]
+        judged = {one.name for one in self.executed}
+        self.executed += [one for name, one in sound.items() if name in self.computed and name not in judged]
+        self.tensors = {**known, **self.tensors}
+
+
+def held_against(one: Judged, level: Level | None, tensors: Mapping[str, Array], other: Stage) -> Judged:
+    """An op without a golden, held against what another stage has for it where both had the same operands.
+
+    ``level``: the op's; ``tensors``: what was computed there, by name.
+    """
+    known = other.tensors
+    if one.verdict != "unknown" or level is None or one.name not in known or one.name not in tensors:
+        return one
+    operands = level.operand_names(one.op)
+    if not operands or not all(
+        name in known and name in tensors and _are_same(known[name], tensors[name]) for name in operands
+    ):
+        return one
+    expected, actual = wide(known[one.name]).reshape(-1), wide(tensors[one.name]).reshape(-1)
+    if expected.size != actual.size or not np.isfinite(expected).all() or not np.isfinite(actual).all():
+        return one
+    error = float(np.sqrt(np.mean(np.square(actual - expected)))) if expected.size else 0.0
+    reach = float(np.sqrt(np.mean(np.square(expected)))) if expected.size else 0.0
+    if error == 0:
+        return replace(one, verdict="exact", reason="", reach=reach)
+    kind = level.type_named(one.name)
+    step = float(np.mean(kind.step(expected))) if kind is not None else 0.0
+    if error <= max(step, _LIKE * reach):
+        return one
+    reason = f"from the same operands stage {other.title} has other numbers"
+    return replace(one, verdict="bug", reason=reason, error=error, reach=reach)
 
 
 def stages(files: Files) -> list[Stage]:
@@ -77,13 +136,17 @@ def stages(files: Files) -> list[Stage]:
     found = [_stage(files, inputs, *names) for names in _FILES]
     before: Stage | None = None
     for stage in found:
-        if not stage.is_usable or stage.level is None:
+        if stage.level is None:
             continue
-        stage.executed = executed(stage.level, stage.tensors)
-        if before is not None and before.level is not None:
-            stage.input_differs = _other_input(before, stage)
-            stage.lowered = lowered(before.level, stage.level, stage.tensors)
+        if stage.tensors:
+            stage.executed = executed(stage.level, stage.tensors)
+            if before is not None and before.level is not None:
+                stage.input_differs = _other_input(before, stage)
+                stage.lowered = lowered(before.level, stage.level, stage.tensors)
+        # What an op means is in its text: the tensors of that stage are not needed.
         before = stage
+    imported, top = found[0], found[1]
+    imported.executed = [held_against(one, imported.level, imported.tensors, top) for one in imported.executed]
     return found
 
 
@@ -99,10 +162,17 @@ def _stage(files: Files, inputs: Mapping[str, Array], title: str, text: str, ten
     except BadInput as error:
         stage.missing = str(error)
         return stage
+    if not stage.computed:
+        stage.missing = f"no op is in {path.name}: it is damaged or empty"
+        return stage
     if not stage.tensors:
         stage.missing = f"its tensors are not there: {advice}"
     elif title == IMPORTED:  # the importer's list has no inputs
         known = {name: inputs[name] for name in stage.level.inputs() if name in inputs}
+        stage.tensors = {**known, **stage.tensors}
+    elif title == TPU and files.is_deployed:  # without --compare_all the list of outputs has no inputs
+        given = _readable(files.get("mlir_input"))
+        known = {name: given[name] for name in stage.level.inputs() if name in given}
         stage.tensors = {**known, **stage.tensors}
     return stage
 
@@ -124,12 +194,15 @@ def _other_input(before: Stage, stage: Stage) -> str:
     assert before.level is not None
     for name in before.level.inputs():
         one, other = before.tensors.get(name), stage.tensors.get(name)
-        if one is None or other is None:
-            continue
-        if one.size != other.size:
-            return name
-        reach = float(np.abs(one).max(initial=0)) or 1.0
-        difference = np.abs(one.astype(np.float64).reshape(-1) - other.astype(np.float64).reshape(-1))
-        if float(difference.max(initial=0)) > _SAME * reach:
+        if one is not None and other is not None and not _are_same(one, other):
             return name
     return ""
+
+
+def _are_same(one: Array, other: Array) -> bool:
+    if one.size != other.size:
+        return False
+    reach = float(np.abs(one).max(initial=0)) or 1.0
+    with np.errstate(invalid="ignore"):
+        difference = np.abs(wide(one).reshape(-1) - wide(other).reshape(-1))
+    return not float(difference.max(initial=0)) > _SAME * reach

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tdb_dap.tools.triage.schema import StageRow, Triage
 from tdb_dap.tools.triage.sensitivity import Mixed
+from tdb_dap.tools.triage.stages import MODEL, TPU
 
 _COLUMNS = ("stage", "file", "judged", "wrong", "remarks")
 _LONGEST = 100
@@ -45,8 +46,17 @@ def lines(found: Triage) -> Iterator[str]:
 
 def _cells(row: StageRow) -> tuple[str, ...]:
     unknown = f"no golden: {', '.join(row.unknown)}" if row.unknown else ""
-    remarks = _cut("; ".join(filter(None, (row.missing, unknown))))
+    remarks = _cut("; ".join(filter(None, (row.missing, _absent(row), unknown))))
     return (row.stage, row.file, f"{row.judged} of {row.tensors}", str(row.bugs), remarks)
+
+
+def _absent(row: StageRow) -> str:
+    """Number of tensors that the file of a stage holds, if not all, and the option that writes them."""
+    if row.stage == MODEL or not row.known + row.borrowed or row.known >= row.tensors:
+        return ""
+    taken = f", {row.borrowed:,} taken from the bmodel's run" if row.borrowed else ""
+    advice = ": compile with --compare_all" if row.stage == TPU else ""
+    return f"{row.known:,} of {row.tensors:,} tensors in its file{taken}{advice}"
 
 
 def _cut(text: str) -> str:

@@ -6,17 +6,22 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tdb_dap.engine.control.stops import Finding
-from tdb_dap.tools.golden.compilation import find
+from tdb_dap.tools.golden.compilation import Files, find
 from tdb_dap.tools.triage import model
 from tdb_dap.tools.triage.alone import compare, read_inputs
 from tdb_dap.tools.triage.schema import Triage
-from tdb_dap.tools.triage.stages import MODEL, Stage, stages
+from tdb_dap.tools.triage.stages import MODEL, Stage, held_against, stages
 from tdb_dap.tools.triage.verdict import outcome
 
 
 def triage(directory: Path, progress: Callable[[int], None] = lambda done: None) -> Triage:
     """The verdict on the compilation in a directory; BadInput if there is none. ``progress``: commands executed."""
     files = find(directory)
+    return outcome(files, *examined(files, progress))
+
+
+def examined(files: Files, progress: Callable[[int], None] = lambda done: None) -> tuple[list[Stage], list[Finding]]:
+    """The stages of a compilation, judged, the bmodel last; and what the sanitizers find in it."""
     judged = stages(files)
     findings: list[Finding] = []
     bmodel = files.get("bmodel")
@@ -36,5 +41,8 @@ def triage(directory: Path, progress: Callable[[int], None] = lambda done: None)
         found, findings = model.run(bmodel, last, inputs, progress)
         if files.is_alone and not found.stopped:
             compare(found, files)
+        if last is not None and found.executed:
+            found.executed = [held_against(one, last.level, found.tensors, last) for one in found.executed]
+            last.borrow(found, next((one for one in reversed(judged[: judged.index(last)]) if one.is_usable), None))
         judged.append(found)
-    return outcome(files, judged, findings)
+    return judged, findings

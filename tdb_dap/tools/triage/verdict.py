@@ -18,7 +18,7 @@ from tdb_dap.engine.source.mlir_file import MlirFile, MlirOp
 from tdb_dap.errors import BadInput
 from tdb_dap.tools.golden.compilation import Files
 from tdb_dap.tools.golden.judging import Judged
-from tdb_dap.tools.golden.level import Level
+from tdb_dap.tools.golden.level import NOT_KNOWN, Level, wide
 from tdb_dap.tools.golden.lowering import counterpart
 from tdb_dap.tools.triage.calibration import is_too_small, narrowed, thresholds
 from tdb_dap.tools.triage.schema import Cost, Kind, Place, StageRow, Triage
@@ -27,6 +27,12 @@ from tdb_dap.version import __version__
 
 _LITTLE = 1e-4
 """Error over the size of the numbers that is no price."""
+
+_LEAST_JUDGED = 0.5
+"""Share of the tensors of stage tpu below which nothing can be said of those that are not wrong."""
+
+_SAME_OUTPUT = 0.999
+"""Cosine of the output from which on nothing that counts can be wrong."""
 
 _MOST_COSTS = 5
 _NODE = re.compile(r"(.+)_([A-Z]\w*)")
@@ -102,7 +108,8 @@ def _outcome(
     if not any(stage.judged for stage in stages):
         return "incomplete", "incomplete: no stage could be judged; see what is missing"
     if files.is_deployed and files.get("bmodel") is None:
-        text = f"incomplete: no bmodel was written; up to stage {usable[-1].title} no op is wrong"
+        last = next(stage.title for stage in reversed(stages) if stage.judged)
+        text = f"incomplete: no bmodel was written; up to stage {last} no op is wrong"
         return "incomplete", text + _price(cosine, costs)
     stopped = next((stage.stopped for stage in stages if stage.stopped), "")
     if stopped:
@@ -110,9 +117,23 @@ def _outcome(
         return "incomplete", f"incomplete: up to stage {before} no op is wrong; the bmodel {stopped}"
     unjudged = [stage.title for stage in stages if not stage.judged]
     rest = f"; not judged: {', '.join(unjudged)}" if unjudged else ""
+    partly = _partly(stages)
+    tpu = next((stage for stage in stages if stage.title == TPU and stage.level is not None), None)
+    is_little = tpu is not None and bool(usable) and tpu.judged < _LEAST_JUDGED * len(tpu.computed)
+    if is_little and (cosine is None or cosine < _SAME_OUTPUT):
+        text = f"incomplete: too little of stage tpu is known to say that nothing is wrong{_price(cosine, costs)}"
+        return "incomplete", text + rest + (partly and f"; judged: {partly}")
     if cosine is not None and any(cost.share > _LITTLE for cost in costs):
-        return "quantisation", f"quantisation: no op is wrong{_price(cosine, costs)}{rest}"
-    return "nothing wrong", f"nothing wrong: every op that could be judged computes what it should{rest}"
+        none = f"no op that was judged is wrong ({partly})" if partly else "no op is wrong"
+        return "quantisation", f"quantisation: {none}{_price(cosine, costs)}{rest}"
+    share = f" ({partly})" if partly else ""
+    return "nothing wrong", f"nothing wrong: every op that was judged computes what it should{share}{rest}"
+
+
+def _partly(stages: Sequence[Stage]) -> str:
+    """Numbers of tensors that were judged in the stages where not all were."""
+    found = [(stage, len(stage.computed)) for stage in stages if stage.judged]
+    return ", ".join(f"{stage.title}: {stage.judged:,} of {n:,} tensors" for stage, n in found if stage.judged < n)
 
 
 def _wrong(stages: Sequence[Stage], table: Mapping[str, float]) -> Iterator[_First]:
@@ -147,7 +168,7 @@ def _sentence(first: _First, stages: Sequence[Stage]) -> str:
     else:
         way = f"what was computed at stage {stage.title} does not follow from the op as it is written"
     size = f"off by {one.error:.3g}" + (f" where its format costs {one.cost:.3g}" if one.cost else "")
-    return f"bug: {what}: {way}: {size}; {one.reason}"
+    return f"bug: {what}: {way}: {f'{size}; ' if one.error else ''}{one.reason}"
 
 
 def _price(cosine: float | None, costs: Sequence[Cost]) -> str:
@@ -162,11 +183,15 @@ def _file(stage: Stage) -> str:
 
 
 def _row(stage: Stage) -> StageRow:
-    unknown = dict.fromkeys(one.op.name for one in stage.executed if one.verdict == "unknown")
+    unknown = dict.fromkeys(
+        one.op.name for one in stage.executed if one.verdict == "unknown" and NOT_KNOWN not in one.reason
+    )
     return StageRow(
         stage=stage.title,
         file=stage.path.name if stage.path is not None else "",
-        tensors=len(stage.tensors),
+        tensors=len(stage.computed),
+        known=len(stage.computed & stage.tensors.keys()) - stage.borrowed,
+        borrowed=stage.borrowed,
         judged=stage.judged,
         bugs=len({one.name for _, one in stage.bugs()}),
         missing=stage.missing,
@@ -207,7 +232,7 @@ def _similarity(usable: Sequence[Stage]) -> float | None:
 
 
 def _cosine(one: Array, other: Array) -> float:
-    return measure(np.asarray(one, np.float64).reshape(-1), np.asarray(other, np.float64).reshape(-1)).cosine
+    return measure(wide(one).reshape(-1), wide(other).reshape(-1)).cosine
 
 
 def _outputs(level: Level) -> Iterator[str]:
@@ -255,7 +280,9 @@ def _command(files: Files, stages: Sequence[Stage], kind: Kind, first: _First | 
     if kind == "fault":
         return f"tdb-dap sanitize {context}{_inputs(files)}"
     if first is None:
-        missing = next((stage for stage in stages if stage.missing), None)
+        lacking = [stage for stage in stages if stage.missing]
+        # What comes late tells more, and what comes first is often not wanted.
+        missing = next((stage for stage in lacking if stage.title in (TPU, MODEL)), next(iter(lacking), None))
         return f"{missing.title}: {missing.missing}" if missing is not None else ""
     one = first.judged
     if one is None:

@@ -10,8 +10,9 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from tdb_dap.engine.files.documents import read_document
 from tdb_dap.errors import BadInput
-from tdb_dap.tools.zoo.zoo_file import complaint, parse
+from tdb_dap.tools.zoo.zoo_file import LARGEST, complaint
 
 
 class Tolerated(BaseModel):
@@ -62,6 +63,6 @@ NOTHING = Contract((), date.min)
 def read_contract(path: Path, today: date) -> Contract:
     """Read a file in YAML or JSON; BadInput says what is wrong with it."""
     try:
-        return Contract(_File.model_validate(parse(path)).tolerated, today)
+        return Contract(_File.model_validate(read_document(path, LARGEST)).tolerated, today)
     except ValidationError as error:
         raise BadInput(f"{path}: {complaint(error)}; docs/zoo.md shows what a baseline holds") from None

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from tdb_dap.engine.files.bounded_files import read_file
+from tdb_dap.engine.files.documents import read_document
 from tdb_dap.errors import BadInput
 from tdb_dap.tools.zoo.cases import Ask, Case, Recipe, described, find_cases
 
-SUFFIXES = (".yaml", ".yml", ".json")
-"""Of files that describe a zoo."""
-
-_LARGEST = 16 << 20
+LARGEST = 16 << 20
 """Bytes of a zoo file; one of 100,000 cases has ten million."""
 
 
@@ -66,26 +60,6 @@ class _Zoo(_Part):
     cases: tuple[_Case, ...] = ()
 
 
-def parse(path: Path) -> Any:
-    """The plain data of a YAML or JSON file; BadInput says in which line it is broken."""
-    text = bytes(read_file(path, _LARGEST)).decode("utf-8", "replace")
-    if path.suffix == ".json":
-        try:
-            return json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise BadInput(f"{path}: is no JSON: {error}") from None
-    try:
-        yaml = import_module("yaml")
-    except ImportError:
-        raise BadInput(f"{path}: reading YAML needs PyYAML; pip install 'tdb-dap[zoo]', or write JSON") from None
-    try:
-        return yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f"{path}:{mark.line + 1}" if mark is not None else str(path)
-        raise BadInput(f"{where}: is no YAML: {getattr(error, 'problem', None) or error}") from None
-
-
 def complaint(error: ValidationError) -> str:
     """The first thing that is wrong, and where in the file."""
     first = error.errors()[0]
@@ -96,7 +70,7 @@ def complaint(error: ValidationError) -> str:
 def read_zoo(path: Path) -> list[Case]:
     """The cases of a zoo file, in its order; paths are relative to its folder. BadInput says what is wrong with it."""
     try:
-        zoo = _Zoo.model_validate(parse(path) or {})
+        zoo = _Zoo.model_validate(read_document(path, LARGEST) or {})
     except ValidationError as error:
         raise BadInput(f"{path}: {complaint(error)}; docs/zoo.md shows what a zoo file holds") from None
     here = path.absolute().parent

@@ -21,7 +21,8 @@ export const typeText = ({ dtype, shape }) => `${dtype}[${shape.join(",")}]`;
 /**
  * Open VS Code, with the extension installed, in the sample's directory; it is closed after the last test.
  *
- * `name`: begins the names of pictures of failures; `options`: of openPage, width, height and language of the window.
+ * `name`: begins the names of pictures of failures; `options`: of openPage, width, height and language of the window;
+ * `folder`: another directory.
  * Returns the workbench, and `step`: a test that is left out once an earlier one has failed, since it goes on from there.
  */
 export async function openSample(name, options = {}) {

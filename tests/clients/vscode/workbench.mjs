@@ -40,14 +40,20 @@ export class Workbench {
     await this.page.screenshot({ path: join(this.shots, `${name}.png`) });
   }
 
-  /** Run a command of the palette by its exact label. */
+  /** Run a command of the palette by its exact label. A list that was opened before the extension was read lacks it. */
   async command(label) {
-    await this.page.keyboard.press("F1");
-    const input = this.page.locator(".quick-input-widget input").first();
-    await input.waitFor();
-    await input.fill(`>${label}`);
     const name = this.page.locator(".label-name", { hasText: new RegExp(`^${escape(label)}$`) });
-    await this.page.locator(".quick-input-list .monaco-list-row").filter({ has: name }).first().click({ timeout: PATIENCE });
+    const row = this.page.locator(".quick-input-list .monaco-list-row").filter({ has: name }).first();
+    await eventually(`the command ${label}`, async () => {
+      await this.page.keyboard.press("F1");
+      const input = this.page.locator(".quick-input-widget input").first();
+      await input.waitFor();
+      await input.fill(`>${label}`);
+      const found = await row.waitFor({ timeout: 5000 }).then(() => true, () => false);
+      if (!found) await this.page.keyboard.press("Escape");
+      return found;
+    });
+    await row.click({ timeout: PATIENCE });
   }
 
   async openFile(name) {

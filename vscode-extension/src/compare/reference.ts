@@ -46,7 +46,8 @@ async function chooseReference(state: vscode.Memento): Promise<void> {
 /** The configuration with the reference that was chosen before, where it names none and the file is still there. */
 function withReference(configuration: vscode.DebugConfiguration, state: vscode.Memento): vscode.DebugConfiguration {
   const { program, reference } = configuration as { readonly program?: unknown; readonly reference?: unknown };
-  if (configuration.request === "attach" || typeof program !== "string" || reference !== undefined)
+  const isAnswer = configuration.prompt !== undefined; // it is compared with a float model, not with tensors of a net
+  if (configuration.request === "attach" || typeof program !== "string" || reference !== undefined || isAnswer)
     return configuration;
   const chosen = state.get<string>(keyOf(program));
   return chosen !== undefined && existsSync(chosen) ? { ...configuration, reference: chosen } : configuration;

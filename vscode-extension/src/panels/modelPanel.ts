@@ -8,6 +8,7 @@ import type { ModelReference, Program } from "../programs/program";
 import { showLine } from "../programs/sources";
 import { answer } from "./answer";
 import { frame, type PageName } from "./frame";
+import { makeRoom } from "./room";
 
 /** One of the pages of pages/ in a panel: it asks the adapter, and hears of each stop. */
 export class ModelPanel implements vscode.Disposable {
@@ -45,6 +46,7 @@ export class ModelPanel implements vscode.Disposable {
     }
     const panel = vscode.window.createWebviewPanel(`tdb.${this.name}`, this.title, vscode.ViewColumn.Two, {
       enableScripts: true,
+      retainContextWhenHidden: this.name === "answer", // a prompt that is being typed stays
       localResourceRoots: [vscode.Uri.joinPath(this.extension, "dist")],
     });
     this.panel = panel;
@@ -75,26 +77,36 @@ export class ModelPanel implements vscode.Disposable {
       if (program?.model === undefined) await vscode.commands.executeCommand(COMMANDS.debug);
       else await debug(program.model);
     } else if (program !== undefined) {
-      await act(program, message).catch((error: unknown) => void vscode.window.showErrorMessage(textOf(error)));
+      await act(program, message, this.panel?.viewColumn).catch(
+        (error: unknown) => void vscode.window.showErrorMessage(textOf(error)),
+      );
     }
   }
 }
 
-/** What a page wants done outside of it. */
+/** What a page in a column wants done outside of it. */
 async function act(
   program: Program,
   message: Exclude<FromModelPage, { readonly type: "ready" | "debug" }>,
+  column: vscode.ViewColumn | undefined,
 ): Promise<void> {
   switch (message.type) {
     case "open":
       await showLine(program, message.line);
       break;
     case "travel":
+      await makeRoom(column);
       await travelIn(program, message.ordinal);
       break;
     case "tensor":
       if (program.session !== undefined) await vscode.commands.executeCommand(COMMANDS.viewTensor, message);
       else await vscode.commands.executeCommand(INTERNAL.follow, program.model, tensorLink(message.expression));
+      break;
+    case "prompt":
+      await vscode.commands.executeCommand(INTERNAL.ask, program.model, message, column);
+      break;
+    case "chooseFloatModel":
+      await vscode.commands.executeCommand(INTERNAL.floatModel, program.model);
       break;
     case "chooseReference":
       await vscode.commands.executeCommand(COMMANDS.reference);

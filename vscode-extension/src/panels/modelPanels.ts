@@ -5,6 +5,7 @@ import { COMMANDS } from "../contributions";
 import type { CurrentProgram } from "../programs/current";
 import type { ModelReference } from "../programs/program";
 import type { CurrentSession } from "../sessions/current";
+import { registerAsking } from "./asking";
 import type { PageName } from "./frame";
 import { ModelPanel } from "./modelPanel";
 
@@ -28,8 +29,10 @@ export function registerModelPanels(
     ...page(COMMANDS.graph, "graph", vscode.l10n.t("Graph")),
     ...page(COMMANDS.timeline, "timeline", vscode.l10n.t("Timeline")),
     ...page(COMMANDS.table, "compare", vscode.l10n.t("Compare")),
+    ...page(COMMANDS.answer, "answer", vscode.l10n.t("Answer")),
     ...registerComparePanel(sessions),
     ...registerReference(context),
+    ...registerAsking(context, sessions),
   ];
 }
 

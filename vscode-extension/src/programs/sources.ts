@@ -13,10 +13,10 @@ async function show(uri: vscode.Uri, line: number): Promise<void> {
   });
 }
 
-/** Show a line of final.mlir; nothing where the model has none. */
+/** Show a line of final.mlir as the adapter counts, in the file that it is of; nothing where the model has none. */
 export async function showLine(program: Program, line: number): Promise<void> {
-  const { source } = await request(program, "tdb/moment");
-  if (source !== undefined && line >= 1) await show(program.uriOf(source), line);
+  const place = await request(program, "tdb/moment", { line });
+  if (place.source !== undefined && line >= 1) await show(program.uriOf(place.source), place.line ?? line);
 }
 
 /** Show the commands of a program, one in a line. */

@@ -6,11 +6,13 @@ export type NotFinite = "NaN" | "Infinity" | "-Infinity";
 
 /** Arguments and body of each request. */
 export interface Requests {
+  readonly "tdb/answer": { readonly arguments: AnswerArguments; readonly body: AnswerState };
   readonly "tdb/explain": { readonly arguments: ExplainArguments; readonly body: Explanation };
   readonly "tdb/findings": { readonly arguments: Readonly<Record<string, never>>; readonly body: Findings };
   readonly "tdb/graph": { readonly arguments: GraphArguments; readonly body: Graph };
   readonly "tdb/inlineValues": { readonly arguments: InlineArguments; readonly body: InlineValues };
   readonly "tdb/inviteAgent": { readonly arguments: Readonly<Record<string, never>>; readonly body: Invitation };
+  readonly "tdb/logits": { readonly arguments: LogitsArguments; readonly body: Logits };
   readonly "tdb/marks": { readonly arguments: MarksArguments; readonly body: TimeMarks };
   readonly "tdb/memory": { readonly arguments: WindowArguments; readonly body: MemoryWindow };
   readonly "tdb/memoryMap": { readonly arguments: MemoryMapArguments; readonly body: MemoryMap };
@@ -30,6 +32,51 @@ export interface Requests {
   readonly "tdb/timeline": { readonly arguments: TimelineArguments; readonly body: CommandOrder };
   readonly "tdb/times": { readonly arguments: TimesArguments; readonly body: CommandTimes };
   readonly "tdb/travel": { readonly arguments: TravelArguments; readonly body: undefined };
+}
+
+export type AnswerArguments = Readonly<Record<string, never>>;
+
+/** Body of `tdb/answer`: an answer as far as it has got. */
+export interface AnswerState {
+  readonly prompt: readonly number[];
+  /** Null without a tokenizer beside the model. */
+  readonly promptText: string | null;
+  readonly tokens: readonly AnsweredToken[];
+  readonly launches: readonly AnsweringLaunch[];
+  /** Whether there is a float model beside it. */
+  readonly isCompared: boolean;
+}
+
+/** A token of an answer. */
+export interface AnsweredToken {
+  /** From 0, the one that the prefill gives. */
+  readonly number: number;
+  /** Null where it was never answered, or an edit has changed what is before it. Going back forgets nothing. */
+  readonly id: number | null;
+  /** Null without a tokenizer beside the model. */
+  readonly text: string | null;
+  /** What the float model answers after the same tokens. */
+  readonly expected: number | null;
+  readonly expectedText: string | null;
+  /** Ordinal of its first command. */
+  readonly first: number;
+  readonly state: "done" | "now" | "ahead";
+}
+
+/** A launch of a net for a token. */
+export interface AnsweringLaunch {
+  readonly number: number;
+  readonly net: string;
+  readonly token: number;
+  /** Ordinal of its first command. */
+  readonly first: number;
+  readonly state: "done" | "now" | "ahead";
+  /** Beside the float model on the same states. */
+  readonly verdict: "right" | "wrong" | "unknown";
+  /** What is wrong first; empty where nothing is. */
+  readonly why: string;
+  /** Ordinal at which that can be seen. */
+  readonly look: number;
 }
 
 /**
@@ -84,7 +131,10 @@ export interface CommandOrder {
   readonly waits: readonly (readonly [number, number])[];
 }
 
-/** A command, and where it stands in the source. `line`: of final.mlir, 0 if it belongs to none. */
+/**
+ * A command, and where it stands in the source. `line`: of final.mlir, 0 if it belongs to none. `file`: that
+ * final.mlir; empty where the line is of the report's source.
+ */
 export interface CommandPlace {
   readonly ordinal: number;
   /** Engine and id: B23, D465. */
@@ -93,6 +143,7 @@ export interface CommandPlace {
   readonly core: number;
   readonly asm: string;
   readonly line: number;
+  readonly file: string;
   readonly op: string;
   /** The first result of the op. */
   readonly location: string;
@@ -268,6 +319,30 @@ export interface Invitation {
 export interface LargestElement {
   readonly index: readonly number[];
   readonly value: string;
+}
+
+/** A token that could be answered. */
+export interface LogitCandidate {
+  readonly id: number;
+  readonly text: string | null;
+  /** `NaN` and `Infinity` as texts. */
+  readonly logit: number | string;
+  /** Of all tokens, at temperature 1. */
+  readonly probability: number | string;
+}
+
+/** Body of `tdb/logits`: the likeliest tokens, the likeliest first. */
+export interface Logits {
+  /** The number of the token that they choose. */
+  readonly token: number;
+  /** The tensor of all of them. */
+  readonly expression: string;
+  readonly candidates: readonly LogitCandidate[];
+}
+
+/** `most`: tokens that are listed. */
+export interface LogitsArguments {
+  readonly most?: number | undefined;
 }
 
 /** Arguments of `tdb/marks`. `compare`: also ops that differ from the reference, which replays the run. */
@@ -472,11 +547,16 @@ export interface Moment {
   readonly commands: number;
   /** Lines of final.mlir whose op runs next. */
   readonly lines: readonly number[];
-  /** final.mlir as a Source of the Debug Adapter Protocol; missing where the model has none. */
+  /** The final.mlir of the line as a Source of the Debug Adapter Protocol; missing where the model has none. */
   readonly source?: Readonly<Record<string, unknown>>;
+  /** The number of the line in that file. */
+  readonly line?: number;
 }
 
-export type MomentArguments = Readonly<Record<string, never>>;
+/** Arguments of `tdb/moment`. `line`: of final.mlir, whose place is asked for; by default the first line. */
+export interface MomentArguments {
+  readonly line?: number | undefined;
+}
 
 /** Distance of a tensor from the reference; see `Metrics` of the engine for what each number means. */
 export interface Numbers {

@@ -33,6 +33,15 @@ export type FromModelPage =
   /** `ordinal`: pinned to that moment. */
   | { readonly type: "tensor"; readonly expression: string; readonly ordinal?: number | undefined }
   | { readonly type: "chooseReference" }
+  /** All nets of the language model as one program that answers; numbers of tokens, or a text. */
+  | {
+      readonly type: "prompt";
+      readonly prompt: string | readonly number[];
+      readonly tokens: number;
+      readonly chat: boolean;
+    }
+  /** The folder of the language model before conversion, for the next answer. */
+  | { readonly type: "chooseFloatModel" }
   /** Start a session of the model, or of one that the user chooses. */
   | { readonly type: "debug" }
   | { readonly type: "saveText"; readonly name: string; readonly text: string };

@@ -48,6 +48,12 @@ def is_within_local(f: Fields) -> bool:
     return _is_local(f, "src") and _is_local(f, "dst")
 
 
+def stays_in_lanes(f: Fields) -> bool:
+    """Neither side of a swap in local memory has more channels than there are lanes from its first one on."""
+    last = [_place(f, side)[1] // f.geometry.lane_bytes + f.number(f"{side}_csize") for side in ("src", "dst")]
+    return max(last) <= f.geometry.lanes
+
+
 def is_linear(f: Fields) -> bool:
     """A run of numbers of the source's format, which the field of the first stride counts, and no tensor."""
     return bool(f.common_mode)
@@ -65,6 +71,8 @@ def _tensor_shape(f: Fields, side: str) -> Shape4:
     if is_linear(f):
         return 1, 1, 1, f.src_nstride
     n, c, h, w = f.four("src", "size")
+    if f.sub == SWAP and _is_local(f, "src") and _is_local(f, "dst"):
+        n, h = 1, 1  # of more batches or rows the first one is moved
     if side == "src":
         return n, c, h, w
     if f.sub == TRANSPOSE:

@@ -106,7 +106,7 @@ def _destination_shape(f: Fields) -> Shape4:
     n, c, h, w = _four(f, "src", "size")
     if f.sub == TRANSPOSE:
         return c, n, h, w
-    if f.sub in (COLLECT, DISTRIBUTE):
+    if f.sub in (COLLECT, DISTRIBUTE) and f.conventions.distributes:
         return n, w, h, c
     if f.sub == BROADCAST:
         return n, f.dst_csize or c, h, w
@@ -186,8 +186,9 @@ def _tensor_attributes(f: Fields) -> dict[str, Any]:
 class TensorMove:
     """Copy of a tensor, element by element in n, c, h, w order; the shapes of source and destination may differ.
 
-    transpose: (n,c,h,w) to (c,n,h,w); collect, distribute: to (n,w,h,c); broadcast: one channel to many; 4bank: the
-    same in four banks. all_reduce: what arrives is added to, multiplied with, ... what the destination in L2 holds.
+    transpose: (n,c,h,w) to (c,n,h,w); collect, distribute: to (n,w,h,c), or a copy on some chips; broadcast: one
+    channel to many; 4bank: the same in four banks. all_reduce: what arrives is added to, multiplied with, ... what the
+    destination in L2 holds.
     """
 
     source = transfer(
@@ -283,6 +284,8 @@ class MatrixMove:
 
 
 def _count(f: Fields) -> int:
+    if f.conventions.strided_by_sizes and f.stride_enable:
+        return f.src_nsize * (1 if f.sub == 1 else f.src_csize) * f.src_hsize * f.src_wsize
     if not f.has("src_wsize_l16"):
         return f.src_cstride
     return f.src_nsize * f.src_csize * f.src_hsize * (f.src_wsize_h16 << 16 | f.src_wsize_l16)

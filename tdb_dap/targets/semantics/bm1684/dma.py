@@ -12,7 +12,7 @@ from tdb_dap.targets.semantics.registry import Operation, semantics
 
 @semantics("bm1684.dma", op.COPY, op.TRANSPOSE, op.CONSTANT, op.SWAP)
 def move(x: Operation) -> Array:
-    """A tensor or matrix copied, transposed, with channels and columns swapped, or filled with a constant."""
+    """A tensor or matrix copied, with channels and columns swapped, or filled with a constant."""
     f = x.fields
     if op.is_linear(f):
         outside = not op.is_within_local(f) and not op.is_between_memories(f)
@@ -21,10 +21,12 @@ def move(x: Operation) -> Array:
     refuse(f.src_data_format != f.dst_data_format, "a move between two formats")
     refuse(lane_mask(f) is not None, "a move that leaves out lanes")
     refuse(f.acc_write_enable, "an adding move")
+    # Its rows and lanes come out in another order than those of the later chips.
+    refuse(f.sub == op.TRANSPOSE, "a transposition by a move")
     if op.is_matrix(f):
-        refuse(f.sub not in (op.COPY, op.TRANSPOSE) or not op.is_between_memories(f), "this move of a matrix")
+        refuse(f.sub != op.COPY or not op.is_between_memories(f), "this move of a matrix")
         return dma.matrix(x)
     if f.sub == op.SWAP:
-        single = f.src_nsize == f.src_hsize == 1
-        refuse(not single or not op.is_within_local(f), "a swap of channels and columns but of one row in local memory")
-    return {op.COPY: dma.copy, op.TRANSPOSE: dma.transpose, op.CONSTANT: dma.copy, op.SWAP: dma.swap}[f.sub](x)
+        refuse(not op.is_within_local(f), "a swap of channels and columns but in local memory")
+        refuse(not op.stays_in_lanes(f), "a swap of channels and columns beyond the last lane")
+    return {op.COPY: dma.copy, op.CONSTANT: dma.copy, op.SWAP: dma.swap}[f.sub](x)

@@ -53,9 +53,10 @@ def normalize(x: Operation) -> Array:
 
 @tiu("bm1684.sfu", op.RECIPROCAL_SQRT)
 def reciprocal_sqrt(x: Operation) -> Array:
-    """1 / sqrt(input) by three Newton steps, on the bits of any number."""
+    """1 / sqrt(input) by three Newton steps, on the bits of any number; a float32 whatever the result's format says."""
     refuse(x["input"].dtype is not F32, f"1/sqrt of {x['input'].dtype}")
-    return x.dtype.encode(float32.reciprocal_sqrt(x["input"].numbers, NEWTON_STEPS, F32))
+    refuse(x.dtype.itemsize != 4, f"1/sqrt as {x.dtype}")
+    return F32.encode(float32.reciprocal_sqrt(x["input"].numbers, NEWTON_STEPS, F32))
 
 
 @tiu("bm1684.linear", op.MAC)

@@ -11,8 +11,10 @@ import numpy as np
 from tdb_dap.engine.hardware.dtypes import Array, DType
 from tdb_dap.system.interruption import between_parts
 from tdb_dap.targets import kernel
+from tdb_dap.targets.kernel.integers import Steps, finished, sums
 from tdb_dap.targets.kernel.products import Float32, Products, of_matrices
 from tdb_dap.targets.semantics.numerics.float32 import add, exponent_range, flush, multiply
+from tdb_dap.targets.semantics.numerics.integers import DOWN
 
 # Numbers held at once while sums are formed: as many as the processor's cache holds.
 _BLOCK = 1 << 16
@@ -28,18 +30,19 @@ def interleaved_pairs(
     factors: Callable[[], Iterable[tuple[Array, Array]]],
     shape: tuple[int, ...],
     normal: bool,
+    zero: float = 0.0,
 ) -> Array:
     """float32 sum of [start if any, old if any, products in order] as the chip forms it.
 
     Element number i goes to accumulator i mod 2; every product and every addition rounds to float32; the result is
     accumulator 0 + accumulator 1. ``factors``: pairs (a, b) such as [m, 1] and [1, n]; ``normal``: no sum can be
-    subnormal.
+    subnormal; ``zero``: what accumulators begin with, 0 or -0.
     """
-    accumulators = [np.zeros(shape, np.float32), np.zeros(shape, np.float32)]
+    accumulators = [np.full(shape, zero, np.float32) for _ in range(2)]
     position = 0
     for first in (start, old):
         if first is not None:
-            accumulators[position] += first
+            accumulators[position][...] = first
             position += 1
     product = np.empty(shape, np.float32)
     for a, b in factors():
@@ -54,22 +57,18 @@ def interleaved_pairs(
         return add(accumulators[0], accumulators[1])
     total = accumulators[0] + accumulators[1]
     # Which NaN comes out depends on the order inside NumPy: let the careful way decide.
-    return interleaved_pairs(start, old, factors, shape, False) if np.isnan(total).any() else total
+    return interleaved_pairs(start, old, factors, shape, False, zero) if np.isnan(total).any() else total
 
 
-def interleaved(start: Array | None, old: Array | None, products: Products, normal: bool) -> Float32:
+def interleaved(start: Array | None, old: Array | None, products: Products, normal: bool, zero: float = 0.0) -> Float32:
     """As ``interleaved_pairs`` for a matrix of sums, float32 (m, n); ``start`` and ``old`` broadcast to it."""
     rows, columns = products.shape
     if columns < _FEW and rows > columns:
         turned = [None if first is None else np.broadcast_to(first, (rows, columns)).T for first in (start, old)]
-        return interleaved(turned[0], turned[1], products.transposed(), normal).T
+        return interleaved(turned[0], turned[1], products.transposed(), normal, zero).T
     firsts = [np.broadcast_to(first, (rows, columns)) for first in (start, old) if first is not None]
     if kernel.is_active():
-        sums = [np.zeros((rows, columns), np.float32) for _ in range(2)]
-        for total, first in zip(sums, firsts, strict=False):
-            total += first
-        kernel.interleaved(products, sums[0], sums[1], len(firsts), normal)
-        return sums[0]
+        return kernel.interleaved(products, firsts, normal, zero)
     result = np.empty((rows, columns), np.float32)
     step = max(1, _BLOCK // max(1, rows))
     for begin in range(0, columns, step):
@@ -81,7 +80,7 @@ def interleaved(start: Array | None, old: Array | None, products: Products, norm
             pairs = [(b, a) for a, b in pairs]
         begins = [None if i >= len(firsts) else firsts[i][:, chosen] for i in range(2)]
         shape = (rows, right.shape[1])
-        result[:, chosen] = interleaved_pairs(begins[0], begins[1], partial(iter, pairs), shape, normal)
+        result[:, chosen] = interleaved_pairs(begins[0], begins[1], partial(iter, pairs), shape, normal, zero)
     return result
 
 
@@ -90,19 +89,21 @@ def group_size(halves: int, dtype: DType) -> int:
     return 2 * halves // dtype.itemsize
 
 
-def grouped(totals: Float32, products: Products, size: int, nan_wins: bool = False) -> Float32:
+def grouped(
+    totals: Float32, products: Products, size: int, nan_wins: bool = False, drops_bits: bool = False
+) -> Float32:
     """``totals`` plus the products of 16-bit floats, in groups of ``size`` that are added in float32, one by one.
 
-    See ``group_sum`` for the sum of one group. float32 (m, n).
+    See ``group_sum`` for the sum of one group, ``rules.Rules`` for ``drops_bits``. float32 (m, n).
     """
     rows, columns = products.shape
     if columns < _FEW and rows > columns:
-        return grouped(totals.T, products.transposed(), size, nan_wins).T
+        return grouped(totals.T, products.transposed(), size, nan_wins, drops_bits).T
     totals = np.array(totals, np.float32, order="C")
-    narrow = fits_float32(products.left, products.image)
     if kernel.is_active() and size <= kernel.LARGEST_GROUP:
-        kernel.grouped(products, totals, size, narrow, nan_wins)
+        kernel.grouped(products, totals, size, (nan_wins, drops_bits))
         return totals
+    narrow = fits_float32(products.left, products.image)
     step = max(1, _BLOCK // max(1, rows * size))
     for begin in range(0, columns, step):
         between_parts()
@@ -110,7 +111,7 @@ def grouped(totals: Float32, products: Products, size: int, nan_wins: bool = Fal
         for first in range(0, products.taps.size, size):
             between_parts()
             group = slice(first, first + size)
-            part = group_sum(products.left[:, group].T, products.right(group, chosen), nan_wins, narrow)
+            part = group_sum(products.left[:, group].T, products.right(group, chosen), nan_wins, narrow, drops_bits)
             totals[:, chosen] = add(totals[:, chosen], part)
     return totals
 
@@ -134,38 +135,88 @@ def inexact(firsts: Iterable[Array | None], products: Products) -> Float32:
 
 
 def exact_product(left: Array, right: Array) -> Array:
-    """Matrix product of integers in int64, (m, k) x (k, n); exact while sums stay below 2^53.
+    """Matrix product of integers in int64, (m, k) x (k, n); exact while sums stay below 2^53."""
+    total = summed(of_matrices(left, right), None, Steps(DOWN), None)
+    # Floats do the work: float32 where no sum can exceed 2^24, else float64.
+    return _by_floats(left, right) if total is None else total
 
-    Floats do the work: float32 where no sum can exceed 2^24, else float64.
-    """
-    if kernel.is_active() and fits_sums(left, right):
-        return exact_sums(of_matrices(left, right))
+
+def _by_floats(left: Array, right: Array) -> Array:
     real = np.float32 if _magnitude(left) * _magnitude(right) * left.shape[1] <= 1 << 24 else np.float64
     return (left.astype(real) @ right.astype(real)).astype(np.int64)
 
 
-def fits_sums(left: Array, right: Array) -> bool:
-    """Whether ``exact_sums`` serves: float32 holds sums of at least 64 products."""
-    return _magnitude(left) * _magnitude(right) <= 1 << 18
+_LEAST_PIECE = 64
+"""Products whose sum 32 bits must hold, for the kernel to add them."""
 
 
-def exact_sums(products: Products) -> Array:
-    """Sums of products of small integers, int64 (m, n), in float32: in pieces so short that no sum exceeds 2^24."""
-    step = (1 << 24) // max(1, _magnitude(products.left) * _magnitude(products.image))
-    total = np.zeros(products.shape, np.int64)
-    for first in range(0, products.taps.size, step):
-        chosen = slice(first, first + step)
-        left = np.ascontiguousarray(products.left[:, chosen])
-        piece = replace(products, left=left, taps=np.ascontiguousarray(products.taps[chosen]))
-        total += interleaved(None, None, piece, True).astype(np.int64)
-    return total
+def summed(products: Products, start: Array | None, steps: Steps, dtype: DType | None) -> Array | None:
+    """Exact sums of products of integers after ``steps``: bits of ``dtype``, or int64 if None; (m, n).
+
+    ``start``: added to the sums before, broadcasts to them. None where NumPy has to do it: without the kernel, for
+    factors of more than 16 bits, and for steps that are not the same along a row.
+    """
+    if not kernel.is_active():
+        return None
+    rows, columns = products.shape
+    if columns < _FEW and rows > columns:
+        turned = summed(products.transposed(), None if start is None else start.T, steps.transposed(), dtype)
+        return None if turned is None else turned.T
+    narrow = _narrowed(products)
+    if narrow is None:
+        return None
+    piece = _fitting(narrow)
+    if piece < _LEAST_PIECE:
+        return None
+    count = narrow.taps.size
+    if count <= piece:
+        return sums(narrow, start, steps, dtype.itemsize if dtype is not None else 8)
+    total: Array = np.zeros(products.shape, np.int64)
+    for first in range(0, count, piece):
+        chosen = slice(first, first + piece)
+        left, taps = np.ascontiguousarray(narrow.left[:, chosen]), np.ascontiguousarray(narrow.taps[chosen])
+        part = sums(replace(narrow, left=left, taps=taps), None, Steps(DOWN), 8)
+        assert part is not None
+        total += part
+    if start is not None:
+        total += start
+    return finished(total, steps, dtype.itemsize if dtype is not None else 8)
+
+
+def _narrowed(products: Products) -> Products | None:
+    """The products with factors of at most 16 bits; None if theirs are wider."""
+    left, image = products.left, products.image
+    if left.dtype != np.int16:
+        if not _fits_words(left):
+            return None
+        left = left.astype(np.int16)
+    if image.dtype not in (np.int8, np.uint8, np.int16):
+        if not _fits_words(image):
+            return None
+        image = image.astype(np.int16)
+    return replace(products, left=left, image=image)
+
+
+def _fits_words(numbers: Array) -> bool:
+    return numbers.dtype.itemsize == 1 or _magnitude(numbers) < 1 << 15
+
+
+def _fitting(products: Products) -> int:
+    """Products whose sum 32 bits hold, whatever their signs."""
+    least = max(1, _magnitude(products.left))
+    bound = {np.int8: 1 << 7, np.uint8: 255}.get(products.image.dtype.type, 1 << 15)
+    if least * bound * products.taps.size >= 1 << 31:
+        bound = max(1, _magnitude(products.image))
+    return ((1 << 31) - 1) // (least * bound)
 
 
 def _magnitude(numbers: Array) -> int:
     return max(int(numbers.max(initial=0)), -int(numbers.min(initial=0)))
 
 
-def group_sum(left: Array, right: Array, nan_wins: bool = False, narrow: bool | None = None) -> Float32:
+def group_sum(
+    left: Array, right: Array, nan_wins: bool = False, narrow: bool | None = None, drops_bits: bool = False
+) -> Float32:
     """Sum over one channel group of products of 16-bit floats: left (g, m), right (g, n) -> float32 (m, n).
 
     Products are exact; those below 2^-126 count as zero; every product is truncated toward zero to a multiple of
@@ -177,9 +228,9 @@ def group_sum(left: Array, right: Array, nan_wins: bool = False, narrow: bool | 
     # Products shall lie as they are summed: the group outermost.
     left, right = np.ascontiguousarray(left)[:, :, None], np.ascontiguousarray(right)[:, None, :]
     finite = bool(np.isfinite(left).all() and np.isfinite(right).all())
-    if finite and narrow:
+    if finite and narrow and not drops_bits:
         return _narrow_sum(left, right)
-    result = _wide_sum(left.astype(np.float64), right.astype(np.float64))
+    result = _wide_sum(left.astype(np.float64), right.astype(np.float64), drops_bits)
     if not (finite and _products_finite(left, right)):
         return _with_specials(left, right, result, nan_wins)
     return result
@@ -207,9 +258,23 @@ def _narrow_sum(left: Array, right: Array) -> Float32:
     return np.multiply(total.astype(np.float32), ((held - 24) << 23).view(np.float32))
 
 
-def _wide_sum(left: Array, right: Array) -> Float32:
+def without_dropped(products: Array) -> Array:
+    """float64 products of two f16 with what ``Rules.drops_bits`` drops.
+
+    From 2^-41 to 2^-38 the part above 2^-41 is lost; of the rest, if there is any, the bit 2^-42 is set.
+    """
+    size = np.abs(products)
+    rest = np.fmod(size, 2.0**-41)
+    rest = np.where((rest > 0) & (rest < 2.0**-42), rest + 2.0**-42, rest)
+    return np.where((size >= 2.0**-41) & (size < 2.0**-38), np.copysign(rest, products), products)
+
+
+def _wide_sum(left: Array, right: Array, drops_bits: bool = False) -> Float32:
     products = np.multiply(left, right)
     size = np.abs(products)
+    if drops_bits:
+        products = without_dropped(products)
+        size = np.abs(products)
     small = size < 2.0**-126
     if small.any():
         products[small] = 0.0
@@ -231,5 +296,6 @@ def _with_specials(left: Array, right: Array, result: Array, nan_wins: bool) -> 
     products = left * right
     up, down, undefined = (products == np.inf).any(0), (products == -np.inf).any(0), np.isnan(products).any(0)
     both = up & down | (undefined if nan_wins else False)
-    special = np.where(both, np.nan, np.where(up, np.inf, np.where(down, -np.inf, np.where(undefined, np.nan, result))))
+    nan = np.nan if nan_wins else -np.nan
+    special = np.where(both, nan, np.where(up, np.inf, np.where(down, -np.inf, np.where(undefined, nan, result))))
     return special.astype(np.float32)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tdb_dap.engine.hardware.dtypes import BF16, F32, SI8, UI32, Array
+from tdb_dap.engine.hardware.dtypes import BF16, F32, SI8, UI32, Array, DType
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.families import convolution as op
 from tdb_dap.targets.kernel.integers import UNLIMITED, Steps
@@ -14,12 +14,34 @@ from tdb_dap.targets.semantics.numerics.rounding import round_to_float, to_float
 from tdb_dap.targets.semantics.registry import Operation
 
 
-def rectified(x: Operation, total: Array) -> Array:
-    """y > 0 ? y : 0 if the command says so (floats, before the final rounding); NaN stays with ``keeps_nan``."""
+def rectified(x: Operation, total: Array, nan_by_sign: bool = False) -> Array:
+    """y > 0 ? y : 0 if the command says so (floats, before the final rounding); NaN stays with ``keeps_nan``.
+
+    ``nan_by_sign``: NaN stays if its sign is clear.
+    """
     if not (x.fields.is_fused and x.fields.relu):
         return total
-    kept = total > 0
-    return np.where(kept | np.isnan(total) if x.rules.keeps_nan else kept, total, np.float32(0))
+    kept: Array = total > 0
+    if nan_by_sign:
+        kept = kept | (np.isnan(total) & ~np.signbit(total))
+    elif x.rules.keeps_nan:
+        kept = kept | np.isnan(total)
+    return np.where(kept, total, np.float32(0))
+
+
+def finite_half(words: Array, dtype: DType, keeps_nan: bool = False) -> Array:
+    """Stored words of 16-bit floats, finite: the largest number in place of infinities, zero in place of NaNs."""
+    numbers = dtype.decode(words)
+    # The words before those of infinities.
+    finite = np.where(np.isinf(numbers), words - words.dtype.type(1), words)
+    return finite if keeps_nan else np.where(np.isnan(numbers), words.dtype.type(0), finite)
+
+
+def limited(x: Operation, words: Array, keeps_nan: bool = False) -> Array:
+    """Stored words of a sum or choice of 16-bit floats, finite if ``sym_range`` and the chip say so."""
+    if not (x.rules.symmetric_sums and x.fields.sym_range and x.dtype.is_float and x.dtype.itemsize == 2):
+        return words
+    return finite_half(words, x.dtype, keeps_nan)
 
 
 def scaled(x: Operation, total: Array, by_mode: bool = False, halves_by_mode: bool = False) -> Array:
@@ -59,11 +81,12 @@ def scaled_integers(x: Operation, total: Array, scale: Array) -> Array:
     return x.dtype.encode(limited.astype(np.int64))
 
 
-def requantized(x: Operation, total: Array, wraps: bool, holds_32_bits: bool = True) -> Array:
-    """The integer sum (n, c, h, w) after requantisation: shift(max(total, 0) * multiplier) + zero point.
+def requantisation(x: Operation, wraps: bool, holds_32_bits: bool = True, limits_sums: bool = True) -> Steps:
+    """Steps after an integer sum (n, c, h, w): shift(max(total, 0) * multiplier) + zero point.
 
     The maximum only if rectified. The sum is held in 32 bits if ``holds_32_bits``. Limited to the result format; 32-bit
-    results wrap if ``wraps``, else they saturate. sym_range: -128 becomes -127. Numbers come from configuration
+    results wrap if ``wraps``, else they saturate. sym_range: -128 becomes -127, without requantisation only if
+    ``limits_sums``. Numbers come from configuration
     registers, or per channel from a table.
     """
     f = x.fields
@@ -83,8 +106,13 @@ def requantized(x: Operation, total: Array, wraps: bool, holds_32_bits: bool = T
             zero = words[..., 1:] >> 16
     is_limited = x.dtype.itemsize < 4 or not wraps or (x.dtype is UI32 and x.rules.unsigned_words)
     low, high = (x.dtype.minimum, x.dtype.maximum) if is_limited else UNLIMITED
-    if f.sym_range and x.dtype is SI8:
+    if f.sym_range and x.dtype is SI8 and (f.rq or limits_sums):
         low = -127
     held, rectified = bool(f.rq and holds_32_bits), bool(f.relu)
     mode = f.opd2_n_str if f.rq else DOWN
-    return requantised(total, Steps(mode, multiplier, amount, zero, held, rectified, (low, high)), x.dtype)
+    return Steps(mode, multiplier, amount, zero, held, rectified, (low, high))
+
+
+def requantized(x: Operation, total: Array, wraps: bool, holds_32_bits: bool = True, limits_sums: bool = True) -> Array:
+    """Bits of the integer sum (n, c, h, w) after ``requantisation``."""
+    return requantised(total, requantisation(x, wraps, holds_32_bits, limits_sums), x.dtype)

@@ -135,7 +135,11 @@ def exponent_range(numbers: Array) -> tuple[int, int]:
 
     Subnormals count as exponent -127.
     """
-    sizes = np.ascontiguousarray(numbers, np.float32).view(np.uint32) & np.uint32(0x7FFFFFFF)
+    whole = np.ascontiguousarray(numbers, np.float32)
+    if kernel.is_active():
+        before, most = kernel.exponents(whole)
+        return ((before + 1 >> 23) - 127, (most >> 23) - 127) if most else (1 << 20, -(1 << 20))
+    sizes = whole.view(np.uint32) & np.uint32(0x7FFFFFFF)
     largest = int(sizes.max(initial=0))
     if largest >= _EXPONENT:
         largest = int(sizes[sizes < _EXPONENT].max(initial=0))

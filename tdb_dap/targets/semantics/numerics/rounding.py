@@ -10,6 +10,7 @@ import numpy as np
 from tdb_dap.engine.hardware.dtypes import BF16, F16, F32, Array, DType
 from tdb_dap.engine.hardware.float8 import FLOAT8
 from tdb_dap.errors import NotSimulated
+from tdb_dap.targets.kernel import elements
 from tdb_dap.targets.semantics.numerics.float32 import flush
 from tdb_dap.targets.semantics.numerics.integers import DOWN, HALF_AWAY, HALF_EVEN, HALF_UP, TOWARD_ZERO, UP, saturate
 
@@ -66,6 +67,12 @@ def convert(
         if target is F32:
             return _with_marked_nan(source.decode(bits))
         bits, source = F32.encode(source.decode(bits)), F32
+    if not (source.is_float and source.itemsize == 1) and not (
+        source.is_float and target.itemsize == 4 and mode == HALF_UP
+    ):
+        words = elements.converted(elements.Stored(bits, source), target, mode)
+        if words is not None:
+            return words
     if source.is_float and target.is_float:
         if between_halves and F32 not in (source, target) and source is not target:
             wide = F32.decode(_float_to_float(bits, source, F32, mode))
@@ -139,7 +146,7 @@ def _float_to_float(bits: Array, source: DType, target: DType, mode: int) -> Arr
     if mode == HALF_EVEN:
         halves = F16.encode(numbers)
     else:
-        halves = round_to_float(numbers.astype(np.float64), F16, HALF_AWAY if mode == HALF_UP else mode)
+        halves = round_to_float(flush(numbers).astype(np.float64), F16, HALF_AWAY if mode == HALF_UP else mode)
     overflow = np.abs(numbers) >= 65536
     infinity = np.where(numbers > 0, np.uint16(0x7C00), np.uint16(0xFC00))
     return np.where(overflow, infinity, halves).astype(np.uint16)

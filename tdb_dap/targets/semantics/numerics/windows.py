@@ -16,11 +16,11 @@ from tdb_dap.targets.semantics.registry import Value
 _PAD_MODES: dict[int, Literal["reflect", "edge", "wrap"]] = {1: "reflect", 2: "edge", 3: "wrap"}
 
 
-def padded(bits: Array, f: Fields, pad_value: Value | None) -> Array:
-    """Stored words (n, c, h, w) with zeros inserted between elements, then padded.
+def padded(bits: Array, f: Fields, pad_value: Value | None, inserted: int = 0) -> Array:
+    """Stored words (n, c, h, w) with others inserted between elements, then padded.
 
     pad_mode 0: a constant, or per channel (value of the border, value between elements); 1 reflect, 2 edge, 3
-    circular.
+    circular. ``inserted``: word between elements where the border's value is a constant.
     """
     rows, columns = f.opd0_y_ins0, f.opd0_x_ins0
     up, down, left, right = f.opd0_up_pad, f.opd0_dn_pad, f.opd0_lf_pad, f.opd0_rt_pad
@@ -30,11 +30,11 @@ def padded(bits: Array, f: Fields, pad_value: Value | None) -> Array:
     height, width = (h - 1) * (rows + 1) + 1, (w - 1) * (columns + 1) + 1
     border: Array = np.zeros((1, 1, 1, 1), bits.dtype)
     between: Array = border
-    if f.pad_mode == 0 and pad_value is not None:
-        if pad_value.is_constant:
-            border = pad_value.bits
-        else:
-            border, between = pad_value.bits[..., :1], pad_value.bits[..., 1:]
+    if pad_value is not None and pad_value.is_constant:
+        border = pad_value.bits
+        between = np.full((1, 1, 1, 1), inserted & ((1 << 8 * bits.dtype.itemsize) - 1), bits.dtype)
+    elif f.pad_mode == 0 and pad_value is not None:
+        border, between = pad_value.bits[..., :1], pad_value.bits[..., 1:]
     inner = np.empty((n, c, height, width), bits.dtype)
     inner[...] = between
     inner[:, :, :: rows + 1, :: columns + 1] = bits

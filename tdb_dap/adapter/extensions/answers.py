@@ -1,0 +1,205 @@
+"""The answer of a language model, as far as it has got: ``tdb/answer`` and ``tdb/logits`` of docs/requests.md."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from tdb_dap.adapter.console.verbs import count, verb
+from tdb_dap.adapter.protocol.model import ProtocolModel
+from tdb_dap.adapter.requests.scopes import names_at
+from tdb_dap.adapter.session.answering import Answering
+from tdb_dap.adapter.session.handlers import request
+from tdb_dap.errors import BadExpression
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tdb_dap.adapter.protocol.answer_responses import (
+        AnsweredToken,
+        AnsweringLaunch,
+        AnswerState,
+        LogitCandidate,
+        Logits,
+    )
+    from tdb_dap.adapter.session.handles import Frame
+    from tdb_dap.adapter.session.session import Session
+    from tdb_dap.engine.program.program import Launch
+    from tdb_dap.tools.llm.beside import Beside
+    from tdb_dap.tools.llm.logits import Candidate
+
+_MOST_CANDIDATES = 1000
+_SHOWN_CANDIDATES = 10
+_SHOWN_KEYS = 5
+_WITH_MASK = 3
+
+
+class AnswerArguments(ProtocolModel, kw_only=True):
+    """Arguments of `tdb/answer`: none."""
+
+
+class LogitsArguments(ProtocolModel, kw_only=True):
+    """``most``: tokens that are listed."""
+
+    most: int = _SHOWN_CANDIDATES
+
+
+def _beside(session: Session) -> Beside:
+    """BadExpression where the session runs no answer."""
+    beside = session.feature(Answering).beside
+    if beside is None:
+        raise BadExpression(
+            "no answer is being computed; set `prompt` in the launch configuration, or tdb-dap debug DIR --ids N,N"
+        )
+    return beside
+
+
+@request("tdb/answer", while_running="answer")
+def answer(session: Session, arguments: AnswerArguments) -> AnswerState:
+    """Tokens and launches of an answer, with what is wrong in each."""
+    beside, texts = _beside(session), session.feature(Answering)
+    if not session.running:
+        beside.look_again(session.debugger.machine)
+    return {
+        "prompt": list(beside.prompt),
+        "promptText": texts.text(beside.prompt),
+        "tokens": [_token(session, beside, number) for number in range(len(beside.passes))],
+        "launches": [
+            _launch(session, beside, launch, number) for number, own in enumerate(beside.passes) for launch in own
+        ],
+        "isCompared": beside.compares,
+    }
+
+
+def _state(session: Session, start: int, stop: int) -> Literal["done", "now", "ahead"]:
+    now = session.debugger.ordinal
+    return "done" if stop <= now else "now" if start <= now else "ahead"
+
+
+def _token(session: Session, beside: Beside, number: int) -> AnsweredToken:
+    own = beside.passes[number]
+    state = _state(session, own[0].start, own[-1].stop)
+    id = beside.answered.get(number)
+    expected = beside.expected(number) if id is not None else None
+    text = session.feature(Answering).text
+    return {
+        "number": number,
+        "id": id,
+        "text": text([id]) if id is not None else None,
+        "expected": expected,
+        "expectedText": text([expected]) if expected is not None else None,
+        "first": own[0].start,
+        "state": state,
+    }
+
+
+def _launch(session: Session, beside: Beside, launch: Launch, number: int) -> AnsweringLaunch:
+    state = _state(session, launch.start, launch.stop)
+    part = beside.parts.get(launch.number)
+    wrong = part.first_wrong if part is not None else None
+    why = part.given[0] if part is not None and part.given else ""
+    if wrong is not None and not why:
+        why = f"{wrong.name} ({wrong.opcode}): {wrong.summary}"
+    return {
+        "number": launch.number,
+        "net": launch.net,
+        "token": number,
+        "first": launch.start,
+        "state": state,
+        "verdict": "unknown" if part is None or not part.compared else "wrong" if part.is_wrong else "right",
+        "why": why,
+        "look": wrong.command if wrong is not None and not (part and part.given) else launch.start,
+    }
+
+
+@request("tdb/logits", while_running="answer")
+def logits(session: Session, arguments: LogitsArguments) -> Logits:
+    """The likeliest tokens by the logits that were computed last."""
+    if not 1 <= arguments.most <= _MOST_CANDIDATES:
+        raise BadExpression(f"most must be from 1 to {_MOST_CANDIDATES:,}")
+    number, expression, candidates = _candidates(session, arguments.most)
+    return {
+        "token": number,
+        "expression": expression,
+        "candidates": [_candidate(session, one) for one in candidates],
+    }
+
+
+def _candidates(session: Session, most: int) -> tuple[int, str, list[Candidate]]:
+    from tdb_dap.tools.llm.logits import best, logits_of
+
+    beside, program, now = _beside(session), session.debugger.program, session.debugger.ordinal
+    for number, own in reversed(list(enumerate(beside.passes))):
+        head = next((launch for launch in own if launch.net == "lm_head"), None)
+        view = logits_of(program, own) if head is not None and head.stop <= now else None
+        if view is not None:
+            shape = ",".join(map(str, view.shape))
+            return number, f"{view.name}:{view.dtype}[{shape}]", best(session.debugger.machine, view, most)
+    raise BadExpression("no logits are computed yet; go on to the end of the first lm_head")
+
+
+def _candidate(session: Session, one: Candidate) -> LogitCandidate:
+    text = session.feature(Answering).text([one.id])
+    return {"id": one.id, "text": text, "logit": _number(one.logit), "probability": _number(one.probability)}
+
+
+def _number(number: float) -> float | str:
+    """JSON has no numbers for these."""
+    if math.isfinite(number):
+        return number
+    return "NaN" if math.isnan(number) else "Infinity" if number > 0 else "-Infinity"
+
+
+@verb("answer", help="the tokens of a language model so far, and what is wrong in each", only_looks=True)
+def _answer(session: Session, rest: str, frame: Frame | None) -> str:
+    body = answer(session, AnswerArguments())
+    lines = [f"prompt: {' '.join(map(str, body['prompt']))}"]
+    for token in body["tokens"]:
+        if token["state"] == "ahead":
+            break
+        lines.append(_line(token, [one for one in body["launches"] if one["token"] == token["number"]]))
+    return "\n".join(lines)
+
+
+def _line(token: AnsweredToken, launches: Sequence[AnsweringLaunch]) -> str:
+    shown = "..." if token["id"] is None else str(token["id"])
+    text = f" {token['text']!r}" if token["text"] is not None else ""
+    other = token["expected"]
+    differs = f", in float {other}" if other is not None and other != token["id"] else ""
+    wrong = next((one for one in launches if one["verdict"] == "wrong"), None)
+    found = f"; {wrong['net']}: {wrong['why']} (goto {wrong['look']})" if wrong is not None else ""
+    return f"token {token['number']}: {shown}{text}{differs}{found}"
+
+
+@verb("logits", usage="[K]", help="the K likeliest tokens by the logits that were computed last", only_looks=True)
+def _logits(session: Session, rest: str, frame: Frame | None) -> str:
+    most = min(count(rest) if rest else _SHOWN_CANDIDATES, _MOST_CANDIDATES)
+    number, expression, candidates = _candidates(session, most)
+    text = session.feature(Answering).text
+    lines = [f"token {number}, from {expression}"]
+    for one in candidates:
+        shown = text([one.id])
+        lines.append(
+            f"  {one.id:6}  {one.logit:10.4f}  {100 * one.probability:6.2f} %" + (f"  {shown!r}" if shown else "")
+        )
+    return "\n".join(lines)
+
+
+@verb("attention", help="at an attention: the positions that each head looks at most", only_looks=True)
+def _attention(session: Session, rest: str, frame: Frame | None) -> str:
+    names = names_at(session, frame)
+    record = names.record
+    op = session.debugger.program.source.op_of(record) if record is not None else None
+    if op is None or op.name != "tpu.FAttention" or "scale" not in op.attributes:
+        raise BadExpression("this is no tpu.FAttention; b tpu.FAttention stops at each")
+    present = [number for number, value in enumerate(names.operands()) if value.view is not None]
+    mask = f", in[{present[3]}]" if len(present) > _WITH_MASK else ""
+    expression = f"attention(in[0], in[1]{mask or ', None'}, {op.attributes['scale']})"
+    weights = session.debugger.evaluate(expression, names).array
+    lines = [f"{expression}: heads, queries, keys; the last query"]
+    for head, row in enumerate(weights[:, -1, :]):
+        most = np.argsort(-row, kind="stable")[:_SHOWN_KEYS]
+        lines.append(f"  head {head}: " + ", ".join(f"{key} ({100 * row[key]:.1f} %)" for key in most))
+    return "\n".join(lines)

@@ -1,0 +1,81 @@
+"""Bodies of ``tdb/answer`` and ``tdb/logits``."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from typing_extensions import TypedDict
+
+from tdb_dap.adapter.protocol.model_responses import exact
+
+
+@exact
+class AnsweredToken(TypedDict):
+    """A token of an answer."""
+
+    number: int
+    """From 0, the one that the prefill gives."""
+    id: int | None
+    """Null where it was never answered, or an edit has changed what is before it. Going back forgets nothing."""
+    text: str | None
+    """Null without a tokenizer beside the model."""
+    expected: int | None
+    """What the float model answers after the same tokens."""
+    expectedText: str | None
+    first: int
+    """Ordinal of its first command."""
+    state: Literal["done", "now", "ahead"]
+
+
+@exact
+class AnsweringLaunch(TypedDict):
+    """A launch of a net for a token."""
+
+    number: int
+    net: str
+    token: int
+    first: int
+    """Ordinal of its first command."""
+    state: Literal["done", "now", "ahead"]
+    verdict: Literal["right", "wrong", "unknown"]
+    """Beside the float model on the same states."""
+    why: str
+    """What is wrong first; empty where nothing is."""
+    look: int
+    """Ordinal at which that can be seen."""
+
+
+@exact
+class AnswerState(TypedDict):
+    """Body of `tdb/answer`: an answer as far as it has got."""
+
+    prompt: list[int]
+    promptText: str | None
+    """Null without a tokenizer beside the model."""
+    tokens: list[AnsweredToken]
+    launches: list[AnsweringLaunch]
+    isCompared: bool
+    """Whether there is a float model beside it."""
+
+
+@exact
+class LogitCandidate(TypedDict):
+    """A token that could be answered."""
+
+    id: int
+    text: str | None
+    logit: float | str
+    """``NaN`` and ``Infinity`` as texts."""
+    probability: float | str
+    """Of all tokens, at temperature 1."""
+
+
+@exact
+class Logits(TypedDict):
+    """Body of `tdb/logits`: the likeliest tokens, the likeliest first."""
+
+    token: int
+    """The number of the token that they choose."""
+    expression: str
+    """The tensor of all of them."""
+    candidates: list[LogitCandidate]

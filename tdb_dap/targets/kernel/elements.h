@@ -1,0 +1,283 @@
+/* Element by element, from where the numbers are stored to words of the result, a chunk at a time. elements.py says what
+ * each function is in NumPy. Included once per vector width. */
+
+#define CHUNK 512
+
+/* Calls READ(out, address, step, count) for each stretch of elements [first, first + count) that lies in one row. */
+#define FOR_ROWS(grid, operand, first, count, READ)                                                                    \
+    for (int64_t done_ = 0; done_ < (count);) {                                                                        \
+        const int64_t at_ = (first) + done_, column_ = at_ % (grid)->shape[3];                                         \
+        const int64_t row_ = at_ / (grid)->shape[3], left_ = (grid)->shape[3] - column_;                               \
+        const int64_t used_ = left_ < (count) - done_ ? left_ : (count) - done_;                                       \
+        READ(done_, place(grid, operand, row_, column_), (operand)->step[3], used_);                                   \
+        done_ += used_;                                                                                                \
+    }
+
+static void NAME(load_floats)(float *out, const Grid *grid, const Stored *operand, int64_t first, int64_t count)
+{
+#define ONE(done, address, step, used) NAME(read_floats)(out + done, address, operand->format, step, used)
+    FOR_ROWS(grid, operand, first, count, ONE)
+#undef ONE
+}
+
+static void NAME(load_whole)(int64_t *out, const Grid *grid, const Stored *operand, int64_t first, int64_t count)
+{
+#define ONE(done, address, step, used) NAME(read_whole)(out + done, address, operand->format, step, used)
+    FOR_ROWS(grid, operand, first, count, ONE)
+#undef ONE
+}
+
+static inline uint32_t NAME(doubtful)(float result)
+{
+    const uint32_t size = bits_of(result) & 0x7fffffff;
+    return (uint32_t)(size - 1 < 0x00800000) | (uint32_t)(size > 0x7f800000);
+}
+
+/* result = a (kind) b; where a NaN or the lower end of the range is met, the careful way decides. ``result`` is neither. */
+static void NAME(operate)(int kind, int format, const float *a, const float *b, float *result, int64_t count)
+{
+    uint32_t doubt = 0;
+    switch (kind) {
+    case ADD:
+        for (int64_t i = 0; i < count; i++)
+            result[i] = a[i] + b[i];
+        break;
+    case SUBTRACT:
+        for (int64_t i = 0; i < count; i++)
+            result[i] = a[i] - b[i];
+        break;
+    case MULTIPLY:
+        for (int64_t i = 0; i < count; i++)
+            result[i] = a[i] * b[i];
+        break;
+    case LARGER: /* the words: a NaN is chosen as it is */
+        for (int64_t i = 0; i < count; i++)
+            result[i] = number_of(a[i] > b[i] ? bits_of(a[i]) : bits_of(b[i]));
+        return;
+    case SMALLER:
+        for (int64_t i = 0; i < count; i++)
+            result[i] = number_of(a[i] >= b[i] ? bits_of(b[i]) : bits_of(a[i]));
+        return;
+    }
+    for (int64_t i = 0; i < count; i++)
+        doubt |= NAME(doubtful)(result[i]);
+    if (!doubt)
+        return;
+    for (int64_t i = 0; i < count; i++)
+        result[i] = kind == MULTIPLY ? product(a[i], b[i], format) : operation(kind, a[i], b[i]);
+}
+
+static void NAME(rounded_to)(float *numbers, int format, int flushes, int64_t count)
+{
+    if (format == F16)
+        for (int64_t i = 0; i < count; i++) {
+            const uint16_t half = NAME(to_f16)(numbers[i]);
+            numbers[i] = NAME(from_f16)(flushes && !(half & 0x7c00) ? half & 0x8000 : half);
+        }
+    else if (format == BF16)
+        for (int64_t i = 0; i < count; i++)
+            numbers[i] = number_of((uint32_t)NAME(to_bf16)(numbers[i]) << 16);
+}
+
+static void NAME(floats_of)(const Grid *grid, int kind, int flushes, void *result, int format)
+{
+    float a[CHUNK], b[CHUNK], out[CHUNK];
+    const int own = grid->operands[0].format, compares = kind == LARGER || kind == SMALLER;
+    const int64_t count = size_of(grid);
+    for (int64_t first = 0; first < count; first += CHUNK) {
+        const int64_t used = count - first < CHUNK ? count - first : CHUNK;
+        NAME(load_floats)(a, grid, &grid->operands[0], first, used);
+        NAME(load_floats)(b, grid, &grid->operands[1], first, used);
+        NAME(flushed)(a, own, flushes && !compares, used);
+        NAME(flushed)(b, own, flushes && !compares, used);
+        NAME(operate)(kind, own, a, b, out, used);
+        if (kind == MULTIPLY && format != own)
+            NAME(rounded_to)(out, own, flushes, used);
+        NAME(write_floats)(out, result, format, flushes && !compares, first, used);
+    }
+}
+
+/* y = c[n - 1], then y = y * x + c[k] for k = n - 2 .. 0, rounded after each operation; see ``series`` in special.py.
+ * Channel i uses row i of the coefficients. */
+static void NAME(series)(const Grid *grid, const float *coefficients, int64_t terms, int flushes, void *result)
+{
+    float x[CHUNK], y[CHUNK], products[CHUNK], added[CHUNK];
+    const int format = grid->operands[0].format;
+    const int64_t plane = grid->shape[2] * grid->shape[3], planes = grid->shape[0] * grid->shape[1];
+    for (int64_t number = 0; number < planes; number++) {
+        const float *c = coefficients + number % grid->shape[1] * terms;
+        for (int64_t first = 0; first < plane; first += CHUNK) {
+            const int64_t used = plane - first < CHUNK ? plane - first : CHUNK, start = number * plane + first;
+            NAME(load_floats)(x, grid, &grid->operands[0], start, used);
+            NAME(flushed)(x, format, flushes, used);
+            for (int64_t i = 0; i < used; i++)
+                y[i] = c[terms - 1];
+            for (int64_t k = terms - 2; k >= 0; k--) {
+                NAME(operate)(MULTIPLY, format, y, x, products, used);
+                NAME(rounded_to)(products, format, flushes, used);
+                for (int64_t i = 0; i < used; i++)
+                    added[i] = c[k];
+                NAME(operate)(ADD, format, products, added, y, used);
+                NAME(rounded_to)(y, format, flushes, used);
+                NAME(flushed)(y, format, flushes, used);
+            }
+            NAME(write_floats)(y, result, format, 0, start, used);
+        }
+    }
+}
+
+/* a (kind) b in 64 bits, then the steps of ``r``, whose numbers hold for all elements. */
+static void NAME(whole_of)(const Grid *grid, int kind, const Requantisation *r, void *result)
+{
+    int64_t a[CHUNK], b[CHUNK], out[CHUNK];
+    const int64_t count = size_of(grid);
+    for (int64_t first = 0; first < count; first += CHUNK) {
+        const int64_t used = count - first < CHUNK ? count - first : CHUNK;
+        NAME(load_whole)(a, grid, &grid->operands[0], first, used);
+        NAME(load_whole)(b, grid, &grid->operands[1], first, used);
+        switch (kind) {
+        case ADD:
+            for (int64_t i = 0; i < used; i++)
+                a[i] = a[i] + b[i];
+            break;
+        case SUBTRACT:
+            for (int64_t i = 0; i < used; i++)
+                a[i] = a[i] - b[i];
+            break;
+        case MULTIPLY:
+            for (int64_t i = 0; i < used; i++)
+                a[i] = times(a[i], b[i]);
+            break;
+        case LARGER:
+            for (int64_t i = 0; i < used; i++)
+                a[i] = a[i] > b[i] ? a[i] : b[i];
+            break;
+        case SMALLER:
+            for (int64_t i = 0; i < used; i++)
+                a[i] = a[i] < b[i] ? a[i] : b[i];
+            break;
+        case FIRST:
+            break;
+        }
+        NAME(requantised_piece)(r, 0, a, out, used);
+        NAME(cut)(r, out, result, first, used);
+    }
+}
+
+static inline double NAME(rounded_by)(double number, int mode)
+{
+    switch (mode) {
+    case 0: return __builtin_rint(number);
+    case 1: return __builtin_copysign(__builtin_floor(__builtin_fabs(number) + 0.5), number);
+    case 2: return __builtin_trunc(number);
+    case 3: return __builtin_floor(number);
+    case 4: return __builtin_ceil(number);
+    default: return __builtin_floor(number + 0.5);
+    }
+}
+
+/* Floats as whole numbers: rounded by mode, limited, NaN gives 0. */
+static void NAME(whole_of_floats)(const Grid *grid, int mode, double low, double high, int size, void *result)
+{
+    float numbers[CHUNK];
+    int64_t out[CHUNK];
+    const Requantisation r = {.size = size};
+    const int64_t count = size_of(grid);
+    for (int64_t first = 0; first < count; first += CHUNK) {
+        const int64_t used = count - first < CHUNK ? count - first : CHUNK;
+        NAME(load_floats)(numbers, grid, &grid->operands[0], first, used);
+#define EACH(mode_)                                                                                                    \
+    for (int64_t i = 0; i < used; i++) {                                                                               \
+        double v = NAME(rounded_by)(numbers[i], mode_);                                                                \
+        v = v < low ? low : v;                                                                                         \
+        v = v > high ? high : v;                                                                                       \
+        out[i] = numbers[i] == numbers[i] ? (int64_t)v : 0;                                                            \
+    }                                                                                                                  \
+    break;
+        switch (mode) {
+        case 0: EACH(0)
+        case 1: EACH(1)
+        case 2: EACH(2)
+        case 3: EACH(3)
+        case 4: EACH(4)
+        default: EACH(5)
+        }
+#undef EACH
+        NAME(cut)(&r, out, result, first, used);
+    }
+}
+
+/* Between formats of floats, half to even; float32 is flushed first where ``flushes``. A NaN has all bits set. */
+static void NAME(floats_of_floats)(const Grid *grid, int flushes, int format, void *result)
+{
+    float numbers[CHUNK];
+    const int64_t count = size_of(grid);
+    for (int64_t first = 0; first < count; first += CHUNK) {
+        const int64_t used = count - first < CHUNK ? count - first : CHUNK;
+        NAME(load_floats)(numbers, grid, &grid->operands[0], first, used);
+        if (flushes)
+            NAME(flushed)(numbers, F32, 0, used);
+        if (format == F32)
+            for (int64_t i = 0; i < used; i++)
+                numbers[i] = number_of(bits_of(numbers[i]) | (numbers[i] != numbers[i] ? 0x7fffffff : 0));
+        NAME(write_floats)(numbers, result, format, 0, first, used);
+    }
+}
+
+/* float32 rounded to whole numbers by mode; a zero keeps the sign, what is not finite stays. */
+static void NAME(integral_floats)(const Grid *grid, int mode, float *result)
+{
+    float numbers[CHUNK];
+    const int64_t count = size_of(grid);
+    for (int64_t first = 0; first < count; first += CHUNK) {
+        const int64_t used = count - first < CHUNK ? count - first : CHUNK;
+        float *out = result + first;
+        NAME(load_floats)(numbers, grid, &grid->operands[0], first, used);
+        for (int64_t i = 0; i < used; i++) {
+            const float whole = (float)NAME(rounded_by)(numbers[i], mode);
+            const uint32_t sign = bits_of(numbers[i]) & 0x80000000;
+            const uint32_t bits = whole == 0 ? sign : bits_of(whole);
+            out[i] = number_of((bits_of(numbers[i]) & 0x7fffffff) < 0x7f800000 ? bits : bits_of(numbers[i]));
+        }
+    }
+}
+
+/* float32 as f16 by a mode other than half to even; subnormals are flushed, magnitudes from 65536 on are infinite. */
+static void NAME(f16_by_mode)(const Grid *grid, int mode, uint16_t *result)
+{
+    float numbers[CHUNK];
+    const int64_t count = size_of(grid);
+    for (int64_t first = 0; first < count; first += CHUNK) {
+        const int64_t used = count - first < CHUNK ? count - first : CHUNK;
+        NAME(load_floats)(numbers, grid, &grid->operands[0], first, used);
+        NAME(flushed)(numbers, F32, 0, used);
+        for (int64_t i = 0; i < used; i++) {
+            const float number = numbers[i];
+            const uint32_t size = bits_of(number) & 0x7fffffff, sign = bits_of(number) & 0x80000000;
+            const uint32_t exponent = size < (113u << 23) ? 113u << 23 : size & 0x7f800000; /* at least 2^-14 */
+            const double unit = number_of(exponent - (10u << 23)), steps = (double)number / unit;
+            const double rounded = NAME(rounded_by)(steps, mode);
+            const float found = (float)((rounded < 0 ? -rounded : rounded) * unit);
+            const int outward = mode == 1 || mode == 5 || (mode == 3 && sign) || (mode == 4 && !sign);
+            const uint32_t limited = found > 65504.0f ? (outward ? 0x7f800000 : 0x477fe000) : bits_of(found);
+            const uint32_t bits = size >= 0x47800000 ? (size > 0x7f800000 ? size : 0x7f800000) : limited;
+            result[first + i] = NAME(to_f16)(number_of(bits | sign));
+        }
+    }
+}
+
+/* Whole numbers as float32, half to even. */
+static void NAME(floats_of_whole)(const Grid *grid, float *result)
+{
+    int64_t numbers[CHUNK];
+    const int64_t count = size_of(grid);
+    for (int64_t first = 0; first < count; first += CHUNK) {
+        const int64_t used = count - first < CHUNK ? count - first : CHUNK;
+        NAME(load_whole)(numbers, grid, &grid->operands[0], first, used);
+        for (int64_t i = 0; i < used; i++)
+            result[first + i] = (float)numbers[i];
+    }
+}
+
+#undef CHUNK
+#undef FOR_ROWS

@@ -1,0 +1,165 @@
+"""Element by element in the kernel: from stored words of the operands to those of the result, in one pass.
+
+Every function gives None where NumPy has to do it: without the kernel, and for formats that the kernel does not read.
+Operands may lie anywhere, at equal steps along each axis.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tdb_dap.engine.hardware.dtypes import F32, DType
+from tdb_dap.targets import kernel
+from tdb_dap.targets.kernel.integers import Steps
+
+Array = NDArray[Any]
+
+ADD, SUBTRACT, MULTIPLY, LARGER, SMALLER, FIRST = range(6)
+"""Operations; ``FIRST``: the first operand as it is, of whole numbers only."""
+
+_FLOATS = {"f32": 0, "f16": 1, "bf16": 2}
+_WHOLE = {"si8": 3, "ui8": 4, "i8": 4, "si16": 5, "ui16": 6, "i16": 6, "si32": 7, "ui32": 8, "i32": 8}
+_WORDS = {1: np.uint8, 2: np.uint16, 4: np.uint32}
+_AXES = 4
+_LARGEST_SHIFT = 62
+_HALF_AWAY, _HALF_UP = 1, 5
+
+
+class Stored(NamedTuple):
+    """An operand: stored words and their format."""
+
+    bits: Array
+    dtype: DType
+
+
+def _grid(shape: tuple[int, ...], formats: dict[str, int], *operands: Stored) -> tuple[Any, ...] | None:
+    """Shape, and format, address and steps of each operand, as the kernel takes them; and what keeps them alive."""
+    if not kernel.is_active() or len(shape) > _AXES:
+        return None
+    described: list[Any] = [(1,) * (_AXES - len(shape)) + shape]
+    for bits, dtype in operands:
+        number = formats.get(dtype.name)
+        if number is None or bits.dtype.itemsize != dtype.itemsize:
+            return None
+        words = bits if bits.flags.aligned and not any(s % bits.itemsize for s in bits.strides) else bits.copy()
+        spread = np.broadcast_to(words, described[0])
+        steps = [stride // words.itemsize for stride in spread.strides]
+        described.append((number, spread.__array_interface__["data"][0], *steps))
+    return tuple(described)
+
+
+def _shape(*operands: Stored) -> tuple[int, ...]:
+    return np.broadcast_shapes(*(operand.bits.shape for operand in operands))
+
+
+def floats(kind: int, a: Stored, b: Stored, target: DType, flushes: bool) -> Array | None:
+    """Words of ``target``: one float operation, products rounded to the format of the operands first.
+
+    Subnormals of float32 and bf16 count as zeros, those of f16 if the chip ``flushes`` them. ``LARGER``: a > b ? a : b;
+    ``SMALLER``: a >= b ? b : a.
+    """
+    if a.dtype.name != b.dtype.name or target.name not in _FLOATS:
+        return None
+    if kind in (LARGER, SMALLER) and target.name != a.dtype.name:
+        return None
+    shape = _shape(a, b)
+    grid = _grid(shape, _FLOATS, a, b)
+    if grid is None:
+        return None
+    result = np.empty(shape, target.bits_dtype)
+    kernel.over_elements("floats_of", grid, kind, flushes, result, _FLOATS[target.name])
+    return result
+
+
+def series(x: Stored, coefficients: Array, flushes: bool) -> Array | None:
+    """Words of the format of ``x``, (n, c, h, w): y = c[-1]; then y = round(round(y * x) + c[k]) for k to 0.
+
+    ``coefficients``: float32 (c, terms), a row for each channel.
+    """
+    grid = _grid(x.bits.shape, _FLOATS, x) if x.bits.ndim == _AXES else None
+    if grid is None:
+        return None
+    table = np.ascontiguousarray(coefficients, np.float32)
+    result = np.empty(x.bits.shape, x.dtype.bits_dtype)
+    kernel.over_elements("series", grid, table, table.shape[-1], flushes, result)
+    return result
+
+
+def whole(kind: int, a: Stored, b: Stored, steps: Steps, size: int) -> Array | None:
+    """Low ``size`` bytes of one operation on whole numbers in 64 bits, after ``steps`` that hold for all elements."""
+    amount = np.asarray(steps.amount)
+    if amount.size != 1 or abs(int(amount.reshape(-1)[0])) > _LARGEST_SHIFT or size not in _WORDS:
+        return None
+    shape = _shape(a, b)
+    grid = _grid(shape, _WHOLE, a, b)
+    if grid is None:
+        return None
+    result = np.empty(shape, _WORDS[size])
+    kernel.over_elements("whole_of", grid, kind, int(amount.reshape(-1)[0]), steps.mode, *steps.limits, size, result)
+    return result
+
+
+def converted(x: Stored, target: DType, mode: int) -> Array | None:
+    """Words of ``target``. Floats to whole numbers: rounded by ``mode``, limited, NaN gives 0; whole to whole: limited.
+
+    float32 to float32: rounded to whole numbers by ``mode``; to f16 by ``mode``, half up as half away. Between other
+    formats of floats and from whole numbers to float32: half to even; float32 is flushed on its way to bf16.
+    """
+    source = x.dtype
+    result = np.empty(x.bits.shape, target.bits_dtype) if target.per_byte == 1 else None
+    if result is None or source.per_byte > 1:
+        return None
+    if source.is_float:
+        grid = _grid(x.bits.shape, _FLOATS, x)
+        if grid is None:
+            return None
+        if source.name == "f32" and (target.name == "f32" or (target.name == "f16" and mode)):
+            away = mode == _HALF_UP and target.name == "f16"
+            kernel.over_elements("rounded", grid, _HALF_AWAY if away else mode, _FLOATS[target.name], result)
+            return result
+        if source.name == target.name:
+            return None
+        if target.name in _WHOLE:
+            limits = float(target.minimum), float(target.maximum)
+            kernel.over_elements("whole_of_floats", grid, mode, *limits, target.itemsize, result)
+            return result
+        if target.name not in _FLOATS or "f32" not in (source.name, target.name) or (mode and target.name != "f32"):
+            return None
+        if source.name == "bf16":  # a NaN stays as it is
+            return None
+        kernel.over_elements("floats_of_floats", grid, target.name == "bf16", _FLOATS[target.name], result)
+        return result
+    if not target.is_float:
+        return whole(FIRST, x, x, Steps(mode, limits=(target.minimum, target.maximum)), target.itemsize)
+    grid = _grid(x.bits.shape, _WHOLE, x)
+    if grid is None or target.name != "f32" or mode:
+        return None
+    kernel.over_elements("floats_of_whole", grid, result)
+    return result
+
+
+def encoded(numbers: Array, target: DType) -> Array:
+    """Words of ``target`` of float32 numbers, as ``DType.encode`` gives them."""
+    words = np.asarray(numbers, np.float32)
+    if target.name not in ("f16", "bf16") or not kernel.is_active() or words.ndim > _AXES:
+        return target.encode(numbers)
+    grid = _grid(words.shape, _FLOATS, Stored(words.view(np.uint32), F32))
+    result = np.empty(words.shape, target.bits_dtype)
+    kernel.over_elements("floats_of_floats", grid, 0, _FLOATS[target.name], result)
+    return result
+
+
+def looked_up(rows: Array, index: Array, fill: int | None) -> Array | None:
+    """rows[c, index[n, c, i]], of 1, 2 or 4 bytes; beyond the rows ``fill``, or their last word if None.
+
+    ``rows``: (channels, size); ``index``: unsigned (n, channels, count).
+    """
+    if not kernel.is_active() or rows.itemsize not in _WORDS or index.itemsize not in _WORDS or not rows.size:
+        return None
+    words, chosen = np.ascontiguousarray(rows), np.ascontiguousarray(index)
+    result = np.empty(index.shape, rows.dtype)
+    kernel.looked_up(words, chosen, fill, result)
+    return result

@@ -1,0 +1,64 @@
+/* Operands where they are stored: four axes, equal steps along each. */
+
+enum { F32, F16, BF16, SI8, UI8, SI16, UI16, SI32, UI32 };
+
+/* Kinds of operations beyond those of scalar.h. */
+enum { LARGER = 3, SMALLER = 4, FIRST = 5 };
+
+/* Words of ``format`` at data + sum over axes of index * step, in elements. */
+typedef struct {
+    const void *data;
+    int format;
+    int64_t step[4];
+} Stored;
+
+typedef struct {
+    Stored operands[2];
+    int64_t shape[4];
+} Grid;
+
+static inline int64_t size_of(const Grid *grid)
+{
+    return grid->shape[0] * grid->shape[1] * grid->shape[2] * grid->shape[3];
+}
+
+/* Address of an element by row, over the first three axes, and column. */
+static inline const void *place(const Grid *grid, const Stored *operand, int64_t row, int64_t column)
+{
+    static const int sizes[] = {4, 2, 2, 1, 1, 2, 2, 4, 4};
+    const int64_t line = row % grid->shape[2], plane = row / grid->shape[2];
+    const int64_t at = plane / grid->shape[1] * operand->step[0] + plane % grid->shape[1] * operand->step[1] +
+                       line * operand->step[2] + column * operand->step[3];
+    return (const char *)operand->data + at * sizes[operand->format];
+}
+
+/* Axis ``from`` becomes axis ``to``, and the other way round. */
+static void exchange_axes(Grid *grid, int operands, int from, int to)
+{
+    const int64_t extent = grid->shape[from];
+    grid->shape[from] = grid->shape[to];
+    grid->shape[to] = extent;
+    for (int i = 0; i < operands; i++) {
+        int64_t *step = grid->operands[i].step;
+        const int64_t kept = step[from];
+        step[from] = step[to];
+        step[to] = kept;
+    }
+}
+
+/* Rows become long: axes of one element go to the front, and an axis that goes on where the last one ends is joined with
+ * it. Elements keep their order. ``first``: the first axis that may be joined. */
+static void join_axes(Grid *grid, int operands, int first)
+{
+    for (int last = 3; last > first; last--)
+        for (int axis = last; axis > first && grid->shape[last] == 1; axis--)
+            for (int at = last; at > first; at--)
+                exchange_axes(grid, operands, at - 1, at);
+    for (int axis = 2; axis >= first && grid->shape[axis] > 1; axis--) {
+        for (int i = 0; i < operands; i++)
+            if (grid->operands[i].step[axis] != grid->operands[i].step[3] * grid->shape[3])
+                return;
+        grid->shape[3] *= grid->shape[axis];
+        grid->shape[axis] = 1;
+    }
+}

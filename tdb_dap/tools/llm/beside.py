@@ -1,0 +1,356 @@
+"""An answer beside the float model, launch by launch, whoever drives it: a verb, an editor, a recording."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tdb_dap.engine.checks.reference_checks import MISMATCH
+from tdb_dap.engine.commands.commands import Command
+from tdb_dap.engine.control.inspector import Inspector
+from tdb_dap.engine.control.observers import Observer
+from tdb_dap.engine.control.stops import Finding
+from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.engine.machine.machine import Machine
+from tdb_dap.engine.program.program import Launch, Program
+from tdb_dap.engine.source.op_records import OpRecord
+from tdb_dap.tools.llm.comparing import Compared, Comparison, Part, limits_of
+from tdb_dap.tools.llm.float_model import FloatModel
+from tdb_dap.tools.llm.language_model import HEADS, LanguageModel
+from tdb_dap.tools.llm.passes import Place, passes, places, rows_of, token_of
+from tdb_dap.tools.llm.sources import sources_of
+
+_HISTORY = {"block": 0, "block_kv": 2, "block_cache": 3}
+"""Kind of a block -> the number of its first input that holds the cache; 0: it has none."""
+
+
+@dataclass(frozen=True)
+class _Made:
+    """Results of a launch for those after it: states, and lines of the cache."""
+
+    states: Array | None = None
+    lines: tuple[Array, Array] | None = None
+
+
+@dataclass
+class _Open:
+    """A launch that runs. ``last``: name of a tensor -> ordinal at which it is whole."""
+
+    place: Place
+    comparison: Comparison
+    wanted: dict[str, Array]
+    given: tuple[str, ...]
+    count: int
+    last: dict[str, int]
+
+
+class Beside(Observer):
+    """Takes down the tokens of an answer, and compares every launch with the float model on the same states.
+
+    ``beside``: None: only the tokens are taken down; ``given``: the tokens that are fed back in place of the answered
+    ones; ``stops``: whether a run is to stop at what is wrong; then it does so after the op that has made it.
+    ``parts``: number of a launch -> what was found; ``answered``: number of a token -> its id.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        model: LanguageModel,
+        prompt: Sequence[int],
+        given: Sequence[int],
+        beside: FloatModel | None,
+        stops: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self.parts: dict[int, Part] = {}
+        self.answered: dict[int, int] = {}
+        self._program = program
+        self._model = model
+        self._prompt = list(prompt)
+        self._given = tuple(given)
+        self._float = beside
+        self._stops = stops
+        self._passes = passes(program.launches)
+        self._places = {place.launch.number: place for place in places(program, self._passes, len(self._prompt))}
+        self._begins = {own[0].start: number for number, own in enumerate(self._passes)}
+        self._starts = {program.first_own(place.launch): place for place in self._places.values()}
+        self._ends = {place.launch.stop - 1: place for place in self._places.values()}
+        sources = sources_of(model) if beside is not None else {}
+        self._limits = {net: limits_of(context) for net, context in sources.items()}
+        self._made: dict[int, _Made] = {}
+        self._open: _Open | None = None
+        self._ideal = _Ideal(beside, model.layers) if beside is not None else None
+
+    def expected(self, number: int) -> int | None:
+        """The token that the float model gives on its own after the same tokens; None where that is not known."""
+        if self._program.answered_at(number) is not None:
+            return None  # it is drawn
+        ids = self.ids_before(number)
+        return self._ideal.next_token(ids) if ids is not None and self._ideal is not None else None
+
+    def ids_before(self, number: int) -> list[int] | None:
+        """The prompt and the tokens that were fed back before a token; None where one is not known."""
+        ids = list(self._prompt)
+        for before in range(number):
+            fed = self._given[before] if before < len(self._given) else self.answered.get(before)
+            if fed is None:
+                return None
+            ids.append(fed)
+        return ids
+
+    @property
+    def compares(self) -> bool:
+        """Whether there is a float model."""
+        return self._float is not None
+
+    @property
+    def passes(self) -> Sequence[Sequence[Launch]]:
+        """The launches of each token."""
+        return self._passes
+
+    @property
+    def prompt(self) -> Sequence[int]:
+        """The ids of the prompt."""
+        return tuple(self._prompt)
+
+    def look_again(self, machine: Machine) -> None:
+        """Take down the tokens that time travel has passed, where that costs no replay."""
+        here = machine.ordinal
+        missing = [
+            number
+            for number, own in enumerate(self._passes)
+            if number not in self.answered and machine.oldest_kept <= own[-1].stop <= here
+        ]
+        with machine.excursion():
+            for number in reversed(missing):
+                machine.travel(self._passes[number][-1].stop)
+                self.answered[number] = token_of(machine, self._program, self._passes[number][-1])
+
+    # Hooks
+
+    def before_command(self, inspector: Inspector, command: Command) -> Finding | None:
+        number = self._begins.get(command.ordinal)
+        if number:  # what was answered may have been edited since
+            self.answered[number - 1] = token_of(inspector.machine, self._program, self._passes[number - 1][-1])
+        place = self._starts.get(command.ordinal)
+        self._open = self._begun(inspector.machine, place) if place is not None else self._open
+        if place is None or self._open is None or not self._open.given or not self._stops():
+            return None
+        text = f"{place.launch.net} is given {self._open.given[0]}"
+        return Finding(MISMATCH, "A net is given something wrong", text, command.ordinal, self._open.given[1:])
+
+    def after_op(self, inspector: Inspector, record: OpRecord) -> Finding | None:
+        if self._open is None:
+            return None
+        comparison = self._open.comparison
+        comparison.look(inspector.machine, record)
+        if not self._stops():
+            return None
+        for value in record.results:
+            if self._open.last.get(value.name) != record.last:
+                continue
+            found = comparison.of(value.name)
+            if found is not None and found.is_wrong:
+                return self._finding(found, record)
+        return None
+
+    def after_command(self, inspector: Inspector, command: Command) -> Finding | None:
+        place = self._ends.get(command.ordinal)
+        if place is None:
+            return None
+        if place.launch.net in HEADS:
+            self.answered[place.number] = token_of(inspector.machine, self._program, place.launch)
+        if self._open is not None and self._open.place is place:
+            self._finish(inspector.machine, self._open)
+        self._open = None
+        return None
+
+    def changed_after(self, inspector: Inspector, moment: int) -> None:
+        for number in [number for number, place in self._places.items() if place.launch.stop > moment]:
+            self.parts.pop(number, None)
+            self._made.pop(number, None)
+        for number, own in enumerate(self._passes):
+            if own[-1].stop > moment:
+                self.answered.pop(number, None)
+
+    # One launch
+
+    def _finding(self, found: Compared, record: OpRecord) -> Finding:
+        line = self._program.source.place_text(found.line)
+        text = f"{found.name} ({found.opcode} at {line}): {found.summary}"
+        return Finding(MISMATCH, f"{found.name} differs from the float model", text, record.last)
+
+    def _begun(self, machine: Machine, place: Place) -> _Open | None:
+        """A launch with its expected tensors; None where those before it were not seen."""
+        launch, is_prefill = place.launch, place.number == 0
+        ids, beside = self.ids_before(place.number), self._float
+        if ids is None or beside is None:
+            return None
+        count = place.count
+        kind = launch.net.rpartition("_")[0]
+        if launch.net in ("embedding", "embedding_cache"):
+            fed = np.array(ids[place.first : place.first + count])
+            given = _same("input_ids", fed, self._read(machine, launch, 0)[:count])
+            wanted = {self._output(launch, 0): beside.embedded(fed)}
+            return self._opened(place, wanted, given, count, is_prefill)
+        states = self._made.get(launch.number - 1, _Made()).states if not place.begins else None
+        if place.begins:  # whoever drives the model has looked up the embedding
+            states = self._read(machine, launch, 0)[: count * self._model.hidden].reshape(count, -1)
+        if states is None:
+            return None
+        if kind in ("block", "block_kv", "block_cache"):
+            return self._block(machine, place, beside, states)
+        if launch.net == "lm_head":
+            given = _same("hidden_states", states[-1], self._read(machine, launch, 0))
+            logits = beside.logits(states[-1])
+            wanted = {"lm_head": logits, "lm_head.reshape": logits, "": logits}
+            return self._opened(place, wanted, given, 1, False)
+        return self._opened(place, {}, (), 1, False)
+
+    def _block(self, machine: Machine, place: Place, beside: FloatModel, states: Array) -> _Open | None:
+        model, launch, is_prefill = self._model, place.launch, place.number == 0
+        before, count = place.first, place.count
+        positions = np.arange(before, before + count)
+        found = self._read(machine, launch, 0)[: count * model.hidden].reshape(count, model.hidden)
+        given = [
+            *_same("input_states", states, found.reshape(-1)),
+            *_same("position_ids", positions, self._read(machine, launch, 1)[:count]),
+        ]
+        history = _HISTORY[launch.net.rpartition("_")[0]]
+        if not is_prefill or (model.has_mask and not history):
+            given += self._mask(self._read(machine, launch, 2), before, count, is_prefill)
+        lines = [made.lines for number in place.before if (made := self._made.get(number)) is not None]
+        if len(lines) != len(place.before) or any(one is None for one in lines):
+            return None
+        caches = [np.concatenate([one[at] for one in lines if one is not None]) if lines else None for at in (0, 1)]
+        for which, name in enumerate(("history_k", "history_v")):
+            if history:
+                given += self._history(machine, launch, history + which, name, caches[which])
+        layer = int(launch.net.rpartition("_")[2])
+        wanted = beside.block(layer, states, positions, *caches)
+        return self._opened(place, wanted, tuple(given), count, is_prefill)
+
+    def _history(self, machine: Machine, launch: Launch, index: int, name: str, wanted: Array | None) -> list[str]:
+        """Fault of a cache that a block is given, none if it is right."""
+        found = self._read(machine, launch, index)
+        positions = len(wanted) if wanted is not None else 0
+        held = found.size // self._model.line
+        # A dynamic block attends to all that it is given, a static one to what its mask says.
+        if launch.net.startswith("block_kv") and held != positions:
+            return [f"{name} holds {held:,} positions instead of {positions:,}"]
+        return list(_same(name, wanted, found[: wanted.size])) if wanted is not None else []
+
+    def _mask(self, found: Array, before: int, count: int, is_prefill: bool) -> list[str]:
+        """Fault of a mask, none if it is right: a position that is seen and should not be, or the other way round."""
+        model = self._model
+        if is_prefill:
+            seen = found.reshape(model.length, model.length)[:count] == 0
+            wanted = np.tril(np.ones((model.length, model.length), bool))[:count]
+        else:
+            seen = found.reshape(1, -1) == 0
+            wanted = np.zeros_like(seen)
+            wanted[:, :before] = True
+            wanted[:, -1] = True
+        wrong = np.argwhere(seen != wanted)
+        if not len(wrong):
+            return []
+        row, column = wrong[0]
+        which = "is hidden from" if wanted[row, column] else "is seen by"
+        column_text = "the position itself" if not is_prefill and column == seen.shape[1] - 1 else f"position {column}"
+        return [f"attention_mask: {column_text} {which} position {before + row}"]
+
+    def _opened(
+        self, place: Place, wanted: dict[str, Array], given: Sequence[str], count: int, is_prefill: bool
+    ) -> _Open:
+        launch = place.launch
+        rows = rows_of(self._program, launch) if is_prefill else 0
+        comparison = Comparison(wanted, count if is_prefill else None, rows, self._limits[launch.net])
+        last: dict[str, int] = {}
+        for record in self._program.source.records_between(launch.start, launch.stop):
+            for value in record.results:
+                if comparison.name_of(value) is not None:
+                    last[value.name] = max(record.last, last.get(value.name, -1))
+        return _Open(place, comparison, wanted, tuple(given), count, last)
+
+    def _finish(self, machine: Machine, opened: _Open) -> None:
+        launch, wanted = opened.place.launch, opened.wanted
+        found = list(opened.comparison.compared())
+        named = {one.name for one in found}
+        for tensor in self._program.made_by(launch):
+            name, view = tensor.name, tensor.view
+            expected = wanted.get(name, wanted.get(""))
+            if expected is not None and name not in named and view.dtype.is_float:
+                actual = machine.read(view).reshape(-1)[: expected.size]
+                found.append(opened.comparison.output(name, actual, expected, launch.stop - 1))
+                named.add(name)
+        self.parts[launch.number] = Part(launch, opened.given, tuple(found))
+        self._made[launch.number] = self._kept(machine, launch, opened)
+
+    def _kept(self, machine: Machine, launch: Launch, opened: _Open) -> _Made:
+        if launch.net in HEADS:
+            return _Made()
+        count, model = opened.count, self._model
+        states = self._numbers(machine, launch, 0).reshape(-1, model.hidden)[:count]
+        if "k_cache" not in opened.wanted:
+            return _Made(states)
+        heads = opened.wanted["k_cache"].shape[1:]
+        keys, values = (
+            self._numbers(machine, launch, 1 + which)[: count * model.line].reshape(count, *heads) for which in (0, 1)
+        )
+        return _Made(states, (keys, values))
+
+    def _read(self, machine: Machine, launch: Launch, index: int) -> Array:
+        """Numbers of an input, flat."""
+        return machine.read(self._program.borders_of(launch)[0][index].view).reshape(-1).astype(np.float64)
+
+    def _numbers(self, machine: Machine, launch: Launch, index: int) -> Array:
+        """Numbers of an output, flat."""
+        return machine.read(self._program.borders_of(launch)[1][index].view).reshape(-1).astype(np.float64)
+
+    def _output(self, launch: Launch, index: int) -> str:
+        return self._program.borders_of(launch)[1][index].name
+
+
+def _same(name: str, wanted: Array, found: Array) -> tuple[str, ...]:
+    """Fault of numbers that are copied or counted, and so are exact; none if they are right."""
+    wanted = np.asarray(wanted).reshape(-1)
+    different = np.flatnonzero(wanted != found)
+    if not different.size:
+        return ()
+    at = int(different[0])
+    many = f", {different.size:,} of {wanted.size:,} differ" if wanted.size > 1 else ""
+    return (f"{name} is {found[at]:g} instead of {wanted[at]:g} at {at}{many}",)
+
+
+class _Ideal:
+    """The float model on its own, with caches of its own."""
+
+    def __init__(self, beside: FloatModel, layers: int) -> None:
+        self._float = beside
+        self._layers = layers
+        self._start()
+
+    def _start(self) -> None:
+        self._caches: list[tuple[Array | None, Array | None]] = [(None, None)] * self._layers
+        self._done: list[int] = []
+        self._answered = 0
+
+    def next_token(self, ids: Sequence[int]) -> int:
+        if list(ids) == self._done:
+            return self._answered
+        if list(ids[: len(self._done)]) != self._done:
+            self._start()
+        positions = np.arange(len(self._done), len(ids))
+        states = self._float.embedded(np.array(ids[len(self._done) :]))
+        for layer, (keys, values) in enumerate(self._caches):
+            made = self._float.block(layer, states, positions, keys, values)
+            new = made["k_cache"], made["v_cache"]
+            self._caches[layer] = (
+                new[0] if keys is None else np.concatenate([keys, new[0]]),
+                new[1] if values is None else np.concatenate([values, new[1]]),
+            )
+            states = made["output_states"]
+        self._done = list(ids)
+        self._answered = int(self._float.logits(states[-1]).argmax())
+        return self._answered

@@ -1,0 +1,185 @@
+"""Tensors of a launch beside those of the float model."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import reduce
+
+import numpy as np
+
+from tdb_dap.engine.files.context import Context
+from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.engine.machine.machine import Machine
+from tdb_dap.engine.program.program import Launch
+from tdb_dap.engine.reference.reference import numbers_of
+from tdb_dap.engine.source.mapped_tensor import MappedTensor, layer_names
+from tdb_dap.engine.source.mlir_file import MlirFile
+from tdb_dap.engine.source.op_records import OpRecord
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A tensor of a launch beside the float model. ``line``: of its op in the joined source; ``command``: its last.
+
+    ``cosine``: similarity; ``ratio``: of its length as a vector to the expected one; ``is_wrong``: they differ by more
+    than the number format explains.
+    """
+
+    name: str
+    opcode: str
+    line: int
+    command: int
+    cosine: float
+    ratio: float
+    is_wrong: bool
+
+    @property
+    def summary(self) -> str:
+        """``cosine 0.9312, 1.204 times as long as in float``."""
+        return f"cosine {self.cosine:.4f}, {self.ratio:.3f} times as long as in float"
+
+
+@dataclass(frozen=True)
+class Part:
+    """A launch beside the float model, which gets the same states, and the right positions, mask and cache.
+
+    ``given``: what is wrong with what the launch was given, a phrase each; ``compared``: its tensors, as they were
+    computed.
+    """
+
+    launch: Launch
+    given: tuple[str, ...] = ()
+    compared: tuple[Compared, ...] = ()
+
+    @property
+    def first_wrong(self) -> Compared | None:
+        """The tensor with which it begins to be wrong."""
+        return next((one for one in self.compared if one.is_wrong), None)
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether it was given something wrong, or has made it."""
+        return bool(self.given) or self.first_wrong is not None
+
+
+@dataclass
+class _Sums:
+    """Sums that a similarity is made of."""
+
+    product: float
+    actual: float
+    wanted: float
+
+    @classmethod
+    def of(cls, actual: Array, wanted: Array) -> _Sums:
+        """Of the numbers that are expected; NaN is where nothing is."""
+        counts = ~np.isnan(wanted).reshape(-1)
+        one, other = (array.reshape(-1)[counts].astype(np.float64) for array in (actual, wanted))
+        with np.errstate(all="ignore"):
+            return cls(float(one @ other), float(one @ one), float(other @ other))
+
+    def with_(self, more: _Sums) -> _Sums:
+        return _Sums(self.product + more.product, self.actual + more.actual, self.wanted + more.wanted)
+
+    @property
+    def cosine(self) -> float:
+        if not self.actual or not self.wanted:
+            return float(self.actual == self.wanted)
+        return self.product / math.sqrt(self.actual * self.wanted)
+
+    @property
+    def ratio(self) -> float:
+        return math.sqrt(self.actual / self.wanted) if self.wanted else 1.0
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Differences that a number format explains: least ``cosine``, and the largest difference of ``ratio`` from 1."""
+
+    cosine: float
+    ratio: float
+
+    def are_kept(self, sums: _Sums) -> bool:
+        """Whether a tensor is within them; not if it holds NaN or infinity."""
+        return sums.cosine >= self.cosine and abs(sums.ratio - 1) <= self.ratio
+
+
+_NARROW, _WIDE = Limits(0.99, 0.03), Limits(0.93, 0.1)
+"""For a tensor of a block that got the right states: with weights in 8 bits and more, and in 4 bits."""
+
+
+def limits_of(context: Context | None) -> Limits:
+    """Limits for a net that was compiled with these files; those of 4 bits where nothing says that it has more."""
+    if context is None or context.mlir is None:
+        return _WIDE
+    mode = MlirFile.read(context.mlir).mode
+    return _NARROW if mode and not mode.startswith("W4") else _WIDE
+
+
+class Comparison:
+    """Collects the results of a launch's ops, by the names of the tensors.
+
+    ``wanted``: numbers by name; ``rows``: positions that count of a prefill of ``length`` positions; None: all. Of the
+    same part that several cores write the last writer counts.
+    """
+
+    def __init__(self, wanted: Mapping[str, Array], rows: int | None, length: int, limits: Limits) -> None:
+        self._wanted = {name: _padded(array, rows, length) for name, array in wanted.items()}
+        self._parts: dict[str, dict[Hashable, tuple[OpRecord, _Sums]]] = {}
+        self._limits = limits
+
+    def name_of(self, value: MappedTensor) -> str | None:
+        """The name under which the float model has a tensor; None if it has not."""
+        if value.view is None or value.name.startswith("load_"):
+            return None
+        return next((name for name in layer_names(value.name) if name in self._wanted), None)
+
+    def look(self, machine: Machine, record: OpRecord) -> None:
+        """Take down the results of an op instance that has just been executed."""
+        for value in record.results:
+            name = self.name_of(value)
+            if name is None or value.view is None:
+                continue
+            try:
+                expected = value.expected(self._wanted[name])
+            except (ValueError, IndexError):
+                continue
+            actual = numbers_of(machine, value)
+            if actual is not None and actual.size == expected.size:
+                is_shared = value.view.space.is_shared
+                part = (record.line, value.slice_text, value.address) if is_shared else record.index
+                self._parts.setdefault(value.name, {})[part] = record, _Sums.of(actual, expected)
+
+    def of(self, name: str) -> Compared | None:
+        """A tensor as far as it has been computed; None where nothing of it was."""
+        parts = self._parts.get(name)
+        if parts is None:
+            return None
+        records = [record for record, _ in parts.values()]
+        sums = reduce(_Sums.with_, (sums for _, sums in parts.values()))
+        last = max(record.last for record in records)
+        return self._judged(name, records[0].opcode, records[0].line, last, sums)
+
+    def compared(self) -> Iterator[Compared]:
+        """The tensors in the order in which they were whole."""
+        found = [one for name in self._parts if (one := self.of(name)) is not None]
+        yield from sorted(found, key=lambda one: one.command)
+
+    def output(self, name: str, actual: Array, wanted: Array, command: int) -> Compared:
+        """An output of the net, which is compared whatever is known of its op."""
+        return self._judged(name, "output", 0, command, _Sums.of(actual, wanted))
+
+    def _judged(self, name: str, opcode: str, line: int, command: int, sums: _Sums) -> Compared:
+        is_wrong = not self._limits.are_kept(sums)
+        return Compared(name, opcode, line, command, sums.cosine, sums.ratio, is_wrong)
+
+
+def _padded(array: Array, rows: int | None, length: int) -> Array:
+    """With rows of NaN up to the length of a prefill: what padding gives does not count."""
+    if rows is None:
+        return array[None]
+    whole = np.full((1, length, *array.shape[1:]), np.nan)
+    whole[0, :rows] = array
+    return whole

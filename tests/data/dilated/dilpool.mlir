@@ -1,0 +1,20 @@
+#loc = loc(unknown)
+module @dilpool attributes {module.FLOPs = 84096 : i64, module.chip = "ALL", module.platform = "ONNX", module.state = "TOP_F32", module.top_run_mode = "STATIC", module.weight_file = "dilpool_top_f32_all_weight.npz"} {
+  func.func @main(%arg0: tensor<1x3x12x12xf32> loc(unknown)) -> tensor<1x4x6x6xf32> {
+    %0 = "top.None"() : () -> none loc(#loc)
+    %1 = "top.Input"(%arg0) {channel_format = "nchw", do_preprocess = true, keep_aspect_ratio = false, keep_ratio_mode = "letterbox", mean = [0.000000e+00, 0.000000e+00, 0.000000e+00], pad_type = "center", pad_value = 0 : i64, pixel_format = "bgr", resize_dims = [12, 12], scale = [1.000000e+00, 1.000000e+00, 1.000000e+00], yuv_type = ""} : (tensor<1x3x12x12xf32>) -> tensor<1x3x12x12xf32> loc(#loc1)
+    %2 = "top.Weight"() : () -> tensor<8x3x3x3xf32> loc(#loc2)
+    %3 = "top.Conv"(%1, %2, %0) {dilations = [1, 1], do_relu = false, dynweight_reorderd = false, group = 1 : i64, kernel_shape = [3, 3], pads = [1, 1, 1, 1], relu_limit = -1.000000e+00 : f64, strides = [1, 1], weight_is_coeff = 1 : i64} : (tensor<1x3x12x12xf32>, tensor<8x3x3x3xf32>, none) -> tensor<1x8x12x12xf32> loc(#loc3)
+    %4 = "top.MaxPool"(%3) {count_include_pad = false, do_relu = false, first_round_mode = "HalfAwayFromZero", is_adaptive = false, keepdims = true, kernel_shape = [2, 2], pad_value = 0 : i64, pads = [0, 0, 0, 0], relu_limit = -1.000000e+00 : f64, round_mode = "HalfAwayFromZero", strides = [2, 2]} : (tensor<1x8x12x12xf32>) -> tensor<1x8x6x6xf32> loc(#loc4)
+    %5 = "top.Weight"() : () -> tensor<4x8x3x3xf32> loc(#loc5)
+    %6 = "top.Conv"(%4, %5, %0) {dilations = [1, 1], do_relu = false, dynweight_reorderd = false, group = 1 : i64, kernel_shape = [3, 3], pads = [1, 1, 1, 1], relu_limit = -1.000000e+00 : f64, strides = [1, 1], weight_is_coeff = 1 : i64} : (tensor<1x8x6x6xf32>, tensor<4x8x3x3xf32>, none) -> tensor<1x4x6x6xf32> loc(#loc6)
+    return %6 : tensor<1x4x6x6xf32> loc(#loc)
+  } loc(#loc)
+} loc(#loc)
+#loc1 = loc("x")
+#loc2 = loc("w1")
+#loc3 = loc("a_Conv")
+#loc4 = loc("b_MaxPool")
+#loc5 = loc("w2")
+#loc6 = loc("y_Conv")
+

@@ -1,0 +1,137 @@
+"""Sums of whole numbers with the steps after them, and how work is split: drawn over shapes, formats and places."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tdb_dap.engine.hardware.dtypes import SI8, SI16, SI32, UI8, UI16, UI32, Array, DType
+from tdb_dap.targets import kernel
+from tdb_dap.targets.kernel.integers import UNLIMITED, Steps
+from tdb_dap.targets.kernel.products import Products, of_matrices
+from tdb_dap.targets.semantics.numerics import dot
+from tdb_dap.targets.semantics.numerics.integers import requantised
+
+pytestmark = pytest.mark.skipif(not kernel.is_built, reason="the C kernel is not built")
+
+LEFT = [np.int8, np.uint8, np.int16, np.int32]
+RIGHT = [np.int8, np.uint8, np.int16, np.int32]
+
+
+def drawn(
+    random: np.random.Generator, shape: tuple[int, ...], dtype: type[np.signedinteger | np.unsignedinteger]
+) -> Array:
+    """Numbers of a format, its least and greatest among them; of 32 bits such as 16 hold."""
+    held = np.iinfo(np.int16 if dtype is np.int32 else dtype)
+    found = random.integers(held.min + (dtype is np.int32), held.max, shape, dtype, endpoint=True)
+    found[random.random(shape) < 0.2] = held.min + (dtype is np.int32)
+    return found
+
+
+def right_of(products: Products) -> Array:
+    return products.right(slice(None), slice(None)).astype(np.int64)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.integers(0, 1 << 32),
+    st.integers(1, 40),
+    st.integers(1, 90),
+    st.integers(1, 80),
+    st.sampled_from(LEFT),
+    st.sampled_from(RIGHT),
+    st.sampled_from([SI8, UI8, SI16, UI16, SI32, UI32, None]),
+    st.sampled_from(["none", "rows", "columns", "all"]),
+    st.booleans(),
+    st.sampled_from(kernel.widths() or [1]),
+    st.integers(1, 5),
+)
+def test_sums_after_their_steps_are_numpys(
+    seed: int,
+    rows: int,
+    count: int,
+    columns: int,
+    left_type: type[np.signedinteger],
+    right_type: type[np.signedinteger],
+    dtype: DType | None,
+    start: str,
+    by_row: bool,
+    lanes: int,
+    threads: int,
+) -> None:
+    random = np.random.default_rng(seed)
+    products = of_matrices(drawn(random, (rows, count), left_type), drawn(random, (count, columns), right_type))
+    if seed % 2:
+        half = max(1, products.image.size // 2)
+        taps, places = random.integers(-1, half, count), random.integers(0, half, columns)
+        products = replace(products, taps=taps, places=places)
+    shapes = {"rows": (rows, 1), "columns": (1, columns), "all": (rows, columns)}
+    first = random.integers(-(1 << 31), 1 << 31, shapes[start]) if start in shapes else None
+    one = (rows, 1) if by_row else (1, 1)
+    limits = UNLIMITED if dtype is None or dtype.itemsize == 4 else (dtype.minimum, dtype.maximum)
+    steps = Steps(
+        int(random.integers(0, 7)),
+        random.integers(-(1 << 20), 1 << 20, one),
+        random.integers(-40, 3, one),
+        random.integers(-200, 200, one),
+        bool(random.integers(0, 2)),
+        bool(random.integers(0, 2)),
+        limits,
+    )
+    expected = products.left.astype(np.int64) @ right_of(products) + (0 if first is None else first)
+    kernel.choose_width(lanes)
+    try:
+        with pytest.MonkeyPatch.context() as patch, kernel.switched(True):
+            patch.setattr(kernel, "_threads", lambda: threads)
+            patch.setattr(kernel, "_WORTH_A_THREAD", 1)
+            patch.setattr(kernel, "_PART", 1 << int(random.integers(4, 20)))
+            words = dot.summed(products, first, steps, dtype)
+    finally:
+        kernel.choose_width(kernel.widths()[-1])
+    with kernel.switched(False):
+        wanted = requantised(expected, steps, dtype if dtype is not None else SI32)
+    if words is None:
+        # Columns that became rows have steps of their own along them; factors of 16 bits may be too large for 32.
+        assert (by_row and columns < 16) or np.int16 in (left_type, right_type) or np.int32 in (left_type, right_type)
+        return
+    np.testing.assert_array_equal(words if dtype is not None else words.astype(np.uint32), wanted)
+
+
+@pytest.mark.parametrize("shape", [(500, 64, 20), (9, 700, 33), (8, 8, 4000), (257, 3, 63), (1, 1, 1)], ids=str)
+def test_parts_of_rows_and_of_columns_are_all_that_there_is(
+    shape: tuple[int, int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows, count, columns = shape
+    random = np.random.default_rng(1)
+    left, right = random.standard_normal((rows, count)), random.standard_normal((count, columns))
+    products = of_matrices(left.astype(np.float32), right.astype(np.float32))
+    totals = random.standard_normal((rows, columns)).astype(np.float32)
+    with kernel.switched(True):
+        wanted = dot.interleaved(totals, None, products, True), dot.grouped(totals, products, 16)
+        for threads in (1, 2, 3, 8):
+            monkeypatch.setattr(kernel, "_threads", lambda threads=threads: threads)
+            monkeypatch.setattr(kernel, "_WORTH_A_THREAD", 1)
+            for part in (1, 1 << 12, 1 << 30):
+                monkeypatch.setattr(kernel, "_PART", part)
+                found = dot.interleaved(totals, None, products, True), dot.grouped(totals, products, 16)
+                for a, b in zip(found, wanted, strict=True):
+                    np.testing.assert_array_equal(a.view(np.uint32), b.view(np.uint32))
+
+
+def test_what_ends_a_part_waits_for_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other parts write into arrays that end with the caller."""
+    ended: list[int] = []
+
+    def work(part: kernel.Range) -> None:
+        if part[0] == 0:
+            raise KeyboardInterrupt
+        ended.append(part[0])
+
+    monkeypatch.setattr(kernel, "_pool", None)
+    with pytest.raises(KeyboardInterrupt):
+        kernel._in_threads([(row, row + 1, 0, 1) for row in range(6)], work)
+    assert sorted(ended) == [1, 2, 3, 4, 5]

@@ -1,0 +1,13 @@
+import * as vscode from "vscode";
+
+/**
+ * Keep a page in sight: the line that a session stops at opens in the active group, so another group becomes active.
+ *
+ * `column`: of the page; undefined where it is not known.
+ */
+export async function makeRoom(column: vscode.ViewColumn | undefined): Promise<void> {
+  const isFirst = column === vscode.ViewColumn.One;
+  const isAlone = vscode.window.tabGroups.all.length === 1;
+  const focus = isFirst ? "workbench.action.focusSecondEditorGroup" : "workbench.action.focusFirstEditorGroup";
+  await vscode.commands.executeCommand(isAlone ? "workbench.action.newGroupLeft" : focus);
+}
