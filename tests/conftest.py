@@ -23,12 +23,15 @@ def pytest_configure() -> None:
     Some images set PYTHONDONTWRITEBYTECODE: then each of a few hundred processes would compile the package again, and
     each worker rewrite the assertions of all tests.
 
-    How long an example of Hypothesis takes is no matter of right or wrong: machines are loaded.
+    How long an example of Hypothesis takes is no matter of right or wrong: machines are loaded. Its examples are the
+    same on every run, so that a change fails for what it changes; ``--hypothesis-profile=search`` draws new ones.
     """
     sys.dont_write_bytecode = False
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-    settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-    settings.load_profile("any machine")
+    search = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
+    settings.register_profile("search", search)
+    settings.register_profile("same on every run", search, derandomize=True, database=None)
+    settings.load_profile("same on every run")
 
 
 @pytest.hookimpl(optionalhook=True)

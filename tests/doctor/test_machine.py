@@ -108,6 +108,8 @@ def test_the_kernel_is_used_switched_off_not_built_or_of_another_system(
     assert "is not built" in found.text
     (tmp_path / "_kernel.abi3.so").touch()
     assert "_kernel.abi3.so, is there and cannot be loaded" in only(executing.kernel(HERE)).text
+    monkeypatch.setattr(kernel, "is_outdated", True)
+    assert "was built from other sources: install again" in only(executing.kernel(HERE)).text
 
 
 def test_a_vendor_s_library_is_there_missing_or_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,7 +28,7 @@ METADATA = 64 + int.from_bytes(MODEL[8:12], "little")
 # What the sample itself needs to open is far below; a damaged copy may not need much more.
 MEMORY_CAP = 64 << 20
 
-QUICK = settings(max_examples=60, deadline=2000, suppress_health_check=[HealthCheck.function_scoped_fixture])
+QUICK = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 LONG = settings(QUICK, max_examples=5_000)
 
 EDITS = st.lists(st.tuples(st.integers(0, METADATA - 1), st.integers(0, 255)), min_size=1, max_size=8)

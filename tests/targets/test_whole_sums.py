@@ -101,6 +101,23 @@ def test_sums_after_their_steps_are_numpys(
     np.testing.assert_array_equal(words if dtype is not None else words.astype(np.uint32), wanted)
 
 
+@pytest.mark.parametrize("right_type", RIGHT)
+@pytest.mark.parametrize("left_type", LEFT)
+def test_rows_and_columns_change_places_with_their_own_formats(
+    left_type: type[np.signedinteger], right_type: type[np.signedinteger]
+) -> None:
+    """Few columns are exchanged with the rows: factors once took the other side's format, and lost their signs."""
+    random = np.random.default_rng(3)
+    products = of_matrices(drawn(random, (40, 9), left_type), drawn(random, (9, 3), right_type))
+    expected = products.left.astype(np.int64) @ right_of(products)
+    turned = products.transposed()
+    np.testing.assert_array_equal(turned.left.astype(np.int64) @ right_of(turned), expected.T)
+    with kernel.switched(True):
+        words = dot.summed(products, None, Steps(0), None)
+    if words is not None:  # factors of 16 bits may be too large for sums of 32
+        np.testing.assert_array_equal(words, expected)
+
+
 @pytest.mark.parametrize("shape", [(500, 64, 20), (9, 700, 33), (8, 8, 4000), (257, 3, 63), (1, 1, 1)], ids=str)
 def test_parts_of_rows_and_of_columns_are_all_that_there_is(
     shape: tuple[int, int, int], monkeypatch: pytest.MonkeyPatch

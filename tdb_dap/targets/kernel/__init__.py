@@ -8,9 +8,11 @@ its own additions, so that the split does not show in the results.
 from __future__ import annotations
 
 import os
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,12 +21,26 @@ from numpy.typing import NDArray
 from tdb_dap.engine.rendering.printable import counted
 from tdb_dap.system.interruption import between_parts
 
+
+def _is_outdated(module: Any) -> bool:
+    """Whether the sources beside this file, if any, are others than those that a kernel was built from.
+
+    So it is where a checkout is used in place and has moved on: the arguments of its functions may be others.
+    """
+    sources = sorted(Path(__file__).parent.glob("*.[ch]"))
+    checksum = 0
+    for source in sources:
+        checksum = zlib.crc32(source.read_bytes(), checksum)
+    return bool(sources) and getattr(module, "SOURCES", None) != checksum
+
+
 try:
     from tdb_dap.targets.kernel import _kernel
 except ImportError:
-    is_built = False
+    is_built = is_outdated = False
 else:
-    is_built = True
+    is_outdated = _is_outdated(_kernel)
+    is_built = not is_outdated
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
@@ -70,6 +86,8 @@ def describe() -> str:
         return f"C kernel, {_kernel.widths()[-1]} numbers at a time, up to {counted(_threads(), 'thread')}"
     if is_built:
         return f"NumPy (the C kernel is switched off: {SWITCH}=0)"
+    if is_outdated:
+        return "NumPy (the C kernel was built from other sources: install again, for speed; results are equal)"
     return "NumPy (the C kernel is not built: install again where there is a C compiler, for speed; results are equal)"
 
 

@@ -2,6 +2,9 @@ from collections.abc import Sequence
 
 Start = tuple[int, int, int]
 
+SOURCES: int
+"""Checksum of the sources that this was built from; setup.py computes it."""
+
 def packed(numbers: int, rows: int, count: int, size: int, packed: int, /) -> None: ...
 def interleaved(
     left: int,

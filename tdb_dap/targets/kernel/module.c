@@ -465,5 +465,12 @@ static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_kernel", "Sums 
 PyMODINIT_FUNC PyInit__kernel(void)
 {
     chosen = &WIDTHS[usable() - 1];
-    return PyModule_Create(&definition);
+    PyObject *module = PyModule_Create(&definition);
+    PyObject *sources = module ? PyLong_FromUnsignedLong(SOURCES) : NULL;
+    if (!sources || PyModule_AddObject(module, "SOURCES", sources) < 0) {
+        Py_XDECREF(sources);
+        Py_XDECREF(module);
+        return NULL;
+    }
+    return module;
 }

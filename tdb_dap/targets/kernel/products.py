@@ -17,7 +17,8 @@ Offsets = NDArray[np.int64]
 class Products:
     """sum over k of left[m, k] * right[k, n], where right[k, n] = image[taps[k] + places[n]].
 
-    Float32, or whole numbers: then ``left`` is int16 and ``image`` int8, uint8 or int16.
+    Float32, or whole numbers of any format, each factor of its own; the kernel takes ``left`` as int16 and ``image`` as
+    int8, uint8 or int16.
     """
 
     left: Array
@@ -48,7 +49,7 @@ class Products:
         rows, count = self.left.shape
         right = self.right(slice(None), slice(None))
         return Products(
-            np.ascontiguousarray(right.T, self.left.dtype),
+            np.ascontiguousarray(right.T),
             self.left.reshape(-1),
             np.arange(count, dtype=np.int64),
             np.arange(rows, dtype=np.int64) * count,

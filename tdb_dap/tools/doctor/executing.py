@@ -22,6 +22,8 @@ def kernel(installation: Installation) -> Iterator[Check]:
         yield Check("kernel", "ok", kernel.describe())
     elif kernel.is_built:
         yield Check("kernel", "note", kernel.describe(), f"unset {kernel.SWITCH}")
+    elif kernel.is_outdated:
+        yield Check("kernel", "note", kernel.describe(), installation.again)
     elif files := [path.name for path in sorted(Path(kernel.__file__).parent.iterdir()) if _is_kernel(path)]:
         text = f"NumPy (the C kernel, {files[0]}, is there and cannot be loaded here; results are equal)"
         yield Check("kernel", "note", text, installation.again)
