@@ -112,17 +112,22 @@ def test_arithmetic_of_floats(sub: int, dtype: DType, kind: str) -> None:
 
 
 @pytest.mark.parametrize("mode", range(6))
-@pytest.mark.parametrize("sub", [op.ADD, op.SUB, op.MUL, op.MAX, op.MIN, op.ADD_SATURATE, op.SUB_SATURATE])
+@pytest.mark.parametrize(
+    "sub", [op.ADD, op.SUB, op.MUL, op.MAX, op.MIN, op.ADD_SATURATE, op.SUB_SATURATE, op.MUL_SATURATE]
+)
 def test_arithmetic_of_whole_numbers(sub: int, mode: int) -> None:
     random = np.random.default_rng(sub * 31 + mode)
     for number, shape in enumerate(SHAPES):
-        for third in (None, None, 0, -3, 5, -20):
+        for third in (None, None, 0, -3, 5, -20, "channel", "element"):
             a, b, target = (WHOLE[i] for i in random.integers(0, len(WHOLE), 3))
             values = {
                 "left": Value(placed(words(a, shape, "", number), "lanes"), a),
                 "right": Value(words(b, (1, shape[1], 1, 1), "", 9 + number), b),
             }
-            if third is not None:
+            if isinstance(third, str):
+                along = (1, shape[1], 1, 1) if third == "channel" else shape
+                values["third"] = Value(random.integers(-31, 32, along).astype(np.int8).view(np.uint8), SI8)
+            elif third is not None:
                 values["third"] = Value(np.full((1, 1, 1, 1), third & 0xFF, np.uint8), SI8, is_constant=True)
             symmetric = int(random.integers(0, 2))
             x = operation(values, target, Rules(channel_group=16), sub=sub, opd2_n_str=mode, sym_range=symmetric)

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from tdb_dap.engine.hardware.dtypes import SI8, SI16, SI32, UI8, UI16, UI32, Array, DType
 from tdb_dap.targets import kernel
-from tdb_dap.targets.kernel.integers import UNLIMITED, Steps, finished
+from tdb_dap.targets.kernel.elements import finished
+from tdb_dap.targets.kernel.integers import UNLIMITED, Steps
 from tdb_dap.targets.semantics.numerics.integers import requantised, shift
 
 MODES = range(8)
@@ -60,6 +61,11 @@ SHAPES += [
     ((1, 3, 2, 2), (1, 1, 2, 2)),
     ((2, 2, 0, 3), (1, 2, 1, 1)),
     ((2, 4, 3, 3), (2, 1, 1, 1)),
+    ((2, 3, 5, 7), (2, 3, 5, 7)),
+    ((2, 3, 40, 30), (1, 3, 1, 1)),
+    ((1, 2, 2, 1300), (1, 1, 2, 1)),
+    ((70,), (70,)),
+    ((3, 4), (2, 3, 4)),
 ]
 
 
@@ -113,6 +119,6 @@ def test_one_result_is_what_whole_numbers_give(total: int, multiplier: int, amou
 
 def test_what_the_kernel_cannot_do_is_left_to_numpy() -> None:
     sums = np.arange(12).reshape(3, 4)
-    assert finished(sums, Steps(0, amount=np.arange(12).reshape(3, 4)), 8) is None, "a step of its own for each number"
     assert finished(sums, Steps(0, amount=63), 8) is None
-    assert finished(sums, Steps(0, multiplier=np.ones((2, 3, 4), np.int64)), 8) is None, "more results than sums"
+    assert finished(sums, Steps(0, amount=np.array([0, 1, 2, -63])), 8) is None
+    assert finished(sums.reshape(1, 1, 1, 3, 4), Steps(0), 8) is None, "five axes"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tdb_dap.engine.hardware.dtypes import SI8, SI16, SI32, UI8, UI16, UI32, Array, DType
 from tdb_dap.targets import kernel
-from tdb_dap.targets.kernel.integers import UNLIMITED, Steps
+from tdb_dap.targets.kernel.integers import UNLIMITED, Steps, Windows, window_sums
 from tdb_dap.targets.kernel.products import Products, of_matrices
 from tdb_dap.targets.semantics.numerics import dot
 from tdb_dap.targets.semantics.numerics.integers import requantised
@@ -137,6 +137,73 @@ def test_parts_of_rows_and_of_columns_are_all_that_there_is(
                 found = dot.interleaved(totals, None, products, True), dot.grouped(totals, products, 16)
                 for a, b in zip(found, wanted, strict=True):
                     np.testing.assert_array_equal(a.view(np.uint32), b.view(np.uint32))
+
+
+@settings(max_examples=200)
+@given(
+    st.integers(0, 1 << 32),
+    st.integers(1, 5),
+    st.tuples(st.integers(1, 4), st.integers(1, 4)),
+    st.tuples(st.integers(1, 3), st.integers(1, 3)),
+    st.tuples(st.integers(1, 9), st.one_of(st.integers(1, 40), st.just(600))),
+    st.sampled_from([np.int8, np.uint8, np.int16, np.uint16, np.int32]),
+    st.sampled_from([SI8, UI8, SI16, UI16, SI32, UI32, None]),
+    st.booleans(),
+    st.sampled_from(kernel.widths() or [1]),
+)
+def test_sums_over_windows_are_numpys(
+    seed: int,
+    planes: int,
+    taps: tuple[int, int],
+    steps: tuple[int, int],
+    size: tuple[int, int],
+    kind: type[np.signedinteger],
+    dtype: DType | None,
+    by_plane: bool,
+    lanes: int,
+) -> None:
+    random = np.random.default_rng(seed)
+    rows, columns = ((size[i] - 1) * steps[i] + taps[i] for i in range(2))
+    image, weights = drawn(random, (planes, rows * columns), kind), drawn(random, (planes, taps[0] * taps[1]), np.int8)
+    offsets = (np.arange(taps[0])[:, None] * columns + np.arange(taps[1])).reshape(-1)
+    places = np.arange(size[0])[:, None] * steps[0] * columns + np.arange(size[1]) * steps[1]
+    starts = random.integers(-(1 << 33), 1 << 33, planes)
+    one = (planes,) if by_plane else (1,)
+    limits = UNLIMITED if dtype is None or dtype.itemsize == 4 else (dtype.minimum, dtype.maximum)
+    after = Steps(
+        int(random.integers(0, 7)),
+        random.integers(-(1 << 20), 1 << 20, one),
+        random.integers(-40, 3, one),
+        random.integers(-200, 200, one),
+        bool(random.integers(0, 2)),
+        bool(random.integers(0, 2)),
+        limits,
+    )
+    found = Windows(image, offsets, size, (steps[0] * columns, steps[1]))
+    kernel.choose_width(lanes)
+    try:
+        with kernel.switched(True):
+            words = window_sums(found, weights, starts, after, 8 if dtype is None else dtype.itemsize)
+    finally:
+        kernel.choose_width(kernel.widths()[-1])
+    if words is None:
+        assert kind is np.int32, "sums of these fit into 32 bits"
+        return
+    met = image.astype(np.int64)[:, offsets[:, None, None] + places]
+    total = (met * weights.astype(np.int64)[:, :, None, None]).sum(1) + starts[:, None, None]
+    multiplier, amount, zero = (
+        np.asarray(part).reshape(-1, 1, 1) for part in (after.multiplier, after.amount, after.zero)
+    )
+    spread = replace(after, multiplier=multiplier, amount=amount, zero=zero)
+    with kernel.switched(False):
+        wanted = requantised(total, spread, SI32 if dtype is None else dtype)
+    np.testing.assert_array_equal(words.astype(np.uint32) if dtype is None else words, wanted)
+
+
+def test_sums_over_windows_that_32_bits_may_not_hold_are_left_to_numpy() -> None:
+    image = np.full((1, 70_000), -32768, np.int16)
+    windows = Windows(image, np.arange(70_000), (1, 1), (1, 1))
+    assert window_sums(windows, np.ones((1, 70_000), np.int32), np.zeros(1, np.int64), Steps(0), 8) is None
 
 
 def test_what_ends_a_part_waits_for_the_others(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,8 @@ class Space(Enum):
     STATIC = "S"
     UNKNOWN = "?"
 
+    __hash__ = object.__hash__  # that of Enum is a function in Python, for each access to the memory
+
     @property
     def title(self) -> str:
         return {"G": "DDR", "L": "L2", "R": "local memory", "S": "static memory", "?": "unknown memory"}[self.value]

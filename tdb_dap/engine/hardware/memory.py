@@ -188,18 +188,22 @@ class Memory:
         dtype = view.dtype.bits_dtype
         itemsize = view.dtype.itemsize
         found: list[tuple[tuple[slice, ...], Array]] = []
-        segments, shift = template(view)
-        size = view.size * itemsize
-        if size > limits.REPEATED and size > 2 * sum(segment.length + itemsize for segment in segments):
+        shared, shift = template(view)
+        if shared.size > limits.REPEATED and shared.size > 2 * shared.covered:
             raise BadAccess(
-                f"%{view.name}: {size:,} bytes that repeat fewer of the memory; "
+                f"%{view.name}: {shared.size:,} bytes that repeat fewer of the memory; "
                 f"more than {limits.readable(limits.REPEATED)}"
             )
-        for segment in segments:
+        local = self._local[view.core] if view.space is Space.LOCAL and 0 <= view.core < self.cores else None
+        holds_all = local is not None and shared.start + shift >= 0 and shared.stop + shift <= local.data.size
+        for segment in shared.segments:
             if segment.length < 0:
                 continue
             offset = segment.offset + shift
-            region = self.region(view.space, offset, offset + segment.length + itemsize, view.core)
+            if local is not None and holds_all:
+                region = local
+            else:
+                region = self.region(view.space, offset, offset + segment.length + itemsize, view.core)
             piece: Array = np.ndarray(segment.shape, dtype, region.data, offset - region.start, segment.strides)
             found.append((segment.index, piece))
         return found

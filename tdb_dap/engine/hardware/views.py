@@ -50,6 +50,8 @@ class Layout(Enum):
     CHANNEL_UNITS = "channelUnits"
     STREAM = "stream"
 
+    __hash__ = object.__hash__  # as for Space
+
 
 PACKED = (Layout.ALIGN_XN, Layout.COMPACT_XN, Layout.STRIDE_XN, Layout.CONTIGUOUS_XN)
 """Layouts that keep 4 / itemsize batches side by side in one word of 4 bytes."""
@@ -230,11 +232,35 @@ def in_words(strides: tuple[int, ...], dtype: DType) -> tuple[int, ...]:
     return tuple(stride * (4 // dtype.itemsize) for stride in strides)
 
 
-_templates: dict[tuple[object, ...], tuple[Segment, ...]] = {}
+@dataclass(frozen=True)
+class Template:
+    """What views share that differ in their address only."""
+
+    segments: tuple[Segment, ...]
+    start: int
+    """First byte of all segments; 0 where there is none."""
+    stop: int
+    """Byte after the last one."""
+    size: int
+    """Bytes of all elements, each counted as often as it is read."""
+    covered: int
+    """At most as many different bytes."""
+
+
+def _template(view: View) -> Template:
+    parts, itemsize = segments(view), view.dtype.itemsize
+    whole = [part for part in parts if part.length >= 0]
+    start = min((part.offset for part in whole), default=0)
+    stop = max((part.offset + part.length + itemsize for part in whole), default=0)
+    covered = sum(part.length + itemsize for part in parts)
+    return Template(parts, start, stop, view.size * itemsize, covered)
+
+
+_templates: dict[tuple[object, ...], Template] = {}
 _MOST_TEMPLATES = 1 << 13
 
 
-def template(view: View) -> tuple[tuple[Segment, ...], int]:
+def template(view: View) -> tuple[Template, int]:
     """The segments of ``view``, all to be moved by a number of bytes.
 
     Many views of a program differ only in their address: what they share is worked out once.
@@ -254,7 +280,7 @@ def template(view: View) -> tuple[tuple[Segment, ...], int]:
     if found is None:
         if len(_templates) > _MOST_TEMPLATES:
             _templates.clear()
-        found = _templates[key] = segments(replace(view, address=view.address - shift))
+        found = _templates[key] = _template(replace(view, address=view.address - shift))
     return found, shift
 
 

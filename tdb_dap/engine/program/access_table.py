@@ -75,11 +75,11 @@ def rectangles(view: View) -> Iterator[Rectangle]:
     share = view.dtype.per_byte
     plain = view if share == 1 else as_bytes(view)
     try:
-        segments, shift = template(plain)
+        shared, shift = template(plain)
     except BadAccess:
         return
     lane_bytes, itemsize = plain.geometry.lane_bytes, plain.dtype.itemsize
-    for segment in segments:
+    for segment in shared.segments:
         if segment.length < 0:
             continue
         offset, length, lanes = segment.offset + shift, segment.length, 1

@@ -180,6 +180,11 @@ class Chip:
         return [(name, shared_name(name), width) for name, _, width in self._instruction(kind).fields]
 
     @cached_property
+    def _refused(self) -> dict[int, tuple[str, ...]]:
+        """Fields of a form that are not simulated."""
+        return {}
+
+    @cached_property
     def _shared_forms(self) -> dict[int, Instruction]:
         return {}
 
@@ -239,10 +244,13 @@ class Chip:
         bound: Bound = description.binding
         if bound.kind < 0:
             return
-        form = self._instruction(bound.kind)
-        if form.is_unproven:
-            raise NotSimulated(f"{description.name}: its long form is not simulated; compilers emit the short one")
-        for name in refused_fields(self.table, form):
+        refused = self._refused.get(bound.kind)
+        if refused is None:
+            form = self._instruction(bound.kind)
+            if form.is_unproven:
+                raise NotSimulated(f"{description.name}: its long form is not simulated; compilers emit the short one")
+            refused = self._refused[bound.kind] = refused_fields(self.table, form)
+        for name in refused:
             if not is_expected(bound.family.name, bound.fields, name):
                 value = bound.fields.number(name)
                 raise NotSimulated(f"field {name} = {value} of {description.name} is not simulated")

@@ -45,6 +45,7 @@ else:
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
+    from tdb_dap.targets.kernel.integers import Windows
     from tdb_dap.targets.kernel.products import Products
 
 SWITCH = "TDB_DAP_KERNEL"
@@ -321,25 +322,25 @@ def elementwise(kind: int, a: Array, b: Array) -> NDArray[np.float32]:
     return result
 
 
-def requantised(
-    numbers: NDArray[np.int64],
-    rows: int,
-    inner: int,
-    parameters: list[NDArray[np.int64]],
-    how: tuple[int, bool, bool],
-    limits: tuple[int, int],
-    result: Array,
-) -> None:
-    """Integer sums (rows, inner) to results, of 1, 2, 4 or 8 bytes; see ``kernel.integers``.
+def whole_windows(windows: Windows, weights: Array, starts: Array, finish: Finish, result: Array) -> None:
+    """As ``integers.window_sums``, into ``result``; weights int32, starts and the numbers of ``finish`` int64."""
+    planes, plane = windows.image.shape
+    assert weights.dtype == np.int32
+    assert weights.shape == (planes, windows.offsets.size)
+    assert starts.dtype == windows.offsets.dtype == np.int64
+    assert starts.shape == (planes,)
+    assert result.shape == (planes, *windows.size)
+    assert all(part.dtype == np.int64 and part.shape == (planes,) for part in finish[:3])
+    multiplier, amount, zero, *how = finish
+    mode, held, rectified, low, high = how
+    steps = (_address(multiplier), _address(amount), _address(zero), mode, held, rectified, low, high)
+    sizes = (planes, plane, windows.offsets.size, *windows.size, *windows.steps)
+    places = (_address(weights), _address(starts), _address(windows.offsets))
+    image, type_ = _address(windows.image), _WINDOW_TYPES[windows.image.dtype]
+    _kernel.whole_windows(image, type_, *places, sizes, steps, result.itemsize, _address(result))
 
-    ``parameters``: multiplier, amount and zero point of each row; ``how``: round mode, held in 32 bits, rectified.
-    """
-    assert numbers.dtype == np.int64
-    assert numbers.size == result.size == rows * inner
-    assert all(part.dtype == np.int64 and part.shape == (rows,) for part in parameters)
-    multiplier, amount, zero = (_address(part) for part in parameters)
-    steps = (multiplier, amount, zero, *how, *limits)
-    _kernel.requantised(_address(numbers), rows, inner, *steps, result.itemsize, _address(result))
+
+_WINDOW_TYPES = {np.dtype(np.int8): 3, np.dtype(np.uint8): 4, np.dtype(np.int16): 5, np.dtype(np.uint16): 6}
 
 
 def over_elements(function: str, *arguments: Any) -> None:

@@ -1,4 +1,5 @@
 from collections.abc import Sequence
+from typing import Any
 
 Start = tuple[int, int, int]
 
@@ -50,18 +51,44 @@ def whole(
     columns: int,
     part: Sequence[int],
     start: Start,
-    steps: tuple[int, int, int, int, int, int, int, int],
+    steps: Steps,
     size: int,
     result: int,
     /,
 ) -> None: ...
 
-Operand = tuple[int, ...]
+Operand = tuple[Any, ...]
+"""Format, address, steps along four axes, and the array itself."""
+Steps = tuple[int, int, int, int, int, int, int, int]
+"""Addresses of multipliers, amounts and zero points; round mode, held, rectified; limits."""
 
 def floats_of(grid: tuple[Operand, ...], kind: int, flushes: bool, result: int, format: int, /) -> None: ...
 def series(grid: tuple[Operand, ...], coefficients: int, terms: int, flushes: bool, result: int, /) -> None: ...
 def whole_of(
-    grid: tuple[Operand, ...], kind: int, amount: int, mode: int, low: int, high: int, size: int, result: int, /
+    grid: tuple[Operand, ...],
+    kind: int,
+    each: bool,
+    steps: tuple[int, int, int],
+    mode: int,
+    held: bool,
+    rectified: bool,
+    low: int,
+    high: int,
+    size: int,
+    result: int,
+    /,
+) -> None: ...
+def whole_windows(
+    image: int,
+    type: int,
+    weights: int,
+    starts: int,
+    offsets: int,
+    sizes: tuple[int, ...],
+    steps: Steps,
+    size: int,
+    result: int,
+    /,
 ) -> None: ...
 def whole_of_floats(
     grid: tuple[Operand, ...], mode: int, low: float, high: float, size: int, result: int, /
@@ -101,21 +128,5 @@ def weighted(
 ) -> None: ...
 def elementwise(kind: int, a: int, b: int, result: int, count: int, /) -> None: ...
 def subnormal(numbers: int, count: int, /) -> bool: ...
-def requantised(
-    numbers: int,
-    rows: int,
-    inner: int,
-    multiplier: int,
-    amount: int,
-    zero: int,
-    mode: int,
-    held: bool,
-    rectified: bool,
-    low: int,
-    high: int,
-    size: int,
-    result: int,
-    /,
-) -> None: ...
 def widths() -> list[int]: ...
 def choose(lanes: int, /) -> None: ...

@@ -3,18 +3,24 @@
 /* Shape, and format, address and steps of each operand. */
 static int parsed_grid(PyObject *given, Grid *grid, int operands)
 {
-    unsigned long long data[2] = {0};
-    Stored *a = &grid->operands[0], *b = &grid->operands[1];
     int64_t *n = grid->shape;
-    const int is_good = operands == 2
-        ? PyArg_ParseTuple(given, "(LLLL)(iKLLLL)(iKLLLL)", &n[0], &n[1], &n[2], &n[3], &a->format, &data[0],
-                           &a->step[0], &a->step[1], &a->step[2], &a->step[3], &b->format, &data[1], &b->step[0],
-                           &b->step[1], &b->step[2], &b->step[3])
-        : PyArg_ParseTuple(given, "(LLLL)(iKLLLL)", &n[0], &n[1], &n[2], &n[3], &a->format, &data[0], &a->step[0],
-                           &a->step[1], &a->step[2], &a->step[3]);
-    for (int i = 0; i < operands; i++)
-        grid->operands[i].data = (const void *)(uintptr_t)data[i];
-    return is_good;
+    PyObject *shape = PyTuple_Check(given) && PyTuple_Size(given) == operands + 1 ? PyTuple_GetItem(given, 0) : NULL;
+    if (!shape) {
+        PyErr_Format(PyExc_TypeError, "a shape and %d operands", operands);
+        return 0;
+    }
+    if (!PyArg_ParseTuple(shape, "LLLL", &n[0], &n[1], &n[2], &n[3]))
+        return 0;
+    for (int i = 0; i < operands; i++) {
+        Stored *one = &grid->operands[i];
+        unsigned long long data;
+        PyObject *numbers; /* whose address is data: it lives as long as what was given */
+        if (!PyArg_ParseTuple(PyTuple_GetItem(given, i + 1), "iKLLLLO", &one->format, &data, &one->step[0],
+                              &one->step[1], &one->step[2], &one->step[3], &numbers))
+            return 0;
+        one->data = (const void *)(uintptr_t)data;
+    }
+    return 1;
 }
 
 static PyObject *py_floats_of(PyObject *self, PyObject *args)
@@ -56,21 +62,23 @@ static PyObject *py_whole_of(PyObject *self, PyObject *args)
     PyObject *given;
     Grid grid;
     unsigned long long result;
-    int kind;
-    long long amount, low, high;
-    const int64_t one = 1, none = 0;
-    Requantisation r = {.rows = 1, .multiplier = &one, .zero = &none};
+    int kind, each;
+    long long multiplier, amount, zero, low, high;
+    Requantisation r;
     (void)self;
-    if (!PyArg_ParseTuple(args, "OiLiLLiK", &given, &kind, &amount, &r.mode, &low, &high, &r.size, &result) ||
-        !parsed_grid(given, &grid, 2))
+    if (!PyArg_ParseTuple(args, "Oii(LLL)iiiLLiK", &given, &kind, &each, &multiplier, &amount, &zero, &r.mode, &r.held,
+                          &r.rectified, &low, &high, &r.size, &result) ||
+        !parsed_grid(given, &grid, each ? 5 : 2))
         return NULL;
-    const int64_t shift = amount;
-    r.amount = &shift;
+    const int64_t numbers[3] = {multiplier, amount, zero};
+    r.multiplier = &numbers[0];
+    r.amount = &numbers[1];
+    r.zero = &numbers[2];
     r.low = low;
     r.high = high;
-    join_axes(&grid, 2, 0);
+    join_axes(&grid, each ? 5 : 2, 0);
     Py_BEGIN_ALLOW_THREADS
-    chosen->whole_of(&grid, kind, &r, (void *)(uintptr_t)result);
+    chosen->whole_of(&grid, kind, each, &r, (void *)(uintptr_t)result);
     Py_END_ALLOW_THREADS
     return done(0);
 }

@@ -126,40 +126,66 @@ static void NAME(series)(const Grid *grid, const float *coefficients, int64_t te
     }
 }
 
-/* a (kind) b in 64 bits, then the steps of ``r``, whose numbers hold for all elements. */
-static void NAME(whole_of)(const Grid *grid, int kind, const Requantisation *r, void *result)
+/* numbers = a (kind) b in 64 bits, elements [first, first + used). */
+static void NAME(load_operation)(int64_t *numbers, const Grid *grid, int kind, int64_t first, int64_t used)
 {
-    int64_t a[CHUNK], b[CHUNK], out[CHUNK];
-    const int64_t count = size_of(grid);
-    for (int64_t first = 0; first < count; first += CHUNK) {
-        const int64_t used = count - first < CHUNK ? count - first : CHUNK;
-        NAME(load_whole)(a, grid, &grid->operands[0], first, used);
-        NAME(load_whole)(b, grid, &grid->operands[1], first, used);
-        switch (kind) {
-        case ADD:
-            for (int64_t i = 0; i < used; i++)
-                a[i] = a[i] + b[i];
-            break;
-        case SUBTRACT:
-            for (int64_t i = 0; i < used; i++)
-                a[i] = a[i] - b[i];
-            break;
-        case MULTIPLY:
-            for (int64_t i = 0; i < used; i++)
-                a[i] = times(a[i], b[i]);
-            break;
-        case LARGER:
-            for (int64_t i = 0; i < used; i++)
-                a[i] = a[i] > b[i] ? a[i] : b[i];
-            break;
-        case SMALLER:
-            for (int64_t i = 0; i < used; i++)
-                a[i] = a[i] < b[i] ? a[i] : b[i];
-            break;
-        case FIRST:
-            break;
+    int64_t b[CHUNK];
+    NAME(load_whole)(numbers, grid, &grid->operands[0], first, used);
+    if (kind == FIRST)
+        return;
+    NAME(load_whole)(b, grid, &grid->operands[1], first, used);
+    switch (kind) {
+    case ADD:
+        for (int64_t i = 0; i < used; i++)
+            numbers[i] = plus(numbers[i], b[i]);
+        break;
+    case SUBTRACT:
+        for (int64_t i = 0; i < used; i++)
+            numbers[i] = minus(numbers[i], b[i]);
+        break;
+    case MULTIPLY:
+        for (int64_t i = 0; i < used; i++)
+            numbers[i] = times(numbers[i], b[i]);
+        break;
+    case LARGER:
+        for (int64_t i = 0; i < used; i++)
+            numbers[i] = numbers[i] > b[i] ? numbers[i] : b[i];
+        break;
+    case SMALLER:
+        for (int64_t i = 0; i < used; i++)
+            numbers[i] = numbers[i] < b[i] ? numbers[i] : b[i];
+        break;
+    }
+}
+
+/* From a row of as many elements on, steps that hold for a row are taken together. */
+#define LONG_ROW 32
+
+/* a (kind) b, then the steps of ``r``: its own numbers for all elements, or, where ``each``, three more operands. */
+static void NAME(whole_of)(const Grid *grid, int kind, int each, const Requantisation *r, void *result)
+{
+    int64_t numbers[CHUNK], multiplier[CHUNK], amount[CHUNK], zero[CHUNK], out[CHUNK];
+    const Stored *steps = grid->operands + 2;
+    const int64_t row = grid->shape[3];
+    const int by_row = each && row >= LONG_ROW && !steps[0].step[3] && !steps[1].step[3] && !steps[2].step[3];
+    Requantisation own = *r;
+    for (int64_t first = 0, used; first < size_of(grid); first += used) {
+        const int64_t left = (by_row ? row - first % row : size_of(grid) - first);
+        used = left < CHUNK ? left : CHUNK;
+        NAME(load_operation)(numbers, grid, kind, first, used);
+        if (each) {
+            const int64_t count = by_row ? 1 : used;
+            NAME(load_whole)(multiplier, grid, &steps[0], first, count);
+            NAME(load_whole)(amount, grid, &steps[1], first, count);
+            NAME(load_whole)(zero, grid, &steps[2], first, count);
+            own.multiplier = multiplier;
+            own.amount = amount;
+            own.zero = zero;
         }
-        NAME(requantised_piece)(r, 0, a, out, used);
+        if (each && !by_row)
+            NAME(requantised_each)(r, numbers, multiplier, amount, zero, out, used);
+        else
+            NAME(requantised_piece)(&own, 0, numbers, out, used);
         NAME(cut)(r, out, result, first, used);
     }
 }

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tdb_dap.engine.hardware.dtypes import F32, DType
 from tdb_dap.targets import kernel
-from tdb_dap.targets.kernel.integers import Steps
+from tdb_dap.targets.kernel.integers import LARGEST_SHIFT, Steps
 
 Array = NDArray[Any]
 
@@ -22,9 +22,11 @@ ADD, SUBTRACT, MULTIPLY, LARGER, SMALLER, FIRST = range(6)
 
 _FLOATS = {"f32": 0, "f16": 1, "bf16": 2}
 _WHOLE = {"si8": 3, "ui8": 4, "i8": 4, "si16": 5, "ui16": 6, "i16": 6, "si32": 7, "ui32": 8, "i32": 8}
+_INT64 = 9
 _WORDS = {1: np.uint8, 2: np.uint16, 4: np.uint32}
+_RESULTS = {**_WORDS, 8: np.int64}
+_SIZES = {3: 1, 4: 1, 5: 2, 6: 2, 7: 4, 8: 4, _INT64: 8}
 _AXES = 4
-_LARGEST_SHIFT = 62
 _HALF_AWAY, _HALF_UP = 1, 5
 
 
@@ -36,19 +38,33 @@ class Stored(NamedTuple):
 
 
 def _grid(shape: tuple[int, ...], formats: dict[str, int], *operands: Stored) -> tuple[Any, ...] | None:
-    """Shape, and format, address and steps of each operand, as the kernel takes them; and what keeps them alive."""
+    """Shape, and format, address and steps of each operand, as the kernel takes them; None: NumPy has to do it."""
     if not kernel.is_active() or len(shape) > _AXES:
         return None
-    described: list[Any] = [(1,) * (_AXES - len(shape)) + shape]
+    extents = (1,) * (_AXES - len(shape)) + shape
+    described: list[Any] = [extents]
     for bits, dtype in operands:
         number = formats.get(dtype.name)
         if number is None or bits.dtype.itemsize != dtype.itemsize:
             return None
-        words = bits if bits.flags.aligned and not any(s % bits.itemsize for s in bits.strides) else bits.copy()
-        spread = np.broadcast_to(words, described[0])
-        steps = [stride // words.itemsize for stride in spread.strides]
-        described.append((number, spread.__array_interface__["data"][0], *steps))
+        described.append(_operand(bits, number, extents))
     return tuple(described)
+
+
+def _operand(words: Array, number: int, shape: tuple[int, ...]) -> tuple[Any, ...]:
+    """An operand that broadcasts to ``shape``, of four axes; ``number``: the kernel's for its format.
+
+    What the kernel reads may be a copy, which the operand keeps.
+    """
+    if not words.flags.aligned or any(stride % words.itemsize for stride in words.strides):
+        words = words.copy()
+    missing = len(shape) - words.ndim
+    size = words.itemsize
+    steps = [0] * missing
+    for extent, own, stride in zip(shape[missing:], words.shape, words.strides, strict=True):
+        assert own in (1, extent)
+        steps.append(stride // size if own > 1 else 0)
+    return number, words.__array_interface__["data"][0], *steps, words
 
 
 def _shape(*operands: Stored) -> tuple[int, ...]:
@@ -89,16 +105,40 @@ def series(x: Stored, coefficients: Array, flushes: bool) -> Array | None:
 
 
 def whole(kind: int, a: Stored, b: Stored, steps: Steps, size: int) -> Array | None:
-    """Low ``size`` bytes of one operation on whole numbers in 64 bits, after ``steps`` that hold for all elements."""
-    amount = np.asarray(steps.amount)
-    if amount.size != 1 or abs(int(amount.reshape(-1)[0])) > _LARGEST_SHIFT or size not in _WORDS:
+    """Low ``size`` bytes of one operation on whole numbers in 64 bits, after ``steps``; of 8 bytes: int64.
+
+    The steps' numbers may have a shape, which broadcasts with those of the operands.
+    """
+    return _whole(kind, [a.bits, b.bits], [_WHOLE.get(each.dtype.name) for each in (a, b)], steps, size)
+
+
+def finished(numbers: Array, steps: Steps, size: int) -> Array | None:
+    """The low ``size`` bytes of sums after ``steps``, as unsigned integers; of 8 bytes: int64."""
+    sums = np.asarray(numbers, np.int64)
+    return _whole(FIRST, [sums, sums], [_INT64, _INT64], steps, size)
+
+
+def _whole(kind: int, operands: list[Array], formats: list[int | None], steps: Steps, size: int) -> Array | None:
+    if not kernel.is_active() or size not in _RESULTS:
         return None
-    shape = _shape(a, b)
-    grid = _grid(shape, _WHOLE, a, b)
-    if grid is None:
+    parameters = [np.asarray(part, np.int64) for part in (steps.multiplier, steps.amount, steps.zero)]
+    each = any(part.size != 1 for part in parameters)
+    amount = parameters[1]
+    if (np.abs(amount).max(initial=0) if each else abs(amount.item())) > LARGEST_SHIFT:
         return None
-    result = np.empty(shape, _WORDS[size])
-    kernel.over_elements("whole_of", grid, kind, int(amount.reshape(-1)[0]), steps.mode, *steps.limits, size, result)
+    shape = np.broadcast_shapes(*(part.shape for part in (*operands, *parameters)))
+    if len(shape) > _AXES or any(
+        number is None or part.dtype.itemsize != _SIZES[number] for part, number in zip(operands, formats, strict=True)
+    ):
+        return None
+    extents = (1,) * (_AXES - len(shape)) + shape
+    described = [_operand(part, number or 0, extents) for part, number in zip(operands, formats, strict=True)]
+    if each:
+        described += [_operand(part, _INT64, extents) for part in parameters]
+    result = np.empty(shape, _RESULTS[size])
+    own = (0, 0, 0) if each else tuple(part.item() for part in parameters)
+    form = (steps.mode, steps.held, steps.rectified, *steps.limits, size)
+    kernel.over_elements("whole_of", (extents, *described), kind, each, own, *form, result)
     return result
 
 

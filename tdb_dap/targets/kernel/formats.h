@@ -65,6 +65,7 @@ static void NAME(read_whole)(int64_t *out, const void *data, int format, int64_t
     case UI16: READ(uint16_t)
     case SI32: READ(int32_t)
     case UI32: READ(uint32_t)
+    case SI64: READ(int64_t)
     }
 }
 #undef READ

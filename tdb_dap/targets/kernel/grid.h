@@ -1,6 +1,9 @@
 /* Operands where they are stored: four axes, equal steps along each. */
 
-enum { F32, F16, BF16, SI8, UI8, SI16, UI16, SI32, UI32 };
+enum { F32, F16, BF16, SI8, UI8, SI16, UI16, SI32, UI32, SI64 };
+
+/* Operands at most: two numbers, and multiplier, amount and zero point of the steps after them. */
+#define MOST_OPERANDS 5
 
 /* Kinds of operations beyond those of scalar.h. */
 enum { LARGER = 3, SMALLER = 4, FIRST = 5 };
@@ -13,7 +16,7 @@ typedef struct {
 } Stored;
 
 typedef struct {
-    Stored operands[2];
+    Stored operands[MOST_OPERANDS];
     int64_t shape[4];
 } Grid;
 
@@ -25,7 +28,7 @@ static inline int64_t size_of(const Grid *grid)
 /* Address of an element by row, over the first three axes, and column. */
 static inline const void *place(const Grid *grid, const Stored *operand, int64_t row, int64_t column)
 {
-    static const int sizes[] = {4, 2, 2, 1, 1, 2, 2, 4, 4};
+    static const int sizes[] = {4, 2, 2, 1, 1, 2, 2, 4, 4, 8};
     const int64_t line = row % grid->shape[2], plane = row / grid->shape[2];
     const int64_t at = plane / grid->shape[1] * operand->step[0] + plane % grid->shape[1] * operand->step[1] +
                        line * operand->step[2] + column * operand->step[3];

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,8 @@ Array = NDArray[Any]
 UNLIMITED = -(1 << 63), (1 << 63) - 1
 """Limits that limit nothing."""
 
-_LARGEST_SHIFT = 62
+LARGEST_SHIFT = 62
+"""Bits that the kernel shifts by, at most."""
 _BITS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.int64}
 
 
@@ -48,7 +49,7 @@ def sums(products: Products, start: Array | None, steps: Steps, size: int) -> Ar
     parameters = [np.asarray(part, np.int64) for part in (steps.multiplier, steps.amount, steps.zero)]
     if any(part.ndim > 2 or (part.ndim > 0 and part.shape[-1] > 1) for part in parameters):
         return None
-    if abs(parameters[1]).max() > _LARGEST_SHIFT:
+    if abs(parameters[1]).max() > LARGEST_SHIFT:
         return None
     spread = [np.ascontiguousarray(np.broadcast_to(part.reshape(-1), rows)) for part in parameters]
     result = np.empty((rows, columns), _BITS[size])
@@ -57,29 +58,40 @@ def sums(products: Products, start: Array | None, steps: Steps, size: int) -> Ar
     return result
 
 
-def finished(numbers: Array, steps: Steps, size: int) -> Array | None:
-    """The results' low ``size`` bytes, as unsigned integers (8: int64); None where NumPy has to do it.
+class Windows(NamedTuple):
+    """Windows over planes of an image, (planes, numbers) without gaps: int8, uint8, int16 or uint16."""
 
-    That is without the kernel, where numbers of one row have steps of their own, and for shifts of more than 62 bits.
+    image: Array
+    offsets: Array
+    """Of each tap in a plane, int64."""
+    size: tuple[int, int]
+    """Rows and columns of results in a plane."""
+    steps: tuple[int, int]
+    """Numbers of the image between rows, and between columns, of results."""
+
+
+def window_sums(windows: Windows, weights: Array, starts: Array, steps: Steps, size: int) -> Array | None:
+    """Exact sums of taps times weights after ``steps``: their low ``size`` bytes, (planes, rows, columns).
+
+    ``weights``: (planes, taps); ``starts``: (planes), added before the steps, whose numbers are one or one of each
+    plane. None where NumPy has to do it: without the kernel, and where 32 bits may not hold the products' sum.
     """
-    if not kernel.is_active():
+    image, count = windows.image, windows.offsets.size
+    bound = _BOUNDS.get(image.dtype.type)
+    if not kernel.is_active() or bound is None or not image.size:
         return None
-    numbers = np.ascontiguousarray(numbers, np.int64)
-    parameters = [np.asarray(part, np.int64) for part in (steps.multiplier, steps.amount, steps.zero)]
-    together = np.broadcast_shapes(*(part.shape for part in parameters))
-    if len(together) > numbers.ndim or np.broadcast_shapes(together, numbers.shape) != numbers.shape:
+    if int(np.abs(weights).max(initial=0)) * bound * count >= 1 << 31:
         return None
-    together = (1,) * (numbers.ndim - len(together)) + together
-    axes = max((axis + 1 for axis, extent in enumerate(together) if extent > 1), default=0)
-    if not numbers.size or abs(parameters[1]).max() > _LARGEST_SHIFT:
+    planes = image.shape[0]
+    parameters = [np.asarray(part, np.int64).reshape(-1) for part in (steps.multiplier, steps.amount, steps.zero)]
+    if any(part.size not in (1, planes) for part in parameters) or abs(parameters[1]).max() > LARGEST_SHIFT:
         return None
-    outer = numbers.shape[:axes]
-    rows = int(np.prod(outer, dtype=np.int64))
-    inner = numbers.size // rows
-    if inner < 2 and rows > 1:
-        return None
-    shape = (*outer, *(1,) * (numbers.ndim - axes))
-    spread = [np.ascontiguousarray(np.broadcast_to(part, shape)).reshape(-1) for part in parameters]
-    result = np.empty(numbers.shape, _BITS[size])
-    kernel.requantised(numbers, rows, inner, spread, (steps.mode, steps.held, steps.rectified), steps.limits, result)
+    spread = [np.ascontiguousarray(np.broadcast_to(part, planes)) for part in parameters]
+    result = np.empty((planes, *windows.size), _BITS[size])
+    finish = (spread[0], spread[1], spread[2], steps.mode, steps.held, steps.rectified, *steps.limits)
+    narrow, wide = np.ascontiguousarray(weights, np.int32), np.ascontiguousarray(starts, np.int64)
+    kernel.whole_windows(windows, narrow, wide, finish, result)
     return result
+
+
+_BOUNDS = {np.int8: 1 << 7, np.uint8: 255, np.int16: 1 << 15, np.uint16: (1 << 16) - 1}

@@ -173,13 +173,13 @@ typedef struct {
     int (*interleaved)(const Left *, const Right *, const Chains *);
     int (*grouped)(const Left *, const Right *, const Groups *);
     int (*whole)(const Whole *, const Requantisation *, void *);
-    void (*requantised)(const Requantisation *, void *);
+    void (*whole_windows)(const WholeWindows *, const Requantisation *, void *);
     void (*elementwise)(int, const float *, const float *, float *, int64_t);
     int (*subnormal)(const float *, int64_t);
     void (*exponents)(const float *, int64_t, uint32_t *);
     void (*floats_of)(const Grid *, int, int, void *, int);
     void (*series)(const Grid *, const float *, int64_t, int, void *);
-    void (*whole_of)(const Grid *, int, const Requantisation *, void *);
+    void (*whole_of)(const Grid *, int, int, const Requantisation *, void *);
     void (*whole_of_floats)(const Grid *, int, double, double, int, void *);
     void (*floats_of_floats)(const Grid *, int, int, void *);
     void (*floats_of_whole)(const Grid *, float *);
@@ -188,9 +188,8 @@ typedef struct {
 } Width;
 
 #define WIDTH(lanes)                                                                                                   \
-    {lanes,                   interleaved_##lanes,     grouped_##lanes,     whole_##lanes,                               \
-     requantised_##lanes,     elementwise_##lanes,     subnormal_##lanes,   exponents_##lanes,                           \
-     floats_of_##lanes,       series_##lanes,          whole_of_##lanes,    whole_of_floats_##lanes,                     \
+    {lanes, interleaved_##lanes, grouped_##lanes, whole_##lanes, whole_windows_##lanes, elementwise_##lanes, subnormal_##lanes,               \
+     exponents_##lanes, floats_of_##lanes, series_##lanes, whole_of_##lanes, whole_of_floats_##lanes,                  \
      floats_of_floats_##lanes, floats_of_whole_##lanes, integral_floats_##lanes, f16_by_mode_##lanes}
 
 static const Width WIDTHS[] = {
@@ -312,9 +311,6 @@ static PyObject *py_whole(PyObject *self, PyObject *args)
     r.multiplier = (const int64_t *)(uintptr_t)multiplier;
     r.amount = (const int64_t *)(uintptr_t)amount;
     r.zero = (const int64_t *)(uintptr_t)zero;
-    r.numbers = NULL;
-    r.rows = w.rows;
-    r.inner = w.columns;
     r.low = low;
     r.high = high;
     int status;
@@ -322,6 +318,32 @@ static PyObject *py_whole(PyObject *self, PyObject *args)
     status = chosen->whole(&w, &r, (void *)(uintptr_t)result);
     Py_END_ALLOW_THREADS
     return done(status);
+}
+
+static PyObject *py_whole_windows(PyObject *self, PyObject *args)
+{
+    unsigned long long image, weights, starts, offsets, multiplier, amount, zero, result;
+    long long low, high;
+    WholeWindows w;
+    Requantisation r;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "KiKKK(LLLLLLL)(KKKiiiLL)iK", &image, &w.format, &weights, &starts, &offsets, &w.planes,
+                          &w.plane, &w.taps, &w.height, &w.width, &w.line, &w.step, &multiplier, &amount, &zero, &r.mode,
+                          &r.held, &r.rectified, &low, &high, &r.size, &result))
+        return NULL;
+    w.image = (const void *)(uintptr_t)image;
+    w.weights = (const int32_t *)(uintptr_t)weights;
+    w.starts = (const int64_t *)(uintptr_t)starts;
+    w.offsets = (const int64_t *)(uintptr_t)offsets;
+    r.multiplier = (const int64_t *)(uintptr_t)multiplier;
+    r.amount = (const int64_t *)(uintptr_t)amount;
+    r.zero = (const int64_t *)(uintptr_t)zero;
+    r.low = low;
+    r.high = high;
+    Py_BEGIN_ALLOW_THREADS
+    chosen->whole_windows(&w, &r, (void *)(uintptr_t)result);
+    Py_END_ALLOW_THREADS
+    return done(0);
 }
 
 static PyObject *py_elementwise(PyObject *self, PyObject *args)
@@ -383,29 +405,6 @@ static PyObject *py_weighted(PyObject *self, PyObject *args)
     return done(0);
 }
 
-static PyObject *py_requantised(PyObject *self, PyObject *args)
-{
-    unsigned long long numbers, multiplier, amount, zero, result;
-    long long rows, inner, low, high;
-    Requantisation r;
-    (void)self;
-    if (!PyArg_ParseTuple(args, "KLLKKKiiiLLiK", &numbers, &rows, &inner, &multiplier, &amount, &zero, &r.mode, &r.held,
-                          &r.rectified, &low, &high, &r.size, &result))
-        return NULL;
-    r.numbers = (const int64_t *)(uintptr_t)numbers;
-    r.multiplier = (const int64_t *)(uintptr_t)multiplier;
-    r.amount = (const int64_t *)(uintptr_t)amount;
-    r.zero = (const int64_t *)(uintptr_t)zero;
-    r.rows = rows;
-    r.inner = inner;
-    r.low = low;
-    r.high = high;
-    Py_BEGIN_ALLOW_THREADS
-    chosen->requantised(&r, (void *)(uintptr_t)result);
-    Py_END_ALLOW_THREADS
-    return done(0);
-}
-
 #include "element_calls.h"
 
 static PyObject *py_widths(PyObject *self, PyObject *args)
@@ -439,6 +438,7 @@ static PyObject *py_choose(PyObject *self, PyObject *args)
 static PyMethodDef methods[] = {
     {"packed", py_packed, METH_VARARGS, "Left factors as products read them."},
     {"whole", py_whole, METH_VARARGS, "Exact sums of products of whole numbers, multiplied, shifted, limited and cut."},
+    {"whole_windows", py_whole_windows, METH_VARARGS, "Weighted sums of whole numbers over windows, and their steps."},
     {"exponents", py_exponents, METH_VARARGS, "Magnitudes: the smallest but zero, and the largest finite one, as words."},
     {"floats_of", py_floats_of, METH_VARARGS, "One operation on stored floats, from operands to words of the result."},
     {"series", py_series, METH_VARARGS, "A polynomial of stored floats, rounded after each operation."},
@@ -453,7 +453,6 @@ static PyMethodDef methods[] = {
     {"elementwise", py_elementwise, METH_VARARGS, "One float32 operation per element."},
     {"subnormal", py_subnormal, METH_VARARGS, "Whether any number is subnormal."},
     {"weighted", py_weighted, METH_VARARGS, "Weighted sums over windows, rounded at every step."},
-    {"requantised", py_requantised, METH_VARARGS, "Integer sums multiplied, shifted, limited and cut."},
     {"widths", py_widths, METH_NOARGS, "Outputs computed at once, by what this processor can do."},
     {"choose", py_choose, METH_VARARGS, "Use vectors of this many numbers from now on."},
     {NULL, NULL, 0, NULL},

@@ -333,6 +333,8 @@ static int NAME(grouped)(const Left *left, const Right *right, const Groups *gro
 
 #include "formats.h"
 
+#include "whole_windows.h"
+
 #include "elements.h"
 
 #undef floats

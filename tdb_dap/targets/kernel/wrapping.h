@@ -1,8 +1,8 @@
 /* Whole-number arithmetic that wraps, and the ways to round; for integers.h. */
 
 typedef struct {
-    const int64_t *numbers, *multiplier, *amount, *zero; /* (rows, inner); the others one of each row */
-    int64_t rows, inner, low, high;
+    const int64_t *multiplier, *amount, *zero; /* one of each row */
+    int64_t low, high;
     int mode, held, rectified, size; /* held: the sum wraps to 32 bits first; size: bytes of a result */
 } Requantisation;
 
@@ -19,4 +19,14 @@ static inline int64_t minus(int64_t a, int64_t b) { return (int64_t)((uint64_t)a
 #define HALF_UP_ROUNDED(v) plus(quotient, rest >= half)
 #define HALF_DOWN_ROUNDED(v) plus(quotient, rest > half)
 
-#define PIECE 1024
+#define PIECE 512 /* numbers at a time, those of a chunk in elements.h */
+
+/* ``image``: planes of ``plane`` numbers; ``weights``: (planes, taps); ``starts``: (planes); ``offsets``: of the taps in
+ * a plane. Results are (planes, height, width), ``line`` and ``step`` numbers of the image apart. */
+typedef struct {
+    const void *image;
+    const int32_t *weights;
+    const int64_t *starts, *offsets;
+    int64_t planes, plane, taps, height, width, line, step;
+    int format;
+} WholeWindows;

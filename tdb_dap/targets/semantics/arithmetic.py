@@ -247,12 +247,12 @@ def _integers(x: Operation) -> Array:
     third = x.get("third")
     if sub in _WHOLE_KINDS and dtype.itemsize in (1, 2, 4) and dtype.per_byte == 1:
         limits = _saturation_limits(x) if sub in _SATURATING else UNLIMITED
-        amount = None if third is None or sub in (op.MAX, op.MIN) else third.numbers.astype(np.int64)
-        if amount is None or (amount == amount.reshape(-1)[0]).all():
-            steps = Steps(
-                DOWN if amount is None else mode, amount=0 if amount is None else amount.reshape(-1)[0], limits=limits
-            )
-            words = elements.whole(_WHOLE_KINDS[sub], x["left"].stored, x["right"].stored, steps, dtype.itemsize)
+        moves = third is not None and sub not in (op.MAX, op.MIN)
+        steps = Steps(mode, amount=third.numbers, limits=limits) if moves and third else Steps(DOWN, limits=limits)
+        left, right = x["left"].stored, x["right"].stored
+        # Products of two 32-bit numbers that saturate may be beyond 64 bits.
+        if sub != op.MUL_SATURATE or left.bits.itemsize + right.bits.itemsize < 8:
+            words = elements.whole(_WHOLE_KINDS[sub], left, right, steps, dtype.itemsize)
             if words is not None:
                 return words
     a, b = x["left"].numbers.astype(np.int64), x["right"].numbers.astype(np.int64)
@@ -271,8 +271,12 @@ def _integers(x: Operation) -> Array:
     return dtype.encode(np.clip(total, *_saturation_limits(x)) if sub in _SATURATING else total)
 
 
-# Products of two 32-bit numbers that saturate may be beyond 64 bits.
-_WHOLE_KINDS = {**_KINDS, op.ADD_SATURATE: elements.ADD, op.SUB_SATURATE: elements.SUBTRACT}
+_WHOLE_KINDS = {
+    **_KINDS,
+    op.ADD_SATURATE: elements.ADD,
+    op.SUB_SATURATE: elements.SUBTRACT,
+    op.MUL_SATURATE: elements.MULTIPLY,
+}
 _SATURATING = (op.ADD_SATURATE, op.SUB_SATURATE, op.MUL_SATURATE)
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from tdb_dap.engine.hardware.dtypes import BF16, F8E4M3, F8E5M2, F16, F32, I4, SI4, UI4, Array, DType
 from tdb_dap.engine.hardware.target import Words
-from tdb_dap.engine.hardware.views import Constant, Operand, View
+from tdb_dap.engine.hardware.views import Operand, View
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.families import Bound, arithmetic
 from tdb_dap.targets.families.arithmetic import ABSOLUTE, CAST, COPY, DISTANCE, MAX, MIN, MUL, SUB_SATURATE
@@ -61,24 +63,12 @@ def execute(name: str, bound: Bound, memory: Words, rules: Rules) -> None:
     """Carry out one command; NotSimulated if its form has no semantic function or is undefined on the chip."""
     if bound.family.name in _WITHOUT_EFFECT:
         return
-    function = SEMANTICS.get((bound.family.name, bound.fields.sub))
-    if function is None or rules.does_lack(bound.family.name, bound.fields.sub):
-        raise NotSimulated(f"{name} is not simulated yet")
     form = bound.family.name, bound.fields.sub
-    for operand in (*bound.operands.values(), *bound.results.values()):
-        if operand.dtype in _PROVEN and form not in _PROVEN[operand.dtype] and not form[0].startswith("dma."):
-            raise NotSimulated(f"{name} with {operand.dtype} operands is not simulated yet")
-        if operand.dtype is I4 and form[0].startswith("dma."):
-            # Floats of 20 bits on BM1690; elsewhere nibbles whose order in a row is not known.
-            raise NotSimulated(f"{name} with data format 6 (less than a byte, or 20 bits) is not simulated yet")
-    if rules.compares_bf16 and form in _COMPARING:
-        first = next(iter(bound.operands.values())).dtype
-        if first in (F16, F32):
-            raise NotSimulated(f"{name} of {first} numbers: of floats this chip compares bf16 alone")
-    if form[0] in _CALCULATING and form not in _OF_TWO_FORMATS:
-        formats = {operand.dtype for operand in (*bound.operands.values(), *bound.results.values())}
-        if {F16, BF16} <= formats:
-            raise NotSimulated(f"{name} of f16 and bf16 numbers at once is not known")
+    formats = tuple([operand.dtype.name for operand in (*bound.operands.values(), *bound.results.values())])
+    known = _functions.setdefault(rules, {})
+    function = known.get((form, formats))
+    if function is None:
+        function = known[form, formats] = _function(name, bound, rules)
     results = [view for view in bound.results.values() if isinstance(view, View)]
     operation = Operation(
         {role: _value(role, operand, memory) for role, operand in bound.operands.items()},
@@ -103,6 +93,32 @@ def execute(name: str, bound: Bound, memory: Words, rules: Rules) -> None:
         stored = [bits if bits.flags.writeable else bits.copy() for bits in stored]
     for view, bits in zip(results, stored, strict=True):
         memory.write(view, bits)
+
+
+_functions: WeakKeyDictionary[Rules, dict[tuple[tuple[str, int], tuple[str, ...]], Semantic]] = WeakKeyDictionary()
+"""What was found for the rules of a chip: by form, and formats of all operands and results."""
+
+
+def _function(name: str, bound: Bound, rules: Rules) -> Semantic:
+    """What computes a form; NotSimulated where that is not known for its formats."""
+    form = bound.family.name, bound.fields.sub
+    function = SEMANTICS.get(form)
+    if function is None or rules.does_lack(*form):
+        raise NotSimulated(f"{name} is not simulated yet")
+    formats = [operand.dtype for operand in (*bound.operands.values(), *bound.results.values())]
+    for dtype in formats:
+        if dtype in _PROVEN and form not in _PROVEN[dtype] and not form[0].startswith("dma."):
+            raise NotSimulated(f"{name} with {dtype} operands is not simulated yet")
+        if dtype is I4 and form[0].startswith("dma."):
+            # Floats of 20 bits on BM1690; elsewhere nibbles whose order in a row is not known.
+            raise NotSimulated(f"{name} with data format 6 (less than a byte, or 20 bits) is not simulated yet")
+    if rules.compares_bf16 and form in _COMPARING:
+        first = next(iter(bound.operands.values())).dtype
+        if first in (F16, F32):
+            raise NotSimulated(f"{name} of {first} numbers: of floats this chip compares bf16 alone")
+    if form[0] in _CALCULATING and form not in _OF_TWO_FORMATS and {F16, BF16} <= set(formats):
+        raise NotSimulated(f"{name} of f16 and bf16 numbers at once is not known")
+    return function
 
 
 def _in_parts(function: Semantic, operation: Operation) -> Array | tuple[Array, ...]:
@@ -133,9 +149,12 @@ def _value(role: str, operand: Operand, memory: Words) -> Value:
     """An operand; what the result was before is a copy that may be written to."""
     if isinstance(operand, View):
         return Value(memory.read(operand) if role == "old" else memory.peek(operand), operand.dtype)
-    return Value(_constant_bits(operand), operand.dtype, is_constant=True)
+    return Value(_constant_bits(operand.bits, operand.dtype.itemsize), operand.dtype, is_constant=True)
 
 
-def _constant_bits(constant: Constant) -> Array:
-    word = constant.bits & ((1 << (8 * constant.dtype.itemsize)) - 1)
-    return np.full((1, 1, 1, 1), word, constant.dtype.bits_dtype)
+@lru_cache(maxsize=1 << 12)
+def _constant_bits(bits: int, size: int) -> Array:
+    """The low ``size`` bytes of a word, as an operand that nobody writes to."""
+    found = np.full((1, 1, 1, 1), bits & ((1 << (8 * size)) - 1), f"u{size}")
+    found.flags.writeable = False
+    return found

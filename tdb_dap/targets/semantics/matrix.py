@@ -10,11 +10,19 @@ from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.families import matrix as op
 from tdb_dap.targets.families.convolution import TABLE_REGISTER, ZERO_REGISTER
 from tdb_dap.targets.kernel.elements import encoded
+from tdb_dap.targets.kernel.integers import UNLIMITED, Steps
 from tdb_dap.targets.kernel.products import of_matrices
 from tdb_dap.targets.semantics.numerics import float32
-from tdb_dap.targets.semantics.numerics.dot import exact_product, group_size, grouped, inexact, interleaved
-from tdb_dap.targets.semantics.numerics.finish import limited, rectified, requantized, scaled, scaled_integers
-from tdb_dap.targets.semantics.numerics.integers import saturate, signed
+from tdb_dap.targets.semantics.numerics.dot import exact_product, group_size, grouped, inexact, interleaved, summed
+from tdb_dap.targets.semantics.numerics.finish import (
+    limited,
+    rectified,
+    requantisation,
+    requantized,
+    scaled,
+    scaled_integers,
+)
+from tdb_dap.targets.semantics.numerics.integers import DOWN, requantised, saturate, signed
 from tdb_dap.targets.semantics.registry import Operation, Value, semantics
 
 _AT_ONCE = 1 << 19
@@ -98,16 +106,23 @@ def multiply_on_lanes(x: Operation) -> Array:
             return scaled(x, total)
         return limited(x, encoded(rectified(x, total), x.dtype), "mm2" in x.rules.keeps_sum_nan)
     a, zero = _spread(left, _shape(f, "left")), _zero_points(x)
-    a, b = a.astype(np.int64), b.astype(np.int64)
-    a, b = (b - zero, a) if f.sub == op.TT else (a, b - zero)
-    total = exact_product(a, b) + _bias(x).astype(np.int64)
+    centred = b.astype(np.int64) - zero if zero.any() else b
+    a, b = (centred, a) if f.sub == op.TT else (a, centred)
+    start = _bias(x).astype(np.int64)
     if old is not None:
-        total = total + old.numbers.astype(np.int64)
+        start = start + old.numbers.astype(np.int64)
     if f.is_fused and f.rq and x.rules.matrix_scale:
-        return scaled_integers(x, total, _column_scale(x))
-    if f.is_fused:
-        return requantized(x, total, wraps=False)
-    return x.dtype.encode(total if x.dtype.itemsize == 4 else saturate(total, x.dtype))
+        return scaled_integers(x, exact_product(a, b) + start, _column_scale(x))
+    steps = _steps(x)
+    words = summed(of_matrices(a, b), start, steps, x.dtype)
+    return requantised(exact_product(a, b) + start, steps, x.dtype) if words is None else words
+
+
+def _steps(x: Operation) -> Steps:
+    """What follows a sum of integers."""
+    if x.fields.is_fused:
+        return requantisation(x, wraps=False)
+    return Steps(DOWN, limits=UNLIMITED if x.dtype.itemsize == 4 else (x.dtype.minimum, x.dtype.maximum))
 
 
 def _sums(x: Operation, left: Value, b: Array, before: Array | None) -> Array:

@@ -11,10 +11,11 @@ from tdb_dap.engine.hardware.dtypes import BF16, F16, F32, SI8, SI16, SI32, UI8,
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets import kernel
 from tdb_dap.targets.families import pooling as op
+from tdb_dap.targets.kernel.integers import Steps, Windows, window_sums
 from tdb_dap.targets.semantics.numerics import float32
-from tdb_dap.targets.semantics.numerics.finish import finite_half, rectified, requantized, scaled
+from tdb_dap.targets.semantics.numerics.finish import finite_half, rectified, requantisation, scaled
 from tdb_dap.targets.semantics.numerics.halves import calculated
-from tdb_dap.targets.semantics.numerics.integers import HALF_UP, saturate, shift, signed
+from tdb_dap.targets.semantics.numerics.integers import DOWN, HALF_UP, requantised, signed
 from tdb_dap.targets.semantics.numerics.windows import offsets, padded, taps
 from tdb_dap.targets.semantics.registry import Operation, semantics
 from tdb_dap.targets.semantics.rules import Extremum
@@ -152,13 +153,19 @@ def _keeps(rule: Extremum, largest: bool, dtype: DType, kept: Array, tap: Array)
 
 def _kernel(x: Operation) -> list[Array]:
     """One weight per tap, broadcastable to the result."""
+    weights = _kernels(x, 1)
+    return [weights[None, :, tap, None, None] for tap in range(weights.shape[1])]
+
+
+def _kernels(x: Operation, channels: int) -> Array:
+    """Weights of ``channels``, or of all that the command has: (channels, taps)."""
     f, kernel = x.fields, x["kernel"]
     count = f.opd1_h * f.opd1_w
     if kernel.is_constant:
-        return [kernel.numbers.reshape(1, 1, 1, 1)] * count
+        return np.full((channels, count), kernel.numbers.reshape(-1)[0])
     numbers = kernel.numbers[:, :, ::-1, ::-1] if f.kernel_rotate and x.rules.rotates else kernel.numbers
-    flat = numbers.reshape(1, numbers.shape[1], count)
-    return [flat[:, :, i][:, :, None, None] for i in range(count)]
+    flat = numbers.reshape(-1, count)
+    return flat if flat.shape[0] >= channels else np.broadcast_to(flat, (channels, count))
 
 
 @semantics("pord", op.AVERAGE, op.DEPTHWISE, op.DEPTHWISE_RELU)
@@ -177,8 +184,11 @@ def weighted(x: Operation) -> Array:
         words = calculated(rectified(x, total), x.dtype)
         return finite_half(words, x.dtype) if x.fields.sym_range and x.dtype.name in x.rules.symmetric_halves else words
     if x.fields.is_fused:
-        return requantized(x, _exact_sum(x), wraps=True, limits_sums=x.rules.limits_window_sums)
-    return x.dtype.encode(_integer_sum(x))
+        steps = requantisation(x, wraps=True, limits_sums=x.rules.limits_window_sums)
+        size = x.dtype.itemsize
+        found = _sum_in_kernel(x, steps, size) if size in (1, 2, 4) and x.dtype.per_byte == 1 else None
+        return requantised(_exact_sum(x), steps, x.dtype) if found is None else found
+    return _integer_sum(x)
 
 
 def _float_sum(x: Operation) -> Array:
@@ -224,8 +234,7 @@ def _in_kernel(x: Operation, bias: Array | None) -> Array:
     stored = padded(x["input"].bits, x.fields, x.get("pad_value"))
     image = float32.operand(x["input"].dtype.widen(stored), dtype)
     n, c, height, width = image.shape
-    weights = np.stack([np.broadcast_to(w.reshape(-1), c) for w in _kernel(x)], 1)
-    weights = np.tile(float32.operand(weights, dtype), (n, 1))
+    weights = np.tile(float32.operand(_kernels(x, c), dtype), (n, 1))
     starts = None if bias is None else np.tile(np.broadcast_to(bias.reshape(-1), c), n)
     in_plane, places = offsets(image, x.fields)
     image = np.ascontiguousarray(image).reshape(n * c, height * width)
@@ -253,7 +262,38 @@ def _range(itemsize: int, signed: bool) -> DType:
     return ({1: SI8, 2: SI16, 4: SI32} if signed else {1: UI8, 2: UI16, 4: UI32})[itemsize]
 
 
+def _sum_in_kernel(x: Operation, steps: Steps, size: int) -> Array | None:
+    """The exact sum after ``steps``, its low ``size`` bytes; None where NumPy has to form it."""
+    f, value = x.fields, x["input"]
+    image = value.dtype.widen(padded(value.bits, f, x.get("pad_value")))
+    n, c, height, width = image.shape
+    in_plane, _ = offsets(image, f)
+    weights = _kernels(x, c)
+    start: Array = np.zeros(1, np.int64) if f.sub == op.AVERAGE else _bias(x).reshape(-1)
+    multiplier, amount, zero = (_per_plane(part, n, c) for part in (steps.multiplier, steps.amount, steps.zero))
+    if start.size not in (1, c) or multiplier is None or amount is None or zero is None:
+        return None
+    _, _, rows, columns = f.four("res0")
+    planes = np.ascontiguousarray(image).reshape(n * c, height * width)
+    windows = Windows(planes, in_plane.reshape(-1), (rows, columns), (f.res_op_y_str * width, f.res_op_x_str))
+    spread = replace(steps, multiplier=multiplier, amount=amount, zero=zero)
+    found = window_sums(windows, np.tile(weights, (n, 1)), np.tile(np.broadcast_to(start, c), n), spread, size)
+    return None if found is None else found.reshape(n, c, rows, columns)
+
+
+def _per_plane(numbers: Array | int, batches: int, channels: int) -> Array | None:
+    """Numbers of channels, (1, c, 1, 1) or a single one, for each plane; None if they are others."""
+    flat = np.asarray(numbers)
+    if flat.size == 1:
+        return flat.reshape(1)
+    return np.tile(flat.reshape(-1), batches) if flat.shape == (1, channels, 1, 1) else None
+
+
 def _exact_sum(x: Operation) -> Array:
+    """In int64."""
+    found = _sum_in_kernel(x, Steps(DOWN), 8)
+    if found is not None:
+        return found
     total: Array = np.zeros(x.shape, np.int64)
     for tap, weight in zip(_met(x), _kernel(x), strict=True):
         total = total + tap.astype(np.int64) * weight.astype(np.int64)
@@ -261,18 +301,24 @@ def _exact_sum(x: Operation) -> Array:
 
 
 def _integer_sum(x: Operation) -> Array:
+    """Words of the result of the form that is not fused."""
     f = x.fields
     # The sum is held in 32 bits.
-    is_signed = f.opd0_sign or f.opd1_sign or (f.sub != op.AVERAGE and f.opd2_sign)
+    is_signed = bool(f.opd0_sign or f.opd1_sign or (f.sub != op.AVERAGE and f.opd2_sign))
+    if f.sub == op.AVERAGE:
+        mode, amount = HALF_UP, int(np.clip(-signed(f.opd2_addr, 32), -62, 62))
+        limits = _range(x.dtype.itemsize, bool(f.opd0_sign))
+    else:
+        mode, amount = f.opd2_n_str, -op.signed_byte(f.res1_addr)
+        limits = _range(x.dtype.itemsize, is_signed and f.sub != op.DEPTHWISE_RELU)
+    rectifies = f.sub == op.DEPTHWISE_RELU
+    steps = Steps(mode, 1, amount, 0, is_signed, rectifies, (limits.minimum, limits.maximum))
+    words = _sum_in_kernel(x, steps, x.dtype.itemsize) if is_signed else None
+    if words is not None:
+        return words
     held = SI32 if is_signed else UI32
     total = held.decode(held.encode(_exact_sum(x))).astype(np.int64)
-    if f.sub == op.AVERAGE:
-        total = shift(total, np.clip(-signed(f.opd2_addr, 32), -62, 62), HALF_UP)
-        return saturate(total, _range(x.dtype.itemsize, bool(f.opd0_sign)))
-    if f.sub == op.DEPTHWISE_RELU:
-        total = np.maximum(total, 0)
-    total = shift(total, -op.signed_byte(f.res1_addr), f.opd2_n_str)
-    return saturate(total, _range(x.dtype.itemsize, bool(is_signed and f.sub != op.DEPTHWISE_RELU)))
+    return requantised(total, replace(steps, held=False), x.dtype)
 
 
 def _bias(x: Operation) -> Array:

@@ -7,6 +7,8 @@ import numpy as np
 from tdb_dap.engine.hardware.dtypes import SI8, SI16, SI32, UI16, UI32, Array, DType
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.families import quantize as op
+from tdb_dap.targets.kernel import elements
+from tdb_dap.targets.kernel.elements import Stored
 from tdb_dap.targets.kernel.integers import Steps
 from tdb_dap.targets.semantics.numerics import float32
 from tdb_dap.targets.semantics.numerics.halves import calculated
@@ -98,7 +100,14 @@ def requantize_integer(x: Operation) -> Array:
     amount, zero = _shift_and_zero(x, "", "zero_point", op.result_sign(f))
     numbers = _integers(x)
     if x.dtype.itemsize < 4 and not x.dtype.is_float:
-        return requantised(numbers, Steps(f.opd2_n_str, multiplier, amount, zero, limits=_limits(x)), x.dtype)
+        steps = Steps(f.opd2_n_str, multiplier, amount, zero, limits=_limits(x))
+        value = x["input"]
+        if numbers.dtype == np.int32 and value.dtype.itemsize == 4:  # as it is stored
+            stored = Stored(value.bits, SI32)
+            words = elements.whole(elements.FIRST, stored, stored, steps, x.dtype.itemsize)
+            if words is not None:
+                return words
+        return requantised(numbers, steps, x.dtype)
     steps = Steps(f.opd2_n_str, multiplier, amount, limits=(SI32.minimum, SI32.maximum))
     shifted = SI32.decode(requantised(numbers, steps, SI32)).astype(np.int64)
     return _stored(x, np.clip(shifted + zero, *_limits(x)))

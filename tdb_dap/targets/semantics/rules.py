@@ -40,7 +40,7 @@ class Reciprocal(Enum):
     SUBNORMAL = "subnormal"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Rules(Conventions):
     """``channel_group``: channels whose 16-bit products the cube adds exactly before it rounds.
 

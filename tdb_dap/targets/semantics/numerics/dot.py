@@ -11,7 +11,8 @@ import numpy as np
 from tdb_dap.engine.hardware.dtypes import Array, DType
 from tdb_dap.system.interruption import between_parts
 from tdb_dap.targets import kernel
-from tdb_dap.targets.kernel.integers import Steps, finished, sums
+from tdb_dap.targets.kernel.elements import finished
+from tdb_dap.targets.kernel.integers import Steps, sums
 from tdb_dap.targets.kernel.products import Float32, Products, of_matrices
 from tdb_dap.targets.semantics.numerics.float32 import add, exponent_range, flush, multiply
 from tdb_dap.targets.semantics.numerics.integers import DOWN

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from tdb_dap.engine.hardware.dtypes import Array, DType
-from tdb_dap.targets.kernel.integers import Steps, finished
+from tdb_dap.targets.kernel.elements import finished
+from tdb_dap.targets.kernel.integers import Steps
 
 HALF_EVEN, HALF_AWAY, TOWARD_ZERO, DOWN, UP, HALF_UP, HALF_DOWN = range(7)
 
