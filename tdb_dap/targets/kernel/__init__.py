@@ -282,30 +282,24 @@ _FORMATS = {"f32": 0, "f16": 1, "bf16": 2}
 
 
 def weighted(
-    image: NDArray[np.float32],
-    weights: NDArray[np.float32],
-    starts: NDArray[np.float32] | None,
-    offsets: tuple[NDArray[np.int64], NDArray[np.int64]],
-    format: str,
-    zero: float,
+    windows: Windows, weights: NDArray[np.float32], starts: NDArray[np.float32] | None, format: str, zero: float
 ) -> NDArray[np.float32]:
-    """Weighted sums over windows, float32 (planes, places), every step rounded to ``format`` (f32, f16, bf16).
+    """Weighted sums over windows, float32 (planes, rows, columns), every step rounded to ``format`` (f32, f16, bf16).
 
-    ``image``: float32 (planes, numbers); ``weights``: (planes, taps); ``starts``: (planes), what the first accumulator
-    starts from; ``zero``: -0.0 or 0.0, what accumulators start from otherwise; ``offsets``: of the taps and of the
-    places, in a plane.
+    ``windows``: over float32; ``weights``: (planes, taps); ``starts``: (planes), what the first accumulator starts
+    from; ``zero``: -0.0 or 0.0, what accumulators start from otherwise.
     """
-    taps, places = offsets
-    planes, plane = image.shape
-    assert image.dtype == weights.dtype == np.float32
-    assert taps.dtype == places.dtype == np.int64
-    assert weights.shape == (planes, taps.size)
+    planes, plane = windows.image.shape
+    taps = windows.offsets.size
+    assert windows.image.dtype == weights.dtype == np.float32
+    assert windows.offsets.dtype == np.int64
+    assert weights.shape == (planes, taps)
     assert starts is None or (starts.dtype == np.float32 and starts.shape == (planes,))
-    result = np.empty((planes, places.size), np.float32)
-    addresses = (_address(image), _address(weights), 0 if starts is None else _address(starts))
-    sizes = (planes, plane, taps.size, places.size)
+    result = np.empty((planes, *windows.size), np.float32)
+    addresses = (_address(windows.image), _address(weights), 0 if starts is None else _address(starts))
+    sizes = (planes, plane, taps, *windows.size, *windows.steps)
     form = (_FORMATS[format], int(np.signbit(zero)))
-    _kernel.weighted(*addresses, _address(taps), _address(places), *sizes, *form, _address(result))
+    _kernel.weighted(*addresses, _address(windows.offsets), sizes, *form, _address(result))
     return result
 
 

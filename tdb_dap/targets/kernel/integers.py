@@ -59,7 +59,7 @@ def sums(products: Products, start: Array | None, steps: Steps, size: int) -> Ar
 
 
 class Windows(NamedTuple):
-    """Windows over planes of an image, (planes, numbers) without gaps: int8, uint8, int16 or uint16."""
+    """Windows over planes of an image, (planes, numbers) without gaps."""
 
     image: Array
     offsets: Array

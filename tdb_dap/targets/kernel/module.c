@@ -174,6 +174,7 @@ typedef struct {
     int (*grouped)(const Left *, const Right *, const Groups *);
     int (*whole)(const Whole *, const Requantisation *, void *);
     void (*whole_windows)(const WholeWindows *, const Requantisation *, void *);
+    void (*weighted)(const Windows *, float *);
     void (*elementwise)(int, const float *, const float *, float *, int64_t);
     int (*subnormal)(const float *, int64_t);
     void (*exponents)(const float *, int64_t, uint32_t *);
@@ -188,7 +189,7 @@ typedef struct {
 } Width;
 
 #define WIDTH(lanes)                                                                                                   \
-    {lanes, interleaved_##lanes, grouped_##lanes, whole_##lanes, whole_windows_##lanes, elementwise_##lanes, subnormal_##lanes,               \
+    {lanes, interleaved_##lanes, grouped_##lanes, whole_##lanes, whole_windows_##lanes, weighted_##lanes, elementwise_##lanes, subnormal_##lanes,               \
      exponents_##lanes, floats_of_##lanes, series_##lanes, whole_of_##lanes, whole_of_floats_##lanes,                  \
      floats_of_floats_##lanes, floats_of_whole_##lanes, integral_floats_##lanes, f16_by_mode_##lanes}
 
@@ -383,24 +384,18 @@ static PyObject *py_exponents(PyObject *self, PyObject *args)
 
 static PyObject *py_weighted(PyObject *self, PyObject *args)
 {
-    unsigned long long image, weights, starts, taps, places, result;
-    long long planes, plane, count, columns;
-    Windows windows;
+    unsigned long long image, weights, starts, offsets, result;
+    Windows w;
     (void)self;
-    if (!PyArg_ParseTuple(args, "KKKKKLLLLiiK", &image, &weights, &starts, &taps, &places, &planes, &plane, &count,
-                          &columns, &windows.format, &windows.negative, &result))
+    if (!PyArg_ParseTuple(args, "KKKK(LLLLLLL)iiK", &image, &weights, &starts, &offsets, &w.planes, &w.plane, &w.taps,
+                          &w.height, &w.width, &w.line, &w.step, &w.format, &w.negative, &result))
         return NULL;
-    windows.image = (const float *)(uintptr_t)image;
-    windows.weights = (const float *)(uintptr_t)weights;
-    windows.starts = (const float *)(uintptr_t)starts;
-    windows.taps = (const int64_t *)(uintptr_t)taps;
-    windows.places = (const int64_t *)(uintptr_t)places;
-    windows.planes = planes;
-    windows.plane = plane;
-    windows.count = count;
-    windows.columns = columns;
+    w.image = (const float *)(uintptr_t)image;
+    w.weights = (const float *)(uintptr_t)weights;
+    w.starts = (const float *)(uintptr_t)starts;
+    w.offsets = (const int64_t *)(uintptr_t)offsets;
     Py_BEGIN_ALLOW_THREADS
-    weighted(&windows, (float *)(uintptr_t)result);
+    chosen->weighted(&w, (float *)(uintptr_t)result);
     Py_END_ALLOW_THREADS
     return done(0);
 }

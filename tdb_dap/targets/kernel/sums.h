@@ -337,6 +337,8 @@ static int NAME(grouped)(const Left *left, const Right *right, const Groups *gro
 
 #include "elements.h"
 
+#include "float_windows.h"
+
 #undef floats
 #undef ints
 #undef TO_FLOATS

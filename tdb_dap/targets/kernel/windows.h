@@ -1,12 +1,12 @@
-/* Weighted sums over windows, one channel at a time, every product and every addition rounded to the format of the data;
- * see ``weighted`` in pooling.py. */
+/* Products and sums of float windows, rounded to the format of the data; see float_windows.h. */
 
-/* ``image``: planes of ``plane`` numbers; ``weights``: (planes, count); ``starts``: (planes), or none;
+/* ``image``: planes of ``plane`` numbers; ``weights``: (planes, taps); ``starts``: (planes), or none; ``offsets``: of the
+ * taps in a plane. Results are (planes, height, width), ``line`` and ``step`` numbers of the image apart.
  * ``negative``: sums that nothing else starts start at -0, so that the first term comes out as it is. */
 typedef struct {
     const float *image, *weights, *starts;
-    const int64_t *taps, *places;
-    int64_t planes, plane, count, columns;
+    const int64_t *offsets;
+    int64_t planes, plane, taps, height, width, line, step;
     int format, negative;
 } Windows;
 
@@ -49,22 +49,4 @@ static float product(float a, float b, int format)
     if (format == BF16 && size < 0x1p-126) /* tiny is judged after rounding to 8 bits */
         return number_of(((bits_of(a) ^ bits_of(b)) & 0x80000000) | (size < (1 - 0x1p-9) * 0x1p-126 ? 0 : 0x00800000));
     return rounded((float)exact, format);
-}
-
-static void weighted(const Windows *w, float *result)
-{
-    const float zero = w->negative ? -0.0f : 0.0f;
-    for (int64_t p = 0; p < w->planes; p++) {
-        const float *image = w->image + p * w->plane, *weights = w->weights + p * w->count;
-        for (int64_t column = 0; column < w->columns; column++) {
-            float sums[2] = {w->starts ? w->starts[p] : zero, zero};
-            int64_t position = w->starts != NULL;
-            for (int64_t k = 0; k < w->count; k++, position++) {
-                const float term = product(image[w->taps[k] + w->places[column]], weights[k], w->format);
-                float *sum = &sums[position & 1];
-                *sum = rounded(add(*sum, term), w->format);
-            }
-            result[p * w->columns + column] = position > 1 ? add(sums[0], sums[1]) : sums[0];
-        }
-    }
 }

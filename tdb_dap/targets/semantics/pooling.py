@@ -233,14 +233,21 @@ def _in_kernel(x: Operation, bias: Array | None) -> Array:
     dtype = _rounding(x)
     stored = padded(x["input"].bits, x.fields, x.get("pad_value"))
     image = float32.operand(x["input"].dtype.widen(stored), dtype)
-    n, c, height, width = image.shape
+    n, c, _, _ = image.shape
     weights = np.tile(float32.operand(_kernels(x, c), dtype), (n, 1))
     starts = None if bias is None else np.tile(np.broadcast_to(bias.reshape(-1), c), n)
-    in_plane, places = offsets(image, x.fields)
-    image = np.ascontiguousarray(image).reshape(n * c, height * width)
-    return kernel.weighted(image, weights, starts, (in_plane.reshape(-1), places), dtype.name, _start(x)).reshape(
-        x.shape
-    )
+    found = kernel.weighted(_windows(x, image), weights, starts, dtype.name, _start(x))
+    return found.reshape(x.shape)
+
+
+def _windows(x: Operation, image: Array) -> Windows:
+    """The windows of a command over a padded image (n, c, h, w)."""
+    f = x.fields
+    n, c, height, width = image.shape
+    taps, _ = offsets(image, f)
+    _, _, rows, columns = f.four("res0")
+    planes = np.ascontiguousarray(image).reshape(n * c, height * width)
+    return Windows(planes, taps.reshape(-1), (rows, columns), (f.res_op_y_str * width, f.res_op_x_str))
 
 
 def _in_numpy(x: Operation, bias: Array | None) -> Array:
@@ -266,19 +273,16 @@ def _sum_in_kernel(x: Operation, steps: Steps, size: int) -> Array | None:
     """The exact sum after ``steps``, its low ``size`` bytes; None where NumPy has to form it."""
     f, value = x.fields, x["input"]
     image = value.dtype.widen(padded(value.bits, f, x.get("pad_value")))
-    n, c, height, width = image.shape
-    in_plane, _ = offsets(image, f)
+    n, c, _, _ = image.shape
     weights = _kernels(x, c)
     start: Array = np.zeros(1, np.int64) if f.sub == op.AVERAGE else _bias(x).reshape(-1)
     multiplier, amount, zero = (_per_plane(part, n, c) for part in (steps.multiplier, steps.amount, steps.zero))
     if start.size not in (1, c) or multiplier is None or amount is None or zero is None:
         return None
-    _, _, rows, columns = f.four("res0")
-    planes = np.ascontiguousarray(image).reshape(n * c, height * width)
-    windows = Windows(planes, in_plane.reshape(-1), (rows, columns), (f.res_op_y_str * width, f.res_op_x_str))
     spread = replace(steps, multiplier=multiplier, amount=amount, zero=zero)
-    found = window_sums(windows, np.tile(weights, (n, 1)), np.tile(np.broadcast_to(start, c), n), spread, size)
-    return None if found is None else found.reshape(n, c, rows, columns)
+    starts = np.tile(np.broadcast_to(start, c), n)
+    found = window_sums(_windows(x, image), np.tile(weights, (n, 1)), starts, spread, size)
+    return None if found is None else found.reshape(n, c, *found.shape[1:])
 
 
 def _per_plane(numbers: Array | int, batches: int, channels: int) -> Array | None:
