@@ -17,9 +17,11 @@ from tdb_dap.targets.families import special
 from tdb_dap.targets.kernel import elements
 from tdb_dap.targets.kernel.integers import Steps
 from tdb_dap.targets.semantics import SEMANTICS
+from tdb_dap.targets.semantics.numerics import float32
+from tdb_dap.targets.semantics.numerics.halves import FLUSHED_F16
 from tdb_dap.targets.semantics.numerics.rounding import convert
 from tdb_dap.targets.semantics.registry import Operation, Value
-from tdb_dap.targets.semantics.rules import Rules
+from tdb_dap.targets.semantics.rules import Reciprocal, Rules
 from tests.targets.test_sums import numbers
 
 pytestmark = pytest.mark.skipif(not kernel.is_built, reason="the C kernel is not built")
@@ -43,12 +45,13 @@ class Fields:
         self.__dict__.update({"sub": 0, "opd2_n_str": 0, "sym_range": 0, "opd2_const": 0, "opd2_addr": 0, **values})
 
 
-def both(compute: Callable[[], Array | tuple[Array, ...]]) -> None:
+def both(compute: Callable[[], Array | tuple[Array, ...]], as_words: bool = False) -> None:
     """The kernel's words are NumPy's."""
     results = []
     for on in (True, False):
         with kernel.switched(on), np.errstate(all="ignore"):
-            results.append(np.ascontiguousarray(compute()))
+            found = np.ascontiguousarray(compute())
+            results.append(found.view(np.uint32) if as_words else found)
     assert results[0].dtype == results[1].dtype
     np.testing.assert_array_equal(results[0], results[1])
 
@@ -109,6 +112,23 @@ def test_arithmetic_of_floats(sub: int, dtype: DType, kind: str) -> None:
                 rules = Rules(channel_group=16, flushes_halves=flushes)
                 x = operation({"left": left, "right": right}, target, rules, sub=sub)
                 both(partial(SEMANTICS["arith", sub], x))
+
+
+@pytest.mark.parametrize("kind", ["plain", "tiny", "huge", "special", "any"])
+@pytest.mark.parametrize("dtype", [*FLOATS, FLUSHED_F16], ids=["f32", "f16", "bf16", "flushed f16"])
+def test_newton_steps(dtype: DType, kind: str) -> None:
+    """Quotients and reciprocals of roots: every count of steps, every rule for special numbers."""
+    stored = F16 if dtype is FLUSHED_F16 else dtype
+    for number, shape in enumerate(SHAPES):
+        how = PLACES[number % len(PLACES)]
+        a, b = (
+            float32.operand(stored.widen(placed(words(stored, shape, kind, 90 + 2 * number + side), how)), dtype)
+            for side in range(2)
+        )
+        for steps in range(1, 5):
+            both(partial(float32.reciprocal_sqrt, b, steps, dtype), as_words=True)
+            for rule in Reciprocal:
+                both(partial(float32.divide, a, b, steps, dtype, rule), as_words=True)
 
 
 @pytest.mark.parametrize("mode", range(6))

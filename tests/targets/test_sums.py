@@ -163,18 +163,23 @@ def test_operations_on_elements_are_numpys(lanes: int, kind: str, name: str) -> 
 @pytest.mark.parametrize("start", ["none", "zero", "number"])
 @pytest.mark.parametrize("dtype", [F32, F16, BF16], ids=str)
 @pytest.mark.parametrize("kind", KINDS)
-def test_depthwise_sums_are_numpys(kind: str, dtype: DType, start: str) -> None:
-    """Through the semantic function: bias or none, a kernel of odd and of even size, a stride."""
-    for rows, columns in ((1, 1), (2, 2), (3, 3)):
+def test_depthwise_sums_are_numpys(lanes: int, kind: str, dtype: DType, start: str) -> None:
+    """Through the semantic function: bias or none, kernels of odd and even size, strides, planes small and large."""
+    for (rows, columns), (high, wide), step in (
+        ((1, 1), (8, 9), 1),
+        ((2, 2), (8, 9), 2),
+        ((3, 3), (8, 9), 1),
+        ((3, 3), (50, 47), 1),
+    ):
         values = {
-            "input": Value(dtype.encode(numbers((2, 5, 8, 9), dtype, kind, 21)), dtype),
+            "input": Value(dtype.encode(numbers((2, 5, high, wide), dtype, kind, 21)), dtype),
             "kernel": Value(dtype.encode(numbers((1, 5, rows, columns), dtype, kind, 22)), dtype),
             "bias": Value(np.zeros((1, 1, 1, 1), np.uint32), F32, is_constant=True)
             if start == "zero"
             else Value(numbers((1, 5, 1, 1), F32, kind, 23).view(np.uint32), F32),
         }
-        height, width = (8 - rows) // 2 + 1, 9 - columns + 1
-        fields = {"opd1_h": rows, "opd1_w": columns, "res_op_y_str": 2, "res_op_x_str": 1, "opd1_y_ins0": 0}
+        height, width = (high - rows) // 2 + 1, (wide - columns) // step + 1
+        fields = {"opd1_h": rows, "opd1_w": columns, "res_op_y_str": 2, "res_op_x_str": step, "opd1_y_ins0": 0}
         fields |= {"opd1_x_ins0": 0, "res0_n": 2, "res0_c": 5, "res0_h": height, "res0_w": width}
         sub = pooling_family.AVERAGE if start == "none" else pooling_family.DEPTHWISE
         shape = (2, 5, height, width)

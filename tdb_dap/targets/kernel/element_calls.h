@@ -57,6 +57,39 @@ static PyObject *py_series(PyObject *self, PyObject *args)
     return done(0);
 }
 
+static PyObject *py_reciprocal_roots(PyObject *self, PyObject *args)
+{
+    PyObject *given;
+    Grid grid;
+    unsigned long long result;
+    int format, flushes, steps;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "OiiiK", &given, &format, &flushes, &steps, &result) || !parsed_grid(given, &grid, 1))
+        return NULL;
+    join_axes(&grid, 1, 0);
+    Py_BEGIN_ALLOW_THREADS
+    chosen->reciprocal_roots(&grid, format, flushes, steps, (float *)(uintptr_t)result);
+    Py_END_ALLOW_THREADS
+    return done(0);
+}
+
+static PyObject *py_divided(PyObject *self, PyObject *args)
+{
+    PyObject *given;
+    Grid grid;
+    unsigned long long result;
+    int format, flushes, steps, rule;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "OiiiiK", &given, &format, &flushes, &steps, &rule, &result) ||
+        !parsed_grid(given, &grid, 2))
+        return NULL;
+    join_axes(&grid, 2, 0);
+    Py_BEGIN_ALLOW_THREADS
+    chosen->divided(&grid, format, flushes, steps, rule, (float *)(uintptr_t)result);
+    Py_END_ALLOW_THREADS
+    return done(0);
+}
+
 static PyObject *py_whole_of(PyObject *self, PyObject *args)
 {
     PyObject *given;

@@ -90,6 +90,37 @@ def floats(kind: int, a: Stored, b: Stored, target: DType, flushes: bool) -> Arr
     return result
 
 
+def reciprocal_roots(numbers: Array, steps: int, dtype: DType, flushes: bool) -> Array | None:
+    """1 / sqrt(x) of float32 numbers that stand for some of ``dtype``, as ``float32.reciprocal_sqrt`` gives them."""
+    found = _float32(numbers)
+    grid = _grid(found.bits.shape, _FLOATS, found)
+    if grid is None:
+        return None
+    result = np.empty(found.bits.shape, np.float32)
+    kernel.over_elements("reciprocal_roots", grid, _FLOATS[dtype.name], flushes, steps, result)
+    return result
+
+
+BY_FORMULA, TRUE_ZEROS, TRUE_SUBNORMALS = range(3)
+"""How zeros, infinities and NaNs are divided by, see ``rules.Reciprocal``."""
+
+
+def divided(a: Array, b: Array, steps: int, dtype: DType, flushes: bool, rule: int) -> Array | None:
+    """a / b in float32 of numbers that stand for some of ``dtype``, as ``float32.divide`` gives them."""
+    left, right = _float32(a), _float32(b)
+    shape = _shape(left, right)
+    grid = _grid(shape, _FLOATS, left, right)
+    if grid is None:
+        return None
+    result = np.empty(shape, np.float32)
+    kernel.over_elements("divided", grid, _FLOATS[dtype.name], flushes, steps, rule, result)
+    return result
+
+
+def _float32(numbers: Array) -> Stored:
+    return Stored(np.asarray(numbers, np.float32).view(np.uint32), F32)
+
+
 def series(x: Stored, coefficients: Array, flushes: bool) -> Array | None:
     """Words of the format of ``x``, (n, c, h, w): y = c[-1]; then y = round(round(y * x) + c[k]) for k to 0.
 

@@ -8,6 +8,9 @@ enum { F32, F16, BF16, SI8, UI8, SI16, UI16, SI32, UI32, SI64 };
 /* Kinds of operations beyond those of scalar.h. */
 enum { LARGER = 3, SMALLER = 4, FIRST = 5 };
 
+/* How zeros, infinities and NaNs are divided by: as the formula has it, or as they are; then subnormals count as zeros. */
+enum { BY_FORMULA, TRUE_ZEROS, TRUE_SUBNORMALS };
+
 /* Words of ``format`` at data + sum over axes of index * step, in elements. */
 typedef struct {
     const void *data;

@@ -106,19 +106,32 @@ static void looked_up(const void *row, int64_t size, const void *index, int inde
 /* Left factors (rows, count) as (block, count, ROWS); rows that are not there are zeros. */
 static void packed_floats(const float *numbers, int64_t rows, int64_t count, float *packed)
 {
-    for (int64_t row = 0; row < (rows + ROWS - 1) / ROWS * ROWS; row++)
+    for (int64_t top = 0; top < rows; top += ROWS, packed += count * ROWS) {
+        const int64_t height = rows - top < ROWS ? rows - top : ROWS;
+        const float *block = numbers + top * count;
+        if (height < ROWS)
+            memset(packed, 0, (size_t)(count * ROWS) * sizeof *packed);
         for (int64_t k = 0; k < count; k++)
-            packed[(row / ROWS * count + k) * ROWS + row % ROWS] = row < rows ? numbers[row * count + k] : 0.0f;
+            for (int64_t row = 0; row < height; row++)
+                packed[k * ROWS + row] = block[row * count + k];
+    }
 }
 
 /* As (block, pair, ROWS, 2); a last product without a partner has a zero beside it. */
 static void packed_pairs(const int16_t *numbers, int64_t rows, int64_t count, int16_t *packed)
 {
     const int64_t pairs = (count + 1) / 2;
-    for (int64_t row = 0; row < (rows + ROWS - 1) / ROWS * ROWS; row++)
-        for (int64_t k = 0; k < 2 * pairs; k++)
-            packed[((row / ROWS * pairs + k / 2) * ROWS + row % ROWS) * 2 + k % 2] =
-                row < rows && k < count ? numbers[row * count + k] : 0;
+    for (int64_t top = 0; top < rows; top += ROWS, packed += pairs * ROWS * 2) {
+        const int64_t height = rows - top < ROWS ? rows - top : ROWS;
+        const int16_t *block = numbers + top * count;
+        if (height < ROWS || count % 2)
+            memset(packed, 0, (size_t)(pairs * ROWS * 2) * sizeof *packed);
+        for (int64_t pair = 0; pair < count / 2; pair++)
+            for (int64_t row = 0; row < height; row++)
+                memcpy(packed + (pair * ROWS + row) * 2, block + row * count + pair * 2, 2 * sizeof *packed);
+        for (int64_t row = 0; count % 2 && row < height; row++)
+            packed[((pairs - 1) * ROWS + row) * 2] = block[row * count + count - 1];
+    }
 }
 
 #if defined(__GNUC__)
@@ -179,6 +192,8 @@ typedef struct {
     int (*subnormal)(const float *, int64_t);
     void (*exponents)(const float *, int64_t, uint32_t *);
     void (*floats_of)(const Grid *, int, int, void *, int);
+    void (*reciprocal_roots)(const Grid *, int, int, int, float *);
+    void (*divided)(const Grid *, int, int, int, int, float *);
     void (*series)(const Grid *, const float *, int64_t, int, void *);
     void (*whole_of)(const Grid *, int, int, const Requantisation *, void *);
     void (*whole_of_floats)(const Grid *, int, double, double, int, void *);
@@ -189,9 +204,10 @@ typedef struct {
 } Width;
 
 #define WIDTH(lanes)                                                                                                   \
-    {lanes, interleaved_##lanes, grouped_##lanes, whole_##lanes, whole_windows_##lanes, weighted_##lanes, elementwise_##lanes, subnormal_##lanes,               \
-     exponents_##lanes, floats_of_##lanes, series_##lanes, whole_of_##lanes, whole_of_floats_##lanes,                  \
-     floats_of_floats_##lanes, floats_of_whole_##lanes, integral_floats_##lanes, f16_by_mode_##lanes}
+    {lanes, interleaved_##lanes, grouped_##lanes, whole_##lanes, whole_windows_##lanes, weighted_##lanes,              \
+     elementwise_##lanes, subnormal_##lanes, exponents_##lanes, floats_of_##lanes, reciprocal_roots_##lanes,           \
+     divided_##lanes, series_##lanes, whole_of_##lanes, whole_of_floats_##lanes, floats_of_floats_##lanes,             \
+     floats_of_whole_##lanes, integral_floats_##lanes, f16_by_mode_##lanes}
 
 static const Width WIDTHS[] = {
 #if defined(__GNUC__)
@@ -436,6 +452,8 @@ static PyMethodDef methods[] = {
     {"whole_windows", py_whole_windows, METH_VARARGS, "Weighted sums of whole numbers over windows, and their steps."},
     {"exponents", py_exponents, METH_VARARGS, "Magnitudes: the smallest but zero, and the largest finite one, as words."},
     {"floats_of", py_floats_of, METH_VARARGS, "One operation on stored floats, from operands to words of the result."},
+    {"reciprocal_roots", py_reciprocal_roots, METH_VARARGS, "1 / sqrt(x) by Newton steps."},
+    {"divided", py_divided, METH_VARARGS, "a / b by Newton steps."},
     {"series", py_series, METH_VARARGS, "A polynomial of stored floats, rounded after each operation."},
     {"whole_of", py_whole_of, METH_VARARGS, "One operation on stored whole numbers, shifted, limited and cut."},
     {"whole_of_floats", py_whole_of_floats, METH_VARARGS, "Stored floats as whole numbers."},
