@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from tdb_dap.engine.hardware.addresses import whole_number
 from tdb_dap.engine.hardware.geometry import Geometry, Space
+from tdb_dap.engine.hardware.rectangles import do_meet
 from tdb_dap.engine.hardware.runs import Runs, merged
 from tdb_dap.engine.hardware.views import Layout, Operand, Segment, View, as_bytes
 from tdb_dap.engine.rendering.printable import quoted
@@ -114,7 +115,7 @@ def share_a_byte(one: Operand, other: Operand) -> bool:
     """Whether two operands lie in one memory and have a byte in common."""
     if not isinstance(one, View) or not isinstance(other, View) or one.space is not other.space:
         return False
-    return ByteRanges.of(one).overlaps(ByteRanges.of(other))
+    return do_meet(one, other) and ByteRanges.of(one).overlaps(ByteRanges.of(other))
 
 
 def parse(text: str) -> ByteRanges:

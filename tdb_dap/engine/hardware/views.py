@@ -139,7 +139,13 @@ class View:
     @cached_property
     def segments(self) -> tuple[Segment, ...]:
         """The view cut into pieces of constant byte strides; those of 4-bit numbers count nibbles."""
-        return segments(self if self.dtype.per_byte == 1 else as_bytes(self))
+        shared, shift = template(self if self.dtype.per_byte == 1 else as_bytes(self))
+        if not shift:
+            return shared.segments
+        return tuple(
+            Segment(part.index, part.shape, part.offset + shift, part.strides, part.lane_axis)
+            for part in shared.segments
+        )
 
     def byte_ranges(self) -> list[tuple[int, int]]:
         """Half-open byte ranges in the space that enclose every element; a range may hold gaps.

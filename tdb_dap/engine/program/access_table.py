@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tdb_dap.engine.hardware.geometry import Space
-from tdb_dap.engine.hardware.views import View, as_bytes, template
-from tdb_dap.engine.program.accesses import views_of
-from tdb_dap.errors import BadAccess
+from tdb_dap.engine.hardware.rectangles import rectangles
+from tdb_dap.engine.hardware.views import View
+from tdb_dap.errors import BadAccess, NotSimulated, Undefined
 
 if TYPE_CHECKING:
     from tdb_dap.engine.commands.commands import Command
@@ -24,8 +24,6 @@ SHARED = frozenset((SPACES.index(Space.GLOBAL), SPACES.index(Space.L2)))
 LOCAL = SPACES.index(Space.LOCAL)
 
 Column = NDArray[np.int64]
-Rectangle = tuple[int, int, int, int]
-"""First byte, the one after the last, first lane, the one after the last."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +44,8 @@ class AccessRows:
     is_write: NDArray[np.bool_]
     view: Column
     views: tuple[View, ...]
+    undefined: tuple[tuple[int, str], ...]
+    """Ordinals of commands whose operands make no sense, and what is wrong with them."""
 
     def __len__(self) -> int:
         return self.ordinal.size
@@ -55,38 +55,48 @@ class AccessRows:
         """All pieces of all operands and results; operands of forms without a description are left out."""
         rows: list[tuple[int, int, int, int, int, int, int, bool, int]] = []
         views: list[View] = []
+        undefined: list[tuple[int, str]] = []
         for command in commands:
-            for is_write in (False, True):
-                for view in views_of(command, is_write):
+            if command.is_system:
+                continue
+            try:
+                description = command.description
+            except NotSimulated as error:
+                if isinstance(error, Undefined):
+                    undefined.append((command.ordinal, str(error)))
+                continue
+            nowhere = False
+            for is_write, operands in ((False, description.reads), (True, description.results)):
+                for view in operands:
+                    if not isinstance(view, View):
+                        continue
+                    if not view.size:
+                        undefined.append((command.ordinal, f"%{view.name} has no elements: {view.memref}"))
+                        continue
                     core = 0 if view.space.is_shared else view.core
-                    space = SPACES.index(view.space)
-                    for start, stop, lane, lane_stop in rectangles(view):
-                        rows.append((command.ordinal, space, core, start, stop, lane, lane_stop, is_write, len(views)))
+                    place = command.ordinal, SPACES.index(view.space), core
+                    try:
+                        found = rectangles(view)
+                    except BadAccess as error:
+                        if not nowhere:
+                            undefined.append((command.ordinal, str(error)))
+                        found, nowhere = [], True
+                    rows += [(*place, *rectangle, is_write, len(views)) for rectangle in found]
                     views.append(view)
         table = np.array(rows, np.int64).reshape(-1, 9)
         columns = [np.ascontiguousarray(column) for column in table.T]
         ordinals, spaces, cores, starts, stops, lanes, lane_stops, writes, numbers = columns
         is_writes = writes.astype(np.bool_)
-        return cls(ordinals, spaces, cores, starts, stops, lanes, lane_stops, is_writes, numbers, tuple(views))
-
-
-def rectangles(view: View) -> Iterator[Rectangle]:
-    """The pieces of a view; none where it has no place in memory."""
-    share = view.dtype.per_byte
-    plain = view if share == 1 else as_bytes(view)
-    try:
-        shared, shift = template(plain)
-    except BadAccess:
-        return
-    lane_bytes, itemsize = plain.geometry.lane_bytes, plain.dtype.itemsize
-    for segment in shared.segments:
-        if segment.length < 0:
-            continue
-        offset, length, lanes = segment.offset + shift, segment.length, 1
-        lane = 0
-        if plain.space is Space.LOCAL:
-            lane, offset = divmod(offset, lane_bytes)
-            if segment.lane_axis is not None:
-                lanes = segment.shape[segment.lane_axis]
-                length -= (lanes - 1) * segment.strides[segment.lane_axis]
-        yield offset // share, -(-(offset + length + itemsize) // share), lane, lane + lanes
+        return cls(
+            ordinals,
+            spaces,
+            cores,
+            starts,
+            stops,
+            lanes,
+            lane_stops,
+            is_writes,
+            numbers,
+            tuple(views),
+            tuple(undefined),
+        )

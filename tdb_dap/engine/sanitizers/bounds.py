@@ -15,10 +15,12 @@ from numpy.typing import NDArray
 
 from tdb_dap.engine.control.stops import Finding
 from tdb_dap.engine.hardware.geometry import Space
+from tdb_dap.engine.hardware.rectangles import rectangles
 from tdb_dap.engine.hardware.runs import Runs, merged
 from tdb_dap.engine.hardware.views import Layout, align
-from tdb_dap.engine.program.access_table import LOCAL, SPACES, AccessRows, rectangles
+from tdb_dap.engine.program.access_table import LOCAL, SPACES, AccessRows
 from tdb_dap.engine.sanitizers.finding_text import title_of
+from tdb_dap.errors import BadAccess
 
 if TYPE_CHECKING:
     from tdb_dap.engine.program.program import Program
@@ -170,8 +172,12 @@ def _buffers_of(record: OpRecord) -> dict[Space, Runs] | None:
         views.append(value.view)
     for view in views:
         if view.space in found:
-            found[view.space] += [(start, align(stop, unit[view.space])) for start, stop, _, _ in rectangles(view)]
-    return {space: merged(np.array(pieces, np.int64).reshape(-1, 2)) for space, pieces in found.items()}
+            try:
+                pieces = rectangles(view)
+            except BadAccess:
+                return None
+            found[view.space] += [(start, align(stop, unit[view.space])) for start, stop, _, _ in pieces]
+    return {space: merged(np.array(runs, np.int64).reshape(-1, 2)) for space, runs in found.items()}
 
 
 def _inside(rows: AccessRows, chosen: Rows, bound: Runs) -> NDArray[np.bool_]:

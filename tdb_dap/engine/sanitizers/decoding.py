@@ -13,9 +13,7 @@ import numpy as np
 
 from tdb_dap.engine.commands.commands import ENGINES
 from tdb_dap.engine.control.stops import Finding
-from tdb_dap.engine.hardware.views import View
 from tdb_dap.engine.sanitizers.finding_text import title_of
-from tdb_dap.errors import BadAccess, NotSimulated, Undefined
 
 if TYPE_CHECKING:
     from tdb_dap.engine.program.program import Program
@@ -25,7 +23,7 @@ NAME = "decode"
 
 def decoding(program: Program) -> Iterator[Finding]:
     """All that is wrong, one finding each, in the order of execution."""
-    found = [*_set_bits(program), *_ids(program), *_forms(program)]
+    found = [*_set_bits(program), *_ids(program), *program.access_rows.undefined]
     for ordinal, text in sorted(found):
         command = program.commands[ordinal]
         yield Finding(NAME, "A command is not well formed", f"{title_of(command)}: {text}", ordinal, (command.asm,))
@@ -66,23 +64,3 @@ def _ids(program: Program) -> Iterator[tuple[int, str]]:
                     wanted = int(columns.dependency[ordinals[position]])
                     text = f"waits for {ENGINES[other].upper()} command {wanted}, and the last one is {last}"
                     yield int(ordinals[position]), text
-
-
-def _forms(program: Program) -> Iterator[tuple[int, str]]:
-    for command in program.commands:
-        if not command.has_descriptor or command.is_system:
-            continue
-        try:
-            description = command.description
-            views = [view for view in (*description.reads, *description.results) if isinstance(view, View)]
-            for view in views:
-                if view.size == 0:
-                    yield command.ordinal, f"%{view.name} has no elements: {view.memref}"
-                else:
-                    _ = view.segments
-        except Undefined as error:
-            yield command.ordinal, str(error)
-        except BadAccess as error:
-            yield command.ordinal, str(error)
-        except NotSimulated:
-            continue

@@ -1,0 +1,42 @@
+"""Bytes times lanes that enclose the pieces of a tensor: enough to tell most places apart, without a list of bytes."""
+
+from __future__ import annotations
+
+from tdb_dap.engine.hardware.geometry import Space
+from tdb_dap.engine.hardware.views import View, as_bytes, template
+
+Rectangle = tuple[int, int, int, int]
+"""First byte, the one after the last, first lane, the one after the last."""
+
+
+def rectangles(view: View) -> list[Rectangle]:
+    """One for each piece of a view; BadAccess where it has no place in memory.
+
+    In local memory bytes are counted in each of the lanes, elsewhere in the space, with lanes [0, 1).
+    """
+    share = view.dtype.per_byte
+    plain = view if share == 1 else as_bytes(view)
+    shared, shift = template(plain)
+    lane_bytes, itemsize = plain.geometry.lane_bytes, plain.dtype.itemsize
+    found: list[Rectangle] = []
+    for segment in shared.segments:
+        if segment.length < 0:
+            continue
+        offset, length, lanes = segment.offset + shift, segment.length, 1
+        lane = 0
+        if plain.space is Space.LOCAL:
+            lane, offset = divmod(offset, lane_bytes)
+            if segment.lane_axis is not None:
+                lanes = segment.shape[segment.lane_axis]
+                length -= (lanes - 1) * segment.strides[segment.lane_axis]
+        found.append((offset // share, -(-(offset + length + itemsize) // share), lane, lane + lanes))
+    return found
+
+
+def do_meet(one: View, other: View) -> bool:
+    """Whether rectangles of two views in one memory meet; if not, they have no byte in common."""
+    return any(
+        start < other_stop and other_start < stop and lane < other_lane_stop and other_lane < lane_stop
+        for start, stop, lane, lane_stop in rectangles(one)
+        for other_start, other_stop, other_lane, other_lane_stop in rectangles(other)
+    )
