@@ -13,7 +13,7 @@ import pytest
 from tdb_dap.tools.check.schema import Report
 from tests.command_line import new_process, tdb_dap
 from tests.conftest import Toy
-from tests.samples import case
+from tests.samples import DATA, case
 
 
 @pytest.fixture
@@ -87,6 +87,41 @@ def test_the_reports_say_the_same(toy: Toy, spoiled: Path, tmp_path: Path) -> No
     assert "http" not in page.replace("http://www.w3.org", "")
 
 
+def test_sanitizers_look_on_in_the_same_run(toy: Toy, spoiled: Path, tmp_path: Path) -> None:
+    done = check(toy, toy.reference, "--sanitize")
+    assert (done.returncode, done.stderr) == (0, "")
+    first, last = done.stdout.split("\n\n")
+    assert first.startswith("pass: 16 tensors compared")
+    assert last == "no findings in 58 commands (bounds, uninitialized, hazard, decode, unused, nan)\n"
+    wrong = check(toy, spoiled, "--sanitize", "--blame", "--fail-on", "op")
+    assert wrong.returncode == 1
+    assert wrong.stdout.startswith("fail: first at fault is conv8_Conv")
+    assert wrong.stdout.endswith(last)
+
+    race = DATA / "findings" / "toy_bm1690_f16c4"
+    files = [tmp_path / f"report{suffix}" for suffix in (".json", ".md", ".html", ".sarif", ".xml")]
+    same = ("check", race, "--reference", race, "--sanitize")
+    done = tdb_dap(*same, *(word for file in files for word in ("--report", file)))
+    assert done.returncode == 1, done.stderr
+    assert done.stdout.startswith("pass: ")
+    alone = tdb_dap("sanitize", race)
+    assert alone.returncode == 1
+    assert done.stdout.endswith(f"\n\n{alone.stdout}")
+    sanitized = Report.model_validate_json(files[0].read_text()).sanitized
+    assert sanitized is not None
+    assert [finding.sanitizer for finding in sanitized.findings] == ["hazard", "unused"]
+    for file in files[1:3]:
+        assert "D6 waits for B2 and not for B4" in file.read_text()
+    [run] = json.loads(files[3].read_text())["runs"]
+    assert [result["ruleId"] for result in run["results"]] == ["hazard", "unused"]
+    assert {"mismatch", "hazard", "nan"} <= {rule["id"] for rule in run["tool"]["driver"]["rules"]}
+    assert "hazard" in files[4].read_text()
+    known = tmp_path / "known.json"
+    tdb_dap(*same, "--write-baseline", known)
+    done = tdb_dap(*same, "--baseline", known)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_standalone_in_two_processes(toy: Toy, spoiled: Path) -> None:
     one = check(toy, spoiled, "--mode", "standalone")
     data = ("--inputs", toy.inputs, "--reference", spoiled)
@@ -132,6 +167,10 @@ def test_the_vendors_verdicts(toy: Toy, spoiled: Path) -> None:
         (["--reference", "{reference}", "--report", "out.pdf"], "a report is one of .json, .md, .html, .sarif, .xml"),
         (["--reference", "{reference}", "--report", "/nonexistent/out.json"], "there is no directory"),
         (["--reference", "{reference}", "--profile", "tdb", "--blame"], "--profile tdb"),
+        (["--reference", "{reference}", "--profile", "tdb", "--sanitize"], "no other mode, blame, sanitizers"),
+        (["--reference", "{reference}", "--mode", "standalone", "--sanitize"], "--sanitize and --mode standalone"),
+        (["--reference", "{reference}", "--resume", "kept", "--sanitize"], "--sanitize and --resume"),
+        (["--perturb", "--sanitize"], "leave --sanitize out"),
     ],
 )
 def test_trouble_is_one_line_and_exit_code_2(options: list[str], message: str, toy: Toy, tmp_path: Path) -> None:

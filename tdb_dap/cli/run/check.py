@@ -17,6 +17,7 @@ from tdb_dap.errors import BadInput, TdbError
 if TYPE_CHECKING:
     from tdb_dap.engine.compare.walk import Mode
     from tdb_dap.engine.program.program import Program
+    from tdb_dap.engine.sanitizers.survey import Companions
     from tdb_dap.tools.check.job import Job
     from tdb_dap.tools.check.results import Walked
     from tdb_dap.tools.check.schema import Report, Row
@@ -56,6 +57,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--blame", action="store_true", help="run again with the reference's operands to find which op is at fault"
+    )
+    parser.add_argument(
+        "--sanitize",
+        action="store_true",
+        help="all sanitizers look on in the same run; what they find is reported as by tdb-dap sanitize",
     )
     parser.add_argument(
         "--golden",
@@ -123,10 +129,12 @@ def run(arguments: argparse.Namespace) -> int:
 
         return run_tdb(arguments)
     from tdb_dap.tools.check import dump
+    from tdb_dap.tools.check.findings import RULE
     from tdb_dap.tools.check.shadows import lines as shadow_lines
     from tdb_dap.tools.check.text import headline, story, table
+    from tdb_dap.tools.sanitize.text import lines as sanitizer_lines
 
-    report, walked = _check(arguments)
+    report, walked, program = _check(arguments)
     shown = report.rows if arguments.all else report.failures
     print(headline(report))
     if shown:
@@ -139,7 +147,11 @@ def run(arguments: argparse.Namespace) -> int:
         print("\n".join(["", *shadows]))
     if shown:
         print(f"\n{headline(report)}")
-    found = _findings(arguments, report, baseline)
+    found = _findings(arguments, report, program, baseline)
+    if report.sanitized is not None:
+        told = [finding for finding in found.findings if finding.rule != RULE]
+        known = [number for number, finding in enumerate(told) if finding.is_known]
+        print("\n".join(["", *sanitizer_lines(report.sanitized, known)]))
     reports.remark_known(arguments, baseline, found)
     for path in arguments.report:
         _write(path, report, found, arguments.context)
@@ -153,18 +165,21 @@ def run(arguments: argparse.Namespace) -> int:
     return int(found.is_failure)
 
 
-def _findings(arguments: argparse.Namespace, report: Report, baseline: Baseline | None) -> Findings:
-    """All that differs: what of it is known, and whether the rest fails."""
+def _findings(arguments: argparse.Namespace, report: Report, program: Program, baseline: Baseline | None) -> Findings:
+    """All that differs, and what sanitizers have found: what of it is known, and whether the rest fails."""
     from tdb_dap.engine.files.context import Context
-    from tdb_dap.tools.check.findings import findings_of
+    from tdb_dap.tools.check.findings import RULE, findings_of
     from tdb_dap.tools.check.schema import is_accumulated
+    from tdb_dap.tools.sanitize.findings import findings_of as sanitizers_findings
 
     found = findings_of(report, Context.find(arguments.context), arguments.stage)
+    if report.sanitized is not None:
+        found = found.and_those_of(sanitizers_findings(program, report.sanitized, arguments.stage, strict=False))
     if baseline is not None:
         found = baseline.applied(found, arguments.baseline)
-    both = zip(report.failures, found.findings, strict=True)
-    new = [row for row, finding in both if not finding.is_known]
-    return found.forgiven() if arguments.fail_on == "op" and is_accumulated(new) else found
+    differing = [finding for finding in found.findings if finding.rule == RULE]
+    new = [row for row, finding in zip(report.failures, differing, strict=True) if not finding.is_known]
+    return found.forgiven(RULE) if arguments.fail_on == "op" and is_accumulated(new) else found
 
 
 def _refuse(arguments: argparse.Namespace) -> None:
@@ -179,6 +194,11 @@ def _refuse(arguments: argparse.Namespace) -> None:
         )
     if len(several) > 1:
         raise BadInput("--jobs and --dask: give one of them")
+    if arguments.sanitize and (arguments.mode != "cascade" or arguments.resume):
+        other = "--resume" if arguments.resume else "--mode standalone"
+        raise BadInput(
+            f"--sanitize and {other}: sanitizers look on from the start to the end of one run; leave one out"
+        )
     if arguments.onnx is not None:
         if arguments.reference or arguments.golden:
             raise BadInput(f"--onnx and {'--golden' if arguments.golden else '--reference'}: give one of them")
@@ -196,7 +216,7 @@ def _refuse(arguments: argparse.Namespace) -> None:
         refuse_unwritable(arguments.dump_file)
 
 
-def _check(arguments: argparse.Namespace) -> tuple[Report, Walked]:
+def _check(arguments: argparse.Namespace) -> tuple[Report, Walked, Program]:
     from tdb_dap.engine.compare.dataflow import Producers
     from tdb_dap.engine.reference.tolerance import Tolerances
     from tdb_dap.tools.check.blame import first_culprit, with_blame
@@ -205,6 +225,7 @@ def _check(arguments: argparse.Namespace) -> tuple[Report, Walked]:
     from tdb_dap.tools.check.schema import Report
     from tdb_dap.tools.check.worker import Worker
     from tdb_dap.tools.opening import remark_sources
+    from tdb_dap.tools.sanitize.report import report_of
     from tdb_dap.version import __version__
 
     job = Job(
@@ -231,6 +252,7 @@ def _check(arguments: argparse.Namespace) -> tuple[Report, Walked]:
     if program.compile_stages.reason:
         print(f"tdb-dap: {program.compile_stages.reason}", file=sys.stderr)
     bar = Bar(len(program.commands), arguments.quiet)
+    companions, wanted = _companions(worker) if arguments.sanitize else (None, {})
     walked = _walk(arguments, job, arguments.mode, worker, team, bar)
     rows = walked.rows
     if arguments.mode == "cascade" and arguments.blame and any(row.verdict == "fail" for row in rows):
@@ -255,8 +277,20 @@ def _check(arguments: argparse.Namespace) -> tuple[Report, Walked]:
         culprit=first_culprit(rows),
         rows=tuple(rows),
         layers=by_layer(program, rows),
+        sanitized=report_of(program, wanted, companions.survey(walked.stopped)) if companions is not None else None,
     )
-    return report, walked
+    return report, walked, program
+
+
+def _companions(worker: Worker) -> tuple[Companions, dict[str, str | None]]:
+    """All sanitizers, looking on while a worker runs; and their names."""
+    from tdb_dap.engine.sanitizers import chosen, made
+    from tdb_dap.engine.sanitizers.survey import Companions
+
+    wanted = chosen(["all"])
+    companions = Companions(worker.debugger, made(wanted, []))
+    worker.companions.append(companions)
+    return companions, wanted
 
 
 def _is_computed(arguments: argparse.Namespace) -> bool:

@@ -17,6 +17,7 @@ def run_perturb(arguments: argparse.Namespace) -> int:
         "--golden": arguments.golden,
         "--onnx": arguments.onnx is not None,
         "--blame": arguments.blame,
+        "--sanitize": arguments.sanitize,
         "--mode standalone": arguments.mode != "cascade",
         "--report": bool(arguments.report),
         "--dump": bool(arguments.dump),

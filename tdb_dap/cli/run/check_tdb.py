@@ -9,10 +9,18 @@ from tdb_dap.errors import BadInput
 
 def run_tdb(arguments: argparse.Namespace) -> int:
     """Print one line for each value that the vendor compares. 0: no Fail; 1: some."""
-    others = (arguments.blame, arguments.report, arguments.dump, arguments.baseline, arguments.write_baseline)
+    others = (
+        arguments.blame,
+        arguments.sanitize,
+        arguments.report,
+        arguments.dump,
+        arguments.baseline,
+        arguments.write_baseline,
+    )
     if arguments.mode != "cascade" or any(others):
         raise BadInput(
-            "--profile tdb prints the vendor's verdicts on a cascade; it has no other mode, blame, report or baseline"
+            "--profile tdb prints the vendor's verdicts on a cascade; "
+            "it has no other mode, blame, sanitizers, report or baseline"
         )
     from collections import Counter
 

@@ -49,6 +49,32 @@ class Observer:
         """The last command of the program has been executed."""
 
 
+class Gathering(Observer):
+    """Lets observers look at a run that does not stop for what they find; ``found``: all of it, as it was found."""
+
+    def __init__(self, observers: Sequence[Observer]) -> None:
+        self._observers = observers
+        self.found: list[Finding] = []
+
+    def _tell(self, hook: str, inspector: Inspector, subject: Any) -> None:
+        for observer in self._observers:
+            finding = getattr(observer, hook)(inspector, subject)
+            if finding is not None:
+                self.found.append(finding)
+
+    def before_command(self, inspector: Inspector, command: Command) -> None:
+        self._tell("before_command", inspector, command)
+
+    def after_command(self, inspector: Inspector, command: Command) -> None:
+        self._tell("after_command", inspector, command)
+
+    def before_op(self, inspector: Inspector, record: OpRecord) -> None:
+        self._tell("before_op", inspector, record)
+
+    def after_op(self, inspector: Inspector, record: OpRecord) -> None:
+        self._tell("after_op", inspector, record)
+
+
 class Announcer:
     """Executes commands and calls observers; the last finding of several is the one that counts.
 

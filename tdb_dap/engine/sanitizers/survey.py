@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tdb_dap.engine.control.observers import Announcer, Observer
+from tdb_dap.engine.control.observers import Announcer, Gathering, Observer
 from tdb_dap.engine.control.stops import Finding
 from tdb_dap.engine.sanitizers.static_analysis import Known
 from tdb_dap.engine.sanitizers.suppression import Suppressing
@@ -36,6 +36,18 @@ def survey(debugger: Debugger, sanitizers: Mapping[str, Observer], progress: Cal
         with debugger.machine.excursion():
             stopped = _run(debugger, running, found, progress)
     return Survey(tuple(sorted(found, key=lambda finding: finding.focus)), stopped)
+
+
+class Companions(Gathering):
+    """Sanitizers that look on while the program runs from the start to the end for another reason."""
+
+    def __init__(self, debugger: Debugger, sanitizers: Mapping[str, Observer]) -> None:
+        super().__init__([observer for observer in sanitizers.values() if _known(observer) is None])
+        self.found += known_ahead(debugger, sanitizers.values())
+
+    def survey(self, stopped: str) -> Survey:
+        """What they have found. ``stopped``: why the run did not reach the end."""
+        return Survey(tuple(sorted(self.found, key=lambda finding: finding.focus)), stopped)
 
 
 def known_ahead(debugger: Debugger, sanitizers: Iterable[Observer]) -> list[Finding]:

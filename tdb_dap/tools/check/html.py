@@ -14,6 +14,7 @@ from tdb_dap.tools.check.depth import depth_plot
 from tdb_dap.tools.check.page import LEVELS, STYLE, embedded, script
 from tdb_dap.tools.check.schema import ORIGINS, Picture, Report, Row
 from tdb_dap.tools.check.text import COLUMNS, LAYER_COLUMNS, cells, headline, layer_cells, story
+from tdb_dap.tools.sanitize import text as sanitizers
 
 _BINS = ("0", *(f"1e{power}" for power in range(-8, 1)), ">1")
 _NUMBER = re.compile(r"[-+.\deE%]+")
@@ -44,6 +45,8 @@ def html(report: Report, source: str) -> str:
         body += [_article(row, row == report.culprit, pictures) for row in ranked[:_MOST_ARTICLES]]
         if len(ranked) > _MOST_ARTICLES:
             body.append(f"<p>{len(ranked) - _MOST_ARTICLES:,} more: in the table of all tensors.</p>")
+    if report.sanitized is not None:
+        body.append(f"<h2>Sanitizers</h2><pre>{escape(chr(10).join(sanitizers.lines(report.sanitized)))}</pre>")
     texts = _Texts()
     tables: dict[str, object] = {}
     if report.layers:

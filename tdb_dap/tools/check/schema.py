@@ -9,6 +9,7 @@ from pydantic import ConfigDict, Field
 
 from tdb_dap.engine.compare.finding import Reason, Role, Verdict
 from tdb_dap.tools.report_schema import Reported
+from tdb_dap.tools.sanitize.schema import SanitizerReport
 
 BlameKind = Literal["at fault", "overwritten", "input", "inherits", "accumulates", "unclear"]
 
@@ -149,7 +150,8 @@ class LayerRow(_Model):
 class Report(_Model):
     """A whole check. ``stopped``: why the run did not reach the end, if so; ``culprit``: the first op at fault.
 
-    ``layers``: empty where the compiler's earlier files are not there.
+    ``layers``: empty where the compiler's earlier files are not there; ``sanitized``: what sanitizers have found that
+    looked on.
     """
 
     schema_version: Literal[1] = 1
@@ -166,6 +168,7 @@ class Report(_Model):
     culprit: Row | None = None
     rows: tuple[Row, ...]
     layers: tuple[LayerRow, ...] = ()
+    sanitized: SanitizerReport | None = None
 
     @property
     def failures(self) -> tuple[Row, ...]:

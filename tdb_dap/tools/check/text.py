@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from tdb_dap.engine.rendering.printable import table_row
 from tdb_dap.tools.check.schema import ORIGINS, LayerRow, Report, Row
+from tdb_dap.tools.sanitize import text as sanitizers
 
 COLUMNS = ("line", "op", "tensor", "verdict", "cosine", "euclidean", "max difference", "ULP", "bad", "blame")
 
@@ -123,6 +124,10 @@ def markdown(report: Report) -> str:
         lines += ["## What differs", "", *_grid(COLUMNS, map(cells, report.failures)), ""]
     if report.layers:
         lines += ["## By layer of the original model", "", *_grid(LAYER_COLUMNS, map(layer_cells, report.layers)), ""]
+    if report.sanitized is not None:
+        lines += ["## Sanitizers", "", f"**{sanitizers.headline(report.sanitized)}**", ""]
+        lines += [f"- {line}" for line in list(sanitizers.lines(report.sanitized))[:-1]]
+        lines += [""] * bool(report.sanitized.findings)
     return "\n".join([*lines, "## All tensors", "", *_grid(COLUMNS, map(cells, report.rows)), ""])
 
 

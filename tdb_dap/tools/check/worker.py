@@ -15,6 +15,7 @@ from tdb_dap.tools.check.rows import row_of
 if TYPE_CHECKING:
     from tdb_dap.engine.compare.finding import Checked
     from tdb_dap.engine.control.debugger import Debugger
+    from tdb_dap.engine.control.observers import Observer
     from tdb_dap.tools.check.job import Job
 
 Stretch = tuple[int, int]
@@ -22,11 +23,15 @@ Stretch = tuple[int, int]
 
 
 class Worker:
-    """One debugger that runs stretches, each after the one before; not necessarily all of them."""
+    """One debugger that runs stretches, each after the one before; not necessarily all of them.
+
+    ``companions``: observers that look on, and find nothing that stops a run.
+    """
 
     def __init__(self, job: Job, mode: Mode, debugger: Debugger | None = None) -> None:
         self._job = job
         self._mode = mode
+        self.companions: list[Observer] = []
         self.debugger = debugger or job.open()
 
     def run(self, stretch: Stretch, progress: Callable[[int], None] = lambda ordinal: None) -> Walked:
@@ -40,11 +45,12 @@ class Worker:
             start_at(debugger, start)
         found: list[Looked] = []
         walk = Walk(self._mode, lambda checked: found.append(self._looked(checked)), stretch)
-        debugger.observers.append(walk)
+        debugger.observers += [*self.companions, walk]
         debugger.listener = _Progress(lambda: progress(debugger.ordinal))
         is_last = stop == len(debugger.program.commands)
         ended = debugger.run() if is_last else debugger.step(stop - start)
-        debugger.observers.remove(walk)
+        for observer in (*self.companions, walk):
+            debugger.observers.remove(observer)
         return Walked(tuple(found), ended.text if ended.finding is not None else "")
 
     def close(self) -> None:

@@ -161,10 +161,22 @@ class Findings:
         marked = (replace(finding, is_known=finding.fingerprint in fingerprints) for finding in self.findings)
         return replace(self, findings=tuple(marked), has_baseline=True)
 
-    def forgiven(self) -> Findings:
-        """The same, where no finding fails a build."""
-        found = tuple(replace(finding, fails=False, level="warning") for finding in self.findings)
-        return replace(self, findings=found)
+    def and_those_of(self, other: Findings) -> Findings:
+        """Those of both, of one run of the net; ``other`` after these."""
+        before = len(self.findings)
+        cases = (replace(case, findings=tuple(before + number for number in case.findings)) for case in other.cases)
+        return replace(
+            self,
+            rules={**self.rules, **other.rules},
+            findings=(*self.findings, *other.findings),
+            cases=(*self.cases, *cases),
+            stopped=self.stopped or other.stopped,
+        )
+
+    def forgiven(self, rule: str) -> Findings:
+        """The same, where no finding of a rule fails a build."""
+        found = (replace(one, fails=False, level="warning") if one.rule == rule else one for one in self.findings)
+        return replace(self, findings=tuple(found))
 
     @property
     def new(self) -> tuple[Finding, ...]:
