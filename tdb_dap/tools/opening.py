@@ -20,7 +20,7 @@ from tdb_dap.engine.files.net_folders import name_of_folder, sources_beside
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.machine.input_data import load_inputs
 from tdb_dap.engine.machine.machine import Machine
-from tdb_dap.engine.machine.npz import read_npz
+from tdb_dap.engine.machine.npz import open_npz
 from tdb_dap.engine.machine.undo_log import DEFAULT_LIMIT
 from tdb_dap.engine.program.compiled_program import CompiledProgram
 from tdb_dap.engine.program.program import Program
@@ -180,10 +180,10 @@ def _computed(path: Path, program: Program, words: Mapping[str, Array]) -> dict[
 
 def _reference_data(
     path: Path, inputs: Path | None, backend: str, cmodel_path: File | None, token: str | None
-) -> dict[str, Array]:
+) -> Mapping[str, Array]:
     """Tensors by name, of an npz file or of another compiled model that is run on the same inputs."""
     if path.suffix == ".npz" or not (path.is_dir() or {".bmodel", RECORDING} & set(path.suffixes)):
-        return read_npz(path)
+        return open_npz(path)
     from tdb_dap.engine.compare.recording import record
 
     other = open_debugger(path, inputs, backend=backend, history_limit=0, cmodel_path=cmodel_path, backend_token=token)

@@ -240,7 +240,7 @@ def in_words(strides: tuple[int, ...], dtype: DType) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Template:
-    """What views share that differ in their address only."""
+    """Properties that views share which differ in their address only."""
 
     segments: tuple[Segment, ...]
     start: int

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import io
 import math
+import os
+import threading
 import tokenize
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 from numpy.lib import format as npy
@@ -33,21 +36,109 @@ _TROUBLE = (
 
 def read_npz(path: Path) -> dict[str, Array]:
     """All arrays of an npz file (read at once); BadInput names the file and what is wrong with it."""
-    most = limits.unpacked(size_of(path))
     try:
         with zipfile.ZipFile(path) as archive:
-            members = archive.infolist()
-            total = sum(member.file_size for member in members)
-            if total > most:
-                raise BadInput(
-                    f"{path}: unpacks to {total:,} bytes, more than {limits.readable(most)}, the limit for a file of "
-                    "its size; save it without compression (numpy.savez)"
-                )
-            if len(members) > limits.ARRAYS:
-                raise BadInput(f"{path}: holds {len(members):,} arrays, more than the limit of {limits.ARRAYS:,}")
-            return {member.filename.removesuffix(_SUFFIX): _member(archive, member) for member in members}
+            return {name: _member(archive, member) for name, member in _members(archive, path).items()}
     except _TROUBLE as error:
         raise _unusable(path, "an npz file", error) from None
+
+
+def open_npz(path: Path) -> Mapping[str, Array]:
+    """The arrays of an npz file, each read when it is asked for where they are large; BadInput as for ``read_npz``.
+
+    Such a file is read once from its start to its end, so that what is damaged is known now.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            total = sum(member.file_size for member in _members(archive, path).values())
+    except _TROUBLE as error:
+        raise _unusable(path, "an npz file", error) from None
+    return read_npz(path) if total <= AT_ONCE else LargeNpz(path)
+
+
+AT_ONCE = 64 << 20
+"""Bytes of arrays up to which a file is held in memory."""
+
+_KEPT = 32 << 20
+"""Bytes of arrays of a large file that are kept: the results of an op are soon asked for again, as operands."""
+
+
+class LargeNpz(Mapping[str, Array]):
+    """Arrays of an npz file that is too large to be held in memory, by name; they must not be written to.
+
+    BadInput for any access after the file has been changed: other numbers must not pass for those that it held.
+    ``dtypes``: formats of the arrays.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[str, Array] = OrderedDict()
+        self._open()
+        self._state = _state_of(path)
+        try:
+            self._places = _members(self._archive, path)
+            self.dtypes = {name: _checked(self._archive, member) for name, member in self._places.items()}
+        except _TROUBLE as error:
+            raise _unusable(path, "an npz file", error) from None
+
+    def _open(self) -> None:
+        self._archive = zipfile.ZipFile(self._path)
+        self._process = os.getpid()
+
+    def __getitem__(self, name: str) -> Array:
+        member = self._places[name]
+        with self._lock:
+            found = self._kept.pop(name, None)
+            if found is None:
+                found = self._read(member)
+            self._kept[name] = found
+            held = sum(array.nbytes for array in self._kept.values())
+            while held > _KEPT and len(self._kept) > 1:
+                held -= self._kept.popitem(last=False)[1].nbytes
+        return found
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._places
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def _read(self, member: zipfile.ZipInfo) -> Array:
+        try:
+            if self._process != os.getpid():  # copies of a process share the place where they read
+                self._open()
+            if _state_of(self._path) != self._state:
+                raise BadInput(f"{self._path}: has been changed while it was in use; begin again")
+            found = _member(self._archive, member)
+        except _TROUBLE as error:
+            raise _unusable(self._path, "an npz file", error) from None
+        found.flags.writeable = False
+        return found
+
+
+def _state_of(path: Path) -> tuple[int, int, int]:
+    """Numbers that change with the contents of a file."""
+    status = path.stat()
+    return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def _members(archive: zipfile.ZipFile, path: Path) -> dict[str, zipfile.ZipInfo]:
+    """The arrays by name; BadInput if they are too many or too large."""
+    most = limits.unpacked(size_of(path))
+    members = archive.infolist()
+    total = sum(member.file_size for member in members)
+    if total > most:
+        raise BadInput(
+            f"{path}: unpacks to {total:,} bytes, more than {limits.readable(most)}, the limit for a file of "
+            "its size; save it without compression (numpy.savez)"
+        )
+    if len(members) > limits.ARRAYS:
+        raise BadInput(f"{path}: holds {len(members):,} arrays, more than the limit of {limits.ARRAYS:,}")
+    return {member.filename.removesuffix(_SUFFIX): member for member in members}
 
 
 def read_npy(path: Path) -> Array:
@@ -76,8 +167,23 @@ def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Array:
             raise ValueError(f"{member.filename[:80]!r}: {error or type(error).__name__}") from None
 
 
-def _array(file: IO[bytes], size: int) -> Array:
-    """An array of a file of ``size`` bytes; ValueError if its header announces more than that, or objects."""
+def _checked(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.dtype[Any]:
+    """Format of an array that is read to its end and not kept."""
+    with archive.open(member) as file:
+        try:
+            shape, _, dtype = _header(file, member.file_size)
+            wanted = math.prod(shape) * dtype.itemsize
+            taken = 0
+            while part := file.read(_CHUNK):
+                taken += len(part)
+            _refuse_less(wanted, taken)
+        except _TROUBLE as error:
+            raise ValueError(f"{member.filename[:80]!r}: {error or type(error).__name__}") from None
+    return dtype
+
+
+def _header(file: IO[bytes], size: int) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Shape, whether it lies by column, and format; ValueError if more is announced than ``size``, or objects."""
     version = npy.read_magic(file)
     read_header = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}.get(version)
     if read_header is None:
@@ -85,17 +191,27 @@ def _array(file: IO[bytes], size: int) -> Array:
     shape, by_column, dtype = read_header(file)
     if dtype.hasobject:
         raise ValueError("holds Python objects, which are not read: they could be programs")
-    wanted = math.prod(shape) * dtype.itemsize
     if any(length < 0 for length in shape) or math.prod(shape) * max(1, dtype.itemsize) > size:
         raise ValueError(f"its header announces shape {_short(shape)} of {dtype}, and it has {size:,} bytes")
+    return shape, by_column, dtype
+
+
+def _refuse_less(wanted: int, taken: int) -> None:
+    if taken < wanted:
+        raise ValueError(f"its header announces {wanted:,} bytes and {taken:,} came")
+
+
+def _array(file: IO[bytes], size: int) -> Array:
+    """An array of a file of ``size`` bytes; ValueError if its header announces more than that, or objects."""
+    shape, by_column, dtype = _header(file, size)
+    wanted = math.prod(shape) * dtype.itemsize
     array: Array = np.empty(shape, dtype, order="F" if by_column else "C")
     target: Array = array.reshape(-1, order="A").view(np.uint8) if wanted else np.empty(0, np.uint8)
     taken = 0
     while taken < wanted and (part := file.read(min(_CHUNK, wanted - taken))):
         target[taken : taken + len(part)] = np.frombuffer(part, np.uint8)
         taken += len(part)
-    if taken < wanted:
-        raise ValueError(f"its header announces {wanted:,} bytes and {taken:,} came")
+    _refuse_less(wanted, taken)
     return array
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.machine.machine import Machine
+from tdb_dap.engine.machine.npz import LargeNpz
 from tdb_dap.engine.reference.comparison import Comparison, compare
 from tdb_dap.engine.reference.tolerance import Tolerance, Tolerances
 from tdb_dap.engine.source.mapped_tensor import MappedTensor, layer_names
@@ -34,32 +35,33 @@ class Reference:
     ) -> None:
         self.paths = tuple(paths)
         self.tolerances = tolerance if isinstance(tolerance, Tolerances) else Tolerances(tolerance or Tolerance())
-        self._arrays: dict[str, Array] = {}
+        self._sources: dict[str, Mapping[str, Array]] = {}
         for source in sources:
-            for name, array in source.items():
-                self._arrays.setdefault(name, array)
+            for name in source:
+                self._sources.setdefault(name, source)
 
     @property
     def names(self) -> tuple[str, ...]:
-        return tuple(self._arrays)
+        return tuple(self._sources)
 
     def check_names(self, known: set[str]) -> None:
         """BadInput if no name of the reference occurs in the program, or what it holds there cannot be compared."""
-        if self._arrays and not known & set(self._arrays):
-            some = ", ".join(list(self._arrays)[:4])
+        if self._sources and not known & set(self._sources):
+            some = ", ".join(list(self._sources)[:4])
             files = ", ".join(str(path) for path in self.paths)
             raise BadInput(
                 f"{files}: no name in it ({some}, ...) is a tensor of this model; give the model's own "
                 "..._tpu_outputs.npz"
             )
-        for name in known & set(self._arrays):
-            dtype = self._arrays[name].dtype
+        for name in known & set(self._sources):
+            source = self._sources[name]
+            dtype = source.dtypes[name] if isinstance(source, LargeNpz) else source[name].dtype
             if dtype.kind not in "biuf":
                 files = ", ".join(str(path) for path in self.paths)
                 raise BadInput(f"{files}: {name}: {dtype} cannot be compared; give real numbers")
 
     def has(self, value: MappedTensor) -> bool:
-        return self.whole(value.name) is not None
+        return any(name in self._sources for name in layer_names(value.name))
 
     def whole(self, name: str) -> Array | None:
         """All numbers of a tensor as the file holds them; None if it has none of that name."""
@@ -67,7 +69,7 @@ class Reference:
 
     def named(self, *names: str) -> Array | None:
         """The tensor of exactly the first of these names that is known."""
-        return next((self._arrays[name] for name in names if name in self._arrays), None)
+        return next((self._sources[name][name] for name in names if name in self._sources), None)
 
     def expected(self, value: MappedTensor) -> Array | None:
         """Expected numbers of a value, float32, or None if the reference does not know it or cannot be laid over it.

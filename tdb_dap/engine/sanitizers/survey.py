@@ -46,7 +46,7 @@ class Companions(Gathering):
         self.found += known_ahead(debugger, sanitizers.values())
 
     def survey(self, stopped: str) -> Survey:
-        """What they have found. ``stopped``: why the run did not reach the end."""
+        """All that they have found. ``stopped``: why the run did not reach the end."""
         return Survey(tuple(sorted(self.found, key=lambda finding: finding.focus)), stopped)
 
 

@@ -100,7 +100,7 @@ _functions: WeakKeyDictionary[Rules, dict[tuple[tuple[str, int], tuple[str, ...]
 
 
 def _function(name: str, bound: Bound, rules: Rules) -> Semantic:
-    """What computes a form; NotSimulated where that is not known for its formats."""
+    """Semantic function of a form; NotSimulated where that is not known for its formats."""
     form = bound.family.name, bound.fields.sub
     function = SEMANTICS.get(form)
     if function is None or rules.does_lack(*form):

@@ -119,7 +119,7 @@ def multiply_on_lanes(x: Operation) -> Array:
 
 
 def _steps(x: Operation) -> Steps:
-    """What follows a sum of integers."""
+    """Steps after a sum of integers."""
     if x.fields.is_fused:
         return requantisation(x, wraps=False)
     return Steps(DOWN, limits=UNLIMITED if x.dtype.itemsize == 4 else (x.dtype.minimum, x.dtype.maximum))
