@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from scripts.generated import ROOT
+from tdb_dap.engine.machine import npz
 from tests.conftest import Toy
 from tests.dap_client import DapClient, Stop
 
@@ -39,6 +40,28 @@ def test_the_first_wrong_op_stops_the_run(client: DapClient, toy: Toy, tmp_path:
     client.next()
     after = client.expect_stopped("step")
     assert after.frame("op").line == toy.line_of('"tpu.Active"')
+    client.resume()
+    client.expect_end()
+    client.disconnect()
+
+
+def test_a_large_reference_that_changes_is_told_and_the_session_goes_on(
+    client: DapClient, toy: Toy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is read where it is needed, and the next compilation writes another one in its place."""
+    monkeypatch.setattr(npz, "AT_ONCE", 0)
+    monkeypatch.setattr(npz, "_KEPT", 0)
+    reference = tmp_path / "r.npz"
+    reference.write_bytes(toy.reference.read_bytes())
+    client.launch(toy.directory, filters=["mismatch"], inputs=str(toy.inputs), reference=str(reference))
+    client.expect_stopped("entry")
+    reference.write_bytes(b"another one")
+    client.resume()
+    stop = client.expect_stopped("exception")
+    info = client.request("exceptionInfo", threadId=stop.thread)
+    assert info["description"].endswith(f"{reference}: has been changed while it was in use; begin again")
+    assert "internal" not in client.printed()
+    client.request("setExceptionBreakpoints", filters=[])
     client.resume()
     client.expect_end()
     client.disconnect()

@@ -26,7 +26,7 @@ from tdb_dap.adapter.requests.stopped_event import core_of, focus_of, report
 from tdb_dap.adapter.session.handlers import request
 from tdb_dap.adapter.session.handles import Frame
 from tdb_dap.adapter.session.progress import Progress
-from tdb_dap.errors import BadExpression
+from tdb_dap.errors import BadExpression, TdbError
 
 if TYPE_CHECKING:
     from tdb_dap.adapter.session.session import Session
@@ -84,8 +84,9 @@ def run(session: Session, debugger: Debugger, go: Callable[[Debugger], Stop], st
     try:
         with _progress(session, debugger):
             stop = go(debugger)
-    except Exception as error:  # a fault of ours: the user keeps the session and is told where it happened
-        traceback.print_exc(file=sys.stderr)
+    except Exception as error:  # the user keeps the session and is told where it happened
+        if not isinstance(error, TdbError):  # a fault of ours
+            traceback.print_exc(file=sys.stderr)
         stop = debugger.failed(error)
     finally:
         session.running = False

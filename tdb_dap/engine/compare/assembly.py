@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from tdb_dap.engine.hardware.dtypes import Array
@@ -11,15 +13,22 @@ from tdb_dap.engine.source.mapped_tensor import MappedTensor
 class Assembly:
     """The whole of one tensor as far as it has been seen.
 
-    ``expected``: the reference's array, any shape. Where pieces overlap (the borders that slices share), the number
-    that is further off counts: each of them was used by somebody.
+    ``reference``: gives the reference's array, any shape, which is not kept: all tensors of a layer group are open at
+    once. Where pieces overlap (the borders that slices share), the number that is further off counts: each of them was
+    used by somebody.
     """
 
-    def __init__(self, expected: Array) -> None:
-        self.expected = np.ascontiguousarray(expected, np.float32)
-        self._whole: Array = np.zeros(self.expected.shape, np.float32)
-        self._seen: Array = np.zeros(self.expected.shape, np.bool_)
+    def __init__(self, reference: Callable[[], Array]) -> None:
+        self._reference = reference
+        shape = reference().shape
+        self._whole: Array = np.zeros(shape, np.float32)
+        self._seen: Array = np.zeros(shape, np.bool_)
         self.pieces = 0
+
+    @property
+    def expected(self) -> Array:
+        """The reference's numbers, float32."""
+        return np.ascontiguousarray(self._reference(), np.float32)
 
     def add(self, value: MappedTensor, actual: Array) -> None:
         """Put in what one value holds; ValueError or IndexError if its slice does not fit the reference."""

@@ -19,7 +19,7 @@ from tdb_dap.engine.compare.segments import put
 from tdb_dap.engine.control.observers import Observer
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.reference.comparison import Comparison, compare
-from tdb_dap.engine.reference.reference import numbers_of
+from tdb_dap.engine.reference.reference import Reference, numbers_of
 from tdb_dap.engine.source.mapped_tensor import MappedTensor, layer_names
 
 if TYPE_CHECKING:
@@ -130,10 +130,8 @@ class Walk(Observer):
         self._firsts.setdefault(key, record.first)
         if actual is not None:
             assert inspector.reference is not None
-            whole = inspector.reference.whole(value.name)
-            assert whole is not None
             if key not in self._open:
-                self._open[key] = Assembly(whole)
+                self._open[key] = Assembly(partial(_whole, inspector.reference, value.name))
             self._open[key].add(value, actual)
         if role == "result":
             self._said.add(value.name)
@@ -214,6 +212,12 @@ def _part(record: OpRecord, value: MappedTensor) -> Hashable:
     if value.view is None or not value.view.space.is_shared:
         return record.index
     return record.line, value.name, value.slice_text, value.address
+
+
+def _whole(reference: Reference, name: str) -> Array:
+    found = reference.whole(name)
+    assert found is not None
+    return found
 
 
 def _expected(inspector: Inspector, value: MappedTensor) -> Array | None:
