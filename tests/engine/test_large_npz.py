@@ -55,7 +55,7 @@ def test_arrays_are_those_of_the_file_in_any_order(save: Save, tmp_path: Path) -
 
 def test_a_small_file_is_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(npz, "AT_ONCE", 1 << 20)
-    np.savez(tmp_path / "r.npz", **some())
+    write_npz(tmp_path / "r.npz", some())
     assert isinstance(open_npz(tmp_path / "r.npz"), dict)
 
 

@@ -19,7 +19,7 @@ from tdb_dap.engine.files import limits
 from tdb_dap.engine.hardware import int4
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.hardware.geometry import Geometry, Space
-from tdb_dap.engine.hardware.views import Layout, View, template
+from tdb_dap.engine.hardware.views import Layout, Template, View, template
 from tdb_dap.engine.rendering.printable import counted
 from tdb_dap.errors import BadAccess
 
@@ -185,10 +185,32 @@ class Memory:
 
     def pieces(self, view: View) -> list[tuple[tuple[slice, ...], Array]]:
         """(index into the logical array, strided array over the live memory) for each segment of ``view``."""
+        shared, shift = template(view)
+        return self._pieces(view, shared, shift)
+
+    def _whole(self, view: View) -> tuple[Template, int, Array | None]:
+        """The template of a view, by how many bytes it is moved, and the whole view over the live memory.
+
+        None where that is not one strided array.
+        """
+        shared, shift = template(view)
+        only = shared.single
+        if only is None or shared.size > limits.REPEATED:
+            return shared, shift, None
+        start, stop = shared.start + shift, shared.stop + shift
+        if view.space is Space.LOCAL and 0 <= view.core < self.cores and start >= 0:
+            region = self._local[view.core]
+            if stop > region.data.size:
+                region = self.region(view.space, start, stop, view.core)
+        else:
+            region = self.region(view.space, start, stop, view.core)
+        offset = start - region.start
+        return shared, shift, np.ndarray(only.shape, view.dtype.bits_dtype, region.data, offset, only.strides)
+
+    def _pieces(self, view: View, shared: Template, shift: int) -> list[tuple[tuple[slice, ...], Array]]:
         dtype = view.dtype.bits_dtype
         itemsize = view.dtype.itemsize
         found: list[tuple[tuple[slice, ...], Array]] = []
-        shared, shift = template(view)
         if shared.size > limits.REPEATED and shared.size > 2 * shared.covered:
             raise BadAccess(
                 f"%{view.name}: {shared.size:,} bytes that repeat fewer of the memory; "
@@ -212,7 +234,10 @@ class Memory:
         """Stored words in the logical shape, over the live memory; None where they do not lie in equal steps."""
         if view.dtype.per_byte > 1 or view.layout is Layout.STREAM:
             return None
-        pieces = self.pieces(view)
+        shared, shift, whole = self._whole(view)
+        if whole is not None:
+            return whole
+        pieces = self._pieces(view, shared, shift)
         return pieces[0][1] if len(pieces) == 1 and pieces[0][1].shape == view.shape else None
 
     def peek(self, view: View) -> Array:
@@ -241,7 +266,10 @@ class Memory:
             return int4.read(view, lambda start, stop: self._bytes(view, start, stop))
         if view.layout is Layout.STREAM:
             return self._stream(view)
-        pieces = self.pieces(view)
+        shared, shift, found = self._whole(view)
+        if found is not None:
+            return found.copy()
+        pieces = self._pieces(view, shared, shift)
         if len(pieces) == 1 and pieces[0][1].size == view.size:
             return pieces[0][1].copy().reshape(view.shape)
         make = np.empty if view.lane_mask is None else np.zeros
@@ -256,7 +284,11 @@ class Memory:
         if view.dtype.per_byte > 1:
             int4.write(view, bits, lambda start, stop: self._bytes(view, start, stop))
             return
-        pieces = self.pieces(view)
+        shared, shift, found = self._whole(view)
+        if found is not None:
+            found[...] = bits.reshape(found.shape)
+            return
+        pieces = self._pieces(view, shared, shift)
         if len(pieces) > 1 and not bits.flags.writeable:
             bits = bits.copy()  # it may be part of this memory: later pieces are not to see earlier ones
         for index, piece in pieces:

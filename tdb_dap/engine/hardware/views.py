@@ -251,6 +251,8 @@ class Template:
     """Bytes of all elements, each counted as often as it is read."""
     covered: int
     """At most as many different bytes."""
+    single: Segment | None
+    """The only segment, if it has the shape of the view."""
 
 
 def _template(view: View) -> Template:
@@ -259,7 +261,8 @@ def _template(view: View) -> Template:
     start = min((part.offset for part in whole), default=0)
     stop = max((part.offset + part.length + itemsize for part in whole), default=0)
     covered = sum(part.length + itemsize for part in parts)
-    return Template(parts, start, stop, view.size * itemsize, covered)
+    single = parts[0] if len(parts) == 1 and whole and parts[0].shape == view.shape else None
+    return Template(parts, start, stop, view.size * itemsize, covered, single)
 
 
 _templates: dict[tuple[object, ...], Template] = {}

@@ -22,7 +22,7 @@ from tdb_dap.targets.declaration.field_evidence import refused_fields
 from tdb_dap.targets.declaration.fields import Conventions, Fields, shared_name
 from tdb_dap.targets.declaration.instruction_set import Instruction, InstructionSet, column
 from tdb_dap.targets.families import FAMILIES, Bound, system
-from tdb_dap.targets.families.expected import is_expected
+from tdb_dap.targets.families.expected import is_expected, is_zero
 from tdb_dap.targets.semantics.execute import execute
 from tdb_dap.targets.semantics.rules import Rules
 from tdb_dap.targets.timing import Timing, cost_of
@@ -180,8 +180,8 @@ class Chip:
         return [(name, shared_name(name), width) for name, _, width in self._instruction(kind).fields]
 
     @cached_property
-    def _refused(self) -> dict[int, tuple[str, ...]]:
-        """Fields of a form that are not simulated."""
+    def _refused(self) -> dict[int, tuple[tuple[str, ...], tuple[str, ...]]]:
+        """Fields of a form that are not simulated: those that must be zero, and the others."""
         return {}
 
     @cached_property
@@ -249,8 +249,12 @@ class Chip:
             form = self._instruction(bound.kind)
             if form.is_unproven:
                 raise NotSimulated(f"{description.name}: its long form is not simulated; compilers emit the short one")
-            refused = self._refused[bound.kind] = refused_fields(self.table, form)
-        for name in refused:
+            names = refused_fields(self.table, form)
+            zeros = tuple(name for name in names if is_zero(bound.family.name, bound.fields.sub, name))
+            refused = self._refused[bound.kind] = zeros, tuple(name for name in names if name not in zeros)
+        zeros, others = refused
+        values = bound.fields.__dict__
+        for name in (*[name for name in zeros if values.get(name)], *others):
             if not is_expected(bound.family.name, bound.fields, name):
                 value = bound.fields.number(name)
                 raise NotSimulated(f"field {name} = {value} of {description.name} is not simulated")

@@ -114,6 +114,11 @@ def _rule(family: str, sub: int, field: str) -> Expected | None:
     return None
 
 
+def is_zero(family: str, sub: int, field: str) -> bool:
+    """Whether a field that nothing reads must be zero in every command of a form."""
+    return _rule(family, sub, field) is None
+
+
 def is_expected(family: str, f: Fields, field: str) -> bool:
     """Whether a field that nothing reads has the value that follows from the rest of its command: mostly zero."""
     rule = _rule(family, f.sub, field)
