@@ -120,7 +120,7 @@ class InstructionSet:
 
     def __init__(self, table: Mapping[str, Any]) -> None:
         self.chip: str = table["chip"]
-        self.instructions: list[Instruction] = []
+        made: list[Instruction] = []
         self._lookups: dict[str, tuple[Lookup, Lookup]] = {}
         # Hundreds of instructions have the same layout, so its fields are made once.
         layouts: dict[str, tuple[Field, ...]] = {
@@ -128,7 +128,8 @@ class InstructionSet:
             for name, fields in table["layouts"].items()
         }
         for engine, description in table["engines"].items():
-            self._add_engine(engine, description, table["regs"], layouts)
+            self._add_engine(made, engine, description, table["regs"], layouts)
+        self.instructions: tuple[Instruction, ...] = tuple(made)
 
     @classmethod
     @cache
@@ -139,6 +140,7 @@ class InstructionSet:
 
     def _add_engine(
         self,
+        made: list[Instruction],
         engine: str,
         description: dict[str, Any],
         registers: dict[str, Any],
@@ -170,15 +172,15 @@ class InstructionSet:
             # An engine without short forms has no such bit in its key.
             values = (short, kind, sub)[-len(positions) :]
             key = sum(value << bit for value, (bit, _) in zip(values, positions, strict=True))
-            table[key] = len(self.instructions)
+            table[key] = len(made)
             if "SYS" in name.upper():
                 # System commands have no short form: the bit belongs to other data.
-                table.setdefault(key ^ (1 << short_bit), len(self.instructions))
+                table.setdefault(key ^ (1 << short_bit), len(made))
             if instruction.writes_registers:
                 # Bit 0 is immediate data and the sub type has only three bits: the type alone decides.
                 bit, width = head["tsk_typ"]
-                by_type = Lookup(((1 << width) - 1) << bit, {kind << bit: len(self.instructions)})
-            self.instructions.append(instruction)
+                by_type = Lookup(((1 << width) - 1) << bit, {kind << bit: len(made)})
+            made.append(instruction)
         self._lookups[engine] = (Lookup(mask, table), by_type)
 
     def split(

@@ -172,16 +172,10 @@ def _in_threads(parts: list[Range], work: Callable[[Range], None]) -> None:
         future.result()
 
 
-def _address(array: Array) -> int:
-    assert array.flags.c_contiguous
-    address: int = array.__array_interface__["data"][0]
-    return address
-
-
-def _right(products: Products) -> tuple[int, int, int, int, int]:
+def _right(products: Products) -> tuple[Array, Array, Array, int, int]:
     taps, places = products.taps, products.places
     assert taps.dtype == places.dtype == np.int64
-    return _address(products.image), _address(taps), _address(places), taps.size, places.size
+    return products.image, taps, places, taps.size, places.size
 
 
 def _packed(left: Array) -> Array:
@@ -189,7 +183,7 @@ def _packed(left: Array) -> Array:
     rows, count = left.shape
     blocks = -(-rows // _BLOCK_OF_ROWS)
     packed = np.empty(blocks * _BLOCK_OF_ROWS * (count + count % 2), left.dtype)
-    _kernel.packed(_address(left), rows, count, left.itemsize, _address(packed))
+    _kernel.packed(left, rows, count, left.itemsize, packed)
     return packed
 
 
@@ -213,10 +207,10 @@ def interleaved(products: Products, starts: Sequence[Array], normal: bool, zero:
     assert left.dtype == products.image.dtype == np.float32
     result = np.empty(products.shape, np.float32)
     packed = _packed(left)
-    factors = (_address(left), _address(packed), left.shape[0], *_right(products))
+    factors = (left, packed, left.shape[0], *_right(products))
     begins = [*starts, *[np.full((1, 1), zero, np.float32)] * (2 - len(starts))]
     even, odd = (_start(start, products.shape, np.float32) for start in begins)
-    end = (even, odd, _address(result), len(starts), normal, products.swapped)
+    end = (even, odd, result, len(starts), normal, products.swapped)
 
     def work(part: Range) -> None:
         _kernel.interleaved(*factors, part, *end)
@@ -232,11 +226,10 @@ def grouped(products: Products, totals: NDArray[np.float32], size: int, rules: t
     """
     assert totals.shape == products.shape
     assert products.left.dtype == products.image.dtype == np.float32
-    factors = (_address(products.left), products.left.shape[0], *_right(products))
-    address = _address(totals)
+    factors = (products.left, products.left.shape[0], *_right(products))
 
     def work(part: Range) -> None:
-        _kernel.grouped(*factors, part, address, size, *rules)
+        _kernel.grouped(*factors, part, totals, size, *rules)
 
     _split(products, work)
 
@@ -261,20 +254,18 @@ def whole(products: Products, start: Array | None, finish: Finish, result: Array
     image, taps, places, count, columns = _right(products)
     multiplier, amount, zero, *how = finish
     mode, held, rectified, low, high = how
-    steps = (_address(multiplier), _address(amount), _address(zero), mode, held, rectified, low, high)
-    begin, size, address = _start(start, products.shape, np.int64), result.itemsize, _address(result)
+    steps = (multiplier, amount, zero, mode, held, rectified, low, high)
+    begin, size = _start(start, products.shape, np.int64), result.itemsize
 
     def work(part: Range) -> None:
-        _kernel.whole(
-            _address(packed), rows, image, type_, taps, places, count, columns, part, begin, steps, size, address
-        )
+        _kernel.whole(packed, rows, image, type_, taps, places, count, columns, part, begin, steps, size, result)
 
     _split(products, work)
 
 
 def exponents(numbers: NDArray[np.float32]) -> tuple[int, int]:
     """Magnitudes as words: the smallest but zero less one, and the largest finite one; 0xffffffff and 0: none."""
-    found: tuple[int, int] = _kernel.exponents(_address(numbers), numbers.size)
+    found: tuple[int, int] = _kernel.exponents(numbers, numbers.size)
     return found
 
 
@@ -296,10 +287,10 @@ def weighted(
     assert weights.shape == (planes, taps)
     assert starts is None or (starts.dtype == np.float32 and starts.shape == (planes,))
     result = np.empty((planes, *windows.size), np.float32)
-    addresses = (_address(windows.image), _address(weights), 0 if starts is None else _address(starts))
+    factors = (windows.image, weights, 0 if starts is None else starts)
     sizes = (planes, plane, taps, *windows.size, *windows.steps)
     form = (_FORMATS[format], int(np.signbit(zero)))
-    _kernel.weighted(*addresses, _address(windows.offsets), sizes, *form, _address(result))
+    _kernel.weighted(*factors, windows.offsets, sizes, *form, result)
     return result
 
 
@@ -312,7 +303,7 @@ def elementwise(kind: int, a: Array, b: Array) -> NDArray[np.float32]:
         a, b = np.broadcast_arrays(a, b)
     a, b = np.asarray(a, np.float32, order="C"), np.asarray(b, np.float32, order="C")
     result = np.empty(a.shape, np.float32)
-    _kernel.elementwise(kind, _address(a), _address(b), _address(result), result.size)
+    _kernel.elementwise(kind, a, b, result, result.size)
     return result
 
 
@@ -327,30 +318,33 @@ def whole_windows(windows: Windows, weights: Array, starts: Array, finish: Finis
     assert all(part.dtype == np.int64 and part.shape == (planes,) for part in finish[:3])
     multiplier, amount, zero, *how = finish
     mode, held, rectified, low, high = how
-    steps = (_address(multiplier), _address(amount), _address(zero), mode, held, rectified, low, high)
+    steps = (multiplier, amount, zero, mode, held, rectified, low, high)
     sizes = (planes, plane, windows.offsets.size, *windows.size, *windows.steps)
-    places = (_address(weights), _address(starts), _address(windows.offsets))
-    image, type_ = _address(windows.image), _WINDOW_TYPES[windows.image.dtype]
-    _kernel.whole_windows(image, type_, *places, sizes, steps, result.itemsize, _address(result))
+    places = (weights, starts, windows.offsets)
+    image, type_ = windows.image, _WINDOW_TYPES[windows.image.dtype]
+    _kernel.whole_windows(image, type_, *places, sizes, steps, result.itemsize, result)
 
 
 _WINDOW_TYPES = {np.dtype(np.int8): 3, np.dtype(np.uint8): 4, np.dtype(np.int16): 5, np.dtype(np.uint16): 6}
 
 
-def over_elements(function: str, *arguments: Any) -> None:
-    """One of the functions of ``kernel.elements``; arrays are given by address."""
-    given = (_address(part) if isinstance(part, np.ndarray) else part for part in arguments)
-    getattr(_kernel, function)(*given)
+def over_elements(function: str, grid: tuple[Any, ...], *arguments: Any) -> None:
+    """One of the functions of ``kernel.elements``."""
+    compute = getattr(_kernel, function)
+    try:
+        compute(grid, *arguments)
+    except BufferError:  # words at an address that is no multiple of their size, before anything was computed
+        compute((grid[0], *((number, words.copy()) for number, words in grid[1:])), *arguments)
 
 
 def looked_up(rows: Array, index: Array, fill: int | None, result: Array) -> None:
     """As ``elements.looked_up``, into ``result``; arrays without gaps."""
     batches, channels, count = index.shape
     sizes = (batches, channels, count, rows.itemsize)
-    end = (0 if fill is None else fill, fill is not None, _address(result))
-    _kernel.looked_up(_address(rows), rows.shape[1], _address(index), index.itemsize, *sizes, *end)
+    end = (0 if fill is None else fill, fill is not None, result)
+    _kernel.looked_up(rows, rows.shape[1], index, index.itemsize, *sizes, *end)
 
 
 def has_subnormals(numbers: NDArray[np.float32]) -> bool:
     """Whether any number of an array without gaps is subnormal."""
-    return _kernel.subnormal(_address(numbers), numbers.size)
+    return _kernel.subnormal(numbers, numbers.size)

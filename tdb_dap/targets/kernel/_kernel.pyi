@@ -1,73 +1,76 @@
 from collections.abc import Sequence
 from typing import Any
 
+from numpy.typing import NDArray
+
 Start = tuple[int, int, int]
 
 SOURCES: int
 """Checksum of the sources that this was built from; setup.py computes it."""
 
-def packed(numbers: int, rows: int, count: int, size: int, packed: int, /) -> None: ...
+Numbers = NDArray[Any] | int
+"""An array without gaps, or an address."""
+Grid = tuple[Any, ...]
+"""Shape of four axes, and the operands, which broadcast to it: format and words of each."""
+Steps = tuple[Numbers, Numbers, Numbers, int, int, int, int, int]
+"""Multipliers, amounts and zero points; round mode, held, rectified; limits."""
+
+def packed(numbers: Numbers, rows: int, count: int, size: int, packed: Numbers, /) -> None: ...
 def interleaved(
-    left: int,
-    packed: int,
+    left: Numbers,
+    packed: Numbers,
     rows: int,
-    image: int,
-    taps: int,
-    places: int,
+    image: Numbers,
+    taps: Numbers,
+    places: Numbers,
     count: int,
     columns: int,
     part: Sequence[int],
     even: Start,
     odd: Start,
-    result: int,
+    result: Numbers,
     position: int,
     normal: bool,
     swapped: bool,
     /,
 ) -> None: ...
 def grouped(
-    left: int,
+    left: Numbers,
     rows: int,
-    image: int,
-    taps: int,
-    places: int,
+    image: Numbers,
+    taps: Numbers,
+    places: Numbers,
     count: int,
     columns: int,
     part: Sequence[int],
-    totals: int,
+    totals: Numbers,
     size: int,
     nan_wins: bool,
     drops_bits: bool,
     /,
 ) -> None: ...
 def whole(
-    left: int,
+    left: Numbers,
     rows: int,
-    image: int,
+    image: Numbers,
     type: int,
-    taps: int,
-    places: int,
+    taps: Numbers,
+    places: Numbers,
     count: int,
     columns: int,
     part: Sequence[int],
     start: Start,
     steps: Steps,
     size: int,
-    result: int,
+    result: Numbers,
     /,
 ) -> None: ...
-
-Operand = tuple[Any, ...]
-"""Format, address, steps along four axes, and the array itself."""
-Steps = tuple[int, int, int, int, int, int, int, int]
-"""Addresses of multipliers, amounts and zero points; round mode, held, rectified; limits."""
-
-def floats_of(grid: tuple[Operand, ...], kind: int, flushes: bool, result: int, format: int, /) -> None: ...
-def reciprocal_roots(grid: tuple[Operand, ...], format: int, flushes: bool, steps: int, result: int, /) -> None: ...
-def divided(grid: tuple[Operand, ...], format: int, flushes: bool, steps: int, rule: int, result: int, /) -> None: ...
-def series(grid: tuple[Operand, ...], coefficients: int, terms: int, flushes: bool, result: int, /) -> None: ...
+def floats_of(grid: Grid, kind: int, flushes: bool, result: Numbers, format: int, /) -> None: ...
+def reciprocal_roots(grid: Grid, format: int, flushes: bool, steps: int, result: Numbers, /) -> None: ...
+def divided(grid: Grid, format: int, flushes: bool, steps: int, rule: int, result: Numbers, /) -> None: ...
+def series(grid: Grid, coefficients: Numbers, terms: int, flushes: bool, result: Numbers, /) -> None: ...
 def whole_of(
-    grid: tuple[Operand, ...],
+    grid: Grid,
     kind: int,
     each: bool,
     steps: tuple[int, int, int],
@@ -77,32 +80,30 @@ def whole_of(
     low: int,
     high: int,
     size: int,
-    result: int,
+    result: Numbers,
     /,
 ) -> None: ...
 def whole_windows(
-    image: int,
+    image: Numbers,
     type: int,
-    weights: int,
-    starts: int,
-    offsets: int,
+    weights: Numbers,
+    starts: Numbers,
+    offsets: Numbers,
     sizes: tuple[int, ...],
     steps: Steps,
     size: int,
-    result: int,
+    result: Numbers,
     /,
 ) -> None: ...
-def whole_of_floats(
-    grid: tuple[Operand, ...], mode: int, low: float, high: float, size: int, result: int, /
-) -> None: ...
-def floats_of_floats(grid: tuple[Operand, ...], flushes: bool, format: int, result: int, /) -> None: ...
-def floats_of_whole(grid: tuple[Operand, ...], result: int, /) -> None: ...
-def rounded(grid: tuple[Operand, ...], mode: int, format: int, result: int, /) -> None: ...
-def exponents(numbers: int, count: int, /) -> tuple[int, int]: ...
+def whole_of_floats(grid: Grid, mode: int, low: float, high: float, size: int, result: Numbers, /) -> None: ...
+def floats_of_floats(grid: Grid, flushes: bool, format: int, result: Numbers, /) -> None: ...
+def floats_of_whole(grid: Grid, result: Numbers, /) -> None: ...
+def rounded(grid: Grid, mode: int, format: int, result: Numbers, /) -> None: ...
+def exponents(numbers: Numbers, count: int, /) -> tuple[int, int]: ...
 def looked_up(
-    rows: int,
+    rows: Numbers,
     size: int,
-    index: int,
+    index: Numbers,
     index_size: int,
     batches: int,
     channels: int,
@@ -110,21 +111,21 @@ def looked_up(
     word: int,
     fill: int,
     fills: bool,
-    result: int,
+    result: Numbers,
     /,
 ) -> None: ...
 def weighted(
-    image: int,
-    weights: int,
-    starts: int,
-    offsets: int,
+    image: Numbers,
+    weights: Numbers,
+    starts: Numbers,
+    offsets: Numbers,
     sizes: tuple[int, ...],
     format: int,
     negative: int,
-    result: int,
+    result: Numbers,
     /,
 ) -> None: ...
-def elementwise(kind: int, a: int, b: int, result: int, count: int, /) -> None: ...
-def subnormal(numbers: int, count: int, /) -> bool: ...
+def elementwise(kind: int, a: Numbers, b: Numbers, result: Numbers, count: int, /) -> None: ...
+def subnormal(numbers: Numbers, count: int, /) -> bool: ...
 def widths() -> list[int]: ...
 def choose(lanes: int, /) -> None: ...

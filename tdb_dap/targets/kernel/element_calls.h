@@ -1,6 +1,29 @@
 /* What Python calls of elements.h: arguments taken apart, see kernel/elements.py. */
 
-/* Shape, and format, address and steps of each operand. */
+/* An operand that broadcasts to the shape of ``grid``. BufferError if its words are not where such words can be read. */
+static int parsed_operand(PyObject *given, const Grid *grid, Stored *operand)
+{
+    PyObject *numbers, *capsule;
+    ArrayInterface array;
+    if (!PyArg_ParseTuple(given, "iO", &operand->format, &numbers) || !described(numbers, &array, &capsule))
+        return 0;
+    int is_good = array.flags & ALIGNED && array.axes <= 4;
+    operand->data = array.data;
+    for (int axis = 0; axis < 4; axis++) {
+        const int own = axis - (4 - array.axes);
+        operand->step[axis] = 0;
+        if (!is_good || own < 0 || array.shape[own] == 1)
+            continue;
+        is_good = array.shape[own] == grid->shape[axis] && array.strides[own] % array.itemsize == 0;
+        operand->step[axis] = array.strides[own] / array.itemsize;
+    }
+    Py_DECREF(capsule);
+    if (!is_good)
+        PyErr_SetString(PyExc_BufferError, "an operand that does not lie as it must");
+    return is_good;
+}
+
+/* Shape, and format and array of each operand. */
 static int parsed_grid(PyObject *given, Grid *grid, int operands)
 {
     int64_t *n = grid->shape;
@@ -11,15 +34,9 @@ static int parsed_grid(PyObject *given, Grid *grid, int operands)
     }
     if (!PyArg_ParseTuple(shape, "LLLL", &n[0], &n[1], &n[2], &n[3]))
         return 0;
-    for (int i = 0; i < operands; i++) {
-        Stored *one = &grid->operands[i];
-        unsigned long long data;
-        PyObject *numbers; /* whose address is data: it lives as long as what was given */
-        if (!PyArg_ParseTuple(PyTuple_GetItem(given, i + 1), "iKLLLLO", &one->format, &data, &one->step[0],
-                              &one->step[1], &one->step[2], &one->step[3], &numbers))
+    for (int i = 0; i < operands; i++)
+        if (!parsed_operand(PyTuple_GetItem(given, i + 1), grid, &grid->operands[i]))
             return 0;
-        one->data = (const void *)(uintptr_t)data;
-    }
     return 1;
 }
 
@@ -30,7 +47,7 @@ static PyObject *py_floats_of(PyObject *self, PyObject *args)
     unsigned long long result;
     int kind, flushes, format;
     (void)self;
-    if (!PyArg_ParseTuple(args, "OiiKi", &given, &kind, &flushes, &result, &format) || !parsed_grid(given, &grid, 2))
+    if (!PyArg_ParseTuple(args, "OiiO&i", &given, &kind, &flushes, address_of, &result, &format) || !parsed_grid(given, &grid, 2))
         return NULL;
     join_axes(&grid, 2, 0);
     Py_BEGIN_ALLOW_THREADS
@@ -47,7 +64,7 @@ static PyObject *py_series(PyObject *self, PyObject *args)
     long long terms;
     int flushes;
     (void)self;
-    if (!PyArg_ParseTuple(args, "OKLiK", &given, &coefficients, &terms, &flushes, &result) ||
+    if (!PyArg_ParseTuple(args, "OO&LiO&", &given, address_of, &coefficients, &terms, &flushes, address_of, &result) ||
         !parsed_grid(given, &grid, 1))
         return NULL;
     join_axes(&grid, 1, 2); /* channels stay apart: each has coefficients of its own */
@@ -64,7 +81,7 @@ static PyObject *py_reciprocal_roots(PyObject *self, PyObject *args)
     unsigned long long result;
     int format, flushes, steps;
     (void)self;
-    if (!PyArg_ParseTuple(args, "OiiiK", &given, &format, &flushes, &steps, &result) || !parsed_grid(given, &grid, 1))
+    if (!PyArg_ParseTuple(args, "OiiiO&", &given, &format, &flushes, &steps, address_of, &result) || !parsed_grid(given, &grid, 1))
         return NULL;
     join_axes(&grid, 1, 0);
     Py_BEGIN_ALLOW_THREADS
@@ -80,7 +97,7 @@ static PyObject *py_divided(PyObject *self, PyObject *args)
     unsigned long long result;
     int format, flushes, steps, rule;
     (void)self;
-    if (!PyArg_ParseTuple(args, "OiiiiK", &given, &format, &flushes, &steps, &rule, &result) ||
+    if (!PyArg_ParseTuple(args, "OiiiiO&", &given, &format, &flushes, &steps, &rule, address_of, &result) ||
         !parsed_grid(given, &grid, 2))
         return NULL;
     join_axes(&grid, 2, 0);
@@ -99,8 +116,8 @@ static PyObject *py_whole_of(PyObject *self, PyObject *args)
     long long multiplier, amount, zero, low, high;
     Requantisation r;
     (void)self;
-    if (!PyArg_ParseTuple(args, "Oii(LLL)iiiLLiK", &given, &kind, &each, &multiplier, &amount, &zero, &r.mode, &r.held,
-                          &r.rectified, &low, &high, &r.size, &result) ||
+    if (!PyArg_ParseTuple(args, "Oii(LLL)iiiLLiO&", &given, &kind, &each, &multiplier, &amount, &zero, &r.mode,
+                          &r.held, &r.rectified, &low, &high, &r.size, address_of, &result) ||
         !parsed_grid(given, &grid, each ? 5 : 2))
         return NULL;
     const int64_t numbers[3] = {multiplier, amount, zero};
@@ -124,7 +141,7 @@ static PyObject *py_whole_of_floats(PyObject *self, PyObject *args)
     int mode, size;
     double low, high;
     (void)self;
-    if (!PyArg_ParseTuple(args, "OiddiK", &given, &mode, &low, &high, &size, &result) || !parsed_grid(given, &grid, 1))
+    if (!PyArg_ParseTuple(args, "OiddiO&", &given, &mode, &low, &high, &size, address_of, &result) || !parsed_grid(given, &grid, 1))
         return NULL;
     join_axes(&grid, 1, 0);
     Py_BEGIN_ALLOW_THREADS
@@ -140,7 +157,7 @@ static PyObject *py_floats_of_floats(PyObject *self, PyObject *args)
     unsigned long long result;
     int flushes, format;
     (void)self;
-    if (!PyArg_ParseTuple(args, "OiiK", &given, &flushes, &format, &result) || !parsed_grid(given, &grid, 1))
+    if (!PyArg_ParseTuple(args, "OiiO&", &given, &flushes, &format, address_of, &result) || !parsed_grid(given, &grid, 1))
         return NULL;
     join_axes(&grid, 1, 0);
     Py_BEGIN_ALLOW_THREADS
@@ -155,7 +172,7 @@ static PyObject *py_floats_of_whole(PyObject *self, PyObject *args)
     Grid grid;
     unsigned long long result;
     (void)self;
-    if (!PyArg_ParseTuple(args, "OK", &given, &result) || !parsed_grid(given, &grid, 1))
+    if (!PyArg_ParseTuple(args, "OO&", &given, address_of, &result) || !parsed_grid(given, &grid, 1))
         return NULL;
     join_axes(&grid, 1, 0);
     Py_BEGIN_ALLOW_THREADS
@@ -171,7 +188,7 @@ static PyObject *py_rounded(PyObject *self, PyObject *args)
     unsigned long long result;
     int mode, format;
     (void)self;
-    if (!PyArg_ParseTuple(args, "OiiK", &given, &mode, &format, &result) || !parsed_grid(given, &grid, 1))
+    if (!PyArg_ParseTuple(args, "OiiO&", &given, &mode, &format, address_of, &result) || !parsed_grid(given, &grid, 1))
         return NULL;
     join_axes(&grid, 1, 0);
     Py_BEGIN_ALLOW_THREADS
@@ -190,8 +207,8 @@ static PyObject *py_looked_up(PyObject *self, PyObject *args)
     int index_size, size_of_word, fills;
     unsigned fill;
     (void)self;
-    if (!PyArg_ParseTuple(args, "KLKiLLLiIiK", &rows, &size, &index, &index_size, &batches, &channels, &count,
-                          &size_of_word, &fill, &fills, &result))
+    if (!PyArg_ParseTuple(args, "O&LO&iLLLiIiO&", address_of, &rows, &size, address_of, &index, &index_size, &batches,
+                          &channels, &count, &size_of_word, &fill, &fills, address_of, &result))
         return NULL;
     Py_BEGIN_ALLOW_THREADS
     for (int64_t i = 0; i < batches * channels; i++)

@@ -38,7 +38,7 @@ class Stored(NamedTuple):
 
 
 def _grid(shape: tuple[int, ...], formats: dict[str, int], *operands: Stored) -> tuple[Any, ...] | None:
-    """Shape, and format, address and steps of each operand, as the kernel takes them; None: NumPy has to do it."""
+    """Shape of four axes, and format and words of each operand; None: NumPy has to do it."""
     if not kernel.is_active() or len(shape) > _AXES:
         return None
     extents = (1,) * (_AXES - len(shape)) + shape
@@ -47,24 +47,8 @@ def _grid(shape: tuple[int, ...], formats: dict[str, int], *operands: Stored) ->
         number = formats.get(dtype.name)
         if number is None or bits.dtype.itemsize != dtype.itemsize:
             return None
-        described.append(_operand(bits, number, extents))
+        described.append((number, bits))
     return tuple(described)
-
-
-def _operand(words: Array, number: int, shape: tuple[int, ...]) -> tuple[Any, ...]:
-    """An operand that broadcasts to ``shape``, of four axes; ``number``: the kernel's for its format.
-
-    What the kernel reads may be a copy, which the operand keeps.
-    """
-    if not words.flags.aligned or any(stride % words.itemsize for stride in words.strides):
-        words = words.copy()
-    missing = len(shape) - words.ndim
-    size = words.itemsize
-    steps = [0] * missing
-    for extent, own, stride in zip(shape[missing:], words.shape, words.strides, strict=True):
-        assert own in (1, extent)
-        steps.append(stride // size if own > 1 else 0)
-    return number, words.__array_interface__["data"][0], *steps, words
 
 
 def _shape(*operands: Stored) -> tuple[int, ...]:
@@ -163,9 +147,9 @@ def _whole(kind: int, operands: list[Array], formats: list[int | None], steps: S
     ):
         return None
     extents = (1,) * (_AXES - len(shape)) + shape
-    described = [_operand(part, number or 0, extents) for part, number in zip(operands, formats, strict=True)]
+    described = [*zip(formats, operands, strict=True)]
     if each:
-        described += [_operand(part, _INT64, extents) for part in parameters]
+        described += [(_INT64, part) for part in parameters]
     result = np.empty(shape, _RESULTS[size])
     own = (0, 0, 0) if each else tuple(part.item() for part in parameters)
     form = (steps.mode, steps.held, steps.rectified, *steps.limits, size)
@@ -218,6 +202,7 @@ def encoded(numbers: Array, target: DType) -> Array:
     if target.name not in ("f16", "bf16") or not kernel.is_active() or words.ndim > _AXES:
         return target.encode(numbers)
     grid = _grid(words.shape, _FLOATS, Stored(words.view(np.uint32), F32))
+    assert grid is not None
     result = np.empty(words.shape, target.bits_dtype)
     kernel.over_elements("floats_of_floats", grid, 0, _FLOATS[target.name], result)
     return result

@@ -239,6 +239,53 @@ static int usable(void)
 
 static const Width *chosen;
 
+/* NumPy's own description of an array, __array_struct__: it is as old as NumPy, and no interface of Python's has to be
+ * newer than what the limited API has. https://numpy.org/doc/stable/reference/arrays.interface.html */
+typedef struct {
+    int two, axes;
+    char kind;
+    int itemsize, flags;
+    Py_ssize_t *shape, *strides;
+    void *data;
+    PyObject *description;
+} ArrayInterface;
+
+enum { C_CONTIGUOUS = 0x1, ALIGNED = 0x100 };
+
+/* Copies the description of an array, which lives as long as it; the axes are in ``capsule``, to be given back. */
+static int described(PyObject *array, ArrayInterface *found, PyObject **capsule)
+{
+    *capsule = PyObject_GetAttrString(array, "__array_struct__");
+    const ArrayInterface *own = *capsule ? PyCapsule_GetPointer(*capsule, NULL) : NULL;
+    if (!own) {
+        Py_CLEAR(*capsule);
+        return 0;
+    }
+    *found = *own;
+    return 1;
+}
+
+/* Where an array without gaps lies; a number is an address by itself. */
+static int address_of(PyObject *given, void *address)
+{
+    unsigned long long *out = address;
+    if (PyLong_Check(given)) {
+        *out = PyLong_AsUnsignedLongLong(given);
+        return !PyErr_Occurred();
+    }
+    ArrayInterface array;
+    PyObject *capsule;
+    if (!described(given, &array, &capsule))
+        return 0;
+    Py_DECREF(capsule);
+    if (!(array.flags & C_CONTIGUOUS)) {
+        PyErr_SetString(PyExc_TypeError, "an array with gaps");
+        return 0;
+    }
+    *out = (unsigned long long)(uintptr_t)array.data;
+    return 1;
+}
+
 static PyObject *done(int status)
 {
     if (status)
@@ -251,7 +298,7 @@ static PyObject *py_packed(PyObject *self, PyObject *args)
     unsigned long long numbers, packed;
     long long rows, count, size;
     (void)self;
-    if (!PyArg_ParseTuple(args, "KLLLK", &numbers, &rows, &count, &size, &packed))
+    if (!PyArg_ParseTuple(args, "O&LLLO&", address_of, &numbers, &rows, &count, &size, address_of, &packed))
         return NULL;
     Py_BEGIN_ALLOW_THREADS
     if (size == sizeof(float))
@@ -268,10 +315,12 @@ static PyObject *py_interleaved(PyObject *self, PyObject *args)
     long long rows, count, columns, range[4];
     Chains chains;
     (void)self;
-    if (!PyArg_ParseTuple(args, "KKLKKKLL(LLLL)(KLL)(KLL)Kiii", &numbers, &packed, &rows, &image, &taps, &places, &count,
-                          &columns, &range[0], &range[1], &range[2], &range[3], &starts[0], &chains.starts[0].row,
-                          &chains.starts[0].column, &starts[1], &chains.starts[1].row, &chains.starts[1].column,
-                          &result, &chains.position, &chains.normal, &chains.swapped))
+    if (!PyArg_ParseTuple(args, "O&O&LO&O&O&LL(LLLL)(O&LL)(O&LL)O&iii", address_of, &numbers, address_of, &packed,
+                          &rows, address_of, &image, address_of, &taps, address_of, &places, &count, &columns,
+                          &range[0], &range[1], &range[2], &range[3], address_of, &starts[0], &chains.starts[0].row,
+                          &chains.starts[0].column, address_of, &starts[1], &chains.starts[1].row,
+                          &chains.starts[1].column, address_of, &result, &chains.position, &chains.normal,
+                          &chains.swapped))
         return NULL;
     const Left left = {(const float *)(uintptr_t)numbers, (const float *)(uintptr_t)packed, rows, range[0], range[1]};
     const Right right = {(const float *)(uintptr_t)image, (const int64_t *)(uintptr_t)taps,
@@ -292,8 +341,9 @@ static PyObject *py_grouped(PyObject *self, PyObject *args)
     long long rows, count, columns, range[4], size;
     Groups groups;
     (void)self;
-    if (!PyArg_ParseTuple(args, "KLKKKLL(LLLL)KLii", &numbers, &rows, &image, &taps, &places, &count, &columns, &range[0],
-                          &range[1], &range[2], &range[3], &totals, &size, &groups.nan_wins, &groups.drops_bits))
+    if (!PyArg_ParseTuple(args, "O&LO&O&O&LL(LLLL)O&Lii", address_of, &numbers, &rows, address_of, &image, address_of,
+                          &taps, address_of, &places, &count, &columns, &range[0], &range[1], &range[2], &range[3],
+                          address_of, &totals, &size, &groups.nan_wins, &groups.drops_bits))
         return NULL;
     if (size < 1 || size > LARGEST_GROUP)
         return PyErr_Format(PyExc_ValueError, "groups of %lld products", size);
@@ -316,9 +366,11 @@ static PyObject *py_whole(PyObject *self, PyObject *args)
     Whole w;
     Requantisation r;
     (void)self;
-    if (!PyArg_ParseTuple(args, "KLKiKKLL(LLLL)(KLL)(KKKiiiLL)iK", &left, &w.rows, &image, &w.type, &taps, &places, &w.count,
-                          &w.columns, &w.first_row, &w.last_row, &w.first, &w.last, &start, &w.start_row,
-                          &w.start_column, &multiplier, &amount, &zero, &r.mode, &r.held, &r.rectified, &low, &high, &r.size, &result))
+    if (!PyArg_ParseTuple(args, "O&LO&iO&O&LL(LLLL)(O&LL)(O&O&O&iiiLL)iO&", address_of, &left, &w.rows, address_of,
+                          &image, &w.type, address_of, &taps, address_of, &places, &w.count, &w.columns, &w.first_row,
+                          &w.last_row, &w.first, &w.last, address_of, &start, &w.start_row, &w.start_column,
+                          address_of, &multiplier, address_of, &amount, address_of, &zero, &r.mode, &r.held,
+                          &r.rectified, &low, &high, &r.size, address_of, &result))
         return NULL;
     w.left = (const int16_t *)(uintptr_t)left;
     w.image = (const void *)(uintptr_t)image;
@@ -344,9 +396,10 @@ static PyObject *py_whole_windows(PyObject *self, PyObject *args)
     WholeWindows w;
     Requantisation r;
     (void)self;
-    if (!PyArg_ParseTuple(args, "KiKKK(LLLLLLL)(KKKiiiLL)iK", &image, &w.format, &weights, &starts, &offsets, &w.planes,
-                          &w.plane, &w.taps, &w.height, &w.width, &w.line, &w.step, &multiplier, &amount, &zero, &r.mode,
-                          &r.held, &r.rectified, &low, &high, &r.size, &result))
+    if (!PyArg_ParseTuple(args, "O&iO&O&O&(LLLLLLL)(O&O&O&iiiLL)iO&", address_of, &image, &w.format, address_of,
+                          &weights, address_of, &starts, address_of, &offsets, &w.planes, &w.plane, &w.taps,
+                          &w.height, &w.width, &w.line, &w.step, address_of, &multiplier, address_of, &amount,
+                          address_of, &zero, &r.mode, &r.held, &r.rectified, &low, &high, &r.size, address_of, &result))
         return NULL;
     w.image = (const void *)(uintptr_t)image;
     w.weights = (const int32_t *)(uintptr_t)weights;
@@ -369,7 +422,7 @@ static PyObject *py_elementwise(PyObject *self, PyObject *args)
     long long count;
     int kind;
     (void)self;
-    if (!PyArg_ParseTuple(args, "iKKKL", &kind, &a, &b, &result, &count))
+    if (!PyArg_ParseTuple(args, "iO&O&O&L", &kind, address_of, &a, address_of, &b, address_of, &result, &count))
         return NULL;
     chosen->elementwise(kind, (const float *)(uintptr_t)a, (const float *)(uintptr_t)b, (float *)(uintptr_t)result,
                         count);
@@ -381,7 +434,7 @@ static PyObject *py_subnormal(PyObject *self, PyObject *args)
     unsigned long long numbers;
     long long count;
     (void)self;
-    if (!PyArg_ParseTuple(args, "KL", &numbers, &count))
+    if (!PyArg_ParseTuple(args, "O&L", address_of, &numbers, &count))
         return NULL;
     return PyBool_FromLong(chosen->subnormal((const float *)(uintptr_t)numbers, count));
 }
@@ -392,7 +445,7 @@ static PyObject *py_exponents(PyObject *self, PyObject *args)
     long long count;
     uint32_t found[2];
     (void)self;
-    if (!PyArg_ParseTuple(args, "KL", &numbers, &count))
+    if (!PyArg_ParseTuple(args, "O&L", address_of, &numbers, &count))
         return NULL;
     chosen->exponents((const float *)(uintptr_t)numbers, count, found);
     return Py_BuildValue("II", (unsigned)found[0], (unsigned)found[1]);
@@ -403,8 +456,9 @@ static PyObject *py_weighted(PyObject *self, PyObject *args)
     unsigned long long image, weights, starts, offsets, result;
     Windows w;
     (void)self;
-    if (!PyArg_ParseTuple(args, "KKKK(LLLLLLL)iiK", &image, &weights, &starts, &offsets, &w.planes, &w.plane, &w.taps,
-                          &w.height, &w.width, &w.line, &w.step, &w.format, &w.negative, &result))
+    if (!PyArg_ParseTuple(args, "O&O&O&O&(LLLLLLL)iiO&", address_of, &image, address_of, &weights, address_of,
+                          &starts, address_of, &offsets, &w.planes, &w.plane, &w.taps, &w.height, &w.width, &w.line,
+                          &w.step, &w.format, &w.negative, address_of, &result))
         return NULL;
     w.image = (const float *)(uintptr_t)image;
     w.weights = (const float *)(uintptr_t)weights;

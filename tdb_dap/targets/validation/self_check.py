@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tdb_dap.targets.chips.chip import Chip
@@ -56,7 +56,7 @@ def is_simulated(chip: Chip, instruction: Instruction) -> bool:
     return (family.name, instruction.sub) in SEMANTICS or family.name in ("system", "registers")
 
 
-def _registers(instructions: list[Instruction]) -> list[Instruction]:
+def _registers(instructions: Sequence[Instruction]) -> list[Instruction]:
     """One instruction per register layout."""
     return list({instruction.register: instruction for instruction in instructions}.values())
 
@@ -73,7 +73,7 @@ def _layout(instruction: Instruction) -> list[str]:
     return found
 
 
-def _repeated(instructions: list[Instruction]) -> list[str]:
+def _repeated(instructions: Sequence[Instruction]) -> list[str]:
     """A mnemonic may stand for a long and a short form, not for two operations."""
     pairs = {(i.engine, i.mnemonic, i.kind, i.sub) for i in instructions}
     counts = Counter((engine, mnemonic) for engine, mnemonic, _, _ in pairs)
