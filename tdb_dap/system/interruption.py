@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 
 class Interrupted(Exception):
@@ -18,14 +17,19 @@ class _Listener(threading.local):
 _listener = _Listener()
 
 
-@contextmanager
-def asking(ask: Callable[[], bool]) -> Iterator[None]:
+class asking:
     """Inside, on this thread: ``ask`` is called between parts, and where it returns true the command is given up."""
-    before, _listener.ask = _listener.ask, ask
-    try:
-        yield
-    finally:
-        _listener.ask = before
+
+    __slots__ = ("_ask", "_before")
+
+    def __init__(self, ask: Callable[[], bool]) -> None:
+        self._ask = ask
+
+    def __enter__(self) -> None:
+        self._before, _listener.ask = _listener.ask, self._ask
+
+    def __exit__(self, *_: object) -> None:
+        _listener.ask = self._before
 
 
 def between_parts() -> None:

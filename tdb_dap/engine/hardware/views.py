@@ -94,7 +94,7 @@ class Segment:
         return [(self.offset + i * step, self.offset + i * step + length) for i in range(count)]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class View:
     """A tensor in memory."""
 
@@ -116,6 +116,33 @@ class View:
     lane_mask: int | None = None
     """Lanes that take part, bit by bit; None means all."""
     core: int = 0
+
+    def __init__(
+        self,
+        space: Space,
+        address: int,
+        shape: tuple[int, ...],
+        dtype: DType,
+        layout: Layout,
+        strides: tuple[int, ...] | None,
+        geometry: Geometry,
+        width: int = 0,
+        lane_mask: int | None = None,
+        core: int = 0,
+    ) -> None:
+        # At once: a frozen dataclass sets field by field, which takes longer than all else that makes a view.
+        self.__dict__.update(
+            space=space,
+            address=address,
+            shape=shape,
+            dtype=dtype,
+            layout=layout,
+            strides=strides,
+            geometry=geometry,
+            width=width,
+            lane_mask=lane_mask,
+            core=core,
+        )
 
     @property
     def size(self) -> int:

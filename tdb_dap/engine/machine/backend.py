@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from tdb_dap.engine.program.program import Program
 
 
+_NOTHING = Outcome()
+
+
 class Executable(Protocol):
     """Interface of a command for a backend; ``Command`` has it."""
 
@@ -108,13 +111,15 @@ class InProcess:
 
     def execute(self, command: Executable, memory: Memory) -> Outcome:
         description = command.description
+        changes: list[OverwrittenView] = []
         try:
-            results = description.results if self.keeps_old else ()
-            changes = tuple(OverwrittenView(view, memory.read(view)) for view in results if isinstance(view, View))
+            for view in description.results if self.keeps_old else ():
+                if isinstance(view, View):
+                    changes.append(OverwrittenView(view, memory.read(view)))
             self._target.execute(description, memory)
         except MemoryError:
             raise NotSimulated(f"{description.name}: its operands are larger than the memory of this machine") from None
-        return Outcome(changes)
+        return Outcome(tuple(changes)) if changes else _NOTHING
 
     def edited(self) -> None:
         """The memories are the only ones there are."""

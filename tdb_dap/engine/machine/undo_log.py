@@ -88,6 +88,9 @@ class UndoLog:
 
     def record(self, outcome: Outcome) -> None:
         """Remember what the next command has done."""
+        if not self.limit:
+            self.first += 1
+            return
         self._entries.append(outcome)
         self._bytes += _size(outcome)
         while self._bytes > self.limit and self._entries:
@@ -109,4 +112,4 @@ class UndoLog:
 
 
 def _size(outcome: Outcome) -> int:
-    return _OVERHEAD + sum(change.nbytes for change in outcome.changes)
+    return _OVERHEAD + sum([change.nbytes for change in outcome.changes])

@@ -196,7 +196,7 @@ class Chip:
             raise NotSimulated(
                 f"{instruction.mnemonic}: the instruction form {instruction.register} has no description yet"
             )
-        return replace(family.bind(self.fields_of(kind, descriptor, core, registers)), kind=kind)
+        return family.bind(self.fields_of(kind, descriptor, core, registers), kind)
 
     def describe(self, kind: int, descriptor: bytes, core: int, registers: Mapping[int, int]) -> Description:
         bound = self.bind(kind, descriptor, core, registers)

@@ -93,11 +93,11 @@ class Family:
         """Roles that the listing leaves out."""
         return frozenset(role for role, row in self.operands if row.hidden)
 
-    def bind(self, f: Fields) -> Bound:
-        """Views of all rows in one command."""
+    def bind(self, f: Fields, kind: int = -1) -> Bound:
+        """Views of all rows in one command. ``kind``: its instruction form, if it has one."""
         operands = {role: bound for role, row in self.operands if (bound := row.bind(f)) is not None}
         results = {role: bound for role, row in self.results if (bound := row.bind(f)) is not None}
-        return Bound(self, f, operands, results)
+        return Bound(self, f, operands, results, kind)
 
     def attributes_of(self, f: Fields) -> dict[str, Any]:
         if callable(self.attributes):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -65,10 +64,9 @@ def execute(name: str, bound: Bound, memory: Words, rules: Rules) -> None:
         return
     form = bound.family.name, bound.fields.sub
     formats = tuple([operand.dtype.name for operand in (*bound.operands.values(), *bound.results.values())])
-    known = _functions.setdefault(rules, {})
-    function = known.get((form, formats))
+    function: Semantic | None = rules.functions.get((form, formats))
     if function is None:
-        function = known[form, formats] = _function(name, bound, rules)
+        function = rules.functions[form, formats] = _function(name, bound, rules)
     results = [view for view in bound.results.values() if isinstance(view, View)]
     operation = Operation(
         {role: _value(role, operand, memory) for role, operand in bound.operands.items()},
@@ -93,10 +91,6 @@ def execute(name: str, bound: Bound, memory: Words, rules: Rules) -> None:
         stored = [bits if bits.flags.writeable else bits.copy() for bits in stored]
     for view, bits in zip(results, stored, strict=True):
         memory.write(view, bits)
-
-
-_functions: WeakKeyDictionary[Rules, dict[tuple[tuple[str, int], tuple[str, ...]], Semantic]] = WeakKeyDictionary()
-"""What was found for the rules of a chip: by form, and formats of all operands and results."""
 
 
 def _function(name: str, bound: Bound, rules: Rules) -> Semantic:

@@ -19,7 +19,7 @@ from tdb_dap.targets.semantics.numerics.halves import flushed
 from tdb_dap.targets.semantics.rules import Rules
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Value:
     """One operand: stored words and their format. A constant has shape (1, 1, 1, 1)."""
 
