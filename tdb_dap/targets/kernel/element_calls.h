@@ -133,69 +133,28 @@ static PyObject *py_whole_of(PyObject *self, PyObject *args)
     return done(0);
 }
 
-static PyObject *py_whole_of_floats(PyObject *self, PyObject *args)
+/* One operand in another format, or rounded. ``form``: bytes of whole numbers, or the format of floats. */
+static PyObject *py_converted(PyObject *self, PyObject *args)
 {
     PyObject *given;
     Grid grid;
-    unsigned long long result;
-    int mode, size;
+    unsigned long long address;
+    int how, mode, form;
     double low, high;
     (void)self;
-    if (!PyArg_ParseTuple(args, "OiddiO&", &given, &mode, &low, &high, &size, address_of, &result) || !parsed_grid(given, &grid, 1))
+    if (!PyArg_ParseTuple(args, "OiiddiO&", &given, &how, &mode, &low, &high, &form, address_of, &address) ||
+        !parsed_grid(given, &grid, 1))
         return NULL;
+    void *result = (void *)(uintptr_t)address;
     join_axes(&grid, 1, 0);
     Py_BEGIN_ALLOW_THREADS
-    chosen->whole_of_floats(&grid, mode, low, high, size, (void *)(uintptr_t)result);
-    Py_END_ALLOW_THREADS
-    return done(0);
-}
-
-static PyObject *py_floats_of_floats(PyObject *self, PyObject *args)
-{
-    PyObject *given;
-    Grid grid;
-    unsigned long long result;
-    int flushes, format;
-    (void)self;
-    if (!PyArg_ParseTuple(args, "OiiO&", &given, &flushes, &format, address_of, &result) || !parsed_grid(given, &grid, 1))
-        return NULL;
-    join_axes(&grid, 1, 0);
-    Py_BEGIN_ALLOW_THREADS
-    chosen->floats_of_floats(&grid, flushes, format, (void *)(uintptr_t)result);
-    Py_END_ALLOW_THREADS
-    return done(0);
-}
-
-static PyObject *py_floats_of_whole(PyObject *self, PyObject *args)
-{
-    PyObject *given;
-    Grid grid;
-    unsigned long long result;
-    (void)self;
-    if (!PyArg_ParseTuple(args, "OO&", &given, address_of, &result) || !parsed_grid(given, &grid, 1))
-        return NULL;
-    join_axes(&grid, 1, 0);
-    Py_BEGIN_ALLOW_THREADS
-    chosen->floats_of_whole(&grid, (float *)(uintptr_t)result);
-    Py_END_ALLOW_THREADS
-    return done(0);
-}
-
-static PyObject *py_rounded(PyObject *self, PyObject *args)
-{
-    PyObject *given;
-    Grid grid;
-    unsigned long long result;
-    int mode, format;
-    (void)self;
-    if (!PyArg_ParseTuple(args, "OiiO&", &given, &mode, &format, address_of, &result) || !parsed_grid(given, &grid, 1))
-        return NULL;
-    join_axes(&grid, 1, 0);
-    Py_BEGIN_ALLOW_THREADS
-    if (format == F16)
-        chosen->f16_by_mode(&grid, mode, (uint16_t *)(uintptr_t)result);
-    else
-        chosen->integral_floats(&grid, mode, (float *)(uintptr_t)result);
+    switch (how) {
+    case FLOATS_TO_WHOLE: chosen->whole_of_floats(&grid, mode, low, high, form, result); break;
+    case FLOATS_TO_FLOATS: chosen->floats_of_floats(&grid, mode, form, result); break;
+    case WHOLE_TO_FLOATS: chosen->floats_of_whole(&grid, result); break;
+    case TO_INTEGRAL: chosen->integral_floats(&grid, mode, result); break;
+    case TO_F16_BY_MODE: chosen->f16_by_mode(&grid, mode, result); break;
+    }
     Py_END_ALLOW_THREADS
     return done(0);
 }

@@ -28,6 +28,7 @@ _RESULTS = {**_WORDS, 8: np.int64}
 _SIZES = {3: 1, 4: 1, 5: 2, 6: 2, 7: 4, 8: 4, _INT64: 8}
 _AXES = 4
 _HALF_AWAY, _HALF_UP = 1, 5
+_FLOATS_TO_WHOLE, _FLOATS_TO_FLOATS, _WHOLE_TO_FLOATS, _TO_INTEGRAL, _TO_F16_BY_MODE = range(5)
 
 
 class Stored(NamedTuple):
@@ -173,26 +174,28 @@ def converted(x: Stored, target: DType, mode: int) -> Array | None:
             return None
         if source.name == "f32" and (target.name == "f32" or (target.name == "f16" and mode)):
             away = mode == _HALF_UP and target.name == "f16"
-            kernel.over_elements("rounded", grid, _HALF_AWAY if away else mode, _FLOATS[target.name], result)
+            how = _TO_INTEGRAL if target.name == "f32" else _TO_F16_BY_MODE
+            kernel.over_elements("converted", grid, how, _HALF_AWAY if away else mode, 0.0, 0.0, 0, result)
             return result
         if source.name == target.name:
             return None
         if target.name in _WHOLE:
             limits = float(target.minimum), float(target.maximum)
-            kernel.over_elements("whole_of_floats", grid, mode, *limits, target.itemsize, result)
+            kernel.over_elements("converted", grid, _FLOATS_TO_WHOLE, mode, *limits, target.itemsize, result)
             return result
         if target.name not in _FLOATS or "f32" not in (source.name, target.name) or (mode and target.name != "f32"):
             return None
         if source.name == "bf16":  # a NaN stays as it is
             return None
-        kernel.over_elements("floats_of_floats", grid, target.name == "bf16", _FLOATS[target.name], result)
+        flushes, form = target.name == "bf16", _FLOATS[target.name]
+        kernel.over_elements("converted", grid, _FLOATS_TO_FLOATS, flushes, 0.0, 0.0, form, result)
         return result
     if not target.is_float:
         return whole(FIRST, x, x, Steps(mode, limits=(target.minimum, target.maximum)), target.itemsize)
     grid = _grid(x.bits.shape, _WHOLE, x)
     if grid is None or target.name != "f32" or mode:
         return None
-    kernel.over_elements("floats_of_whole", grid, result)
+    kernel.over_elements("converted", grid, _WHOLE_TO_FLOATS, 0, 0.0, 0.0, 0, result)
     return result
 
 
@@ -204,7 +207,7 @@ def encoded(numbers: Array, target: DType) -> Array:
     grid = _grid(words.shape, _FLOATS, Stored(words.view(np.uint32), F32))
     assert grid is not None
     result = np.empty(words.shape, target.bits_dtype)
-    kernel.over_elements("floats_of_floats", grid, 0, _FLOATS[target.name], result)
+    kernel.over_elements("converted", grid, _FLOATS_TO_FLOATS, 0, 0.0, 0.0, _FLOATS[target.name], result)
     return result
 
 
