@@ -10,6 +10,7 @@ from subprocess import CompletedProcess
 import numpy as np
 import pytest
 
+from tdb_dap.engine.machine.machine import Machine
 from tdb_dap.tools.check.schema import Report
 from tests.command_line import new_process, tdb_dap
 from tests.conftest import Toy
@@ -85,6 +86,28 @@ def test_the_reports_say_the_same(toy: Toy, spoiled: Path, tmp_path: Path) -> No
     assert f'href="#L{report.culprit.line}"' in page
     assert f'id="L{report.culprit.line}"' in page
     assert "http" not in page.replace("http://www.w3.org", "")
+
+
+def test_blame_runs_again_what_it_must(toy: Toy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with np.load(toy.reference) as archive:
+        arrays = dict(archive)
+    arrays["softmax16_Softmax"][0, 3] += 1
+    np.savez(tmp_path / "last.npz", **arrays)
+    steps: list[int] = []
+    step = Machine.step
+
+    def counted(machine: Machine) -> None:
+        steps.append(machine.ordinal)
+        step(machine)
+
+    monkeypatch.setattr(Machine, "step", counted)
+    done = check(toy, tmp_path / "last.npz", "--blame")
+    assert done.returncode == 1
+    assert done.stdout.startswith("fail: first at fault is softmax16_Softmax")
+    again = steps[58:]
+    assert steps[:58] == list(range(58))
+    assert again == list(range(again[0], 58))
+    assert again[0] > 20, "what comes before the last layer group is right"
 
 
 def test_sanitizers_look_on_in_the_same_run(toy: Toy, spoiled: Path, tmp_path: Path) -> None:

@@ -258,7 +258,9 @@ def _check(arguments: argparse.Namespace) -> tuple[Report, Walked, Program]:
     if arguments.mode == "cascade" and arguments.blame and any(row.verdict == "fail" for row in rows):
         worker = Worker(job, "standalone")
         team = _team(arguments, job, worker)
-        alone = _walk(arguments, job, "standalone", worker, team, bar)
+        # Of the rest nothing is asked. Rows of an op lie between its first and last command.
+        spans = [(row.first, row.last + 1) for row in rows if row.verdict == "fail"]
+        alone = _walk(arguments, job, "standalone", worker, team, bar, spans)
         rows = with_blame(rows, alone.rows, Producers(program))
     bar.clear()
     if _is_computed(arguments):
@@ -329,8 +331,16 @@ def _team(arguments: argparse.Namespace, job: Job, worker: Worker) -> Team:
     return Alone() if count == 1 else Processes(job, count, worker)
 
 
-def _walk(arguments: argparse.Namespace, job: Job, mode: Mode, worker: Worker, team: Team | None, bar: Bar) -> Walked:
-    """One run of the whole program; in a cascade this process is alone."""
+def _walk(
+    arguments: argparse.Namespace,
+    job: Job,
+    mode: Mode,
+    worker: Worker,
+    team: Team | None,
+    bar: Bar,
+    spans: list[tuple[int, int]] | None = None,
+) -> Walked:
+    """One run of the whole program, or of what ``spans`` need; in a cascade this process is alone."""
     from tdb_dap.tools.check.journal import Journal
     from tdb_dap.tools.check.runner import walk
     from tdb_dap.tools.check.team import Alone
@@ -338,7 +348,7 @@ def _walk(arguments: argparse.Namespace, job: Job, mode: Mode, worker: Worker, t
     journal = Journal(arguments.resume / mode, job, mode) if arguments.resume else None
     running = team or Alone()
     try:
-        return walk(worker, mode, running, bar.update, journal)
+        return walk(worker, mode, running, bar.update, journal, spans)
     except KeyboardInterrupt:
         bar.clear()
         if journal is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tdb_dap.engine.compare.segments import stretches
@@ -20,12 +21,25 @@ _PIECES_KEPT = 64
 """Stretches of a check that can be interrupted; the number does not depend on who runs them."""
 
 
-def walk(worker: Worker, mode: Mode, team: Team, progress: Progress, journal: Journal | None = None) -> Walked:
-    """Run the whole program of ``worker``, a debugger at the start, and compare; what ``journal`` knows is not run."""
+def walk(
+    worker: Worker,
+    mode: Mode,
+    team: Team,
+    progress: Progress,
+    journal: Journal | None = None,
+    spans: Sequence[Stretch] | None = None,
+) -> Walked:
+    """Run the whole program of ``worker``, a debugger at the start, and compare; what ``journal`` knows is not run.
+
+    ``spans``: of a standalone run only what these ranges of ordinals need.
+    """
     program = worker.debugger.program
-    wanted = _PIECES_KEPT if journal else 1 if team.size == 1 else _PIECES_EACH * team.size
+    each = 1 if team.size == 1 else _PIECES_EACH * team.size
+    wanted = _PIECES_KEPT if journal else each if spans is None else max(_PIECES_KEPT, each)
     reference = worker.debugger.reference if mode == "standalone" else None
     todo = stretches(program, reference, wanted)
+    if spans is not None:
+        todo = [(start, stop) for start, stop in todo if any(first < stop and start < last for first, last in spans)]
     done = journal.known() if journal else {}
     if journal and mode == "cascade":
         reached = journal.restore_memories(worker.debugger)
