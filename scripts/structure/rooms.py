@@ -27,6 +27,7 @@ STOREYS: tuple[tuple[str, ...], ...] = (
     ("tools.golden",),
     ("tools.opening", "tools.report_schema", "tools.shadow"),
     ("tools.findings",),
+    ("tools.sanitize",),
     (
         "tools.check",
         "tools.disassemble",
@@ -39,7 +40,6 @@ STOREYS: tuple[tuple[str, ...], ...] = (
         "tools.patch",
         "tools.perturb",
         "tools.profile",
-        "tools.sanitize",
         "tools.streams",
     ),
     ("tools.diff", "tools.graph", "tools.triage", "tools.zoo"),

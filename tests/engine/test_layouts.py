@@ -10,7 +10,8 @@ from tdb_dap.engine.commands.net_tensors import Tensor
 from tdb_dap.engine.hardware.dtypes import BY_NAME, F8E4M3, F8E5M2, F16, F32, SI4, SI8, SI16, UI8, DType
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.memory import Memory, Region
-from tdb_dap.engine.hardware.views import Layout, View, align, strides_of
+from tdb_dap.engine.hardware.strides import align
+from tdb_dap.engine.hardware.views import Layout, View, strides_of
 from tdb_dap.errors import BadAccess
 from tdb_dap.targets.chips.bm1684 import BM1684
 from tdb_dap.targets.chips.bm1684x import BM1684X

@@ -15,7 +15,8 @@ from tdb_dap.engine.hardware.dtypes import F16, F32, SI4, UI8
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.memory import Memory
 from tdb_dap.engine.hardware.runs import merged
-from tdb_dap.engine.hardware.views import Constant, Layout, View, contiguous, strides_of
+from tdb_dap.engine.hardware.strides import contiguous
+from tdb_dap.engine.hardware.views import Constant, Layout, View, strides_of
 from tdb_dap.errors import BadExpression
 from tdb_dap.targets.chips.bm1684x import BM1684X
 from tdb_dap.targets.chips.bm1688 import BM1688

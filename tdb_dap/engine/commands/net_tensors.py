@@ -10,7 +10,8 @@ import numpy as np
 from tdb_dap.engine.bmodel import SubnetInfo, TensorInfo
 from tdb_dap.engine.hardware.dtypes import Array, DType
 from tdb_dap.engine.hardware.geometry import Geometry
-from tdb_dap.engine.hardware.views import Layout, View, contiguous, in_words
+from tdb_dap.engine.hardware.strides import contiguous, in_words
+from tdb_dap.engine.hardware.views import Layout, View
 from tdb_dap.errors import BadInput
 
 

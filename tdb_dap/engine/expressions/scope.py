@@ -15,7 +15,8 @@ from tdb_dap.engine.hardware import dtypes
 from tdb_dap.engine.hardware.addresses import parse_address
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.hardware.geometry import Space
-from tdb_dap.engine.hardware.views import Constant, Layout, View, contiguous, strides_of
+from tdb_dap.engine.hardware.strides import contiguous
+from tdb_dap.engine.hardware.views import Constant, Layout, View, strides_of
 from tdb_dap.engine.source.value_flow import Argument, Definition
 from tdb_dap.errors import BadExpression
 

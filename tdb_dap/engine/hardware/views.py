@@ -22,6 +22,7 @@ import numpy as np
 from tdb_dap.engine.hardware.dtypes import F32, UI8, DType
 from tdb_dap.engine.hardware.geometry import Geometry, Space
 from tdb_dap.engine.hardware.runs import merged
+from tdb_dap.engine.hardware.strides import align, contiguous, in_words
 from tdb_dap.errors import BadAccess
 
 
@@ -217,11 +218,6 @@ def memref_text(shape: tuple[int, ...], dtype: DType, strides: tuple[int, ...] |
     return f"memref<{dims}x{dtype}, strides: [{', '.join(map(str, strides))}]>"
 
 
-def align(value: int, unit: int) -> int:
-    """``value`` rounded up to a multiple of ``unit``."""
-    return -(-value // unit) * unit
-
-
 def strides_of(
     geometry: Geometry, layout: Layout, address: int, shape: tuple[int, int, int, int], dtype: DType
 ) -> tuple[int, int, int, int]:
@@ -248,21 +244,6 @@ def strides_of(
         step = align(step, units)
     first_lane = address // geometry.lane_bytes % geometry.lanes
     return (-(-(channels + first_lane) // geometry.lanes) * step, step, row, 1)
-
-
-def contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Row-major element strides."""
-    strides: list[int] = []
-    step = 1
-    for extent in reversed(shape):
-        strides.append(step)
-        step *= extent
-    return tuple(reversed(strides))
-
-
-def in_words(strides: tuple[int, ...], dtype: DType) -> tuple[int, ...]:
-    """Strides in words of 4 bytes as strides in elements."""
-    return tuple(stride * (4 // dtype.itemsize) for stride in strides)
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,9 @@ from tdb_dap.engine.files import limits
 from tdb_dap.engine.files.context import Context
 from tdb_dap.engine.hardware.geometry import Geometry
 from tdb_dap.engine.hardware.memory import Region, zeros
+from tdb_dap.engine.hardware.strides import contiguous
 from tdb_dap.engine.hardware.target import Description, Message, Target
-from tdb_dap.engine.hardware.views import contiguous, memref_text
+from tdb_dap.engine.hardware.views import memref_text
 from tdb_dap.engine.host.operation_names import CPU_OPERATIONS
 from tdb_dap.engine.program.program import Program, Subnet
 from tdb_dap.engine.source.mlir_file import MlirFile

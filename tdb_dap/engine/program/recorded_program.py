@@ -23,8 +23,9 @@ from tdb_dap.engine.files.context import Context
 from tdb_dap.engine.hardware.dtypes import UI8, Array
 from tdb_dap.engine.hardware.geometry import Geometry, Space
 from tdb_dap.engine.hardware.memory import Bytes, Memory, Region
+from tdb_dap.engine.hardware.strides import contiguous
 from tdb_dap.engine.hardware.target import Description, Message, Target
-from tdb_dap.engine.hardware.views import Layout, View, contiguous
+from tdb_dap.engine.hardware.views import Layout, View
 from tdb_dap.engine.program.program import Launch, Program, Subnet
 from tdb_dap.engine.program.recorded_events import (
     Expected,

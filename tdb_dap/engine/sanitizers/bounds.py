@@ -17,7 +17,8 @@ from tdb_dap.engine.control.stops import Finding
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.rectangles import rectangles
 from tdb_dap.engine.hardware.runs import Runs, merged
-from tdb_dap.engine.hardware.views import Layout, align
+from tdb_dap.engine.hardware.strides import align
+from tdb_dap.engine.hardware.views import Layout
 from tdb_dap.engine.program.access_table import LOCAL, SPACES, AccessRows
 from tdb_dap.engine.sanitizers.finding_text import title_of
 from tdb_dap.errors import BadAccess

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from tdb_dap.engine.hardware.dtypes import BY_NAME
 from tdb_dap.engine.hardware.geometry import Geometry, Space
-from tdb_dap.engine.hardware.views import Layout, View, contiguous, in_words, strides_of
+from tdb_dap.engine.hardware.strides import contiguous, in_words
+from tdb_dap.engine.hardware.views import Layout, View, strides_of
 from tdb_dap.engine.source.marks import NO_MARKS, Marks
 from tdb_dap.errors import BadInput
 

@@ -11,7 +11,8 @@ import numpy as np
 
 from tdb_dap.engine.hardware.dtypes import DType
 from tdb_dap.engine.hardware.geometry import Space
-from tdb_dap.engine.hardware.views import Constant, Layout, Operand, View, contiguous, in_words, strides_of
+from tdb_dap.engine.hardware.strides import contiguous, in_words
+from tdb_dap.engine.hardware.views import Constant, Layout, Operand, View, strides_of
 from tdb_dap.errors import Undefined
 from tdb_dap.targets.declaration.fields import Fields
 

@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from tdb_dap.engine.hardware.dtypes import SI16, DType
-from tdb_dap.engine.hardware.views import Layout, Operand, View, align, strides_of
+from tdb_dap.engine.hardware.strides import align
+from tdb_dap.engine.hardware.views import Layout, Operand, View, strides_of
 from tdb_dap.targets.declaration.family import RESULT_SHAPE, family, operand, result_
 from tdb_dap.targets.declaration.fields import Fields
 

@@ -103,36 +103,7 @@ static void looked_up(const void *row, int64_t size, const void *index, int inde
         CHOSEN_BY(uint32_t)
 }
 
-/* Left factors (rows, count) as (block, count, ROWS); rows that are not there are zeros. */
-static void packed_floats(const float *numbers, int64_t rows, int64_t count, float *packed)
-{
-    for (int64_t top = 0; top < rows; top += ROWS, packed += count * ROWS) {
-        const int64_t height = rows - top < ROWS ? rows - top : ROWS;
-        const float *block = numbers + top * count;
-        if (height < ROWS)
-            memset(packed, 0, (size_t)(count * ROWS) * sizeof *packed);
-        for (int64_t k = 0; k < count; k++)
-            for (int64_t row = 0; row < height; row++)
-                packed[k * ROWS + row] = block[row * count + k];
-    }
-}
-
-/* As (block, pair, ROWS, 2); a last product without a partner has a zero beside it. */
-static void packed_pairs(const int16_t *numbers, int64_t rows, int64_t count, int16_t *packed)
-{
-    const int64_t pairs = (count + 1) / 2;
-    for (int64_t top = 0; top < rows; top += ROWS, packed += pairs * ROWS * 2) {
-        const int64_t height = rows - top < ROWS ? rows - top : ROWS;
-        const int16_t *block = numbers + top * count;
-        if (height < ROWS || count % 2)
-            memset(packed, 0, (size_t)(pairs * ROWS * 2) * sizeof *packed);
-        for (int64_t pair = 0; pair < count / 2; pair++)
-            for (int64_t row = 0; row < height; row++)
-                memcpy(packed + (pair * ROWS + row) * 2, block + row * count + pair * 2, 2 * sizeof *packed);
-        for (int64_t row = 0; count % 2 && row < height; row++)
-            packed[((pairs - 1) * ROWS + row) * 2] = block[row * count + count - 1];
-    }
-}
+#include "packing.h"
 
 #if defined(__GNUC__)
 #define LANES 4
@@ -239,52 +210,7 @@ static int usable(void)
 
 static const Width *chosen;
 
-/* NumPy's own description of an array, __array_struct__: it is as old as NumPy, and no interface of Python's has to be
- * newer than what the limited API has. https://numpy.org/doc/stable/reference/arrays.interface.html */
-typedef struct {
-    int two, axes;
-    char kind;
-    int itemsize, flags;
-    Py_ssize_t *shape, *strides;
-    void *data;
-    PyObject *description;
-} ArrayInterface;
-
-enum { C_CONTIGUOUS = 0x1, ALIGNED = 0x100 };
-
-/* Copies the description of an array, which lives as long as it; the axes are in ``capsule``, to be given back. */
-static int described(PyObject *array, ArrayInterface *found, PyObject **capsule)
-{
-    *capsule = PyObject_GetAttrString(array, "__array_struct__");
-    const ArrayInterface *own = *capsule ? PyCapsule_GetPointer(*capsule, NULL) : NULL;
-    if (!own) {
-        Py_CLEAR(*capsule);
-        return 0;
-    }
-    *found = *own;
-    return 1;
-}
-
-/* Where an array without gaps lies; a number is an address by itself. */
-static int address_of(PyObject *given, void *address)
-{
-    unsigned long long *out = address;
-    if (PyLong_Check(given)) {
-        *out = PyLong_AsUnsignedLongLong(given);
-        return !PyErr_Occurred();
-    }
-    ArrayInterface array;
-    PyObject *capsule;
-    if (!described(given, &array, &capsule))
-        return 0;
-    Py_DECREF(capsule);
-    if (!(array.flags & C_CONTIGUOUS)) {
-        PyErr_SetString(PyExc_TypeError, "an array with gaps");
-        return 0;
-    }
-    *out = (unsigned long long)(uintptr_t)array.data;
-    return 1;
-}
+#include "arrays.h"
 
 static PyObject *done(int status)
 {

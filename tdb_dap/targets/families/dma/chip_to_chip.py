@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tdb_dap.engine.hardware.dtypes import F32, UI8
-from tdb_dap.engine.hardware.views import Layout, contiguous
+from tdb_dap.engine.hardware.strides import contiguous
+from tdb_dap.engine.hardware.views import Layout
 from tdb_dap.targets.declaration.family import Row, family, operand
 from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.families.dma.tensors import Shape4, side

@@ -7,7 +7,8 @@ from typing import Any
 
 from tdb_dap.engine.hardware.dtypes import UI8
 from tdb_dap.engine.hardware.geometry import Space
-from tdb_dap.engine.hardware.views import Layout, Operand, View, contiguous, strides_of
+from tdb_dap.engine.hardware.strides import contiguous
+from tdb_dap.engine.hardware.views import Layout, Operand, View, strides_of
 from tdb_dap.targets.declaration.family import Row, VendorView, family
 from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.families.dma.tensors import Shape4, data_type, default_strides, lane_mask, located, side

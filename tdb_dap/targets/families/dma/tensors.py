@@ -8,7 +8,8 @@ from typing import Any
 
 from tdb_dap.engine.hardware.dtypes import DType
 from tdb_dap.engine.hardware.geometry import Space
-from tdb_dap.engine.hardware.views import Layout, Operand, View, contiguous, strides_of
+from tdb_dap.engine.hardware.strides import contiguous
+from tdb_dap.engine.hardware.views import Layout, Operand, View, strides_of
 from tdb_dap.errors import Undefined
 from tdb_dap.targets.declaration.family import Row, Shape, VendorView, family, operand, result_
 from tdb_dap.targets.declaration.fields import Fields
