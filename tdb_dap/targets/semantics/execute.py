@@ -64,9 +64,12 @@ def execute(name: str, bound: Bound, memory: Words, rules: Rules) -> None:
         return
     form = bound.family.name, bound.fields.sub
     formats = tuple([operand.dtype.name for operand in (*bound.operands.values(), *bound.results.values())])
-    function: Semantic | None = rules.functions.get((form, formats))
+    known = rules, form, formats
+    function = _functions.get(known)
     if function is None:
-        function = rules.functions[form, formats] = _function(name, bound, rules)
+        if len(_functions) > _MOST_FUNCTIONS:
+            _functions.clear()
+        function = _functions[known] = _function(name, bound, rules)
     results = [view for view in bound.results.values() if isinstance(view, View)]
     operation = Operation(
         {role: _value(role, operand, memory) for role, operand in bound.operands.items()},
@@ -91,6 +94,11 @@ def execute(name: str, bound: Bound, memory: Words, rules: Rules) -> None:
         stored = [bits if bits.flags.writeable else bits.copy() for bits in stored]
     for view, bits in zip(results, stored, strict=True):
         memory.write(view, bits)
+
+
+_functions: dict[tuple[Rules, tuple[str, int], tuple[str, ...]], Semantic] = {}
+"""Functions that were found: by the chip's rules, form, and formats of all operands and results."""
+_MOST_FUNCTIONS = 1 << 12
 
 
 def _function(name: str, bound: Bound, rules: Rules) -> Semantic:

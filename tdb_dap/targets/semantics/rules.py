@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -115,11 +113,6 @@ class Rules(Conventions):
     def first_bias(self, family: str, bias: Array, is_constant: bool) -> Array:
         """The bias of a sum of float32, or -0, which adds nothing."""
         return np.full_like(bias, -0.0) if family in self.absent_bias and is_constant and not bias.any() else bias
-
-    @cached_property
-    def functions(self) -> dict[object, Any]:
-        """Semantic functions that were found to follow these rules, for whoever looks for one again."""
-        return {}
 
     def does_lack(self, family: str, operation: int) -> bool:
         """Whether it is not known what the chip computes for an operation of a family."""
