@@ -16,7 +16,7 @@ from tdb_dap.targets.families import gather as gather_family
 from tdb_dap.targets.families import special
 from tdb_dap.targets.kernel import elements
 from tdb_dap.targets.kernel.integers import Steps
-from tdb_dap.targets.semantics import SEMANTICS
+from tdb_dap.targets.semantics import SEMANTICS, execute
 from tdb_dap.targets.semantics.numerics import float32
 from tdb_dap.targets.semantics.numerics.halves import FLUSHED_F16
 from tdb_dap.targets.semantics.numerics.rounding import convert
@@ -152,6 +152,29 @@ def test_arithmetic_of_whole_numbers(sub: int, mode: int) -> None:
             symmetric = int(random.integers(0, 2))
             x = operation(values, target, Rules(channel_group=16), sub=sub, opd2_n_str=mode, sym_range=symmetric)
             both(partial(SEMANTICS["arith", sub], x))
+
+
+@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize("at_once", [50, 1 << 20])
+@pytest.mark.parametrize("dtype", [F32, SI8], ids=str)
+def test_pieces_side_by_side_are_the_whole(
+    dtype: DType, at_once: int, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the shape, and where operands are broadcast; of what is no piece of the result the whole is computed."""
+    monkeypatch.setattr(kernel, "threads", lambda: count)
+    monkeypatch.setattr(execute, "_AT_ONCE", at_once)
+    monkeypatch.setattr(execute, "_WORTH_A_THREAD", 20)
+    for number, shape in enumerate([*SHAPES, (1, 2, 3, 31), (7, 1, 1, 9)]):
+        for other in (shape, (1, shape[1], 1, 1), (1, 1, 1, 1), (shape[3],)):
+            values = {
+                "left": Value(placed(words(dtype, shape, "any", number), PLACES[number % 4]), dtype),
+                "right": Value(words(dtype, other, "any", 9 + number), dtype),
+            }
+            x = operation(values, dtype, Rules(channel_group=16), sub=op.MUL)
+            with np.errstate(all="ignore"):
+                found, wanted = execute._in_parts(SEMANTICS["arith", op.MUL], x), SEMANTICS["arith", op.MUL](x)
+            assert isinstance(found, np.ndarray)
+            np.testing.assert_array_equal(found, np.broadcast_to(wanted, shape))
 
 
 def every_word(source: DType) -> Array:

@@ -246,7 +246,7 @@ def test_how_work_is_split_among_threads_does_not_show(monkeypatch: pytest.Monke
     zeros = np.zeros((70, 333), np.float32)
     with kernel.switched(True):
         together = [dot.interleaved(None, None, products, True), dot.grouped(zeros, products, 32)]
-        monkeypatch.setattr(kernel, "_threads", lambda: 5)
+        monkeypatch.setattr(kernel, "threads", lambda: 5)
         monkeypatch.setattr(kernel, "_pool", None)
         apart = [dot.interleaved(None, None, products, True), dot.grouped(zeros, products, 32)]
     for a, b in zip(together, apart, strict=True):

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tdb_dap.engine.hardware.dtypes import SI8, SI16, SI32, UI8, UI16, UI32, Array, DType
+from tdb_dap.errors import NotSimulated
 from tdb_dap.targets import kernel
 from tdb_dap.targets.kernel.integers import UNLIMITED, Steps, Windows, window_sums
 from tdb_dap.targets.kernel.products import Products, of_matrices
@@ -86,7 +87,7 @@ def test_sums_after_their_steps_are_numpys(
     kernel.choose_width(lanes)
     try:
         with pytest.MonkeyPatch.context() as patch, kernel.switched(True):
-            patch.setattr(kernel, "_threads", lambda: threads)
+            patch.setattr(kernel, "threads", lambda: threads)
             patch.setattr(kernel, "_WORTH_A_THREAD", 1)
             patch.setattr(kernel, "_PART", 1 << int(random.integers(4, 20)))
             words = dot.summed(products, first, steps, dtype)
@@ -130,7 +131,7 @@ def test_parts_of_rows_and_of_columns_are_all_that_there_is(
     with kernel.switched(True):
         wanted = dot.interleaved(totals, None, products, True), dot.grouped(totals, products, 16)
         for threads in (1, 2, 3, 8):
-            monkeypatch.setattr(kernel, "_threads", lambda threads=threads: threads)
+            monkeypatch.setattr(kernel, "threads", lambda threads=threads: threads)
             monkeypatch.setattr(kernel, "_WORTH_A_THREAD", 1)
             for part in (1, 1 << 12, 1 << 30):
                 monkeypatch.setattr(kernel, "_PART", part)
@@ -216,6 +217,26 @@ def test_what_ends_a_part_waits_for_the_others(monkeypatch: pytest.MonkeyPatch) 
         ended.append(part[0])
 
     monkeypatch.setattr(kernel, "_pool", None)
+    monkeypatch.setattr(kernel, "threads", lambda: 3)
     with pytest.raises(KeyboardInterrupt):
-        kernel._in_threads([(row, row + 1, 0, 1) for row in range(6)], work)
-    assert sorted(ended) == [1, 2, 3, 4, 5]
+        kernel.side_by_side([(row, row + 1, 0, 1) for row in range(7)], work)
+    assert sorted(ended) == [1, 2, 4, 5], "all that the other threads had to do"
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_each_part_is_worked_on_once(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel, "threads", lambda: count)
+    done: list[int] = []
+    kernel.side_by_side(range(11), done.append)
+    assert sorted(done) == list(range(11))
+
+
+def test_a_fault_in_any_thread_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel, "threads", lambda: 3)
+
+    def work(part: int) -> None:
+        if part == 5:
+            raise NotSimulated("this one")
+
+    with pytest.raises(NotSimulated, match="this one"):
+        kernel.side_by_side(range(7), work)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,7 +84,7 @@ def is_active() -> bool:
 def describe() -> str:
     """One line that says who computes sums of products, and why."""
     if _enabled:
-        return f"C kernel, {_kernel.widths()[-1]} numbers at a time, up to {counted(_threads(), 'thread')}"
+        return f"C kernel, {_kernel.widths()[-1]} numbers at a time, up to {counted(threads(), 'thread')}"
     if is_built:
         return f"NumPy (the C kernel is switched off: {SWITCH}=0)"
     if is_outdated:
@@ -116,7 +116,8 @@ def choose_width(lanes: int) -> None:
 
 
 @cache
-def _threads() -> int:
+def threads() -> int:
+    """Threads that compute at a time."""
     try:
         available = len(os.sched_getaffinity(0))
     except AttributeError:  # not on every system
@@ -135,16 +136,16 @@ def _split(products: Products, work: Callable[[Range], None]) -> None:
     """Call ``work`` with ranges that together are all: in threads if it is much work, part after part."""
     rows, columns = products.shape
     amount = max(1, products.left.size)
-    step = max(_BLOCK_OF_COLUMNS * _threads(), _PART // amount // _BLOCK_OF_COLUMNS * _BLOCK_OF_COLUMNS)
+    step = max(_BLOCK_OF_COLUMNS * threads(), _PART // amount // _BLOCK_OF_COLUMNS * _BLOCK_OF_COLUMNS)
     for first in range(0, columns, step):
         between_parts()
         last = min(columns, first + step)
-        parts = max(1, min(_threads(), amount * (last - first) // _WORTH_A_THREAD))
+        parts = max(1, min(threads(), amount * (last - first) // _WORTH_A_THREAD))
         if last - first >= parts * _BLOCK_OF_COLUMNS:
             found = _parts(first, last, parts, _BLOCK_OF_COLUMNS)
-            _in_threads([(0, rows, *part) for part in found], work)
+            side_by_side([(0, rows, *part) for part in found], work)
         else:
-            _in_threads([(*part, first, last) for part in _parts(0, rows, parts, _BLOCK_OF_ROWS)], work)
+            side_by_side([(*part, first, last) for part in _parts(0, rows, parts, _BLOCK_OF_ROWS)], work)
 
 
 def _parts(first: int, last: int, count: int, block: int) -> list[tuple[int, int]]:
@@ -153,23 +154,35 @@ def _parts(first: int, last: int, count: int, block: int) -> list[tuple[int, int
     return [(start, min(last, start + step)) for start in range(first, last, step)]
 
 
-def _in_threads(parts: list[Range], work: Callable[[Range], None]) -> None:
+T = TypeVar("T")
+
+
+def side_by_side(parts: Sequence[T], work: Callable[[T], None]) -> None:
+    """Call ``work`` with all parts, in threads if they are several; ``work`` itself does not use this."""
     global _pool
-    if len(parts) == 1:
-        work(parts[0])
+    if len(parts) == 1 or threads() == 1:
+        for part in parts:
+            work(part)
         return
     if _pool is None:
         from concurrent.futures import ThreadPoolExecutor
 
         _pool = ThreadPoolExecutor(_MOST_THREADS, "tdb-dap kernel")
-    futures = [_pool.submit(work, part) for part in parts[1:]]
+    # This thread takes its share, too; as many work as there are processors.
+    shares = [parts[first :: threads()] for first in range(min(threads(), len(parts)))]
+    futures = [_pool.submit(_each, work, share) for share in shares[1:]]
     try:
-        work(parts[0])
+        _each(work, shares[0])
     finally:  # whatever ends this, an interrupt too: the others write into arrays that end with the caller
         for future in futures:
             future.exception()
     for future in futures:
         future.result()
+
+
+def _each(work: Callable[[T], None], parts: Sequence[T]) -> None:
+    for part in parts:
+        work(part)
 
 
 def _right(products: Products) -> tuple[Array, Array, Array, int, int]:

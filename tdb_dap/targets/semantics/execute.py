@@ -11,6 +11,7 @@ from tdb_dap.engine.hardware.dtypes import BF16, F8E4M3, F8E5M2, F16, F32, I4, S
 from tdb_dap.engine.hardware.target import Words
 from tdb_dap.engine.hardware.views import Operand, View
 from tdb_dap.errors import NotSimulated
+from tdb_dap.targets import kernel
 from tdb_dap.targets.families import Bound, arithmetic
 from tdb_dap.targets.families.arithmetic import ABSOLUTE, CAST, COPY, DISTANCE, MAX, MIN, MUL, SUB_SATURATE
 from tdb_dap.targets.families.compare import SELECT_EQUAL
@@ -55,7 +56,9 @@ _COMPARING = frozenset(("arith", sub) for sub in (ABSOLUTE, DISTANCE, MAX, MIN))
 
 _BY_ELEMENT = frozenset({"arith"})
 _AT_ONCE = 1 << 20
-"""Elements of a result that are computed at once."""
+"""Elements of a result that are computed at once, at most."""
+_WORTH_A_THREAD = 1 << 18
+"""Elements from which on a second thread pays."""
 
 
 def execute(name: str, bound: Bound, memory: Words, rules: Rules) -> None:
@@ -124,26 +127,29 @@ def _function(name: str, bound: Bound, rules: Rules) -> Semantic:
 
 
 def _in_parts(function: Semantic, operation: Operation) -> Array | tuple[Array, ...]:
-    """The result of a function of elements, computed in pieces: numbers between the steps are several times as wide."""
+    """The result of a function of elements, computed in pieces, side by side where there are processors for that.
+
+    Numbers between its steps are several times as wide as the result.
+    """
     shape = operation.shape
     size = math.prod(shape)
-    axis = max(range(len(shape)), key=lambda number: shape[number], default=0)
-    if size <= _AT_ONCE or len(operation.result_shapes) != 1:
+    count = max(-(-size // _AT_ONCE), min(kernel.threads(), size // _WORTH_A_THREAD))
+    if count < 2 or len(operation.result_shapes) != 1:
         return function(operation)
-    rows = max(1, _AT_ONCE * shape[axis] // size)
-    whole: Array | None = None
-    for start in range(0, shape[axis], rows):
-        piece = slice(start, start + rows)
+    axis = max(range(len(shape)), key=lambda number: shape[number])
+    rows = -(-shape[axis] // count)
+    pieces = [slice(start, start + rows) for start in range(0, shape[axis], rows)]
+    if operation.part(axis, pieces[0]) is None:
+        return function(operation)
+    whole: Array = np.empty(shape, operation.dtype.bits_dtype)
+
+    def compute(piece: slice) -> None:
         part = operation.part(axis, piece)
-        if part is None:
-            return function(operation)
-        words = function(part)
-        if isinstance(words, tuple):
-            return function(operation)
-        if whole is None:
-            whole = np.empty(shape, words.dtype)
-        whole[(slice(None),) * axis + (piece,)] = words
-    assert whole is not None
+        assert part is not None
+        with np.errstate(all="ignore"):  # each thread has its own
+            whole[(slice(None),) * axis + (piece,)] = function(part)
+
+    kernel.side_by_side(pieces, compute)
     return whole
 
 
