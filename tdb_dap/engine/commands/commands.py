@@ -81,7 +81,7 @@ class Command:
         """False for the stand-in of a CPU or dynamic subnet."""
         return self.kind >= 0
 
-    @property
+    @cached_property
     def is_system(self) -> bool:
         """True if the command synchronises or controls and moves no data."""
         return self.has_descriptor and self._commands.target.is_system(self.kind)
