@@ -136,7 +136,6 @@ def test_the_amount_of_a_shift_is_a_byte() -> None:
         ("mm.mul", {"opt_res_add": 1, "opd0_n": 1, "opd0_c": 1, "opd0_w": 4, "opd1_w": 4}, "adds to the old result"),
         ("lut", {"opt_res0_prec": 2, "opd1_addr": 0, "opd1_h": 8}, "a lookup of ui8 into f32"),
         ("lut", {**FLOATS, "opd1_addr": 0, "opd1_h": 6}, "a lookup in a table of 64 words"),
-        ("dma.cw_trans", {"src_csize": 65}, "a swap of channels and columns"),
         ("dma", {"localmem_mask_l32": 1}, "a move that leaves out lanes"),
         ("dma.lrn_shift", {}, "dma.lrn_shift is not simulated"),
     ],

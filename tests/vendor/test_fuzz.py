@@ -95,6 +95,14 @@ def test_every_extent_and_first_lane_of_a_form_that_changes_the_layout_is_drawn(
         assert not single - _ALWAYS_ONE.get(name.split(" ")[0], set()), (name, drawn)
 
 
+@pytest.mark.parametrize("chip", ["BM1684", "BM1684X", "BM1688", "BM1690", "BM1684X2", "CV184X", "SGTPUV8", "SG2380"])
+def test_a_made_command_is_of_the_kind_that_it_is_made_for(chip: str) -> None:
+    target = chips()[chip]
+    for name, seeds in made_seeds(target, seeds_of(target, [DATA, DATA / "chips"])).items():
+        for seed in seeds:
+            assert target.kind_of(seed.engine, seed.descriptor) == seed.kind, name
+
+
 _ALWAYS_ONE = {
     "tsbc.s_bc": {"res0_n", "res0_h"},
     "tsbc.s_distribute": {"res0_n", "res0_h", "res0_w"},
