@@ -62,7 +62,9 @@ def test_without_strides_rows_follow_each_other_and_those_of_a_block_begin_a_lin
     given = {**FROM_DDR, **steps, **sizes("src", 1, 1, *extents), **sizes("dst", 3, 2, 1, 38), "special_func": turned}
     memory = moved("dma.trans" if turned else "dma", given)
     matrix = np.arange(120).reshape(extents)
-    for row, numbers in enumerate((matrix.T if turned else matrix).tolist()):
+    arranged = matrix.T if turned else matrix
+    for row in range(3):
+        numbers = arranged[row].tolist()
         assert lane_words(memory, 0, 38, 64 * row) == numbers[:38]
         assert lane_words(memory, 1, 2, 64 * row) == numbers[38:]
 
