@@ -154,6 +154,9 @@ def calculate(x: Operation) -> Array:
         old = x["old"].numbers if x.fields.sub == op.MAC else None
         if x.dtype.itemsize == 1 and x["right"].dtype.itemsize > 1:
             raise NotSimulated(f"{x.dtype} results of {x['left'].dtype} and {x['right'].dtype} are not known")
+        is_mixed = x.fields.sub in (op.MAX, op.MIN) and x["right"].dtype is not x["left"].dtype
+        if x["right"].dtype.itemsize == 1 and (is_mixed or x["left"].dtype.itemsize > 1):
+            raise NotSimulated(f"an operation on {x['left'].dtype} and {x['right'].dtype} is not known")
         if x.fields.sub == op.DIVIDE:
             words = calculated(_divide(x), x.dtype)
             return finite_half(words, x.dtype) if _is_finite(x) else words
@@ -162,7 +165,7 @@ def calculate(x: Operation) -> Array:
             numbers = floats(x.fields.sub, x["left"], x["right"], old)
             if x.fields.sub == op.DISTANCE and x.rules.signs_distance:
                 numbers = _signed_distance(x)
-            if x.dtype.itemsize == 1 and x.fields.sub == op.MUL:
+            if x.dtype.itemsize == 1 and x.fields.sub in (op.MUL, op.ADD, op.SUB):
                 return to_float8(numbers, x.dtype, HALF_EVEN, saturates=bool(x.fields.sym_range))
             at_once = encoded(x.fields.sub, numbers, x.dtype)
         words = at_once

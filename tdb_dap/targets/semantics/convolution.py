@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tdb_dap.engine.hardware.dtypes import F16, F32, SI8, UI8, Array
+from tdb_dap.engine.hardware.dtypes import BF16, F16, F32, SI8, UI8, Array
 from tdb_dap.errors import NotSimulated
 from tdb_dap.system.interruption import between_parts
 from tdb_dap.targets.declaration.fields import Fields
@@ -16,7 +16,7 @@ from tdb_dap.targets.kernel.integers import UNLIMITED, Steps
 from tdb_dap.targets.kernel.products import Products
 from tdb_dap.targets.semantics.numerics import float32
 from tdb_dap.targets.semantics.numerics.dot import exact_product, group_size, grouped, inexact, interleaved, summed
-from tdb_dap.targets.semantics.numerics.finish import limited, rectified, requantisation, scaled
+from tdb_dap.targets.semantics.numerics.finish import channel_scale, limited, rectified, requantisation, scaled
 from tdb_dap.targets.semantics.numerics.integers import DOWN, requantised, signed
 from tdb_dap.targets.semantics.numerics.windows import offsets, padded, windows
 from tdb_dap.targets.semantics.registry import Operation, Value, semantics
@@ -43,11 +43,13 @@ def convolve(x: Operation) -> Array:
     if not dtype.is_float:
         words = _integers(x, weight, image, before)
         return words.reshape(oc, n, height, width).transpose(1, 0, 2, 3)
+    if dtype.itemsize == 1 and x.dtype is BF16:
+        raise NotSimulated(f"a convolution of {dtype} into bf16: undefined on the chip")
     image, weight = float32.operand(image, dtype), float32.operand(weight, dtype)
     total = (_float32_sum if dtype is F32 else _grouped_sum)(x, weight, image, before)
     whole = total.reshape(oc, n, height, width).transpose(1, 0, 2, 3)
     if dtype.itemsize == 1:
-        return scaled(x, whole)
+        return scaled(x, whole, channel_scale(x))
     by_sign = not x.rules.keeps_nan or (dtype is F32 and x.rules.rectifies_nan)
     words = encoded(rectified(x, whole, nan_by_sign=by_sign), x.dtype)
     return limited(x, words, "conv" in x.rules.keeps_sum_nan)

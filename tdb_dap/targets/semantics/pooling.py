@@ -12,7 +12,7 @@ from tdb_dap.errors import NotSimulated
 from tdb_dap.targets import kernel
 from tdb_dap.targets.families import pooling as op
 from tdb_dap.targets.semantics.numerics import float32
-from tdb_dap.targets.semantics.numerics.finish import finite_half, rectified, requantized, scaled
+from tdb_dap.targets.semantics.numerics.finish import channel_scale, finite_half, rectified, requantized, scaled
 from tdb_dap.targets.semantics.numerics.halves import calculated
 from tdb_dap.targets.semantics.numerics.integers import HALF_UP, saturate, shift, signed
 from tdb_dap.targets.semantics.numerics.windows import offsets, padded, taps
@@ -101,7 +101,7 @@ def _followed(rule: Extremum, dtype: DType, kept: _Tap, tap: _Tap, is_tap: Array
     if kept.index is None or tap.index is None:
         return _Tap(numbers)
     result = _words(float32.compared(numbers, dtype))
-    if rule is Extremum.FIRST_TAP and dtype is not F16:
+    if rule is Extremum.FIRST_TAP and dtype in (F32, BF16):
         return _Tap(numbers, np.where(result == _words(tap.numbers), tap.index, kept.index))
     return _Tap(numbers, np.where(result != _words(float32.compared(kept.numbers, dtype)), tap.index, kept.index))
 
@@ -171,9 +171,11 @@ def weighted(x: Operation) -> Array:
     """
     if x["input"].dtype.is_float:
         total = _float_sum(x)
+        is_average = x.fields.sub == op.AVERAGE
+        if x["input"].dtype.itemsize == 1 and _rounding(x) is F16 and not is_average:
+            return calculated(rectified(x, total), F16)
         if x["input"].dtype.itemsize == 1 and _rounding(x) is F32:
-            is_average = x.fields.sub == op.AVERAGE
-            return scaled(x, total, by_mode=is_average, halves_by_mode=is_average)
+            return scaled(x, total, channel_scale(x), by_mode=is_average, halves_by_mode=is_average)
         words = calculated(rectified(x, total), x.dtype)
         return finite_half(words, x.dtype) if x.fields.sym_range and x.dtype.name in x.rules.symmetric_halves else words
     if x.fields.is_fused:
@@ -206,12 +208,14 @@ def _float_sum(x: Operation) -> Array:
 def _rounding(x: Operation) -> DType:
     """The format that products and sums are rounded to: that of the input.
 
-    Of 8-bit floats: float32, but f16 where the result is f16 and not scaled.
+    Of 8-bit floats: float32, but f16 where the result is f16 and not scaled. Depthwise sums that are not scaled are f16
+    in the place of bf16, too.
     """
     dtype = x["input"].dtype
     if dtype.itemsize > 1:
         return dtype
-    return x.dtype if x.dtype.name == "f16" and not x.fields.rq else F32
+    is_half = x.dtype is F16 or (x.dtype is BF16 and x.fields.sub != op.AVERAGE)
+    return F16 if is_half and not x.fields.rq else F32
 
 
 def _start(x: Operation) -> float:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from tdb_dap.engine.hardware.dtypes import BF16, F32, SI8, UI32, Array, DType
+from tdb_dap.engine.hardware.dtypes import F32, SI8, UI32, Array, DType
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.families import convolution as op
 from tdb_dap.targets.kernel.integers import UNLIMITED, Steps
 from tdb_dap.targets.semantics.numerics import float32
-from tdb_dap.targets.semantics.numerics.integers import DOWN, HALF_EVEN, requantised, signed
-from tdb_dap.targets.semantics.numerics.rounding import round_to_float, to_float8, to_integral
+from tdb_dap.targets.semantics.numerics.integers import DOWN, HALF_AWAY, HALF_EVEN, HALF_UP, requantised, signed
+from tdb_dap.targets.semantics.numerics.rounding import convert, to_float8, to_integral
 from tdb_dap.targets.semantics.registry import Operation
 
 
@@ -44,7 +44,7 @@ def limited(x: Operation, words: Array, keeps_nan: bool = False) -> Array:
     return finite_half(words, x.dtype, keeps_nan)
 
 
-def scaled(x: Operation, total: Array, by_mode: bool = False, halves_by_mode: bool = False) -> Array:
+def scaled(x: Operation, total: Array, scale: Array, by_mode: bool = False, halves_by_mode: bool = False) -> Array:
     """The float32 sum of products of 8-bit floats: rectified, times the scale if there is one, rounded.
 
     The scale is a configuration register read as float32, or one float32 per channel. ``by_mode``: 8-bit results are
@@ -54,18 +54,26 @@ def scaled(x: Operation, total: Array, by_mode: bool = False, halves_by_mode: bo
     f = x.fields
     if not f.has("rq"):
         raise NotSimulated("sums of 8-bit floats are not known on this chip")
-    if x.dtype is BF16 or not x.dtype.is_float:
+    if not x.dtype.is_float:
         raise NotSimulated(f"sums of 8-bit floats as {x.dtype} are not known")
     total = rectified(x, total)
     if f.rq:
-        table = x.get("scale")
-        word = np.array([f.register(op.TABLE_REGISTER)], np.uint32).view(np.float32)
-        scale = float32.flush(word if table is None else table.numbers)
-        total = float32.multiply(total, np.broadcast_to(scale, total.shape))
-    mode, saturates = (f.opd2_n_str, bool(f.sym_range)) if by_mode else (HALF_EVEN, False)
+        total = float32.multiply(total, np.broadcast_to(float32.flush(scale), total.shape))
+    mode, saturates = (HALF_EVEN, False) if not by_mode else (f.opd2_n_str, bool(f.sym_range))
+    mode = HALF_AWAY if mode == HALF_UP else mode
     if x.dtype.itemsize == 1:
         return to_float8(total, x.dtype, mode, saturates)
-    return x.dtype.encode(total) if x.dtype is F32 or not halves_by_mode else round_to_float(total, x.dtype, mode)
+    if x.dtype is F32 or not halves_by_mode:
+        return x.dtype.encode(total)
+    words = convert(F32.encode(total), F32, x.dtype, mode)
+    return finite_half(words, x.dtype, keeps_nan=True) if f.sym_range and x.dtype.name == "f16" else words
+
+
+def channel_scale(x: Operation) -> Array:
+    """One float32 per channel of the result, or the one that a register holds."""
+    table = x.get("scale")
+    word = np.array([x.fields.register(op.TABLE_REGISTER)], np.uint32).view(np.float32)
+    return word if table is None else table.numbers
 
 
 def scaled_integers(x: Operation, total: Array, scale: Array) -> Array:
