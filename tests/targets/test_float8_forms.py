@@ -20,9 +20,7 @@ PLACES = {"opd0_addr": 0, "opd1_addr": 4096, "opd2_addr": 8192, "res0_addr": 122
 TABLE = 6
 
 
-def words(
-    mnemonic: str, given: Mapping[str, Array], registers: Mapping[int, int] | None = None, **values: int
-) -> Array:
+def words(mnemonic: str, given: Mapping[str, Array], registers: Mapping[int, int], **values: int) -> Array:
     """The words of all results of a command, one after another, of numbers by role."""
     kind = form(CHIP, mnemonic)
     names = {shared: name for name, shared, _ in CHIP.named_fields(kind)}

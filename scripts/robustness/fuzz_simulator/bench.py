@@ -136,12 +136,12 @@ class Bench:
         ours = Results(case.description, self._memory)
         try:
             ranges = self._vendor.run(case)
-        except BackendFailed as error:
+            if not ranges:
+                return Outcome("exact")
+            differing = self._vendor.overwritten(ranges)
+            self._vendor.take(ranges)
+        except BackendFailed as error:  # also after its answer: a thread of it writes where nothing is
             return self._ended(error)
-        if not ranges:
-            return Outcome("exact")
-        differing = self._vendor.overwritten(ranges)
-        self._vendor.take(ranges)
         comparison = compare(ours, differing, self._memory)
         if comparison.text is not None:
             for change in (*changes, *differing)[::-1]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tdb_dap.engine.hardware.dtypes import F8E4M3, F8E5M2, F32, SI8, SI16, SI32, UI8, UI16, UI32, Array, DType
+from tdb_dap.engine.hardware.dtypes import BF16, F8E4M3, F8E5M2, F32, SI8, SI16, SI32, UI8, UI16, UI32, Array, DType
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.families import arithmetic as op
 from tdb_dap.targets.kernel import elements
@@ -195,10 +195,14 @@ def _in_one_pass(x: Operation) -> Array | None:
 
 
 def _signed_distance(x: Operation) -> Array:
-    """right - left without the sign that a number less than zero has; a zero keeps its own."""
+    """right - left without the sign that a number less than zero has; a zero keeps its own.
+
+    bf16: the sign is dropped before the difference is flushed.
+    """
     left, right = (float32.operand(x[side].numbers, x[side].dtype) for side in ("left", "right"))
     difference = float32.subtract(*np.broadcast_arrays(right, left))
-    return np.where(difference < 0, -difference, difference)
+    is_negative = right < left if x["left"].dtype is BF16 else difference < 0
+    return np.where(is_negative, -difference, difference)
 
 
 def _is_finite(x: Operation) -> bool:

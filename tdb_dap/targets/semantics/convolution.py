@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tdb_dap.engine.hardware.dtypes import BF16, F16, F32, SI8, UI8, Array
+from tdb_dap.engine.hardware.dtypes import BF16, F16, F32, SI8, UI8, UI32, Array
 from tdb_dap.errors import NotSimulated
 from tdb_dap.system.interruption import between_parts
 from tdb_dap.targets.declaration.fields import Fields
@@ -132,17 +132,26 @@ def _integers(x: Operation, weight: Array, image: Array, old: Array | None) -> A
         bias = x["bias"].numbers.astype(np.int64).reshape(-1, 1)
         start = bias if old is None else bias + old
     steps = _steps(x)
-    words = summed(by_channels(centred, image, x.fields), start, steps, x.dtype)
+    words = None if _is_unsigned(x) else summed(by_channels(centred, image, x.fields), start, steps, x.dtype)
     if words is not None:
         return words
-    total = _products_by_blocks(centred, image, x.fields)
-    return requantised(total if start is None else total + start, steps, x.dtype)
+    total = integer_products(centred, image, x.fields)
+    total = total if start is None else total + start
+    if _is_unsigned(x):
+        return requantised(total & UI32.maximum, replace(steps, held=False), x.dtype)
+    return requantised(total, steps, x.dtype)
+
+
+def _is_unsigned(x: Operation) -> bool:
+    """Whether the 32 bits that hold a sum before it is requantised have no sign: no operand has one."""
+    f = x.fields
+    return bool(f.is_fused and f.rq and not (f.opd0_sign or f.opd1_sign or f.opd2_sign))
 
 
 def _steps(x: Operation) -> Steps:
     """Steps after the sum, for results (oc, places)."""
     if x.fields.is_fused:
-        steps = requantisation(x, wraps=True)
+        steps = requantisation(x, wraps=True, saturates_words=True)
         return replace(
             steps,
             multiplier=_column(steps.multiplier),

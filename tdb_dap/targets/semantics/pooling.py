@@ -12,9 +12,9 @@ from tdb_dap.errors import NotSimulated
 from tdb_dap.targets import kernel
 from tdb_dap.targets.families import pooling as op
 from tdb_dap.targets.semantics.numerics import float32
-from tdb_dap.targets.semantics.numerics.finish import channel_scale, finite_half, rectified, requantized, scaled
+from tdb_dap.targets.semantics.numerics.finish import channel_scale, finite_half, rectified, requantisation, scaled
 from tdb_dap.targets.semantics.numerics.halves import calculated
-from tdb_dap.targets.semantics.numerics.integers import HALF_UP, saturate, shift, signed
+from tdb_dap.targets.semantics.numerics.integers import HALF_UP, requantised, saturate, shift, signed
 from tdb_dap.targets.semantics.numerics.windows import offsets, padded, taps
 from tdb_dap.targets.semantics.registry import Operation, semantics
 from tdb_dap.targets.semantics.rules import Extremum
@@ -132,8 +132,8 @@ def _two_chains(largest: bool, dtype: DType, met: list[_Tap]) -> _Tap:
 
 
 def _positive(x: Operation, numbers: Array) -> Array:
-    """Zero in place of what is not positive."""
-    positive = ~np.signbit(numbers) if x.rules.keeps_nan else numbers > 0
+    """Zero in place of what is not positive; subnormals of float32 and bf16 are not, but where NaNs are kept."""
+    positive = ~np.signbit(numbers) if x.rules.keeps_nan else float32.compared(numbers, x["input"].dtype) > 0
     return np.where(positive, numbers, np.float32(0))
 
 
@@ -179,7 +179,7 @@ def weighted(x: Operation) -> Array:
         words = calculated(rectified(x, total), x.dtype)
         return finite_half(words, x.dtype) if x.fields.sym_range and x.dtype.name in x.rules.symmetric_halves else words
     if x.fields.is_fused:
-        return requantized(x, _exact_sum(x), wraps=True, limits_sums=x.rules.limits_window_sums)
+        return _requantised(x)
     return x.dtype.encode(_integer_sum(x))
 
 
@@ -262,6 +262,22 @@ def _exact_sum(x: Operation) -> Array:
     for tap, weight in zip(_met(x), _kernel(x), strict=True):
         total = total + tap.astype(np.int64) * weight.astype(np.int64)
     return total if x.fields.sub == op.AVERAGE else total + _bias(x)
+
+
+def _requantised(x: Operation) -> Array:
+    """Bits of an integer sum. Before it is requantised it is held in 32 bits, unsigned if no operand is signed."""
+    f, total = x.fields, _exact_sum(x)
+    is_signed = f.opd0_sign or f.opd1_sign or (f.sub != op.AVERAGE and f.opd2_sign)
+    if f.rq and not is_signed:
+        total = total & UI32.maximum
+    steps = requantisation(
+        x,
+        wraps=True,
+        holds_32_bits=bool(is_signed),
+        limits_sums=x.rules.limits_window_sums,
+        saturates_words=True,
+    )
+    return requantised(total, steps, x.dtype)
 
 
 def _integer_sum(x: Operation) -> Array:

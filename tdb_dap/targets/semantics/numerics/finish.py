@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tdb_dap.engine.hardware.dtypes import F32, SI8, UI32, Array, DType
+from tdb_dap.engine.hardware.dtypes import F32, SI8, SI32, UI32, Array, DType
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.families import convolution as op
 from tdb_dap.targets.kernel.integers import UNLIMITED, Steps
@@ -89,12 +89,14 @@ def scaled_integers(x: Operation, total: Array, scale: Array) -> Array:
     return x.dtype.encode(limited.astype(np.int64))
 
 
-def requantisation(x: Operation, wraps: bool, holds_32_bits: bool = True, limits_sums: bool = True) -> Steps:
+def requantisation(
+    x: Operation, wraps: bool, holds_32_bits: bool = True, limits_sums: bool = True, saturates_words: bool = False
+) -> Steps:
     """Steps after an integer sum (n, c, h, w): shift(max(total, 0) * multiplier) + zero point.
 
     The maximum only if rectified. The sum is held in 32 bits if ``holds_32_bits``. Limited to the result format; 32-bit
-    results wrap if ``wraps``, else they saturate. sym_range: -128 becomes -127, without requantisation only if
-    ``limits_sums``. Numbers come from configuration
+    results wrap if ``wraps``, else they saturate; requantised ones saturate as signed words if ``saturates_words``.
+    sym_range: -128 becomes -127, without requantisation only if ``limits_sums``. Numbers come from configuration
     registers, or per channel from a table.
     """
     f = x.fields
@@ -114,6 +116,8 @@ def requantisation(x: Operation, wraps: bool, holds_32_bits: bool = True, limits
             zero = words[..., 1:] >> 16
     is_limited = x.dtype.itemsize < 4 or not wraps or (x.dtype is UI32 and x.rules.unsigned_words)
     low, high = (x.dtype.minimum, x.dtype.maximum) if is_limited else UNLIMITED
+    if f.rq and saturates_words and x.dtype.itemsize == 4:
+        low, high = x.dtype.minimum, SI32.maximum
     if f.sym_range and x.dtype is SI8 and (f.rq or limits_sums):
         low = -127
     held, rectified = bool(f.rq and holds_32_bits), bool(f.relu)
@@ -121,6 +125,6 @@ def requantisation(x: Operation, wraps: bool, holds_32_bits: bool = True, limits
     return Steps(mode, multiplier, amount, zero, held, rectified, (low, high))
 
 
-def requantized(x: Operation, total: Array, wraps: bool, holds_32_bits: bool = True, limits_sums: bool = True) -> Array:
+def requantized(x: Operation, total: Array, wraps: bool, holds_32_bits: bool = True) -> Array:
     """Bits of the integer sum (n, c, h, w) after ``requantisation``."""
-    return requantised(total, requantisation(x, wraps, holds_32_bits, limits_sums), x.dtype)
+    return requantised(total, requantisation(x, wraps, holds_32_bits), x.dtype)
