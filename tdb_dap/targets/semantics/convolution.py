@@ -44,7 +44,7 @@ def convolve(x: Operation) -> Array:
         words = _integers(x, weight, image, before)
         return words.reshape(oc, n, height, width).transpose(1, 0, 2, 3)
     if dtype.itemsize == 1 and x.dtype is BF16:
-        raise NotSimulated(f"a convolution of {dtype} into bf16: undefined on the chip")
+        raise NotSimulated(f"sums of 8-bit floats as bf16 are not known: a convolution of {dtype}")
     image, weight = float32.operand(image, dtype), float32.operand(weight, dtype)
     total = (_float32_sum if dtype is F32 else _grouped_sum)(x, weight, image, before)
     whole = total.reshape(oc, n, height, width).transpose(1, 0, 2, 3)
