@@ -58,3 +58,14 @@ def test_subnormals_of_bf16_are_rectified() -> None:
     given = {"input": [0x7F, 0x3F80]}
     assert words("BM1688", "pord.minpooling", BFLOAT, given, **window, **places, relu=1) == [0]
     assert words("BM1688", "pord.minpooling", BFLOAT, given, **window, **places) == [0x7F]
+
+
+@pytest.mark.parametrize("chip", ["BM1684X", "BM1688", "BM1690", "CV184X", "SG2380"])
+@pytest.mark.parametrize("mnemonic", ["pord.maxpooling", "pord.avgpooling"])
+def test_what_stands_between_the_elements_of_a_window_is_a_number_of_the_command(chip: str, mnemonic: str) -> None:
+    window = {"res_op_x_str": 1, "res_op_y_str": 1, "opd0_h": 1, "opd0_w": 2, "opd1_h": 1, "opd1_w": 2, "opd3_const": 1}
+    places = {"opd1_const": 1, "opd1_addr": 1, "opd2_addr": 0xFFFFFFFF, "opd0_x_ins0": 1, "res0_w": 2}
+    if mnemonic == "pord.avgpooling":
+        places |= {"opd2_const": 1, "opd2_addr": 0}
+    expected = [0x50, 0x50] if mnemonic == "pord.maxpooling" else [0x52, 0x53]
+    assert words(chip, mnemonic, 0, {"input": [2, 3]}, **window, **places, res1_addr=0x1250) == expected

@@ -27,7 +27,7 @@ _HIGHEST = {
 
 
 def _met(x: Operation) -> list[Array]:
-    image = x["input"].dtype.widen(padded(x["input"].bits, x.fields, x.get("pad_value")))
+    image = x["input"].dtype.widen(padded(x["input"].bits, x.fields, x.get("pad_value"), x.fields.res1_addr))
     return [tap for _, _, tap in taps(image, x.fields)]
 
 
@@ -225,7 +225,7 @@ def _start(x: Operation) -> float:
 
 def _in_kernel(x: Operation, bias: Array | None) -> Array:
     dtype = _rounding(x)
-    stored = padded(x["input"].bits, x.fields, x.get("pad_value"))
+    stored = padded(x["input"].bits, x.fields, x.get("pad_value"), x.fields.res1_addr)
     image = float32.operand(x["input"].dtype.widen(stored), dtype)
     n, c, height, width = image.shape
     weights = np.stack([np.broadcast_to(w.reshape(-1), c) for w in _kernel(x)], 1)
