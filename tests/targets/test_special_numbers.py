@@ -69,3 +69,13 @@ def test_what_stands_between_the_elements_of_a_window_is_a_number_of_the_command
         places |= {"opd2_const": 1, "opd2_addr": 0}
     expected = [0x50, 0x50] if mnemonic == "pord.maxpooling" else [0x52, 0x53]
     assert words(chip, mnemonic, 0, {"input": [2, 3]}, **window, **places, res1_addr=0x1250) == expected
+
+
+@pytest.mark.parametrize(("code", "nan", "expected"), [(FLOAT, 0x7FC00000, 0), (BFLOAT, 0xFFC0, 0x7FC0)])
+def test_a_rectified_depthwise_sum_that_is_nan_stays_so_in_16_bits_alone(code: int, nan: int, expected: int) -> None:
+    one = 0x3F800000 if code == FLOAT else 0x3F80
+    window = {"res_op_x_str": 1, "res_op_y_str": 1, "opd0_h": 1, "opd0_w": 1, "opd1_h": 1, "opd1_w": 1, "opd3_const": 1}
+    constants = {"opd1_const": 1, "opd1_addr": one, "opd2_const": 1, "opd2_prec": FLOAT, "opd2_addr": 0, "relu": 1}
+    (found,) = words("BM1688", "pord.depthwise", code, {"input": [nan]}, **window, **constants)
+    assert found & expected == expected
+    assert bool(found) == bool(expected)

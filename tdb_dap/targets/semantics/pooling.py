@@ -176,7 +176,8 @@ def weighted(x: Operation) -> Array:
             return calculated(rectified(x, total), F16)
         if x["input"].dtype.itemsize == 1 and _rounding(x) is F32:
             return scaled(x, total, channel_scale(x), by_mode=is_average, halves_by_mode=is_average)
-        words = calculated(rectified(x, total), x.dtype)
+        keeps_nan = x["input"].dtype.itemsize == 2 and not is_average
+        words = calculated(rectified(x, total, keeps_nan=keeps_nan), x.dtype)
         return finite_half(words, x.dtype) if x.fields.sym_range and x.dtype.name in x.rules.symmetric_halves else words
     if x.fields.is_fused:
         return _requantised(x)

@@ -14,8 +14,10 @@ from tdb_dap.targets.semantics.numerics.rounding import convert, to_float8, to_i
 from tdb_dap.targets.semantics.registry import Operation
 
 
-def rectified(x: Operation, total: Array, nan_by_sign: bool = False) -> Array:
-    """y > 0 ? y : 0 if the command says so (floats, before the final rounding); NaN stays with ``keeps_nan``.
+def rectified(x: Operation, total: Array, nan_by_sign: bool = False, keeps_nan: bool = False) -> Array:
+    """y > 0 ? y : 0 if the command says so (floats, before the final rounding).
+
+    NaN stays with ``keeps_nan``, here or among the rules.
 
     ``nan_by_sign``: NaN stays if its sign is clear.
     """
@@ -24,7 +26,7 @@ def rectified(x: Operation, total: Array, nan_by_sign: bool = False) -> Array:
     kept: Array = total > 0
     if nan_by_sign:
         kept = kept | (np.isnan(total) & ~np.signbit(total))
-    elif x.rules.keeps_nan:
+    elif keeps_nan or x.rules.keeps_nan:
         kept = kept | np.isnan(total)
     return np.where(kept, total, np.float32(0))
 
