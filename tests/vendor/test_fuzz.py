@@ -150,7 +150,21 @@ def test_an_answer_from_memory_that_was_never_written_is_undefined(chip: str, na
     assert (outcome.verdict, outcome.text[-13:]) == ("undefined", "never written")
 
 
-_SELDOM = ("pord.maxpooling", "pord.minpooling", "quant.rq0", "quant.rq1", "dma.nonzero", "reduce.sum", "mm.normal")
+_SELDOM = (
+    *("pord.maxpooling", "pord.minpooling", "pord.depthwise", "pord.avgpooling", "arith.div"),
+    *("quant.rq0", "quant.rq1", "dma.nonzero", "reduce.sum", "mm.normal", "mm2.nt", "mm2.tt"),
+)
+
+
+@pytest.mark.vendor
+def test_moves_of_bm1684_that_change_the_order_are_exact() -> None:
+    target = chips()["BM1684"]
+    bench = Bench(target, library_of(target))
+    try:
+        for name in ("dma", "dma.trans", "dma.cw_trans"):
+            assert verdicts(target, bench, name, 20) - {"undefined"} == {"exact"}, name
+    finally:
+        bench.close()
 
 
 @pytest.mark.vendor

@@ -94,15 +94,17 @@ class Bench:
             return self._unsupported(case, "failed", repr(error))
         return self._judge(case, changes)
 
-    def vendor_result(self, case: Case, random: Random | None = None) -> tuple[tuple[int, int, int, bytes], ...] | None:
+    def vendor_result(
+        self, case: Case, random: Random | None = None, kind: str = "finite"
+    ) -> tuple[tuple[int, int, int, bytes], ...] | None:
         """What the vendor's simulator writes, (area, start, stop, bytes); None if it ends. The memories stay.
 
-        ``random``: fill the operands first.
+        ``random``: fill the operands first, with numbers of a kind.
         """
         if random is not None:
             if not _is_fair(case.description):
                 return None
-            self._fill(case, random, "finite")
+            self._fill(case, random, kind)
         self._vendor.edited()
         self._vendor.refresh()
         try:
