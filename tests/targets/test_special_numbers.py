@@ -79,3 +79,8 @@ def test_a_rectified_depthwise_sum_that_is_nan_stays_so_in_16_bits_alone(code: i
     (found,) = words("BM1688", "pord.depthwise", code, {"input": [nan]}, **window, **constants)
     assert found & expected == expected
     assert bool(found) == bool(expected)
+
+
+def test_an_operand_that_is_not_announced_may_have_any_format() -> None:
+    given = {"left": [0x40400000]}
+    assert words("BM1690", "arith.max", FLOAT, given, tsk_opd_num=1, opd1_prec=0) == [0x40400000]

@@ -155,7 +155,7 @@ def calculate(x: Operation) -> Array:
         if x.dtype.itemsize == 1 and x["right"].dtype.itemsize > 1:
             raise NotSimulated(f"{x.dtype} results of {x['left'].dtype} and {x['right'].dtype} are not known")
         is_mixed = x.fields.sub in (op.MAX, op.MIN) and x["right"].dtype is not x["left"].dtype
-        if x["right"].dtype.itemsize == 1 and (is_mixed or x["left"].dtype.itemsize > 1):
+        if x["right"].dtype in FLOATS8 and (is_mixed or x["left"].dtype.itemsize > 1):
             raise NotSimulated(f"an operation on {x['left'].dtype} and {x['right'].dtype} is not known")
         if x.fields.sub == op.DIVIDE:
             words = calculated(_divide(x), x.dtype)
