@@ -175,7 +175,7 @@ def test_depthwise_sums_are_numpys(kind: str, dtype: DType, start: str) -> None:
         }
         height, width = (8 - rows) // 2 + 1, 9 - columns + 1
         fields = {"opd1_h": rows, "opd1_w": columns, "res_op_y_str": 2, "res_op_x_str": 1, "opd1_y_ins0": 0}
-        fields |= {"opd1_x_ins0": 0, "res0_n": 2, "res0_c": 5, "res0_h": height, "res0_w": width}
+        fields |= {"opd1_x_ins0": 0, "res1_addr": 0, "res0_n": 2, "res0_c": 5, "res0_h": height, "res0_w": width}
         sub = pooling_family.AVERAGE if start == "none" else pooling_family.DEPTHWISE
         shape = (2, 5, height, width)
         for negative in (False, True):
