@@ -1,11 +1,12 @@
 """How large a model can be opened: commands, source lines and records, beside the vendor's disassembler.
 
-    python benchmarks/decode.py [--commands N] [--vendor-python PYTHON]
+    python benchmarks/decode.py [--commands N] [--chips CHIP,...] [--vendor-python PYTHON]
 
-A model of N commands is made from the bundled sample's streams, one after another with ids that go on; final.mlir and
-tensor_location.json are made the same way. Each measurement runs in a process of its own. The vendor's bmodel_dis
-(``--vendor-python``: a Python 3.10 in which tpu_mlir is installed; default: $TDB_VENDOR_PYTHON; left out if there is
-none) and ``tdb-dap dis --format tdb`` list the same file of 20,000 commands, one right after the other.
+A model of N commands of each chip is made from the streams of a small one, one after another with ids that go on
+(BM1684: in groups, as its ids have 16 bits); final.mlir and tensor_location.json are made the same way. Each
+measurement runs in a process of its own. The vendor's bmodel_dis (``--vendor-python``: a Python 3.10 in which tpu_mlir
+is installed; default: $TDB_VENDOR_PYTHON; left out if there is none) and ``tdb-dap dis --format tdb`` list the same
+file of 20,000 commands, one right after the other.
 """
 
 from __future__ import annotations
@@ -19,12 +20,30 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+if TYPE_CHECKING:
+    from tdb_dap.engine.bmodel.writing import Stream
+    from tdb_dap.engine.commands.commands import Command
+    from tdb_dap.engine.program.program import Program
+
 ROOT = Path(__file__).parent.parent
 SAMPLE = ROOT / "tdb_dap" / "sample"
+DATA = ROOT / "tests" / "data"
+MODELS = {
+    "BM1684": DATA / "bm1684" / "toy_bm1684_int8",
+    "BM1684X": SAMPLE,
+    "BM1688": DATA / "bm1688" / "toy_bm1688_int8",
+    "BM1690": DATA / "bm1690" / "toy_bm1690_int8",
+    "BM1690E": DATA / "bm1690" / "toy_bm1690_int8",  # the same streams under another name
+    "BM1684X2": DATA / "chips" / "bm1684x2" / "toy_bm1684x2_int8",
+    "CV184X": DATA / "chips" / "cv184x" / "toy_cv184x_int8",
+    "SGTPUV8": DATA / "chips" / "sgtpuv8" / "toy_sgtpuv8_int8",
+    "SG2380": DATA / "chips" / "sg2380" / "toy_sg2380_f16",
+}
+"""A small model of each chip, on one core."""
 sys.path.insert(0, str(ROOT))
 
 # What is measured runs in a fresh process and prints one JSON object.
@@ -34,8 +53,11 @@ from pathlib import Path
 what, path = sys.argv[1], Path(sys.argv[2])
 import tdb_dap.tools.opening, tdb_dap.tools.disassemble.vendor_module
 from tdb_dap.engine.source import mlir_file, source_map
-scale = 1024 if sys.platform != "darwin" else 1
-peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * scale / 1e6
+def peak():
+    if sys.platform == "linux":  # its getrusage begins with what the parent held
+        status = Path("/proc/self/status").read_text()
+        return int(status.partition("VmHWM:")[2].split()[0]) * 1024 / 1e6
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
 before = peak()
 start = time.perf_counter()
 found = {}
@@ -82,31 +104,60 @@ def probe(what: str, *paths: Path) -> dict[str, Any]:
     return measured
 
 
-def repeated(path: Path, commands: int) -> tuple[Path, int]:
-    """A bmodel of at least that many commands: the sample's streams again and again; and how often."""
-    from tdb_dap.engine.bmodel.writing import Model, Stream
-    from tdb_dap.engine.program.program import Program
+def repeated(path: Path, commands: int, chip: str = "BM1684X") -> tuple[Path, int]:
+    """A bmodel of at least that many commands: a small model's streams again and again; and how often."""
+    from tdb_dap.engine.bmodel.writing import Model
     from tdb_dap.tools.opening import open_program
 
-    program: Program = open_program(SAMPLE)
-    own = {engine: [c for c in program.commands if c.engine == engine] for engine in ("tiu", "dma")}
+    program = open_program(MODELS[chip])
     times = -(-commands // len(program.commands))
-    streams = {}
-    for engine, other in (("tiu", "dma"), ("dma", "tiu")):
-        chosen = own[engine]
+    at_once = _most(program, times)
+    made = [_streams(program, min(at_once, times - start)) for start in range(0, times, at_once)]
+    stage = program.stage
+    regions = (stage.activations_address, stage.activations_size)
+    return Model(chip, *made[0], activations=regions, further=made[1:]).write(path), times
+
+
+def _own(program: Program) -> dict[str, list[Command]]:
+    return {engine: [c for c in program.commands if c.engine == engine] for engine in ("tiu", "dma")}
+
+
+def _id_fields(program: Program, engine: str) -> list[tuple[str, str]]:
+    """Fields that hold ids, and the engine that they are of."""
+    target, other = program.target, {"tiu": "dma", "dma": "tiu"}[engine]
+    return [(name, engine) for name in target.id_fields] + [(name, other) for name in target.dependency_fields]
+
+
+def _most(program: Program, times: int) -> int:
+    """How often the streams may be repeated before an id is wider than its field."""
+    own = _own(program)
+    for engine, commands in own.items():
+        for command in commands:
+            fields = program.target.instruction_set.instructions[command.kind].by_name
+            for name, of in _id_fields(program, engine):
+                if name in fields:
+                    times = min(times, ((1 << fields[name][2]) - 1) // len(own[of]))
+    return times
+
+
+def _streams(program: Program, times: int) -> tuple[Stream, Stream]:
+    """The streams of both engines, so many times."""
+    from tdb_dap.engine.bmodel.writing import Stream
+
+    own = _own(program)
+    made: list[Stream] = []
+    for engine, chosen in own.items():
         data = np.tile(np.frombuffer(b"".join(c.descriptor for c in chosen), np.uint8), (times, 1))
         position = 0
         for command in chosen:
             instruction = program.target.instruction_set.instructions[command.kind]
-            for name, step in (("cmd_id", len(chosen)), ("cmd_id_dep", len(own[other]))):
+            for name, of in _id_fields(program, engine):
                 if command.fields.get(name):
-                    numbers = command.fields[name] + step * np.arange(times)
+                    numbers = command.fields[name] + len(own[of]) * np.arange(times)
                     _put(data, position, instruction.by_name[name], numbers)
             position += instruction.size
-        streams[engine] = Stream(data.tobytes(), times * len(chosen))
-    stage = program.stage
-    regions = (stage.activations_address, stage.activations_size)
-    return Model(program.chip, streams["tiu"], streams["dma"], activations=regions).write(path), times
+        made.append(Stream(data.tobytes(), times * len(chosen)))
+    return made[0], made[1]
 
 
 def _put(data: np.ndarray, position: int, field: tuple[str, int, int], numbers: np.ndarray) -> None:
@@ -164,18 +215,13 @@ def row(name: str, value: str, goal: str = "") -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--commands", type=int, default=1_000_000)
+    parser.add_argument("--chips", default=",".join(MODELS), help="chips of which that many commands are opened")
     parser.add_argument("--vendor-python", default=os.environ.get("TDB_VENDOR_PYTHON"))
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        model, _ = repeated(folder / "large.bmodel", options.commands)
-        measured = probe("open", model)
-        size = model.stat().st_size / 1e6
-        row(f"open {measured['commands']:,} commands ({size:,.0f} MB)", f"{measured['seconds']:.2f} s", "goal 5 s")
-        row("  peak memory", f"{measured['peak MB']:,.0f} MB", "goal 600 MB")
-        for name in ("text", "fields", "views"):
-            text = f"{measured[name] * 1e6:,.0f} µs, {measured[name + ' 99%'] * 1e6:,.0f} µs"
-            row(f"  one command's {name}: median, 99 %", text, "goal 1,000 µs")
+        for chip in options.chips.upper().split(","):
+            opened(folder / "large.bmodel", options.commands, chip)
         mlir = large_mlir(folder / "final.mlir", 50)
         measured = probe("mlir", mlir)
         size = mlir.stat().st_size / 1e6
@@ -202,6 +248,18 @@ def main() -> None:
         row("  the vendor's bmodel_dis on the same file", f"{theirs:.2f} s", f"{theirs / ours['seconds']:.1f}x ours")
         same = (folder / "ours.txt").read_text().split() == (folder / "theirs.txt").read_text().split()
         row("  the texts are", "equal" if same else "DIFFERENT")
+
+
+def opened(path: Path, commands: int, chip: str) -> None:
+    model, _ = repeated(path, commands, chip)
+    measured = probe("open", model)
+    size = model.stat().st_size / 1e6
+    name = f"{chip}: open {measured['commands']:,} commands ({size:,.0f} MB)"
+    row(name, f"{measured['seconds']:.2f} s", "goal 5 s")
+    row("  peak memory", f"{measured['peak MB']:,.0f} MB", "goal 600 MB")
+    for name in ("text", "fields", "views"):
+        text = f"{measured[name] * 1e6:,.0f} µs, {measured[name + ' 99%'] * 1e6:,.0f} µs"
+        row(f"  one command's {name}: median, 99 %", text, "goal 1,000 µs")
 
 
 def vendor(python: str, model: Path, output: Path) -> float:

@@ -11,7 +11,6 @@ from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.memory import Memory
 from tdb_dap.engine.hardware.views import View
-from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.chips.chip import Chip
 from tests.targets.commands import chip_named, ddr_start, empty, form
 
@@ -294,36 +293,3 @@ def test_a_reciprocal_root_is_a_float_in_a_word_of_integers() -> None:
         words(chip, "mdsfu.rsqrt", {"input": f32(2)}, **sizes, **places, res0_prec=code)[0].tolist() for code in (2, 4)
     )
     assert as_float == as_word
-
-
-def test_a_transposition_by_a_move_of_bm1684_is_refused() -> None:
-    sizes = {"src_nsize": 2, "src_csize": 3, "src_hsize": 1, "src_wsize": 4, "special_func": 1}
-    sizes |= {"localmem_mask_l32": 0xFFFFFFFF, "localmem_mask_h32": 0xFFFFFFFF}
-    with pytest.raises(NotSimulated, match="a transposition by a move"):
-        words(chip_named("BM1684"), "dma.trans", {}, **sizes, dst_start_addr_h8=1, src_start_addr_h8=1, direction=2)
-
-
-def test_of_a_swap_in_local_memory_of_bm1684_the_first_row_is_moved() -> None:
-    chip, local = chip_named("BM1684"), 0x8000000
-    sizes = {
-        "src_nsize": 1,
-        "src_csize": 3,
-        "src_hsize": 2,
-        "src_wsize": 4,
-        "dst_csize": 4,
-        "dst_hsize": 2,
-        "dst_wsize": 3,
-    }
-    steps = {"src_nstride": 64, "src_cstride": 64, "src_hstride": 8, "src_wstride": 1}
-    steps |= {name.replace("src", "dst"): value for name, value in steps.items()}
-    lanes = {"localmem_mask_l32": 0xFFFFFFFF, "localmem_mask_h32": 0xFFFFFFFF}
-    places = {"src_start_addr_l32": local, "dst_start_addr_l32": local + 16384}
-    flags = {"special_func": 5, "direction": 3, "stride_enable": 1}
-    memory = empty(chip)
-    numbers = np.arange(1, 25, dtype=np.uint32).reshape(3, 8)
-    for lane in range(3):
-        memory.local()[lane, :64] = np.concatenate([numbers[lane], np.zeros(8, np.uint32)]).view(np.uint8)[:64]
-    words_in(memory, chip, "dma.cw_trans", {}, {**sizes, **steps, **lanes, **places, **flags})
-    moved_rows = [memory.local()[lane, 16384 : 16384 + 64].copy().view(np.uint32) for lane in range(4)]
-    assert [part[:3].tolist() for part in moved_rows] == [[1, 9, 17], [2, 10, 18], [3, 11, 19], [4, 12, 20]]
-    assert not any(part[3:].any() for part in moved_rows)

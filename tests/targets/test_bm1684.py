@@ -105,6 +105,17 @@ def test_mac_takes_the_old_result_for_signed_if_an_operand_is(signed: int, expec
     assert word(execute("arith.mac", {**SHAPE, **PLACES, **form}, {512: 40000}), 512) == expected
 
 
+@pytest.mark.parametrize("signed", [0, 1])
+def test_a_largest_byte_is_rectified_by_its_highest_bit(signed: int) -> None:
+    window = {"opt_relu": 1, "opt_opd0_sign": signed, "opd0_h": 1, "opd0_w": 3, "opd1_h": 1, "opd1_w": 1}
+    steps = {"res_op_x_str": 1, "res_op_y_str": 1}
+    kept = [
+        word(execute("pord.maxpooling", {**SHAPE, **PLACES, **window, **steps}, {0: byte}), 512) & 0xFF
+        for byte in (3, 127, 128, 255)
+    ]
+    assert kept == [3, 127, 0, 0]
+
+
 @pytest.mark.parametrize(("arithmetic", "expected"), [(1, 0xFC15), (0, 0x1C15)])
 def test_a_shift_draws_in_the_sign_whatever_the_operand_says(arithmetic: int, expected: int) -> None:
     """Recorded: 0xe0ad, called unsigned, shifted right by 3."""
@@ -136,7 +147,6 @@ def test_the_amount_of_a_shift_is_a_byte() -> None:
         ("mm.mul", {"opt_res_add": 1, "opd0_n": 1, "opd0_c": 1, "opd0_w": 4, "opd1_w": 4}, "adds to the old result"),
         ("lut", {"opt_res0_prec": 2, "opd1_addr": 0, "opd1_h": 8}, "a lookup of ui8 into f32"),
         ("lut", {**FLOATS, "opd1_addr": 0, "opd1_h": 6}, "a lookup in a table of 64 words"),
-        ("dma.cw_trans", {"src_csize": 65}, "a swap of channels and columns"),
         ("dma", {"localmem_mask_l32": 1}, "a move that leaves out lanes"),
         ("dma.lrn_shift", {}, "dma.lrn_shift is not simulated"),
     ],

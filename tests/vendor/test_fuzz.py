@@ -95,6 +95,14 @@ def test_every_extent_and_first_lane_of_a_form_that_changes_the_layout_is_drawn(
         assert not single - _ALWAYS_ONE.get(name.split(" ")[0], set()), (name, drawn)
 
 
+@pytest.mark.parametrize("chip", ["BM1684", "BM1684X", "BM1688", "BM1690", "BM1684X2", "CV184X", "SGTPUV8", "SG2380"])
+def test_a_made_command_is_of_the_kind_that_it_is_made_for(chip: str) -> None:
+    target = chips()[chip]
+    for name, seeds in made_seeds(target, seeds_of(target, [DATA, DATA / "chips"])).items():
+        for seed in seeds:
+            assert target.kind_of(seed.engine, seed.descriptor) == seed.kind, name
+
+
 _ALWAYS_ONE = {
     "tsbc.s_bc": {"res0_n", "res0_h"},
     "tsbc.s_distribute": {"res0_n", "res0_h", "res0_w"},
@@ -142,7 +150,21 @@ def test_an_answer_from_memory_that_was_never_written_is_undefined(chip: str, na
     assert (outcome.verdict, outcome.text[-13:]) == ("undefined", "never written")
 
 
-_SELDOM = ("pord.maxpooling", "pord.minpooling", "quant.rq0", "quant.rq1", "dma.nonzero", "reduce.sum", "mm.normal")
+_SELDOM = (
+    *("pord.maxpooling", "pord.minpooling", "pord.depthwise", "pord.avgpooling", "arith.div"),
+    *("quant.rq0", "quant.rq1", "dma.nonzero", "reduce.sum", "mm.normal", "mm2.nt", "mm2.tt"),
+)
+
+
+@pytest.mark.vendor
+def test_moves_of_bm1684_that_change_the_order_are_exact() -> None:
+    target = chips()["BM1684"]
+    bench = Bench(target, library_of(target))
+    try:
+        for name in ("dma", "dma.trans", "dma.cw_trans"):
+            assert verdicts(target, bench, name, 20) - {"undefined"} == {"exact"}, name
+    finally:
+        bench.close()
 
 
 @pytest.mark.vendor

@@ -94,15 +94,17 @@ class Bench:
             return self._unsupported(case, "failed", repr(error))
         return self._judge(case, changes)
 
-    def vendor_result(self, case: Case, random: Random | None = None) -> tuple[tuple[int, int, int, bytes], ...] | None:
+    def vendor_result(
+        self, case: Case, random: Random | None = None, kind: str = "finite"
+    ) -> tuple[tuple[int, int, int, bytes], ...] | None:
         """What the vendor's simulator writes, (area, start, stop, bytes); None if it ends. The memories stay.
 
-        ``random``: fill the operands first.
+        ``random``: fill the operands first, with numbers of a kind.
         """
         if random is not None:
             if not _is_fair(case.description):
                 return None
-            self._fill(case, random, "finite")
+            self._fill(case, random, kind)
         self._vendor.edited()
         self._vendor.refresh()
         try:
@@ -136,12 +138,12 @@ class Bench:
         ours = Results(case.description, self._memory)
         try:
             ranges = self._vendor.run(case)
-        except BackendFailed as error:
+            if not ranges:
+                return Outcome("exact")
+            differing = self._vendor.overwritten(ranges)
+            self._vendor.take(ranges)
+        except BackendFailed as error:  # also after its answer: a thread of it writes where nothing is
             return self._ended(error)
-        if not ranges:
-            return Outcome("exact")
-        differing = self._vendor.overwritten(ranges)
-        self._vendor.take(ranges)
         comparison = compare(ours, differing, self._memory)
         if comparison.text is not None:
             for change in (*changes, *differing)[::-1]:

@@ -24,8 +24,10 @@ from tdb_dap.targets.families import FAMILIES
 from tdb_dap.targets.semantics import SEMANTICS
 from tdb_dap.targets.validation.field_use import unused_fields
 
-_COMMANDS = 3
+_COMMANDS = 4
 """Commands of a form that every field is tried in."""
+_KINDS = ("finite", "extreme")
+"""Their data, by turns: some fields show in numbers that are large, or have a sign."""
 _TRIES = 80
 """Variants that are drawn for them: most of a form that no model holds end the simulator."""
 
@@ -62,8 +64,9 @@ def idle_fields(chip: Chip, bench: Bench, cases: list[Case], unused: Iterable[st
         if not cases or done == _COMMANDS:
             break
         try:
-            case = mutate(cases[index % len(cases)], random, "finite", bench.ddr_start, stay=True)
-            before = bench.vendor_result(case, random)
+            kind = _KINDS[done % len(_KINDS)]
+            case = mutate(cases[index % len(cases)], random, kind, bench.ddr_start, stay=True)
+            before = bench.vendor_result(case, random, kind)
         except TdbError:
             continue
         # What it computes of no numbers at all differs each time.

@@ -60,10 +60,10 @@ class Filled:
         self._vendor.refresh()
         try:
             ranges = self._vendor.run(case)
+            self._vendor.take(ranges)
         except BackendFailed:
             self._vendor.restart()
             return None
-        self._vendor.take(ranges)
         changes = self._vendor.overwritten(ranges)
         return tuple(Written(change.space, change.start, change.old.tobytes()) for change in changes)
 

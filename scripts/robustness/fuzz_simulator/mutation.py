@@ -179,7 +179,8 @@ def _flags(v: Variant) -> None:
             v.set(**{name: v.between(0, 1)})
     if v.has("opd2_n_str") and v.chance(0.3):
         v.set(opd2_n_str=v.between(0, 5) if v.case.family in _ROUNDING else v.between(0, 3))
-    if v.case.family == "conv" and v.has("res1_addr") and v.chance(0.5):
+    is_shift = v.case.family == "pord" and not v.has("rq")
+    if v.case.family in ("conv", "pord") and v.has("res1_addr") and not is_shift and v.chance(0.5):
         v.set(res1_addr=v.between(0, 0xFFFFFFFF))  # what stands between elements
     if v.has("pad_mode") and v.chance(0.15):
         v.set(pad_mode=v.between(0, 3))

@@ -101,7 +101,17 @@ _LIKE = {
     "dma.general": "dma.tensor",
 }
 """Families whose fields serve those that no model of the chip holds."""
-_HEAD = ("cmd_short", "cmd_long", "tsk_typ", "tsk_eu_typ", "cmd_type", "cmd_special_function", "all_reduce_code")
+_HEAD = (
+    "cmd_short",
+    "cmd_long",
+    "tsk_typ",
+    "tsk_eu_typ",
+    "cmd_type",
+    "cmd_special_function",
+    "special_func",
+    "all_reduce_code",
+)
+"""Fields that say the kind of a command."""
 
 
 def _set_address(values: dict[str, int], side: str, parts: tuple[int, int]) -> None:

@@ -33,7 +33,11 @@ class Stream:
 
 @dataclass(frozen=True)
 class Model:
-    """Source of a bmodel to write. ``activations``: device address and size of the region."""
+    """Source of a bmodel to write.
+
+    ``activations``: device address and size of the region; ``further``: more groups of commands of both engines, whose
+    ids begin anew.
+    """
 
     chip: str
     tiu: Stream
@@ -44,11 +48,18 @@ class Model:
     chip_to_chip: bytes = b""
     system_dma: bytes = b""
     hau: bytes = b""
+    further: Sequence[tuple[Stream, Stream]] = ()
+
+    @property
+    def groups(self) -> tuple[tuple[Stream, Stream], ...]:
+        """Commands of TIU and DMA of every group, in the order in which they are executed."""
+        return (self.tiu, self.dma), *self.further
 
     def write(self, path: Path) -> Path:
         """Write the file; the streams follow each other in the payload."""
         metadata = _Writer(self).metadata()
-        payload = self.tiu.data + self.dma.data + self.chip_to_chip + self.system_dma + self.hau
+        streams = [stream.data for group in self.groups for stream in group]
+        payload = b"".join((*streams, self.chip_to_chip, self.system_dma, self.hau))
         header = HEADER.pack(MAGIC, HEADER_BYTES, len(metadata), len(payload)).ljust(HEADER_BYTES, b"\0")
         with whole_file(path) as file:
             file.write(header + metadata + payload)
@@ -65,7 +76,7 @@ class _Writer:
     def metadata(self) -> bytes:
         b, model = self._builder, self._model
         inputs, outputs = (self._vector([self._tensor(t) for t in ts]) for ts in (model.inputs, model.outputs))
-        groups = self._vector([self._group()])
+        groups = self._vector(self._groups())
         cores = self._vector([self._core(groups)]) if model.chip_to_chip or model.system_dma or model.hau else 0
         b.StartVector(4, 1, 4)
         b.PrependInt32(-1)
@@ -104,19 +115,24 @@ class _Writer:
         b.Finish(fb.ModelEnd(b))
         return bytes(b.Output())
 
-    def _group(self) -> int:
-        b, tiu, dma = self._builder, self._model.tiu, self._model.dma
-        fb.CmdGroupStart(b)
-        fb.CmdGroupAddBdcNum(b, tiu.count)
-        fb.CmdGroupAddGdmaNum(b, dma.count)
-        fb.CmdGroupAddBinaryBdc(b, fb.CreateBinSpan(b, 0, len(tiu.data)))
-        fb.CmdGroupAddBinaryGdma(b, fb.CreateBinSpan(b, len(tiu.data), len(dma.data)))
-        return fb.CmdGroupEnd(b)
+    def _groups(self) -> list[int]:
+        b = self._builder
+        made: list[int] = []
+        start = 0
+        for tiu, dma in self._model.groups:
+            fb.CmdGroupStart(b)
+            fb.CmdGroupAddBdcNum(b, tiu.count)
+            fb.CmdGroupAddGdmaNum(b, dma.count)
+            fb.CmdGroupAddBinaryBdc(b, fb.CreateBinSpan(b, start, len(tiu.data)))
+            fb.CmdGroupAddBinaryGdma(b, fb.CreateBinSpan(b, start + len(tiu.data), len(dma.data)))
+            made.append(fb.CmdGroupEnd(b))
+            start += len(tiu.data) + len(dma.data)
+        return made
 
     def _core(self, groups: int) -> int:
         b, model = self._builder, self._model
         spans: list[int] = []
-        start = len(model.tiu.data) + len(model.dma.data)
+        start = sum(len(stream.data) for group in model.groups for stream in group)
         for data in (model.chip_to_chip, model.system_dma, model.hau):
             b.StartVector(16, 1 if data else 0, 8)
             if data:

@@ -66,6 +66,8 @@ def _result_sign(f: Fields) -> int:
         return f.opd2_sign
     if f.res0_prec == FLOAT8 and f.sub in (MUL, ADD, SUB):
         return f.res0_sign
+    if f.res0_prec == FLOAT8 and f.sub in (ABSOLUTE, MAX, MIN):
+        return f.opd0_sign
     return f.opd0_sign or f.opd1_sign
 
 

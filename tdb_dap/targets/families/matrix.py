@@ -19,7 +19,6 @@ from tdb_dap.targets.families.convolution import (
     is_float,
     requantisation_table,
     requantises_from_table,
-    scale_table,
     signed,
 )
 
@@ -158,6 +157,13 @@ def _bias_as_listed(f: Fields, view: Operand) -> Operand:
     return replace(view, dtype=dtype, strides=strides)
 
 
+def _column_scale_as_listed(f: Fields, view: Operand) -> Operand:
+    """The vendor's listing shows scales of 8-bit floats as multipliers and shifts of the rows."""
+    if not is_float(f) or not isinstance(view, View):
+        return view
+    return replace(view, shape=(1, f.res0_c, 1, 2), dtype=SI32, layout=Layout.COMPACT, strides=(2, 2, 2, 1))
+
+
 @family("mm2", registers=("sMM2", "MM2"))
 class MatrixMultiply2:
     """Matrices with rows on lanes: nn: left x right; nt: left x right^T; tt: right x left, the transposed product.
@@ -200,9 +206,9 @@ class MatrixMultiply2:
         dtype=F32,
         constant=False,
         address=lambda f: f.register(TABLE_REGISTER),
-        when=lambda f: f.conventions.matrix_scale and requantises_from_table(f) and not is_float(f),
+        when=lambda f: requantises_from_table(f) and (is_float(f) or f.conventions.matrix_scale),
+        vendor=_column_scale_as_listed,
     )
-    scale = scale_table("res0_c")
     old = operand(
         "res0", ("res0_c", "res0_w"), Layout.MATRIX2, sign=1, constant=False, hidden=True, when=flag("res_add")
     )

@@ -56,10 +56,11 @@ static void NAME(reciprocal_roots)(const Grid *grid, int format, int flushes, in
     }
 }
 
-/* result = a / b = a * copysign(r * r, b), r = 1 / sqrt(|b|), not yet rounded to the format. */
+/* result = a / b = a * copysign(r * r, b), r = 1 / sqrt(|b|), every product rounded to the format. */
 static void NAME(divided)(const Grid *grid, int format, int flushes, int steps, int rule, float *result)
 {
     float a[CHUNK], b[CHUNK], size[CHUNK], root[CHUNK], inverse[CHUNK];
+    uint32_t kept[CHUNK];
     const int64_t count = size_of(grid);
     const uint32_t least = rule != TRUE_SUBNORMALS ? 1 : format != F16 ? 0x00800000 : flushes ? 0x38800000 : 1;
     for (int64_t first = 0; first < count; first += CHUNK) {
@@ -78,8 +79,16 @@ static void NAME(divided)(const Grid *grid, int format, int flushes, int steps, 
         NAME(product_in)(root, root, inverse, format, flushes, used);
         for (int64_t i = 0; i < used; i++)
             inverse[i] = number_of((bits_of(inverse[i]) & 0x7fffffff) | (bits_of(b[i]) & 0x80000000));
+        memcpy(kept, a, (size_t)used * sizeof *a);
         NAME(flushed)(a, format, flushes, used);
-        NAME(operate)(MULTIPLY, F32, a, inverse, result + first, used);
+        float *out = result + first;
+        NAME(product_in)(a, inverse, out, format, flushes, used);
+        if (rule == TRUE_ZEROS) /* a subnormal, before it is flushed, by a zero */
+            for (int64_t i = 0; i < used; i++) {
+                const uint32_t sign = (kept[i] ^ bits_of(b[i])) & 0x80000000;
+                const int is_tiny = (kept[i] & 0x7fffffff) - 1 < 0x007fffff;
+                out[i] = number_of(is_tiny && b[i] == 0 ? 0x7f800000 | sign : bits_of(out[i]));
+            }
     }
 }
 

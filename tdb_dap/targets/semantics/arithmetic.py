@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tdb_dap.engine.hardware.dtypes import F8E4M3, F8E5M2, F32, SI8, SI16, SI32, UI8, UI16, UI32, Array, DType
+from tdb_dap.engine.hardware.dtypes import BF16, F8E4M3, F8E5M2, F32, SI8, SI16, SI32, UI8, UI16, UI32, Array, DType
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.families import arithmetic as op
 from tdb_dap.targets.kernel import elements
@@ -154,6 +154,9 @@ def calculate(x: Operation) -> Array:
         old = x["old"].numbers if x.fields.sub == op.MAC else None
         if x.dtype.itemsize == 1 and x["right"].dtype.itemsize > 1:
             raise NotSimulated(f"{x.dtype} results of {x['left'].dtype} and {x['right'].dtype} are not known")
+        is_mixed = x.fields.sub in (op.MAX, op.MIN) and x["right"].dtype is not x["left"].dtype
+        if x["right"].dtype in FLOATS8 and (is_mixed or x["left"].dtype.itemsize > 1):
+            raise NotSimulated(f"an operation on {x['left'].dtype} and {x['right'].dtype} is not known")
         if x.fields.sub == op.DIVIDE:
             words = calculated(_divide(x), x.dtype)
             return finite_half(words, x.dtype) if _is_finite(x) else words
@@ -162,7 +165,7 @@ def calculate(x: Operation) -> Array:
             numbers = floats(x.fields.sub, x["left"], x["right"], old)
             if x.fields.sub == op.DISTANCE and x.rules.signs_distance:
                 numbers = _signed_distance(x)
-            if x.dtype.itemsize == 1 and x.fields.sub == op.MUL:
+            if x.dtype.itemsize == 1 and x.fields.sub in (op.MUL, op.ADD, op.SUB):
                 return to_float8(numbers, x.dtype, HALF_EVEN, saturates=bool(x.fields.sym_range))
             at_once = encoded(x.fields.sub, numbers, x.dtype)
         words = at_once
@@ -192,10 +195,14 @@ def _in_one_pass(x: Operation) -> Array | None:
 
 
 def _signed_distance(x: Operation) -> Array:
-    """right - left without the sign that a number less than zero has; a zero keeps its own."""
+    """right - left without the sign that a number less than zero has; a zero keeps its own.
+
+    bf16: the sign is dropped before the difference is flushed.
+    """
     left, right = (float32.operand(x[side].numbers, x[side].dtype) for side in ("left", "right"))
     difference = float32.subtract(*np.broadcast_arrays(right, left))
-    return np.where(difference < 0, -difference, difference)
+    is_negative = right < left if x["left"].dtype is BF16 else difference < 0
+    return np.where(is_negative, -difference, difference)
 
 
 def _is_finite(x: Operation) -> bool:

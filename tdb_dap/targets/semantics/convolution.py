@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tdb_dap.engine.hardware.dtypes import F16, F32, SI8, UI8, Array
+from tdb_dap.engine.hardware.dtypes import BF16, F16, F32, SI8, UI8, UI32, Array
 from tdb_dap.errors import NotSimulated
 from tdb_dap.system.interruption import between_parts
 from tdb_dap.targets.declaration.fields import Fields
@@ -16,7 +16,7 @@ from tdb_dap.targets.kernel.integers import UNLIMITED, Steps
 from tdb_dap.targets.kernel.products import Products
 from tdb_dap.targets.semantics.numerics import float32
 from tdb_dap.targets.semantics.numerics.dot import exact_product, group_size, grouped, inexact, interleaved, summed
-from tdb_dap.targets.semantics.numerics.finish import limited, rectified, requantisation, scaled
+from tdb_dap.targets.semantics.numerics.finish import channel_scale, limited, rectified, requantisation, scaled
 from tdb_dap.targets.semantics.numerics.integers import DOWN, requantised, signed
 from tdb_dap.targets.semantics.numerics.windows import offsets, padded, windows
 from tdb_dap.targets.semantics.registry import Operation, Value, semantics
@@ -43,11 +43,13 @@ def convolve(x: Operation) -> Array:
     if not dtype.is_float:
         words = _integers(x, weight, image, before)
         return words.reshape(oc, n, height, width).transpose(1, 0, 2, 3)
+    if dtype.itemsize == 1 and x.dtype is BF16:
+        raise NotSimulated(f"sums of 8-bit floats as bf16 are not known: a convolution of {dtype}")
     image, weight = float32.operand(image, dtype), float32.operand(weight, dtype)
     total = (_float32_sum if dtype is F32 else _grouped_sum)(x, weight, image, before)
     whole = total.reshape(oc, n, height, width).transpose(1, 0, 2, 3)
     if dtype.itemsize == 1:
-        return scaled(x, whole)
+        return scaled(x, whole, channel_scale(x))
     by_sign = not x.rules.keeps_nan or (dtype is F32 and x.rules.rectifies_nan)
     words = encoded(rectified(x, whole, nan_by_sign=by_sign), x.dtype)
     return limited(x, words, "conv" in x.rules.keeps_sum_nan)
@@ -130,17 +132,26 @@ def _integers(x: Operation, weight: Array, image: Array, old: Array | None) -> A
         bias = x["bias"].numbers.astype(np.int64).reshape(-1, 1)
         start = bias if old is None else bias + old
     steps = _steps(x)
-    words = summed(by_channels(centred, image, x.fields), start, steps, x.dtype)
+    words = None if _is_unsigned(x) else summed(by_channels(centred, image, x.fields), start, steps, x.dtype)
     if words is not None:
         return words
-    total = _products_by_blocks(centred, image, x.fields)
-    return requantised(total if start is None else total + start, steps, x.dtype)
+    total = integer_products(centred, image, x.fields)
+    total = total if start is None else total + start
+    if _is_unsigned(x):
+        return requantised(total & UI32.maximum, replace(steps, held=False), x.dtype)
+    return requantised(total, steps, x.dtype)
+
+
+def _is_unsigned(x: Operation) -> bool:
+    """Whether the 32 bits that hold a sum before it is requantised have no sign: no operand has one."""
+    f = x.fields
+    return bool(f.is_fused and f.rq and not (f.opd0_sign or f.opd1_sign or f.opd2_sign))
 
 
 def _steps(x: Operation) -> Steps:
     """Steps after the sum, for results (oc, places)."""
     if x.fields.is_fused:
-        steps = requantisation(x, wraps=True)
+        steps = requantisation(x, wraps=True, saturates_words=True)
         return replace(
             steps,
             multiplier=_column(steps.multiplier),

@@ -13,10 +13,10 @@ from tdb_dap.engine.hardware.views import Operand, View
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets import kernel
 from tdb_dap.targets.families import Bound, arithmetic
-from tdb_dap.targets.families.arithmetic import ABSOLUTE, CAST, COPY, DISTANCE, MAX, MIN, MUL, SUB_SATURATE
+from tdb_dap.targets.families.arithmetic import ABSOLUTE, ADD, CAST, COPY, DISTANCE, MAX, MIN, MUL, SUB, SUB_SATURATE
 from tdb_dap.targets.families.compare import SELECT_EQUAL
-from tdb_dap.targets.families.matrix import NN
-from tdb_dap.targets.families.pooling import AVERAGE, DEPTHWISE, MAXIMUM
+from tdb_dap.targets.families.matrix import NN, NT, TT
+from tdb_dap.targets.families.pooling import AVERAGE, DEPTHWISE, MAXIMUM, MINIMUM
 from tdb_dap.targets.families.quantize import DQ1, DQ2, RQ1
 from tdb_dap.targets.semantics import SEMANTICS
 from tdb_dap.targets.semantics.registry import Operation, Semantic, Value
@@ -30,11 +30,11 @@ _WITHOUT_EFFECT = frozenset({"system", "registers"})
 # moving them is a matter of bytes.
 _FLOAT8 = frozenset(
     {
-        *(("arith", sub) for sub in (CAST, COPY, MUL, MIN)),
+        *(("arith", sub) for sub in (ABSOLUTE, ADD, CAST, COPY, MAX, MIN, MUL, SUB)),
         ("cmp", SELECT_EQUAL),
         ("conv", 0),
-        ("mm2", NN),
-        *(("pord", sub) for sub in (AVERAGE, DEPTHWISE, MAXIMUM)),
+        *(("mm2", sub) for sub in (NN, NT, TT)),
+        *(("pord", sub) for sub in (AVERAGE, DEPTHWISE, MAXIMUM, MINIMUM)),
     }
 )
 _OF_NIBBLES = frozenset(("quant", sub) for sub in (RQ1, DQ1, DQ2))

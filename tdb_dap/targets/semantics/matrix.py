@@ -101,9 +101,7 @@ def multiply_on_lanes(x: Operation) -> Array:
     if left.dtype.is_float:
         total = _sums(x, left, float32.operand(b, right.dtype), None if old is None else old.numbers)
         if left.dtype.itemsize == 1:
-            if "scale" in x:
-                raise NotSimulated("mm2 of 8-bit floats with a scale per row is not known")
-            return scaled(x, total)
+            return scaled(x, total, _column_scale(x))
         return limited(x, encoded(rectified(x, total), x.dtype), "mm2" in x.rules.keeps_sum_nan)
     a, zero = _spread(left, _shape(f, "left")), _zero_points(x)
     centred = b.astype(np.int64) - zero if zero.any() else b

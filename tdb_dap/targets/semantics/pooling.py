@@ -13,7 +13,7 @@ from tdb_dap.targets import kernel
 from tdb_dap.targets.families import pooling as op
 from tdb_dap.targets.kernel.integers import Steps, Windows, window_sums
 from tdb_dap.targets.semantics.numerics import float32
-from tdb_dap.targets.semantics.numerics.finish import finite_half, rectified, requantisation, scaled
+from tdb_dap.targets.semantics.numerics.finish import channel_scale, finite_half, rectified, requantisation, scaled
 from tdb_dap.targets.semantics.numerics.halves import calculated
 from tdb_dap.targets.semantics.numerics.integers import DOWN, HALF_UP, requantised, signed
 from tdb_dap.targets.semantics.numerics.windows import offsets, padded, taps
@@ -28,7 +28,7 @@ _HIGHEST = {
 
 
 def _met(x: Operation) -> list[Array]:
-    image = x["input"].dtype.widen(padded(x["input"].bits, x.fields, x.get("pad_value")))
+    image = x["input"].dtype.widen(padded(x["input"].bits, x.fields, x.get("pad_value"), x.fields.res1_addr))
     return [tap for _, _, tap in taps(image, x.fields)]
 
 
@@ -102,7 +102,7 @@ def _followed(rule: Extremum, dtype: DType, kept: _Tap, tap: _Tap, is_tap: Array
     if kept.index is None or tap.index is None:
         return _Tap(numbers)
     result = _words(float32.compared(numbers, dtype))
-    if rule is Extremum.FIRST_TAP and dtype is not F16:
+    if rule is Extremum.FIRST_TAP and dtype in (F32, BF16):
         return _Tap(numbers, np.where(result == _words(tap.numbers), tap.index, kept.index))
     return _Tap(numbers, np.where(result != _words(float32.compared(kept.numbers, dtype)), tap.index, kept.index))
 
@@ -133,8 +133,8 @@ def _two_chains(largest: bool, dtype: DType, met: list[_Tap]) -> _Tap:
 
 
 def _positive(x: Operation, numbers: Array) -> Array:
-    """Zero in place of what is not positive."""
-    positive = ~np.signbit(numbers) if x.rules.keeps_nan else numbers > 0
+    """Zero in place of what is not positive; subnormals of float32 and bf16 are not, but where NaNs are kept."""
+    positive = ~np.signbit(numbers) if x.rules.keeps_nan else float32.compared(numbers, x["input"].dtype) > 0
     return np.where(positive, numbers, np.float32(0))
 
 
@@ -153,19 +153,19 @@ def _keeps(rule: Extremum, largest: bool, dtype: DType, kept: Array, tap: Array)
 
 def _kernel(x: Operation) -> list[Array]:
     """One weight per tap, broadcastable to the result."""
-    weights = _kernels(x, 1)
+    weights = _kernels(x)
     return [weights[None, :, tap, None, None] for tap in range(weights.shape[1])]
 
 
-def _kernels(x: Operation, channels: int) -> Array:
-    """Weights of ``channels``, or of all that the command has: (channels, taps)."""
+def _kernels(x: Operation, channels: int | None = None) -> Array:
+    """Weights (channels, taps); None: of as many channels as the command has them for, 1 if they are the same for all."""
     f, kernel = x.fields, x["kernel"]
     count = f.opd1_h * f.opd1_w
     if kernel.is_constant:
-        return np.full((channels, count), kernel.numbers.reshape(-1)[0])
+        return np.full((channels or 1, count), kernel.numbers.reshape(-1)[0])
     numbers = kernel.numbers[:, :, ::-1, ::-1] if f.kernel_rotate and x.rules.rotates else kernel.numbers
     flat = numbers.reshape(-1, count)
-    return flat if flat.shape[0] >= channels else np.broadcast_to(flat, (channels, count))
+    return flat if channels is None else np.broadcast_to(flat, (channels, count))
 
 
 @semantics("pord", op.AVERAGE, op.DEPTHWISE, op.DEPTHWISE_RELU)
@@ -178,16 +178,16 @@ def weighted(x: Operation) -> Array:
     """
     if x["input"].dtype.is_float:
         total = _float_sum(x)
+        is_average = x.fields.sub == op.AVERAGE
+        if x["input"].dtype.itemsize == 1 and _rounding(x) is F16 and not is_average:
+            return calculated(rectified(x, total), F16)
         if x["input"].dtype.itemsize == 1 and _rounding(x) is F32:
-            is_average = x.fields.sub == op.AVERAGE
-            return scaled(x, total, by_mode=is_average, halves_by_mode=is_average)
-        words = calculated(rectified(x, total), x.dtype)
+            return scaled(x, total, channel_scale(x), by_mode=is_average, halves_by_mode=is_average)
+        keeps_nan = x["input"].dtype.itemsize == 2 and not is_average
+        words = calculated(rectified(x, total, keeps_nan=keeps_nan), x.dtype)
         return finite_half(words, x.dtype) if x.fields.sym_range and x.dtype.name in x.rules.symmetric_halves else words
     if x.fields.is_fused:
-        steps = requantisation(x, wraps=True, limits_sums=x.rules.limits_window_sums)
-        size = x.dtype.itemsize
-        found = _sum_in_kernel(x, steps, size) if size in (1, 2, 4) and x.dtype.per_byte == 1 else None
-        return requantised(_exact_sum(x), steps, x.dtype) if found is None else found
+        return _requantised(x)
     return _integer_sum(x)
 
 
@@ -216,12 +216,14 @@ def _float_sum(x: Operation) -> Array:
 def _rounding(x: Operation) -> DType:
     """The format that products and sums are rounded to: that of the input.
 
-    Of 8-bit floats: float32, but f16 where the result is f16 and not scaled.
+    Of 8-bit floats: float32, but f16 where the result is f16 and not scaled. Depthwise sums that are not scaled are f16
+    in the place of bf16, too.
     """
     dtype = x["input"].dtype
     if dtype.itemsize > 1:
         return dtype
-    return x.dtype if x.dtype.name == "f16" and not x.fields.rq else F32
+    is_half = x.dtype is F16 or (x.dtype is BF16 and x.fields.sub != op.AVERAGE)
+    return F16 if is_half and not x.fields.rq else F32
 
 
 def _start(x: Operation) -> float:
@@ -231,7 +233,7 @@ def _start(x: Operation) -> float:
 
 def _in_kernel(x: Operation, bias: Array | None) -> Array:
     dtype = _rounding(x)
-    stored = padded(x["input"].bits, x.fields, x.get("pad_value"))
+    stored = padded(x["input"].bits, x.fields, x.get("pad_value"), x.fields.res1_addr)
     image = float32.operand(x["input"].dtype.widen(stored), dtype)
     n, c, _, _ = image.shape
     weights = np.tile(float32.operand(_kernels(x, c), dtype), (n, 1))
@@ -272,7 +274,7 @@ def _range(itemsize: int, signed: bool) -> DType:
 def _sum_in_kernel(x: Operation, steps: Steps, size: int) -> Array | None:
     """The exact sum after ``steps``, its low ``size`` bytes; None where NumPy has to form it."""
     f, value = x.fields, x["input"]
-    image = value.dtype.widen(padded(value.bits, f, x.get("pad_value")))
+    image = value.dtype.widen(padded(value.bits, f, x.get("pad_value"), f.res1_addr))
     n, c, _, _ = image.shape
     weights = _kernels(x, c)
     start: Array = np.zeros(1, np.int64) if f.sub == op.AVERAGE else _bias(x).reshape(-1)
@@ -302,6 +304,26 @@ def _exact_sum(x: Operation) -> Array:
     for tap, weight in zip(_met(x), _kernel(x), strict=True):
         total = total + tap.astype(np.int64) * weight.astype(np.int64)
     return total if x.fields.sub == op.AVERAGE else total + _bias(x)
+
+
+def _requantised(x: Operation) -> Array:
+    """Bits of an integer sum. Before it is requantised it is held in 32 bits, unsigned if no operand is signed."""
+    f, size = x.fields, x.dtype.itemsize
+    is_signed = bool(f.opd0_sign or f.opd1_sign or (f.sub != op.AVERAGE and f.opd2_sign))
+    steps = requantisation(
+        x,
+        wraps=True,
+        holds_32_bits=is_signed,
+        limits_sums=x.rules.limits_window_sums,
+        saturates_words=True,
+    )
+    is_held_unsigned = bool(f.rq and not is_signed)
+    if not is_held_unsigned and size in (1, 2, 4) and x.dtype.per_byte == 1:
+        found = _sum_in_kernel(x, steps, size)
+        if found is not None:
+            return found
+    total = _exact_sum(x)
+    return requantised(total & UI32.maximum if is_held_unsigned else total, steps, x.dtype)
 
 
 def _integer_sum(x: Operation) -> Array:

@@ -48,12 +48,6 @@ def is_within_local(f: Fields) -> bool:
     return _is_local(f, "src") and _is_local(f, "dst")
 
 
-def stays_in_lanes(f: Fields) -> bool:
-    """Neither side of a swap in local memory has more channels than there are lanes from its first one on."""
-    last = [_place(f, side)[1] // f.geometry.lane_bytes + f.number(f"{side}_csize") for side in ("src", "dst")]
-    return max(last) <= f.geometry.lanes
-
-
 def is_linear(f: Fields) -> bool:
     """A run of numbers of the source's format, which the field of the first stride counts, and no tensor."""
     return bool(f.common_mode)
@@ -87,10 +81,22 @@ def _strides(f: Fields, side: str) -> tuple[int, ...]:
         return f.src_nstride, f.src_nstride, f.src_nstride, 1
     n, c, h, w = f.four(side, "stride")
     if is_matrix(f):
-        return (n, c, 0, 1) if _is_local(f, side) else (0, 0, h, 1)
+        return _matrix_strides(f, side)
     if f.stride_enable:
         return n, c, h, w
+    if f.sub == SWAP and is_within_local(f):
+        _, _, h, w = _tensor_shape(f, side)
+        return 0, f.src_hsize * w, w, 1  # no line is begun for a channel beyond the last lane
     return default_strides(f, *_place(f, side), _tensor_shape(f, side), _dtype(f))
+
+
+def _matrix_strides(f: Fields, side: str) -> tuple[int, ...]:
+    """Rows of a block start at a line of their own, those of the dense side follow each other, if nothing is said."""
+    n, c, h, _ = f.four(side, "stride")
+    if _is_local(f, side):
+        in_line = f.geometry.eu_bytes // _dtype(f).itemsize
+        return (n if f.stride_enable else -(-_block(f, side) // in_line) * in_line), c, 0, 1
+    return 0, 0, h if f.stride_enable else f.four(side, "size")[3], 1
 
 
 def _layout(f: Fields, side: str) -> Layout:

@@ -21,12 +21,9 @@ def move(x: Operation) -> Array:
     refuse(f.src_data_format != f.dst_data_format, "a move between two formats")
     refuse(lane_mask(f) is not None, "a move that leaves out lanes")
     refuse(f.acc_write_enable, "an adding move")
-    # Its rows and lanes come out in another order than those of the later chips.
-    refuse(f.sub == op.TRANSPOSE, "a transposition by a move")
     if op.is_matrix(f):
-        refuse(f.sub != op.COPY or not op.is_between_memories(f), "this move of a matrix")
+        refuse(f.sub not in (op.COPY, op.TRANSPOSE) or not op.is_between_memories(f), "this move of a matrix")
         return dma.matrix(x)
     if f.sub == op.SWAP:
         refuse(not op.is_within_local(f), "a swap of channels and columns but in local memory")
-        refuse(not op.stays_in_lanes(f), "a swap of channels and columns beyond the last lane")
-    return {op.COPY: dma.copy, op.CONSTANT: dma.copy, op.SWAP: dma.swap}[f.sub](x)
+    return {op.COPY: dma.copy, op.TRANSPOSE: dma.transpose, op.CONSTANT: dma.copy, op.SWAP: dma.swap}[f.sub](x)

@@ -91,7 +91,10 @@ def _lowest(dtype: DType) -> Array:
 
 @tiu("bm1684.pord", op.MAXIMUM)
 def maximum(x: Operation) -> Array:
-    """The largest tap, starting at the lowest number: tap > kept ? tap : kept, so that NaN is ignored; flushed."""
+    """The largest tap, starting at the lowest number: tap > kept ? tap : kept, so that NaN is ignored; flushed.
+
+    Bytes are rectified as signed ones, floats are not.
+    """
     dtype = x["input"].dtype
     refuse(x.dtype.itemsize != dtype.itemsize or dtype.itemsize == 2, f"the maximum of {dtype} as {x.dtype}")
     refuse(x.fields.res_add, "pooling that adds to the old result")
@@ -102,6 +105,8 @@ def maximum(x: Operation) -> Array:
     kept = np.broadcast_to(_lowest(dtype), x.shape)
     for _, _, tap in taps(image, x.fields):
         kept = np.where(tap > kept, tap, kept)
+    if x.fields.relu and dtype is not F32:  # a byte without a sign, too, has one here
+        kept = np.where(kept > SI8.maximum if dtype.kind == "u" else kept < 0, kept.dtype.type(0), kept)
     return x.dtype.encode(kept)
 
 

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from tdb_dap.engine.hardware.dtypes import BF16, F32, SI8, UI32, Array, DType
+from tdb_dap.engine.hardware.dtypes import F32, SI8, SI32, UI32, Array, DType
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.families import convolution as op
 from tdb_dap.targets.kernel.integers import UNLIMITED, Steps
 from tdb_dap.targets.semantics.numerics import float32
-from tdb_dap.targets.semantics.numerics.integers import DOWN, HALF_EVEN, requantised, signed
-from tdb_dap.targets.semantics.numerics.rounding import round_to_float, to_float8, to_integral
+from tdb_dap.targets.semantics.numerics.integers import DOWN, HALF_AWAY, HALF_EVEN, HALF_UP, requantised, signed
+from tdb_dap.targets.semantics.numerics.rounding import convert, to_float8, to_integral
 from tdb_dap.targets.semantics.registry import Operation
 
 
-def rectified(x: Operation, total: Array, nan_by_sign: bool = False) -> Array:
-    """y > 0 ? y : 0 if the command says so (floats, before the final rounding); NaN stays with ``keeps_nan``.
+def rectified(x: Operation, total: Array, nan_by_sign: bool = False, keeps_nan: bool = False) -> Array:
+    """y > 0 ? y : 0 if the command says so (floats, before the final rounding).
+
+    NaN stays with ``keeps_nan``, here or among the rules.
 
     ``nan_by_sign``: NaN stays if its sign is clear.
     """
@@ -24,7 +26,7 @@ def rectified(x: Operation, total: Array, nan_by_sign: bool = False) -> Array:
     kept: Array = total > 0
     if nan_by_sign:
         kept = kept | (np.isnan(total) & ~np.signbit(total))
-    elif x.rules.keeps_nan:
+    elif keeps_nan or x.rules.keeps_nan:
         kept = kept | np.isnan(total)
     return np.where(kept, total, np.float32(0))
 
@@ -44,7 +46,7 @@ def limited(x: Operation, words: Array, keeps_nan: bool = False) -> Array:
     return finite_half(words, x.dtype, keeps_nan)
 
 
-def scaled(x: Operation, total: Array, by_mode: bool = False, halves_by_mode: bool = False) -> Array:
+def scaled(x: Operation, total: Array, scale: Array, by_mode: bool = False, halves_by_mode: bool = False) -> Array:
     """The float32 sum of products of 8-bit floats: rectified, times the scale if there is one, rounded.
 
     The scale is a configuration register read as float32, or one float32 per channel. ``by_mode``: 8-bit results are
@@ -54,18 +56,26 @@ def scaled(x: Operation, total: Array, by_mode: bool = False, halves_by_mode: bo
     f = x.fields
     if not f.has("rq"):
         raise NotSimulated("sums of 8-bit floats are not known on this chip")
-    if x.dtype is BF16 or not x.dtype.is_float:
+    if not x.dtype.is_float:
         raise NotSimulated(f"sums of 8-bit floats as {x.dtype} are not known")
     total = rectified(x, total)
     if f.rq:
-        table = x.get("scale")
-        word = np.array([f.register(op.TABLE_REGISTER)], np.uint32).view(np.float32)
-        scale = float32.flush(word if table is None else table.numbers)
-        total = float32.multiply(total, np.broadcast_to(scale, total.shape))
-    mode, saturates = (f.opd2_n_str, bool(f.sym_range)) if by_mode else (HALF_EVEN, False)
+        total = float32.multiply(total, np.broadcast_to(float32.flush(scale), total.shape))
+    mode, saturates = (HALF_EVEN, False) if not by_mode else (f.opd2_n_str, bool(f.sym_range))
+    mode = HALF_AWAY if mode == HALF_UP else mode
     if x.dtype.itemsize == 1:
         return to_float8(total, x.dtype, mode, saturates)
-    return x.dtype.encode(total) if x.dtype is F32 or not halves_by_mode else round_to_float(total, x.dtype, mode)
+    if x.dtype is F32 or not halves_by_mode:
+        return x.dtype.encode(total)
+    words = convert(F32.encode(total), F32, x.dtype, mode)
+    return finite_half(words, x.dtype, keeps_nan=True) if f.sym_range and x.dtype.name == "f16" else words
+
+
+def channel_scale(x: Operation) -> Array:
+    """One float32 per channel of the result, or the one that a register holds."""
+    table = x.get("scale")
+    word = np.array([x.fields.register(op.TABLE_REGISTER)], np.uint32).view(np.float32)
+    return word if table is None else table.numbers
 
 
 def scaled_integers(x: Operation, total: Array, scale: Array) -> Array:
@@ -81,12 +91,14 @@ def scaled_integers(x: Operation, total: Array, scale: Array) -> Array:
     return x.dtype.encode(limited.astype(np.int64))
 
 
-def requantisation(x: Operation, wraps: bool, holds_32_bits: bool = True, limits_sums: bool = True) -> Steps:
+def requantisation(
+    x: Operation, wraps: bool, holds_32_bits: bool = True, limits_sums: bool = True, saturates_words: bool = False
+) -> Steps:
     """Steps after an integer sum (n, c, h, w): shift(max(total, 0) * multiplier) + zero point.
 
     The maximum only if rectified. The sum is held in 32 bits if ``holds_32_bits``. Limited to the result format; 32-bit
-    results wrap if ``wraps``, else they saturate. sym_range: -128 becomes -127, without requantisation only if
-    ``limits_sums``. Numbers come from configuration
+    results wrap if ``wraps``, else they saturate; requantised ones saturate as signed words if ``saturates_words``.
+    sym_range: -128 becomes -127, without requantisation only if ``limits_sums``. Numbers come from configuration
     registers, or per channel from a table.
     """
     f = x.fields
@@ -106,6 +118,8 @@ def requantisation(x: Operation, wraps: bool, holds_32_bits: bool = True, limits
             zero = words[..., 1:] >> 16
     is_limited = x.dtype.itemsize < 4 or not wraps or (x.dtype is UI32 and x.rules.unsigned_words)
     low, high = (x.dtype.minimum, x.dtype.maximum) if is_limited else UNLIMITED
+    if f.rq and saturates_words and x.dtype.itemsize == 4:
+        low, high = x.dtype.minimum, SI32.maximum
     if f.sym_range and x.dtype is SI8 and (f.rq or limits_sums):
         low = -127
     held, rectified = bool(f.rq and holds_32_bits), bool(f.relu)
@@ -113,6 +127,6 @@ def requantisation(x: Operation, wraps: bool, holds_32_bits: bool = True, limits
     return Steps(mode, multiplier, amount, zero, held, rectified, (low, high))
 
 
-def requantized(x: Operation, total: Array, wraps: bool, holds_32_bits: bool = True, limits_sums: bool = True) -> Array:
+def requantized(x: Operation, total: Array, wraps: bool, holds_32_bits: bool = True) -> Array:
     """Bits of the integer sum (n, c, h, w) after ``requantisation``."""
-    return requantised(total, requantisation(x, wraps, holds_32_bits, limits_sums), x.dtype)
+    return requantised(total, requantisation(x, wraps, holds_32_bits), x.dtype)

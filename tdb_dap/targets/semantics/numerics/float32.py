@@ -185,8 +185,8 @@ def reciprocal_sqrt(numbers: Array, steps: int, dtype: DType) -> Array:
 def divide(a: Array, b: Array, steps: int, dtype: DType, rule: Reciprocal = Reciprocal.FORMULA) -> Array:
     """a / b = a * copysign(r * r, b) with r = 1/sqrt(|b|) by Newton steps: not correctly rounded.
 
-    a, b: widened operands of one shape; the result is not yet rounded to ``dtype``. Unless ``rule`` is FORMULA, r is
-    infinite for zeros and zero for infinities.
+    a, b: widened operands of one shape. Unless ``rule`` is FORMULA, r is infinite for zeros and zero for infinities;
+    with ZERO a subnormal divided by zero is infinite, too.
     """
     found = elements.divided(a, b, steps, dtype, dtype is FLUSHED_F16, _RULES[rule])
     if found is not None:
@@ -197,4 +197,9 @@ def divide(a: Array, b: Array, steps: int, dtype: DType, rule: Reciprocal = Reci
         special = np.where(np.isinf(b), np.float32(0), np.where(np.isnan(b), np.float32(np.nan), root))
         root = np.where(is_zero, np.float32(np.inf), special)
     inverse = product_in(root, root, dtype)
-    return multiply(operand(a, dtype), np.copysign(inverse, b))
+    quotient = product_in(operand(a, dtype), np.copysign(inverse, b), dtype)
+    if rule is not Reciprocal.ZERO:
+        return quotient
+    return np.where(
+        (b == 0) & (np.abs(a) < SMALLEST_NORMAL) & (a != 0), np.copysign(np.float32(np.inf), a * b), quotient
+    )
