@@ -158,7 +158,7 @@ def _kernel(x: Operation) -> list[Array]:
 
 
 def _kernels(x: Operation, channels: int | None = None) -> Array:
-    """Weights (channels, taps); None: of as many channels as the command has them for, 1 if they are the same for all."""
+    """Weights (channels, taps); None: of as many channels as the command has, 1 if it has a single weight."""
     f, kernel = x.fields, x["kernel"]
     count = f.opd1_h * f.opd1_w
     if kernel.is_constant:
