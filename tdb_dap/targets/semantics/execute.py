@@ -68,11 +68,12 @@ def execute(name: str, bound: Bound, memory: Words, rules: Rules) -> None:
     form = bound.family.name, bound.fields.sub
     formats = tuple([operand.dtype.name for operand in (*bound.operands.values(), *bound.results.values())])
     known = rules, form, formats
-    function = _functions.get(known)
-    if function is None:
-        if len(_functions) > _MOST_FUNCTIONS:
-            _functions.clear()
-        function = _functions[known] = _function(name, bound, rules)
+    function = SEMANTICS.get(form)  # not kept: a plugin may put another one in its place
+    if function is None or known not in _known:
+        function = _function(name, bound, rules)
+        if len(_known) > _MOST_KNOWN:
+            _known.clear()
+        _known.add(known)
     results = [view for view in bound.results.values() if isinstance(view, View)]
     operation = Operation(
         {role: _value(role, operand, memory) for role, operand in bound.operands.items()},
@@ -99,9 +100,9 @@ def execute(name: str, bound: Bound, memory: Words, rules: Rules) -> None:
         memory.write(view, bits)
 
 
-_functions: dict[tuple[Rules, tuple[str, int], tuple[str, ...]], Semantic] = {}
-"""Functions that were found: by the chip's rules, form, and formats of all operands and results."""
-_MOST_FUNCTIONS = 1 << 12
+_known: set[tuple[Rules, tuple[str, int], tuple[str, ...]]] = set()
+"""What may be computed: the chip's rules, form, and formats of all operands and results."""
+_MOST_KNOWN = 1 << 12
 
 
 def _function(name: str, bound: Bound, rules: Rules) -> Semantic:

@@ -1,0 +1,38 @@
+"""The registry of semantic functions: what is in it now computes, whatever was computed before."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tdb_dap
+from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.engine.hardware.views import View
+from tdb_dap.errors import NotSimulated
+from tdb_dap.targets.semantics import SEMANTICS
+from tdb_dap.targets.semantics.registry import Operation
+from tests.conftest import Toy
+
+
+def test_a_function_that_takes_another_one_s_place_is_used(toy: Toy, monkeypatch: pytest.MonkeyPatch) -> None:
+    with tdb_dap.open(toy.directory, inputs=toy.inputs) as debugger:
+        debugger.run()
+        command = next(c for c in debugger.program.commands if c.name == "arith.max")
+        debugger.machine.travel(command.ordinal + 1)
+        result = command.results[0]
+        assert isinstance(result, View)
+        before = debugger.memory.read(result)
+        key = command.description.binding.family.name, command.description.binding.fields.sub
+        right = SEMANTICS[key]
+
+        def other(operation: Operation) -> Array:
+            return np.array(right(operation)) ^ 1
+
+        monkeypatch.setitem(SEMANTICS, key, other)
+        debugger.machine.travel(command.ordinal)
+        debugger.machine.step()
+        np.testing.assert_array_equal(debugger.memory.read(result), before ^ 1)
+        monkeypatch.delitem(SEMANTICS, key)
+        debugger.machine.travel(command.ordinal)
+        with pytest.raises(NotSimulated, match=r"arith\.max is not simulated yet"):
+            debugger.machine.step()
