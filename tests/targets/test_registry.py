@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,9 @@ import tdb_dap
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.errors import NotSimulated
+from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.targets.semantics import SEMANTICS
+from tdb_dap.targets.semantics.execute import execute
 from tdb_dap.targets.semantics.registry import Operation
 from tests.conftest import Toy
 
@@ -36,3 +40,18 @@ def test_a_function_that_takes_another_one_s_place_is_used(toy: Toy, monkeypatch
         debugger.machine.travel(command.ordinal)
         with pytest.raises(NotSimulated, match=r"arith\.max is not simulated yet"):
             debugger.machine.step()
+
+
+def test_what_one_chip_may_compute_another_one_may_not(toy: Toy) -> None:
+    """Their rules may agree in all that views depend on."""
+    with tdb_dap.open(toy.directory, inputs=toy.inputs) as debugger:
+        debugger.run()
+        command = next(c for c in debugger.program.commands if c.name == "arith.max")
+        assert isinstance(debugger.program.target, Chip)
+        rules = debugger.program.target.rules
+        assert rules is not None
+        lacking = replace(rules, lacks=(command.description.binding.family.name,))
+        assert lacking != rules
+        execute(command.name, command.description.binding, debugger.memory, rules)
+        with pytest.raises(NotSimulated, match=r"arith\.max is not simulated yet"):
+            execute(command.name, command.description.binding, debugger.memory, lacking)
