@@ -33,6 +33,19 @@ def drawn(
     return found
 
 
+def drawn_steps(random: np.random.Generator, shape: tuple[int, ...], dtype: DType | None) -> Steps:
+    """Steps with numbers of a shape, limited as ``dtype`` is."""
+    return Steps(
+        int(random.integers(0, 7)),
+        random.integers(-(1 << 20), 1 << 20, shape),
+        random.integers(-40, 3, shape),
+        random.integers(-200, 200, shape),
+        bool(random.integers(0, 2)),
+        bool(random.integers(0, 2)),
+        UNLIMITED if dtype is None or dtype.itemsize == 4 else (dtype.minimum, dtype.maximum),
+    )
+
+
 def right_of(products: Products) -> Array:
     return products.right(slice(None), slice(None)).astype(np.int64)
 
@@ -73,16 +86,7 @@ def test_sums_after_their_steps_are_numpys(
     shapes = {"rows": (rows, 1), "columns": (1, columns), "all": (rows, columns)}
     first = random.integers(-(1 << 31), 1 << 31, shapes[start]) if start in shapes else None
     one = (rows, 1) if by_row else (1, 1)
-    limits = UNLIMITED if dtype is None or dtype.itemsize == 4 else (dtype.minimum, dtype.maximum)
-    steps = Steps(
-        int(random.integers(0, 7)),
-        random.integers(-(1 << 20), 1 << 20, one),
-        random.integers(-40, 3, one),
-        random.integers(-200, 200, one),
-        bool(random.integers(0, 2)),
-        bool(random.integers(0, 2)),
-        limits,
-    )
+    steps = drawn_steps(random, one, dtype)
     expected = products.left.astype(np.int64) @ right_of(products) + (0 if first is None else first)
     kernel.choose_width(lanes)
     try:
@@ -148,6 +152,7 @@ def test_parts_of_rows_and_of_columns_are_all_that_there_is(
     st.tuples(st.integers(1, 3), st.integers(1, 3)),
     st.tuples(st.integers(1, 9), st.one_of(st.integers(1, 40), st.just(600))),
     st.sampled_from([np.int8, np.uint8, np.int16, np.uint16, np.int32]),
+    st.sampled_from([np.int8, np.uint8, np.int16, np.int32]),
     st.sampled_from([SI8, UI8, SI16, UI16, SI32, UI32, None]),
     st.booleans(),
     st.sampled_from(kernel.widths() or [1]),
@@ -159,27 +164,19 @@ def test_sums_over_windows_are_numpys(
     steps: tuple[int, int],
     size: tuple[int, int],
     kind: type[np.signedinteger],
+    weight: type[np.signedinteger],
     dtype: DType | None,
     by_plane: bool,
     lanes: int,
 ) -> None:
     random = np.random.default_rng(seed)
     rows, columns = ((size[i] - 1) * steps[i] + taps[i] for i in range(2))
-    image, weights = drawn(random, (planes, rows * columns), kind), drawn(random, (planes, taps[0] * taps[1]), np.int8)
+    image, weights = drawn(random, (planes, rows * columns), kind), drawn(random, (planes, taps[0] * taps[1]), weight)
     offsets = (np.arange(taps[0])[:, None] * columns + np.arange(taps[1])).reshape(-1)
     places = np.arange(size[0])[:, None] * steps[0] * columns + np.arange(size[1]) * steps[1]
     starts = random.integers(-(1 << 33), 1 << 33, planes)
     one = (planes,) if by_plane else (1,)
-    limits = UNLIMITED if dtype is None or dtype.itemsize == 4 else (dtype.minimum, dtype.maximum)
-    after = Steps(
-        int(random.integers(0, 7)),
-        random.integers(-(1 << 20), 1 << 20, one),
-        random.integers(-40, 3, one),
-        random.integers(-200, 200, one),
-        bool(random.integers(0, 2)),
-        bool(random.integers(0, 2)),
-        limits,
-    )
+    after = drawn_steps(random, one, dtype)
     found = Windows(image, offsets, size, (steps[0] * columns, steps[1]))
     kernel.choose_width(lanes)
     try:
@@ -188,7 +185,7 @@ def test_sums_over_windows_are_numpys(
     finally:
         kernel.choose_width(kernel.widths()[-1])
     if words is None:
-        assert kind is np.int32, "sums of these fit into 32 bits"
+        assert np.int32 in (kind, weight) or weight is np.int16, "sums of these fit into 32 bits"
         return
     met = image.astype(np.int64)[:, offsets[:, None, None] + places]
     total = (met * weights.astype(np.int64)[:, :, None, None]).sum(1) + starts[:, None, None]
@@ -205,6 +202,8 @@ def test_sums_over_windows_that_32_bits_may_not_hold_are_left_to_numpy() -> None
     image = np.full((1, 70_000), -32768, np.int16)
     windows = Windows(image, np.arange(70_000), (1, 1), (1, 1))
     assert window_sums(windows, np.ones((1, 70_000), np.int32), np.zeros(1, np.int64), Steps(0), 8) is None
+    least = np.full((1, 4), -32768, np.int16)  # whose magnitude 16 bits do not hold
+    assert window_sums(windows._replace(offsets=np.arange(4)), least, np.zeros(1, np.int64), Steps(0), 8) is None
 
 
 def test_what_ends_a_part_waits_for_the_others(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,16 +46,24 @@ class Steps:
 def sums(products: Products, start: Array | None, steps: Steps, size: int) -> Array | None:
     """Exact sums that fit into 32 bits, and then the steps; as ``finished``. ``start``: added before the steps."""
     rows, columns = products.shape
-    parameters = [np.asarray(part, np.int64) for part in (steps.multiplier, steps.amount, steps.zero)]
+    parameters = (np.asarray(part) for part in (steps.multiplier, steps.amount, steps.zero))
     if any(part.ndim > 2 or (part.ndim > 0 and part.shape[-1] > 1) for part in parameters):
         return None
-    if abs(parameters[1]).max() > LARGEST_SHIFT:
+    finish = _finish(steps, rows)
+    if finish is None:
         return None
-    spread = [np.ascontiguousarray(np.broadcast_to(part.reshape(-1), rows)) for part in parameters]
     result = np.empty((rows, columns), _BITS[size])
-    finish = (spread[0], spread[1], spread[2], steps.mode, steps.held, steps.rectified, *steps.limits)
     kernel.whole(products, None if start is None else start.astype(np.int64, copy=False), finish, result)
     return result
+
+
+def _finish(steps: Steps, rows: int) -> kernel.Finish | None:
+    """Steps as the kernel takes them, a number for each row; None where they have others, or shift too far."""
+    parts = [np.asarray(part, np.int64).reshape(-1) for part in (steps.multiplier, steps.amount, steps.zero)]
+    if any(part.size not in (1, rows) for part in parts) or np.abs(parts[1]).max() > LARGEST_SHIFT:
+        return None
+    multiplier, amount, zero = (np.ascontiguousarray(np.broadcast_to(part, rows)) for part in parts)
+    return multiplier, amount, zero, steps.mode, steps.held, steps.rectified, *steps.limits
 
 
 class Windows(NamedTuple):
@@ -80,15 +88,13 @@ def window_sums(windows: Windows, weights: Array, starts: Array, steps: Steps, s
     bound = _BOUNDS.get(image.dtype.type)
     if not kernel.is_active() or bound is None or not image.size:
         return None
-    if int(np.abs(weights).max(initial=0)) * bound * count >= 1 << 31:
-        return None
+    # Of integers the magnitude of the least has no place in their own format.
+    largest = max(int(weights.max(initial=0)), -int(weights.min(initial=0)))
     planes = image.shape[0]
-    parameters = [np.asarray(part, np.int64).reshape(-1) for part in (steps.multiplier, steps.amount, steps.zero)]
-    if any(part.size not in (1, planes) for part in parameters) or abs(parameters[1]).max() > LARGEST_SHIFT:
+    finish = _finish(steps, planes)
+    if finish is None or largest * bound * count >= 1 << 31:
         return None
-    spread = [np.ascontiguousarray(np.broadcast_to(part, planes)) for part in parameters]
     result = np.empty((planes, *windows.size), _BITS[size])
-    finish = (spread[0], spread[1], spread[2], steps.mode, steps.held, steps.rectified, *steps.limits)
     narrow, wide = np.ascontiguousarray(weights, np.int32), np.ascontiguousarray(starts, np.int64)
     kernel.whole_windows(windows, narrow, wide, finish, result)
     return result
