@@ -21,6 +21,7 @@ STOREYS: tuple[tuple[str, ...], ...] = (
     ("targets.families",),
     ("targets.kernel",),
     ("targets.semantics",),
+    ("targets.plans",),
     ("targets.chips",),
     ("targets.validation",),
     ("backends",),

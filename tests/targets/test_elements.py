@@ -16,6 +16,7 @@ from tdb_dap.targets.families import gather as gather_family
 from tdb_dap.targets.families import special
 from tdb_dap.targets.kernel import elements
 from tdb_dap.targets.kernel.integers import Steps
+from tdb_dap.targets.kernel.stored import Stored
 from tdb_dap.targets.semantics import SEMANTICS, execute
 from tdb_dap.targets.semantics.numerics import float32
 from tdb_dap.targets.semantics.numerics.halves import FLUSHED_F16
@@ -234,7 +235,7 @@ def test_what_an_index_chooses(dtype: DType, index: DType, fills: bool) -> None:
 
 
 def test_what_is_not_read_by_the_kernel_is_left_to_numpy() -> None:
-    half = elements.Stored(np.zeros((1, 1, 1, 3), np.uint16), F16)
+    half = Stored(np.zeros((1, 1, 1, 3), np.uint16), F16)
     assert elements.floats(elements.ADD, half, half, SI8, False) is None
     assert elements.whole(elements.ADD, half, half, Steps(0), 2) is None
     with kernel.switched(False):

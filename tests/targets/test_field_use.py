@@ -59,7 +59,7 @@ def test_a_refused_field_is_named(table: str) -> None:
             except TdbError:
                 continue
             try:
-                chip._refuse_what_is_not_simulated(description)
+                chip._refuse(description.name, description.binding)
             except NotSimulated as error:
                 tried += "is not simulated" in str(error) and f"field {field} = 1 of {form.mnemonic}" in str(error)
     assert tried > 20

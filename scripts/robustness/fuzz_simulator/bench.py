@@ -48,7 +48,7 @@ class Bench:
 
     def __init__(self, chip: Chip, library: Path) -> None:
         self.chip = chip
-        self.ddr_start = _ddr_start(chip.geometry)
+        self.ddr_start = ddr_of_bench(chip.geometry)
         self._own = InProcess(chip)
         self._vendor = VendorBackend(chip, library, timeout=_PATIENCE)
         self._ddr = Region(self.ddr_start, np.zeros(BENCH_BYTES, np.uint8), "bench")
@@ -261,7 +261,7 @@ def _quantisation(random: Random, role: str, shape: tuple[int, ...]) -> Array:
     return (made & 0xFFFFFFFF).astype(np.uint32)
 
 
-def _ddr_start(geometry: Geometry) -> int:
+def ddr_of_bench(geometry: Geometry) -> int:
     """Offset in DDR of the bench: tag 1 where addresses have tags."""
     if not geometry.tag_shift:
         return 0

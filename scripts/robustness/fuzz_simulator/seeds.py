@@ -43,6 +43,10 @@ class Case:
         return self.chip.instruction_set.instructions[self.kind]
 
     @property
+    def target(self) -> Chip:
+        return self.chip
+
+    @property
     def engine(self) -> str:
         return self.instruction.engine
 

@@ -38,6 +38,10 @@ class Received:
     descriptor: bytes
     register_setup: tuple[bytes, ...]
 
+    @property
+    def target(self) -> Chip:
+        return self.chip
+
     @cached_property
     def kind(self) -> int:
         return _kind(self.chip, self.engine, self.descriptor)

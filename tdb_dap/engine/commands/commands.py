@@ -115,6 +115,11 @@ class Command:
         """Descriptors of the earlier commands whose register writes are still in force, in order."""
         return self._commands.register_setup(self.core, self.ordinal)
 
+    @property
+    def target(self) -> Target:
+        """The chip with the addresses as they are valid for this command."""
+        return self._commands.target_at(self.core, self.ordinal)
+
     @cached_property
     def description(self) -> Description:
         """Views, roles and attributes; NotSimulated if the instruction form has no description."""
@@ -122,9 +127,7 @@ class Command:
             return self._commands.stand_ins.description(self)
         try:
             registers = self._commands.registers(self.core, self.ordinal)
-            return self._commands.target_at(self.core, self.ordinal).describe(
-                self.kind, self.descriptor, self.core, registers
-            )
+            return self.target.describe(self.kind, self.descriptor, self.core, registers)
         except NotSimulated as error:
             raise type(error)(f"command {self.ordinal} ({self.name}): {error}", self.ordinal) from None
 

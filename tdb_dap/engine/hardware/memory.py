@@ -98,6 +98,7 @@ class Memory:
         self.cores = cores
         self._ddr = tuple(sorted(ddr, key=lambda r: r.start))
         self._ddr_starts = [region.start for region in self._ddr]
+        self._pointers: dict[int, int] = {}
         self._l2 = Region(0, allocate(geometry.l2_bytes), "L2")
         self._local = [Region(0, allocate(geometry.local_bytes), "local memory") for _ in range(cores)]
         self._static = [Region(0, allocate(geometry.static_bytes), "static memory") for _ in range(cores)]
@@ -174,6 +175,22 @@ class Memory:
         """The live bytes [start, start + size) of a space; BadAccess outside of what exists."""
         region = self.region(space, start, start + size, core)
         return region.data[start - region.start : start - region.start + size]
+
+    def pointer(self, space: Space, start: int, stop: int, core: int = 0) -> int:
+        """Where in this process byte 0 of a space would be, if its bytes [start, stop) were all there were of it.
+
+        BadAccess outside of what exists. Valid as long as the memory.
+        """
+        if space is Space.LOCAL and 0 <= core < self.cores:
+            region = self._local[core]
+            if start < 0 or stop > region.data.size:
+                region = self.region(space, start, stop, core)
+        else:
+            region = self.region(space, start, stop, core)
+        found = self._pointers.get(id(region))
+        if found is None:
+            found = self._pointers[id(region)] = region.data.__array_interface__["data"][0] - region.start
+        return found
 
     def read_bytes(self, space: Space, start: int, size: int, core: int = 0) -> bytes:
         """Bytes [start, start + size) of a space; BadAccess outside of what exists."""

@@ -209,6 +209,14 @@ class Target(Protocol):
         """An estimate of what a command costs; None where nothing is known of the chip's speed."""
         ...
 
+    def carry_out(self, kind: int, descriptor: bytes, core: int, memory: Memory) -> bool:
+        """Carry out a command as others of its form; False, and nothing is done, where it has to be described first."""
+        ...
+
+    def learn(self, description: Description, descriptor: bytes) -> None:
+        """A command was described and executed: others of its form may then be carried out as it was."""
+        ...
+
     def execute(self, description: Description, memory: Words) -> None:
         """Carry out one command on ``memory``; NotSimulated if it cannot be done exactly."""
         ...

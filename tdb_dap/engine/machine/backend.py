@@ -34,6 +34,11 @@ class Executable(Protocol):
     def descriptor(self) -> bytes: ...
 
     @property
+    def target(self) -> Target:
+        """The chip with the addresses as they are valid for this command."""
+        ...
+
+    @property
     def description(self) -> Description: ...
 
     @property
@@ -110,13 +115,18 @@ class InProcess:
         return Memory(self._target.geometry, cores, ddr)
 
     def execute(self, command: Executable, memory: Memory) -> Outcome:
+        target, form = command.target, (command.kind, command.descriptor, command.core)
+        if not self.keeps_old and target.carry_out(*form, memory):
+            return _NOTHING
         description = command.description
         changes: list[OverwrittenView] = []
         try:
             for view in description.results if self.keeps_old else ():
                 if isinstance(view, View):
                     changes.append(OverwrittenView(view, memory.read(view)))
-            self._target.execute(description, memory)
+            if not (self.keeps_old and target.carry_out(*form, memory)):
+                self._target.execute(description, memory)
+                target.learn(description, command.descriptor)
         except MemoryError:
             raise NotSimulated(f"{description.name}: its operands are larger than the memory of this machine") from None
         return Outcome(tuple(changes)) if changes else _NOTHING

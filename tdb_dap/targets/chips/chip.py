@@ -23,6 +23,8 @@ from tdb_dap.targets.declaration.fields import Conventions, Fields, shared_name
 from tdb_dap.targets.declaration.instruction_set import Instruction, InstructionSet, column
 from tdb_dap.targets.families import FAMILIES, Bound, system
 from tdb_dap.targets.families.expected import is_expected, is_zero
+from tdb_dap.targets.plans.forms import Encoding
+from tdb_dap.targets.plans.plan import Plans
 from tdb_dap.targets.semantics.execute import execute
 from tdb_dap.targets.semantics.rules import Rules
 from tdb_dap.targets.timing import Timing, cost_of
@@ -180,8 +182,8 @@ class Chip:
         return [(name, shared_name(name), width) for name, _, width in self._instruction(kind).fields]
 
     @cached_property
-    def _refused(self) -> dict[int, tuple[tuple[str, ...], tuple[str, ...]]]:
-        """Fields of a form that are not simulated: those that must be zero, and the others."""
+    def _refused(self) -> dict[int, tuple[tuple[str, ...], tuple[str, ...], frozenset[str]]]:
+        """Fields of a form that are not simulated: those that must be zero, the others, and all."""
         return {}
 
     @cached_property
@@ -233,28 +235,55 @@ class Chip:
     def cost(self, description: Description) -> Cost | None:
         return cost_of(description, self.timing) if self.timing is not None else None
 
+    def carry_out(self, kind: int, descriptor: bytes, core: int, memory: Memory) -> bool:
+        return self._plans is not None and self._plans.carry_out(
+            kind, int.from_bytes(descriptor, "little"), core, memory
+        )
+
+    def learn(self, description: Description, descriptor: bytes) -> None:
+        bound: Bound = description.binding
+        if self._plans is None or bound.kind < 0:
+            return
+        encoding = self._encodings.get(bound.kind)
+        if encoding is None:
+            names = {shared: own for own, shared, _ in self.named_fields(bound.kind)}
+            ids = frozenset({*self.id_fields, *self.dependency_fields})
+            encoding = self._encodings[bound.kind] = Encoding(self._instruction(bound.kind), names, ids)
+        self._plans.learn(description.name, bound, int.from_bytes(descriptor, "little"), encoding)
+
+    @cached_property
+    def _plans(self) -> Plans | None:
+        if self.rules is None:
+            return None
+        return Plans(self.geometry, self.rules, self._refuse)
+
+    @cached_property
+    def _encodings(self) -> dict[int, Encoding]:
+        return {}
+
     def execute(self, description: Description, memory: Words) -> None:
         if self.rules is None:
             raise NotSimulated(f"{description.name}: what {self.name} computes is not known well enough to simulate it")
-        self._refuse_what_is_not_simulated(description)
+        self._refuse(description.name, description.binding)
         execute(description.name, description.binding, memory, self.rules)
 
-    def _refuse_what_is_not_simulated(self, description: Description) -> None:
-        """NotSimulated if a field asks for something that neither views nor semantics look at."""
-        bound: Bound = description.binding
+    def _refuse(self, command: str, bound: Bound) -> frozenset[str]:
+        """NotSimulated if a field asks for something that neither views nor semantics look at; the fields looked at."""
         if bound.kind < 0:
-            return
+            return frozenset()
         refused = self._refused.get(bound.kind)
         if refused is None:
             form = self._instruction(bound.kind)
             if form.is_unproven:
-                raise NotSimulated(f"{description.name}: its long form is not simulated; compilers emit the short one")
+                raise NotSimulated(f"{command}: its long form is not simulated; compilers emit the short one")
             names = refused_fields(self.table, form)
             zeros = tuple(name for name in names if is_zero(bound.family.name, bound.fields.sub, name))
-            refused = self._refused[bound.kind] = zeros, tuple(name for name in names if name not in zeros)
-        zeros, others = refused
+            others = tuple(name for name in names if name not in zeros)
+            refused = self._refused[bound.kind] = zeros, others, frozenset(names)
+        zeros, others, looked_at = refused
         values = bound.fields.__dict__
         for name in (*[name for name in zeros if values.get(name)], *others):
             if not is_expected(bound.family.name, bound.fields, name):
                 value = bound.fields.number(name)
-                raise NotSimulated(f"field {name} = {value} of {description.name} is not simulated")
+                raise NotSimulated(f"field {name} = {value} of {command} is not simulated")
+        return looked_at

@@ -29,7 +29,7 @@ from tdb_dap.engine.hardware.dtypes import (
     UI32,
     DType,
 )
-from tdb_dap.engine.hardware.geometry import Geometry
+from tdb_dap.engine.hardware.geometry import Geometry, Space
 from tdb_dap.errors import Undefined
 
 T = TypeVar("T")
@@ -62,6 +62,11 @@ def shared_name(field: str) -> str:
 @lru_cache(maxsize=4096)
 def _is_optional(name: str) -> bool:
     return _OPTIONAL.match(name) is not None
+
+
+@lru_cache(maxsize=64)
+def _address_names(name: str) -> tuple[tuple[str, str], ...]:
+    return tuple((f"{name}_{low}", f"{name}_{high}") for low, high in (("l32", "h8"), ("l32", "h13"), ("h32", "l8")))
 
 
 @lru_cache(maxsize=256)
@@ -131,6 +136,26 @@ class Fields:
             known[key] = make()
         found: T = known[key]
         return found
+
+    def device_address(self, name: str) -> int:
+        """A device address of two fields."""
+        low, high = self.device_address_fields(name)
+        return self.number(high) << 32 | self.number(low)
+
+    def device_address_fields(self, name: str) -> tuple[str, str]:
+        """Its low and its high part; some tables call the low word ``h32`` and the high byte ``l8``."""
+        for low, high in _address_names(name):
+            if self.has(low) and self.has(high):
+                return low, high
+        raise AttributeError(f"this form has no address {name}")
+
+    def located(self, side: str) -> tuple[Space, int]:
+        """Space and offset of one side of a move: ``side`` is the start of its address fields."""
+        return self.once(f"{side} located", lambda: self.geometry.locate(self.device_address(f"{side}_start_addr")))
+
+    def located_tiu(self, raw: int) -> tuple[Space, int]:
+        """Space and offset of an address of the TIU."""
+        return self.geometry.locate_tiu(raw)
 
     def number(self, name: str) -> int:
         """A field whose name is made up."""

@@ -51,6 +51,13 @@ class Row:
     constant: str | Condition | bool = True
     """May be a number in the address field (decided by ``{prefix}_const``)."""
     address: Callable[[Fields], int] | str = ""
+    """The field that holds its address; default: ``{prefix}_addr``."""
+    first: int = 0
+    """Bytes from there to its first element."""
+    number: Callable[[Fields], int] | None = None
+    """The word of a constant; default: what the field of the address holds."""
+    side: str = ""
+    """Name of a device address of two fields (``src`` or ``dst``), instead of a field."""
     strides: Callable[[Fields], tuple[int, ...] | None] | None = None
     width: Dim = 0
     is_result: bool = False
@@ -63,20 +70,41 @@ class Row:
 
     def bind(self, f: Fields) -> Operand | None:
         """The view or constant in one command, or None if the row does not apply."""
+        return self.bind_at(f, None)
+
+    def bind_at(self, f: Fields, place: tuple[Space, int] | None) -> Operand | None:
+        """As ``bind``, a view at this place (space and offset), whatever the command says."""
         if self.when is not None and not self.when(f):
             return None
         dtype = self._dtype(f)
-        address = self.address
-        raw = getattr(f, address or self._names.address) if isinstance(address, str) else address(f)
         if self._is_constant(f):
-            return constant(raw, dtype)
-        space, offset = self.space(f) if self.space else f.geometry.locate_tiu(raw)
+            return constant(self.number(f) if self.number is not None else self._raw(f), dtype)
+        space, offset = self._place(f) if place is None else place
         shape = self.shape(f) if callable(self.shape) else tuple([number(f, d) for d in self.shape])
         layout = self._layout(f)
         strides = self._strides(f, space, offset, shape, layout, dtype)
         mask = self.lane_mask(f) if self.lane_mask and space is Space.LOCAL else None
         width = self.width if self.width == 0 else number(f, self.width)
         return View(space, offset, shape, dtype, layout, strides, f.geometry, width, mask, f.core)
+
+    @property
+    def address_field(self) -> str | None:
+        """The field that alone says where it lies, if there is such a one."""
+        if self.side or self.space is not None or not isinstance(self.address, str):
+            return None
+        return self.address or self._names.address
+
+    def _raw(self, f: Fields) -> int:
+        address = self.address
+        found: int = getattr(f, address or self._names.address) if isinstance(address, str) else address(f)
+        return found
+
+    def _place(self, f: Fields) -> tuple[Space, int]:
+        if self.side:
+            return f.located(self.side)
+        if self.space is not None:
+            return self.space(f)
+        return f.located_tiu(self._raw(f) + self.first)
 
     @cached_property
     def _names(self) -> _Names:

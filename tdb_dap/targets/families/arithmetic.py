@@ -47,8 +47,8 @@ def _takes_right(f: Fields) -> bool:
     return f.tsk_opd_num > 1 or (f.sub not in _UNARY and (is_float(f) or f.has("sym_range")))
 
 
-def _right_address(f: Fields) -> int:
-    """Address or number of the second operand; one that is not announced is zero."""
+def _right_number(f: Fields) -> int:
+    """The second operand where it is a number; one that is not announced is zero."""
     return f.opd1_addr if f.tsk_opd_num > 1 else 0
 
 
@@ -89,7 +89,7 @@ class Arithmetic:
         "opd1_str",
         when=_takes_right,
         constant=lambda f: f.opd1_const or f.tsk_opd_num < 2 or f.sub == CLAMP,
-        address=_right_address,
+        number=_right_number,
         vendor=lambda f, view: view if f.tsk_opd_num > 1 else None,
     )
     third = operand(

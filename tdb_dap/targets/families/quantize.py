@@ -42,7 +42,7 @@ def _column(word: int, dtype: Precision, packed: bool, only: dict[int, int]) -> 
         Layout.STRIDE if packed else Layout.ALIGN_EU,
         dtype=dtype,
         constant=False,
-        address=lambda f: f.opd1_addr + 4 * word,
+        first=4 * word,
         strides=strides,
         when=lambda f: not f.opd1_const and is_packed(f) == packed and f.sub in only,
         vendor=_column_as_listed(word) if packed else None,
@@ -82,7 +82,7 @@ def _number(
         (1, "res0_c", 1, 1),
         dtype=dtype,
         constant=True,
-        address=lambda f: f.number(name) >> shift,
+        number=lambda f: f.number(name) >> shift,
         when=lambda f: bool(f.opd1_const) and is_packed(f) == packed and f.sub in only,
         vendor=vendor,
     )

@@ -64,7 +64,7 @@ class SpecialFunction:
         "opd2",
         (1, 1, 1, TABLE),
         Layout.STRIDE,
-        address=lambda f: f.opd2_addr + _TABLE_BYTES,
+        first=_TABLE_BYTES,
         dtype=F16,
         constant=False,
         strides=lambda f: (0, 0, 0, 1),

@@ -341,13 +341,32 @@ def whole_windows(windows: Windows, weights: Array, starts: Array, finish: Finis
 _WINDOW_TYPES = {np.dtype(np.int8): 3, np.dtype(np.uint8): 4, np.dtype(np.int16): 5, np.dtype(np.uint16): 6}
 
 
-def over_elements(function: str, grid: tuple[Any, ...], *arguments: Any) -> None:
-    """One of the functions of ``kernel.elements``."""
+def over_elements(function: str, grid: tuple[Any, ...], *arguments: Any) -> bool:
+    """One of the functions of ``kernel.elements``, whose result is the last argument; False: it does not take these."""
     compute = getattr(_kernel, function)
     try:
-        compute(grid, *arguments)
+        done: bool = compute(grid, *arguments)
     except BufferError:  # words at an address that is no multiple of their size, before anything was computed
-        compute((grid[0], *((number, words.copy()) for number, words in grid[1:])), *arguments)
+        done = compute((grid[0], *((number, words.copy()) for number, words in grid[1:])), *arguments)
+    return done
+
+
+_FUNCTIONS = ("floats_of", "series", "reciprocal_roots", "divided", "whole_of", "converted", "moved")
+
+
+def function_number(name: str) -> int:
+    """The number by which a plan names a function of ``over_elements``."""
+    return _FUNCTIONS.index(name)
+
+
+def plan(lane_bytes: int, tensors: tuple[tuple[int, ...], ...], pieces: tuple[Any, ...]) -> object:
+    """Functions over elements with their arguments, ready for tensors at any addresses; see ``plans.making``."""
+    return _kernel.plan(lane_bytes, tensors, pieces)
+
+
+def carry_out(plan: object, part: int, parts: int, *addresses: int) -> bool:
+    """Carry out part of a plan with its tensors at these addresses; False, and nothing is done, where it cannot be."""
+    return _kernel.carry_out(plan, part, parts, *addresses)
 
 
 def looked_up(rows: Array, index: Array, fill: int | None, result: Array) -> None:

@@ -1,5 +1,19 @@
 /* What Python calls of elements.h: arguments taken apart, see kernel/elements.py. */
 
+/* A function over elements with its parameters, operands in a grid, and where the words of the result go. */
+typedef struct {
+    int function, operands, first; /* first: the first axis that may be joined with others */
+    int kind, flushes, format, steps, rule, each, how, mode;
+    double low, high;
+    Stored table; /* coefficients of a series: a row of terms for each of so many channels, and again from the first */
+    int64_t terms, rows, channel, numbers[3]; /* channel: of the first element */
+    Requantisation r;
+    void *result;
+    Grid grid;
+} Elements;
+
+enum { FLOATS_OF, SERIES, RECIPROCAL_ROOTS, DIVIDED, WHOLE_OF, CONVERTED, MOVED };
+
 /* An operand that broadcasts to the shape of ``grid``. BufferError if its words are not where such words can be read. */
 static int parsed_operand(PyObject *given, const Grid *grid, Stored *operand)
 {
@@ -14,8 +28,8 @@ static int parsed_operand(PyObject *given, const Grid *grid, Stored *operand)
         operand->step[axis] = 0;
         if (!is_good || own < 0 || array.shape[own] == 1)
             continue;
-        is_good = array.shape[own] == grid->shape[axis] && array.strides[own] % array.itemsize == 0;
-        operand->step[axis] = array.strides[own] / array.itemsize;
+        is_good = array.shape[own] == grid->shape[axis] && array.strides[own] % size_of_word[operand->format] == 0;
+        operand->step[axis] = array.strides[own] / size_of_word[operand->format];
     }
     Py_DECREF(capsule);
     if (!is_good)
@@ -40,140 +54,164 @@ static int parsed_grid(PyObject *given, Grid *grid, int operands)
     return 1;
 }
 
-static PyObject *py_floats_of(PyObject *self, PyObject *args)
+/* The arguments of a function: its grid, its parameters, and last the result without gaps. */
+static int parsed_elements(int function, PyObject *args, Elements *e)
 {
-    PyObject *given;
-    Grid grid;
-    unsigned long long result;
-    int kind, flushes, format;
-    (void)self;
-    if (!PyArg_ParseTuple(args, "OiiO&i", &given, &kind, &flushes, address_of, &result, &format) || !parsed_grid(given, &grid, 2))
-        return NULL;
-    join_axes(&grid, 2, 0);
-    Py_BEGIN_ALLOW_THREADS
-    chosen->floats_of(&grid, kind, flushes, (void *)(uintptr_t)result, format);
-    Py_END_ALLOW_THREADS
-    return done(0);
-}
-
-static PyObject *py_series(PyObject *self, PyObject *args)
-{
-    PyObject *given;
-    Grid grid;
-    unsigned long long coefficients, result;
-    long long terms;
-    int flushes;
-    (void)self;
-    if (!PyArg_ParseTuple(args, "OO&LiO&", &given, address_of, &coefficients, &terms, &flushes, address_of, &result) ||
-        !parsed_grid(given, &grid, 1))
-        return NULL;
-    join_axes(&grid, 1, 2); /* channels stay apart: each has coefficients of its own */
-    Py_BEGIN_ALLOW_THREADS
-    chosen->series(&grid, (const float *)(uintptr_t)coefficients, terms, flushes, (void *)(uintptr_t)result);
-    Py_END_ALLOW_THREADS
-    return done(0);
-}
-
-static PyObject *py_reciprocal_roots(PyObject *self, PyObject *args)
-{
-    PyObject *given;
-    Grid grid;
-    unsigned long long result;
-    int format, flushes, steps;
-    (void)self;
-    if (!PyArg_ParseTuple(args, "OiiiO&", &given, &format, &flushes, &steps, address_of, &result) || !parsed_grid(given, &grid, 1))
-        return NULL;
-    join_axes(&grid, 1, 0);
-    Py_BEGIN_ALLOW_THREADS
-    chosen->reciprocal_roots(&grid, format, flushes, steps, (float *)(uintptr_t)result);
-    Py_END_ALLOW_THREADS
-    return done(0);
-}
-
-static PyObject *py_divided(PyObject *self, PyObject *args)
-{
-    PyObject *given;
-    Grid grid;
-    unsigned long long result;
-    int format, flushes, steps, rule;
-    (void)self;
-    if (!PyArg_ParseTuple(args, "OiiiiO&", &given, &format, &flushes, &steps, &rule, address_of, &result) ||
-        !parsed_grid(given, &grid, 2))
-        return NULL;
-    join_axes(&grid, 2, 0);
-    Py_BEGIN_ALLOW_THREADS
-    chosen->divided(&grid, format, flushes, steps, rule, (float *)(uintptr_t)result);
-    Py_END_ALLOW_THREADS
-    return done(0);
-}
-
-static PyObject *py_whole_of(PyObject *self, PyObject *args)
-{
-    PyObject *given;
-    Grid grid;
-    unsigned long long result;
-    int kind, each;
-    long long multiplier, amount, zero, low, high;
-    Requantisation r;
-    (void)self;
-    if (!PyArg_ParseTuple(args, "Oii(LLL)iiiLLiO&", &given, &kind, &each, &multiplier, &amount, &zero, &r.mode,
-                          &r.held, &r.rectified, &low, &high, &r.size, address_of, &result) ||
-        !parsed_grid(given, &grid, each ? 5 : 2))
-        return NULL;
-    const int64_t numbers[3] = {multiplier, amount, zero};
-    r.multiplier = &numbers[0];
-    r.amount = &numbers[1];
-    r.zero = &numbers[2];
-    r.low = low;
-    r.high = high;
-    join_axes(&grid, each ? 5 : 2, 0);
-    Py_BEGIN_ALLOW_THREADS
-    chosen->whole_of(&grid, kind, each, &r, (void *)(uintptr_t)result);
-    Py_END_ALLOW_THREADS
-    return done(0);
-}
-
-/* One operand in another format, or rounded. ``form``: bytes of whole numbers, or the format of floats. */
-static PyObject *py_converted(PyObject *self, PyObject *args)
-{
-    PyObject *given;
-    Grid grid;
-    unsigned long long address;
-    int how, mode, form;
-    double low, high;
-    (void)self;
-    if (!PyArg_ParseTuple(args, "OiiddiO&", &given, &how, &mode, &low, &high, &form, address_of, &address) ||
-        !parsed_grid(given, &grid, 1))
-        return NULL;
-    void *result = (void *)(uintptr_t)address;
-    join_axes(&grid, 1, 0);
-    Py_BEGIN_ALLOW_THREADS
-    switch (how) {
-    case FLOATS_TO_WHOLE: chosen->whole_of_floats(&grid, mode, low, high, form, result); break;
-    case FLOATS_TO_FLOATS: chosen->floats_of_floats(&grid, mode, form, result); break;
-    case WHOLE_TO_FLOATS: chosen->floats_of_whole(&grid, result); break;
-    case TO_INTEGRAL: chosen->integral_floats(&grid, mode, result); break;
-    case TO_F16_BY_MODE: chosen->f16_by_mode(&grid, mode, result); break;
+    PyObject *given = NULL;
+    PyObject *table = NULL;
+    unsigned long long result = 0;
+    long long multiplier = 1, amount = 0, zero = 0, low = 0, high = 0, rows = 0, terms = 0;
+    int is_good = 0;
+    memset(e, 0, sizeof *e);
+    e->function = function;
+    e->operands = 1;
+    switch (function) {
+    case FLOATS_OF:
+        e->operands = 2;
+        is_good = PyArg_ParseTuple(args, "OiiiO&", &given, &e->kind, &e->flushes, &e->format, address_of, &result);
+        break;
+    case SERIES: /* channels stay apart: each has coefficients of its own */
+        e->first = 2;
+        is_good = PyArg_ParseTuple(args, "OOLLiO&", &given, &table, &rows, &terms, &e->flushes, address_of, &result);
+        break;
+    case RECIPROCAL_ROOTS:
+        is_good = PyArg_ParseTuple(args, "OiiiO&", &given, &e->format, &e->flushes, &e->steps, address_of, &result);
+        break;
+    case DIVIDED:
+        e->operands = 2;
+        is_good = PyArg_ParseTuple(args, "OiiiiO&", &given, &e->format, &e->flushes, &e->steps, &e->rule, address_of, &result);
+        break;
+    case WHOLE_OF:
+        is_good = PyArg_ParseTuple(args, "Oii(LLL)iiiLLiO&", &given, &e->kind, &e->each, &multiplier, &amount, &zero,
+                                   &e->r.mode, &e->r.held, &e->r.rectified, &low, &high, &e->r.size, address_of, &result);
+        e->operands = e->each ? 5 : 2;
+        break;
+    case CONVERTED:
+        is_good = PyArg_ParseTuple(args, "OiiddiO&", &given, &e->how, &e->mode, &e->low, &e->high, &e->format, address_of,
+                                   &result);
+        break;
+    case MOVED:
+        is_good = PyArg_ParseTuple(args, "OO&", &given, address_of, &result);
+        break;
     }
-    Py_END_ALLOW_THREADS
-    return done(0);
+    if (!is_good || !parsed_grid(given, &e->grid, e->operands))
+        return 0;
+    e->numbers[0] = multiplier;
+    e->numbers[1] = amount;
+    e->numbers[2] = zero;
+    e->r.low = low;
+    e->r.high = high;
+    e->terms = terms;
+    e->rows = rows;
+    if (table) {
+        const Grid rows_of = {.shape = {1, rows, 1, terms}};
+        if (terms < 1 || terms > MOST_TERMS || rows < 1) {
+            PyErr_Format(PyExc_ValueError, "%lld rows of %lld terms", rows, terms);
+            return 0;
+        }
+        if (!parsed_operand(table, &rows_of, &e->table))
+            return 0;
+    }
+    e->result = (void *)(uintptr_t)result;
+    return 1;
 }
+
+/* All elements of the grid, one after another from the start of the result on. */
+static void compute(const Elements *e)
+{
+    Requantisation r = e->r;
+    r.multiplier = &e->numbers[0];
+    r.amount = &e->numbers[1];
+    r.zero = &e->numbers[2];
+    const Grid *grid = &e->grid;
+    switch (e->function) {
+    case FLOATS_OF: chosen->floats_of(grid, e->kind, e->flushes, e->result, e->format); break;
+    case SERIES: chosen->series(grid, &e->table, e->rows, e->terms, e->channel, e->flushes, e->result); break;
+    case RECIPROCAL_ROOTS: chosen->reciprocal_roots(grid, e->format, e->flushes, e->steps, e->result); break;
+    case DIVIDED: chosen->divided(grid, e->format, e->flushes, e->steps, e->rule, e->result); break;
+    case WHOLE_OF: chosen->whole_of(grid, e->kind, e->each, &r, e->result); break;
+    case CONVERTED:
+        switch (e->how) {
+        case FLOATS_TO_WHOLE: chosen->whole_of_floats(grid, e->mode, e->low, e->high, e->format, e->result); break;
+        case FLOATS_TO_FLOATS: chosen->floats_of_floats(grid, e->mode, e->format, e->result); break;
+        case WHOLE_TO_FLOATS: chosen->floats_of_whole(grid, e->result); break;
+        case TO_INTEGRAL: chosen->integral_floats(grid, e->mode, e->result); break;
+        case TO_F16_BY_MODE: chosen->f16_by_mode(grid, e->mode, e->result); break;
+        }
+        break;
+    case MOVED: {
+        Stored to = {e->result, grid->operands[0].format, {0, 0, 0, 1}};
+        for (int axis = 2; axis >= 0; axis--)
+            to.step[axis] = to.step[axis + 1] * grid->shape[axis + 1];
+        move_words(grid->shape, &grid->operands[0], &to);
+        break;
+    }
+    }
+}
+
+/* Whether no element is shifted by more than a word of 64 bits has; only where every element has steps of its own. */
+static int shifts_fit(const Elements *e)
+{
+    if (e->function != WHOLE_OF || !e->each)
+        return 1;
+    Grid amounts = e->grid;
+    for (int axis = 0; axis < 4; axis++)
+        if (!amounts.operands[3].step[axis])
+            amounts.shape[axis] = 1;
+    const int64_t width = amounts.shape[3], count = size_of(&amounts);
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t amount = whole_at(place(&amounts, &amounts.operands[3], i / width, i % width), amounts.operands[3].format);
+        if (amount > LARGEST_SHIFT || amount < -LARGEST_SHIFT)
+            return 0;
+    }
+    return 1;
+}
+
+/* Whether it was computed: not where an element is shifted too far. */
+static PyObject *over_elements(int function, PyObject *args)
+{
+    Elements e;
+    if (!parsed_elements(function, args, &e))
+        return NULL;
+    if (!shifts_fit(&e))
+        Py_RETURN_FALSE;
+    join_axes(&e.grid, e.operands, e.first);
+    Py_BEGIN_ALLOW_THREADS
+    compute(&e);
+    Py_END_ALLOW_THREADS
+    Py_RETURN_TRUE;
+}
+
+#define CALL(name, function)                                                                                           \
+    static PyObject *py_##name(PyObject *self, PyObject *args)                                                         \
+    {                                                                                                                  \
+        (void)self;                                                                                                    \
+        return over_elements(function, args);                                                                          \
+    }
+
+CALL(floats_of, FLOATS_OF)
+CALL(series, SERIES)
+CALL(reciprocal_roots, RECIPROCAL_ROOTS)
+CALL(divided, DIVIDED)
+CALL(whole_of, WHOLE_OF)
+CALL(converted, CONVERTED)
+#undef CALL
 
 static PyObject *py_looked_up(PyObject *self, PyObject *args)
 {
     unsigned long long rows, index, result;
     long long batches, channels, size, count;
-    int index_size, size_of_word, fills;
+    int index_size, size_of_word_, fills;
     unsigned fill;
     (void)self;
     if (!PyArg_ParseTuple(args, "O&LO&iLLLiIiO&", address_of, &rows, &size, address_of, &index, &index_size, &batches,
-                          &channels, &count, &size_of_word, &fill, &fills, address_of, &result))
+                          &channels, &count, &size_of_word_, &fill, &fills, address_of, &result))
         return NULL;
     Py_BEGIN_ALLOW_THREADS
     for (int64_t i = 0; i < batches * channels; i++)
-        looked_up((const char *)(uintptr_t)rows + i % channels * size * size_of_word, size,
-                  (const char *)(uintptr_t)index + i * count * index_size, index_size, count, size_of_word, fill, fills,
-                  (char *)(uintptr_t)result + i * count * size_of_word);
+        looked_up((const char *)(uintptr_t)rows + i % channels * size * size_of_word_, size,
+                  (const char *)(uintptr_t)index + i * count * index_size, index_size, count, size_of_word_, fill, fills,
+                  (char *)(uintptr_t)result + i * count * size_of_word_);
     Py_END_ALLOW_THREADS
     return done(0);
 }

@@ -98,14 +98,18 @@ static void NAME(floats_of)(const Grid *grid, int kind, int flushes, void *resul
 }
 
 /* y = c[n - 1], then y = y * x + c[k] for k = n - 2 .. 0, rounded after each operation; see ``series`` in special.py.
- * Channel i uses row i of the coefficients. */
-static void NAME(series)(const Grid *grid, const float *coefficients, int64_t terms, int flushes, void *result)
+ * Channel i uses row (channel + i) mod ``rows`` of the table. */
+static void NAME(series)(const Grid *grid, const Stored *table, int64_t rows, int64_t terms, int64_t channel, int flushes,
+                         void *result)
 {
-    float x[CHUNK], y[CHUNK], products[CHUNK], added[CHUNK];
+    float x[CHUNK], y[CHUNK], products[CHUNK], added[CHUNK], c[MOST_TERMS];
     const int format = grid->operands[0].format;
     const int64_t plane = grid->shape[2] * grid->shape[3], planes = grid->shape[0] * grid->shape[1];
+    const Grid row = {.shape = {1, rows, 1, terms}};
     for (int64_t number = 0; number < planes; number++) {
-        const float *c = coefficients + number % grid->shape[1] * terms;
+        const int64_t own = (channel + number % grid->shape[1]) % rows;
+        NAME(read_floats)(c, place(&row, table, own, 0), format, table->step[3], terms);
+        NAME(flushed)(c, format, flushes, terms);
         for (int64_t first = 0; first < plane; first += CHUNK) {
             const int64_t used = plane - first < CHUNK ? plane - first : CHUNK, start = number * plane + first;
             NAME(load_floats)(x, grid, &grid->operands[0], start, used);

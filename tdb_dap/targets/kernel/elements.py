@@ -1,12 +1,14 @@
 """Element by element in the kernel: from stored words of the operands to those of the result, in one pass.
 
 Every function gives None where NumPy has to do it: without the kernel, and for formats that the kernel does not read.
-Operands may lie anywhere, at equal steps along each axis.
+Operands may lie anywhere, at equal steps along each axis. Where an operand is one of a plan nothing is computed: the
+result is ``Planned``.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +16,7 @@ from numpy.typing import NDArray
 from tdb_dap.engine.hardware.dtypes import F32, DType
 from tdb_dap.targets import kernel
 from tdb_dap.targets.kernel.integers import LARGEST_SHIFT, Steps
+from tdb_dap.targets.kernel.stored import CONSTANT, Planned, Stored
 
 Array = NDArray[Any]
 
@@ -31,25 +34,30 @@ _HALF_AWAY, _HALF_UP = 1, 5
 _FLOATS_TO_WHOLE, _FLOATS_TO_FLOATS, _WHOLE_TO_FLOATS, _TO_INTEGRAL, _TO_F16_BY_MODE = range(5)
 
 
-class Stored(NamedTuple):
-    """An operand: stored words and their format."""
-
-    bits: Array
-    dtype: DType
-
-
 def _grid(shape: tuple[int, ...], formats: dict[str, int], *operands: Stored) -> tuple[Any, ...] | None:
     """Shape of four axes, and format and words of each operand; None: NumPy has to do it."""
     if not kernel.is_active() or len(shape) > _AXES:
         return None
     extents = (1,) * (_AXES - len(shape)) + shape
     described: list[Any] = [extents]
-    for bits, dtype in operands:
+    for bits, dtype, _ in operands:
         number = formats.get(dtype.name)
         if number is None or bits.dtype.itemsize != dtype.itemsize:
             return None
         described.append((number, bits))
     return tuple(described)
+
+
+def _computed(
+    function: str, grid: tuple[Any, ...], result: tuple[tuple[int, ...], Any], operands: Sequence[Stored], *how: Any
+) -> Any:
+    """Words of the result, of a shape and NumPy type; None where an element is shifted too far."""
+    shape, dtype = result
+    sources = tuple([operand.source for operand in operands])
+    if max(sources) > CONSTANT:
+        return Planned(function, grid, how, sources, shape, np.dtype(dtype).itemsize)
+    words = np.empty(shape, dtype)
+    return words if kernel.over_elements(function, grid, *how, words) else None
 
 
 def _shape(*operands: Stored) -> tuple[int, ...]:
@@ -70,92 +78,133 @@ def floats(kind: int, a: Stored, b: Stored, target: DType, flushes: bool) -> Arr
     grid = _grid(shape, _FLOATS, a, b)
     if grid is None:
         return None
-    result = np.empty(shape, target.bits_dtype)
-    kernel.over_elements("floats_of", grid, kind, flushes, result, _FLOATS[target.name])
-    return result
+    how = kind, flushes, _FLOATS[target.name]
+    return _computed("floats_of", grid, (shape, target.bits_dtype), (a, b), *how)
 
 
-def reciprocal_roots(numbers: Array, steps: int, dtype: DType, flushes: bool) -> Array | None:
-    """1 / sqrt(x) of float32 numbers that stand for some of ``dtype``, as ``float32.reciprocal_sqrt`` gives them."""
-    found = _float32(numbers)
-    grid = _grid(found.bits.shape, _FLOATS, found)
+def reciprocal_roots(x: Stored, steps: int, dtype: DType, flushes: bool) -> Array | None:
+    """1 / sqrt(x) of float32 numbers that stand for some of ``dtype``, as ``float32.reciprocal_sqrt`` gives them.
+
+    Words of float32, as those of ``x``.
+    """
+    grid = _grid(x.bits.shape, _FLOATS, x)
     if grid is None:
         return None
-    result = np.empty(found.bits.shape, np.float32)
-    kernel.over_elements("reciprocal_roots", grid, _FLOATS[dtype.name], flushes, steps, result)
-    return result
+    how = _FLOATS[dtype.name], flushes, steps
+    return _computed("reciprocal_roots", grid, (x.bits.shape, np.uint32), (x,), *how)
 
 
 BY_FORMULA, TRUE_ZEROS, TRUE_SUBNORMALS = range(3)
 """How zeros, infinities and NaNs are divided by, see ``rules.Reciprocal``."""
 
 
-def divided(a: Array, b: Array, steps: int, dtype: DType, flushes: bool, rule: int) -> Array | None:
-    """a / b in float32 of numbers that stand for some of ``dtype``, as ``float32.divide`` gives them."""
-    left, right = _float32(a), _float32(b)
-    shape = _shape(left, right)
-    grid = _grid(shape, _FLOATS, left, right)
+def divided(a: Stored, b: Stored, steps: int, dtype: DType, flushes: bool, rule: int) -> Array | None:
+    """a / b of float32 numbers that stand for some of ``dtype``, as ``float32.divide`` gives them; words of float32."""
+    shape = _shape(a, b)
+    grid = _grid(shape, _FLOATS, a, b)
     if grid is None:
         return None
-    result = np.empty(shape, np.float32)
-    kernel.over_elements("divided", grid, _FLOATS[dtype.name], flushes, steps, rule, result)
-    return result
+    how = _FLOATS[dtype.name], flushes, steps, rule
+    return _computed("divided", grid, (shape, np.uint32), (a, b), *how)
 
 
-def _float32(numbers: Array) -> Stored:
+def in_float32(numbers: Array) -> Stored:
+    """Numbers as words of float32."""
     return Stored(np.asarray(numbers, np.float32).view(np.uint32), F32)
 
 
-def series(x: Stored, coefficients: Array, flushes: bool) -> Array | None:
+def series(x: Stored, table: Stored, flushes: bool) -> Array | None:
     """Words of the format of ``x``, (n, c, h, w): y = c[-1]; then y = round(round(y * x) + c[k]) for k to 0.
 
-    ``coefficients``: float32 (c, terms), a row for each channel.
+    ``table``: coefficients in that format, (1, rows, 1, terms); channel i uses row i mod rows.
     """
+    rows, terms = table.bits.shape[1::2]
     grid = _grid(x.bits.shape, _FLOATS, x) if x.bits.ndim == _AXES else None
-    if grid is None:
+    if grid is None or not 0 < terms <= _MOST_TERMS or not rows or table.dtype.name != x.dtype.name:
         return None
-    table = np.ascontiguousarray(coefficients, np.float32)
-    result = np.empty(x.bits.shape, x.dtype.bits_dtype)
-    kernel.over_elements("series", grid, table, table.shape[-1], flushes, result)
-    return result
+    coefficients = (_FLOATS[table.dtype.name], table.bits)
+    how = coefficients, rows, terms, flushes
+    return _computed("series", grid, (x.bits.shape, x.dtype.bits_dtype), (x, table), *how)
 
 
-def whole(kind: int, a: Stored, b: Stored, steps: Steps, size: int) -> Array | None:
+_MOST_TERMS = 256
+
+
+def same(x: Stored) -> Array:
+    """The words as they are."""
+    if x.source == CONSTANT:
+        return x.bits
+    shape = x.bits.shape
+    grid = ((1,) * (_AXES - len(shape)) + shape, (_OF_SIZE[x.bits.itemsize], x.bits))
+    return _computed("moved", grid, (shape, x.bits.dtype), (x,))
+
+
+_OF_SIZE = {1: 4, 2: 6, 4: 8, 8: _INT64}
+"""Formats of words that are only moved, by their bytes."""
+
+
+def whole(kind: int, a: Stored, b: Stored, steps: Steps, size: int, **stored: Stored) -> Array | None:
     """Low ``size`` bytes of one operation on whole numbers in 64 bits, after ``steps``; of 8 bytes: int64.
 
-    The steps' numbers may have a shape, which broadcasts with those of the operands.
+    The steps' numbers may have a shape, which broadcasts with those of the operands; ``stored``: some of them
+    (multiplier, amount, zero) as they are stored.
     """
-    return _whole(kind, [a.bits, b.bits], [_WHOLE.get(each.dtype.name) for each in (a, b)], steps, size)
+    return _whole(kind, (a, b), [_WHOLE.get(each.dtype.name) for each in (a, b)], steps, size, stored)
 
 
 def finished(numbers: Array, steps: Steps, size: int) -> Array | None:
     """The low ``size`` bytes of sums after ``steps``, as unsigned integers; of 8 bytes: int64."""
-    sums = np.asarray(numbers, np.int64)
-    return _whole(FIRST, [sums, sums], [_INT64, _INT64], steps, size)
+    sums = Stored(np.asarray(numbers, np.int64), F32)
+    return _whole(FIRST, (sums, sums), [_INT64, _INT64], steps, size, {})
 
 
-def _whole(kind: int, operands: list[Array], formats: list[int | None], steps: Steps, size: int) -> Array | None:
+def _number_of(part: Array | int | Stored) -> Array | None:
+    """A step's number, int64 of one element; None where it is one of each element, or of a plan's operand."""
+    if isinstance(part, Stored):
+        is_one = part.source == CONSTANT and part.bits.size == 1
+        return part.dtype.decode(part.bits).astype(np.int64) if is_one else None
+    numbers = np.asarray(part, np.int64)
+    return numbers if numbers.size == 1 else None
+
+
+def _whole(
+    kind: int,
+    operands: tuple[Stored, ...],
+    formats: list[int | None],
+    steps: Steps,
+    size: int,
+    stored: Mapping[str, Stored],
+) -> Array | None:
     if not kernel.is_active() or size not in _RESULTS:
         return None
-    parameters = [np.asarray(part, np.int64) for part in (steps.multiplier, steps.amount, steps.zero)]
-    each = any(part.size != 1 for part in parameters)
-    amount = parameters[1]
-    if (np.abs(amount).max(initial=0) if each else abs(amount.item())) > LARGEST_SHIFT:
+    given: list[Array | int | Stored] = [
+        stored.get(name, getattr(steps, name)) for name in ("multiplier", "amount", "zero")
+    ]
+    numbers = [_number_of(part) for part in given]
+    own = [number.item() for number in numbers if number is not None]
+    each = len(own) < len(given)
+    if each:
+        for part, number in zip(given, numbers, strict=True):
+            if isinstance(part, Stored) and number is None:
+                operands, found = (*operands, part), _WHOLE.get(part.dtype.name)
+                formats.append(found)
+            else:
+                operands = (*operands, Stored(np.asarray(part if number is None else number, np.int64), F32))
+                formats.append(_INT64)
+        own = [0, 0, 0]
+    elif abs(own[1]) > LARGEST_SHIFT:
         return None
-    shape = np.broadcast_shapes(*(part.shape for part in (*operands, *parameters)))
+    shape = np.broadcast_shapes(*(operand.bits.shape for operand in operands))
     if len(shape) > _AXES or any(
-        number is None or part.dtype.itemsize != _SIZES[number] for part, number in zip(operands, formats, strict=True)
+        number is None or operand.bits.dtype.itemsize != _SIZES[number]
+        for operand, number in zip(operands, formats, strict=True)
     ):
         return None
     extents = (1,) * (_AXES - len(shape)) + shape
-    described = [*zip(formats, operands, strict=True)]
-    if each:
-        described += [(_INT64, part) for part in parameters]
-    result = np.empty(shape, _RESULTS[size])
-    own = (0, 0, 0) if each else tuple(part.item() for part in parameters)
+    described = [(number, operand.bits) for number, operand in zip(formats, operands, strict=True)]
     form = (steps.mode, steps.held, steps.rectified, *steps.limits, size)
-    kernel.over_elements("whole_of", (extents, *described), kind, each, own, *form, result)
-    return result
+    grid = (extents, *described)
+    return _computed("whole_of", grid, (shape, _RESULTS[size]), operands, kind, each, tuple(own), *form)
 
 
 def converted(x: Stored, target: DType, mode: int) -> Array | None:
@@ -165,38 +214,32 @@ def converted(x: Stored, target: DType, mode: int) -> Array | None:
     formats of floats and from whole numbers to float32: half to even; float32 is flushed on its way to bf16.
     """
     source = x.dtype
-    result = np.empty(x.bits.shape, target.bits_dtype) if target.per_byte == 1 else None
-    if result is None or source.per_byte > 1:
+    if target.per_byte > 1 or source.per_byte > 1:
         return None
-    if source.is_float:
-        grid = _grid(x.bits.shape, _FLOATS, x)
-        if grid is None:
-            return None
-        if source.name == "f32" and (target.name == "f32" or (target.name == "f16" and mode)):
-            away = mode == _HALF_UP and target.name == "f16"
-            how = _TO_INTEGRAL if target.name == "f32" else _TO_F16_BY_MODE
-            kernel.over_elements("converted", grid, how, _HALF_AWAY if away else mode, 0.0, 0.0, 0, result)
-            return result
-        if source.name == target.name:
-            return None
-        if target.name in _WHOLE:
-            limits = float(target.minimum), float(target.maximum)
-            kernel.over_elements("converted", grid, _FLOATS_TO_WHOLE, mode, *limits, target.itemsize, result)
-            return result
-        if target.name not in _FLOATS or "f32" not in (source.name, target.name) or (mode and target.name != "f32"):
-            return None
-        if source.name == "bf16":  # a NaN stays as it is
-            return None
-        flushes, form = target.name == "bf16", _FLOATS[target.name]
-        kernel.over_elements("converted", grid, _FLOATS_TO_FLOATS, flushes, 0.0, 0.0, form, result)
-        return result
-    if not target.is_float:
-        return whole(FIRST, x, x, Steps(mode, limits=(target.minimum, target.maximum)), target.itemsize)
-    grid = _grid(x.bits.shape, _WHOLE, x)
-    if grid is None or target.name != "f32" or mode:
+    if not source.is_float:
+        if not target.is_float:
+            return whole(FIRST, x, x, Steps(mode, limits=(target.minimum, target.maximum)), target.itemsize)
+        how = _WHOLE_TO_FLOATS, 0, 0.0, 0.0, 0
+        return _conversion(x, _WHOLE, target, *how) if target.name == "f32" and not mode else None
+    if source.name == "f32" and (target.name == "f32" or (target.name == "f16" and mode)):
+        away = mode == _HALF_UP and target.name == "f16"
+        function = _TO_INTEGRAL if target.name == "f32" else _TO_F16_BY_MODE
+        return _conversion(x, _FLOATS, target, function, _HALF_AWAY if away else mode, 0.0, 0.0, 0)
+    if source.name == target.name:
         return None
-    kernel.over_elements("converted", grid, _WHOLE_TO_FLOATS, 0, 0.0, 0.0, 0, result)
-    return result
+    if target.name in _WHOLE:
+        limits = float(target.minimum), float(target.maximum)
+        return _conversion(x, _FLOATS, target, _FLOATS_TO_WHOLE, mode, *limits, target.itemsize)
+    if target.name not in _FLOATS or "f32" not in (source.name, target.name) or (mode and target.name != "f32"):
+        return None
+    if source.name == "bf16":  # a NaN stays as it is
+        return None
+    return _conversion(x, _FLOATS, target, _FLOATS_TO_FLOATS, target.name == "bf16", 0.0, 0.0, _FLOATS[target.name])
+
+
+def _conversion(x: Stored, formats: dict[str, int], target: DType, *how: Any) -> Array | None:
+    grid = _grid(x.bits.shape, formats, x)
+    return None if grid is None else _computed("converted", grid, (x.bits.shape, target.bits_dtype), (x,), *how)
 
 
 def encoded(numbers: Array, target: DType) -> Array:
@@ -206,9 +249,9 @@ def encoded(numbers: Array, target: DType) -> Array:
         return target.encode(numbers)
     grid = _grid(words.shape, _FLOATS, Stored(words.view(np.uint32), F32))
     assert grid is not None
-    result = np.empty(words.shape, target.bits_dtype)
-    kernel.over_elements("converted", grid, _FLOATS_TO_FLOATS, 0, 0.0, 0.0, _FLOATS[target.name], result)
-    return result
+    how = _FLOATS_TO_FLOATS, 0, 0.0, 0.0, _FLOATS[target.name]
+    found: Array = _computed("converted", grid, (words.shape, target.bits_dtype), (Stored(words, F32),), *how)
+    return found
 
 
 def looked_up(rows: Array, index: Array, fill: int | None) -> Array | None:

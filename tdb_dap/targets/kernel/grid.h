@@ -5,6 +5,9 @@ enum { F32, F16, BF16, SI8, UI8, SI16, UI16, SI32, UI32, SI64 };
 /* Operands at most: two numbers, and multiplier, amount and zero point of the steps after them. */
 #define MOST_OPERANDS 5
 
+/* Coefficients of a series at most. */
+#define MOST_TERMS 256
+
 /* Kinds of operations beyond those of scalar.h. */
 enum { LARGER = 3, SMALLER = 4, FIRST = 5 };
 
@@ -22,7 +25,7 @@ typedef struct {
 } Stored;
 
 typedef struct {
-    Stored operands[MOST_OPERANDS];
+    Stored operands[MOST_OPERANDS + 1]; /* and the result, where that has steps as well */
     int64_t shape[4];
 } Grid;
 
@@ -31,14 +34,33 @@ static inline int64_t size_of(const Grid *grid)
     return grid->shape[0] * grid->shape[1] * grid->shape[2] * grid->shape[3];
 }
 
+/* Bytes of a word, by format. */
+static const int size_of_word[] = {4, 2, 2, 1, 1, 2, 2, 4, 4, 8};
+
 /* Address of an element by row, over the first three axes, and column. */
 static inline const void *place(const Grid *grid, const Stored *operand, int64_t row, int64_t column)
 {
-    static const int sizes[] = {4, 2, 2, 1, 1, 2, 2, 4, 4, 8};
     const int64_t line = row % grid->shape[2], plane = row / grid->shape[2];
     const int64_t at = plane / grid->shape[1] * operand->step[0] + plane % grid->shape[1] * operand->step[1] +
                        line * operand->step[2] + column * operand->step[3];
-    return (const char *)operand->data + at * sizes[operand->format];
+    return (const char *)operand->data + at * size_of_word[operand->format];
+}
+
+/* Bits that are shifted by at most. */
+#define LARGEST_SHIFT 62
+
+/* A whole number as it is stored. */
+static int64_t whole_at(const void *data, int format)
+{
+    switch (format) {
+    case SI8: return *(const int8_t *)data;
+    case UI8: return *(const uint8_t *)data;
+    case SI16: return *(const int16_t *)data;
+    case UI16: return *(const uint16_t *)data;
+    case SI32: return *(const int32_t *)data;
+    case UI32: return *(const uint32_t *)data;
+    default: return *(const int64_t *)data;
+    }
 }
 
 /* Axis ``from`` becomes axis ``to``, and the other way round. */

@@ -73,6 +73,8 @@ typedef struct {
 
 #include "grid.h"
 
+#include "moves.h"
+
 #include "windows.h"
 
 #include "wrapping.h"
@@ -165,7 +167,7 @@ typedef struct {
     void (*floats_of)(const Grid *, int, int, void *, int);
     void (*reciprocal_roots)(const Grid *, int, int, int, float *);
     void (*divided)(const Grid *, int, int, int, int, float *);
-    void (*series)(const Grid *, const float *, int64_t, int, void *);
+    void (*series)(const Grid *, const Stored *, int64_t, int64_t, int64_t, int, void *);
     void (*whole_of)(const Grid *, int, int, const Requantisation *, void *);
     void (*whole_of_floats)(const Grid *, int, double, double, int, void *);
     void (*floats_of_floats)(const Grid *, int, int, void *);
@@ -398,6 +400,8 @@ static PyObject *py_weighted(PyObject *self, PyObject *args)
 
 #include "element_calls.h"
 
+#include "plans.h"
+
 static PyObject *py_widths(PyObject *self, PyObject *args)
 {
     (void)self;
@@ -437,6 +441,8 @@ static PyMethodDef methods[] = {
     {"series", py_series, METH_VARARGS, "A polynomial of stored floats, rounded after each operation."},
     {"whole_of", py_whole_of, METH_VARARGS, "One operation on stored whole numbers, shifted, limited and cut."},
     {"converted", py_converted, METH_VARARGS, "Stored numbers in another format, or rounded by mode."},
+    {"plan", py_plan, METH_VARARGS, "A function over elements, prepared for any addresses."},
+    {"carry_out", py_carry_out, METH_VARARGS, "A plan, with these addresses."},
     {"looked_up", py_looked_up, METH_VARARGS, "Words chosen by an index, channel by channel."},
     {"interleaved", py_interleaved, METH_VARARGS, "Two interleaved chains of float32 additions per output."},
     {"grouped", py_grouped, METH_VARARGS, "Groups of products summed exactly, groups added in float32."},

@@ -13,7 +13,7 @@ from tdb_dap.targets.semantics.numerics import float32
 from tdb_dap.targets.semantics.numerics.finish import finite_half
 from tdb_dap.targets.semantics.numerics.halves import calculated
 from tdb_dap.targets.semantics.numerics.integers import DOWN, HALF_EVEN, saturate, shift
-from tdb_dap.targets.semantics.numerics.rounding import convert, to_float8
+from tdb_dap.targets.semantics.numerics.rounding import convert, converted_at_once, to_float8
 from tdb_dap.targets.semantics.registry import Operation, Value, semantics
 
 
@@ -22,7 +22,7 @@ def copy(x: Operation) -> Array:
     """result = left, bit by bit; copyMb repeats batch 0."""
     if x.fields.sub == op.COPY_BATCH and x.fields.tsk_opd_num > 1:
         raise NotSimulated("copyMb of more than one operand is not known: the vendor's simulator answers at random")
-    return x["left"].bits
+    return elements.same(x["left"].stored)
 
 
 FLOATS8 = (F8E4M3, F8E5M2)
@@ -32,6 +32,9 @@ FLOATS8 = (F8E4M3, F8E5M2)
 def cast(x: Operation) -> Array:
     """result = left converted by round mode; see ``rounding.convert``."""
     left = x["left"]
+    at_once = converted_at_once(left.stored, x.dtype, x.fields.opd2_n_str)
+    if at_once is not None:
+        return _limited_cast(x, at_once)
     if left.dtype.kind in "iu" and left.dtype.bits == 8 and left.bits.size > _BYTES.size:
         return _cast(x, _BYTES)[left.bits]
     return _cast(x, left.bits)
@@ -51,6 +54,11 @@ def _cast(x: Operation, bits: Array) -> Array:
         rules.casts_halves,
         saturates=bool(x.fields.sym_range),
     )
+    return _limited_cast(x, words)
+
+
+def _limited_cast(x: Operation, words: Array) -> Array:
+    left, rules = x["left"], x.rules
     if left.dtype is F32 and x.fields.sym_range and x.dtype.name in rules.finite_casts:
         return finite_half(words, x.dtype)
     # Between floats only float32 is limited; to_float8 has seen to the 8-bit floats.
@@ -158,7 +166,8 @@ def calculate(x: Operation) -> Array:
         if x["right"].dtype in FLOATS8 and (is_mixed or x["left"].dtype.itemsize > 1):
             raise NotSimulated(f"an operation on {x['left'].dtype} and {x['right'].dtype} is not known")
         if x.fields.sub == op.DIVIDE:
-            words = calculated(_divide(x), x.dtype)
+            at_once = _divide_words(x)
+            words = calculated(_divide(x), x.dtype) if at_once is None else at_once
             return finite_half(words, x.dtype) if _is_finite(x) else words
         at_once = _in_one_pass(x)
         if at_once is None:
@@ -210,10 +219,23 @@ def _is_finite(x: Operation) -> bool:
     return bool(x.fields.sym_range and x.dtype.name in x.rules.symmetric_halves)
 
 
+def _divide_words(x: Operation) -> Array | None:
+    """As ``_divide``, words of float32 from words of float32; None for other formats, and without the kernel."""
+    left, right = x["left"], x["right"]
+    if not left.dtype is right.dtype is x.dtype is F32:
+        return None
+    rule = float32.RULES[x.rules.reciprocal]
+    return elements.divided(left.stored, right.stored, _newton_steps(x), F32, False, rule)
+
+
+def _newton_steps(x: Operation) -> int:
+    return (x.fields.opd2_n_str & 3) + 1
+
+
 def _divide(x: Operation) -> Array:
     """left / right by iter Newton steps, of which only the low two bits count; see ``float32.divide``."""
     left, right = np.broadcast_arrays(x["left"].numbers, x["right"].numbers)
-    return float32.divide(left, right, (x.fields.opd2_n_str & 3) + 1, x["left"].dtype, x.rules.reciprocal)
+    return float32.divide(left, right, _newton_steps(x), x["left"].dtype, x.rules.reciprocal)
 
 
 def floats(sub: int, left: Value, right: Value, old: Array | None = None) -> Array:
@@ -255,11 +277,12 @@ def _integers(x: Operation) -> Array:
     if sub in _WHOLE_KINDS and dtype.itemsize in (1, 2, 4) and dtype.per_byte == 1:
         limits = _saturation_limits(x) if sub in _SATURATING else UNLIMITED
         moves = third is not None and sub not in (op.MAX, op.MIN)
-        steps = Steps(mode, amount=third.numbers, limits=limits) if moves and third else Steps(DOWN, limits=limits)
+        stored = {"amount": third.stored} if moves and third is not None else {}
+        steps = Steps(mode if stored else DOWN, limits=limits)
         left, right = x["left"].stored, x["right"].stored
         # Products of two 32-bit numbers that saturate may be beyond 64 bits.
         if sub != op.MUL_SATURATE or left.bits.itemsize + right.bits.itemsize < 8:
-            words = elements.whole(_WHOLE_KINDS[sub], left, right, steps, dtype.itemsize)
+            words = elements.whole(_WHOLE_KINDS[sub], left, right, steps, dtype.itemsize, **stored)
             if words is not None:
                 return words
     a, b = x["left"].numbers.astype(np.int64), x["right"].numbers.astype(np.int64)

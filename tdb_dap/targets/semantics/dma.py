@@ -14,7 +14,7 @@ from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.declaration.fields import FLOAT8
 from tdb_dap.targets.families.dma import tensors as op
 from tdb_dap.targets.semantics.numerics import float32
-from tdb_dap.targets.semantics.registry import Operation, semantics
+from tdb_dap.targets.semantics.registry import Operation, moves, semantics
 
 _NOT_A_NUMBER = 0x7FFFFFFF
 """What a reduction makes of an undefined sum or product; 16-bit formats keep the low half's bits 0x7fff."""
@@ -55,6 +55,7 @@ def _reduced_integers(operation: int, dtype: DType, new: Array, old: Array) -> A
     return dtype.encode(found)
 
 
+@moves(in_order=True)
 @semantics("dma.tensor", op.COPY)
 @reduces
 def copy(x: Operation) -> Array:
@@ -72,6 +73,7 @@ def copied(x: Operation) -> Array:
     return source.bits.reshape(x.shape)
 
 
+@moves(in_order=False)
 @semantics("dma.tensor", op.TRANSPOSE)
 @reduces
 def transpose(x: Operation) -> Array:
@@ -79,6 +81,7 @@ def transpose(x: Operation) -> Array:
     return x["source"].bits.transpose(1, 0, 2, 3)
 
 
+@moves(in_order=False)
 @semantics("dma.tensor", op.COLLECT, op.DISTRIBUTE)
 @reduces
 def lanes_to_columns(x: Operation) -> Array:
@@ -88,6 +91,7 @@ def lanes_to_columns(x: Operation) -> Array:
     return x["source"].bits.transpose(0, 3, 2, 1)
 
 
+@moves(in_order=True)
 @semantics("dma.tensor", op.BROADCAST)
 @reduces
 def broadcast(x: Operation) -> Array:
@@ -95,16 +99,28 @@ def broadcast(x: Operation) -> Array:
     return x["source"].bits
 
 
-@semantics("dma.matrix", 0, 1)
+@moves(in_order=True)
+@semantics("dma.matrix", op.COPY)
 def matrix(x: Operation) -> Array:
-    """Rows and columns; sub type 1 transposes."""
+    """Rows and columns."""
+    return _matrix(x).reshape(x.shape)
+
+
+@moves(in_order=False)
+@semantics("dma.matrix", op.TRANSPOSE)
+def matrix_transpose(x: Operation) -> Array:
+    """Columns and rows."""
+    return _matrix(x).T.reshape(x.shape)
+
+
+def _matrix(x: Operation) -> Array:
     source = x["source"]
     if source.is_constant:
         raise NotSimulated("a matrix filled with a constant is not known")
-    bits = source.bits.reshape(source.bits.shape[-2:])
-    return (bits.T if x.fields.sub == op.TRANSPOSE else bits).reshape(x.shape)
+    return source.bits.reshape(source.shape[-2:])
 
 
+@moves(in_order=True)
 @semantics("dma.general", 0, 1)
 def linear(x: Operation) -> Array:
     """Consecutive elements; sub type 1: to every lane."""
@@ -112,12 +128,14 @@ def linear(x: Operation) -> Array:
     return bits.reshape(-1) if bits.size > 1 else np.broadcast_to(bits.reshape(-1), x.shape)
 
 
+@moves(in_order=False)
 @semantics("dma.cw_transpose", 0)
 def swap(x: Operation) -> Array:
     """(n, c, h, w) to (n, w, h, c)."""
     return x["source"].bits if x["source"].is_constant else x["source"].bits.transpose(0, 3, 2, 1)
 
 
+@moves(in_order=False)
 @semantics("dma.reverse", 0, 1, 2, 3)
 def reverse(x: Operation) -> Array:
     """One axis backwards: sub types w, h, c, n."""

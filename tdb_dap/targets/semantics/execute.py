@@ -70,7 +70,7 @@ def execute(name: str, bound: Bound, memory: Words, rules: Rules) -> None:
     known = rules, form, formats
     function = SEMANTICS.get(form)  # not kept: a plugin may put another one in its place
     if function is None or known not in _known:
-        function = _function(name, bound, rules)
+        function = function_of(name, bound, rules)
         if len(_known) > _MOST_KNOWN:
             _known.clear()
         _known.add(known)
@@ -105,7 +105,7 @@ _known: set[tuple[Rules, tuple[str, int], tuple[str, ...]]] = set()
 _MOST_KNOWN = 1 << 12
 
 
-def _function(name: str, bound: Bound, rules: Rules) -> Semantic:
+def function_of(name: str, bound: Bound, rules: Rules) -> Semantic:
     """Semantic function of a form; NotSimulated where that is not known for its formats."""
     form = bound.family.name, bound.fields.sub
     function = SEMANTICS.get(form)
@@ -158,11 +158,11 @@ def _value(role: str, operand: Operand, memory: Words) -> Value:
     """An operand; what the result was before is a copy that may be written to."""
     if isinstance(operand, View):
         return Value(memory.read(operand) if role == "old" else memory.peek(operand), operand.dtype)
-    return Value(_constant_bits(operand.bits, operand.dtype.itemsize), operand.dtype, is_constant=True)
+    return Value(constant_bits(operand.bits, operand.dtype.itemsize), operand.dtype, is_constant=True)
 
 
 @lru_cache(maxsize=1 << 12)
-def _constant_bits(bits: int, size: int) -> Array:
+def constant_bits(bits: int, size: int) -> Array:
     """The low ``size`` bytes of a word, as an operand that nobody writes to."""
     found = np.full((1, 1, 1, 1), bits & ((1 << (8 * size)) - 1), f"u{size}")
     found.flags.writeable = False

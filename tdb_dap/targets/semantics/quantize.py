@@ -8,22 +8,26 @@ from tdb_dap.engine.hardware.dtypes import SI8, SI16, SI32, UI16, UI32, Array, D
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.families import quantize as op
 from tdb_dap.targets.kernel import elements
-from tdb_dap.targets.kernel.elements import Stored
 from tdb_dap.targets.kernel.integers import Steps
 from tdb_dap.targets.semantics.numerics import float32
 from tdb_dap.targets.semantics.numerics.halves import calculated
 from tdb_dap.targets.semantics.numerics.integers import requantised
 from tdb_dap.targets.semantics.numerics.rounding import to_integral
-from tdb_dap.targets.semantics.registry import Operation, semantics
+from tdb_dap.targets.semantics.registry import Operation, Value, semantics
 
 
-def _first_of(x: Operation, *roles: str) -> Array:
-    """The first of these operands that the command has: broadcastable to (n, c, h, w)."""
+def _operand_of(x: Operation, *roles: str) -> Value:
+    """The first of these operands that the command has."""
     for role in roles:
         value = x.get(role)
         if value is not None:
-            return value.numbers
+            return value
     raise KeyError(roles)
+
+
+def _first_of(x: Operation, *roles: str) -> Array:
+    """Numbers of the first of these operands that the command has: broadcastable to (n, c, h, w)."""
+    return _operand_of(x, *roles).numbers
 
 
 def _low_byte(words: Array) -> Array:
@@ -71,10 +75,15 @@ def _stored(x: Operation, integers: Array) -> Array:
 def _integers(x: Operation) -> Array:
     """The input of rq0 and rq1: what is not an integer counts as 0, on the older chip bytes, too."""
     value = x["input"]
-    if value.dtype.is_float or value.dtype.per_byte > 1 or (value.dtype.itemsize == 1 and not op.is_packed(x.fields)):
-        return np.zeros(value.bits.shape, np.int64)
-    is_signed = x.fields.sub == op.RQ1 and value.dtype.itemsize == 4 and not x.rules.unsigned_words
-    return value.bits.view(np.int32) if is_signed else value.numbers
+    dtype = _read_as(x, value.dtype)
+    return np.zeros(value.shape, np.int64) if dtype is None else value.of(dtype).numbers
+
+
+def _read_as(x: Operation, dtype: DType) -> DType | None:
+    """The integers that rq0 and rq1 read; None where what they read counts as 0."""
+    if dtype.is_float or dtype.per_byte > 1 or (dtype.itemsize == 1 and not op.is_packed(x.fields)):
+        return None
+    return SI32 if x.fields.sub == op.RQ1 and dtype.itemsize == 4 and not x.rules.unsigned_words else dtype
 
 
 @semantics("quant", op.RQ0)
@@ -96,21 +105,40 @@ def requantize_integer(x: Operation) -> Array:
     The zero point is unsigned if the result is (BM1684X; later chips: always signed).
     """
     f = x.fields
-    multiplier = _first_of(x, "multiplier", "multiplier_table", "multiplier_packed").astype(np.int64)
+    words = _requantized_at_once(x)
+    if words is not None:
+        return words
+    multiplier = _first_of(x, *_MULTIPLIERS).astype(np.int64)
     amount, zero = _shift_and_zero(x, "", "zero_point", op.result_sign(f))
     numbers = _integers(x)
     if x.dtype.itemsize < 4 and not x.dtype.is_float:
-        steps = Steps(f.opd2_n_str, multiplier, amount, zero, limits=_limits(x))
-        value = x["input"]
-        if numbers.dtype == np.int32 and value.dtype.itemsize == 4:  # as it is stored
-            stored = Stored(value.bits, SI32)
-            words = elements.whole(elements.FIRST, stored, stored, steps, x.dtype.itemsize)
-            if words is not None:
-                return words
-        return requantised(numbers, steps, x.dtype)
+        return requantised(numbers, Steps(f.opd2_n_str, multiplier, amount, zero, limits=_limits(x)), x.dtype)
     steps = Steps(f.opd2_n_str, multiplier, amount, limits=(SI32.minimum, SI32.maximum))
     shifted = SI32.decode(requantised(numbers, steps, SI32)).astype(np.int64)
     return _stored(x, np.clip(shifted + zero, *_limits(x)))
+
+
+_MULTIPLIERS = ("multiplier", "multiplier_table", "multiplier_packed")
+
+
+def _requantized_at_once(x: Operation) -> Array | None:
+    """rq1 in one pass from the words as they are stored; None where the kernel does not do that."""
+    value, f = x["input"], x.fields
+    dtype = _read_as(x, value.dtype)
+    if dtype is None or x.dtype.itemsize == 4 or x.dtype.is_float:
+        return None
+    packed, table = x.get("shift_zero_packed"), x.get("shift_table")
+    if packed is not None:
+        amount, zero = packed.stored.part(SI8, 0), packed.stored.part(SI16, 2)
+    elif table is not None:
+        amount = table.stored.part(SI8, 0)
+        zero = x["zero_point_table"].stored.part(SI16 if op.result_sign(f) else UI16, 0)
+    else:
+        amount = _operand_of(x, "shift", "shift_of_word").stored
+        zero = _operand_of(x, "zero_point", "zero_point_of_word").stored
+    steps, stored = Steps(f.opd2_n_str, limits=_limits(x)), value.of(dtype).stored
+    numbers = {"multiplier": _operand_of(x, *_MULTIPLIERS).stored, "amount": amount, "zero": zero}
+    return elements.whole(elements.FIRST, stored, stored, steps, x.dtype.itemsize, **numbers)
 
 
 @semantics("quant", op.DQ0)

@@ -7,35 +7,75 @@ result, broadcastable to the result's shape. It knows neither memory nor address
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeVar
 
 from tdb_dap.engine.hardware.dtypes import Array, DType
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.declaration.fields import Fields
-from tdb_dap.targets.kernel.elements import Stored
+from tdb_dap.targets.kernel.stored import Stored
 from tdb_dap.targets.semantics.numerics.halves import flushed
 from tdb_dap.targets.semantics.rules import Rules
 
 
-@dataclass(eq=False)
 class Value:
     """One operand: stored words and their format. A constant has shape (1, 1, 1, 1)."""
 
-    bits: Array
-    dtype: DType
-    is_constant: bool = False
+    def __init__(self, bits: Array, dtype: DType, is_constant: bool = False) -> None:
+        self._bits = bits
+        self.dtype = dtype
+        self.is_constant = is_constant
+
+    @property
+    def bits(self) -> Array:
+        """Stored words."""
+        return self._bits
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Their shape; to be asked for where the words themselves do not matter."""
+        return self._bits.shape
 
     @property
     def stored(self) -> Stored:
         """The same for the kernel."""
-        return Stored(self.bits, self.dtype)
+        return Stored(self._bits, self.dtype)
 
     @cached_property
     def numbers(self) -> Array:
         """Decoded numbers; 16-bit floats widened to float32."""
         return self.dtype.widen(self.bits)
+
+    def of(self, dtype: DType) -> Value:
+        """The same words in another format of their size."""
+        return Value(self._bits, dtype, self.is_constant)
+
+
+class Place(Value):
+    """An operand of a plan: it is known where its words lie, and not what they are.
+
+    ``source``: its number among the tensors of the plan.
+    """
+
+    def __init__(self, where: Array, dtype: DType, source: int) -> None:
+        super().__init__(where, dtype)
+        self._source = source
+
+    @property
+    def bits(self) -> Array:
+        """No plan can be made of a function that looks at them."""
+        raise Unplanned("words that are not known yet")
+
+    @property
+    def stored(self) -> Stored:
+        return Stored(self._bits, self.dtype, self._source)
+
+    def of(self, dtype: DType) -> Place:
+        return Place(self._bits, dtype, self._source)
+
+
+class Unplanned(Exception):
+    """A command needs more than its form and its addresses say: it has no plan."""
 
 
 class Operation:
@@ -52,7 +92,7 @@ class Operation:
         rules: Rules,
     ) -> None:
         if rules.flushes_halves:
-            values = {role: replace(value, dtype=flushed(value.dtype)) for role, value in values.items()}
+            values = {role: value.of(flushed(value.dtype)) for role, value in values.items()}
             result_dtypes = {role: flushed(dtype) for role, dtype in result_dtypes.items()}
         self._values = values
         self.result_dtypes = result_dtypes
@@ -86,7 +126,7 @@ class Operation:
             if value.bits.ndim != len(shape) or value.bits.shape[axis] not in (1, shape[axis]):
                 return None
             here = piece if value.bits.shape[axis] > 1 else slice(None)
-            values[role] = replace(value, bits=value.bits[(slice(None),) * axis + (here,)])
+            values[role] = Value(value.bits[(slice(None),) * axis + (here,)], value.dtype, value.is_constant)
         extent = len(range(*piece.indices(shape[axis])))
         shapes = dict.fromkeys(self.result_shapes, (*shape[:axis], extent, *shape[axis + 1 :]))
         return Operation(values, self.result_dtypes, shapes, self.fields, self.rules)
@@ -109,12 +149,29 @@ SEMANTICS: dict[tuple[str, int], Semantic] = {}
 """Semantic functions by family name and sub type."""
 
 
+MOVES: dict[Semantic, bool] = {}
+"""Functions whose result is the words of their only tensor, whatever these are; whether in their order."""
+
+
 def semantics(family: str, *subs: int) -> Callable[[F], F]:
     """Declare that a function computes the given sub types of a family."""
 
     def declare(function: F) -> F:
         for sub in subs:
             SEMANTICS[family, sub] = function
+        return function
+
+    return declare
+
+
+def moves(in_order: bool) -> Callable[[F], F]:
+    """Declare that a function moves the words of its only tensor, or repeats them, and looks at none of them.
+
+    ``in_order``: as if both shapes were one row.
+    """
+
+    def declare(function: F) -> F:
+        MOVES[function] = in_order
         return function
 
     return declare

@@ -25,13 +25,13 @@ _FORMAT = {"f32": (23, 8, 0x2AAAAB), "f16": (10, 5, 342), "bf16": (7, 8, 44)}
 def series(x: Operation) -> Array:
     """y = c[n-1]; then for k = n-2 .. 0: y = round(round(y * x) + c[k]). Lane i uses the coefficients of lane i."""
     dtype = x["input"].dtype
-    rows = x["coefficients"].numbers
-    lanes = np.arange(x["input"].bits.shape[1]) % rows.shape[1]
-    table = float32.operand(rows, dtype)[:, lanes]
-    if x.dtype.name == dtype.name and table.shape[0] == table.shape[2] == 1:
-        words = elements.series(x["input"].stored, table[0, :, 0], x.rules.flushes_halves)
+    if x.dtype.name == dtype.name and x["coefficients"].shape[0] == x["coefficients"].shape[2] == 1:
+        words = elements.series(x["input"].stored, x["coefficients"].stored, x.rules.flushes_halves)
         if words is not None:
             return words
+    rows = x["coefficients"].numbers
+    lanes = np.arange(x["input"].shape[1]) % rows.shape[1]
+    table = float32.operand(rows, dtype)[:, lanes]
     numbers = float32.operand(x["input"].numbers, dtype)
     total = np.broadcast_to(table[..., -1:], numbers.shape)
     for k in range(table.shape[3] - 2, -1, -1):
@@ -99,7 +99,12 @@ def reciprocal_sqrt(x: Operation) -> Array:
     Where they are treated: zero gives an infinity of its sign, negative numbers and NaN give NaN, +inf gives 0. With
     Reciprocal.ZERO negative subnormals still run through the formula.
     """
-    dtype, numbers, rule = x["input"].dtype, x["input"].numbers, x.rules.reciprocal
+    dtype, rule = x["input"].dtype, x.rules.reciprocal
+    if rule is Reciprocal.FORMULA and dtype is x.dtype is F32:
+        at_once = elements.reciprocal_roots(x["input"].stored, x.fields.opd2_n_str + 1, dtype, False)
+        if at_once is not None:
+            return at_once
+    numbers = x["input"].numbers
     found = float32.reciprocal_sqrt(numbers, x.fields.opd2_n_str + 1, dtype)
     if rule is Reciprocal.FORMULA:
         if dtype is not F32:

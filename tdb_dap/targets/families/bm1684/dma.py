@@ -10,7 +10,7 @@ from tdb_dap.engine.hardware.views import Layout
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.declaration.family import Row, family, operand, result_
 from tdb_dap.targets.declaration.fields import Fields
-from tdb_dap.targets.families.dma.tensors import Shape4, address, default_strides, lane_mask
+from tdb_dap.targets.families.dma.tensors import Shape4, default_strides, lane_mask
 
 COPY, TRANSPOSE, CONSTANT, SWAP = 0, 1, 4, 5
 
@@ -26,7 +26,7 @@ def _dtype(f: Fields) -> DType:
 
 
 def _place(f: Fields, side: str) -> tuple[Space, int]:
-    return f.geometry.locate(address(f, f"{side}_start_addr"))
+    return f.located(side)
 
 
 def _is_local(f: Fields, side: str) -> bool:
@@ -118,8 +118,8 @@ def _row(side: str) -> Row:
         lambda f: _layout(f, side),
         dtype=_dtype,
         constant=constant,
-        address=lambda f: f.constant_value,
-        space=lambda f: _place(f, side),
+        number=lambda f: f.constant_value,
+        side=side,
         strides=lambda f: _strides(f, side),
         width=lambda f: _block(f, side),
     )

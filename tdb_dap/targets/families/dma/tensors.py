@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
 from tdb_dap.engine.hardware.dtypes import DType
@@ -23,16 +22,8 @@ def data_type(f: Fields) -> DType:
 
 
 def address(f: Fields, name: str) -> int:
-    """A device address of two fields; some tables call the low word ``h32`` and the high byte ``l8``."""
-    for low, high in _address_names(name):
-        if f.has(low) and f.has(high):
-            return f.number(high) << 32 | f.number(low)
-    raise AttributeError(f"this form has no address {name}")
-
-
-@lru_cache(maxsize=64)
-def _address_names(name: str) -> tuple[tuple[str, str], ...]:
-    return tuple((f"{name}_{low}", f"{name}_{high}") for low, high in (("l32", "h8"), ("l32", "h13"), ("h32", "l8")))
+    """A device address of two fields."""
+    return f.device_address(name)
 
 
 def lane_mask(f: Fields) -> int | None:
@@ -55,7 +46,7 @@ def default_strides(f: Fields, space: Space, offset: int, shape: Shape4, dtype: 
 
 def located(f: Fields, name: str) -> tuple[Space, int]:
     """Space and offset of one side: ``name`` is the start of its address fields."""
-    return f.once(f"{name} located", lambda: f.geometry.locate(address(f, f"{name}_start_addr")))
+    return f.located(name)
 
 
 def side(name: str, shape: Shape, is_result: bool = False, **details: Any) -> Row:
@@ -66,9 +57,9 @@ def side(name: str, shape: Shape, is_result: bool = False, **details: Any) -> Ro
 
     details.setdefault("dtype", data_type)
     if is_result:
-        return result_(name, shape, address=number, space=lambda f: located(f, name), **details)
+        return result_(name, shape, side=name, **details)
     details.setdefault("constant", False)
-    return operand(name, shape, address=number, space=lambda f: located(f, name), **details)
+    return operand(name, shape, number=number, side=name, **details)
 
 
 def transfer(name: str, shape: Shape, **details: Any) -> Row:

@@ -16,7 +16,7 @@ from tdb_dap.targets.kernel import elements
 from tdb_dap.targets.semantics.numerics.halves import FLUSHED_F16, without_subnormals
 from tdb_dap.targets.semantics.rules import Reciprocal
 
-_RULES = {
+RULES = {
     Reciprocal.FORMULA: elements.BY_FORMULA,
     Reciprocal.ZERO: elements.TRUE_ZEROS,
     Reciprocal.SUBNORMAL: elements.TRUE_SUBNORMALS,
@@ -163,9 +163,9 @@ def reciprocal_sqrt(numbers: Array, steps: int, dtype: DType) -> Array:
     M is 0x5f3759df (f32), 0x59ba (f16) or 0x5f37 (bf16); no fused operations, every step rounded to ``dtype``.
     Special values are not treated: the formula runs on their bits.
     """
-    found = elements.reciprocal_roots(numbers, steps, dtype, dtype is FLUSHED_F16)
+    found = elements.reciprocal_roots(elements.in_float32(numbers), steps, dtype, dtype is FLUSHED_F16)
     if found is not None:
-        return found
+        return found.view(np.float32)
     three_halves = np.full((1,) * np.ndim(numbers), 1.5, np.float32)
     bits = dtype.encode(numbers) if dtype is not F32 else np.ascontiguousarray(numbers, np.float32).view(np.uint32)
     magic = np.array({"f32": 0x5F3759DF, "f16": 0x59BA, "bf16": 0x5F37}[dtype.name], bits.dtype)
@@ -188,9 +188,10 @@ def divide(a: Array, b: Array, steps: int, dtype: DType, rule: Reciprocal = Reci
     a, b: widened operands of one shape. Unless ``rule`` is FORMULA, r is infinite for zeros and zero for infinities;
     with ZERO a subnormal divided by zero is infinite, too.
     """
-    found = elements.divided(a, b, steps, dtype, dtype is FLUSHED_F16, _RULES[rule])
+    left, right = elements.in_float32(a), elements.in_float32(b)
+    found = elements.divided(left, right, steps, dtype, dtype is FLUSHED_F16, RULES[rule])
     if found is not None:
-        return found
+        return found.view(np.float32)
     root = reciprocal_sqrt(np.abs(b), steps, dtype)
     if rule is not Reciprocal.FORMULA:
         is_zero = (operand(b, dtype) if rule is Reciprocal.SUBNORMAL else b) == 0

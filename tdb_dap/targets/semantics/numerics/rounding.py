@@ -11,6 +11,7 @@ from tdb_dap.engine.hardware.dtypes import BF16, F16, F32, Array, DType
 from tdb_dap.engine.hardware.float8 import FLOAT8
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.kernel import elements
+from tdb_dap.targets.kernel.stored import Stored
 from tdb_dap.targets.semantics.numerics.float32 import flush
 from tdb_dap.targets.semantics.numerics.integers import DOWN, HALF_AWAY, HALF_EVEN, HALF_UP, TOWARD_ZERO, UP, saturate
 
@@ -67,12 +68,9 @@ def convert(
         if target is F32:
             return _with_marked_nan(source.decode(bits))
         bits, source = F32.encode(source.decode(bits)), F32
-    if not (source.is_float and source.itemsize == 1) and not (
-        source.is_float and target.itemsize == 4 and mode == HALF_UP
-    ):
-        words = elements.converted(elements.Stored(bits, source), target, mode)
-        if words is not None:
-            return words
+    words = converted_at_once(Stored(bits, source), target, mode)
+    if words is not None:
+        return words
     if source.is_float and target.is_float:
         if between_halves and F32 not in (source, target) and source is not target:
             wide = F32.decode(_float_to_float(bits, source, F32, mode))
@@ -94,6 +92,16 @@ def convert(
         infinity = np.where(numbers > 0, np.uint16(0x7C00), np.uint16(0xFC00))
         return np.where(np.abs(numbers) >= 65536, infinity, rounded).astype(np.uint16)
     return rounded
+
+
+def converted_at_once(x: Stored, target: DType, mode: int) -> Array | None:
+    """As ``convert``, where the kernel does it in one pass; else None."""
+    source = x.dtype
+    if mode not in _MODES or any(dtype.is_float and dtype.itemsize == 1 for dtype in (source, target)):
+        return None
+    if source.is_float and target.itemsize == 4 and mode == HALF_UP:
+        return None
+    return elements.converted(x, target, mode)
 
 
 def _with_marked_nan(numbers: Array) -> Array:

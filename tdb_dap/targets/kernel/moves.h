@@ -1,0 +1,33 @@
+/* Words moved from where they lie to where they belong, as they are. */
+
+#define MOVED_WORDS(Word)                                                                                              \
+    for (int64_t i = 0; i < count; i++)                                                                                \
+        ((Word *)to)[i * to_step] = ((const Word *)from)[i * from_step];                                               \
+    break;
+
+/* One row of words of ``size`` bytes. */
+static void move_row(void *to, int64_t to_step, const void *from, int64_t from_step, int64_t count, int size)
+{
+    if (to_step == 1 && from_step == 1) {
+        memmove(to, from, (size_t)(count * size)); /* a tensor may be copied to where it is */
+        return;
+    }
+    switch (size) {
+    case 1: MOVED_WORDS(uint8_t)
+    case 2: MOVED_WORDS(uint16_t)
+    case 4: MOVED_WORDS(uint32_t)
+    default: MOVED_WORDS(uint64_t)
+    }
+}
+
+static void move_words(const int64_t *shape, const Stored *from, const Stored *to)
+{
+    const int size = size_of_word[to->format];
+    for (int64_t n = 0; n < shape[0]; n++)
+        for (int64_t c = 0; c < shape[1]; c++)
+            for (int64_t h = 0; h < shape[2]; h++)
+                move_row((char *)(uintptr_t)to->data + (n * to->step[0] + c * to->step[1] + h * to->step[2]) * size,
+                         to->step[3],
+                         (const char *)from->data + (n * from->step[0] + c * from->step[1] + h * from->step[2]) * size,
+                         from->step[3], shape[3], size);
+}

@@ -1,0 +1,308 @@
+/* Functions over elements prepared for commands that differ only in where their operands and results lie: operands are
+ * read, and results written, where they are stored. kernel/plans.py makes them, and says what they are. */
+
+#define BLOCK 4096 /* words that are computed apart before they are put where they belong */
+
+/* Bytes that the elements of a tensor lie in, from its address on: in the whole memory, and in a lane (0: not known). */
+typedef struct {
+    int64_t low, high, inner;
+    int is_result_like; /* the same places as the result's where the addresses are the same */
+} Reach;
+
+/* One function over part of a command. Data of operands count from addresses; -1: a constant of its own. */
+typedef struct {
+    Elements work;
+    Stored to;
+    int sources[MOST_OPERANDS], table_source;
+    uint64_t constants[MOST_OPERANDS];
+} Piece;
+
+typedef struct {
+    int tensors, pieces; /* tensors: the last one is the result */
+    int64_t lane_bytes;
+    Reach reach[MOST_OPERANDS + 2];
+    Piece *all;
+} Plan;
+
+/* The extent [first, first + count) of an axis. */
+static void take_extent(Elements *e, Stored *to, int axis, int64_t first, int64_t count)
+{
+    for (int i = 0; i < e->operands; i++) {
+        Stored *operand = &e->grid.operands[i];
+        operand->data = (const char *)operand->data + first * operand->step[axis] * size_of_word[operand->format];
+    }
+    to->data = (const char *)to->data + first * to->step[axis] * size_of_word[to->format];
+    e->grid.shape[axis] = count;
+    if (axis == 1)
+        e->channel += first;
+}
+
+/* Numbers of the last axes that lie without gaps in the result, and how many axes these are. */
+static int64_t without_gaps(const Grid *grid, const Stored *to, int *axes)
+{
+    int64_t found = 1;
+    for (*axes = 0; *axes < 4; ++*axes) {
+        const int axis = 3 - *axes;
+        if (grid->shape[axis] != 1 && to->step[axis] != found)
+            break;
+        found *= grid->shape[axis];
+    }
+    return found;
+}
+
+/* At most a block of elements, put together before they go where they belong. */
+static void compute_apart(Elements *e, const Stored *to)
+{
+    uint64_t words[BLOCK];
+    Stored from = {words, to->format, {0, 0, 0, 1}};
+    for (int i = 2; i >= 0; i--)
+        from.step[i] = from.step[i + 1] * e->grid.shape[i + 1];
+    e->result = words;
+    compute(e);
+    move_words(e->grid.shape, &from, to);
+}
+
+static void compute_pieces(Elements e, Stored to, int axis, int64_t at_once, int is_direct)
+{
+    if (axis < 0)
+        return;
+    if (e.grid.shape[axis] > at_once) {
+        for (int64_t first = 0; first < e.grid.shape[axis]; first += at_once) {
+            const int64_t left = e.grid.shape[axis] - first;
+            Elements part = e;
+            Stored place = to;
+            take_extent(&part, &place, axis, first, left < at_once ? left : at_once);
+            compute_pieces(part, place, axis, at_once, is_direct);
+        }
+        return;
+    }
+    for (int outer = 0; outer < axis; outer++)
+        if (e.grid.shape[outer] > 1) {
+            for (int64_t i = 0; i < e.grid.shape[outer]; i++) {
+                Elements part = e;
+                Stored place = to;
+                take_extent(&part, &place, outer, i, 1);
+                compute_pieces(part, place, axis, at_once, is_direct);
+            }
+            return;
+        }
+    if (is_direct) {
+        e.result = (void *)(uintptr_t)to.data;
+        compute(&e);
+        return;
+    }
+    compute_apart(&e, &to);
+}
+
+#define LONG_ENOUGH 128 /* words without gaps that are worth a call */
+
+static void compute_into(const Elements *e, const Stored *to)
+{
+    if (e->function == MOVED) {
+        move_words(e->grid.shape, &e->grid.operands[0], to);
+        return;
+    }
+    int axes;
+    const int64_t whole = without_gaps(&e->grid, to, &axes), count = size_of(&e->grid);
+    if (whole == count || whole >= LONG_ENOUGH) {
+        /* Axes of the stretch without gaps stay together; the one before them is taken one by one. */
+        compute_pieces(*e, *to, axes == 4 ? 0 : 3 - axes, axes == 4 ? e->grid.shape[0] : 1, 1);
+        return;
+    }
+    int axis = 3;
+    int64_t inner = 1;
+    while (axis > 0 && inner * e->grid.shape[axis] <= BLOCK)
+        inner *= e->grid.shape[axis--];
+    compute_pieces(*e, *to, axis, BLOCK / inner, 0);
+}
+
+/* Whether the result may be written while a tensor is read. */
+static int may_be_written(const Plan *plan, int tensor, const int64_t *pointers, const int64_t *offsets)
+{
+    const int last = plan->tensors - 1;
+    const Reach *own = &plan->reach[tensor], *to = &plan->reach[last];
+    if (pointers[tensor] + own->high <= pointers[last] + to->low || pointers[last] + to->high <= pointers[tensor] + own->low)
+        return 1;
+    if (own->is_result_like && pointers[tensor] == pointers[last])
+        return 1;
+    if (!own->inner || !to->inner)
+        return 0;
+    const int64_t a = offsets[tensor] % plan->lane_bytes, b = offsets[last] % plan->lane_bytes;
+    if (a + own->inner > plan->lane_bytes || b + to->inner > plan->lane_bytes)
+        return 0;
+    return a + own->inner <= b || b + to->inner <= a;
+}
+
+static const void *moved_by(const void *data, int64_t pointer)
+{
+    return (const void *)((uintptr_t)data + (uintptr_t)pointer);
+}
+
+/* A piece for these addresses; 0 where a word does not lie as such words are read. */
+static int placed(const Piece *piece, const int64_t *pointers, int result, Elements *e, Stored *to)
+{
+    *e = piece->work;
+    *to = piece->to;
+    to->data = moved_by(to->data, pointers[result]);
+    uintptr_t odd = (uintptr_t)to->data % (uintptr_t)size_of_word[to->format];
+    for (int i = 0; i < e->operands; i++) {
+        Stored *operand = &e->grid.operands[i];
+        operand->data = piece->sources[i] < 0 ? &piece->constants[i] : moved_by(operand->data, pointers[piece->sources[i]]);
+        odd |= (uintptr_t)operand->data % (uintptr_t)size_of_word[operand->format];
+    }
+    if (e->function == SERIES) {
+        e->table.data = moved_by(e->table.data, pointers[piece->table_source]);
+        odd |= (uintptr_t)e->table.data % (uintptr_t)size_of_word[e->table.format];
+    }
+    return !odd;
+}
+
+/* Arguments: the plan, which part of how many, and for each tensor where its address is, and the address. False, and
+ * nothing is done, where the operands lie in the way of the result, or are what the functions do not take. */
+static PyObject *py_carry_out(PyObject *self, PyObject *args)
+{
+    int64_t given[2 * (MOST_OPERANDS + 2) + 2] = {0}, pointers[MOST_OPERANDS + 2], offsets[MOST_OPERANDS + 2];
+    (void)self;
+    const Plan *plan = PyTuple_Size(args) > 2 ? PyCapsule_GetPointer(PyTuple_GetItem(args, 0), "plan") : NULL;
+    if (!plan || PyTuple_Size(args) != 3 + 2 * plan->tensors)
+        return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_TypeError, "the addresses of another plan");
+    for (int i = 0; i < 2 + 2 * plan->tensors; i++) {
+        given[i] = PyLong_AsLongLong(PyTuple_GetItem(args, i + 1));
+        if (given[i] == -1 && PyErr_Occurred())
+            return NULL;
+    }
+    for (int i = 0; i < plan->tensors; i++) {
+        pointers[i] = given[2 + 2 * i];
+        offsets[i] = given[3 + 2 * i];
+    }
+    const int result = plan->tensors - 1;
+    const int64_t part = given[0], parts = given[1];
+    Elements e;
+    Stored to;
+    for (int i = 0; i < result; i++)
+        if (!may_be_written(plan, i, pointers, offsets))
+            Py_RETURN_FALSE;
+    for (int i = 0; i < plan->pieces; i++)
+        if (!placed(&plan->all[i], pointers, result, &e, &to) || !shifts_fit(&e))
+            Py_RETURN_FALSE;
+    Py_BEGIN_ALLOW_THREADS
+    for (int i = 0; i < plan->pieces; i++) {
+        placed(&plan->all[i], pointers, result, &e, &to);
+        if (parts > 1) {
+            int axis = 0;
+            for (int other = 1; other < 4; other++)
+                if (e.grid.shape[other] > e.grid.shape[axis])
+                    axis = other;
+            const int64_t first = e.grid.shape[axis] * part / parts, last = e.grid.shape[axis] * (part + 1) / parts;
+            if (first == last)
+                continue;
+            take_extent(&e, &to, axis, first, last - first);
+        }
+        compute_into(&e, &to);
+    }
+    Py_END_ALLOW_THREADS
+    Py_RETURN_TRUE;
+}
+
+static void forget_plan(PyObject *capsule)
+{
+    Plan *plan = PyCapsule_GetPointer(capsule, "plan");
+    if (plan)
+        free(plan->all);
+    free(plan);
+}
+
+/* Data of an operand as it counts from the address of its tensor; a constant is kept. */
+static int kept_operand(Piece *piece, int i, const int64_t *origins, int tensors)
+{
+    Stored *operand = &piece->work.grid.operands[i];
+    if (piece->sources[i] >= tensors - 1)
+        return 0;
+    if (piece->sources[i] >= 0) {
+        operand->data = moved_by(operand->data, -origins[piece->sources[i]]);
+        return 1;
+    }
+    for (int axis = 0; axis < 4; axis++)
+        if (operand->step[axis])
+            return 0;
+    memcpy(&piece->constants[i], operand->data, (size_t)size_of_word[operand->format]);
+    return 1;
+}
+
+/* One piece: function, its arguments with a result of 0, the words of the result, and the tensor of each operand. */
+static int parsed_piece(PyObject *given, const int64_t *origins, int tensors, Piece *piece)
+{
+    int function;
+    PyObject *arguments, *to, *sources;
+    if (!PyArg_ParseTuple(given, "iO!OO!", &function, &PyTuple_Type, &arguments, &to, &PyTuple_Type, &sources) ||
+        !parsed_elements(function, arguments, &piece->work) || !parsed_operand(to, &piece->work.grid, &piece->to))
+        return 0;
+    Elements *e = &piece->work;
+    int is_good = PyTuple_Size(sources) == e->operands + (function == SERIES);
+    for (int i = 0; is_good && i < PyTuple_Size(sources); i++) {
+        const long source = PyLong_AsLong(PyTuple_GetItem(sources, i));
+        if (i < e->operands) {
+            piece->sources[i] = (int)source;
+            is_good = kept_operand(piece, i, origins, tensors);
+        } else {
+            piece->table_source = (int)source;
+            is_good = source >= 0 && source < tensors - 1;
+            if (is_good)
+                e->table.data = moved_by(e->table.data, -origins[source]);
+        }
+    }
+    if (!is_good) {
+        if (!PyErr_Occurred())
+            PyErr_SetString(PyExc_ValueError, "an operand of no tensor");
+        return 0;
+    }
+    piece->to.data = moved_by(piece->to.data, -origins[tensors - 1]);
+    e->grid.operands[e->operands] = piece->to; /* axes are joined only where the result's are */
+    join_axes(&e->grid, e->operands + 1, e->first);
+    piece->to = e->grid.operands[e->operands];
+    return 1;
+}
+
+/* Bytes of a lane; for each tensor its address in this process and its Reach; the pieces. */
+static PyObject *py_plan(PyObject *self, PyObject *args)
+{
+    long long lane_bytes;
+    PyObject *tensors, *pieces;
+    int64_t origins[MOST_OPERANDS + 2];
+    (void)self;
+    if (!PyArg_ParseTuple(args, "LO!O!", &lane_bytes, &PyTuple_Type, &tensors, &PyTuple_Type, &pieces))
+        return NULL;
+    const Py_ssize_t count = PyTuple_Size(tensors), number = PyTuple_Size(pieces);
+    if (count < 1 || count > MOST_OPERANDS + 2 || number < 1 || lane_bytes < 1)
+        return PyErr_Format(PyExc_ValueError, "%zd tensors in %zd pieces", count, number);
+    Plan *plan = calloc(1, sizeof *plan);
+    if (plan)
+        plan->all = calloc((size_t)number, sizeof *plan->all);
+    PyObject *capsule = plan && plan->all ? PyCapsule_New(plan, "plan", forget_plan) : PyErr_NoMemory();
+    if (!capsule) {
+        if (plan)
+            free(plan->all);
+        free(plan);
+        return NULL;
+    }
+    plan->tensors = (int)count;
+    plan->pieces = (int)number;
+    plan->lane_bytes = lane_bytes;
+    int is_good = 1;
+    for (int i = 0; is_good && i < count; i++) {
+        long long origin, low, high, inner;
+        is_good = PyArg_ParseTuple(PyTuple_GetItem(tensors, i), "LLLLi", &origin, &low, &high, &inner,
+                                   &plan->reach[i].is_result_like);
+        if (is_good) {
+            origins[i] = origin;
+            plan->reach[i].low = low;
+            plan->reach[i].high = high;
+            plan->reach[i].inner = inner;
+        }
+    }
+    for (int i = 0; is_good && i < number; i++)
+        is_good = parsed_piece(PyTuple_GetItem(pieces, i), origins, (int)count, &plan->all[i]);
+    if (!is_good)
+        Py_CLEAR(capsule);
+    return capsule;
+}

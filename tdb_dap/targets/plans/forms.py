@@ -1,0 +1,226 @@
+"""Forms of commands: a descriptor without its addresses, and the lanes at which these begin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple, NoReturn
+
+from tdb_dap.engine.hardware.geometry import Geometry, Space
+from tdb_dap.engine.hardware.views import Constant, Operand, View
+from tdb_dap.targets.declaration.family import Bound
+from tdb_dap.targets.declaration.fields import Fields
+from tdb_dap.targets.declaration.instruction_set import Instruction
+from tdb_dap.targets.declaration.rows import Row
+from tdb_dap.targets.semantics.registry import Unplanned
+
+Located = tuple[Space, int]
+
+
+class Spot(NamedTuple):
+    """The bits of a descriptor that say where one tensor lies."""
+
+    low: int
+    """First bit."""
+    low_mask: int
+    high: int
+    """First bit of the upper part of a device address; -1: it is an address of the TIU, of one field."""
+    high_mask: int
+    first: int
+    """Bytes from the address to the tensor."""
+
+    def located(self, word: int, geometry: Geometry) -> Located:
+        """Space and offset in a descriptor, taken as a number."""
+        raw = word >> self.low & self.low_mask
+        if self.high >= 0:
+            return geometry.locate((word >> self.high & self.high_mask) << 32 | raw)
+        raw += self.first
+        return (Space.LOCAL, raw) if raw < geometry.local_bytes else geometry.locate(raw)
+
+
+class Shape(NamedTuple):
+    """Which bits of the descriptors of a kind are addresses of tensors, in some of its commands."""
+
+    spots: tuple[Spot, ...]
+    """Of each different place, operands first."""
+    mask: int
+    """The bits that are neither addresses nor ids."""
+
+
+def lane_of(place: Located, geometry: Geometry) -> int:
+    """The lane at which a tensor begins in local memory; another number for each other space."""
+    space, offset = place
+    return offset // geometry.lane_bytes if space is Space.LOCAL else -1 - _SPACES[space]
+
+
+_SPACES = {space: number for number, space in enumerate(Space)}
+
+
+class PlacelessFields(Fields):
+    """Fields of a command without its addresses and ids: a function that asks for one of them gets no plan."""
+
+    def __init__(
+        self, fields: Fields, names: Iterable[str], without: frozenset[str], places: Mapping[str, Located]
+    ) -> None:
+        values = {name: fields.number(name) for name in names if fields.has(name) and name not in without}
+        super().__init__(values, fields.sub, fields.geometry, 0, _NoRegisters(), fields.conventions)
+        self.__dict__.update({f"{side} located": place for side, place in places.items()})
+        self.without = without
+
+    def __getattr__(self, name: str) -> int:
+        if name in self.__dict__.get("without", ()):
+            raise Unplanned(f"the field {name}")
+        return super().__getattr__(name)
+
+    def has(self, name: str) -> bool:
+        if name in self.without:
+            raise Unplanned(f"the field {name}")
+        return super().has(name)
+
+
+class _NoRegisters(Mapping[int, int]):
+    """Registers of any value: nobody may ask for one."""
+
+    def __getitem__(self, key: int) -> NoReturn:
+        raise Unplanned(f"register {key}")
+
+    def __iter__(self) -> NoReturn:
+        raise Unplanned("the registers")
+
+    def __len__(self) -> NoReturn:
+        raise Unplanned("the registers")
+
+
+@dataclass(frozen=True)
+class BoundForm(Bound):
+    """A family applied to what all commands of a form share."""
+
+    fields: PlacelessFields
+
+
+class Encoding(NamedTuple):
+    """The fields of a kind of command under two names."""
+
+    instruction: Instruction
+    names: Mapping[str, str]
+    """Names that all chips share -> those of the table."""
+    ids: frozenset[str]
+    """Fields, by the names of the table, that say nothing of what a command computes."""
+
+
+class Addresses(NamedTuple):
+    """Where the tensors of one command lie."""
+
+    shape: Shape
+    numbers: dict[str, int]
+    """The spot of each tensor, by role; of one that is operand and result both roles."""
+    fields: frozenset[str]
+    """Addresses and ids."""
+    sides: dict[str, Located]
+    """The first byte of the lane, or the space, that each side of a move begins in."""
+
+
+def addresses_of(bound: Bound, encoding: Encoding) -> Addresses:
+    """What a command says of places; Unplanned where not just a field says where a tensor lies."""
+    family, real = bound.family, bound.fields
+    if len(bound.results) != 1:
+        raise Unplanned("not one result")
+    rows = dict((*family.operands, *family.results))
+    fields, sides = set[str](), dict[str, Located]()
+    spots: list[Spot] = []
+    numbers: dict[str, int] = {}
+    for role, view in (*bound.operands.items(), *bound.results.items()):
+        if not isinstance(view, View):
+            continue
+        row = rows[role]
+        used = _fields_of(row, real)
+        fields.update(used)
+        spot = _spot(row, used, encoding)
+        if spot not in spots:
+            spots.append(spot)
+        numbers[role] = spots.index(spot)
+        if row.side:
+            sides[row.side] = _origin((view.space, view.address), real.geometry)
+    fields.update(shared for shared, own in encoding.names.items() if own in encoding.ids)
+    return Addresses(Shape(tuple(spots), mask_without(fields, encoding)), numbers, frozenset(fields), sides)
+
+
+def mask_without(fields: Iterable[str], encoding: Encoding) -> int:
+    """The bits of a descriptor that belong to none of these fields."""
+    mask = (1 << 8 * encoding.instruction.size) - 1
+    for shared in fields:
+        _, bit, width = encoding.instruction.by_name[encoding.names[shared]]
+        mask &= ~(((1 << width) - 1) << bit)
+    return mask
+
+
+class Form(NamedTuple):
+    """A command as all commands of its form are: every tensor at the first byte of its lane, or of its space."""
+
+    bound: BoundForm
+    numbers: dict[str, int]
+    """The spot of each tensor, by role."""
+
+
+def form_of(bound: Bound, encoding: Encoding) -> Form:
+    """The form of a command; Unplanned where addresses say anything but where tensors lie."""
+    family, real = bound.family, bound.fields
+    addresses = addresses_of(bound, encoding)
+    placeless = PlacelessFields(real, encoding.names, addresses.fields, addresses.sides)
+    operands = _bound_again(dict(family.operands), bound.operands, placeless)
+    results = _bound_again(dict(family.results), bound.results, placeless)
+    return Form(BoundForm(family, placeless, operands, results, bound.kind), addresses.numbers)
+
+
+def _fields_of(row: Row, fields: Fields) -> tuple[str, ...]:
+    """The fields that hold the address of a row's tensor, the low part first."""
+    if row.side:
+        return fields.device_address_fields(f"{row.side}_start_addr")
+    name = row.address_field
+    if name is None:
+        raise Unplanned("an address that is not a field")
+    return (name,)
+
+
+def _spot(row: Row, fields: tuple[str, ...], encoding: Encoding) -> Spot:
+    parts: list[tuple[int, int]] = []
+    for name in fields:
+        _, bit, width = encoding.instruction.by_name[encoding.names[name]]
+        parts.append((bit, (1 << width) - 1))
+    low, high = parts if len(parts) > 1 else (parts[0], (-1, 0))
+    return Spot(*low, *high, row.first)
+
+
+def _origin(place: Located, geometry: Geometry) -> Located:
+    space, offset = place
+    return space, offset // geometry.lane_bytes * geometry.lane_bytes if space is Space.LOCAL else 0
+
+
+def _bound_again(rows: Mapping[str, Row], bound: Mapping[str, Operand], fields: PlacelessFields) -> dict[str, Operand]:
+    """The operands of ``bound`` from fields without addresses; Unplanned where they are others."""
+    found: dict[str, Operand] = {}
+    for role, row in rows.items():
+        before = bound.get(role)
+        place = _origin((before.space, before.address), fields.geometry) if isinstance(before, View) else None
+        now = row.bind_at(fields, place)
+        if (now is None) != (before is None) or (isinstance(now, View) != isinstance(before, View)):
+            raise Unplanned(f"{role} is there because of an address")
+        if now is None or before is None:
+            continue
+        if not _is_like(now, before):
+            raise Unplanned(f"{role} depends on an address")
+        found[role] = now
+    return found
+
+
+def _is_like(now: Operand, before: Operand) -> bool:
+    if isinstance(now, View) and isinstance(before, View):
+        return _without_place(now) == _without_place(before)
+    if isinstance(now, Constant) and isinstance(before, Constant):
+        return (now.bits, now.dtype.name, now.dtype.kind) == (before.bits, before.dtype.name, before.dtype.kind)
+    return False
+
+
+def _without_place(view: View) -> tuple[Any, ...]:
+    parts = (view.space, view.shape, view.layout, view.strides, view.width, view.lane_mask)
+    return (*parts, view.dtype.name, view.dtype.kind, view.dtype.per_byte)
