@@ -1,4 +1,4 @@
-"""Plans: a command carried out as others of its form, wherever its operands lie, does what the command by itself does."""
+"""Plans: a command carried out as others of its form are does what it does by itself, wherever its operands lie."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def moved(case: Case, random: Random) -> Case:
     """The same command with other addresses: near each other, the same, odd, anywhere in the lane or beyond memory."""
     names = {shared: own for own, shared, _ in case.chip.named_fields(case.kind)}
     values = case.chip.fields(case.kind, case.descriptor)
-    own = [name for name in names if name.endswith("_addr") or name.endswith(("_addr_l32", "_addr_h32"))]
+    own = [name for name in names if name.endswith(("_addr", "_addr_l32", "_addr_h32"))]
     chosen = [name for name in own if random.integers(2)]
     changed: dict[str, int] = {}
     lane = case.chip.geometry.lane_bytes

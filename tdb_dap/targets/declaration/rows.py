@@ -58,6 +58,8 @@ class Row:
     """The word of a constant; default: what the field of the address holds."""
     side: str = ""
     """Name of a device address of two fields (``src`` or ``dst``), instead of a field."""
+    in_static: Condition | None = None
+    """Whether the address is an offset in static memory."""
     strides: Callable[[Fields], tuple[int, ...] | None] | None = None
     width: Dim = 0
     is_result: bool = False
@@ -104,6 +106,8 @@ class Row:
             return f.located(self.side)
         if self.space is not None:
             return self.space(f)
+        if self.in_static is not None and self.in_static(f):
+            return Space.STATIC, (self._raw(f) + self.first) % f.geometry.static_bytes
         return f.located_tiu(self._raw(f) + self.first)
 
     @cached_property

@@ -24,10 +24,8 @@ def _source_shape(f: Fields) -> tuple[int, int, int, int]:
     return (1, c, 1, 1) if f.sub == STATIC_DISTRIBUTE else (n, c, h, w)
 
 
-def _source_space(f: Fields) -> tuple[Space, int]:
-    if f.geometry.static_by_offset and f.sub in (STATIC_BROADCAST, STATIC_DISTRIBUTE):
-        return Space.STATIC, f.opd0_addr % f.geometry.static_bytes
-    return f.geometry.locate_tiu(f.opd0_addr)
+def _is_static(f: Fields) -> bool:
+    return f.geometry.static_by_offset and f.sub in (STATIC_BROADCAST, STATIC_DISTRIBUTE)
 
 
 def _source_strides(f: Fields) -> tuple[int, ...] | None:
@@ -85,7 +83,7 @@ class TransposeBroadcast:
         Layout.ALIGN_EU,
         dtype=_dtype,
         constant=False,
-        space=_source_space,
+        in_static=_is_static,
         strides=_source_strides,
         vendor=_as_listed,
     )

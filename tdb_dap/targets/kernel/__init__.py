@@ -359,9 +359,17 @@ def function_number(name: str) -> int:
     return _FUNCTIONS.index(name)
 
 
-def plan(lane_bytes: int, tensors: tuple[tuple[int, ...], ...], pieces: tuple[Any, ...]) -> object:
-    """Functions over elements with their arguments, ready for tensors at any addresses; see ``plans.making``."""
-    return _kernel.plan(lane_bytes, tensors, pieces)
+def plan(
+    lane_bytes: int,
+    tensors: tuple[tuple[int, ...], ...],
+    pieces: tuple[Any, ...],
+    product: tuple[Any, ...] | None = None,
+) -> object:
+    """Functions over elements with their arguments, or a product, ready for tensors at any addresses.
+
+    See ``plans.making``.
+    """
+    return _kernel.plan(lane_bytes, tensors, pieces, product)
 
 
 def carry_out(plan: object, part: int, parts: int, *addresses: int) -> bool:

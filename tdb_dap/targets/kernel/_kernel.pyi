@@ -85,7 +85,13 @@ def whole_of(
     result: Numbers,
     /,
 ) -> bool: ...
-def plan(lane_bytes: int, tensors: tuple[tuple[int, ...], ...], pieces: tuple[Any, ...], /) -> object: ...
+def plan(
+    lane_bytes: int,
+    tensors: tuple[tuple[int, ...], ...],
+    pieces: tuple[Any, ...],
+    product: tuple[Any, ...] | None,
+    /,
+) -> object: ...
 def carry_out(plan: object, part: int, parts: int, /, *addresses: int) -> bool: ...
 def whole_windows(
     image: Numbers,

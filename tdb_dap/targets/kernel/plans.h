@@ -3,10 +3,15 @@
 
 #define BLOCK 4096 /* words that are computed apart before they are put where they belong */
 
+static const void *moved_by(const void *data, int64_t pointer)
+{
+    return (const void *)((uintptr_t)data + (uintptr_t)pointer);
+}
+
 /* Bytes that the elements of a tensor lie in, from its address on: in the whole memory, and in a lane (0: not known). */
 typedef struct {
     int64_t low, high, inner;
-    int is_result_like; /* the same places as the result's where the addresses are the same */
+    int order; /* where its address is the result's: 1, it lies as the result; 2, elements are read before they are written */
 } Reach;
 
 /* One function over part of a command. Data of operands count from addresses; -1: a constant of its own. */
@@ -17,8 +22,11 @@ typedef struct {
     uint64_t constants[MOST_OPERANDS];
 } Piece;
 
+#include "product_plans.h"
+
 typedef struct {
     int tensors, pieces; /* tensors: the last one is the result */
+    Product *product; /* instead of pieces */
     int64_t lane_bytes;
     Reach reach[MOST_OPERANDS + 2];
     Piece *all;
@@ -116,14 +124,14 @@ static void compute_into(const Elements *e, const Stored *to)
     compute_pieces(*e, *to, axis, BLOCK / inner, 0);
 }
 
-/* Whether the result may be written while a tensor is read. */
-static int may_be_written(const Plan *plan, int tensor, const int64_t *pointers, const int64_t *offsets)
+/* Whether the result may be written while a tensor is read, by one or more threads. */
+static int may_be_written(const Plan *plan, int tensor, const int64_t *pointers, const int64_t *offsets, int64_t parts)
 {
     const int last = plan->tensors - 1;
     const Reach *own = &plan->reach[tensor], *to = &plan->reach[last];
     if (pointers[tensor] + own->high <= pointers[last] + to->low || pointers[last] + to->high <= pointers[tensor] + own->low)
         return 1;
-    if (own->is_result_like && pointers[tensor] == pointers[last])
+    if (pointers[tensor] == pointers[last] && (own->order == 1 || (own->order == 2 && parts == 1)))
         return 1;
     if (!own->inner || !to->inner)
         return 0;
@@ -131,11 +139,6 @@ static int may_be_written(const Plan *plan, int tensor, const int64_t *pointers,
     if (a + own->inner > plan->lane_bytes || b + to->inner > plan->lane_bytes)
         return 0;
     return a + own->inner <= b || b + to->inner <= a;
-}
-
-static const void *moved_by(const void *data, int64_t pointer)
-{
-    return (const void *)((uintptr_t)data + (uintptr_t)pointer);
 }
 
 /* A piece for these addresses; 0 where a word does not lie as such words are read. */
@@ -176,11 +179,20 @@ static PyObject *py_carry_out(PyObject *self, PyObject *args)
         offsets[i] = given[3 + 2 * i];
     }
     const int result = plan->tensors - 1;
+    if (plan->product) { /* operands are read before anything is written: they may lie anywhere */
+        int status = 1;
+        if (product_lies_well(plan->product, pointers, result)) {
+            Py_BEGIN_ALLOW_THREADS
+            status = carry_out_product(plan->product, pointers, result);
+            Py_END_ALLOW_THREADS
+        }
+        return PyBool_FromLong(!status);
+    }
     const int64_t part = given[0], parts = given[1];
     Elements e;
     Stored to;
     for (int i = 0; i < result; i++)
-        if (!may_be_written(plan, i, pointers, offsets))
+        if (!may_be_written(plan, i, pointers, offsets, parts))
             Py_RETURN_FALSE;
     for (int i = 0; i < plan->pieces; i++)
         if (!placed(&plan->all[i], pointers, result, &e, &to) || !shifts_fit(&e))
@@ -207,8 +219,10 @@ static PyObject *py_carry_out(PyObject *self, PyObject *args)
 static void forget_plan(PyObject *capsule)
 {
     Plan *plan = PyCapsule_GetPointer(capsule, "plan");
-    if (plan)
+    if (plan) {
         free(plan->all);
+        forget_product(plan->product);
+    }
     free(plan);
 }
 
@@ -263,21 +277,21 @@ static int parsed_piece(PyObject *given, const int64_t *origins, int tensors, Pi
     return 1;
 }
 
-/* Bytes of a lane; for each tensor its address in this process and its Reach; the pieces. */
+/* Bytes of a lane; for each tensor its address in this process and its Reach; the pieces, or a product. */
 static PyObject *py_plan(PyObject *self, PyObject *args)
 {
     long long lane_bytes;
-    PyObject *tensors, *pieces;
+    PyObject *tensors, *pieces, *product;
     int64_t origins[MOST_OPERANDS + 2];
     (void)self;
-    if (!PyArg_ParseTuple(args, "LO!O!", &lane_bytes, &PyTuple_Type, &tensors, &PyTuple_Type, &pieces))
+    if (!PyArg_ParseTuple(args, "LO!O!O", &lane_bytes, &PyTuple_Type, &tensors, &PyTuple_Type, &pieces, &product))
         return NULL;
     const Py_ssize_t count = PyTuple_Size(tensors), number = PyTuple_Size(pieces);
-    if (count < 1 || count > MOST_OPERANDS + 2 || number < 1 || lane_bytes < 1)
+    if (count < 1 || count > MOST_OPERANDS + 2 || (number < 1 && product == Py_None) || lane_bytes < 1)
         return PyErr_Format(PyExc_ValueError, "%zd tensors in %zd pieces", count, number);
     Plan *plan = calloc(1, sizeof *plan);
     if (plan)
-        plan->all = calloc((size_t)number, sizeof *plan->all);
+        plan->all = calloc((size_t)number + 1, sizeof *plan->all);
     PyObject *capsule = plan && plan->all ? PyCapsule_New(plan, "plan", forget_plan) : PyErr_NoMemory();
     if (!capsule) {
         if (plan)
@@ -292,7 +306,7 @@ static PyObject *py_plan(PyObject *self, PyObject *args)
     for (int i = 0; is_good && i < count; i++) {
         long long origin, low, high, inner;
         is_good = PyArg_ParseTuple(PyTuple_GetItem(tensors, i), "LLLLi", &origin, &low, &high, &inner,
-                                   &plan->reach[i].is_result_like);
+                                   &plan->reach[i].order);
         if (is_good) {
             origins[i] = origin;
             plan->reach[i].low = low;
@@ -300,6 +314,8 @@ static PyObject *py_plan(PyObject *self, PyObject *args)
             plan->reach[i].inner = inner;
         }
     }
+    if (is_good && product != Py_None)
+        is_good = (plan->product = parsed_product(product, origins, (int)count)) != NULL;
     for (int i = 0; is_good && i < number; i++)
         is_good = parsed_piece(PyTuple_GetItem(pieces, i), origins, (int)count, &plan->all[i]);
     if (!is_good)

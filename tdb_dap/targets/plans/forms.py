@@ -28,6 +28,8 @@ class Spot(NamedTuple):
     high_mask: int
     first: int
     """Bytes from the address to the tensor."""
+    is_static: bool
+    """The address is an offset in static memory."""
 
     def located(self, word: int, geometry: Geometry) -> Located:
         """Space and offset in a descriptor, taken as a number."""
@@ -35,6 +37,8 @@ class Spot(NamedTuple):
         if self.high >= 0:
             return geometry.locate((word >> self.high & self.high_mask) << 32 | raw)
         raw += self.first
+        if self.is_static:
+            return Space.STATIC, raw % geometry.static_bytes
         return (Space.LOCAL, raw) if raw < geometry.local_bytes else geometry.locate(raw)
 
 
@@ -135,7 +139,7 @@ def addresses_of(bound: Bound, encoding: Encoding) -> Addresses:
         row = rows[role]
         used = _fields_of(row, real)
         fields.update(used)
-        spot = _spot(row, used, encoding)
+        spot = _spot(row, used, encoding, row.in_static is not None and bool(row.in_static(real)))
         if spot not in spots:
             spots.append(spot)
         numbers[role] = spots.index(spot)
@@ -182,13 +186,13 @@ def _fields_of(row: Row, fields: Fields) -> tuple[str, ...]:
     return (name,)
 
 
-def _spot(row: Row, fields: tuple[str, ...], encoding: Encoding) -> Spot:
+def _spot(row: Row, fields: tuple[str, ...], encoding: Encoding, is_static: bool) -> Spot:
     parts: list[tuple[int, int]] = []
     for name in fields:
         _, bit, width = encoding.instruction.by_name[encoding.names[name]]
         parts.append((bit, (1 << width) - 1))
     low, high = parts if len(parts) > 1 else (parts[0], (-1, 0))
-    return Spot(*low, *high, row.first)
+    return Spot(*low, *high, row.first, is_static)
 
 
 def _origin(place: Located, geometry: Geometry) -> Located:

@@ -3,35 +3,35 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from tdb_dap.engine.files import limits
 from tdb_dap.engine.hardware.dtypes import Array
-from tdb_dap.engine.hardware.geometry import Space
-from tdb_dap.engine.hardware.memory import zeros
-from tdb_dap.engine.hardware.views import Constant, Layout, Segment, View, template
+from tdb_dap.engine.hardware.views import Constant, View
 from tdb_dap.targets import kernel
 from tdb_dap.targets.kernel.stored import CONSTANT, Planned
 from tdb_dap.targets.plans.forms import Form
+from tdb_dap.targets.plans.products import product_of
+from tdb_dap.targets.plans.tensors import OF_SIZE, Index, Tensor
 from tdb_dap.targets.semantics.execute import constant_bits, function_of
-from tdb_dap.targets.semantics.registry import MOVES, Operation, Place, Semantic, Unplanned, Value
+from tdb_dap.targets.semantics.registry import (
+    MOVES,
+    PRODUCTS,
+    MatrixProduct,
+    Operation,
+    Place,
+    Semantic,
+    Unplanned,
+    Value,
+)
 from tdb_dap.targets.semantics.rules import Rules
 
 _AXES = 4
-_LARGEST = 1 << 32
-"""Bytes that a tensor may reach over."""
-_OF_SIZE = {1: 4, 2: 6, 4: 8, 8: 9}
-"""Formats of words in the kernel, by their bytes."""
 
 _SERIES = kernel.function_number("series")
-
-Index = tuple[slice, ...]
 
 
 @dataclass(frozen=True)
@@ -42,76 +42,10 @@ class Made:
     spots: tuple[tuple[int, int, int], ...]
     """For each tensor the number of its spot, and the bytes from its address that it lies in."""
     size: int
-    """Elements of the result."""
+    """Elements of the result that can be computed apart from each other."""
     sub: tuple[str, int]
     """Family and operation, by which the function is registered."""
     function: Semantic
-
-
-class _Tensor:
-    """A tensor that lies in memory of its own as one of the chip's would, at the first byte of its lane."""
-
-    def __init__(self, view: View) -> None:
-        if view.dtype.per_byte > 1 or view.layout is Layout.STREAM or view.lane_mask is not None:
-            raise Unplanned(f"%{view.name}: {view.layout.value} of {view.dtype}")
-        shared, shift = template(view)
-        start, stop = shared.start + shift, shared.stop + shift
-        if shared.size > limits.REPEATED or stop - start > _LARGEST or stop <= start:
-            raise Unplanned(f"%{view.name}: {shared.size} bytes")
-        self.view = view
-        self.segments: Sequence[Segment] = [part for part in view.segments if part.length >= 0]
-        self._memory = zeros(stop - start)
-        dtype = view.dtype.bits_dtype
-        self.pieces: list[tuple[Index, Array]] = [
-            (part.index, np.ndarray(part.shape, dtype, self._memory, part.offset - start, part.strides))
-            for part in self.segments
-        ]
-        self.low, self.high = start - view.address, stop - view.address
-        pointer: int = self._memory.__array_interface__["data"][0]
-        self.origin = pointer - self.low
-        whole = self.pieces[0][1] if len(self.pieces) == 1 else None
-        self.whole = whole if whole is not None and whole.shape == view.shape else None
-
-    @cached_property
-    def inner(self) -> int:
-        """Bytes that its elements lie in from its address on, in every lane; 0 where that is not known."""
-        lane_bytes = self.view.geometry.lane_bytes
-        if self.view.space is not Space.LOCAL:
-            return 0
-        return max(stop for _, stop in self._within(lane_bytes)) if self._stays(lane_bytes) else 0
-
-    def _within(self, lane_bytes: int) -> list[tuple[int, int]]:
-        """The first byte and the one after the last of each piece in its lanes."""
-        found: list[tuple[int, int]] = []
-        for part in self.segments:
-            start, length = part.offset % lane_bytes, self.view.dtype.itemsize
-            for extent, stride in zip(part.shape, part.strides, strict=True):
-                length += (extent - 1) * stride if stride % lane_bytes else 0
-            found.append((start, start + length))
-        return found
-
-    def _stays(self, lane_bytes: int) -> bool:
-        steps = [stride for part in self.segments for stride in part.strides]
-        return min(steps, default=0) >= 0 and all(stop <= lane_bytes for _, stop in self._within(lane_bytes))
-
-    def has_apart(self) -> bool:
-        """Whether no byte belongs to two elements."""
-        for part in self.segments:
-            reached = self.view.dtype.itemsize
-            for stride, extent in sorted(zip(part.strides, part.shape, strict=True)):
-                if extent > 1 and stride < reached:
-                    return False
-                reached += (extent - 1) * stride
-        if len(self.segments) == 1:
-            return True
-        within = sorted(self._within(self.view.geometry.lane_bytes))
-        return bool(self.inner) and all(a[1] <= b[0] for a, b in pairwise(within))
-
-    def lies_as(self, other: _Tensor) -> bool:
-        """Whether the elements of both have the same places from their addresses on."""
-        return self.view.dtype.itemsize == other.view.dtype.itemsize and [
-            (part.offset - self.view.address, part.shape, part.strides) for part in self.segments
-        ] == [(part.offset - other.view.address, part.shape, part.strides) for part in other.segments]
 
 
 def make(name: str, form: Form, rules: Rules) -> Made:
@@ -120,38 +54,52 @@ def make(name: str, form: Form, rules: Rules) -> Made:
     ``name``: the command in the errors of what is not simulated.
     """
     function = function_of(name, form.bound, rules)
-    tensors = {role: _Tensor(view) for role, view in form.bound.operands.items() if isinstance(view, View)}
+    tensors = {role: Tensor(view) for role, view in form.bound.operands.items() if isinstance(view, View)}
     ((role, view),) = form.bound.results.items()
     assert isinstance(view, View)
-    result = _Tensor(view)
+    result = Tensor(view)
     if not result.has_apart():
         raise Unplanned("elements of the result that lie over each other")
+    pieces, product = [], None
     with np.errstate(all="ignore"):
-        if function in MOVES and len(form.bound.operands) == len(tensors) == 1:
+        if function in PRODUCTS:
+            described = _described(PRODUCTS[function], form, tensors, (role, result), rules)
+            product = product_of(described, tensors, result)
+        elif function in MOVES and len(form.bound.operands) == len(tensors) == 1:
             pieces = _moved(function, form, tensors, (role, result), rules)
         else:
             pieces = _computed(function, form, tensors, (role, result), rules)
     every = [*tensors.values(), result]
     # Where both are the same places, an element may be written as soon as it is read; but not if others need it, too.
     alone = {source for number, *_, sources in pieces for source in (sources[1:] if number == _SERIES else ())}
-    in_order = MOVES.get(function, True)
+    if not MOVES.get(function, True):
+        alone.update(range(len(tensors)))
     reaches = tuple(
         [
-            (each.origin, each.low, each.high, each.inner, in_order and number not in alone and each.lies_as(result))
+            (each.origin, each.low, each.high, each.inner, _order(each, result) if number not in alone else 0)
             for number, each in enumerate(every)
         ]
     )
-    calls = kernel.plan(form.bound.fields.geometry.lane_bytes, reaches, tuple(pieces))
+    calls = kernel.plan(form.bound.fields.geometry.lane_bytes, reaches, tuple(pieces), product)
     numbers = [form.numbers[each] for each in (*tensors, role)]
     spots = tuple([(number, each.low, each.high) for number, each in zip(numbers, every, strict=True)])
-    return Made(calls, spots, math.prod(view.shape), (form.bound.family.name, form.bound.fields.sub), function)
+    size = math.prod(view.shape) if product is None else 1
+    return Made(calls, spots, size, (form.bound.family.name, form.bound.fields.sub), function)
+
+
+def _order(tensor: Tensor, result: Tensor) -> int:
+    """Whether the result may be written while the tensor is read, if both have one address.
+
+    0: no; 1: they lie alike; 2: elements are read before they are written over, if they are taken in order.
+    """
+    return 1 if tensor.lies_as(result) else 2 * tensor.is_read_before(result)
 
 
 def _piece(function: str, grid: tuple[Any, ...], how: tuple[Any, ...], to: Array, sources: tuple[int, ...]) -> Any:
     """One call as the kernel takes it."""
     if to.ndim > _AXES:
         raise Unplanned("more than four axes")
-    return kernel.function_number(function), (grid, *how, 0), (_OF_SIZE[to.itemsize], to), sources
+    return kernel.function_number(function), (grid, *how, 0), (OF_SIZE[to.itemsize], to), sources
 
 
 def _operation(form: Form, values: dict[str, Value], result: str, shape: tuple[int, ...], rules: Rules) -> Operation:
@@ -159,8 +107,26 @@ def _operation(form: Form, values: dict[str, Value], result: str, shape: tuple[i
     return Operation(values, dtypes, {result: shape}, form.bound.fields, rules)
 
 
+def _described(
+    describe: Callable[[Operation], MatrixProduct],
+    form: Form,
+    tensors: dict[str, Tensor],
+    result: tuple[str, Tensor],
+    rules: Rules,
+) -> MatrixProduct:
+    role, to = result
+    values: dict[str, Value] = {}
+    for each, operand in form.bound.operands.items():
+        if isinstance(operand, Constant):
+            values[each] = Value(constant_bits(operand.bits, operand.dtype.itemsize), operand.dtype, True)
+        else:
+            nothing = np.broadcast_to(np.zeros(1, operand.dtype.bits_dtype), operand.shape)
+            values[each] = Place(nothing, operand.dtype, list(tensors).index(each))
+    return describe(_operation(form, values, role, to.view.shape, rules))
+
+
 def _computed(
-    function: Semantic, form: Form, tensors: dict[str, _Tensor], result: tuple[str, _Tensor], rules: Rules
+    function: Semantic, form: Form, tensors: dict[str, Tensor], result: tuple[str, Tensor], rules: Rules
 ) -> list[Any]:
     """The calls of a function of elements, one for each part that lies in equal steps in all tensors."""
     role, to = result
@@ -186,11 +152,11 @@ def _call(words: Any, target: Array) -> Any:
         return _piece(words.function, words.grid, words.how, target, words.sources)
     if not isinstance(words, np.ndarray) or words.size != 1 or words.dtype.itemsize != target.itemsize:
         raise Unplanned("numbers that are computed apart")
-    grid = ((1,) * (_AXES - target.ndim) + target.shape, (_OF_SIZE[words.itemsize], words.reshape(1, 1, 1, 1)))
+    grid = ((1,) * (_AXES - target.ndim) + target.shape, (OF_SIZE[words.itemsize], words.reshape(1, 1, 1, 1)))
     return _piece("moved", grid, (), target, (CONSTANT,))
 
 
-def _parts(tensors: Sequence[_Tensor]) -> list[Index]:
+def _parts(tensors: Sequence[Tensor]) -> list[Index]:
     """The parts into which some of the tensors are cut by their layouts."""
     cuts = [[index for index, _ in each.pieces] for each in tensors if each.whole is None]
     if not cuts:
@@ -200,7 +166,7 @@ def _parts(tensors: Sequence[_Tensor]) -> list[Index]:
     return cuts[0]
 
 
-def _part(tensor: _Tensor, index: Index, result: tuple[int, ...]) -> Array:
+def _part(tensor: Tensor, index: Index, result: tuple[int, ...]) -> Array:
     """The part of a tensor that belongs to one of a result of this shape."""
     shape = tensor.view.shape
     if tensor.whole is None:
@@ -222,7 +188,7 @@ def _part(tensor: _Tensor, index: Index, result: tuple[int, ...]) -> Array:
 
 
 def _moved(
-    function: Semantic, form: Form, tensors: dict[str, _Tensor], result: tuple[str, _Tensor], rules: Rules
+    function: Semantic, form: Form, tensors: dict[str, Tensor], result: tuple[str, Tensor], rules: Rules
 ) -> list[Any]:
     """The calls of a function that moves the words of its tensor."""
     role, to = result
@@ -252,7 +218,7 @@ def _moved(
 
 
 def _move(source: Array, to: Array) -> Any:
-    grid = ((1,) * (_AXES - to.ndim) + to.shape, (_OF_SIZE[source.itemsize], source))
+    grid = ((1,) * (_AXES - to.ndim) + to.shape, (OF_SIZE[source.itemsize], source))
     return _piece("moved", grid, (), to, (0,))
 
 

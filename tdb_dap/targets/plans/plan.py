@@ -143,4 +143,5 @@ def _carry_out(made: Made, places: list[Located], core: int, memory: Memory) -> 
         return kernel.carry_out(made.calls, 0, 1, *addresses)
     done: list[bool] = []
     kernel.side_by_side(range(parts), lambda part: done.append(kernel.carry_out(made.calls, part, parts, *addresses)))
-    return all(done)
+    # A result over its operand has to be written in order.
+    return all(done) or (not any(done) and kernel.carry_out(made.calls, 0, 1, *addresses))

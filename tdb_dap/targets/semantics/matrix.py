@@ -23,7 +23,7 @@ from tdb_dap.targets.semantics.numerics.finish import (
     scaled_integers,
 )
 from tdb_dap.targets.semantics.numerics.integers import DOWN, requantised, saturate, signed
-from tdb_dap.targets.semantics.registry import Operation, Value, semantics
+from tdb_dap.targets.semantics.registry import MatrixProduct, Operation, Unplanned, Value, multiplies, semantics
 
 _AT_ONCE = 1 << 19
 """Elements of a left matrix that are widened at once."""
@@ -33,6 +33,31 @@ def _spread(value: Value, shape: tuple[int, int]) -> Array:
     return np.broadcast_to(value.numbers.reshape(1, 1), shape) if value.is_constant else value.numbers
 
 
+def _product_of_floats(x: Operation) -> MatrixProduct:
+    """What ``multiply`` multiplies, of float32."""
+    if {x["left"].dtype, x["right"].dtype, x["bias"].dtype, x.dtype} != {F32} or (x.fields.is_fused and x.fields.relu):
+        raise Unplanned("other numbers than float32")
+    bias = x["bias"]
+    start = x.rules.first_bias("mm", bias.numbers.reshape(1, 1), True) if bias.is_constant else "bias"
+    starts = (start, *(["old"] if "old" in x else []))
+    return _product(x, "left", "right", bool(x.fields.left_tran), False, starts, None)
+
+
+def _product(
+    x: Operation,
+    left: str,
+    right: str,
+    is_left_turned: bool,
+    is_right_turned: bool,
+    starts: tuple[str | Array, ...],
+    steps: Steps | None,
+) -> MatrixProduct:
+    if x.rules.fast or x[left].is_constant or x[right].is_constant:
+        raise Unplanned("a factor that is a number, or sums in another order")
+    return MatrixProduct(left, right, is_left_turned, is_right_turned, starts, x.rules.first_zero, steps)
+
+
+@multiplies(_product_of_floats)
 @semantics("mm", 1)
 def multiply(x: Operation) -> Array:
     """result = left x right + bias + old.
@@ -81,6 +106,26 @@ def _float32_product(left: Array, right: Array, bias: Array, old: Array | None, 
     return interleaved(bias, before, products, float32.stays_normal(*terms), x.rules.first_zero)
 
 
+def _product_on_lanes(x: Operation) -> MatrixProduct:
+    """What ``multiply_on_lanes`` multiplies, of float32 or bytes."""
+    f, left, right = x.fields, x["left"], x["right"]
+    old = ("old",) if "old" in x else ()
+    if old and x["old"].dtype.itemsize < 4:
+        raise Unplanned("old results of fewer bytes")
+    order = ("right", "left") if f.sub == op.TT else ("left", "right")
+    turned = False, f.sub == op.NT
+    if left.dtype is F32:
+        if {right.dtype, x.dtype} != {F32} or (f.is_fused and f.relu):
+            raise Unplanned("other numbers than float32")
+        return _product(x, *order, *turned, (_bias(x).astype(np.float32), *old), None)
+    if left.dtype.is_float or left.dtype.itemsize > 1 or right.dtype.itemsize > 1 or left.dtype.per_byte > 1:
+        raise Unplanned("other numbers than bytes")
+    if _zero_points(x).any() or _bias(x).any() or (f.is_fused and f.rq and x.rules.matrix_scale):
+        raise Unplanned("zero points and scales")
+    return _product(x, *order, *turned, old, _steps(x))
+
+
+@multiplies(_product_on_lanes)
 @semantics("mm2", op.NN, op.NT, op.TT)
 def multiply_on_lanes(x: Operation) -> Array:
     """nn: left x right; nt: left x right^T; tt: right x left.

@@ -7,12 +7,14 @@ result, broadcastable to the result's shape. It knows neither memory nor address
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
 
 from tdb_dap.engine.hardware.dtypes import Array, DType
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.declaration.fields import Fields
+from tdb_dap.targets.kernel.integers import Steps
 from tdb_dap.targets.kernel.stored import Stored
 from tdb_dap.targets.semantics.numerics.halves import flushed
 from tdb_dap.targets.semantics.rules import Rules
@@ -159,6 +161,38 @@ def semantics(family: str, *subs: int) -> Callable[[F], F]:
     def declare(function: F) -> F:
         for sub in subs:
             SEMANTICS[family, sub] = function
+        return function
+
+    return declare
+
+
+@dataclass(frozen=True)
+class MatrixProduct:
+    """A product of matrices that a command is, without its numbers: starts + left x right, then the steps."""
+
+    left: str
+    """The role of the left factors."""
+    right: str
+    is_left_turned: bool
+    """Whether they are stored as columns and rows."""
+    is_right_turned: bool
+    starts: tuple[str | Array, ...]
+    """Sums start from these, in this order: a role, of (1, columns) or (rows, columns), or one number (1, 1)."""
+    zero: float
+    """Sums of float32 start from this zero otherwise."""
+    steps: Steps | None
+    """After sums of integers; their numbers are one for all."""
+
+
+PRODUCTS: dict[Semantic, Callable[[Operation], MatrixProduct]] = {}
+"""Functions that multiply matrices, and what they multiply where that follows from the form of the command."""
+
+
+def multiplies(describe: Callable[[Operation], MatrixProduct]) -> Callable[[F], F]:
+    """Declare that a function multiplies matrices; ``describe`` raises Unplanned where it depends on numbers."""
+
+    def declare(function: F) -> F:
+        PRODUCTS[function] = describe
         return function
 
     return declare

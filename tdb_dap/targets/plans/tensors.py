@@ -1,0 +1,135 @@
+"""Tensors of plans: how they lie from their addresses on, and nothing of what they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+
+from tdb_dap.engine.files import limits
+from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.engine.hardware.geometry import Space
+from tdb_dap.engine.hardware.memory import zeros
+from tdb_dap.engine.hardware.views import Layout, Segment, View, template
+from tdb_dap.targets.semantics.registry import Unplanned
+
+_LARGEST = 1 << 32
+"""Bytes that a tensor may reach over."""
+
+OF_SIZE = {1: 4, 2: 6, 4: 8, 8: 9}
+"""Formats of words in the kernel, by their bytes."""
+
+Index = tuple[slice, ...]
+
+
+class Tensor:
+    """A tensor that lies in memory of its own as one of the chip's would, at the first byte of its lane."""
+
+    def __init__(self, view: View) -> None:
+        if view.dtype.per_byte > 1 or view.layout is Layout.STREAM or view.lane_mask is not None:
+            raise Unplanned(f"%{view.name}: {view.layout.value} of {view.dtype}")
+        shared, shift = template(view)
+        start, stop = shared.start + shift, shared.stop + shift
+        if shared.size > limits.REPEATED or stop - start > _LARGEST or stop <= start:
+            raise Unplanned(f"%{view.name}: {shared.size} bytes")
+        self.view = view
+        self.segments: Sequence[Segment] = [part for part in view.segments if part.length >= 0]
+        self._memory = zeros(stop - start)
+        dtype = view.dtype.bits_dtype
+        self.pieces: list[tuple[Index, Array]] = [
+            (part.index, np.ndarray(part.shape, dtype, self._memory, part.offset - start, part.strides))
+            for part in self.segments
+        ]
+        self.low, self.high = start - view.address, stop - view.address
+        pointer: int = self._memory.__array_interface__["data"][0]
+        self.origin = pointer - self.low
+        whole = self.pieces[0][1] if len(self.pieces) == 1 else None
+        self.whole = whole if whole is not None and whole.shape == view.shape else None
+
+    @cached_property
+    def inner(self) -> int:
+        """Bytes that its elements lie in from its address on, in every lane; 0 where that is not known."""
+        lane_bytes = self.view.geometry.lane_bytes
+        if self.view.space is not Space.LOCAL:
+            return 0
+        return max(stop for _, stop in self._within(lane_bytes)) if self._stays(lane_bytes) else 0
+
+    def _within(self, lane_bytes: int) -> list[tuple[int, int]]:
+        """The first byte and the one after the last of each piece in its lanes."""
+        found: list[tuple[int, int]] = []
+        for part in self.segments:
+            start, length = part.offset % lane_bytes, self.view.dtype.itemsize
+            for extent, stride in zip(part.shape, part.strides, strict=True):
+                length += (extent - 1) * stride if stride % lane_bytes else 0
+            found.append((start, start + length))
+        return found
+
+    def _stays(self, lane_bytes: int) -> bool:
+        steps = [stride for part in self.segments for stride in part.strides]
+        return min(steps, default=0) >= 0 and all(stop <= lane_bytes for _, stop in self._within(lane_bytes))
+
+    def has_apart(self) -> bool:
+        """Whether no byte belongs to two elements."""
+        for part in self.segments:
+            reached = self.view.dtype.itemsize
+            for stride, extent in sorted(zip(part.strides, part.shape, strict=True)):
+                if extent > 1 and stride < reached:
+                    return False
+                reached += (extent - 1) * stride
+        if len(self.segments) == 1:
+            return True
+        places = list(zip(self._within(self.view.geometry.lane_bytes), self._lanes(), strict=True))
+        return bool(self.inner) and all(
+            _are_apart(within, others) or _are_apart(lanes, other_lanes)
+            for (within, lanes), (others, other_lanes) in combinations(places, 2)
+        )
+
+    def _lanes(self) -> list[tuple[int, int]]:
+        """The first lane and the one after the last of each piece."""
+        lane_bytes = self.view.geometry.lane_bytes
+        found: list[tuple[int, int]] = []
+        for part in self.segments:
+            steps = zip(part.shape, part.strides, strict=True)
+            last = sum((extent - 1) * stride for extent, stride in steps if not stride % lane_bytes)
+            first = part.offset // lane_bytes
+            found.append((first, first + last // lane_bytes + 1))
+        return found
+
+    def lies_as(self, other: Tensor) -> bool:
+        """Whether the elements of both have the same places from their addresses on."""
+        return self.view.dtype.itemsize == other.view.dtype.itemsize and [
+            (part.offset - self.view.address, part.shape, part.strides) for part in self.segments
+        ] == [(part.offset - other.view.address, part.shape, part.strides) for part in other.segments]
+
+    def is_read_before(self, result: Tensor) -> bool:
+        """Whether each element is read before one of the result is written over it, if both have one address.
+
+        So it is where elements are taken in order and those of the result lie no further on.
+        """
+        if self.whole is None or result.whole is None or self.whole.shape != result.whole.shape:
+            return False
+        steps = [
+            (own, to)
+            for own, to, extent in zip(self.whole.strides, result.whole.strides, self.whole.shape, strict=True)
+            if extent > 1
+        ]
+        is_ahead = all(own >= to for own, to in steps) and self.view.dtype.itemsize >= result.view.dtype.itemsize
+        return is_ahead and self._is_in_order() and result._is_in_order()
+
+    def _is_in_order(self) -> bool:
+        """Whether elements that come later lie further on, among those of a lane."""
+        assert self.whole is not None
+        lane_bytes = self.view.geometry.lane_bytes if self.view.space is Space.LOCAL else _LARGEST
+        reached = self.view.dtype.itemsize
+        for extent, stride in zip(self.whole.shape[::-1], self.whole.strides[::-1], strict=True):
+            if extent > 1 and stride % lane_bytes:
+                if stride < reached:
+                    return False
+                reached += (extent - 1) * stride
+        return True
+
+
+def _are_apart(a: tuple[int, int], b: tuple[int, int]) -> bool:
+    return a[1] <= b[0] or b[1] <= a[0]
