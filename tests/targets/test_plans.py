@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from scripts.robustness.fuzz_simulator.bench import ddr_of_bench
 from scripts.robustness.fuzz_simulator.contents import Random, words
 from scripts.robustness.fuzz_simulator.mutation import BENCH_BYTES, mutate
 from scripts.robustness.fuzz_simulator.seeds import Case, made_seeds, seeds_of
-from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.engine.hardware.dtypes import F32, SI32, Array
 from tdb_dap.engine.hardware.memory import Memory, Region
 from tdb_dap.engine.hardware.target import Description
 from tdb_dap.engine.hardware.views import View
@@ -23,13 +24,21 @@ from tdb_dap.errors import TdbError
 from tdb_dap.targets import kernel
 from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.targets.chips.registry import chips
-from tests.targets.commands import chip_named
+from tdb_dap.targets.kernel import elements
+from tdb_dap.targets.plans.forms import PlacelessFields
+from tdb_dap.targets.plans.plan import Plans
+from tdb_dap.targets.semantics import SEMANTICS
+from tdb_dap.targets.semantics.registry import Place, Unplanned
+from tdb_dap.tools.opening import open_debugger
+from tests.targets.commands import chip_named, form
 
 DATA = Path(__file__).parents[1] / "data"
 NAMES = sorted(chip.name for chip in chips().values() if isinstance(chip, Chip) and chip.rules is not None)
 LARGEST = 1 << 16
 CASES = 50
 """Forms that are drawn for each chip."""
+L2_BYTES = 1 << 20
+"""Of L2 that is compared."""
 
 pytestmark = pytest.mark.skipif(not kernel.is_built, reason="plans call the C kernel")
 
@@ -44,7 +53,7 @@ class Bench:
         chip.fill_tables(self.memory, "firmware")
 
     def all(self) -> list[Array]:
-        return [self.memory.local(0), self.memory.static(0), self.memory.l2(), self.data]
+        return [self.memory.local(0), self.memory.static(0), self.memory.l2()[:L2_BYTES], self.data]
 
     def kept(self) -> list[Array]:
         return [part.copy() for part in self.all()]
@@ -130,9 +139,9 @@ def walk(name: str, count: int, seed: int) -> Counter[str]:
             bench.restore(before)
             if not done:
                 seen["left"] += 1
+                assert all(np.array_equal(a, b) for a, b in zip(planned, before, strict=True)), other.description
                 if other is case:
                     break
-                assert all(np.array_equal(a, b) for a, b in zip(planned, before, strict=True)), other.description
                 continue
             chip.execute(other.description, bench.memory)  # what a plan does, no command of its form refuses
             seen["done"] += 1
@@ -146,3 +155,121 @@ def walk(name: str, count: int, seed: int) -> Counter[str]:
 def test_a_plan_does_what_the_command_does(name: str) -> None:
     seen = walk(name, CASES, seed=0)
     assert seen["done"] > 2, seen
+
+
+def requantised(chip: Chip, input: int, result: int, **more: int) -> tuple[int, bytes, Description]:
+    """int32 to int8 by one multiplier, 64 channels of 16 x 16."""
+    fields = {"res0_n": 1, "res0_c": 64, "res0_h": 16, "res0_w": 16, "opd0_prec": 4, "opd0_sign": 1, "res0_prec": 0}
+    fields |= {"opd2_sign": 1, "opd1_const": 1, "opd1_addr": 3, "opd2_addr": 0xFE, "opd2_n_str": 1, **more}
+    kind = form(chip, "quant.rq1")
+    names = {shared: own for own, shared, _ in chip.named_fields(kind)}
+    values = {names[name]: value for name, value in (fields | {"opd0_addr": input, "res0_addr": result}).items()}
+    descriptor = chip.encode(kind, chip.instruction_set.blank(kind), values)
+    return kind, descriptor, chip.describe(kind, descriptor, 0, {})
+
+
+@pytest.mark.parametrize(
+    ("input", "result", "by_plan"),
+    [
+        (0, 4096, True),
+        (0, 0, True),  # narrower words over wider ones: written after they were read
+        (64, 0, False),  # a plan would write over what it has not read yet
+        (0, 64, False),
+        (0, 4097, True),  # bytes may lie anywhere
+        (2, 4096, False),  # words of 32 bits may not
+    ],
+)
+def test_a_result_near_its_operand(input: int, result: int, by_plan: bool) -> None:
+    chip = chip_named("BM1684X")
+    kind, descriptor, description = requantised(chip, input, result)
+    numbers = np.random.default_rng(0).integers(-(1 << 9), 1 << 9, (1, 64, 16, 16)).astype(np.int32).view(np.uint32)
+    bench = Bench(chip)
+    (view,) = [operand for operand in description.reads if isinstance(operand, View)]
+    for _ in range(2):
+        learned = requantised(chip, 0, 8192)
+        chip.learn(learned[2], learned[1])
+    bench.memory.write(view, numbers)
+    before = bench.kept()
+    chip.execute(description, bench.memory)
+    expected = bench.kept()
+    bench.restore(before)
+    assert chip.carry_out(kind, descriptor, 0, bench.memory) == by_plan
+    if by_plan:
+        assert all(np.array_equal(a, b) for a, b in zip(bench.all(), expected, strict=True))
+
+
+def test_a_function_that_takes_the_place_of_another_ends_its_plans(monkeypatch: pytest.MonkeyPatch) -> None:
+    chip = chip_named("BM1684X")
+    kind, descriptor, description = requantised(chip, 0, 4096)
+    for _ in range(2):
+        chip.learn(description, descriptor)
+    bench = Bench(chip)
+    assert chip.carry_out(kind, descriptor, 0, bench.memory)
+    monkeypatch.setitem(SEMANTICS, ("quant", 1), lambda x: np.zeros(x.shape, x.dtype.bits_dtype))
+    assert not chip.carry_out(kind, descriptor, 0, bench.memory)
+
+
+def test_without_the_kernel_there_are_no_plans() -> None:
+    chip = chip_named("BM1684X")
+    kind, descriptor, description = requantised(chip, 0, 4096)
+    for _ in range(2):
+        chip.learn(description, descriptor)
+    bench = Bench(chip)
+    with kernel.switched(False):
+        assert not chip.carry_out(kind, descriptor, 0, bench.memory)
+    assert chip.carry_out(kind, descriptor, 0, bench.memory)
+
+
+def test_a_place_that_does_not_exist_is_left_to_the_usual_way() -> None:
+    chip = chip_named("BM1684X")
+    for _ in range(2):
+        learned = requantised(chip, 0, 4096)
+        chip.learn(learned[2], learned[1])
+    kind, descriptor, _ = requantised(chip, 0, chip.geometry.lane_bytes - 64 + 63 * chip.geometry.lane_bytes)
+    assert not chip.carry_out(kind, descriptor, 0, Bench(chip).memory)
+
+
+def test_a_function_that_looks_at_numbers_has_no_plan() -> None:
+    where = np.zeros((1, 2, 3, 4), np.uint32)
+    place = Place(where, F32, 0)
+    assert place.shape == (1, 2, 3, 4)
+    with pytest.raises(Unplanned):
+        _ = place.bits
+    with pytest.raises(Unplanned):
+        _ = place.numbers
+    with pytest.raises(Unplanned):
+        _ = place.of(SI32).numbers
+    planned: Any = elements.floats(elements.ADD, place.stored, place.stored, F32, False)
+    with pytest.raises(TypeError):
+        np.where(planned, 1, 0)
+
+
+def test_a_function_that_asks_for_an_address_or_a_register_has_no_plan() -> None:
+    _, _, description = requantised(chip_named("BM1684X"), 0, 4096)
+    fields = PlacelessFields(description.binding.fields, ["opd0_addr", "res0_n"], frozenset({"opd0_addr"}), {})
+    assert fields.res0_n == 1
+    with pytest.raises(Unplanned):
+        _ = fields.opd0_addr
+    with pytest.raises(Unplanned):
+        fields.has("opd0_addr")
+    with pytest.raises(Unplanned):
+        fields.register(32)
+
+
+@pytest.mark.parametrize("context", sorted(path.parent for path in DATA.glob("*/*/compilation.bmodel"))[::4], ids=str)
+def test_a_model_leaves_the_same_memories_with_plans(context: Path) -> None:
+    inputs = context / "input.npz"
+    debugger = open_debugger(str(context), str(inputs) if inputs.exists() else None, history_limit=0)
+    machine = debugger.machine
+
+    def run() -> list[bytes]:
+        machine.reset()
+        debugger.run()
+        memory = machine.memory
+        return [memory.local(core).tobytes() for core in range(memory.cores)] + [memory.l2().tobytes()]
+
+    found = [run() for _ in range(3)]  # forms are learned in the second run
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Plans, "carry_out", lambda *_: False)
+        expected = run()
+    assert found == [expected] * 3

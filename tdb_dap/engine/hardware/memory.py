@@ -177,7 +177,7 @@ class Memory:
         return region.data[start - region.start : start - region.start + size]
 
     def pointer(self, space: Space, start: int, stop: int, core: int = 0) -> int:
-        """Where in this process byte 0 of a space would be, if its bytes [start, stop) were all there were of it.
+        """The address in this process that byte 0 of a space would have, if [start, stop) were part of all its bytes.
 
         BadAccess outside of what exists. Valid as long as the memory.
         """

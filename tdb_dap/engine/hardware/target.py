@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -209,14 +209,19 @@ class Target(Protocol):
         """An estimate of what a command costs; None where nothing is known of the chip's speed."""
         ...
 
+    def execute(self, description: Description, memory: Words) -> None:
+        """Carry out one command on ``memory``; NotSimulated if it cannot be done exactly."""
+        ...
+
+
+@runtime_checkable
+class Planning(Protocol):
+    """A chip that knows commands by their form, which they have in common but for where their operands lie."""
+
     def carry_out(self, kind: int, descriptor: bytes, core: int, memory: Memory) -> bool:
         """Carry out a command as others of its form; False, and nothing is done, where it has to be described first."""
         ...
 
     def learn(self, description: Description, descriptor: bytes) -> None:
         """A command was described and executed: others of its form may then be carried out as it was."""
-        ...
-
-    def execute(self, description: Description, memory: Words) -> None:
-        """Carry out one command on ``memory``; NotSimulated if it cannot be done exactly."""
         ...

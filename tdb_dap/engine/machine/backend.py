@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Protocol
 
 from tdb_dap.engine.hardware.memory import Memory, Region
-from tdb_dap.engine.hardware.target import Description, Target
+from tdb_dap.engine.hardware.target import Description, Planning, Target
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.engine.machine.undo_log import Outcome, OverwrittenView
 from tdb_dap.errors import NotSimulated
@@ -104,6 +104,8 @@ class InProcess:
 
     def __init__(self, target: Target) -> None:
         self._target = target
+        self._asked: Target | None = None
+        self._plans: Planning | None = None
         self.keeps_old = True
         """Whether an outcome has what a command overwrote."""
 
@@ -115,8 +117,8 @@ class InProcess:
         return Memory(self._target.geometry, cores, ddr)
 
     def execute(self, command: Executable, memory: Memory) -> Outcome:
-        target, form = command.target, (command.kind, command.descriptor, command.core)
-        if not self.keeps_old and target.carry_out(*form, memory):
+        plans, form = self._plans_of(command.target), (command.kind, command.descriptor, command.core)
+        if plans is not None and not self.keeps_old and plans.carry_out(*form, memory):
             return _NOTHING
         description = command.description
         changes: list[OverwrittenView] = []
@@ -124,12 +126,18 @@ class InProcess:
             for view in description.results if self.keeps_old else ():
                 if isinstance(view, View):
                     changes.append(OverwrittenView(view, memory.read(view)))
-            if not (self.keeps_old and target.carry_out(*form, memory)):
+            if plans is None or not (self.keeps_old and plans.carry_out(*form, memory)):
                 self._target.execute(description, memory)
-                target.learn(description, command.descriptor)
+                if plans is not None:
+                    plans.learn(description, command.descriptor)
         except MemoryError:
             raise NotSimulated(f"{description.name}: its operands are larger than the memory of this machine") from None
         return Outcome(tuple(changes)) if changes else _NOTHING
+
+    def _plans_of(self, target: Target) -> Planning | None:
+        if target is not self._asked:
+            self._asked, self._plans = target, target if isinstance(target, Planning) else None
+        return self._plans
 
     def edited(self) -> None:
         """The memories are the only ones there are."""

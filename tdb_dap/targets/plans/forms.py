@@ -43,7 +43,7 @@ class Spot(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """Which bits of the descriptors of a kind are addresses of tensors, in some of its commands."""
+    """The bits of a kind's descriptors that are addresses of tensors, in some of its commands."""
 
     spots: tuple[Spot, ...]
     """Of each different place, operands first."""
@@ -113,7 +113,7 @@ class Encoding(NamedTuple):
 
 
 class Addresses(NamedTuple):
-    """Where the tensors of one command lie."""
+    """The places of the tensors of one command."""
 
     shape: Shape
     numbers: dict[str, int]
@@ -125,7 +125,7 @@ class Addresses(NamedTuple):
 
 
 def addresses_of(bound: Bound, encoding: Encoding) -> Addresses:
-    """What a command says of places; Unplanned where not just a field says where a tensor lies."""
+    """The places that a command names; Unplanned where not just a field says where a tensor lies."""
     family, real = bound.family, bound.fields
     if len(bound.results) != 1:
         raise Unplanned("not one result")

@@ -36,7 +36,7 @@ _SERIES = kernel.function_number("series")
 
 @dataclass(frozen=True)
 class Made:
-    """What the kernel carries out for a form, see ``plans.plan``."""
+    """The part of a plan that the kernel carries out, see ``plans.plan``."""
 
     calls: object
     spots: tuple[tuple[int, int, int], ...]

@@ -8,14 +8,15 @@ from itertools import combinations
 
 import numpy as np
 
-from tdb_dap.engine.files import limits
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.memory import zeros
 from tdb_dap.engine.hardware.views import Layout, Segment, View, template
 from tdb_dap.targets.semantics.registry import Unplanned
 
-_LARGEST = 1 << 32
+_LARGEST = 1 << 28
+"""Bytes of a tensor, each counted as often as it is read."""
+_REACH = 1 << 32
 """Bytes that a tensor may reach over."""
 
 OF_SIZE = {1: 4, 2: 6, 4: 8, 8: 9}
@@ -32,7 +33,7 @@ class Tensor:
             raise Unplanned(f"%{view.name}: {view.layout.value} of {view.dtype}")
         shared, shift = template(view)
         start, stop = shared.start + shift, shared.stop + shift
-        if shared.size > limits.REPEATED or stop - start > _LARGEST or stop <= start:
+        if shared.size > _LARGEST or stop - start > _REACH or stop <= start:
             raise Unplanned(f"%{view.name}: {shared.size} bytes")
         self.view = view
         self.segments: Sequence[Segment] = [part for part in view.segments if part.length >= 0]
@@ -121,7 +122,7 @@ class Tensor:
     def _is_in_order(self) -> bool:
         """Whether elements that come later lie further on, among those of a lane."""
         assert self.whole is not None
-        lane_bytes = self.view.geometry.lane_bytes if self.view.space is Space.LOCAL else _LARGEST
+        lane_bytes = self.view.geometry.lane_bytes if self.view.space is Space.LOCAL else _REACH
         reached = self.view.dtype.itemsize
         for extent, stride in zip(self.whole.shape[::-1], self.whole.strides[::-1], strict=True):
             if extent > 1 and stride % lane_bytes:

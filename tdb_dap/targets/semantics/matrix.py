@@ -34,7 +34,7 @@ def _spread(value: Value, shape: tuple[int, int]) -> Array:
 
 
 def _product_of_floats(x: Operation) -> MatrixProduct:
-    """What ``multiply`` multiplies, of float32."""
+    """The product of ``multiply``, of float32."""
     if {x["left"].dtype, x["right"].dtype, x["bias"].dtype, x.dtype} != {F32} or (x.fields.is_fused and x.fields.relu):
         raise Unplanned("other numbers than float32")
     bias = x["bias"]
@@ -107,7 +107,7 @@ def _float32_product(left: Array, right: Array, bias: Array, old: Array | None, 
 
 
 def _product_on_lanes(x: Operation) -> MatrixProduct:
-    """What ``multiply_on_lanes`` multiplies, of float32 or bytes."""
+    """The product of ``multiply_on_lanes``, of float32 or bytes."""
     f, left, right = x.fields, x["left"], x["right"]
     old = ("old",) if "old" in x else ()
     if old and x["old"].dtype.itemsize < 4:

@@ -23,7 +23,7 @@ def move(x: Operation) -> Array:
     refuse(f.acc_write_enable, "an adding move")
     if op.is_matrix(f):
         refuse(f.sub not in (op.COPY, op.TRANSPOSE) or not op.is_between_memories(f), "this move of a matrix")
-        return dma.matrix(x)
+        return dma.matrix_transpose(x) if f.sub == op.TRANSPOSE else dma.matrix(x)
     if f.sub == op.SWAP:
         refuse(not op.is_within_local(f), "a swap of channels and columns but in local memory")
     return {op.COPY: dma.copy, op.TRANSPOSE: dma.transpose, op.CONSTANT: dma.copy, op.SWAP: dma.swap}[f.sub](x)
