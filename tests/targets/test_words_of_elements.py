@@ -118,6 +118,26 @@ def test_limits_that_are_subnormal_are_zeros(low: int, high: int, expected: list
     assert row("BM1684X2", "arith.clamp", {"left": numbers}, **halves, opd1_addr=low, opd2_addr=high) == expected
 
 
+INDEX = np.array([0, 2, 4, 5, 200])
+ROW = np.array([0x41, 0x42, 0x43, 0x44, 0x45])
+
+
+@pytest.mark.parametrize("announced", [0, 1])
+@pytest.mark.parametrize(
+    ("name", "sizes"),
+    [
+        ("sg.pl_gather_d1coor", {"res0_h": 1, "res0_w": 5, "opd0_h": 1, "opd0_w": 5, "opd1_c": 5, "opd1_w": 1}),
+        ("sg.pe_s_gather_d1coor", {"res0_h": 1, "res0_w": 5, "opd0_h": 1, "opd0_w": 5, "opd1_c": 1, "opd1_w": 5}),
+    ],
+)
+def test_an_index_out_of_range_chooses_the_constant_though_it_is_not_announced(
+    name: str, sizes: dict[str, int], announced: int
+) -> None:
+    given = {"data": ROW, "index": INDEX}
+    values = {**PLACES, "res0_n": 1, "res0_c": 1, **sizes, "opd1_prec": 3, "opd2_const": announced, "opd2_addr": 0x11}
+    assert words(chip_named("BM1684X2"), name, given, **values)[0].tolist() == [0x41, 0x43, 0x45, 0x11, 0x11]
+
+
 LANE = 0x8000000
 OF_WORDS = {"res0_n": 1, "res0_c": 1, "res0_h": 1, "tsk_lane_num": (1 << 64) - 1, "tsk_opd_num": 2}
 OF_WORDS |= {"opd0_addr": LANE, "opd1_addr": LANE + 4096, "res0_addr": LANE + 12288}

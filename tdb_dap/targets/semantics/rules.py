@@ -70,6 +70,7 @@ class Rules(Conventions):
     ``lacks``: families, or forms of them (family@operation), of which it is not known what the chip computes;
     ``compares_bf16``: of floats only bf16 has maximum, minimum, absolute value, distance and comparison;
     ``flushes_halves``: subnormals of f16 are zeros, as operands and as results of every step;
+    ``fills_beyond``: a gather takes the constant for an index out of range, whether it is announced or not;
     ``rotation_period``: of the amount of a rotation the remainder by that counts, with its sign; 0: by the width.
 
     ``fast`` is no chip's: sums of products of floats are left to BLAS, which adds in its own order. Not exact.
@@ -106,6 +107,7 @@ class Rules(Conventions):
     drops_bits: bool = False
     limits_window_sums: bool = True
     rotates: bool = True
+    fills_beyond: bool = False
     rotation_period: int = 64
     lacks: tuple[str, ...] = ()
 
