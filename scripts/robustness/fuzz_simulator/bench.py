@@ -15,7 +15,7 @@ from scripts.robustness.fuzz_simulator.mutation import BENCH_BYTES
 from scripts.robustness.fuzz_simulator.seeds import Case
 from tdb_dap.backends.cmodel import VendorBackend
 from tdb_dap.backends.divergence import Results, compare
-from tdb_dap.engine.hardware.dtypes import F32, Array
+from tdb_dap.engine.hardware.dtypes import F16, F32, Array
 from tdb_dap.engine.hardware.geometry import Geometry, Space
 from tdb_dap.engine.hardware.memory import Region
 from tdb_dap.engine.hardware.target import Description
@@ -190,6 +190,12 @@ class Bench:
             or (case.family == "arith" and role == "right" and case.instruction.sub in shifts)
             or (case.family == "bm1684.arith" and role == "right" and case.instruction.sub == LOGIC_SHIFT)
         }
+        # An exponential is known with a table of numbers from 1 to 2, as compilers write it.
+        powers = {
+            id(operand)
+            for role, operand in zip(description.operand_roles, description.operands, strict=True)
+            if case.family == "sfu" and role == "table"
+        }
         # These are the same on every lane, or the command is not defined.
         rows = {
             id(operand)
@@ -214,6 +220,8 @@ class Bench:
             elif id(view) in rows:
                 one_lane = (1, 1, *view.shape[2:])
                 made = np.broadcast_to(words(random, view.dtype, one_lane, kind), view.shape)
+            elif id(view) in powers:
+                made = F16.encode(random.uniform(1, 1.999, view.shape).astype(np.float32))
             elif id(view) in indices:
                 made = _indices(random, case, view.shape, limit).astype(view.dtype.bits_dtype)
             else:

@@ -7,6 +7,7 @@ aborting is counted as undefined.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 from scripts.robustness.fuzz_simulator.contents import Random, one
 from scripts.robustness.fuzz_simulator.seeds import Case
@@ -15,8 +16,10 @@ from scripts.robustness.fuzz_simulator.variant import Variant
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.declaration.fields import FLOAT8, Fields, shared_name
+from tdb_dap.targets.declaration.instruction_set import InstructionSet
 from tdb_dap.targets.families.arithmetic import ARITHMETIC_SHIFT, CAST, LOGIC_SHIFT, MUL, ROTATE
 from tdb_dap.targets.families.pooling import AVERAGE, MAXIMUM, MINIMUM
+from tdb_dap.targets.families.special import EXPONENTIAL
 from tdb_dap.targets.semantics import SEMANTICS
 
 _FLOATS, _INTEGERS = (1, 2, 5), (0, 3, 4)
@@ -49,6 +52,8 @@ def mutate(case: Case, random: Random, kind: str, ddr_start: int, stay: bool) ->
     if case.family == "pord" and v["tsk_eu_typ"] in (MAXIMUM, MINIMUM) and v.has("rq") and v.chance(0.2):
         v.set(opd2_addr=v.place(4), opd2_prec=v.pick(*_INTEGERS))  # where the index of the tap goes
     _one_kind_of_half(v)
+    if case.family == "sfu" and v["tsk_eu_typ"] == EXPONENTIAL:
+        v.set(opd0_sign=0, res0_sign=0, opd1_addr=0)  # the exponential of f16; its coefficients are not there
     _move_into_bench(v)
     return with_registers(v.finished(chosen), random)
 
@@ -246,10 +251,10 @@ def _move_into_bench(v: Variant) -> None:
 
 def with_registers(case: Case, random: Random) -> Case:
     """The case with configuration registers of its own, where the chip has them: the library keeps what was last."""
-    writers = [i for i in enumerate(case.chip.instruction_set.instructions) if i[1].writes_registers]
-    if not writers:
+    kind = _register_writer(case.chip.instruction_set)
+    if kind is None:
         return case
-    kind, writer = writers[0]
+    writer = case.chip.instruction_set.instructions[kind]
     registers = {
         5: int(random.integers(-100, 100)) & 0xFFFFFFFF,
         6: int(random.integers(1, 1 << 30)),
@@ -265,6 +270,13 @@ def with_registers(case: Case, random: Random) -> Case:
         blank = _blank(case, kind)
         setup.append(writer.encode(blank, **{names[name]: value for name, value in values.items()}))
     return replace(case, registers=registers, register_setup=tuple(setup))
+
+
+@cache
+def _register_writer(instructions: InstructionSet) -> int | None:
+    """Kind of the first form that writes configuration registers."""
+    forms = enumerate(instructions.instructions)
+    return next((kind for kind, form in forms if form.writes_registers), None)
 
 
 def _blank(case: Case, kind: int) -> bytes:

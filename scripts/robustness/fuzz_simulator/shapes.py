@@ -26,6 +26,8 @@ def reshape(v: Variant, sub: int) -> None:
     change = _SHAPES.get(family, _element_wise)
     change(v, sub)
     _place(v, first_lanes=change in (_element_wise, _swap_or_copy, _indexed, _indexed_rows))
+    if v.case.family == "bm1684.arith":  # an axis without stride has one element
+        v.set(**{f"opd1_{axis}_str": v.pick(0, 1, 1) for axis in "nhw"})
     for prefix in ("opd0", "opd1", "opd2", "res0"):
         if family != "conv" and v.has(f"{prefix}_str") and v[f"{prefix}_str"] == 3 and family not in ("sg", "sgl"):
             _strides(v, prefix)

@@ -55,6 +55,8 @@ BM1684X2 = Chip(
         extremum=Extremum.TWO_CHAINS,
         symmetric_casts=False,
         unsigned_words=True,
+        rotation_period=0,
+        fills_beyond=True,
         keeps_least_word=True,
     ),
     static_tables=BM1684X2_TABLES,

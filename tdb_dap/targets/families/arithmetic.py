@@ -43,13 +43,14 @@ def _third_is_constant(f: Fields) -> bool:
 
 
 def _takes_right(f: Fields) -> bool:
-    """A second operand that is not announced is there, too, but not for integers of BM1684X, which has no sym_range."""
-    return f.tsk_opd_num > 1 or (f.sub not in _UNARY and (is_float(f) or f.has("sym_range")))
+    """A second operand that is not announced is there, too, but no tensor of integers where there is no sym_range."""
+    is_there = is_float(f) or f.has("sym_range") or f.opd1_const
+    return f.tsk_opd_num > 1 or bool(f.sub not in _UNARY and is_there)
 
 
 def _right_number(f: Fields) -> int:
-    """The second operand where it is a number; one that is not announced is zero."""
-    return f.opd1_addr if f.tsk_opd_num > 1 else 0
+    """The second operand where it is a number; one that is not announced is zero, but for integers as above."""
+    return f.opd1_addr if f.tsk_opd_num > 1 or not (is_float(f) or f.has("sym_range")) else 0
 
 
 def _third_as_listed(f: Fields, view: Operand) -> Operand | None:

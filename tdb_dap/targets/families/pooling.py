@@ -52,8 +52,9 @@ def _sign(f: Fields) -> int:
 
 
 def _bias_dtype(f: Fields) -> DType:
+    """Type of the bias; of 8-bit floats that of a result of 16 bits which is not scaled."""
     if f.opd0_prec == FLOAT8:
-        return F32
+        return f.tiu_dtype(f.res0_prec, 1) if f.res0_prec in (1, 5) and not f.number("rq") else F32
     if is_float(f):
         return f.tiu_dtype(f.opd2_prec if f.opd2_prec in (1, 2, 5) else f.opd0_prec, f.opd0_sign)
     return SI32

@@ -87,9 +87,9 @@ def _finite(x: Operation, words: Array) -> Array:
 
 @semantics("arith", op.NOT)
 def invert(x: Operation) -> Array:
-    """result = ~left."""
+    """result = ~left, of the number in the width of the result."""
     x.require_integers("left")
-    return ~x["left"].bits
+    return x.dtype.encode(~x["left"].numbers.astype(np.int64))
 
 
 @semantics("arith", op.AND, op.OR, op.XOR)
@@ -288,14 +288,12 @@ def _integers(x: Operation) -> Array:
     a, b = x["left"].numbers.astype(np.int64), x["right"].numbers.astype(np.int64)
     if sub == op.MAC:
         return _multiply_accumulate(x, a, b, mode)
-    total = integer_operation(sub, a, b)
     amount = np.zeros(1, np.int64) if third is None else third.numbers.astype(np.int64)
     if sub == op.MUL_SATURATE:
-        # A product of two unsigned 32-bit numbers may be beyond int64: half of it, with a last bit that is not lost.
-        wide = a.astype(np.uint64) * b.astype(np.uint64)
-        beyond = (a > 0) & (b > 0) & (wide >= np.uint64(1 << 63))
-        half = (wide >> np.uint64(1) | wide & np.uint64(1)).astype(np.int64)
-        total, amount = np.where(beyond, half, total), np.where(beyond, np.minimum(amount + 1, 0), amount)
+        total, is_half = _product(a, b)
+        amount = np.where(is_half, np.minimum(amount + 1, 0), amount)
+    else:
+        total = integer_operation(sub, a, b)
     if third is not None and sub not in (op.MAX, op.MIN):
         total = shift(total, amount, mode)
     return dtype.encode(np.clip(total, *_saturation_limits(x)) if sub in _SATURATING else total)
@@ -315,6 +313,17 @@ def _saturation_limits(x: Operation) -> tuple[int, int]:
     limits = saturation_range(x)
     is_symmetric = x.fields.sym_range and limits.kind == "i" and not (x.rules.keeps_least_word and limits.itemsize == 4)
     return -limits.maximum if is_symmetric else limits.minimum, limits.maximum
+
+
+def _product(a: Array, b: Array) -> tuple[Array, Array]:
+    """Products of integers, and where it is half of them.
+
+    A product of two unsigned 32-bit numbers may be beyond int64: half of it, with a last bit that is not lost.
+    """
+    wide = a.astype(np.uint64) * b.astype(np.uint64)
+    is_half = (a > 0) & (b > 0) & (wide >= np.uint64(1 << 63))
+    half = (wide >> np.uint64(1) | wide & np.uint64(1)).astype(np.int64)
+    return np.where(is_half, half, a * b), is_half.astype(np.int64)
 
 
 def integer_operation(sub: int, a: Array, b: Array) -> Array:
@@ -352,49 +361,48 @@ def _multiply_accumulate(x: Operation, a: Array, b: Array, mode: int) -> Array:
 
 @semantics("arith", op.CLAMP)
 def clamp(x: Operation) -> Array:
-    """The number of left, flushed except f16, or the limit that it is beyond: right or third; NaN gives right."""
-    left, low, high = x["left"], x["right"], x["third"]
-    is_float = left.dtype.is_float
-    numbers = float32.compared(left.numbers, left.dtype) if is_float else left.numbers.astype(np.int64)
-    raised = np.where(numbers > low.numbers, numbers, low.numbers)
-    return x.dtype.encode(np.where(raised >= high.numbers, high.numbers, raised))
+    """The number of left, or the limit that it is beyond: right or third; all flushed except f16. NaN gives right."""
+    left = x["left"]
+    if left.dtype.is_float:
+        number, low, high = (float32.compared(x[role].numbers, left.dtype) for role in ("left", "right", "third"))
+    else:
+        number, low, high = (x[role].numbers.astype(np.int64) for role in ("left", "right", "third"))
+    raised = np.where(number > low, number, low)
+    return x.dtype.encode(np.where(raised >= high, high, raised))
 
 
 @semantics("arith", op.LOGIC_SHIFT, op.ARITHMETIC_SHIFT, op.ROTATE)
 def shift_words(x: Operation) -> Array:
     """left shifted by right: positive to the left, negative to the right with rounding.
 
-    logicShift takes left as unsigned; cshift rotates inside the width. What is moved beyond 32
-    bits is lost.
+    logicShift takes left as unsigned; cshift: see ``_rotated``. What is moved beyond 32 bits is lost.
     """
     x.require_integers("left", "right")
     left = x["left"]
-    width = 8 * left.dtype.itemsize
     amount = x["right"].numbers.astype(np.int64)
     unsigned = left.bits.astype(np.int64)
     if x.fields.sub == op.ROTATE:
-        if x.dtype.itemsize != left.dtype.itemsize:
-            raise NotSimulated("rotation into another width is not known")
-        if (np.abs(amount) > width).any():
-            raise NotSimulated("rotation by more than the width is not known")
-        turn = amount % width
-        moved = (unsigned << turn) | (unsigned >> (width - turn))
-    else:
-        numbers = unsigned if x.fields.sub == op.LOGIC_SHIFT else left.numbers.astype(np.int64)
-        moved = shift(numbers, np.clip(amount, -60, 60), x.fields.opd2_n_str)
+        return x.dtype.encode(_rotated(x, unsigned, amount))
+    numbers = unsigned if x.fields.sub == op.LOGIC_SHIFT else left.numbers.astype(np.int64)
+    moved = shift(numbers, np.clip(amount, -60, 60), x.fields.opd2_n_str)
     return x.dtype.encode(np.where(amount > 31, 0, moved))
+
+
+def _rotated(x: Operation, words: Array, amount: Array) -> Array:
+    """Words rotated inside their width by the remainder of the amount; by more than the width nothing is left."""
+    width = 8 * x.dtype.itemsize
+    if x.dtype.itemsize != x["left"].dtype.itemsize:
+        raise NotSimulated("rotation into another width is not known")
+    amount = np.fmod(amount, x.rules.rotation_period or width)
+    turn = amount % width
+    return np.where(np.abs(amount) > width, 0, (words << turn) | (words >> (width - turn)))
 
 
 @semantics("arith", op.MUL_HIGH)
 def multiply_high(x: Operation) -> Array:
-    """Upper half of the doubled product: saturate(round(a * b / 2^(width-1)))."""
+    """Upper half of the doubled product: saturate(round(a * b / 2^(width-1))), by the width of the result."""
     x.require_integers("left", "right")
     left, right = x["left"], x["right"]
-    if x.fields.tsk_opd_num > 2 or right.is_constant or x.dtype.itemsize != left.dtype.itemsize:
-        raise NotSimulated("mulDHR is known of two tensors and into their width alone")
-    if left.dtype.itemsize == 4 and right.dtype.itemsize == 4 and "u" in (left.dtype.kind, right.dtype.kind):
-        raise NotSimulated("mulDHR of unsigned 32-bit numbers is not known")
-    product = left.numbers.astype(np.int64) * right.numbers.astype(np.int64)
-    width = 8 * left.dtype.itemsize
-    rounded = shift(product, -(width - 1), x.fields.opd2_n_str)
+    product, is_half = _product(left.numbers.astype(np.int64), right.numbers.astype(np.int64))
+    rounded = shift(product, is_half - (8 * x.dtype.itemsize - 1), x.fields.opd2_n_str)
     return x.dtype.encode(saturate(rounded, saturation_range(x)))

@@ -107,10 +107,24 @@ def _float32_sum(x: Operation, weight: Array, image: Array, old: Array | None) -
     start = x.rules.first_bias("conv", _bias_column(x["bias"]), x["bias"].is_constant)
     before = None if old is None else float32.flush(old)
     terms = [(weight, image), (start,), *([(before,)] if before is not None else [])]
-    products = by_channels(weight, image, x.fields)
+    products = replace(by_channels(weight, image, x.fields), swapped=x.rules.image_nan_first)
     if x.rules.fast:
         return inexact((start, before), products)
-    return interleaved(start, before, products, float32.stays_normal(*terms), x.rules.first_zero)
+    total = interleaved(start, before, products, float32.stays_normal(*terms), x.rules.first_zero)
+    return _with_second_nan(total, before, products) if np.isnan(total).any() else total
+
+
+def _with_second_nan(total: Array, old: Array | None, products: Products) -> Array:
+    """``total`` with the NaNs of the second accumulator: it is the first operand of the last addition."""
+    position = np.arange(products.taps.size) + (1 if old is None else 2)
+    is_second = position % 2 == 1
+    part = replace(
+        products,
+        left=np.ascontiguousarray(np.where(is_second, products.left, np.float32(0))),
+        taps=np.where(is_second, products.taps, -1),
+    )
+    second = interleaved(np.zeros((1, 1), np.float32), old, part, normal=False)
+    return np.where(np.isnan(second), second, total)
 
 
 def _grouped_sum(x: Operation, weight: Array, image: Array, old: Array | None) -> Array:

@@ -174,7 +174,8 @@ def weighted(x: Operation) -> Array:
 
     Floats: two accumulators by turns, every product and addition rounded to the format; depthwise: the bias takes the
     first place. average: nothing does, the first product starts the sum. 8 bit: exact; average shifts right by opd2
-    half up; depthwise adds a 32-bit bias and shifts right by the low byte of res1 by round mode; saturated.
+    half up; depthwise adds a 32-bit bias and shifts right by the low byte of res1 by round mode; saturated. The
+    form that rectifies does so with integers, not with floats.
     """
     if x["input"].dtype.is_float:
         total = _float_sum(x)
@@ -192,8 +193,6 @@ def weighted(x: Operation) -> Array:
 
 
 def _float_sum(x: Operation) -> Array:
-    if x.fields.sub == op.DEPTHWISE_RELU and not x.fields.is_fused:
-        raise NotSimulated("the rectified depthwise convolution of floats is not known on this chip")
     bias = None
     if x["input"].dtype.itemsize == x.dtype.itemsize == 1 and x.fields.sub != op.AVERAGE and not x.fields.rq:
         raise NotSimulated(
@@ -202,15 +201,15 @@ def _float_sum(x: Operation) -> Array:
     if x.rules.halves_by_sign and x["input"].dtype.itemsize == 2 and x.get("bias") and x["bias"].dtype is F32:
         raise NotSimulated("the depthwise convolution of 16-bit floats with a float32 bias is not known on this chip")
     if x.fields.sub != op.AVERAGE:
-        bias = float32.operand(x["bias"].numbers, x["bias"].dtype)
+        stored = x["bias"]
+        # Of 8-bit floats the bias is f16, as their sum is, where the result is bf16.
+        is_half = x["input"].dtype.itemsize == 1 and stored.dtype is BF16
+        bias = F16.widen(stored.bits) if is_half else float32.operand(stored.numbers, stored.dtype)
         if not x.rules.negative_zero_start:
             bias = bias + np.float32(0)  # -0 becomes 0
         elif x["bias"].is_constant and not bias.any():
             bias = np.full_like(bias, -0.0)
-    total = _in_numpy(x, bias) if not kernel.is_active() or x.rules.flushes_halves else _in_kernel(x, bias)
-    if x.fields.sub == op.DEPTHWISE_RELU:
-        total = np.where(total > 0, total, np.float32(0))
-    return total
+    return _in_numpy(x, bias) if not kernel.is_active() or x.rules.flushes_halves else _in_kernel(x, bias)
 
 
 def _rounding(x: Operation) -> DType:

@@ -54,6 +54,7 @@ class Rules(Conventions):
     ``counts_numbers``: a float32 is zero as a number, -0 and flushed subnormals included, not by its bits;
     ``skips_negative_zero``: a float of any format is zero as a number, its subnormals are not;
     ``keeps_nan``: a NaN is not rectified to zero; ``rectifies_nan``: but in convolutions of float32 it is, by its sign;
+    ``image_nan_first``: of two NaNs that a convolution of float32 multiplies that of the image counts;
     ``symmetric_floats``: ``sym_range`` makes infinities finite.
 
     ``unsigned_words``: integers of 32 bits are unsigned where the command says so: as input of rq1, and as a result of
@@ -68,7 +69,9 @@ class Rules(Conventions):
     ``drops_bits``: sums of products of f16 lose bits of tiny products, see ``dot.without_dropped``;
     ``lacks``: families, or forms of them (family@operation), of which it is not known what the chip computes;
     ``compares_bf16``: of floats only bf16 has maximum, minimum, absolute value, distance and comparison;
-    ``flushes_halves``: subnormals of f16 are zeros, as operands and as results of every step.
+    ``flushes_halves``: subnormals of f16 are zeros, as operands and as results of every step;
+    ``fills_beyond``: a gather takes the constant for an index out of range, whether it is announced or not;
+    ``rotation_period``: of the amount of a rotation the remainder by that counts, with its sign; 0: by the width.
 
     ``fast`` is no chip's: sums of products of floats are left to BLAS, which adds in its own order. Not exact.
     """
@@ -86,6 +89,7 @@ class Rules(Conventions):
     casts_halves: bool = False
     keeps_nan: bool = False
     rectifies_nan: bool = False
+    image_nan_first: bool = False
     symmetric_floats: bool = False
     counts_numbers: bool = False
     skips_negative_zero: bool = False
@@ -103,6 +107,8 @@ class Rules(Conventions):
     drops_bits: bool = False
     limits_window_sums: bool = True
     rotates: bool = True
+    fills_beyond: bool = False
+    rotation_period: int = 64
     lacks: tuple[str, ...] = ()
 
     @property

@@ -68,9 +68,11 @@ def exponential(x: Operation) -> tuple[Array, Array, Array]:
     fraction = rounded(exponents - whole)
     step = np.floor(fraction * op.TABLE)
     left = rounded(fraction - step / np.float32(op.TABLE))
-    series = x["series"].numbers[0, np.arange(numbers.shape[1]) % x["series"].bits.shape[1], 0]
+    rows = x["series"].numbers[0, np.arange(numbers.shape[1]) % x["series"].bits.shape[1], 0]
+    series = without_subnormals(rows, FLUSHED_F16)
     place = step.astype(np.int64)
-    power = rounded(np.ldexp(table[place % op.TABLE], whole.astype(np.int64) + place // op.TABLE))
+    exact = np.ldexp(table[place % op.TABLE], whole.astype(np.int64) + place // op.TABLE)
+    power = rounded(without_subnormals(exact, FLUSHED_F16))
     total = np.broadcast_to(series[None, :, None, -1:], numbers.shape)
     for k in range(series.shape[1] - 2, -1, -1):
         total = rounded(rounded(total * left) + series[None, :, None, k : k + 1])
@@ -96,20 +98,15 @@ def _scratch(x: Operation, first: Array, second: Array) -> Array:
 def reciprocal_sqrt(x: Operation) -> Array:
     """1 / sqrt(input) by rsqrt_n Newton steps; special numbers: see ``rules.Reciprocal``.
 
-    Where they are treated: zero gives an infinity of its sign, negative numbers and NaN give NaN, +inf gives 0. With
-    Reciprocal.ZERO negative subnormals still run through the formula.
+    With Reciprocal.FORMULA: see ``_root_of_words``. Where special numbers are treated: zero gives an infinity of its
+    sign, negative numbers and NaN give NaN, +inf gives 0. With Reciprocal.ZERO negative subnormals still run through
+    the formula.
     """
-    dtype, rule = x["input"].dtype, x.rules.reciprocal
-    if rule is Reciprocal.FORMULA and dtype is x.dtype is F32:
-        at_once = elements.reciprocal_roots(x["input"].stored, x.fields.opd2_n_str + 1, dtype, False)
-        if at_once is not None:
-            return at_once
-    numbers = x["input"].numbers
-    found = float32.reciprocal_sqrt(numbers, x.fields.opd2_n_str + 1, dtype)
+    dtype, rule, steps = x["input"].dtype, x.rules.reciprocal, x.fields.opd2_n_str + 1
     if rule is Reciprocal.FORMULA:
-        if dtype is not F32:
-            raise NotSimulated(f"sfu.rsqrt on {dtype} is not known on this chip")
-        return x.dtype.encode(found)
+        return _root_of_words(x, steps)
+    numbers = x["input"].numbers
+    found = float32.reciprocal_sqrt(numbers, steps, dtype)
     fraction, exponent, _ = _FORMAT[dtype.name]
     words = x["input"].bits.astype(np.int64)
     no_exponent = (words >> fraction & ((1 << exponent) - 1)) == 0
@@ -120,6 +117,19 @@ def reciprocal_sqrt(x: Operation) -> Array:
     undefined = np.isnan(numbers) | (negative & ~(no_exponent & (rule is Reciprocal.ZERO)))
     found = np.where(undefined, np.float32(np.nan), np.where(np.isposinf(numbers), np.float32(0), found))
     return x.dtype.encode(np.where(is_zero, np.copysign(np.float32(np.inf), numbers), found))
+
+
+def _root_of_words(x: Operation, steps: int) -> Array:
+    """The formula on words that are taken for those of float32, whatever their format; the low bytes of the results."""
+    if x["input"].dtype is x.dtype is F32:
+        at_once = elements.reciprocal_roots(x["input"].stored, steps, F32, False)
+        if at_once is not None:
+            return at_once
+    words = x["input"].bits
+    if words.itemsize != x.dtype.itemsize:
+        raise NotSimulated(f"sfu.rsqrt of {x['input'].dtype} as {x.dtype} is not known on this chip")
+    found = F32.encode(float32.reciprocal_sqrt(words.astype(np.uint32).view(np.float32), steps, F32))
+    return found.astype(words.dtype)
 
 
 @semantics("sfu", op.NORMALIZE)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tdb_dap.engine.hardware.dtypes import F32
 from tdb_dap.engine.hardware.views import Layout
 from tdb_dap.targets.declaration.family import family, operand
 from tdb_dap.targets.declaration.fields import Fields
@@ -23,6 +24,14 @@ def _shape(prefix: str) -> Callable[[Fields], tuple[int, ...]]:
         return 1 if once else f.res0_n, f.res0_c, f.res0_h, f.res0_w
 
     return shape
+
+
+def _right_shape(f: Fields) -> tuple[int, ...]:
+    """Shape of the second operand: of 32-bit numbers without gaps, an axis whose stride is 0 has one element."""
+    n, c, h, w = _shape("opd1")(f)
+    if f.opd1_str or itemsize(f, "opd1") < 4:
+        return n, c, h, w
+    return n if f.opd1_n_str else 1, c, h if f.opd1_h_str else 1, w if f.opd1_w_str else 1
 
 
 def _selects(f: Fields) -> bool:
@@ -52,13 +61,13 @@ def _attributes(f: Fields) -> dict[str, Any]:
 class Arithmetic:
     """One operation per element of one or two operands; a stride of zero repeats an element.
 
-    select: the third operand where the condition holds, else zero; mac adds the product to the old result, which is
-    first shifted left; integer results are shifted right.
+    select: the third operand, always a number, where the condition holds, else zero; mac adds the product to the old
+    result, which is first shifted left; integer results are shifted right.
     """
 
     left = words("opd0", _shape("opd0"))
-    right = words("opd1", _shape("opd1"), when=_has_right)
-    third = operand("opd2", (1, "res0_c", 1, 1), Layout.COMPACT, sign="opd2_sign", when=_selects)
+    right = words("opd1", _right_shape, when=_has_right)
+    third = operand("opd2", (1, "res0_c", 1, 1), Layout.COMPACT, dtype=F32, constant=_selects, when=_selects)
     old = old_words(when=_adds_to_old)
     result = word_result(sign=_result_sign)
     attributes = staticmethod(_attributes)

@@ -99,14 +99,17 @@ def _integers(x: Operation) -> Array:
 
 @tiu("bm1684.arith", op.SELECT_GREATER, op.SELECT_EQUAL)
 def select(x: Operation) -> Array:
-    """condition(left, right) ? third : 0, in float32; subnormals are equal to zero."""
-    refuse(
-        any(x[role].dtype is not F32 for role in ("left", "right", "third")) or x.dtype is not F32,
-        "a select of integers",
-    )
-    refuse(not x["third"].is_constant, "a select of tensors")
-    a, b = float32.flush(x["left"].numbers), float32.flush(x["right"].numbers)
-    chosen = a > b if x.fields.sub == op.SELECT_GREATER else a == b
+    """condition(left, right) ? third : 0, of 32-bit words, whatever their format says.
+
+    greater: as float32, subnormals as zero; equal: the same bits.
+    """
+    left, right = x["left"], x["right"]
+    widths = {left.dtype.itemsize, right.dtype.itemsize, x.dtype.itemsize}
+    refuse(widths != {4}, "a select of 8- or 16-bit numbers")
+    if x.fields.sub == op.SELECT_EQUAL:
+        chosen = left.bits == right.bits
+    else:
+        chosen = float32.flush(left.bits.view(np.float32)) > float32.flush(right.bits.view(np.float32))
     return np.where(chosen, x["third"].bits, np.uint32(0))
 
 
