@@ -40,7 +40,7 @@ CASES = 50
 L2_BYTES = 1 << 20
 """Of L2 that is compared."""
 
-pytestmark = pytest.mark.skipif(not kernel.is_built, reason="plans call the C kernel")
+pytestmark = pytest.mark.skipif(not kernel.is_active(), reason="plans call the C kernel")
 
 
 class Bench:
