@@ -45,7 +45,7 @@ CV184X = Chip(
         symmetric_sums=True,
         keeps_sum_nan=("conv", "mm2"),
         rotates=False,
-        lacks=("vc", "arith@18", "arith@28"),
+        lacks=("vc", "arith@18", "arith@28", "dma.matrix@1"),
     ),
     static_tables=CV184X_TABLES,
     vendor_library=_EMULATOR,
