@@ -25,6 +25,7 @@ from tdb_dap.targets import kernel
 from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.targets.chips.registry import chips
 from tdb_dap.targets.kernel import elements
+from tdb_dap.targets.plans import plan
 from tdb_dap.targets.plans.forms import PlacelessFields
 from tdb_dap.targets.plans.plan import Plans
 from tdb_dap.targets.semantics import SEMANTICS
@@ -155,6 +156,14 @@ def walk(name: str, count: int, seed: int) -> Counter[str]:
 def test_a_plan_does_what_the_command_does(name: str) -> None:
     seen = walk(name, CASES, seed=0)
     assert seen["done"] > 2, seen
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_plan_does_so_in_parts(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plan, "_WORTH_A_THREAD", 16)
+    monkeypatch.setattr(kernel, "threads", lambda: 3)
+    seen = walk(name, CASES, seed=0)
+    assert seen["done"] > 0, seen
 
 
 def requantised(chip: Chip, input: int, result: int, **more: int) -> tuple[int, bytes, Description]:

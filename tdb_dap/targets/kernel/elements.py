@@ -16,29 +16,25 @@ from numpy.typing import NDArray
 from tdb_dap.engine.hardware.dtypes import F32, DType
 from tdb_dap.targets import kernel
 from tdb_dap.targets.kernel.integers import LARGEST_SHIFT, Steps
-from tdb_dap.targets.kernel.stored import CONSTANT, Planned, Stored
+from tdb_dap.targets.kernel.stored import AXES, CONSTANT, FLOATS, INT64, OF_SIZE, WHOLE, Planned, Stored
 
 Array = NDArray[Any]
 
 ADD, SUBTRACT, MULTIPLY, LARGER, SMALLER, FIRST = range(6)
 """Operations; ``FIRST``: the first operand as it is, of whole numbers only."""
 
-_FLOATS = {"f32": 0, "f16": 1, "bf16": 2}
-_WHOLE = {"si8": 3, "ui8": 4, "i8": 4, "si16": 5, "ui16": 6, "i16": 6, "si32": 7, "ui32": 8, "i32": 8}
-_INT64 = 9
 _WORDS = {1: np.uint8, 2: np.uint16, 4: np.uint32}
 _RESULTS = {**_WORDS, 8: np.int64}
-_SIZES = {3: 1, 4: 1, 5: 2, 6: 2, 7: 4, 8: 4, _INT64: 8}
-_AXES = 4
+_SIZES = {3: 1, 4: 1, 5: 2, 6: 2, 7: 4, 8: 4, INT64: 8}
 _HALF_AWAY, _HALF_UP = 1, 5
 _FLOATS_TO_WHOLE, _FLOATS_TO_FLOATS, _WHOLE_TO_FLOATS, _TO_INTEGRAL, _TO_F16_BY_MODE = range(5)
 
 
 def _grid(shape: tuple[int, ...], formats: dict[str, int], *operands: Stored) -> tuple[Any, ...] | None:
     """Shape of four axes, and format and words of each operand; None: NumPy has to do it."""
-    if not kernel.is_active() or len(shape) > _AXES:
+    if not kernel.is_active() or len(shape) > AXES:
         return None
-    extents = (1,) * (_AXES - len(shape)) + shape
+    extents = (1,) * (AXES - len(shape)) + shape
     described: list[Any] = [extents]
     for bits, dtype, _ in operands:
         number = formats.get(dtype.name)
@@ -70,15 +66,15 @@ def floats(kind: int, a: Stored, b: Stored, target: DType, flushes: bool) -> Arr
     Subnormals of float32 and bf16 count as zeros, those of f16 if the chip ``flushes`` them. ``LARGER``: a > b ? a : b;
     ``SMALLER``: a >= b ? b : a.
     """
-    if a.dtype.name != b.dtype.name or target.name not in _FLOATS:
+    if a.dtype.name != b.dtype.name or target.name not in FLOATS:
         return None
     if kind in (LARGER, SMALLER) and target.name != a.dtype.name:
         return None
     shape = _shape(a, b)
-    grid = _grid(shape, _FLOATS, a, b)
+    grid = _grid(shape, FLOATS, a, b)
     if grid is None:
         return None
-    how = kind, flushes, _FLOATS[target.name]
+    how = kind, flushes, FLOATS[target.name]
     return _computed("floats_of", grid, (shape, target.bits_dtype), (a, b), *how)
 
 
@@ -87,10 +83,10 @@ def reciprocal_roots(x: Stored, steps: int, dtype: DType, flushes: bool) -> Arra
 
     Words of float32, as those of ``x``.
     """
-    grid = _grid(x.bits.shape, _FLOATS, x)
+    grid = _grid(x.bits.shape, FLOATS, x)
     if grid is None:
         return None
-    how = _FLOATS[dtype.name], flushes, steps
+    how = FLOATS[dtype.name], flushes, steps
     return _computed("reciprocal_roots", grid, (x.bits.shape, np.uint32), (x,), *how)
 
 
@@ -101,10 +97,10 @@ BY_FORMULA, TRUE_ZEROS, TRUE_SUBNORMALS = range(3)
 def divided(a: Stored, b: Stored, steps: int, dtype: DType, flushes: bool, rule: int) -> Array | None:
     """a / b of float32 numbers that stand for some of ``dtype``, as ``float32.divide`` gives them; words of float32."""
     shape = _shape(a, b)
-    grid = _grid(shape, _FLOATS, a, b)
+    grid = _grid(shape, FLOATS, a, b)
     if grid is None:
         return None
-    how = _FLOATS[dtype.name], flushes, steps, rule
+    how = FLOATS[dtype.name], flushes, steps, rule
     return _computed("divided", grid, (shape, np.uint32), (a, b), *how)
 
 
@@ -119,10 +115,10 @@ def series(x: Stored, table: Stored, flushes: bool) -> Array | None:
     ``table``: coefficients in that format, (1, rows, 1, terms); channel i uses row i mod rows.
     """
     rows, terms = table.bits.shape[1::2]
-    grid = _grid(x.bits.shape, _FLOATS, x) if x.bits.ndim == _AXES else None
+    grid = _grid(x.bits.shape, FLOATS, x) if x.bits.ndim == AXES else None
     if grid is None or not 0 < terms <= _MOST_TERMS or not rows or table.dtype.name != x.dtype.name:
         return None
-    coefficients = (_FLOATS[table.dtype.name], table.bits)
+    coefficients = (FLOATS[table.dtype.name], table.bits)
     how = coefficients, rows, terms, flushes
     return _computed("series", grid, (x.bits.shape, x.dtype.bits_dtype), (x, table), *how)
 
@@ -135,12 +131,8 @@ def same(x: Stored) -> Array:
     if x.source == CONSTANT:
         return x.bits
     shape = x.bits.shape
-    grid = ((1,) * (_AXES - len(shape)) + shape, (_OF_SIZE[x.bits.itemsize], x.bits))
+    grid = ((1,) * (AXES - len(shape)) + shape, (OF_SIZE[x.bits.itemsize], x.bits))
     return _computed("moved", grid, (shape, x.bits.dtype), (x,))
-
-
-_OF_SIZE = {1: 4, 2: 6, 4: 8, 8: _INT64}
-"""Formats of words that are only moved, by their bytes."""
 
 
 def whole(kind: int, a: Stored, b: Stored, steps: Steps, size: int, **stored: Stored) -> Array | None:
@@ -149,13 +141,13 @@ def whole(kind: int, a: Stored, b: Stored, steps: Steps, size: int, **stored: St
     The steps' numbers may have a shape, which broadcasts with those of the operands; ``stored``: some of them
     (multiplier, amount, zero) as they are stored.
     """
-    return _whole(kind, (a, b), [_WHOLE.get(each.dtype.name) for each in (a, b)], steps, size, stored)
+    return _whole(kind, (a, b), [WHOLE.get(each.dtype.name) for each in (a, b)], steps, size, stored)
 
 
 def finished(numbers: Array, steps: Steps, size: int) -> Array | None:
     """The low ``size`` bytes of sums after ``steps``, as unsigned integers; of 8 bytes: int64."""
     sums = Stored(np.asarray(numbers, np.int64), F32)
-    return _whole(FIRST, (sums, sums), [_INT64, _INT64], steps, size, {})
+    return _whole(FIRST, (sums, sums), [INT64, INT64], steps, size, {})
 
 
 def _number_of(part: Array | int | Stored) -> Array | None:
@@ -186,21 +178,21 @@ def _whole(
     if each:
         for part, number in zip(given, numbers, strict=True):
             if isinstance(part, Stored) and number is None:
-                operands, found = (*operands, part), _WHOLE.get(part.dtype.name)
+                operands, found = (*operands, part), WHOLE.get(part.dtype.name)
                 formats.append(found)
             else:
                 operands = (*operands, Stored(np.asarray(part if number is None else number, np.int64), F32))
-                formats.append(_INT64)
+                formats.append(INT64)
         own = [0, 0, 0]
     elif abs(own[1]) > LARGEST_SHIFT:
         return None
     shape = np.broadcast_shapes(*(operand.bits.shape for operand in operands))
-    if len(shape) > _AXES or any(
+    if len(shape) > AXES or any(
         number is None or operand.bits.dtype.itemsize != _SIZES[number]
         for operand, number in zip(operands, formats, strict=True)
     ):
         return None
-    extents = (1,) * (_AXES - len(shape)) + shape
+    extents = (1,) * (AXES - len(shape)) + shape
     described = [(number, operand.bits) for number, operand in zip(formats, operands, strict=True)]
     form = (steps.mode, steps.held, steps.rectified, *steps.limits, size)
     grid = (extents, *described)
@@ -220,21 +212,21 @@ def converted(x: Stored, target: DType, mode: int) -> Array | None:
         if not target.is_float:
             return whole(FIRST, x, x, Steps(mode, limits=(target.minimum, target.maximum)), target.itemsize)
         how = _WHOLE_TO_FLOATS, 0, 0.0, 0.0, 0
-        return _conversion(x, _WHOLE, target, *how) if target.name == "f32" and not mode else None
+        return _conversion(x, WHOLE, target, *how) if target.name == "f32" and not mode else None
     if source.name == "f32" and (target.name == "f32" or (target.name == "f16" and mode)):
         away = mode == _HALF_UP and target.name == "f16"
         function = _TO_INTEGRAL if target.name == "f32" else _TO_F16_BY_MODE
-        return _conversion(x, _FLOATS, target, function, _HALF_AWAY if away else mode, 0.0, 0.0, 0)
+        return _conversion(x, FLOATS, target, function, _HALF_AWAY if away else mode, 0.0, 0.0, 0)
     if source.name == target.name:
         return None
-    if target.name in _WHOLE:
+    if target.name in WHOLE:
         limits = float(target.minimum), float(target.maximum)
-        return _conversion(x, _FLOATS, target, _FLOATS_TO_WHOLE, mode, *limits, target.itemsize)
-    if target.name not in _FLOATS or "f32" not in (source.name, target.name) or (mode and target.name != "f32"):
+        return _conversion(x, FLOATS, target, _FLOATS_TO_WHOLE, mode, *limits, target.itemsize)
+    if target.name not in FLOATS or "f32" not in (source.name, target.name) or (mode and target.name != "f32"):
         return None
     if source.name == "bf16":  # a NaN stays as it is
         return None
-    return _conversion(x, _FLOATS, target, _FLOATS_TO_FLOATS, target.name == "bf16", 0.0, 0.0, _FLOATS[target.name])
+    return _conversion(x, FLOATS, target, _FLOATS_TO_FLOATS, target.name == "bf16", 0.0, 0.0, FLOATS[target.name])
 
 
 def _conversion(x: Stored, formats: dict[str, int], target: DType, *how: Any) -> Array | None:
@@ -245,11 +237,11 @@ def _conversion(x: Stored, formats: dict[str, int], target: DType, *how: Any) ->
 def encoded(numbers: Array, target: DType) -> Array:
     """Words of ``target`` of float32 numbers, as ``DType.encode`` gives them."""
     words = np.asarray(numbers, np.float32)
-    if target.name not in ("f16", "bf16") or not kernel.is_active() or words.ndim > _AXES:
+    if target.name not in ("f16", "bf16") or not kernel.is_active() or words.ndim > AXES:
         return target.encode(numbers)
-    grid = _grid(words.shape, _FLOATS, Stored(words.view(np.uint32), F32))
+    grid = _grid(words.shape, FLOATS, Stored(words.view(np.uint32), F32))
     assert grid is not None
-    how = _FLOATS_TO_FLOATS, 0, 0.0, 0.0, _FLOATS[target.name]
+    how = _FLOATS_TO_FLOATS, 0, 0.0, 0.0, FLOATS[target.name]
     found: Array = _computed("converted", grid, (words.shape, target.bits_dtype), (Stored(words, F32),), *how)
     return found
 

@@ -1,5 +1,5 @@
 /* Functions over elements prepared for commands that differ only in where their operands and results lie: operands are
- * read, and results written, where they are stored. kernel/plans.py makes them, and says what they are. */
+ * read, and results written, where they are stored. plans/making.py makes them. */
 
 #define BLOCK 4096 /* words that are computed apart before they are put where they belong */
 

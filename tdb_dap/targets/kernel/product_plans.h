@@ -1,5 +1,5 @@
 /* Products of matrices in plans: both factors, and what sums start from, are put together from where they are stored, and
- * the results are put where they belong. kernel/plans.py says what the arguments are. */
+ * the results are put where they belong. plans/products.py makes the arguments. */
 
 enum { LEFT_FACTORS, RIGHT_FACTORS, FIRST_START, SECOND_START };
 
@@ -27,29 +27,26 @@ typedef struct {
     Scattered *to;
 } Product;
 
-#define GATHERED(Type, Number, taken)                                                                                  \
-    for (int64_t i = 0; i < count; i++) {                                                                              \
-        const Type v = ((const Type *)from)[i * step];                                                                 \
-        ((Number *)to)[i * to_step] = (Number)(taken);                                                                 \
-    }                                                                                                                  \
+#define GATHERED(Type, Number)                                                                                         \
+    for (int64_t i = 0; i < count; i++)                                                                                \
+        ((Number *)to)[i * to_step] = (Number)((const Type *)from)[i * step];                                          \
     break;
 
 #define GATHERED_WHOLE(Number)                                                                                         \
     switch (format) {                                                                                                  \
-    case SI8: GATHERED(int8_t, Number, v)                                                                              \
-    case UI8: GATHERED(uint8_t, Number, v)                                                                             \
-    case SI16: GATHERED(int16_t, Number, v)                                                                            \
-    case UI16: GATHERED(uint16_t, Number, v)                                                                           \
-    case SI32: GATHERED(int32_t, Number, v)                                                                            \
-    case UI32: GATHERED(uint32_t, Number, v)                                                                           \
+    case SI8: GATHERED(int8_t, Number)                                                                                 \
+    case UI8: GATHERED(uint8_t, Number)                                                                                \
+    case SI16: GATHERED(int16_t, Number)                                                                               \
+    case UI16: GATHERED(uint16_t, Number)                                                                              \
+    case SI32: GATHERED(int32_t, Number)                                                                               \
+    case UI32: GATHERED(uint32_t, Number)                                                                              \
     }
 
 static void gather_row(void *to, int64_t to_step, const void *from, int64_t step, int64_t count, int format, int wide)
 {
     if (format == F32)
-        switch (format) {
-        case F32: GATHERED(float, float, flush(v))
-        }
+        for (int64_t i = 0; i < count; i++)
+            ((float *)to)[i * to_step] = flush(((const float *)from)[i * step]);
     else if (wide)
         GATHERED_WHOLE(int64_t)
     else

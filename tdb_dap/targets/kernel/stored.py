@@ -12,6 +12,15 @@ from tdb_dap.engine.hardware.dtypes import DType
 
 Array = NDArray[Any]
 
+FLOATS = {"f32": 0, "f16": 1, "bf16": 2}
+WHOLE = {"si8": 3, "ui8": 4, "i8": 4, "si16": 5, "ui16": 6, "i16": 6, "si32": 7, "ui32": 8, "i32": 8}
+INT64 = 9
+"""Formats of the kernel, by their names here; those of words that are only moved, by their bytes:"""
+OF_SIZE = {1: WHOLE["i8"], 2: WHOLE["i16"], 4: WHOLE["i32"], 8: INT64}
+
+AXES = 4
+"""Axes that the kernel takes at most."""
+
 CONSTANT = -1
 """Source of an operand that is no tensor of a plan: it holds the same words in every command of the plan."""
 

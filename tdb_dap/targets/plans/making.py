@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from tdb_dap.engine.hardware.dtypes import Array
-from tdb_dap.engine.hardware.views import Constant, View
+from tdb_dap.engine.hardware.views import View
 from tdb_dap.targets import kernel
-from tdb_dap.targets.kernel.stored import CONSTANT, Planned
+from tdb_dap.targets.kernel.stored import AXES, CONSTANT, OF_SIZE, Planned
 from tdb_dap.targets.plans.forms import Form
 from tdb_dap.targets.plans.products import product_of
-from tdb_dap.targets.plans.tensors import OF_SIZE, Index, Tensor
+from tdb_dap.targets.plans.tensors import Index, Tensor
 from tdb_dap.targets.semantics.execute import constant_bits, function_of
 from tdb_dap.targets.semantics.registry import (
     MOVES,
@@ -28,8 +28,6 @@ from tdb_dap.targets.semantics.registry import (
     Value,
 )
 from tdb_dap.targets.semantics.rules import Rules
-
-_AXES = 4
 
 _SERIES = kernel.function_number("series")
 
@@ -97,7 +95,7 @@ def _order(tensor: Tensor, result: Tensor) -> int:
 
 def _piece(function: str, grid: tuple[Any, ...], how: tuple[Any, ...], to: Array, sources: tuple[int, ...]) -> Any:
     """One call as the kernel takes it."""
-    if to.ndim > _AXES:
+    if to.ndim > AXES:
         raise Unplanned("more than four axes")
     return kernel.function_number(function), (grid, *how, 0), (OF_SIZE[to.itemsize], to), sources
 
@@ -105,6 +103,17 @@ def _piece(function: str, grid: tuple[Any, ...], how: tuple[Any, ...], to: Array
 def _operation(form: Form, values: dict[str, Value], result: str, shape: tuple[int, ...], rules: Rules) -> Operation:
     dtypes = {role: view.dtype for role, view in form.bound.results.items()}
     return Operation(values, dtypes, {result: shape}, form.bound.fields, rules)
+
+
+def _values(form: Form, places: dict[str, Array]) -> dict[str, Value]:
+    """The operands of a form: its constants, and tensors that lie at these places, in their order."""
+    numbers = {role: number for number, role in enumerate(places)}
+    return {
+        role: Place(places[role], operand.dtype, numbers[role])
+        if isinstance(operand, View)
+        else Value(constant_bits(operand.bits, operand.dtype.itemsize), operand.dtype, True)
+        for role, operand in form.bound.operands.items()
+    }
 
 
 def _described(
@@ -115,13 +124,11 @@ def _described(
     rules: Rules,
 ) -> MatrixProduct:
     role, to = result
-    values: dict[str, Value] = {}
-    for each, operand in form.bound.operands.items():
-        if isinstance(operand, Constant):
-            values[each] = Value(constant_bits(operand.bits, operand.dtype.itemsize), operand.dtype, True)
-        else:
-            nothing = np.broadcast_to(np.zeros(1, operand.dtype.bits_dtype), operand.shape)
-            values[each] = Place(nothing, operand.dtype, list(tensors).index(each))
+    nothing = {
+        each: np.broadcast_to(np.zeros(1, tensor.view.dtype.bits_dtype), tensor.view.shape)
+        for each, tensor in tensors.items()
+    }
+    values = _values(form, nothing)
     return describe(_operation(form, values, role, to.view.shape, rules))
 
 
@@ -130,16 +137,11 @@ def _computed(
 ) -> list[Any]:
     """The calls of a function of elements, one for each part that lies in equal steps in all tensors."""
     role, to = result
-    numbers = {each: number for number, each in enumerate(tensors)}
     pieces: list[Any] = []
     for index in _parts([*tensors.values(), to]):
         target = _part(to, index, to.view.shape)
-        values: dict[str, Value] = {}
-        for each, operand in form.bound.operands.items():
-            if isinstance(operand, Constant):
-                values[each] = Value(constant_bits(operand.bits, operand.dtype.itemsize), operand.dtype, True)
-            else:
-                values[each] = Place(_part(tensors[each], index, to.view.shape), operand.dtype, numbers[each])
+        parts = {each: _part(tensor, index, to.view.shape) for each, tensor in tensors.items()}
+        values = _values(form, parts)
         words = function(_operation(form, values, role, target.shape, rules))
         pieces.append(_call(words, target))
     return pieces
@@ -152,7 +154,7 @@ def _call(words: Any, target: Array) -> Any:
         return _piece(words.function, words.grid, words.how, target, words.sources)
     if not isinstance(words, np.ndarray) or words.size != 1 or words.dtype.itemsize != target.itemsize:
         raise Unplanned("numbers that are computed apart")
-    grid = ((1,) * (_AXES - target.ndim) + target.shape, (OF_SIZE[words.itemsize], words.reshape(1, 1, 1, 1)))
+    grid = ((1,) * (AXES - target.ndim) + target.shape, (OF_SIZE[words.itemsize], words.reshape(1, 1, 1, 1)))
     return _piece("moved", grid, (), target, (CONSTANT,))
 
 
@@ -218,7 +220,7 @@ def _moved(
 
 
 def _move(source: Array, to: Array) -> Any:
-    grid = ((1,) * (_AXES - to.ndim) + to.shape, (OF_SIZE[source.itemsize], source))
+    grid = ((1,) * (AXES - to.ndim) + to.shape, (OF_SIZE[source.itemsize], source))
     return _piece("moved", grid, (), to, (0,))
 
 
@@ -243,7 +245,7 @@ def _shaped(numbers: Array, shape: tuple[int, ...]) -> Array:
 
 def _squeezed(source: Array, to: Array) -> tuple[Array, Array]:
     """Both without axes of one element, if they have too many."""
-    if to.ndim <= _AXES:
+    if to.ndim <= AXES:
         return source, to
     axes = tuple(axis for axis, extent in enumerate(to.shape) if extent == 1)
     return source.squeeze(axes), to.squeeze(axes)

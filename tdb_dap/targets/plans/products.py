@@ -9,11 +9,10 @@ import numpy as np
 
 from tdb_dap.engine.hardware.dtypes import Array, DType
 from tdb_dap.targets.kernel.integers import UNLIMITED, Steps
-from tdb_dap.targets.kernel.stored import CONSTANT
+from tdb_dap.targets.kernel.stored import AXES, CONSTANT, FLOATS, WHOLE
 from tdb_dap.targets.plans.tensors import Tensor
 from tdb_dap.targets.semantics.registry import MatrixProduct, Unplanned
 
-_AXES = 4
 _LEFT, _RIGHT, _FIRST_START = 0, 1, 2
 _FEW = 16
 """Fewer columns than this are worth exchanging with the rows."""
@@ -21,16 +20,16 @@ _MOST_PRODUCTS = (1 << 31) // (1 << 16)
 """Products of two bytes whose sum 32 bits hold."""
 _LARGEST = 1 << 22
 """Products: more of them are better split among threads, which a plan of them is not."""
-_FORMATS = {"f32": 0, "si8": 3, "ui8": 4, "i8": 4, "si16": 5, "ui16": 6, "si32": 7, "ui32": 8, "i32": 8}
+_FORMATS = {"f32": FLOATS["f32"], **WHOLE}
 
 Steps2 = tuple[int, int]
 
 
 def product_of(product: MatrixProduct, tensors: Mapping[str, Tensor], result: Tensor) -> tuple[Any, ...]:
     """The arguments of the kernel for a product."""
-    left, right = tensors[product.left].view, tensors[product.right].view
-    rows, count = left.shape[::-1] if product.is_left_turned else left.shape
-    inner, columns = right.shape[::-1] if product.is_right_turned else right.shape
+    left, right = (_matrix_shape(tensors[role]) for role in (product.left, product.right))
+    rows, count = left[::-1] if product.is_left_turned else left
+    inner, columns = right[::-1] if product.is_right_turned else right
     if inner != count or result.view.shape != (rows, columns) or rows * count * columns > _LARGEST:
         raise Unplanned("factors that do not fit together, or are many")
     is_float = product.steps is None
@@ -77,12 +76,10 @@ def _steps(steps: Steps | None, dtype: DType) -> tuple[int, ...]:
 
 
 def _matrix_shape(tensor: Tensor) -> Steps2:
-    shape = [extent for extent in tensor.view.shape if extent > 1] or [1]
-    if len(tensor.view.shape) == 2:
-        return tensor.view.shape[0], tensor.view.shape[1]
-    if len(shape) > 1:
-        raise Unplanned("a start of more axes")
-    return 1, shape[0]
+    if len(tensor.view.shape) != 2:
+        raise Unplanned("a matrix of more axes")
+    rows, columns = tensor.view.shape
+    return rows, columns
 
 
 def _parts(tensor: Tensor, source: int, which: int, steps: Steps2) -> Iterator[Any]:
@@ -92,8 +89,6 @@ def _parts(tensor: Tensor, source: int, which: int, steps: Steps2) -> Iterator[A
     """
     if tensor.view.dtype.name not in _FORMATS:
         raise Unplanned(f"matrices of {tensor.view.dtype}")
-    if len(tensor.view.shape) != 2:
-        raise Unplanned("a matrix of more axes")
     for index, piece in tensor.pieces:
         rows, columns = index
         first = rows.start * steps[0] + columns.start * steps[1]
@@ -104,7 +99,7 @@ def _parts(tensor: Tensor, source: int, which: int, steps: Steps2) -> Iterator[A
 
 
 def _part(piece: Array, form: int, first: int, steps: tuple[int, ...]) -> tuple[Any, ...]:
-    missing = _AXES - piece.ndim
+    missing = AXES - piece.ndim
     return (form, piece), (1,) * missing + piece.shape, first, (0,) * missing + steps
 
 

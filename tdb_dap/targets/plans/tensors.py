@@ -19,9 +19,6 @@ _LARGEST = 1 << 28
 _REACH = 1 << 32
 """Bytes that a tensor may reach over."""
 
-OF_SIZE = {1: 4, 2: 6, 4: 8, 8: 9}
-"""Formats of words in the kernel, by their bytes."""
-
 Index = tuple[slice, ...]
 
 
