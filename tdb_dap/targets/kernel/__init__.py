@@ -132,10 +132,13 @@ _BLOCK_OF_ROWS = 8
 _BLOCK_OF_COLUMNS = 32
 
 
-def _split(products: Products, work: Callable[[Range], None]) -> None:
-    """Call ``work`` with ranges that together are all: in threads if it is much work, part after part."""
-    rows, columns = products.shape
-    amount = max(1, products.left.size)
+def _split(shape: tuple[int, int], count: int, work: Callable[[Range], None]) -> None:
+    """Call ``work`` with ranges that together are all: in threads if it is much work, part after part.
+
+    ``count``: products of each sum.
+    """
+    rows, columns = shape
+    amount = max(1, rows * count)
     step = max(_BLOCK_OF_COLUMNS * threads(), _PART // amount // _BLOCK_OF_COLUMNS * _BLOCK_OF_COLUMNS)
     for first in range(0, columns, step):
         between_parts()
@@ -228,7 +231,7 @@ def interleaved(products: Products, starts: Sequence[Array], normal: bool, zero:
     def work(part: Range) -> None:
         _kernel.interleaved(*factors, part, *end)
 
-    _split(products, work)
+    _split(products.shape, products.taps.size, work)
     return result
 
 
@@ -244,7 +247,7 @@ def grouped(products: Products, totals: NDArray[np.float32], size: int, rules: t
     def work(part: Range) -> None:
         _kernel.grouped(*factors, part, totals, size, *rules)
 
-    _split(products, work)
+    _split(products.shape, products.taps.size, work)
 
 
 _TYPES = {np.dtype(np.int8): 0, np.dtype(np.uint8): 1, np.dtype(np.int16): 2}
@@ -273,7 +276,7 @@ def whole(products: Products, start: Array | None, finish: Finish, result: Array
     def work(part: Range) -> None:
         _kernel.whole(packed, rows, image, type_, taps, places, count, columns, part, begin, steps, size, result)
 
-    _split(products, work)
+    _split(products.shape, products.taps.size, work)
 
 
 def exponents(numbers: NDArray[np.float32]) -> tuple[int, int]:
@@ -375,6 +378,22 @@ def plan(
 def carry_out(plan: object, part: int, parts: int, *addresses: int) -> bool:
     """Carry out part of a plan with its tensors at these addresses; False, and nothing is done, where it cannot be."""
     return _kernel.carry_out(plan, part, parts, *addresses)
+
+
+def sum_up(plan: object, shape: tuple[int, int], count: int, *addresses: int) -> bool:
+    """As ``carry_out`` for a plan of sums of products: in threads, and it can be interrupted until results are written.
+
+    ``shape``: of the sums; ``count``: products of each.
+    """
+    begun = _kernel.begin(plan, *addresses)
+    if begun is None:
+        return False
+
+    def work(part: Range) -> None:
+        _kernel.sum_up(begun, part)
+
+    _split(shape, count, work)
+    return _kernel.finish(begun)
 
 
 def looked_up(rows: Array, index: Array, fill: int | None, result: Array) -> None:

@@ -172,6 +172,7 @@ typedef struct {
     void (*whole_of_floats)(const Grid *, int, double, double, int, void *);
     void (*floats_of_floats)(const Grid *, int, int, void *);
     void (*floats_of_whole)(const Grid *, float *);
+    void (*read_floats)(float *, const void *, int, int64_t, int64_t);
     void (*integral_floats)(const Grid *, int, float *);
     void (*f16_by_mode)(const Grid *, int, uint16_t *);
 } Width;
@@ -180,7 +181,7 @@ typedef struct {
     {lanes, interleaved_##lanes, grouped_##lanes, whole_##lanes, whole_windows_##lanes, weighted_##lanes,              \
      elementwise_##lanes, subnormal_##lanes, exponents_##lanes, floats_of_##lanes, reciprocal_roots_##lanes,           \
      divided_##lanes, series_##lanes, whole_of_##lanes, whole_of_floats_##lanes, floats_of_floats_##lanes,             \
-     floats_of_whole_##lanes, integral_floats_##lanes, f16_by_mode_##lanes}
+     floats_of_whole_##lanes, read_floats_##lanes, integral_floats_##lanes, f16_by_mode_##lanes}
 
 static const Width WIDTHS[] = {
 #if defined(__GNUC__)
@@ -443,6 +444,9 @@ static PyMethodDef methods[] = {
     {"converted", py_converted, METH_VARARGS, "Stored numbers in another format, or rounded by mode."},
     {"plan", py_plan, METH_VARARGS, "A function over elements, prepared for any addresses."},
     {"carry_out", py_carry_out, METH_VARARGS, "A plan, with these addresses."},
+    {"begin", py_begin, METH_VARARGS, "The operands of a product, read."},
+    {"sum_up", py_sum_up, METH_VARARGS, "Some rows and columns of a product that was begun."},
+    {"finish", py_finish, METH_O, "The results of a product, put where they belong."},
     {"looked_up", py_looked_up, METH_VARARGS, "Words chosen by an index, channel by channel."},
     {"interleaved", py_interleaved, METH_VARARGS, "Two interleaved chains of float32 additions per output."},
     {"grouped", py_grouped, METH_VARARGS, "Groups of products summed exactly, groups added in float32."},

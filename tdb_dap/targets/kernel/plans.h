@@ -160,35 +160,54 @@ static int placed(const Piece *piece, const int64_t *pointers, int result, Eleme
     return !odd;
 }
 
+/* Where the tensors of a plan are, and their addresses, from arguments on. */
+static int parsed_addresses(const Plan *plan, PyObject *args, int first, int64_t *pointers, int64_t *offsets)
+{
+    if (PyTuple_Size(args) != first + 2 * plan->tensors) {
+        PyErr_SetString(PyExc_TypeError, "the addresses of another plan");
+        return 0;
+    }
+    for (int i = 0; i < plan->tensors; i++) {
+        pointers[i] = PyLong_AsLongLong(PyTuple_GetItem(args, first + 2 * i));
+        offsets[i] = PyLong_AsLongLong(PyTuple_GetItem(args, first + 2 * i + 1));
+    }
+    return !PyErr_Occurred();
+}
+
+/* A whole product: operands are read before anything is written. */
+static int product_carried_out(const Product *p, const int64_t *pointers, int result)
+{
+    const int64_t everything[4] = {0, p->rows, 0, p->columns};
+    Work w = {.p = p, .pointers = pointers, .result = result, .size = size_of_work(p)};
+    w.block = product_lies_well(p, pointers, result) ? taken_block(&w.size) : NULL;
+    if (!w.block)
+        return 0;
+    int status;
+    Py_BEGIN_ALLOW_THREADS
+    prepare(&w);
+    status = sum_up(&w, everything) || round_sums(&w);
+    if (!status)
+        put_results(&w);
+    Py_END_ALLOW_THREADS
+    give_back(w.block, w.size);
+    return !status;
+}
+
 /* Arguments: the plan, which part of how many, and for each tensor where its address is, and the address. False, and
  * nothing is done, where the operands lie in the way of the result, or are what the functions do not take. */
 static PyObject *py_carry_out(PyObject *self, PyObject *args)
 {
-    int64_t given[2 * (MOST_OPERANDS + 2) + 2] = {0}, pointers[MOST_OPERANDS + 2], offsets[MOST_OPERANDS + 2];
+    int64_t pointers[MOST_OPERANDS + 2], offsets[MOST_OPERANDS + 2];
     (void)self;
     const Plan *plan = PyTuple_Size(args) > 2 ? PyCapsule_GetPointer(PyTuple_GetItem(args, 0), "plan") : NULL;
-    if (!plan || PyTuple_Size(args) != 3 + 2 * plan->tensors)
-        return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_TypeError, "the addresses of another plan");
-    for (int i = 0; i < 2 + 2 * plan->tensors; i++) {
-        given[i] = PyLong_AsLongLong(PyTuple_GetItem(args, i + 1));
-        if (given[i] == -1 && PyErr_Occurred())
-            return NULL;
-    }
-    for (int i = 0; i < plan->tensors; i++) {
-        pointers[i] = given[2 + 2 * i];
-        offsets[i] = given[3 + 2 * i];
-    }
+    if (!plan)
+        return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_TypeError, "no plan");
+    const int64_t part = PyLong_AsLongLong(PyTuple_GetItem(args, 1)), parts = PyLong_AsLongLong(PyTuple_GetItem(args, 2));
+    if (!parsed_addresses(plan, args, 3, pointers, offsets))
+        return NULL;
     const int result = plan->tensors - 1;
-    if (plan->product) { /* operands are read before anything is written: they may lie anywhere */
-        int status = 1;
-        if (product_lies_well(plan->product, pointers, result)) {
-            Py_BEGIN_ALLOW_THREADS
-            status = carry_out_product(plan->product, pointers, result);
-            Py_END_ALLOW_THREADS
-        }
-        return PyBool_FromLong(!status);
-    }
-    const int64_t part = given[0], parts = given[1];
+    if (plan->product)
+        return PyBool_FromLong(product_carried_out(plan->product, pointers, result));
     Elements e;
     Stored to;
     for (int i = 0; i < result; i++)
@@ -214,6 +233,93 @@ static PyObject *py_carry_out(PyObject *self, PyObject *args)
     }
     Py_END_ALLOW_THREADS
     Py_RETURN_TRUE;
+}
+
+/* A product that is carried out in several calls. */
+typedef struct {
+    Work work;
+    int64_t pointers[MOST_OPERANDS + 2];
+    PyObject *plan;
+} Begun;
+
+static void forget_begun(PyObject *capsule)
+{
+    Begun *begun = PyCapsule_GetPointer(capsule, "product");
+    if (begun) {
+        give_back(begun->work.block, begun->work.size);
+        Py_XDECREF(begun->plan);
+    }
+    free(begun);
+}
+
+/* Arguments: the plan of a product, and addresses as in carry_out. Its operands are read; None where they cannot be. */
+static PyObject *py_begin(PyObject *self, PyObject *args)
+{
+    int64_t offsets[MOST_OPERANDS + 2];
+    (void)self;
+    PyObject *given = PyTuple_Size(args) ? PyTuple_GetItem(args, 0) : NULL;
+    const Plan *plan = given ? PyCapsule_GetPointer(given, "plan") : NULL;
+    if (!plan || !plan->product)
+        return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_TypeError, "no plan of a product");
+    Begun *begun = calloc(1, sizeof *begun);
+    PyObject *capsule = begun ? PyCapsule_New(begun, "product", forget_begun) : PyErr_NoMemory();
+    if (!capsule) {
+        free(begun);
+        return NULL;
+    }
+    if (!parsed_addresses(plan, args, 1, begun->pointers, offsets)) {
+        Py_DECREF(capsule);
+        return NULL;
+    }
+    Work *w = &begun->work;
+    *w = (Work){.p = plan->product, .pointers = begun->pointers, .result = plan->tensors - 1,
+                .size = size_of_work(plan->product)};
+    Py_INCREF(given);
+    begun->plan = given;
+    w->block = product_lies_well(w->p, w->pointers, w->result) ? taken_block(&w->size) : NULL;
+    if (!w->block) {
+        Py_DECREF(capsule);
+        Py_RETURN_NONE;
+    }
+    Py_BEGIN_ALLOW_THREADS
+    prepare(w);
+    Py_END_ALLOW_THREADS
+    return capsule;
+}
+
+/* Arguments: a product that was begun; first and last row, first and last column. */
+static PyObject *py_sum_up(PyObject *self, PyObject *args)
+{
+    PyObject *capsule;
+    long long range[4];
+    (void)self;
+    if (!PyArg_ParseTuple(args, "O(LLLL)", &capsule, &range[0], &range[1], &range[2], &range[3]))
+        return NULL;
+    const Begun *begun = PyCapsule_GetPointer(capsule, "product");
+    if (!begun)
+        return NULL;
+    const int64_t part[4] = {range[0], range[1], range[2], range[3]};
+    int status;
+    Py_BEGIN_ALLOW_THREADS
+    status = sum_up(&begun->work, part);
+    Py_END_ALLOW_THREADS
+    return done(status);
+}
+
+/* Puts the results of a product where they belong; False, and nothing is done, where carry_out would not. */
+static PyObject *py_finish(PyObject *self, PyObject *capsule)
+{
+    (void)self;
+    const Begun *begun = PyCapsule_GetPointer(capsule, "product");
+    if (!begun)
+        return NULL;
+    int status;
+    Py_BEGIN_ALLOW_THREADS
+    status = round_sums(&begun->work);
+    if (!status)
+        put_results(&begun->work);
+    Py_END_ALLOW_THREADS
+    return PyBool_FromLong(!status);
 }
 
 static void forget_plan(PyObject *capsule)

@@ -1,7 +1,10 @@
-/* Products of matrices in plans: both factors, and what sums start from, are put together from where they are stored, and
- * the results are put where they belong. plans/products.py makes the arguments. */
+/* Products in plans, of matrices or of windows over an image: both factors, and what sums start from, are put together
+ * from where they are stored, and the results are put where they belong. plans/products.py makes the arguments. */
 
 enum { LEFT_FACTORS, RIGHT_FACTORS, FIRST_START, SECOND_START };
+
+/* How products are added: float32 in two chains, 16-bit floats in exact groups, or whole numbers. */
+enum { IN_CHAINS, IN_GROUPS, EXACTLY };
 
 /* A part of one operand in equal steps, and its place among factors or starts: numbers from ``first`` on. */
 typedef struct {
@@ -17,55 +20,128 @@ typedef struct {
     int64_t shape[4], first, step[4];
 } Scattered;
 
-/* Left factors are (rows, count), right ones (count, columns), starts (rows or 1, columns or 1). */
+/* Left factors are (rows, count), starts (rows or 1, columns or 1); right factors as in Right and Whole, over an image of
+ * ``image`` numbers of a ``type``, which hold ``fill`` where none is put. ``form``: of results of floats; ``has_gaps``: some
+ * taps stand for zeros, and no left factors are put beside them. */
 typedef struct {
-    int is_float, starts, swapped, gathered, scattered;
-    float zero;
-    int64_t rows, count, columns, start_rows[2], start_columns[2], numbers[3];
+    int how, starts, swapped, gathered, scattered, type, is_filled, has_gaps, form, nan_wins, drops_bits;
+    float zero, fill;
+    int64_t rows, count, columns, image, start_rows[2], start_columns[2], numbers[3], group, *taps, *places;
     Requantisation r;
     Gathered *from;
     Scattered *to;
 } Product;
 
-#define GATHERED(Type, Number)                                                                                         \
+/* A product that is under way: operands are read before anything is written, so that they may lie anywhere. */
+typedef struct {
+    const Product *p;
+    const int64_t *pointers;
+    int result, normal;
+    size_t size;
+    void *block;
+    int64_t *steps[3]; /* multiplier, amount and zero point of each row */
+    char *starts[2], *sums, *left, *packed, *image;
+} Work;
+
+/* The block of memory of the last product, for the next one: its pages are there already. Changed by who holds the lock of
+ * the interpreter. */
+static struct {
+    void *block;
+    size_t size;
+} spare_block;
+
+#define LARGEST_SPARE ((size_t)1 << 26)
+
+static void *taken_block(size_t *size)
+{
+    void *found = spare_block.block;
+    if (found && spare_block.size >= *size) {
+        *size = spare_block.size;
+        spare_block.block = NULL;
+        return found;
+    }
+    return malloc(*size);
+}
+
+static void give_back(void *block, size_t size)
+{
+    if (!block || size > LARGEST_SPARE || (spare_block.block && spare_block.size >= size)) {
+        free(block);
+        return;
+    }
+    free(spare_block.block);
+    spare_block.block = block;
+    spare_block.size = size;
+}
+
+#define TO_WHOLE(Type, Number)                                                                                         \
     for (int64_t i = 0; i < count; i++)                                                                                \
         ((Number *)to)[i * to_step] = (Number)((const Type *)from)[i * step];                                          \
     break;
 
-#define GATHERED_WHOLE(Number)                                                                                         \
-    switch (format) {                                                                                                  \
-    case SI8: GATHERED(int8_t, Number)                                                                                 \
-    case UI8: GATHERED(uint8_t, Number)                                                                                \
-    case SI16: GATHERED(int16_t, Number)                                                                               \
-    case UI16: GATHERED(uint16_t, Number)                                                                              \
-    case SI32: GATHERED(int32_t, Number)                                                                               \
-    case UI32: GATHERED(uint32_t, Number)                                                                              \
-    }
-
-static void gather_row(void *to, int64_t to_step, const void *from, int64_t step, int64_t count, int format, int wide)
+static void gather_wide(int64_t *to, int64_t to_step, const void *from, int64_t step, int64_t count, int format)
 {
-    if (format == F32)
-        for (int64_t i = 0; i < count; i++)
-            ((float *)to)[i * to_step] = flush(((const float *)from)[i * step]);
-    else if (wide)
-        GATHERED_WHOLE(int64_t)
-    else
-        GATHERED_WHOLE(int16_t)
+    switch (format) {
+    case SI8: TO_WHOLE(int8_t, int64_t)
+    case UI8: TO_WHOLE(uint8_t, int64_t)
+    case SI16: TO_WHOLE(int16_t, int64_t)
+    case UI16: TO_WHOLE(uint16_t, int64_t)
+    case SI32: TO_WHOLE(int32_t, int64_t)
+    case UI32: TO_WHOLE(uint32_t, int64_t)
+    }
 }
-#undef GATHERED
-#undef GATHERED_WHOLE
 
-/* All numbers of one part, each of ``size`` bytes in ``to``. */
-static void gather(const Gathered *g, const void *data, char *to, int size, int wide)
+static void gather_words(int16_t *to, int64_t to_step, const void *from, int64_t step, int64_t count, int format)
+{
+    switch (format) {
+    case SI8: TO_WHOLE(int8_t, int16_t)
+    case UI8: TO_WHOLE(uint8_t, int16_t)
+    case SI16: TO_WHOLE(int16_t, int16_t)
+    }
+}
+#undef TO_WHOLE
+
+/* As arithmetic takes them: subnormals are zeros, but those of f16. */
+static void gather_floats(float *to, int64_t to_step, const void *from, int64_t step, int64_t count, int format)
+{
+    float part[256];
+    const int64_t at_once = to_step == 1 ? count : 256;
+    for (int64_t first = 0; first < count; first += at_once) {
+        const int64_t used = count - first < at_once ? count - first : at_once;
+        float *numbers = to_step == 1 ? to : part;
+        chosen->read_floats(numbers, (const char *)from + first * step * size_of_word[format], format, step, used);
+        if (format != F16)
+            for (int64_t i = 0; i < used; i++)
+                numbers[i] = flush(numbers[i]);
+        for (int64_t i = 0; numbers == part && i < used; i++)
+            to[(first + i) * to_step] = part[i];
+    }
+}
+
+/* What numbers are put together as. */
+enum { AS_FLOATS, AS_WORDS, AS_BYTES, AS_WIDE };
+
+static const int size_as[] = {sizeof(float), sizeof(int16_t), 1, sizeof(int64_t)};
+
+/* All numbers of one part. */
+static void gather(const Gathered *g, const void *data, char *to, int as)
 {
     const Stored *from = &g->from;
-    const int word = size_of_word[from->format];
+    const int word = size_of_word[from->format], size = size_as[as];
     for (int64_t a = 0; a < g->shape[0]; a++)
         for (int64_t b = 0; b < g->shape[1]; b++)
-            for (int64_t c = 0; c < g->shape[2]; c++)
-                gather_row(to + (g->first + a * g->step[0] + b * g->step[1] + c * g->step[2]) * size, g->step[3],
-                           (const char *)data + (a * from->step[0] + b * from->step[1] + c * from->step[2]) * word,
-                           from->step[3], g->shape[3], from->format, wide);
+            for (int64_t c = 0; c < g->shape[2]; c++) {
+                char *row = to + (g->first + a * g->step[0] + b * g->step[1] + c * g->step[2]) * size;
+                const char *own = (const char *)data + (a * from->step[0] + b * from->step[1] + c * from->step[2]) * word;
+                if (as == AS_FLOATS)
+                    gather_floats((float *)row, g->step[3], own, from->step[3], g->shape[3], from->format);
+                else if (as == AS_BYTES)
+                    move_row(row, g->step[3], own, from->step[3], g->shape[3], 1);
+                else if (as == AS_WORDS)
+                    gather_words((int16_t *)row, g->step[3], own, from->step[3], g->shape[3], from->format);
+                else
+                    gather_wide((int64_t *)row, g->step[3], own, from->step[3], g->shape[3], from->format);
+            }
 }
 
 /* The exponent of the smallest number but zero less the least one; large where there is none. See float32.py. */
@@ -76,106 +152,182 @@ static int64_t least_exponent(const float *numbers, int64_t count)
     return found[1] ? (int64_t)((found[0] + 1) >> 23) - 127 : 1 << 20;
 }
 
-static int multiply_floats(const Product *p, float *left, float *right, float *starts[2], const int64_t *taps,
-                           const int64_t *places, float *result)
+static int64_t start_size(const Product *p, int number)
 {
-    const int64_t rows = p->rows, count = p->count, columns = p->columns;
-    float *packed = malloc((size_t)((rows + ROWS - 1) / ROWS * ROWS * count + 1) * sizeof(float));
-    if (!packed)
-        return -1;
-    packed_floats(left, rows, count, packed);
-    Chains chains = {.result = result, .position = p->starts, .swapped = p->swapped};
-    chains.normal = least_exponent(left, rows * count) + least_exponent(right, count * columns) - 23 >= -126;
-    for (int i = 0; i < 2; i++) {
-        chains.starts[i].numbers = starts[i];
-        if (i < p->starts) {
-            chains.starts[i].row = p->start_rows[i] > 1 ? p->start_columns[i] : 0;
-            chains.starts[i].column = p->start_columns[i] > 1;
-            chains.normal &= least_exponent(starts[i], p->start_rows[i] * p->start_columns[i]) - 23 >= -126;
+    return number < p->starts ? p->start_rows[number] * p->start_columns[number] : 1;
+}
+
+static int start_as(const Product *p)
+{
+    return p->how == EXACTLY ? AS_WIDE : AS_FLOATS;
+}
+
+static int image_as(const Product *p)
+{
+    return p->how != EXACTLY ? AS_FLOATS : p->type == SIGNED_WORDS ? AS_WORDS : AS_BYTES;
+}
+
+/* The parts of a block, one after the other, each at a multiple of 64 bytes; its size. */
+static size_t laid_out(const Product *p, char *block, Work *w)
+{
+    const size_t rows = (size_t)(p->rows + ROWS), count = (size_t)p->count + 1, number = p->how == EXACTLY ? 2 : 4;
+    const size_t sums = (size_t)(p->rows * p->columns) * (p->how == EXACTLY ? (size_t)p->r.size : sizeof(float));
+    const size_t sizes[] = {rows * 8, rows * 8, rows * 8, (size_t)start_size(p, 0) * 8, (size_t)start_size(p, 1) * 8, sums,
+                            rows * count * number, p->how == IN_GROUPS ? 0 : rows * count * number,
+                            (size_t)p->image * (size_t)size_as[image_as(p)]};
+    char **parts[] = {(char **)&w->steps[0], (char **)&w->steps[1], (char **)&w->steps[2], &w->starts[0], &w->starts[1],
+                      &w->sums, &w->left, &w->packed, &w->image};
+    size_t at = 0;
+    for (int i = 0; i < 9; i++) {
+        *parts[i] = block + at;
+        at += (sizes[i] + 127) / 64 * 64;
+    }
+    return at;
+}
+
+static size_t size_of_work(const Product *p)
+{
+    Work nowhere;
+    return laid_out(p, NULL, &nowhere);
+}
+
+static void fill_image(const Product *p, char *image)
+{
+    if (image_as(p) == AS_BYTES)
+        memset(image, (int)p->fill, (size_t)p->image);
+    else if (image_as(p) == AS_WORDS)
+        for (int64_t i = 0; i < p->image; i++)
+            ((int16_t *)image)[i] = (int16_t)p->fill;
+    else
+        for (int64_t i = 0; i < p->image; i++)
+            ((float *)image)[i] = p->fill;
+}
+
+/* Adds one start to all sums of floats; the first one is what they begin with. */
+static void start_groups(const Product *p, const float *start, int number, float *sums)
+{
+    float own[256];
+    const int64_t row_step = p->start_rows[number] > 1 ? p->start_columns[number] : 0;
+    const int64_t step = p->start_columns[number] > 1;
+    for (int64_t row = 0; row < p->rows; row++)
+        for (int64_t first = 0; first < p->columns; first += 256) {
+            const int64_t used = p->columns - first < 256 ? p->columns - first : 256;
+            float *to = sums + row * p->columns + first;
+            for (int64_t i = 0; i < used; i++)
+                own[i] = start[row * row_step + (first + i) * step];
+            if (number)
+                chosen->elementwise(ADD, to, own, to, used);
+            else
+                memcpy(to, own, (size_t)used * sizeof *own);
         }
-    }
-    const Left of_left = {left, packed, rows, 0, rows};
-    const Right of_right = {right, taps, places, count, columns, 0, columns};
-    const int status = chosen->interleaved(&of_left, &of_right, &chains);
-    free(packed);
-    return status;
 }
 
-static int multiply_whole(const Product *p, const int16_t *left, const int16_t *right, int64_t *starts[2],
-                          const int64_t *taps, const int64_t *places, int64_t *spare, void *result)
+/* Reads all operands. */
+static void prepare(Work *w)
 {
-    const int64_t rows = p->rows, count = p->count;
-    int16_t *packed = malloc((size_t)((rows + ROWS - 1) / ROWS * ROWS * (count + 1) + 1) * sizeof(int16_t));
-    if (!packed)
-        return -1;
-    packed_pairs(left, rows, count, packed);
-    for (int64_t row = 0; row < rows; row++)
-        for (int i = 0; i < 3; i++)
-            spare[i * rows + row] = p->numbers[i];
-    Requantisation r = p->r;
-    r.multiplier = spare;
-    r.amount = spare + rows;
-    r.zero = spare + 2 * rows;
-    const Whole w = {.left = packed, .image = right, .taps = taps, .places = places, .rows = rows, .count = count,
-                     .columns = p->columns, .last = p->columns, .last_row = rows, .type = SIGNED_WORDS,
-                     .start = p->starts ? starts[0] : NULL,
-                     .start_row = p->start_rows[0] > 1 ? p->start_columns[0] : 0,
-                     .start_column = p->start_columns[0] > 1};
-    const int status = chosen->whole(&w, &r, result);
-    free(packed);
-    return status;
-}
-
-/* The whole product; -1: there is no memory for it, and nothing has been written. */
-static int carry_out_product(const Product *p, const int64_t *pointers, int result)
-{
-    const int size = p->is_float ? sizeof(float) : sizeof(int16_t), wide = p->is_float ? sizeof(float) : sizeof(int64_t);
-    const int64_t left = p->rows * p->count, right = p->count * p->columns, sums = p->rows * p->columns;
-    int64_t first = 0, starts[2];
-    for (int i = 0; i < 2; i++) {
-        starts[i] = first;
-        first += i < p->starts ? p->start_rows[i] * p->start_columns[i] : 1;
-    }
-    /* One block of memory, its parts from the widest words to the narrowest. */
-    const int64_t words = first + p->count + p->columns + 3 * p->rows + sums;
-    char *block = malloc((size_t)(words * 8 + (left + right) * size + 64));
-    if (!block)
-        return -1;
-    char *at_start = block;
-    int64_t *taps = (int64_t *)block + first, *places = taps + p->count, *spare = places + p->columns;
-    void *found = spare + 3 * p->rows;
-    char *factors[2] = {block + words * 8, block + words * 8 + left * size};
-    for (int64_t k = 0; k < p->count; k++)
-        taps[k] = k * p->columns;
-    for (int64_t j = 0; j < p->columns; j++)
-        places[j] = j;
-    for (int i = p->starts; i < 2 && p->is_float; i++)
-        memcpy(at_start + starts[i] * wide, &p->zero, sizeof p->zero);
+    const Product *p = w->p;
+    laid_out(p, w->block, w);
+    if (p->is_filled)
+        fill_image(p, w->image);
+    if (p->has_gaps)
+        memset(w->left, 0, (size_t)(p->rows * p->count) * sizeof(float));
+    for (int i = p->starts; i < 2 && p->how != EXACTLY; i++)
+        memcpy(w->starts[i], &p->zero, sizeof p->zero);
     for (int i = 0; i < p->gathered; i++) {
         const Gathered *g = &p->from[i];
-        const void *data = g->source < 0 ? &g->constant : moved_by(g->from.data, pointers[g->source]);
-        const int is_factor = g->which < FIRST_START;
-        char *to = is_factor ? factors[g->which] : at_start + starts[g->which - FIRST_START] * wide;
-        gather(g, data, to, is_factor ? size : wide, !is_factor);
+        const void *data = g->source < 0 ? &g->constant : moved_by(g->from.data, w->pointers[g->source]);
+        if (g->which == LEFT_FACTORS)
+            gather(g, data, w->left, p->how == EXACTLY ? AS_WORDS : AS_FLOATS);
+        else if (g->which == RIGHT_FACTORS)
+            gather(g, data, w->image, image_as(p));
+        else
+            gather(g, data, w->starts[g->which - FIRST_START], start_as(p));
     }
-    int status;
-    if (p->is_float) {
-        float *begins[2] = {(float *)at_start + starts[0], (float *)at_start + starts[1]};
-        status = multiply_floats(p, (float *)factors[0], (float *)factors[1], begins, taps, places, found);
+    if (p->how == EXACTLY) {
+        packed_pairs((const int16_t *)w->left, p->rows, p->count, (int16_t *)w->packed);
+        for (int i = 0; i < 3; i++)
+            for (int64_t row = 0; row < p->rows; row++)
+                w->steps[i][row] = p->numbers[i];
+    } else if (p->how == IN_GROUPS) {
+        for (int i = 0; i < p->starts; i++)
+            start_groups(p, (const float *)w->starts[i], i, (float *)w->sums);
     } else {
-        int64_t *begins[2] = {(int64_t *)block + starts[0], (int64_t *)block + starts[1]};
-        status = multiply_whole(p, (const int16_t *)factors[0], (const int16_t *)factors[1], begins, taps, places, spare, found);
+        packed_floats((const float *)w->left, p->rows, p->count, (float *)w->packed);
+        const int64_t left = least_exponent((const float *)w->left, p->rows * p->count);
+        w->normal = left + least_exponent((const float *)w->image, p->image) - 23 >= -126;
+        for (int i = 0; i < p->starts; i++)
+            w->normal &= least_exponent((const float *)w->starts[i], start_size(p, i)) - 23 >= -126;
     }
-    for (int i = 0; i < p->scattered && !status; i++) {
+}
+
+/* Steps in a start between rows, and between columns. */
+static void start_steps(const Product *p, int number, int64_t *row, int64_t *column)
+{
+    *row = number < p->starts && p->start_rows[number] > 1 ? p->start_columns[number] : 0;
+    *column = number < p->starts && p->start_columns[number] > 1;
+}
+
+/* The sums of some rows and columns: first and last row, first and last column. -1: there is no memory. */
+static int sum_up(const Work *w, const int64_t *range)
+{
+    const Product *p = w->p;
+    if (p->how == EXACTLY) {
+        Requantisation r = p->r;
+        r.multiplier = w->steps[0];
+        r.amount = w->steps[1];
+        r.zero = w->steps[2];
+        Whole of = {.left = (const int16_t *)w->packed, .image = w->image, .taps = p->taps, .places = p->places,
+                    .rows = p->rows, .count = p->count, .columns = p->columns, .first_row = range[0],
+                    .last_row = range[1], .first = range[2], .last = range[3], .type = p->type,
+                    .start = p->starts ? (const int64_t *)w->starts[0] : NULL};
+        start_steps(p, 0, &of.start_row, &of.start_column);
+        return chosen->whole(&of, &r, w->sums);
+    }
+    const Left left = {(const float *)w->left, (const float *)w->packed, p->rows, range[0], range[1]};
+    const Right right = {(const float *)w->image, p->taps, p->places, p->count, p->columns, range[2], range[3]};
+    if (p->how == IN_GROUPS) {
+        const Groups groups = {(float *)w->sums, p->group, p->nan_wins, p->drops_bits};
+        return chosen->grouped(&left, &right, &groups);
+    }
+    Chains chains = {.result = (float *)w->sums, .position = p->starts, .normal = w->normal, .swapped = p->swapped};
+    for (int i = 0; i < 2; i++) {
+        chains.starts[i].numbers = (const float *)w->starts[i];
+        start_steps(p, i, &chains.starts[i].row, &chains.starts[i].column);
+    }
+    return chosen->interleaved(&left, &right, &chains);
+}
+
+/* Sums of floats in their format, in place; -1, and they are as they were, where which NaN comes out is not known. */
+static int round_sums(const Work *w)
+{
+    const Product *p = w->p;
+    const int64_t count = p->rows * p->columns;
+    if (p->how == EXACTLY)
+        return 0;
+    uint32_t found = 0;
+    for (int64_t i = 0; i < count; i++)
+        found |= (uint32_t)((bits_of(((const float *)w->sums)[i]) & 0x7fffffff) > 0x7f800000);
+    if (found)
+        return -1;
+    if (p->form != F32) {
+        Grid grid = {.shape = {1, 1, 1, count}};
+        grid.operands[0] = (Stored){w->sums, F32, {count, count, count, 1}};
+        chosen->floats_of_floats(&grid, 0, p->form, w->sums); /* words are written behind those that are read */
+    }
+    return 0;
+}
+
+static void put_results(const Work *w)
+{
+    const Product *p = w->p;
+    for (int i = 0; i < p->scattered; i++) {
         const Scattered *s = &p->to[i];
-        const int word = size_of_word[s->to.format];
-        Stored from = {(char *)found + s->first * word, s->to.format, {s->step[0], s->step[1], s->step[2], s->step[3]}};
+        Stored from = {w->sums + s->first * size_of_word[s->to.format], s->to.format,
+                       {s->step[0], s->step[1], s->step[2], s->step[3]}};
         Stored to = s->to;
-        to.data = moved_by(to.data, pointers[result]);
+        to.data = moved_by(to.data, w->pointers[w->result]);
         move_words(s->shape, &from, &to);
     }
-    free(block);
-    return status;
 }
 
 static int product_lies_well(const Product *p, const int64_t *pointers, int result)
@@ -224,24 +376,48 @@ static void forget_product(Product *p)
     if (p) {
         free(p->from);
         free(p->to);
+        free(p->taps);
+        free(p->places);
     }
     free(p);
 }
 
+/* A copy of an array of int64 of this size. */
+static int64_t *copied_numbers(PyObject *given, int64_t count)
+{
+    ArrayInterface array;
+    PyObject *capsule;
+    if (!described(given, &array, &capsule))
+        return NULL;
+    int64_t *found = NULL;
+    if (array.axes != 1 || array.shape[0] != count || array.itemsize != sizeof *found || !(array.flags & C_CONTIGUOUS))
+        PyErr_SetString(PyExc_ValueError, "taps or places of another number");
+    else if ((found = malloc((size_t)(count + 1) * sizeof *found)))
+        memcpy(found, array.data, (size_t)count * sizeof *found);
+    else
+        PyErr_NoMemory();
+    Py_DECREF(capsule);
+    return found;
+}
+
 static Product *parsed_product(PyObject *given, const int64_t *origins, int tensors)
 {
-    PyObject *gathered, *scattered;
+    PyObject *gathered, *scattered, *taps, *places;
     long long low, high;
     Product *p = calloc(1, sizeof *p);
     if (!p) {
         PyErr_NoMemory();
         return NULL;
     }
-    int is_good = PyArg_ParseTuple(given, "ipf(LLL)((LL)(LL))i(LLLiiiLLi)O!O!", &p->is_float, &p->swapped, &p->zero,
-                                   &p->rows, &p->count, &p->columns, &p->start_rows[0], &p->start_columns[0],
-                                   &p->start_rows[1], &p->start_columns[1], &p->starts, &p->numbers[0], &p->numbers[1],
-                                   &p->numbers[2], &p->r.mode, &p->r.held, &p->r.rectified, &low, &high, &p->r.size,
-                                   &PyTuple_Type, &gathered, &PyTuple_Type, &scattered);
+    int is_good = PyArg_ParseTuple(
+        given, "ipf(LLL)(OOLipf)(Lppi)((LL)(LL))i(LLLiiiLLi)O!O!", &p->how, &p->swapped, &p->zero, &p->rows, &p->count,
+        &p->columns, &taps, &places, &p->image, &p->type, &p->is_filled, &p->fill, &p->group, &p->nan_wins,
+        &p->drops_bits, &p->form, &p->start_rows[0], &p->start_columns[0], &p->start_rows[1], &p->start_columns[1],
+        &p->starts, &p->numbers[0], &p->numbers[1], &p->numbers[2], &p->r.mode, &p->r.held, &p->r.rectified, &low, &high,
+        &p->r.size, &PyTuple_Type, &gathered, &PyTuple_Type, &scattered);
+    is_good = is_good && (p->taps = copied_numbers(taps, p->count)) && (p->places = copied_numbers(places, p->columns));
+    for (int64_t k = 0; is_good && k < p->count; k++)
+        p->has_gaps |= p->taps[k] < 0;
     if (is_good) {
         p->r.low = low;
         p->r.high = high;

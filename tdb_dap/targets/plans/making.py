@@ -14,12 +14,13 @@ from tdb_dap.engine.hardware.views import View
 from tdb_dap.targets import kernel
 from tdb_dap.targets.kernel.stored import AXES, CONSTANT, OF_SIZE, Planned
 from tdb_dap.targets.plans.forms import Form
-from tdb_dap.targets.plans.products import product_of
+from tdb_dap.targets.plans.products import Size, product_of
 from tdb_dap.targets.plans.tensors import Index, Tensor
 from tdb_dap.targets.semantics.execute import constant_bits, function_of
 from tdb_dap.targets.semantics.registry import (
     MOVES,
     PRODUCTS,
+    Convolved,
     MatrixProduct,
     Operation,
     Place,
@@ -41,6 +42,8 @@ class Made:
     """For each tensor the number of its spot, and the bytes from its address that it lies in."""
     size: int
     """Elements of the result that can be computed apart from each other."""
+    sums: Size | None
+    """The sums of products that the plan is of."""
     sub: tuple[str, int]
     """Family and operation, by which the function is registered."""
     function: Semantic
@@ -62,7 +65,7 @@ def make(name: str, form: Form, rules: Rules) -> Made:
     with np.errstate(all="ignore"):
         if function in PRODUCTS:
             described = _described(PRODUCTS[function], form, tensors, (role, result), rules)
-            product = product_of(described, tensors, result)
+            product = product_of(described, tensors, result, form.bound.fields)
         elif function in MOVES and len(form.bound.operands) == len(tensors) == 1:
             pieces = _moved(function, form, tensors, (role, result), rules)
         else:
@@ -78,11 +81,11 @@ def make(name: str, form: Form, rules: Rules) -> Made:
             for number, each in enumerate(every)
         ]
     )
-    calls = kernel.plan(form.bound.fields.geometry.lane_bytes, reaches, tuple(pieces), product)
+    calls = kernel.plan(form.bound.fields.geometry.lane_bytes, reaches, tuple(pieces), product.arguments if product else None)
     numbers = [form.numbers[each] for each in (*tensors, role)]
     spots = tuple([(number, each.low, each.high) for number, each in zip(numbers, every, strict=True)])
-    size = math.prod(view.shape) if product is None else 1
-    return Made(calls, spots, size, (form.bound.family.name, form.bound.fields.sub), function)
+    sub = form.bound.family.name, form.bound.fields.sub
+    return Made(calls, spots, math.prod(view.shape), product.size if product else None, sub, function)
 
 
 def _order(tensor: Tensor, result: Tensor) -> int:
@@ -117,12 +120,12 @@ def _values(form: Form, places: dict[str, Array]) -> dict[str, Value]:
 
 
 def _described(
-    describe: Callable[[Operation], MatrixProduct],
+    describe: Callable[[Operation], MatrixProduct | Convolved],
     form: Form,
     tensors: dict[str, Tensor],
     result: tuple[str, Tensor],
     rules: Rules,
-) -> MatrixProduct:
+) -> MatrixProduct | Convolved:
     role, to = result
     nothing = {
         each: np.broadcast_to(np.zeros(1, tensor.view.dtype.bits_dtype), tensor.view.shape)

@@ -18,6 +18,8 @@ from tdb_dap.targets.semantics.rules import Rules
 
 _WORTH_A_THREAD = 1 << 17
 """Elements from which on a second thread pays."""
+_MANY = 1 << 21
+"""Products from which on they are summed up in parts."""
 _MOST = 1 << 14
 """Forms that are kept."""
 _HOPELESS = 16
@@ -138,6 +140,11 @@ def _carry_out(made: Made, places: list[Located], core: int, memory: Memory) -> 
             addresses += (memory.pointer(space, offset + low, offset + high, core) + offset, offset)
     except BadAccess:
         return False
+    if made.sums is not None:
+        rows, count, columns = made.sums
+        if rows * count * columns < _MANY:
+            return kernel.carry_out(made.calls, 0, 1, *addresses)
+        return kernel.sum_up(made.calls, (rows, columns), count, *addresses)
     parts = min(kernel.threads(), made.size // _WORTH_A_THREAD)
     if parts < 2:
         return kernel.carry_out(made.calls, 0, 1, *addresses)

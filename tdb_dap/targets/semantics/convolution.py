@@ -18,13 +18,41 @@ from tdb_dap.targets.semantics.numerics import float32
 from tdb_dap.targets.semantics.numerics.dot import exact_product, group_size, grouped, inexact, interleaved, summed
 from tdb_dap.targets.semantics.numerics.finish import channel_scale, limited, rectified, requantisation, scaled
 from tdb_dap.targets.semantics.numerics.integers import DOWN, requantised, signed
-from tdb_dap.targets.semantics.numerics.windows import offsets, padded, windows
-from tdb_dap.targets.semantics.registry import Operation, Value, semantics
+from tdb_dap.targets.semantics.numerics.windows import border, offsets, padded, windows
+from tdb_dap.targets.semantics.registry import Convolved, Group, Operation, Unplanned, Value, multiplies, semantics
 
 # Numbers held at once in columns of integers.
 _BLOCK = 1 << 23
 
 
+def _convolved(x: Operation) -> Convolved:
+    """The products of ``convolve``, of bytes, float32 and 16-bit floats."""
+    f, dtype, bias = x.fields, x["input"].dtype, x["bias"]
+    old = ("old",) if "old" in x else ()
+    if x["weight"].is_constant or x["weight"].dtype.itemsize != dtype.itemsize or x.rules.fast:
+        raise Unplanned("one weight, weights of another size, or sums in another order")
+    fill = border(f, x.get("pad_value"), f.res1_addr, dtype.bits_dtype)
+    starts: tuple[str | Array, ...] = old
+    group = steps = None
+    if dtype.is_float:
+        if dtype.itemsize == 1 or (f.is_fused and f.relu) or (x.rules.symmetric_sums and f.sym_range):
+            raise Unplanned("steps after a sum of floats")
+        first = x.rules.first_bias("conv", _bias_column(bias), True) if bias.is_constant else "bias"
+        starts = (first, *old)
+        if dtype is not F32:
+            size = group_size(x.rules.channel_group, dtype)
+            group = Group(size, x.rules.nan_wins, x.rules.drops_bits and dtype is F16)
+            starts = (_bias_column(bias) if bias.is_constant else "bias", *old)
+    elif dtype.itemsize > 1 or _kernel_zero(x).any() or _is_unsigned(x) or f.is_fused:
+        raise Unplanned("words, a zero point, or steps by registers")
+    else:
+        steps = _steps(x)
+    is_rotated = bool(f.kernel_rotate and x.rules.rotates)
+    is_image_first = x.rules.image_nan_first
+    return Convolved("input", "weight", is_rotated, fill, starts, x.rules.first_zero, is_image_first, steps, group)
+
+
+@multiplies(_convolved)
 @semantics("conv", 0)
 def convolve(x: Operation) -> Array:
     """``conv.normal``: result = bias + old + sum of input * weight over input channels and taps.

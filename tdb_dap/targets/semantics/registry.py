@@ -184,12 +184,43 @@ class MatrixProduct:
     """After sums of integers; their numbers are one for all."""
 
 
-PRODUCTS: dict[Semantic, Callable[[Operation], MatrixProduct]] = {}
-"""Functions that multiply matrices, and what they multiply where that follows from the form of the command."""
+@dataclass(frozen=True)
+class Group:
+    """Products of 16-bit floats that are summed exactly before they are added; see ``semantics.rules``."""
+
+    size: int
+    nan_wins: bool
+    drops_bits: bool
 
 
-def multiplies(describe: Callable[[Operation], MatrixProduct]) -> Callable[[F], F]:
-    """Declare that a function multiplies matrices; ``describe`` raises Unplanned where it depends on numbers."""
+@dataclass(frozen=True)
+class Convolved:
+    """A convolution that a command is, without its numbers: starts + weights x windows of an image, then the steps."""
+
+    image: str
+    """The role of (n, channels, h, w)."""
+    weight: str
+    """The role of (rows, channels, kernel h, kernel w)."""
+    is_rotated: bool
+    """Whether the weights are taken rotated by half a turn."""
+    fill: Array
+    """The stored word around the image and between its elements, (1, 1, 1, 1)."""
+    starts: tuple[str | Array, ...]
+    """As in ``MatrixProduct``; roles of (1, rows, 1, 1) or of the result's shape."""
+    zero: float
+    is_image_first: bool
+    """Whether the image's number is the first factor of each product, which shows in NaNs."""
+    steps: Steps | None
+    group: Group | None
+    """Of 16-bit floats."""
+
+
+PRODUCTS: dict[Semantic, Callable[[Operation], MatrixProduct | Convolved]] = {}
+"""Functions that sum up products, and which ones where that follows from the form of the command."""
+
+
+def multiplies(describe: Callable[[Operation], MatrixProduct | Convolved]) -> Callable[[F], F]:
+    """Declare that a function sums up products; ``describe`` raises Unplanned where it depends on numbers."""
 
     def declare(function: F) -> F:
         PRODUCTS[function] = describe

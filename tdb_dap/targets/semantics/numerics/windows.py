@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -11,7 +11,7 @@ from numpy.lib.stride_tricks import as_strided
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.declaration.fields import Fields
-from tdb_dap.targets.semantics.registry import Value
+from tdb_dap.targets.semantics.registry import Unplanned, Value
 
 _PAD_MODES: dict[int, Literal["reflect", "edge", "wrap"]] = {1: "reflect", 2: "edge", 3: "wrap"}
 
@@ -46,6 +46,20 @@ def padded(bits: Array, f: Fields, pad_value: Value | None, inserted: int = 0) -
     whole[...] = border
     whole[:, :, up : up + height, left : left + width] = inner
     return whole
+
+
+def border(f: Fields, pad_value: Value | None, inserted: int, dtype: np.dtype[Any]) -> Array:
+    """The one word that ``padded`` puts around and between elements, (1, 1, 1, 1); Unplanned where it is not one."""
+    if f.pad_mode and (f.opd0_up_pad or f.opd0_dn_pad or f.opd0_lf_pad or f.opd0_rt_pad):
+        raise Unplanned("padding with words of the image")
+    if pad_value is None:
+        return np.zeros((1, 1, 1, 1), dtype)
+    if not pad_value.is_constant:
+        raise Unplanned("padding with words of a tensor")
+    between = inserted & ((1 << 8 * dtype.itemsize) - 1)
+    if (f.opd0_y_ins0 or f.opd0_x_ins0) and int(pad_value.bits.reshape(-1)[0]) != between:
+        raise Unplanned("other words between elements than around them")
+    return pad_value.bits
 
 
 def _check(image: Array, f: Fields) -> None:
