@@ -57,7 +57,7 @@ typedef struct {
     int nan_wins, drops_bits;
 } Groups;
 
-enum { SIGNED_BYTES = 0, UNSIGNED_BYTES = 1, SIGNED_WORDS = 2 };
+enum { SIGNED_BYTES, UNSIGNED_BYTES, SIGNED_WORDS, FLOATS_OF_IMAGE };
 
 /* Whole numbers: left factors as (block, pair, ROWS, 2) of 16 bits; right ones as in Right, of a ``type``. Sums
  * start from start[row * row step + column * column step], or from zeros. */
@@ -161,6 +161,7 @@ typedef struct {
     int (*whole)(const Whole *, const Requantisation *, void *);
     void (*whole_windows)(const WholeWindows *, const Requantisation *, void *);
     void (*weighted)(const Windows *, float *);
+    void (*largest)(const Largest *, void *);
     void (*elementwise)(int, const float *, const float *, float *, int64_t);
     int (*subnormal)(const float *, int64_t);
     void (*exponents)(const float *, int64_t, uint32_t *);
@@ -179,7 +180,7 @@ typedef struct {
 
 #define WIDTH(lanes)                                                                                                   \
     {lanes, interleaved_##lanes, grouped_##lanes, whole_##lanes, whole_windows_##lanes, weighted_##lanes,              \
-     elementwise_##lanes, subnormal_##lanes, exponents_##lanes, floats_of_##lanes, reciprocal_roots_##lanes,           \
+     largest_##lanes, elementwise_##lanes, subnormal_##lanes, exponents_##lanes, floats_of_##lanes, reciprocal_roots_##lanes,           \
      divided_##lanes, series_##lanes, whole_of_##lanes, whole_of_floats_##lanes, floats_of_floats_##lanes,             \
      floats_of_whole_##lanes, read_floats_##lanes, integral_floats_##lanes, f16_by_mode_##lanes}
 

@@ -3,8 +3,9 @@
 
 enum { LEFT_FACTORS, RIGHT_FACTORS, FIRST_START, SECOND_START };
 
-/* How products are added: float32 in two chains, 16-bit floats in exact groups, or whole numbers. */
-enum { IN_CHAINS, IN_GROUPS, EXACTLY };
+/* How products are added: float32 in two chains, 16-bit floats in exact groups, or whole numbers; or one window of each
+ * channel: floats, whole numbers, or its largest number. */
+enum { IN_CHAINS, IN_GROUPS, EXACTLY, WINDOWS_OF_FLOATS, WINDOWS_EXACTLY, LARGEST };
 
 /* A part of one operand in equal steps, and its place among factors or starts: numbers from ``first`` on. */
 typedef struct {
@@ -21,12 +22,14 @@ typedef struct {
 } Scattered;
 
 /* Left factors are (rows, count), starts (rows or 1, columns or 1); right factors as in Right and Whole, over an image of
- * ``image`` numbers of a ``type``, which hold ``fill`` where none is put. ``form``: of results of floats; ``has_gaps``: some
- * taps stand for zeros, and no left factors are put beside them. */
+ * ``image`` numbers of a ``type``, which hold ``fill`` where none is put. ``form``: of results of floats; ``rounding``: of
+ * their products and sums in windows; ``has_gaps``: some
+ * taps stand for zeros, and no left factors are put beside them. Of windows rows are channels of all batches, ``taps`` are
+ * in a plane, ``window`` has rows and columns of results, and steps between both. */
 typedef struct {
-    int how, starts, swapped, gathered, scattered, type, is_filled, has_gaps, form, nan_wins, drops_bits;
+    int how, starts, swapped, gathered, scattered, type, is_filled, has_gaps, form, rounding, nan_wins, drops_bits, is_last, is_zero_positive;
     float zero, fill;
-    int64_t rows, count, columns, image, start_rows[2], start_columns[2], numbers[3], group, *taps, *places;
+    int64_t rows, count, columns, image, start_rows[2], start_columns[2], numbers[3], group, window[4], *taps, *places;
     Requantisation r;
     Gathered *from;
     Scattered *to;
@@ -91,6 +94,15 @@ static void gather_wide(int64_t *to, int64_t to_step, const void *from, int64_t 
     }
 }
 
+static void gather_integers(int32_t *to, int64_t to_step, const void *from, int64_t step, int64_t count, int format)
+{
+    switch (format) {
+    case SI8: TO_WHOLE(int8_t, int32_t)
+    case UI8: TO_WHOLE(uint8_t, int32_t)
+    case SI32: TO_WHOLE(int32_t, int32_t)
+    }
+}
+
 static void gather_words(int16_t *to, int64_t to_step, const void *from, int64_t step, int64_t count, int format)
 {
     switch (format) {
@@ -119,9 +131,9 @@ static void gather_floats(float *to, int64_t to_step, const void *from, int64_t 
 }
 
 /* What numbers are put together as. */
-enum { AS_FLOATS, AS_WORDS, AS_BYTES, AS_WIDE };
+enum { AS_FLOATS, AS_WORDS, AS_BYTES, AS_INTEGERS, AS_WIDE };
 
-static const int size_as[] = {sizeof(float), sizeof(int16_t), 1, sizeof(int64_t)};
+static const int size_as[] = {sizeof(float), sizeof(int16_t), 1, sizeof(int32_t), sizeof(int64_t)};
 
 /* All numbers of one part. */
 static void gather(const Gathered *g, const void *data, char *to, int as)
@@ -139,6 +151,8 @@ static void gather(const Gathered *g, const void *data, char *to, int as)
                     move_row(row, g->step[3], own, from->step[3], g->shape[3], 1);
                 else if (as == AS_WORDS)
                     gather_words((int16_t *)row, g->step[3], own, from->step[3], g->shape[3], from->format);
+                else if (as == AS_INTEGERS)
+                    gather_integers((int32_t *)row, g->step[3], own, from->step[3], g->shape[3], from->format);
                 else
                     gather_wide((int64_t *)row, g->step[3], own, from->step[3], g->shape[3], from->format);
             }
@@ -157,23 +171,39 @@ static int64_t start_size(const Product *p, int number)
     return number < p->starts ? p->start_rows[number] * p->start_columns[number] : 1;
 }
 
+static int is_whole(const Product *p)
+{
+    return p->how == EXACTLY || p->how == WINDOWS_EXACTLY;
+}
+
 static int start_as(const Product *p)
 {
-    return p->how == EXACTLY ? AS_WIDE : AS_FLOATS;
+    return is_whole(p) ? AS_WIDE : AS_FLOATS;
 }
 
 static int image_as(const Product *p)
 {
-    return p->how != EXACTLY ? AS_FLOATS : p->type == SIGNED_WORDS ? AS_WORDS : AS_BYTES;
+    return p->type == FLOATS_OF_IMAGE ? AS_FLOATS : p->type == SIGNED_WORDS ? AS_WORDS : AS_BYTES;
+}
+
+static int left_as(const Product *p)
+{
+    return p->how == EXACTLY ? AS_WORDS : p->how == WINDOWS_EXACTLY ? AS_INTEGERS : AS_FLOATS;
+}
+
+/* Bytes of a sum before it is rounded. */
+static size_t sum_size(const Product *p)
+{
+    return is_whole(p) ? (size_t)p->r.size : (size_t)size_as[image_as(p)];
 }
 
 /* The parts of a block, one after the other, each at a multiple of 64 bytes; its size. */
 static size_t laid_out(const Product *p, char *block, Work *w)
 {
-    const size_t rows = (size_t)(p->rows + ROWS), count = (size_t)p->count + 1, number = p->how == EXACTLY ? 2 : 4;
-    const size_t sums = (size_t)(p->rows * p->columns) * (p->how == EXACTLY ? (size_t)p->r.size : sizeof(float));
+    const size_t rows = (size_t)(p->rows + ROWS), count = (size_t)p->count + 1, number = (size_t)size_as[left_as(p)];
+    const size_t sums = (size_t)(p->rows * p->columns) * sum_size(p);
     const size_t sizes[] = {rows * 8, rows * 8, rows * 8, (size_t)start_size(p, 0) * 8, (size_t)start_size(p, 1) * 8, sums,
-                            rows * count * number, p->how == IN_GROUPS ? 0 : rows * count * number,
+                            rows * count * number, p->how == IN_CHAINS || p->how == EXACTLY ? rows * count * number : 0,
                             (size_t)p->image * (size_t)size_as[image_as(p)]};
     char **parts[] = {(char **)&w->steps[0], (char **)&w->steps[1], (char **)&w->steps[2], &w->starts[0], &w->starts[1],
                       &w->sums, &w->left, &w->packed, &w->image};
@@ -206,7 +236,7 @@ static void fill_image(const Product *p, char *image)
 /* Adds one start to all sums of floats; the first one is what they begin with. */
 static void start_groups(const Product *p, const float *start, int number, float *sums)
 {
-    float own[256];
+    float own[256], before[256];
     const int64_t row_step = p->start_rows[number] > 1 ? p->start_columns[number] : 0;
     const int64_t step = p->start_columns[number] > 1;
     for (int64_t row = 0; row < p->rows; row++)
@@ -215,8 +245,9 @@ static void start_groups(const Product *p, const float *start, int number, float
             float *to = sums + row * p->columns + first;
             for (int64_t i = 0; i < used; i++)
                 own[i] = start[row * row_step + (first + i) * step];
+            memcpy(before, to, (size_t)used * sizeof *own);
             if (number)
-                chosen->elementwise(ADD, to, own, to, used);
+                chosen->elementwise(ADD, before, own, to, used);
             else
                 memcpy(to, own, (size_t)used * sizeof *own);
         }
@@ -231,32 +262,63 @@ static void prepare(Work *w)
         fill_image(p, w->image);
     if (p->has_gaps)
         memset(w->left, 0, (size_t)(p->rows * p->count) * sizeof(float));
-    for (int i = p->starts; i < 2 && p->how != EXACTLY; i++)
+    for (int i = p->starts; i < 2 && !is_whole(p); i++)
         memcpy(w->starts[i], &p->zero, sizeof p->zero);
     for (int i = 0; i < p->gathered; i++) {
         const Gathered *g = &p->from[i];
         const void *data = g->source < 0 ? &g->constant : moved_by(g->from.data, w->pointers[g->source]);
         if (g->which == LEFT_FACTORS)
-            gather(g, data, w->left, p->how == EXACTLY ? AS_WORDS : AS_FLOATS);
+            gather(g, data, w->left, left_as(p));
         else if (g->which == RIGHT_FACTORS)
             gather(g, data, w->image, image_as(p));
         else
             gather(g, data, w->starts[g->which - FIRST_START], start_as(p));
     }
-    if (p->how == EXACTLY) {
+    for (int i = 0; i < 3 && is_whole(p); i++)
+        for (int64_t row = 0; row < p->rows; row++)
+            w->steps[i][row] = p->numbers[i];
+    if (p->how == EXACTLY)
         packed_pairs((const int16_t *)w->left, p->rows, p->count, (int16_t *)w->packed);
-        for (int i = 0; i < 3; i++)
-            for (int64_t row = 0; row < p->rows; row++)
-                w->steps[i][row] = p->numbers[i];
-    } else if (p->how == IN_GROUPS) {
+    else if (p->how == IN_GROUPS) {
         for (int i = 0; i < p->starts; i++)
             start_groups(p, (const float *)w->starts[i], i, (float *)w->sums);
-    } else {
+    } else if (p->how == IN_CHAINS) {
         packed_floats((const float *)w->left, p->rows, p->count, (float *)w->packed);
         const int64_t left = least_exponent((const float *)w->left, p->rows * p->count);
         w->normal = left + least_exponent((const float *)w->image, p->image) - 23 >= -126;
         for (int i = 0; i < p->starts; i++)
             w->normal &= least_exponent((const float *)w->starts[i], start_size(p, i)) - 23 >= -126;
+    } else if (p->is_zero_positive)
+        for (int64_t i = 0; i < start_size(p, 0); i++)
+            ((float *)w->starts[0])[i] += 0.0f;
+}
+
+/* The windows of channels [first, last). Sums start from a number of each channel, or floats from zeros. */
+static void search_windows(const Work *w, int64_t first, int64_t last)
+{
+    const Product *p = w->p;
+    const int64_t plane = p->image / p->rows, *size = p->window;
+    char *sums = w->sums + (size_t)(first * p->columns) * sum_size(p);
+    const char *image = w->image + first * plane * size_as[image_as(p)];
+    if (p->how == LARGEST) {
+        const Largest of = {image, p->starts ? (const float *)w->starts[0] : NULL, p->taps, 0, last - first, plane, p->count,
+                            size[0], size[1], size[2], size[3], p->type == SIGNED_BYTES ? SI8 : p->type == UNSIGNED_BYTES ? UI8 : F32,
+                            p->is_last};
+        chosen->largest(&of, sums);
+    } else if (p->how == WINDOWS_OF_FLOATS) {
+        const Windows of = {(const float *)image, (const float *)w->left + first * p->count,
+                            p->starts ? (const float *)w->starts[0] + first : NULL, p->taps, last - first, plane, p->count,
+                            size[0], size[1], size[2], size[3], p->rounding, bits_of(p->zero) != 0};
+        chosen->weighted(&of, (float *)sums);
+    } else {
+        const WholeWindows of = {image, (const int32_t *)w->left + first * p->count, (const int64_t *)w->starts[0] + first,
+                                 p->taps, last - first, plane, p->count, size[0], size[1], size[2], size[3],
+                                 p->type == SIGNED_BYTES ? SI8 : UI8};
+        Requantisation r = p->r;
+        r.multiplier = w->steps[0];
+        r.amount = w->steps[1];
+        r.zero = w->steps[2];
+        chosen->whole_windows(&of, &r, sums);
     }
 }
 
@@ -271,6 +333,10 @@ static void start_steps(const Product *p, int number, int64_t *row, int64_t *col
 static int sum_up(const Work *w, const int64_t *range)
 {
     const Product *p = w->p;
+    if (p->how >= WINDOWS_OF_FLOATS) {
+        search_windows(w, range[0], range[1]);
+        return 0;
+    }
     if (p->how == EXACTLY) {
         Requantisation r = p->r;
         r.multiplier = w->steps[0];
@@ -302,7 +368,7 @@ static int round_sums(const Work *w)
 {
     const Product *p = w->p;
     const int64_t count = p->rows * p->columns;
-    if (p->how == EXACTLY)
+    if (is_whole(p) || image_as(p) != AS_FLOATS)
         return 0;
     uint32_t found = 0;
     for (int64_t i = 0; i < count; i++)
@@ -410,9 +476,10 @@ static Product *parsed_product(PyObject *given, const int64_t *origins, int tens
         return NULL;
     }
     int is_good = PyArg_ParseTuple(
-        given, "ipf(LLL)(OOLipf)(Lppi)((LL)(LL))i(LLLiiiLLi)O!O!", &p->how, &p->swapped, &p->zero, &p->rows, &p->count,
+        given, "ipf(LLL)(OOLipf)(LppiippLLLL)((LL)(LL))i(LLLiiiLLi)O!O!", &p->how, &p->swapped, &p->zero, &p->rows, &p->count,
         &p->columns, &taps, &places, &p->image, &p->type, &p->is_filled, &p->fill, &p->group, &p->nan_wins,
-        &p->drops_bits, &p->form, &p->start_rows[0], &p->start_columns[0], &p->start_rows[1], &p->start_columns[1],
+        &p->drops_bits, &p->form, &p->rounding, &p->is_last, &p->is_zero_positive, &p->window[0], &p->window[1], &p->window[2],
+        &p->window[3], &p->start_rows[0], &p->start_columns[0], &p->start_rows[1], &p->start_columns[1],
         &p->starts, &p->numbers[0], &p->numbers[1], &p->numbers[2], &p->r.mode, &p->r.held, &p->r.rectified, &low, &high,
         &p->r.size, &PyTuple_Type, &gathered, &PyTuple_Type, &scattered);
     is_good = is_good && (p->taps = copied_numbers(taps, p->count)) && (p->places = copied_numbers(places, p->columns));

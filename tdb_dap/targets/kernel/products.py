@@ -9,10 +9,6 @@ from numpy.typing import NDArray
 
 from tdb_dap.engine.hardware.dtypes import Array
 
-WORDS = 2
-BYTES = {"si8": 0, "ui8": 1, "i8": 1}
-"""Types of an image of whole numbers, as the kernel names them: words of 16 bits, and bytes by their formats."""
-
 Float32 = NDArray[np.float32]
 Offsets = NDArray[np.int64]
 

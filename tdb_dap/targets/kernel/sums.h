@@ -339,6 +339,8 @@ static int NAME(grouped)(const Left *left, const Right *right, const Groups *gro
 
 #include "float_windows.h"
 
+#include "largest.h"
+
 #include "newton.h"
 
 #undef floats

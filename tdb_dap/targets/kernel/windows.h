@@ -10,6 +10,15 @@ typedef struct {
     int format, negative;
 } Windows;
 
+/* Planes [first, last) of an image whose windows are searched; float32, or bytes of a format. ``start``: no result is less. */
+typedef struct {
+    const void *image;
+    const float *start;
+    const int64_t *offsets;
+    int64_t first, last, plane, taps, height, width, line, step;
+    int format, is_last;
+} Largest;
+
 /* Half to even on 11 bits, with the subnormals of f16; a NaN keeps its sign and has all other bits set. */
 static float rounded_f16(float number)
 {

@@ -14,13 +14,16 @@ from tdb_dap.engine.hardware.views import View
 from tdb_dap.targets import kernel
 from tdb_dap.targets.kernel.stored import AXES, CONSTANT, OF_SIZE, Planned
 from tdb_dap.targets.plans.forms import Form
-from tdb_dap.targets.plans.products import Size, product_of
+from tdb_dap.targets.plans.products import product_of
+from tdb_dap.targets.plans.sums import Size, Sums
 from tdb_dap.targets.plans.tensors import Index, Tensor
+from tdb_dap.targets.plans.windows import convolution_of, windows_of
 from tdb_dap.targets.semantics.execute import constant_bits, function_of
 from tdb_dap.targets.semantics.registry import (
     MOVES,
     PRODUCTS,
     Convolved,
+    Described,
     MatrixProduct,
     Operation,
     Place,
@@ -43,7 +46,7 @@ class Made:
     size: int
     """Elements of the result that can be computed apart from each other."""
     sums: Size | None
-    """The sums of products that the plan is of."""
+    """The sums of products that the plan is of, and that can be formed apart from each other."""
     sub: tuple[str, int]
     """Family and operation, by which the function is registered."""
     function: Semantic
@@ -61,11 +64,10 @@ def make(name: str, form: Form, rules: Rules) -> Made:
     result = Tensor(view)
     if not result.has_apart():
         raise Unplanned("elements of the result that lie over each other")
-    pieces, product = [], None
+    pieces, sums = [], None
     with np.errstate(all="ignore"):
         if function in PRODUCTS:
-            described = _described(PRODUCTS[function], form, tensors, (role, result), rules)
-            product = product_of(described, tensors, result, form.bound.fields)
+            sums = _sums(PRODUCTS[function], form, tensors, (role, result), rules)
         elif function in MOVES and len(form.bound.operands) == len(tensors) == 1:
             pieces = _moved(function, form, tensors, (role, result), rules)
         else:
@@ -81,11 +83,11 @@ def make(name: str, form: Form, rules: Rules) -> Made:
             for number, each in enumerate(every)
         ]
     )
-    calls = kernel.plan(form.bound.fields.geometry.lane_bytes, reaches, tuple(pieces), product.arguments if product else None)
+    calls = kernel.plan(form.bound.fields.geometry.lane_bytes, reaches, tuple(pieces), sums.arguments if sums else None)
     numbers = [form.numbers[each] for each in (*tensors, role)]
     spots = tuple([(number, each.low, each.high) for number, each in zip(numbers, every, strict=True)])
     sub = form.bound.family.name, form.bound.fields.sub
-    return Made(calls, spots, math.prod(view.shape), product.size if product else None, sub, function)
+    return Made(calls, spots, math.prod(view.shape), sums.parts if sums else None, sub, function)
 
 
 def _order(tensor: Tensor, result: Tensor) -> int:
@@ -119,20 +121,26 @@ def _values(form: Form, places: dict[str, Array]) -> dict[str, Value]:
     }
 
 
-def _described(
-    describe: Callable[[Operation], MatrixProduct | Convolved],
+def _sums(
+    describe: Callable[[Operation], Described],
     form: Form,
     tensors: dict[str, Tensor],
     result: tuple[str, Tensor],
     rules: Rules,
-) -> MatrixProduct | Convolved:
+) -> Sums:
+    """What the kernel takes of a function that sums up products."""
     role, to = result
     nothing = {
         each: np.broadcast_to(np.zeros(1, tensor.view.dtype.bits_dtype), tensor.view.shape)
         for each, tensor in tensors.items()
     }
     values = _values(form, nothing)
-    return describe(_operation(form, values, role, to.view.shape, rules))
+    described = describe(_operation(form, values, role, to.view.shape, rules))
+    if isinstance(described, MatrixProduct):
+        return product_of(described, tensors, to)
+    if isinstance(described, Convolved):
+        return convolution_of(described, tensors, to, form.bound.fields)
+    return windows_of(described, tensors, to, form.bound.fields)
 
 
 def _computed(
@@ -163,20 +171,31 @@ def _call(words: Any, target: Array) -> Any:
 
 def _parts(tensors: Sequence[Tensor]) -> list[Index]:
     """The parts into which some of the tensors are cut by their layouts."""
-    cuts = [[index for index, _ in each.pieces] for each in tensors if each.whole is None]
+    shape = tensors[-1].view.shape
+    cuts = [[_cut(index, each.view.shape, shape) for index, _ in each.pieces] for each in tensors if each.whole is None]
     if not cuts:
-        return [tuple(slice(0, extent) for extent in tensors[-1].view.shape)]
+        return [tuple(slice(0, extent) for extent in shape)]
     if any(cut != cuts[0] for cut in cuts):
         raise Unplanned("tensors that are cut in different ways")
     return cuts[0]
+
+
+def _cut(index: Index, shape: tuple[int, ...], result: tuple[int, ...]) -> Index:
+    """The part of a result that a piece of a tensor of this shape belongs to: where it is not cut, all of an axis."""
+    if len(shape) != len(result):
+        raise Unplanned("operands of other axes than the result")
+    return tuple(
+        slice(0, extent) if (part.start, part.stop) == (0, own) else part
+        for part, own, extent in zip(index, shape, result, strict=True)
+    )
 
 
 def _part(tensor: Tensor, index: Index, result: tuple[int, ...]) -> Array:
     """The part of a tensor that belongs to one of a result of this shape."""
     shape = tensor.view.shape
     if tensor.whole is None:
-        found = next(piece for own, piece in tensor.pieces if own == index)
-        if found.shape != tuple(part.stop - part.start for part in index):
+        own, found = next(part for part in tensor.pieces if _cut(part[0], shape, result) == index)
+        if found.shape != tuple(part.stop - part.start for part in own):
             raise Unplanned("a layout of more axes")
         return found
     if len(shape) != len(index):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import combinations
 
@@ -18,6 +19,9 @@ _LARGEST = 1 << 28
 """Bytes of a tensor, each counted as often as it is read."""
 _REACH = 1 << 32
 """Bytes that a tensor may reach over."""
+
+_MANY_PARTS = 64
+"""Pieces that are not compared with each other any more."""
 
 Index = tuple[slice, ...]
 
@@ -56,13 +60,13 @@ class Tensor:
 
     def _within(self, lane_bytes: int) -> list[tuple[int, int]]:
         """The first byte and the one after the last of each piece in its lanes."""
-        found: list[tuple[int, int]] = []
-        for part in self.segments:
-            start, length = part.offset % lane_bytes, self.view.dtype.itemsize
-            for extent, stride in zip(part.shape, part.strides, strict=True):
-                length += (extent - 1) * stride if stride % lane_bytes else 0
-            found.append((start, start + length))
-        return found
+        return [self._bytes_in_lanes(part, lane_bytes) for part in self.segments]
+
+    def _bytes_in_lanes(self, part: Segment, lane_bytes: int) -> tuple[int, int]:
+        start, length = part.offset % lane_bytes, self.view.dtype.itemsize
+        for extent, stride in zip(part.shape, part.strides, strict=True):
+            length += (extent - 1) * stride if stride % lane_bytes else 0
+        return start, start + length
 
     def _stays(self, lane_bytes: int) -> bool:
         steps = [stride for part in self.segments for stride in part.strides]
@@ -78,22 +82,24 @@ class Tensor:
                 reached += (extent - 1) * stride
         if len(self.segments) == 1:
             return True
-        places = list(zip(self._within(self.view.geometry.lane_bytes), self._lanes(), strict=True))
-        return bool(self.inner) and all(
+        lane_bytes = self.view.geometry.lane_bytes
+        # Batches of a piece may lie between those of another one: each is looked at by itself.
+        parts = [batch for part in self.segments for batch in _batches(part)]
+        if not self.inner or len(parts) > _MANY_PARTS:
+            return False
+        places = [(self._bytes_in_lanes(part, lane_bytes), self._lanes_of(part, lane_bytes)) for part in parts]
+        return all(
             _are_apart(within, others) or _are_apart(lanes, other_lanes)
             for (within, lanes), (others, other_lanes) in combinations(places, 2)
         )
 
-    def _lanes(self) -> list[tuple[int, int]]:
-        """The first lane and the one after the last of each piece."""
-        lane_bytes = self.view.geometry.lane_bytes
-        found: list[tuple[int, int]] = []
-        for part in self.segments:
-            steps = zip(part.shape, part.strides, strict=True)
-            last = sum((extent - 1) * stride for extent, stride in steps if not stride % lane_bytes)
-            first = part.offset // lane_bytes
-            found.append((first, first + last // lane_bytes + 1))
-        return found
+    @staticmethod
+    def _lanes_of(part: Segment, lane_bytes: int) -> tuple[int, int]:
+        """The first lane and the one after the last of a piece."""
+        steps = zip(part.shape, part.strides, strict=True)
+        last = sum((extent - 1) * stride for extent, stride in steps if not stride % lane_bytes)
+        first = part.offset // lane_bytes
+        return first, first + last // lane_bytes + 1
 
     def lies_as(self, other: Tensor) -> bool:
         """Whether the elements of both have the same places from their addresses on."""
@@ -127,6 +133,14 @@ class Tensor:
                     return False
                 reached += (extent - 1) * stride
         return True
+
+
+def _batches(part: Segment) -> list[Segment]:
+    """A piece cut along its first axis."""
+    return [
+        replace(part, shape=(1, *part.shape[1:]), offset=part.offset + batch * part.strides[0])
+        for batch in range(part.shape[0])
+    ]
 
 
 def _are_apart(a: tuple[int, int], b: tuple[int, int]) -> bool:

@@ -16,8 +16,8 @@ from tdb_dap.targets.semantics.numerics import float32
 from tdb_dap.targets.semantics.numerics.finish import channel_scale, finite_half, rectified, requantisation, scaled
 from tdb_dap.targets.semantics.numerics.halves import calculated
 from tdb_dap.targets.semantics.numerics.integers import DOWN, HALF_UP, requantised, signed
-from tdb_dap.targets.semantics.numerics.windows import offsets, padded, taps
-from tdb_dap.targets.semantics.registry import Operation, semantics
+from tdb_dap.targets.semantics.numerics.windows import border, offsets, padded, taps
+from tdb_dap.targets.semantics.registry import Operation, Pooled, Unplanned, multiplies, semantics
 from tdb_dap.targets.semantics.rules import Extremum
 
 _HIGHEST = {
@@ -48,6 +48,24 @@ class _Tap:
         return _Tap(numbers, np.where(is_other, other.index, self.index))
 
 
+def _largest(x: Operation) -> Pooled:
+    """The windows of ``extremum`` whose largest number is stored as it is, or flushed."""
+    dtype, rule = x["input"].dtype, x.rules.extremum
+    if x.fields.sub != op.MAXIMUM or "index" in x.result_dtypes or _rectifies(x) or x.dtype.name != dtype.name:
+        raise Unplanned("the smallest number, a position, or numbers that become others")
+    start: Array | None = None
+    if dtype.is_float:
+        flushes = dtype is F32 or (dtype is BF16 and x.rules.flushes_bf16_extremum)
+        if rule is Extremum.TWO_CHAINS or (not flushes and dtype is not F16):
+            raise Unplanned("numbers that are compared otherwise than they are stored")
+        if rule is not Extremum.FIRST_TAP:
+            start = np.full((1, 1), -_HIGHEST[dtype.name], np.float32)
+    is_last = dtype.is_float and rule is Extremum.REPLACES_NAN
+    fill = border(x.fields, x.get("pad_value"), x.fields.res1_addr, dtype.bits_dtype)
+    return Pooled("input", None, False, fill, start, False, 0.0, is_last, None)
+
+
+@multiplies(_largest)
 @semantics("pord", op.MAXIMUM, op.MINIMUM)
 def extremum(x: Operation) -> Array | tuple[Array, Array]:
     """Largest or smallest tap, and its position where the command stores that; for floats see ``rules.Extremum``.
@@ -168,6 +186,43 @@ def _kernels(x: Operation, channels: int | None = None) -> Array:
     return flat if channels is None else np.broadcast_to(flat, (channels, count))
 
 
+def _summed(x: Operation) -> Pooled:
+    """The windows of ``weighted``, of bytes, float32 and 16-bit floats."""
+    f, dtype, kernel_value = x.fields, x["input"].dtype, x["kernel"]
+    if f.is_fused and (f.relu or f.rq or not dtype.is_float):
+        raise Unplanned("steps after the sum")
+    if kernel_value.dtype.name != dtype.name and (dtype.is_float or kernel_value.dtype.itemsize > 1):
+        raise Unplanned("weights of another format")
+    weight: str | Array = "kernel"
+    if kernel_value.is_constant:
+        numbers = kernel_value.numbers
+        weight = float32.operand(numbers, dtype) if dtype.is_float else numbers
+    has_bias = f.sub != op.AVERAGE
+    start: str | Array | None = None
+    steps = None
+    if dtype.is_float:
+        is_limited = f.sym_range and x.dtype.name in x.rules.symmetric_halves
+        if dtype.itemsize == 1 or x.rules.flushes_halves or is_limited:
+            raise Unplanned("8-bit floats, flushed ones, or limits")
+        if has_bias and x.rules.halves_by_sign and dtype.itemsize == 2 and x["bias"].dtype is F32:
+            raise Unplanned("a bias of another format")
+        if has_bias:
+            start = _float_bias(x).reshape(1, 1) if x["bias"].is_constant else "bias"
+    else:
+        steps = _integer_steps(x)
+        if not steps.held or dtype.itemsize > 1:
+            raise Unplanned("sums without a sign, or of words")
+        if has_bias:
+            start = _bias(x).reshape(1, 1) if x["bias"].is_constant else "bias"
+            if x["bias"].dtype is not UI32 and not f.opd2_sign and x.rules.unsigned_words:
+                raise Unplanned("a bias of another sign")
+    fill = border(f, x.get("pad_value"), f.res1_addr, dtype.bits_dtype)
+    is_rotated = bool(f.kernel_rotate and x.rules.rotates) and isinstance(weight, str)
+    is_zero_positive = dtype.is_float and not x.rules.negative_zero_start
+    return Pooled("input", weight, is_rotated, fill, start, is_zero_positive, _start(x), False, steps)
+
+
+@multiplies(_summed)
 @semantics("pord", op.AVERAGE, op.DEPTHWISE, op.DEPTHWISE_RELU)
 def weighted(x: Operation) -> Array:
     """Sum of tap * weight (+ bias), per channel.
@@ -201,15 +256,19 @@ def _float_sum(x: Operation) -> Array:
     if x.rules.halves_by_sign and x["input"].dtype.itemsize == 2 and x.get("bias") and x["bias"].dtype is F32:
         raise NotSimulated("the depthwise convolution of 16-bit floats with a float32 bias is not known on this chip")
     if x.fields.sub != op.AVERAGE:
-        stored = x["bias"]
-        # Of 8-bit floats the bias is f16, as their sum is, where the result is bf16.
-        is_half = x["input"].dtype.itemsize == 1 and stored.dtype is BF16
-        bias = F16.widen(stored.bits) if is_half else float32.operand(stored.numbers, stored.dtype)
-        if not x.rules.negative_zero_start:
-            bias = bias + np.float32(0)  # -0 becomes 0
-        elif x["bias"].is_constant and not bias.any():
-            bias = np.full_like(bias, -0.0)
+        bias = _float_bias(x)
     return _in_numpy(x, bias) if not kernel.is_active() or x.rules.flushes_halves else _in_kernel(x, bias)
+
+
+def _float_bias(x: Operation) -> Array:
+    """What sums of floats start from."""
+    stored = x["bias"]
+    # Of 8-bit floats the bias is f16, as their sum is, where the result is bf16.
+    is_half = x["input"].dtype.itemsize == 1 and stored.dtype is BF16
+    bias: Array = F16.widen(stored.bits) if is_half else float32.operand(stored.numbers, stored.dtype)
+    if not x.rules.negative_zero_start:
+        return bias + np.float32(0)  # -0 becomes 0
+    return np.full_like(bias, -0.0) if stored.is_constant and not bias.any() else bias
 
 
 def _rounding(x: Operation) -> DType:
@@ -327,8 +386,18 @@ def _requantised(x: Operation) -> Array:
 
 def _integer_sum(x: Operation) -> Array:
     """Words of the result of the form that is not fused."""
+    steps = _integer_steps(x)
+    words = _sum_in_kernel(x, steps, x.dtype.itemsize) if steps.held else None
+    if words is not None:
+        return words
+    held = SI32 if steps.held else UI32
+    total = held.decode(held.encode(_exact_sum(x))).astype(np.int64)
+    return requantised(total, replace(steps, held=False), x.dtype)
+
+
+def _integer_steps(x: Operation) -> Steps:
+    """What follows an integer sum of the form that is not fused; ``held``: the sum is held in 32 bits with a sign."""
     f = x.fields
-    # The sum is held in 32 bits.
     is_signed = bool(f.opd0_sign or f.opd1_sign or (f.sub != op.AVERAGE and f.opd2_sign))
     if f.sub == op.AVERAGE:
         mode, amount = HALF_UP, int(np.clip(-signed(f.opd2_addr, 32), -62, 62))
@@ -337,13 +406,7 @@ def _integer_sum(x: Operation) -> Array:
         mode, amount = f.opd2_n_str, -op.signed_byte(f.res1_addr)
         limits = _range(x.dtype.itemsize, is_signed and f.sub != op.DEPTHWISE_RELU)
     rectifies = f.sub == op.DEPTHWISE_RELU
-    steps = Steps(mode, 1, amount, 0, is_signed, rectifies, (limits.minimum, limits.maximum))
-    words = _sum_in_kernel(x, steps, x.dtype.itemsize) if is_signed else None
-    if words is not None:
-        return words
-    held = SI32 if is_signed else UI32
-    total = held.decode(held.encode(_exact_sum(x))).astype(np.int64)
-    return requantised(total, replace(steps, held=False), x.dtype)
+    return Steps(mode, 1, amount, 0, is_signed, rectifies, (limits.minimum, limits.maximum))
 
 
 def _bias(x: Operation) -> Array:

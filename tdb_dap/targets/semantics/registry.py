@@ -215,11 +215,37 @@ class Convolved:
     """Of 16-bit floats."""
 
 
-PRODUCTS: dict[Semantic, Callable[[Operation], MatrixProduct | Convolved]] = {}
+@dataclass(frozen=True)
+class Pooled:
+    """Windows of each channel of an image that a command sums up, or takes the largest number of, without numbers."""
+
+    image: str
+    """The role of (n, channels, h, w)."""
+    weight: str | Array | None
+    """The role of (1, channels, kernel h, kernel w), or one number for all, (1, 1, 1, 1); None: the largest number."""
+    is_rotated: bool
+    """Whether the weights are taken rotated by half a turn."""
+    fill: Array
+    """The stored word around the image and between its elements, (1, 1, 1, 1)."""
+    start: str | Array | None
+    """Sums start from it: a role of (1, channels, 1, 1), or one number (1, 1). The largest number is at least that."""
+    is_zero_positive: bool
+    """Whether a start of -0 counts as 0."""
+    zero: float
+    """Sums of floats start from this zero otherwise."""
+    is_last: bool
+    """Whether the last one of equal numbers is the largest."""
+    steps: Steps | None
+    """After sums of integers; their numbers are one for all."""
+
+
+Described = MatrixProduct | Convolved | Pooled
+
+PRODUCTS: dict[Semantic, Callable[[Operation], Described]] = {}
 """Functions that sum up products, and which ones where that follows from the form of the command."""
 
 
-def multiplies(describe: Callable[[Operation], MatrixProduct | Convolved]) -> Callable[[F], F]:
+def multiplies(describe: Callable[[Operation], Described]) -> Callable[[F], F]:
     """Declare that a function sums up products; ``describe`` raises Unplanned where it depends on numbers."""
 
     def declare(function: F) -> F:

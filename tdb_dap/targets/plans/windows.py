@@ -1,0 +1,253 @@
+"""Windows over images in plans: convolutions, and windows of each channel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from tdb_dap.engine.hardware.dtypes import F32, Array
+from tdb_dap.targets.declaration.fields import Fields
+from tdb_dap.targets.kernel import LARGEST_GROUP
+from tdb_dap.targets.kernel.stored import FLOATS
+from tdb_dap.targets.plans.sums import (
+    BYTES,
+    EXACTLY,
+    FIRST_START,
+    IN_CHAINS,
+    IN_GROUPS,
+    LARGEST,
+    LEFT,
+    MOST_PRODUCTS,
+    RIGHT,
+    WINDOWS_EXACTLY,
+    WINDOWS_OF_FLOATS,
+    Image,
+    Pair,
+    Part,
+    Size,
+    Sums,
+    Window,
+    constant,
+    format_of,
+    four_axes,
+    number_of,
+    part,
+)
+from tdb_dap.targets.plans.tensors import Tensor
+from tdb_dap.targets.semantics.numerics.windows import offsets
+from tdb_dap.targets.semantics.registry import Convolved, Group, Pooled, Unplanned
+
+_BLOCK = 64
+"""Channels whose weights lie together, as many as most chips store together; of whole numbers any order will do."""
+
+
+class _Padded(NamedTuple):
+    """A padded image (n, channels, high, wide), and its windows."""
+
+    channels: int
+    high: int
+    wide: int
+    corner: int
+    """Number in a plane at which the image begins."""
+    steps: Pair
+    """Numbers between rows, and between columns, of the image."""
+    fill: float | None
+    taps: Array
+    """Of each tap in a plane, as ``places`` int64."""
+    places: Array
+
+    @property
+    def plane(self) -> int:
+        return self.high * self.wide
+
+    def parts(self, image: Tensor, source: int) -> Iterator[Part]:
+        """Where the numbers of the image belong."""
+        steps = (self.channels * self.plane, self.plane, *self.steps)
+        return four_axes(image, source, RIGHT, steps, self.corner)
+
+
+def _padded(image: Tensor, result: Tensor, word: Array, f: Fields) -> _Padded:
+    _, channels, h, w = image.view.shape
+    rows, columns = f.opd0_y_ins0 + 1, f.opd0_x_ins0 + 1
+    high = (h - 1) * rows + 1 + f.opd0_up_pad + f.opd0_dn_pad
+    wide = (w - 1) * columns + 1 + f.opd0_lf_pad + f.opd0_rt_pad
+    taps, places = offsets(np.broadcast_to(np.int8(0), (1, channels, high, wide)), f)
+    if result.view.shape[0] != image.view.shape[0] or places.size != result.view.shape[2] * result.view.shape[3]:
+        raise Unplanned("results of another shape")
+    fill = None if (high, wide) == (h, w) else number_of(word, image.view.dtype)
+    corner = f.opd0_up_pad * wide + f.opd0_lf_pad
+    return _Padded(channels, high, wide, corner, (rows * wide, columns), fill, taps.reshape(-1), places)
+
+
+def convolution_of(x: Convolved, tensors: Mapping[str, Tensor], result: Tensor, f: Fields) -> Sums:
+    """The sums of a convolution; Unplanned for what the kernel does not take."""
+    image, weight = tensors[x.image], tensors[x.weight]
+    batches, rows, height, width = result.view.shape
+    padded = _padded(image, result, x.fill, f)
+    if weight.view.shape != (rows, padded.channels, f.opd1_h, f.opd1_w):
+        raise Unplanned("weights of another shape")
+    group = x.group
+    if group is not None and group.size > padded.channels:
+        group = replace(group, size=padded.channels)
+    runs = _runs(padded.channels, x.steps is None and group is None, group)
+    count = sum(run.width for run in runs) * padded.taps.size
+    how = EXACTLY if x.steps is not None else IN_CHAINS if group is None else IN_GROUPS
+    _require_formats(weight, image, result, how)
+    if (how == EXACTLY and count >= MOST_PRODUCTS) or (group is not None and group.size > LARGEST_GROUP):
+        raise Unplanned("sums beyond 32 bits, or large groups")
+    size = Size(rows, count, batches * height * width)
+    numbers = {role: number for number, role in enumerate(tensors)}
+    gathered = list(_weights(x, weight, numbers[x.weight], runs, count))
+    gathered += padded.parts(image, numbers[x.image])
+    starts: list[Pair] = []
+    by_rows = (height * width, size.columns, width, 1)
+    for number, start in enumerate(x.starts):
+        if not isinstance(start, str):
+            starts.append((1, 1))
+            gathered.append(constant(start, FIRST_START + number))
+        elif tensors[start].view.shape == (1, rows, 1, 1):
+            starts.append((rows, 1))
+            gathered += four_axes(tensors[start], numbers[start], FIRST_START + number, (0, 1, 0, 0))
+        elif tensors[start].view.shape == result.view.shape:
+            starts.append((rows, size.columns))
+            gathered += four_axes(tensors[start], numbers[start], FIRST_START + number, by_rows)
+        else:
+            raise Unplanned("a start of another shape")
+    planes = np.arange(batches, dtype=np.int64) * padded.channels * padded.plane
+    taps, places = _taps(runs, padded), (planes[:, None] + padded.places).reshape(-1)
+    return Sums(
+        how=how,
+        size=size,
+        image=Image(image.view.dtype, taps, places, batches * padded.channels * padded.plane, padded.fill),
+        result=result.view.dtype,
+        gathered=gathered,
+        to=tuple([own for _, _, own in four_axes(result, 0, 0, by_rows)]),
+        starts=starts,
+        zero=x.zero,
+        is_image_first=x.is_image_first,
+        group=group,
+        steps=x.steps,
+    )
+
+
+def windows_of(x: Pooled, tensors: Mapping[str, Tensor], result: Tensor, f: Fields) -> Sums:
+    """The windows of each channel; Unplanned for what the kernel does not take."""
+    image = tensors[x.image]
+    batches, channels, height, width = result.view.shape
+    padded = _padded(image, result, x.fill, f)
+    how = LARGEST if x.weight is None else WINDOWS_OF_FLOATS if x.steps is None else WINDOWS_EXACTLY
+    if how != LARGEST:
+        _require_formats(tensors[x.weight] if isinstance(x.weight, str) else image, image, result, how)
+    elif image.view.dtype.name not in (*FLOATS, *BYTES):
+        raise Unplanned(f"the largest number of {image.view.dtype}")
+    size = Size(batches * channels, padded.taps.size, height * width)
+    if padded.channels != channels or size.products >= MOST_PRODUCTS:
+        raise Unplanned("results of other channels, or sums beyond 32 bits")
+    numbers = {role: number for number, role in enumerate(tensors)}
+    gathered = list(padded.parts(image, numbers[x.image]))
+    if isinstance(x.weight, str):
+        steps = (channels * size.products, size.products, f.opd1_w, 1)
+        gathered += _in_each_batch(tensors[x.weight], numbers[x.weight], LEFT, steps, batches, x.is_rotated)
+    elif x.weight is not None:
+        gathered.append(constant(x.weight, LEFT, size.rows * size.products))
+    starts: list[Pair] = []
+    if isinstance(x.start, str):
+        starts.append((size.rows, 1))
+        gathered += _in_each_batch(tensors[x.start], numbers[x.start], FIRST_START, (channels, 1, 0, 0), batches)
+    elif x.start is not None or how == WINDOWS_EXACTLY:
+        rows = 1 if how == LARGEST else size.rows
+        starts.append((rows, 1))
+        gathered.append(constant(np.zeros((1, 1), np.int64) if x.start is None else x.start, FIRST_START, rows))
+    by_rows = (channels * size.columns, size.columns, width, 1)
+    step = f.res_op_y_str * padded.wide, f.res_op_x_str
+    return Sums(
+        how=how,
+        size=size,
+        image=Image(image.view.dtype, padded.taps, padded.places, size.rows * padded.plane, padded.fill),
+        result=result.view.dtype,
+        gathered=gathered,
+        to=tuple([own for _, _, own in four_axes(result, 0, 0, by_rows)]),
+        starts=starts,
+        zero=x.zero,
+        steps=x.steps,
+        window=Window(image.view.dtype, x.is_last, x.is_zero_positive, (height, width, *step)),
+    )
+
+
+def _require_formats(weight: Tensor, image: Tensor, result: Tensor, how: int) -> None:
+    """Unplanned where the kernel does not multiply numbers of these formats."""
+    left, right, to = (each.view.dtype for each in (weight, image, result))
+    if how in (EXACTLY, WINDOWS_EXACTLY):
+        is_known = left.name in BYTES and right.name in BYTES
+    else:
+        is_known = left.name == right.name and left.name in FLOATS and to.name in FLOATS
+        is_known &= how == WINDOWS_OF_FLOATS or (left.name == F32.name) == (how == IN_CHAINS)
+    if not is_known:
+        raise Unplanned(f"sums of {left} and {right} as {to}")
+
+
+def _in_each_batch(
+    tensor: Tensor, source: int, which: int, steps: tuple[int, ...], batches: int, is_rotated: bool = False
+) -> Iterator[Part]:
+    """The parts of a tensor of one batch, (1, channels, h, w), once for each batch."""
+    for index, piece in tensor.pieces:
+        if piece.ndim != 4 or index[0] != slice(0, 1):
+            raise Unplanned("a layout of more axes")
+        words = piece[:, :, ::-1, ::-1] if is_rotated else piece
+        spread = np.broadcast_to(words, (batches, *piece.shape[1:]))
+        yield source, which, part(spread, format_of(tensor.view.dtype), index[1].start * steps[1], steps)
+
+
+class _Run(NamedTuple):
+    """Channels whose products stand together: for each tap all of them."""
+
+    start: int
+    stop: int
+    width: int
+    """Places for channels, of which the last ones may be empty."""
+
+
+def _runs(channels: int, by_channel: bool, group: Group | None) -> list[_Run]:
+    """The order of products: channel by channel, by groups of channels, or as weights are stored."""
+    most = 1 if by_channel else _BLOCK if group is None else group.size
+    return [
+        _Run(start, min(channels, start + most), min(most, channels - start) if group is None else most)
+        for start in range(0, channels, most)
+    ]
+
+
+def _taps(runs: list[_Run], padded: _Padded) -> Array:
+    """The taps of all products in their order; -1 where a place for a channel is empty."""
+    found: list[Array] = []
+    for run in runs:
+        channels = np.full(run.width, -1, np.int64)
+        channels[: run.stop - run.start] = np.arange(run.start, run.stop)
+        found.append(np.where(channels < 0, -1, channels * padded.plane + padded.taps[:, None]).reshape(-1))
+    return np.concatenate(found)
+
+
+def _weights(x: Convolved, weight: Tensor, source: int, runs: list[_Run], count: int) -> Iterator[Part]:
+    """The parts of weights (rows, channels, kernel h, kernel w), among ``count`` products of each row."""
+    form = format_of(weight.view.dtype)
+    _, channels, high, wide = weight.view.shape
+    taps = high * wide
+    for index, piece in weight.pieces:
+        blocks = [piece] if piece.ndim == 4 else [piece[:, block] for block in range(piece.shape[1])]
+        row, start = index[0].start * count, index[1].start
+        for block in blocks:
+            words = block[:, :, ::-1, ::-1] if x.is_rotated else block
+            stop = start + block.shape[1]
+            if len(runs) == channels:
+                yield source, LEFT, part(words, form, row + start * taps, (count, taps, wide, 1))
+            for run in runs if len(runs) < channels else ():
+                low, end = max(start, run.start), min(stop, run.stop)
+                if low < end:
+                    first = row + run.start * taps + low - run.start
+                    chosen = words[:, low - start : end - start].transpose(0, 2, 3, 1)
+                    yield source, LEFT, part(chosen, form, first, (count, wide * run.width, run.width, 1))
+            start = stop
+        if start != index[1].stop:
+            raise Unplanned("weights in another order")
