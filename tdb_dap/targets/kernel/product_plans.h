@@ -116,6 +116,11 @@ static void gather_words(int16_t *to, int64_t to_step, const void *from, int64_t
 /* As arithmetic takes them: subnormals are zeros, but those of f16. */
 static void gather_floats(float *to, int64_t to_step, const void *from, int64_t step, int64_t count, int format)
 {
+    if (format == F32 && step == 1) {
+        for (int64_t i = 0; i < count; i++)
+            to[i * to_step] = flush(((const float *)from)[i]);
+        return;
+    }
     float part[256];
     const int64_t at_once = to_step == 1 ? count : 256;
     for (int64_t first = 0; first < count; first += at_once) {
@@ -408,6 +413,32 @@ static int product_lies_well(const Product *p, const int64_t *pointers, int resu
     return !odd;
 }
 
+/* Axes that go on, on both sides, where the next one ends become one with it: rows are long. */
+static void join_steps(int64_t *shape, int64_t *from, int64_t *to)
+{
+    int last = 3;
+    for (int axis = 2; axis >= 0; axis--) {
+        if (shape[axis] == 1)
+            continue;
+        const int is_single = shape[last] == 1;
+        if (is_single || (from[axis] == from[last] * shape[last] && to[axis] == to[last] * shape[last])) {
+            if (is_single) {
+                from[last] = from[axis];
+                to[last] = to[axis];
+            }
+            shape[last] *= shape[axis];
+            shape[axis] = 1;
+            from[axis] = to[axis] = 0;
+        } else if (--last != axis) {
+            shape[last] = shape[axis];
+            from[last] = from[axis];
+            to[last] = to[axis];
+            shape[axis] = 1;
+            from[axis] = to[axis] = 0;
+        }
+    }
+}
+
 /* An array with its steps, and where its elements are among others: (format, array), shape, first, steps. */
 static int parsed_part(PyObject *given, Stored *stored, int64_t *shape, int64_t *first, int64_t *step)
 {
@@ -418,7 +449,10 @@ static int parsed_part(PyObject *given, Stored *stored, int64_t *shape, int64_t 
                           &step[2], &step[3]))
         return 0;
     memcpy(shape, n, sizeof grid.shape);
-    return parsed_operand(operand, &grid, stored);
+    if (!parsed_operand(operand, &grid, stored))
+        return 0;
+    join_steps(shape, stored->step, step);
+    return 1;
 }
 
 static int parsed_gathered(PyObject *given, const int64_t *origins, int tensors, Gathered *g)

@@ -235,7 +235,10 @@ def _weights(x: Convolved, weight: Tensor, source: int, runs: list[_Run], count:
     _, channels, high, wide = weight.view.shape
     taps = high * wide
     for index, piece in weight.pieces:
-        blocks = [piece] if piece.ndim == 4 else [piece[:, block] for block in range(piece.shape[1])]
+        # Numbers of 32 bits are stored channel by channel, narrower ones some channels at a time.
+        by_channel = piece[:, :, 0] if piece.ndim == 5 and piece.shape[2] == 1 else piece
+        is_whole = by_channel.ndim == 4
+        blocks = [by_channel] if is_whole else [by_channel[:, block] for block in range(by_channel.shape[1])]
         row, start = index[0].start * count, index[1].start
         for block in blocks:
             words = block[:, :, ::-1, ::-1] if x.is_rotated else block
