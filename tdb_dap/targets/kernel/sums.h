@@ -65,23 +65,7 @@ static inline ints NAME(larger)(ints largest, floats numbers)
 #endif
 }
 
-static void NAME(pack)(float *panel, const Right *right, int64_t first, int64_t used)
-{
-    const int64_t *places = right->places + first;
-    int adjacent = used == LANES;
-    for (int lane = 1; lane < used; lane++)
-        adjacent &= places[lane] - places[lane - 1] == 1;
-    for (int64_t k = 0; k < right->count; k++) {
-        float *row = panel + k * LANES;
-        const int64_t tap = right->taps[k];
-        if (tap >= 0 && adjacent) {
-            memcpy(row, right->image + tap + places[0], LANES * sizeof(float));
-            continue;
-        }
-        for (int lane = 0; lane < LANES; lane++)
-            row[lane] = tap >= 0 && lane < used ? right->image[tap + places[lane]] : 0.0f;
-    }
-}
+#include "panels.h"
 
 #define PART 256
 
