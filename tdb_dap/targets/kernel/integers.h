@@ -81,7 +81,7 @@ static void NAME(requantised_each)(const Requantisation *r, const int64_t *numbe
 }
 
 /* The low bytes of numbers, stored from element ``start`` of a result on. */
-static inline void NAME(cut)(const Requantisation *r, const int64_t *out, void *result, int64_t start, int64_t count)
+ALWAYS_INLINE void NAME(cut)(const Requantisation *r, const int64_t *out, void *result, int64_t start, int64_t count)
 {
     if (r->size == 1)
         for (int64_t i = 0; i < count; i++)
@@ -104,7 +104,7 @@ typedef struct {
 
 /* ``count`` sums of a row after the steps, the first ``used`` of them stored from element ``to`` of a result on. ``sums``
  * are changed. The caller's ``count`` is a constant, where that is possible: then loops need no rests. */
-static inline void NAME(finish)(const Requantisation *r, const Shortened *s, int64_t row, int32_t *sums,
+ALWAYS_INLINE void NAME(finish)(const Requantisation *r, const Shortened *s, int64_t row, int32_t *sums,
                                 const NAME(Begin) *begin, void *result, int64_t to, int64_t used, const int64_t count)
 {
     int64_t out[PIECE];
@@ -122,18 +122,18 @@ static inline void NAME(finish)(const Requantisation *r, const Shortened *s, int
                 const int32_t v = sums[i] < low ? low : sums[i];
                 sums[i] = v > high ? high : v;
             }
-        if (r->size == 1) {
-            uint8_t bytes[PIECE];
+        if (used < count) {
+            for (int64_t i = 0; i < used; i++)
+                out[i] = sums[i];
+            NAME(cut)(r, out, result, to, used);
+        } else if (r->size == 1)
             for (int64_t i = 0; i < count; i++)
-                bytes[i] = (uint8_t)(uint32_t)sums[i];
-            memcpy((uint8_t *)result + to, bytes, (size_t)used);
-        } else if (r->size == 2) {
-            uint16_t words[PIECE];
+                ((uint8_t *)result)[to + i] = (uint8_t)(uint32_t)sums[i];
+        else if (r->size == 2)
             for (int64_t i = 0; i < count; i++)
-                words[i] = (uint16_t)(uint32_t)sums[i];
-            memcpy((uint16_t *)result + to, words, (size_t)used * sizeof *words);
-        } else
-            memcpy((int32_t *)result + to, sums, (size_t)used * sizeof *sums);
+                ((uint16_t *)result)[to + i] = (uint16_t)(uint32_t)sums[i];
+        else
+            memcpy((int32_t *)result + to, sums, (size_t)count * sizeof *sums);
         return;
     }
     if (s->form == SHIFTED_ONCE) {
@@ -156,5 +156,8 @@ static inline void NAME(finish)(const Requantisation *r, const Shortened *s, int
                 numbers[i] = plus(numbers[i], begin->numbers[i * begin->step]);
         NAME(requantised_piece)(r, row, numbers, out, count);
     }
-    NAME(cut)(r, out, result, to, used);
+    if (used < count)
+        NAME(cut)(r, out, result, to, used);
+    else
+        NAME(cut)(r, out, result, to, count);
 }

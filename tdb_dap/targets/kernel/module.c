@@ -19,6 +19,12 @@
 #include <immintrin.h>
 #endif
 
+#if defined(__GNUC__)
+#define ALWAYS_INLINE static inline __attribute__((always_inline)) /* where arguments are constants of the caller */
+#else
+#define ALWAYS_INLINE static inline
+#endif
+
 #define LARGEST_GROUP 64
 
 #define ROWS 8 /* rows of left factors that lie together when they are packed */

@@ -11,7 +11,9 @@
 static inline ints NAME(add_pairs)(ints sum, ints left, ints right)
 {
 #if LANES == 16
-    return (ints)_mm512_dpwssd_epi32((__m512i)sum, (__m512i)left, (__m512i)right);
+    /* The intrinsic function of this instruction makes compilers copy every sum in every round of a loop. */
+    __asm__("vpdpwssd %2, %1, %0" : "+v"(sum) : "v"(left), "v"(right));
+    return sum;
 #elif LANES == 8
     return (ints)_mm256_add_epi32((__m256i)sum, _mm256_madd_epi16((__m256i)left, (__m256i)right));
 #elif defined(__SSE2__)
@@ -46,6 +48,13 @@ static void NAME(tile)(int32_t *sums, const int16_t *left, const int16_t *panel,
 }
 
 #if LANES == 16
+/* Four products of unsigned bytes and signed ones, added to each lane. */
+static inline __m512i with_quad(__m512i sum, __m512i unsigned_bytes, __m512i signed_bytes)
+{
+    __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(unsigned_bytes), "v"(signed_bytes));
+    return sum;
+}
+
 /* The same with quads of bytes, those on the left signed or not, the others the other way round; sums of a row start from
  * ``begin``. */
 static inline void quads(int32_t *sums, const uint8_t *left, const uint8_t *panel, int64_t count, const int32_t *begin,
@@ -61,8 +70,8 @@ static inline void quads(int32_t *sums, const uint8_t *left, const uint8_t *pane
             int32_t four;
             memcpy(&four, left + (quad * ROWS + r) * 4, sizeof four);
             const __m512i factor = _mm512_set1_epi32(four);
-            low[r] = left_signed ? _mm512_dpbusd_epi32(low[r], a, factor) : _mm512_dpbusd_epi32(low[r], factor, a);
-            high[r] = left_signed ? _mm512_dpbusd_epi32(high[r], b, factor) : _mm512_dpbusd_epi32(high[r], factor, b);
+            low[r] = left_signed ? with_quad(low[r], a, factor) : with_quad(low[r], factor, a);
+            high[r] = left_signed ? with_quad(high[r], b, factor) : with_quad(high[r], factor, b);
         }
     }
     for (int r = 0; r < ROWS; r++) {
@@ -98,49 +107,67 @@ static inline Shortened NAME(shortened_row)(const Whole *w, const Requantisation
     return shortened(r, row, w->start && is_known ? w->start[row * w->start_row] : 0, is_known);
 }
 
+/* AT_ONCE rows from ``top`` on and ``used`` columns from ``first`` on, whose factors are in a panel. */
+static void NAME(whole_tile)(const Whole *w, const Requantisation *r, const Shortened *steps, const void *panel,
+                             int64_t top, int64_t first, int64_t used, void *result)
+{
+    const int64_t pairs = (w->count + 1) / 2, height = w->last_row - top < AT_ONCE ? w->last_row - top : AT_ONCE;
+    int32_t sums[AT_ONCE * COLUMNS];
+#if LANES == 16
+    if (w->quads)
+        tile_of_quads(sums, w, top, panel);
+    else
+#endif
+        NAME(tile)(sums, w->left + (top / ROWS * ROWS * pairs + top % ROWS) * 2, panel, pairs);
+    for (int64_t row = 0; row < height; row++) {
+        NAME(Begin) begin = {w->start, w->start_column};
+        if (w->start)
+            begin.numbers += (top + row) * w->start_row + first * w->start_column;
+        NAME(finish)(r, &steps[top + row - w->first_row], top + row, sums + row * COLUMNS, &begin, result,
+                     (top + row) * w->columns + first, used, COLUMNS);
+    }
+}
+
+static void NAME(pack_whole)(void *panel, const Whole *w, int64_t first, int64_t used)
+{
+#if LANES == 16
+    if (w->quads) {
+        pack_quads(panel, w, first, used, w->left_type == w->type ? 0x80 : 0);
+        return;
+    }
+#endif
+    NAME(pack_pairs)(panel, w, first, used);
+}
+
 /* -1: there is no memory; -2: this width has no use for bytes. */
 static int NAME(whole)(const Whole *w, const Requantisation *r, void *result)
 {
-    const int64_t pairs = (w->count + 1) / 2, rows = w->last_row - w->first_row;
+    const int64_t rows = w->last_row - w->first_row;
     if (w->quads && LANES != 16)
         return -2;
-    int16_t *panel = malloc((size_t)((w->count + 3) / 4 * 4 * COLUMNS + 1) * sizeof(int16_t));
-    Shortened *short_steps = malloc((size_t)(rows + 1) * sizeof *short_steps);
-    if (!panel || !short_steps) {
-        free(panel);
-        free(short_steps);
+    const int64_t size = w->quads ? (w->count + 3) / 4 * 4 * COLUMNS : (w->count + 1) / 2 * 4 * COLUMNS;
+    const int64_t panels = NAME(panels_at_once)(size);
+    char *packed = malloc((size_t)(panels * size + 1));
+    Shortened *steps = malloc((size_t)(rows + 1) * sizeof *steps);
+    if (!packed || !steps) {
+        free(packed);
+        free(steps);
         return -1;
     }
     for (int64_t row = 0; row < rows; row++)
-        short_steps[row] = NAME(shortened_row)(w, r, w->first_row + row);
-    for (int64_t first = w->first; first < w->last; first += COLUMNS) {
-        const int64_t used = w->last - first < COLUMNS ? w->last - first : COLUMNS;
-#if LANES == 16
-        if (w->quads)
-            pack_quads((uint8_t *)panel, w, first, used, w->left_type == w->type ? 0x80 : 0);
-        else
-#endif
-            NAME(pack_pairs)(panel, w, first, used);
-        for (int64_t top = w->first_row; top < w->last_row; top += AT_ONCE) {
-            const int64_t height = w->last_row - top < AT_ONCE ? w->last_row - top : AT_ONCE;
-            int32_t sums[AT_ONCE * COLUMNS];
-#if LANES == 16
-            if (w->quads)
-                tile_of_quads(sums, w, top, (const uint8_t *)panel);
-            else
-#endif
-                NAME(tile)(sums, w->left + (top / ROWS * ROWS * pairs + top % ROWS) * 2, panel, pairs);
-            for (int64_t row = 0; row < height; row++) {
-                NAME(Begin) begin = {w->start, w->start_column};
-                if (w->start)
-                    begin.numbers += (top + row) * w->start_row + first * w->start_column;
-                NAME(finish)(r, &short_steps[top + row - w->first_row], top + row, sums + row * COLUMNS, &begin, result,
-                             (top + row) * w->columns + first, used, COLUMNS);
-            }
-        }
+        steps[row] = NAME(shortened_row)(w, r, w->first_row + row);
+    for (int64_t start = w->first; start < w->last; start += panels * COLUMNS) {
+        const int64_t left_over = w->last - start;
+        const int64_t columns = left_over < panels * COLUMNS ? left_over : panels * COLUMNS;
+        for (int64_t i = 0; i < columns; i += COLUMNS)
+            NAME(pack_whole)(packed + i / COLUMNS * size, w, start + i, columns - i < COLUMNS ? columns - i : COLUMNS);
+        for (int64_t top = w->first_row; top < w->last_row; top += AT_ONCE)
+            for (int64_t i = 0; i < columns; i += COLUMNS)
+                NAME(whole_tile)(w, r, steps, packed + i / COLUMNS * size, top, start + i,
+                                 columns - i < COLUMNS ? columns - i : COLUMNS, result);
     }
-    free(short_steps);
-    free(panel);
+    free(steps);
+    free(packed);
     return 0;
 }
 
