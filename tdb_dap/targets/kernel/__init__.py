@@ -195,12 +195,18 @@ def _right(products: Products) -> tuple[Array, Array, Array, int, int]:
 
 
 def _packed(left: Array) -> Array:
-    """Left factors in the order in which products read them."""
+    """Left factors in the order in which products read them; for bytes the sums of rows follow."""
     rows, count = left.shape
-    blocks = -(-rows // _BLOCK_OF_ROWS)
-    packed = np.empty(blocks * _BLOCK_OF_ROWS * (count + count % 2), left.dtype)
-    _kernel.packed(left, rows, count, left.itemsize, packed)
+    held = -(-rows // _BLOCK_OF_ROWS) * _BLOCK_OF_ROWS
+    size = held * (count + -count % 4 + 4) if left.itemsize == 1 else held * (count + count % 2)
+    packed = np.empty(size, left.dtype)
+    _kernel.packed(left, rows, count, left.itemsize, left.dtype != np.uint8, packed)
     return packed
+
+
+def multiplies_bytes() -> bool:
+    """Whether ``whole`` takes bytes on the left: this processor has an instruction for them."""
+    return is_built and _kernel.multiplies_bytes()
 
 
 def _start(numbers: Array | None, shape: tuple[int, int], dtype: type[np.generic]) -> tuple[int, int, int]:
@@ -262,11 +268,11 @@ def whole(products: Products, start: Array | None, finish: Finish, result: Array
     ``start``: added to the sums before those steps, int64, broadcasts to ``result`` (rows, columns) of 1 to 8 bytes.
     """
     left = products.left
-    assert left.dtype == np.int16
+    assert left.dtype == np.int16 or (products.image.itemsize == left.itemsize == 1 and multiplies_bytes())
     assert result.shape == products.shape
     assert all(part.dtype == np.int64 and part.shape == left.shape[:1] for part in finish[:3])
     packed = _packed(left)
-    rows, type_ = left.shape[0], _TYPES[products.image.dtype]
+    rows, left_type, type_ = left.shape[0], _TYPES[left.dtype], _TYPES[products.image.dtype]
     image, taps, places, count, columns = _right(products)
     multiplier, amount, zero, *how = finish
     mode, held, rectified, low, high = how
@@ -274,7 +280,8 @@ def whole(products: Products, start: Array | None, finish: Finish, result: Array
     begin, size = _start(start, products.shape, np.int64), result.itemsize
 
     def work(part: Range) -> None:
-        _kernel.whole(packed, rows, image, type_, taps, places, count, columns, part, begin, steps, size, result)
+        factors = packed, left_type, rows, image, type_, taps, places, count, columns
+        _kernel.whole(*factors, part, begin, steps, size, result)
 
     _split(products.shape, products.taps.size, work)
 

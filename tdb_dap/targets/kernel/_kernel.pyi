@@ -15,7 +15,8 @@ Grid = tuple[Any, ...]
 Steps = tuple[Numbers, Numbers, Numbers, int, int, int, int, int]
 """Multipliers, amounts and zero points; round mode, held, rectified; limits."""
 
-def packed(numbers: Numbers, rows: int, count: int, size: int, packed: Numbers, /) -> None: ...
+def packed(numbers: Numbers, rows: int, count: int, size: int, is_signed: bool, packed: Numbers, /) -> None: ...
+def multiplies_bytes() -> bool: ...
 def interleaved(
     left: Numbers,
     packed: Numbers,
@@ -51,6 +52,7 @@ def grouped(
 ) -> None: ...
 def whole(
     left: Numbers,
+    left_type: int,
     rows: int,
     image: Numbers,
     type: int,

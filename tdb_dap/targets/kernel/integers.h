@@ -81,7 +81,7 @@ static void NAME(requantised_each)(const Requantisation *r, const int64_t *numbe
 }
 
 /* The low bytes of numbers, stored from element ``start`` of a result on. */
-static inline void NAME(cut)(const Requantisation *r, const int64_t *out, void *result, int64_t start, int64_t count)
+ALWAYS_INLINE void NAME(cut)(const Requantisation *r, const int64_t *out, void *result, int64_t start, int64_t count)
 {
     if (r->size == 1)
         for (int64_t i = 0; i < count; i++)
@@ -94,4 +94,70 @@ static inline void NAME(cut)(const Requantisation *r, const int64_t *out, void *
             ((uint32_t *)result)[start + i] = (uint32_t)(uint64_t)out[i];
     else
         memcpy((int64_t *)result + start, out, (size_t)count * sizeof *out);
+}
+
+/* What sums start from: numbers ``step`` apart, or one number for all of them. */
+typedef struct {
+    const int64_t *numbers;
+    int64_t step;
+} NAME(Begin);
+
+/* ``count`` sums of a row after the steps, the first ``used`` of them stored from element ``to`` of a result on. ``sums``
+ * are changed. The caller's ``count`` is a constant, where that is possible: then loops need no rests. */
+ALWAYS_INLINE void NAME(finish)(const Requantisation *r, const Shortened *s, int64_t row, int32_t *sums,
+                                const NAME(Begin) *begin, void *result, int64_t to, int64_t used, const int64_t count)
+{
+    int64_t out[PIECE];
+    const int64_t one = begin->numbers && !begin->step ? *begin->numbers : 0;
+    if (s->wraps && begin->numbers && begin->step)
+        for (int64_t i = 0; i < used; i++)
+            sums[i] = (int32_t)((uint32_t)sums[i] + (uint32_t)(uint64_t)begin->numbers[i * begin->step]);
+    else if (s->wraps && one)
+        for (int64_t i = 0; i < count; i++)
+            sums[i] = (int32_t)((uint32_t)sums[i] + (uint32_t)(uint64_t)one);
+    if (s->form == IN_32_BITS) {
+        const int32_t low = s->low, high = s->high;
+        if (low != INT32_MIN || high != INT32_MAX)
+            for (int64_t i = 0; i < count; i++) {
+                const int32_t v = sums[i] < low ? low : sums[i];
+                sums[i] = v > high ? high : v;
+            }
+        if (used < count) {
+            for (int64_t i = 0; i < used; i++)
+                out[i] = sums[i];
+            NAME(cut)(r, out, result, to, used);
+        } else if (r->size == 1)
+            for (int64_t i = 0; i < count; i++)
+                ((uint8_t *)result)[to + i] = (uint8_t)(uint32_t)sums[i];
+        else if (r->size == 2)
+            for (int64_t i = 0; i < count; i++)
+                ((uint16_t *)result)[to + i] = (uint16_t)(uint32_t)sums[i];
+        else
+            memcpy((int32_t *)result + to, sums, (size_t)count * sizeof *sums);
+        return;
+    }
+    if (s->form == SHIFTED_ONCE) {
+        const int64_t multiplier = r->multiplier[row], zero = r->zero[row], low = r->low, high = r->high;
+        const int64_t start = s->wraps ? 0 : one, added = s->added, mask = s->mask, least = r->rectified ? 0 : INT64_MIN;
+        const int from = s->from, right = s->right;
+        for (int64_t i = 0; i < count; i++) {
+            int64_t v = sums[i] + start;
+            v = (v < least ? least : v) * multiplier;
+            v = plus((v + added + ((v >> from) & mask)) >> right, zero);
+            v = v < low ? low : v;
+            out[i] = v > high ? high : v;
+        }
+    } else {
+        int64_t numbers[PIECE];
+        for (int64_t i = 0; i < count; i++)
+            numbers[i] = s->wraps ? sums[i] : plus(sums[i], one);
+        if (!s->wraps && begin->numbers && begin->step)
+            for (int64_t i = 0; i < used; i++)
+                numbers[i] = plus(numbers[i], begin->numbers[i * begin->step]);
+        NAME(requantised_piece)(r, row, numbers, out, count);
+    }
+    if (used < count)
+        NAME(cut)(r, out, result, to, used);
+    else
+        NAME(cut)(r, out, result, to, count);
 }

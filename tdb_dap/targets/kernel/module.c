@@ -19,6 +19,12 @@
 #include <immintrin.h>
 #endif
 
+#if defined(__GNUC__)
+#define ALWAYS_INLINE static inline __attribute__((always_inline)) /* where arguments are constants of the caller */
+#else
+#define ALWAYS_INLINE static inline
+#endif
+
 #define LARGEST_GROUP 64
 
 #define ROWS 8 /* rows of left factors that lie together when they are packed */
@@ -60,13 +66,16 @@ typedef struct {
 enum { SIGNED_BYTES, UNSIGNED_BYTES, SIGNED_WORDS, FLOATS_OF_IMAGE };
 
 /* Whole numbers: left factors as (block, pair, ROWS, 2) of 16 bits; right ones as in Right, of a ``type``. Sums
- * start from start[row * row step + column * column step], or from zeros. */
+ * start from start[row * row step + column * column step], or from zeros. Instead of ``left``, where both factors are
+ * bytes and ``multiplies_bytes``: ``quads`` of ``left_type``, as packed_quads writes them. */
 typedef struct {
     const int16_t *left;
     const void *image;
     const int64_t *taps, *places, *start;
     int64_t rows, count, columns, first, last, first_row, last_row, start_row, start_column;
     int type;
+    const uint8_t *quads;
+    int left_type;
 } Whole;
 
 #include "scalar.h"
@@ -214,6 +223,9 @@ static int usable(void)
 
 static const Width *chosen;
 
+/* Whether ``whole`` takes quads of bytes. */
+static int multiplies_bytes(void) { return chosen->lanes == 16; }
+
 #include "arrays.h"
 
 static PyObject *done(int status)
@@ -227,12 +239,15 @@ static PyObject *py_packed(PyObject *self, PyObject *args)
 {
     unsigned long long numbers, packed;
     long long rows, count, size;
+    int is_signed;
     (void)self;
-    if (!PyArg_ParseTuple(args, "O&LLLO&", address_of, &numbers, &rows, &count, &size, address_of, &packed))
+    if (!PyArg_ParseTuple(args, "O&LLLpO&", address_of, &numbers, &rows, &count, &size, &is_signed, address_of, &packed))
         return NULL;
     Py_BEGIN_ALLOW_THREADS
     if (size == sizeof(float))
         packed_floats((const float *)(uintptr_t)numbers, rows, count, (float *)(uintptr_t)packed);
+    else if (size == 1)
+        packed_quads((const uint8_t *)(uintptr_t)numbers, is_signed, rows, count, (uint8_t *)(uintptr_t)packed);
     else
         packed_pairs((const int16_t *)(uintptr_t)numbers, rows, count, (int16_t *)(uintptr_t)packed);
     Py_END_ALLOW_THREADS
@@ -296,13 +311,14 @@ static PyObject *py_whole(PyObject *self, PyObject *args)
     Whole w;
     Requantisation r;
     (void)self;
-    if (!PyArg_ParseTuple(args, "O&LO&iO&O&LL(LLLL)(O&LL)(O&O&O&iiiLL)iO&", address_of, &left, &w.rows, address_of,
-                          &image, &w.type, address_of, &taps, address_of, &places, &w.count, &w.columns, &w.first_row,
+    if (!PyArg_ParseTuple(args, "O&iLO&iO&O&LL(LLLL)(O&LL)(O&O&O&iiiLL)iO&", address_of, &left, &w.left_type, &w.rows,
+                          address_of, &image, &w.type, address_of, &taps, address_of, &places, &w.count, &w.columns, &w.first_row,
                           &w.last_row, &w.first, &w.last, address_of, &start, &w.start_row, &w.start_column,
                           address_of, &multiplier, address_of, &amount, address_of, &zero, &r.mode, &r.held,
                           &r.rectified, &low, &high, &r.size, address_of, &result))
         return NULL;
     w.left = (const int16_t *)(uintptr_t)left;
+    w.quads = w.left_type == SIGNED_WORDS ? NULL : (const uint8_t *)(uintptr_t)left;
     w.image = (const void *)(uintptr_t)image;
     w.taps = (const int64_t *)(uintptr_t)taps;
     w.places = (const int64_t *)(uintptr_t)places;
@@ -316,6 +332,8 @@ static PyObject *py_whole(PyObject *self, PyObject *args)
     Py_BEGIN_ALLOW_THREADS
     status = chosen->whole(&w, &r, (void *)(uintptr_t)result);
     Py_END_ALLOW_THREADS
+    if (status == -2)
+        return PyErr_Format(PyExc_ValueError, "vectors of %d numbers do not multiply bytes", chosen->lanes);
     return done(status);
 }
 
@@ -432,8 +450,16 @@ static PyObject *py_choose(PyObject *self, PyObject *args)
     return PyErr_Format(PyExc_ValueError, "this processor has no vectors of %d numbers", lanes);
 }
 
+static PyObject *py_multiplies_bytes(PyObject *self, PyObject *args)
+{
+    (void)self;
+    (void)args;
+    return PyBool_FromLong(multiplies_bytes());
+}
+
 static PyMethodDef methods[] = {
     {"packed", py_packed, METH_VARARGS, "Left factors as products read them."},
+    {"multiplies_bytes", py_multiplies_bytes, METH_NOARGS, "Whether products of bytes need no wider factors."},
     {"whole", py_whole, METH_VARARGS, "Exact sums of products of whole numbers, multiplied, shifted, limited and cut."},
     {"whole_windows", py_whole_windows, METH_VARARGS, "Weighted sums of whole numbers over windows, and their steps."},
     {"exponents", py_exponents, METH_VARARGS, "Magnitudes: the smallest but zero, and the largest finite one, as words."},

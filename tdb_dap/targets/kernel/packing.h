@@ -30,3 +30,32 @@ static void packed_pairs(const int16_t *numbers, int64_t rows, int64_t count, in
             packed[((pairs - 1) * ROWS + row) * 2] = block[row * count + count - 1];
     }
 }
+
+/* Left factors of bytes as (block, quad, ROWS, 4); products that are not there have zeros. After all blocks the sum of
+ * the factors of each row follows, int32 (block, ROWS): together blocks * ROWS * (4 * quads + 4) bytes. ``is_signed``:
+ * whether the bytes have signs. */
+static void packed_quads(const uint8_t *numbers, int is_signed, int64_t rows, int64_t count, uint8_t *packed)
+{
+    const int64_t quads = (count + 3) / 4, blocks = (rows + ROWS - 1) / ROWS;
+    uint8_t *sums = packed + blocks * ROWS * quads * 4;
+    for (int64_t top = 0; top < rows; top += ROWS, packed += quads * ROWS * 4) {
+        const int64_t height = rows - top < ROWS ? rows - top : ROWS;
+        const uint8_t *block = numbers + top * count;
+        int32_t totals[ROWS] = {0};
+        if (height < ROWS || count % 4)
+            memset(packed, 0, (size_t)(quads * ROWS * 4));
+        for (int64_t quad = 0; quad < count / 4; quad++)
+            for (int64_t row = 0; row < height; row++)
+                memcpy(packed + (quad * ROWS + row) * 4, block + row * count + quad * 4, 4);
+        for (int64_t k = count / 4 * 4; k < count; k++)
+            for (int64_t row = 0; row < height; row++)
+                packed[((quads - 1) * ROWS + row) * 4 + k % 4] = block[row * count + k];
+        for (int64_t row = 0; row < height; row++) {
+            uint32_t total = 0;
+            for (int64_t k = 0; k < count; k++)
+                total += is_signed ? (uint32_t)(int32_t)(int8_t)block[row * count + k] : block[row * count + k];
+            totals[row] = (int32_t)total;
+        }
+        memcpy(sums + top * (int64_t)sizeof(int32_t), totals, sizeof totals);
+    }
+}

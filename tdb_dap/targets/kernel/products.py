@@ -18,7 +18,7 @@ class Products:
     """sum over k of left[m, k] * right[k, n], where right[k, n] = image[taps[k] + places[n]].
 
     Float32, or whole numbers of any format, each factor of its own; the kernel takes ``left`` as int16 and ``image`` as
-    int8, uint8 or int16.
+    int8, uint8 or int16, or both as bytes where it ``multiplies_bytes``.
     """
 
     left: Array

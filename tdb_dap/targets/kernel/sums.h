@@ -65,22 +65,18 @@ static inline ints NAME(larger)(ints largest, floats numbers)
 #endif
 }
 
-static void NAME(pack)(float *panel, const Right *right, int64_t first, int64_t used)
+#include "panels.h"
+
+/* Bytes of panels that are packed before their products are formed: left factors that were read stay in the nearest cache
+ * for all of them, and neighbours in the result are written one after the other. */
+#define STRIP (1 << 17)
+#define MOST_PANELS 8
+
+/* Panels of ``size`` bytes that are packed at once. */
+static inline int64_t NAME(panels_at_once)(int64_t size)
 {
-    const int64_t *places = right->places + first;
-    int adjacent = used == LANES;
-    for (int lane = 1; lane < used; lane++)
-        adjacent &= places[lane] - places[lane - 1] == 1;
-    for (int64_t k = 0; k < right->count; k++) {
-        float *row = panel + k * LANES;
-        const int64_t tap = right->taps[k];
-        if (tap >= 0 && adjacent) {
-            memcpy(row, right->image + tap + places[0], LANES * sizeof(float));
-            continue;
-        }
-        for (int lane = 0; lane < LANES; lane++)
-            row[lane] = tap >= 0 && lane < used ? right->image[tap + places[lane]] : 0.0f;
-    }
+    const int64_t fitting = STRIP / (size + 1);
+    return fitting < 1 ? 1 : fitting < MOST_PANELS ? fitting : MOST_PANELS;
 }
 
 #define PART 256
@@ -164,52 +160,69 @@ static void NAME(chains)(floats *even, floats *odd, const float *left, const flo
 static inline floats NAME(started)(const Start *start, int64_t row, int64_t column, int64_t used)
 {
     const float *own = start->numbers + row * start->row + column * start->column;
+    if (start->column == 0)
+        return *own - (floats){0}; /* -0 stays as it is */
+    if (start->column == 1 && used == LANES)
+        return AT(own);
     float numbers[LANES] = {0};
     for (int64_t lane = 0; lane < used; lane++)
         numbers[lane] = own[lane * start->column];
     return AT(numbers);
 }
 
+/* AT_ONCE rows from ``top`` on and ``used`` columns from ``first`` on, whose factors are in a panel. */
+static void NAME(interleaved_tile)(const Left *left, const Right *right, const Chains *chains, const float *panel,
+                                   int64_t top, int64_t first, int64_t used)
+{
+    const int64_t count = right->count, height = left->last - top < AT_ONCE ? left->last - top : AT_ONCE;
+    floats sums[2][AT_ONCE];
+    for (int side = 0; side < 2; side++)
+        for (int64_t r = 0; r < AT_ONCE; r++)
+            sums[side][r] = NAME(started)(&chains->starts[side], r < height ? top + r : top, first, used);
+    if (chains->normal) {
+        const float *own = left->packed + top / ROWS * ROWS * count + top % ROWS;
+        const int side = chains->position & 1;
+        NAME(chains)(sums[side], sums[side ^ 1], own, panel, count);
+    }
+    for (int64_t r = 0; r < height; r++) {
+        float *result = chains->result + (top + r) * right->columns + first, numbers[LANES];
+        const floats total = sums[0][r] + sums[1][r];
+        const int is_done = chains->normal && !NAME(any)(MASK(total != total));
+        if (is_done && used == LANES) {
+            AT(result) = total;
+            continue;
+        }
+        memcpy(numbers, &total, sizeof numbers);
+        if (is_done) {
+            memcpy(result, numbers, (size_t)used * sizeof(float));
+            continue;
+        }
+        for (int64_t lane = 0; lane < used; lane++)
+            result[lane] = chains->normal && numbers[lane] == numbers[lane]
+                               ? numbers[lane]
+                               : careful_chains(left->numbers + (top + r) * count, panel + lane, LANES, count,
+                                                start_of(chains, 0, top + r, first + lane),
+                                                start_of(chains, 1, top + r, first + lane), chains);
+    }
+}
+
 /* Two interleaved chains per output; see the function of that name in dot.py. */
 static int NAME(interleaved)(const Left *left, const Right *right, const Chains *chains)
 {
-    const int64_t count = right->count;
-    float *panel = malloc((size_t)(count * LANES + 1) * sizeof(float));
-    if (!panel)
+    const int64_t size = right->count * LANES, panels = NAME(panels_at_once)(size * (int64_t)sizeof(float));
+    float *packed = malloc((size_t)(panels * size + 1) * sizeof(float));
+    if (!packed)
         return -1;
-    for (int64_t first = right->first; first < right->last; first += LANES) {
-        const int64_t used = right->last - first < LANES ? right->last - first : LANES;
-        NAME(pack)(panel, right, first, used);
-        for (int64_t top = left->first; top < left->last; top += AT_ONCE) {
-            floats sums[2][AT_ONCE];
-            const int64_t height = left->last - top < AT_ONCE ? left->last - top : AT_ONCE;
-            for (int side = 0; side < 2; side++)
-                for (int64_t r = 0; r < AT_ONCE; r++)
-                    sums[side][r] = NAME(started)(&chains->starts[side], r < height ? top + r : top, first, used);
-            if (chains->normal) {
-                const float *own = left->packed + top / ROWS * ROWS * count + top % ROWS;
-                const int side = chains->position & 1;
-                NAME(chains)(sums[side], sums[side ^ 1], own, panel, count);
-            }
-            for (int64_t r = 0; r < height; r++) {
-                float *result = chains->result + (top + r) * right->columns + first, numbers[LANES];
-                const floats total = sums[0][r] + sums[1][r];
-                if (chains->normal && !NAME(any)(MASK(total != total))) {
-                    memcpy(numbers, &total, sizeof numbers);
-                    memcpy(result, numbers, (size_t)used * sizeof(float));
-                    continue;
-                }
-                memcpy(numbers, &total, sizeof numbers);
-                for (int64_t lane = 0; lane < used; lane++)
-                    result[lane] = chains->normal && numbers[lane] == numbers[lane]
-                                       ? numbers[lane]
-                                       : careful_chains(left->numbers + (top + r) * count, panel + lane, LANES, count,
-                                                        start_of(chains, 0, top + r, first + lane),
-                                                        start_of(chains, 1, top + r, first + lane), chains);
-            }
-        }
+    for (int64_t start = right->first; start < right->last; start += panels * LANES) {
+        const int64_t left_over = right->last - start, columns = left_over < panels * LANES ? left_over : panels * LANES;
+        for (int64_t i = 0; i < columns; i += LANES)
+            NAME(pack)(packed + i / LANES * size, right, start + i, columns - i < LANES ? columns - i : LANES);
+        for (int64_t top = left->first; top < left->last; top += AT_ONCE)
+            for (int64_t i = 0; i < columns; i += LANES)
+                NAME(interleaved_tile)(left, right, chains, packed + i / LANES * size, top, start + i,
+                                       columns - i < LANES ? columns - i : LANES);
     }
-    free(panel);
+    free(packed);
     return 0;
 }
 
@@ -354,4 +367,6 @@ static int NAME(grouped)(const Left *left, const Right *right, const Groups *gro
 #undef AT
 #undef AT_ONCE
 #undef STRETCH
+#undef STRIP
+#undef MOST_PANELS
 #undef PART

@@ -1,7 +1,9 @@
 /* Exact sums of products of whole numbers, and what follows them: (sum + bias) multiplied, shifted, limited and cut.
  * Included once per vector width by sums.h, whose names it uses. Sums are held in 32 bits: the caller answers for that.
  *
- * Factors are 16 bits wide and lie in pairs: one instruction of the processor multiplies two pairs and adds them. */
+ * Factors are 16 bits wide and lie in pairs: one instruction of the processor multiplies two pairs and adds them. Vectors
+ * of 16 lanes take bytes in quads as well: there one instruction multiplies four signed bytes with four unsigned ones, and
+ * adds them without saturation. */
 
 #define COLUMNS (2 * LANES)
 
@@ -9,7 +11,9 @@
 static inline ints NAME(add_pairs)(ints sum, ints left, ints right)
 {
 #if LANES == 16
-    return (ints)_mm512_dpwssd_epi32((__m512i)sum, (__m512i)left, (__m512i)right);
+    /* The intrinsic function of this instruction makes compilers copy every sum in every round of a loop. */
+    __asm__("vpdpwssd %2, %1, %0" : "+v"(sum) : "v"(left), "v"(right));
+    return sum;
 #elif LANES == 8
     return (ints)_mm256_add_epi32((__m256i)sum, _mm256_madd_epi16((__m256i)left, (__m256i)right));
 #elif defined(__SSE2__)
@@ -20,43 +24,6 @@ static inline ints NAME(add_pairs)(ints sum, ints left, ints right)
     return sum + low + high;
 #endif
 }
-
-#define PACKED(Type)                                                                                                   \
-    static void NAME(pack_##Type)(int16_t *panel, const Whole *w, int64_t first, int64_t used)                         \
-    {                                                                                                                  \
-        static const Type zeros[COLUMNS] = {0};                                                                        \
-        const int64_t *places = w->places + first;                                                                     \
-        const Type *image = w->image;                                                                                  \
-        int adjacent = used == COLUMNS;                                                                                \
-        for (int64_t lane = 1; lane < used; lane++)                                                                    \
-            adjacent &= places[lane] - places[lane - 1] == 1;                                                          \
-        if (!adjacent)                                                                                                 \
-            memset(panel, 0, (size_t)((w->count + 1) / 2 * 2 * COLUMNS) * sizeof(int16_t));                            \
-        for (int64_t k = 0; k < w->count; k += 2) {                                                                    \
-            int16_t *row = panel + k * COLUMNS;                                                                        \
-            const int64_t low = w->taps[k], high = k + 1 < w->count ? w->taps[k + 1] : -1;                             \
-            if (adjacent) {                                                                                            \
-                const Type *a = low < 0 ? zeros : image + low + places[0];                                             \
-                const Type *b = high < 0 ? zeros : image + high + places[0];                                           \
-                for (int lane = 0; lane < COLUMNS; lane++) {                                                           \
-                    row[2 * lane] = a[lane];                                                                           \
-                    row[2 * lane + 1] = b[lane];                                                                       \
-                }                                                                                                      \
-                continue;                                                                                              \
-            }                                                                                                          \
-            if (low >= 0)                                                                                              \
-                for (int64_t lane = 0; lane < used; lane++)                                                            \
-                    row[2 * lane] = image[low + places[lane]];                                                         \
-            if (high >= 0)                                                                                             \
-                for (int64_t lane = 0; lane < used; lane++)                                                            \
-                    row[2 * lane + 1] = image[high + places[lane]];                                                    \
-        }                                                                                                              \
-    }
-
-PACKED(int8_t)
-PACKED(uint8_t)
-PACKED(int16_t)
-#undef PACKED
 
 /* sums[row][half] = sum over pairs of left[pair][row] * panel[pair][half] */
 static void NAME(tile)(int32_t *sums, const int16_t *left, const int16_t *panel, int64_t pairs)
@@ -80,51 +47,127 @@ static void NAME(tile)(int32_t *sums, const int16_t *left, const int16_t *panel,
     }
 }
 
-#include "integers.h"
-
-/* Adds what sums of one row start from. */
-static inline void NAME(start_sums)(const Whole *w, int64_t *numbers, int64_t row, int64_t column, int64_t used)
+#if LANES == 16
+/* Four products of unsigned bytes and signed ones, added to each lane. */
+static inline __m512i with_quad(__m512i sum, __m512i unsigned_bytes, __m512i signed_bytes)
 {
-    if (!w->start)
-        return;
-    const int64_t *own = w->start + row * w->start_row + column * w->start_column;
-    if (w->start_column == 0)
-        for (int lane = 0; lane < COLUMNS; lane++)
-            numbers[lane] = plus(numbers[lane], *own);
-    else
-        for (int64_t lane = 0; lane < used; lane++)
-            numbers[lane] = plus(numbers[lane], own[lane * w->start_column]);
+    __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(unsigned_bytes), "v"(signed_bytes));
+    return sum;
 }
 
-static int NAME(whole)(const Whole *w, const Requantisation *r, void *result)
+/* The same with quads of bytes, those on the left signed or not, the others the other way round; sums of a row start from
+ * ``begin``. */
+static inline void quads(int32_t *sums, const uint8_t *left, const uint8_t *panel, int64_t count, const int32_t *begin,
+                         const int left_signed)
 {
-    const int64_t pairs = (w->count + 1) / 2;
-    int16_t *panel = malloc((size_t)(pairs * 2 * COLUMNS + 1) * sizeof(int16_t));
-    if (!panel)
-        return -1;
-    for (int64_t first = w->first; first < w->last; first += COLUMNS) {
-        const int64_t used = w->last - first < COLUMNS ? w->last - first : COLUMNS;
-        if (w->type == SIGNED_BYTES)
-            NAME(pack_int8_t)(panel, w, first, used);
-        else if (w->type == UNSIGNED_BYTES)
-            NAME(pack_uint8_t)(panel, w, first, used);
-        else
-            NAME(pack_int16_t)(panel, w, first, used);
-        for (int64_t top = w->first_row; top < w->last_row; top += AT_ONCE) {
-            const int64_t height = w->last_row - top < AT_ONCE ? w->last_row - top : AT_ONCE;
-            int32_t sums[AT_ONCE * COLUMNS];
-            NAME(tile)(sums, w->left + (top / ROWS * ROWS * pairs + top % ROWS) * 2, panel, pairs);
-            for (int64_t row = 0; row < height; row++) {
-                int64_t numbers[COLUMNS], out[COLUMNS];
-                for (int lane = 0; lane < COLUMNS; lane++)
-                    numbers[lane] = sums[row * COLUMNS + lane];
-                NAME(start_sums)(w, numbers, top + row, first, used);
-                NAME(requantised_piece)(r, top + row, numbers, out, COLUMNS);
-                NAME(cut)(r, out, result, (top + row) * w->columns + first, used);
-            }
+    __m512i low[ROWS], high[ROWS];
+    for (int r = 0; r < ROWS; r++)
+        low[r] = high[r] = _mm512_set1_epi32(begin[r]);
+    for (int64_t quad = 0; quad < count; quad++) {
+        const __m512i a = _mm512_loadu_si512(panel + quad * 4 * COLUMNS);
+        const __m512i b = _mm512_loadu_si512(panel + quad * 4 * COLUMNS + 4 * LANES);
+        for (int r = 0; r < ROWS; r++) {
+            int32_t four;
+            memcpy(&four, left + (quad * ROWS + r) * 4, sizeof four);
+            const __m512i factor = _mm512_set1_epi32(four);
+            low[r] = left_signed ? with_quad(low[r], a, factor) : with_quad(low[r], factor, a);
+            high[r] = left_signed ? with_quad(high[r], b, factor) : with_quad(high[r], factor, b);
         }
     }
-    free(panel);
+    for (int r = 0; r < ROWS; r++) {
+        _mm512_storeu_si512(sums + r * COLUMNS, low[r]);
+        _mm512_storeu_si512(sums + r * COLUMNS + LANES, high[r]);
+    }
+}
+
+/* Sums of one block of rows. Factors that both have signs, or both have none: the right ones are taken 128 higher, or
+ * lower, than they are, and 128 times the sum of the left ones goes off again. */
+static void tile_of_quads(int32_t *sums, const Whole *w, int64_t top, const uint8_t *panel)
+{
+    const int64_t count = (w->count + 3) / 4, blocks = (w->rows + ROWS - 1) / ROWS, block = top / ROWS;
+    int32_t begin[ROWS] = {0};
+    if (w->left_type == w->type) {
+        memcpy(begin, w->quads + (blocks * count * 4 + block * (int64_t)sizeof(int32_t)) * ROWS, sizeof begin);
+        for (int r = 0; r < ROWS; r++)
+            begin[r] = (int32_t)((uint32_t)begin[r] * (w->type == SIGNED_BYTES ? (uint32_t)-128 : 128u));
+    }
+    if (w->left_type == SIGNED_BYTES)
+        quads(sums, w->quads + block * count * ROWS * 4, panel, count, begin, 1);
+    else
+        quads(sums, w->quads + block * count * ROWS * 4, panel, count, begin, 0);
+}
+#endif
+
+#include "integers.h"
+
+/* Where the steps of a row do not depend on the column they are brought into their short form once. */
+static inline Shortened NAME(shortened_row)(const Whole *w, const Requantisation *r, int64_t row)
+{
+    const int is_known = !w->start || w->start_column == 0;
+    return shortened(r, row, w->start && is_known ? w->start[row * w->start_row] : 0, is_known);
+}
+
+/* AT_ONCE rows from ``top`` on and ``used`` columns from ``first`` on, whose factors are in a panel. */
+static void NAME(whole_tile)(const Whole *w, const Requantisation *r, const Shortened *steps, const void *panel,
+                             int64_t top, int64_t first, int64_t used, void *result)
+{
+    const int64_t pairs = (w->count + 1) / 2, height = w->last_row - top < AT_ONCE ? w->last_row - top : AT_ONCE;
+    int32_t sums[AT_ONCE * COLUMNS];
+#if LANES == 16
+    if (w->quads)
+        tile_of_quads(sums, w, top, panel);
+    else
+#endif
+        NAME(tile)(sums, w->left + (top / ROWS * ROWS * pairs + top % ROWS) * 2, panel, pairs);
+    for (int64_t row = 0; row < height; row++) {
+        NAME(Begin) begin = {w->start, w->start_column};
+        if (w->start)
+            begin.numbers += (top + row) * w->start_row + first * w->start_column;
+        NAME(finish)(r, &steps[top + row - w->first_row], top + row, sums + row * COLUMNS, &begin, result,
+                     (top + row) * w->columns + first, used, COLUMNS);
+    }
+}
+
+static void NAME(pack_whole)(void *panel, const Whole *w, int64_t first, int64_t used)
+{
+#if LANES == 16
+    if (w->quads) {
+        pack_quads(panel, w, first, used, w->left_type == w->type ? 0x80 : 0);
+        return;
+    }
+#endif
+    NAME(pack_pairs)(panel, w, first, used);
+}
+
+/* -1: there is no memory; -2: this width has no use for bytes. */
+static int NAME(whole)(const Whole *w, const Requantisation *r, void *result)
+{
+    const int64_t rows = w->last_row - w->first_row;
+    if (w->quads && LANES != 16)
+        return -2;
+    const int64_t size = w->quads ? (w->count + 3) / 4 * 4 * COLUMNS : (w->count + 1) / 2 * 4 * COLUMNS;
+    const int64_t panels = NAME(panels_at_once)(size);
+    char *packed = malloc((size_t)(panels * size + 1));
+    Shortened *steps = malloc((size_t)(rows + 1) * sizeof *steps);
+    if (!packed || !steps) {
+        free(packed);
+        free(steps);
+        return -1;
+    }
+    for (int64_t row = 0; row < rows; row++)
+        steps[row] = NAME(shortened_row)(w, r, w->first_row + row);
+    for (int64_t start = w->first; start < w->last; start += panels * COLUMNS) {
+        const int64_t left_over = w->last - start;
+        const int64_t columns = left_over < panels * COLUMNS ? left_over : panels * COLUMNS;
+        for (int64_t i = 0; i < columns; i += COLUMNS)
+            NAME(pack_whole)(packed + i / COLUMNS * size, w, start + i, columns - i < COLUMNS ? columns - i : COLUMNS);
+        for (int64_t top = w->first_row; top < w->last_row; top += AT_ONCE)
+            for (int64_t i = 0; i < columns; i += COLUMNS)
+                NAME(whole_tile)(w, r, steps, packed + i / COLUMNS * size, top, start + i,
+                                 columns - i < COLUMNS ? columns - i : COLUMNS, result);
+    }
+    free(steps);
+    free(packed);
     return 0;
 }
 

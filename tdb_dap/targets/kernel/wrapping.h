@@ -19,6 +19,56 @@ static inline int64_t minus(int64_t a, int64_t b) { return (int64_t)((uint64_t)a
 #define HALF_UP_ROUNDED(v) plus(quotient, rest >= half)
 #define HALF_DOWN_ROUNDED(v) plus(quotient, rest > half)
 
+/* The steps of one row in a form that is cheaper, where its numbers allow that; results are those of the steps.
+ *
+ * IN_32_BITS: sums of 32 bits are limited and cut. SHIFTED_ONCE: ((p + added + ((p >> from) & mask)) >> right) + zero,
+ * limited, with p = sum * multiplier: one form of all ways to round. */
+enum { AS_GIVEN, IN_32_BITS, SHIFTED_ONCE };
+
+typedef struct {
+    int64_t added, mask;
+    int32_t low, high;
+    int form, wraps, from, right; /* wraps: sums are held in 32 bits before these steps, or fit into them */
+} Shortened;
+
+static inline int32_t within_word(int64_t number)
+{
+    return number < INT32_MIN ? INT32_MIN : number > INT32_MAX ? INT32_MAX : (int32_t)number;
+}
+
+/* ``start``: what is added to a sum of 32 bits before the steps. ``is_known``: 0: other numbers are, from the least to the
+ * greatest one. */
+static Shortened shortened(const Requantisation *r, int64_t row, int64_t start, int is_known)
+{
+    const int64_t multiplier = r->multiplier[row], amount = r->amount[row];
+    const int is_plain = multiplier == 1 && amount == 0 && r->zero[row] == 0 && r->size <= 4;
+    const int is_word = r->held || (is_known && start == 0), is_near = is_known && start == within_word(start);
+    const int unlimited = r->low == INT64_MIN && r->high == INT64_MAX && !r->rectified;
+    Shortened s = {.form = AS_GIVEN, .wraps = is_word};
+    if (is_plain && (unlimited || (is_word && r->low <= INT32_MAX && r->high >= INT32_MIN))) {
+        s.form = IN_32_BITS;
+        s.wraps = 1; /* without limits the low bytes are the same, whether the sum is held in 32 bits or not */
+        s.low = within_word(r->rectified && r->low < 0 ? 0 : r->low);
+        s.high = within_word(r->high);
+    } else if (amount <= 0 && amount >= -LARGEST_SHIFT && (is_word || is_near) && multiplier == within_word(multiplier) &&
+               (is_word || 4 * multiplier == within_word(4 * multiplier))) {
+        /* Neither products nor what is added to them exceed 2^62: sums have 32 bits, or 33. */
+        const int64_t all = ((int64_t)1 << -amount) - 1, half = ((int64_t)1 << -amount) >> 1;
+        s.form = SHIFTED_ONCE;
+        s.right = (int)-amount;
+        if (amount < 0)
+            switch (r->mode) {
+            case 0: s.added = half - 1, s.from = s.right, s.mask = 1; break;
+            case 1: s.added = half, s.from = 63, s.mask = -1; break;
+            case 2: s.from = 63, s.mask = all; break;
+            case 4: s.added = all; break;
+            case 5: s.added = half; break;
+            case 6: s.added = half - 1; break;
+            }
+    }
+    return s;
+}
+
 #define PIECE 512 /* numbers at a time, those of a chunk in elements.h */
 
 /* ``image``: planes of ``plane`` numbers; ``weights``: (planes, taps); ``starts``: (planes); ``offsets``: of the taps in

@@ -147,6 +147,7 @@ def _by_floats(left: Array, right: Array) -> Array:
     return (left.astype(real) @ right.astype(real)).astype(np.int64)
 
 
+_BYTES = (np.int8, np.uint8)
 _LEAST_PIECE = 64
 """Products whose sum 32 bits must hold, for the kernel to add them."""
 
@@ -185,8 +186,10 @@ def summed(products: Products, start: Array | None, steps: Steps, dtype: DType |
 
 
 def _narrowed(products: Products) -> Products | None:
-    """The products with factors of at most 16 bits; None if theirs are wider."""
+    """The products with factors as the kernel takes them, of at most 16 bits; None if theirs are wider."""
     left, image = products.left, products.image
+    if left.dtype in _BYTES and image.dtype in _BYTES and kernel.multiplies_bytes():
+        return products
     if left.dtype != np.int16:
         if not _fits_words(left):
             return None
