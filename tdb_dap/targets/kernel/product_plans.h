@@ -27,7 +27,7 @@ typedef struct {
  * taps stand for zeros, and no left factors are put beside them. Of windows rows are channels of all batches, ``taps`` are
  * in a plane, ``window`` has rows and columns of results, and steps between both. */
 typedef struct {
-    int how, starts, swapped, gathered, scattered, type, is_filled, has_gaps, form, rounding, nan_wins, drops_bits, is_last, is_zero_positive;
+    int how, starts, swapped, gathered, scattered, type, left_type, is_filled, has_gaps, form, rounding, nan_wins, drops_bits, is_last, is_zero_positive;
     float zero, fill;
     int64_t rows, count, columns, image, start_rows[2], start_columns[2], numbers[3], group, window[4], *taps, *places;
     Requantisation r;
@@ -39,7 +39,7 @@ typedef struct {
 typedef struct {
     const Product *p;
     const int64_t *pointers;
-    int result, normal;
+    int result, normal, in_quads;
     size_t size;
     void *block;
     int64_t *steps[3]; /* multiplier, amount and zero point of each row */
@@ -208,7 +208,7 @@ static size_t laid_out(const Product *p, char *block, Work *w)
     const size_t rows = (size_t)(p->rows + ROWS), count = (size_t)p->count + 1, number = (size_t)size_as[left_as(p)];
     const size_t sums = (size_t)(p->rows * p->columns) * sum_size(p);
     const size_t sizes[] = {rows * 8, rows * 8, rows * 8, (size_t)start_size(p, 0) * 8, (size_t)start_size(p, 1) * 8, sums,
-                            rows * count * number, p->how == IN_CHAINS || p->how == EXACTLY ? rows * count * number : 0,
+                            rows * count * number, p->how == IN_CHAINS || p->how == EXACTLY ? rows * (count + 4) * number : 0,
                             (size_t)p->image * (size_t)size_as[image_as(p)]};
     char **parts[] = {(char **)&w->steps[0], (char **)&w->steps[1], (char **)&w->steps[2], &w->starts[0], &w->starts[1],
                       &w->sums, &w->left, &w->packed, &w->image};
@@ -263,6 +263,7 @@ static void prepare(Work *w)
 {
     const Product *p = w->p;
     laid_out(p, w->block, w);
+    w->in_quads = multiplies_bytes() && p->how == EXACTLY && p->type != SIGNED_WORDS;
     if (p->is_filled)
         fill_image(p, w->image);
     if (p->has_gaps)
@@ -273,7 +274,7 @@ static void prepare(Work *w)
         const Gathered *g = &p->from[i];
         const void *data = g->source < 0 ? &g->constant : moved_by(g->from.data, w->pointers[g->source]);
         if (g->which == LEFT_FACTORS)
-            gather(g, data, w->left, left_as(p));
+            gather(g, data, w->left, w->in_quads ? AS_BYTES : left_as(p));
         else if (g->which == RIGHT_FACTORS)
             gather(g, data, w->image, image_as(p));
         else
@@ -282,7 +283,9 @@ static void prepare(Work *w)
     for (int i = 0; i < 3 && is_whole(p); i++)
         for (int64_t row = 0; row < p->rows; row++)
             w->steps[i][row] = p->numbers[i];
-    if (p->how == EXACTLY)
+    if (w->in_quads)
+        packed_quads((const uint8_t *)w->left, p->left_type == SIGNED_BYTES, p->rows, p->count, (uint8_t *)w->packed);
+    else if (p->how == EXACTLY)
         packed_pairs((const int16_t *)w->left, p->rows, p->count, (int16_t *)w->packed);
     else if (p->how == IN_GROUPS) {
         for (int i = 0; i < p->starts; i++)
@@ -347,7 +350,8 @@ static int sum_up(const Work *w, const int64_t *range)
         r.multiplier = w->steps[0];
         r.amount = w->steps[1];
         r.zero = w->steps[2];
-        Whole of = {.left = (const int16_t *)w->packed, .image = w->image, .taps = p->taps, .places = p->places,
+        Whole of = {.left = (const int16_t *)w->packed, .left_type = p->left_type,
+                    .quads = w->in_quads ? (const uint8_t *)w->packed : NULL, .image = w->image, .taps = p->taps, .places = p->places,
                     .rows = p->rows, .count = p->count, .columns = p->columns, .first_row = range[0],
                     .last_row = range[1], .first = range[2], .last = range[3], .type = p->type,
                     .start = p->starts ? (const int64_t *)w->starts[0] : NULL};
@@ -510,8 +514,8 @@ static Product *parsed_product(PyObject *given, const int64_t *origins, int tens
         return NULL;
     }
     int is_good = PyArg_ParseTuple(
-        given, "ipf(LLL)(OOLipf)(LppiippLLLL)((LL)(LL))i(LLLiiiLLi)O!O!", &p->how, &p->swapped, &p->zero, &p->rows, &p->count,
-        &p->columns, &taps, &places, &p->image, &p->type, &p->is_filled, &p->fill, &p->group, &p->nan_wins,
+        given, "ipf(LLL)(OOLiipf)(LppiippLLLL)((LL)(LL))i(LLLiiiLLi)O!O!", &p->how, &p->swapped, &p->zero, &p->rows, &p->count,
+        &p->columns, &taps, &places, &p->image, &p->type, &p->left_type, &p->is_filled, &p->fill, &p->group, &p->nan_wins,
         &p->drops_bits, &p->form, &p->rounding, &p->is_last, &p->is_zero_positive, &p->window[0], &p->window[1], &p->window[2],
         &p->window[3], &p->start_rows[0], &p->start_columns[0], &p->start_rows[1], &p->start_columns[1],
         &p->starts, &p->numbers[0], &p->numbers[1], &p->numbers[2], &p->r.mode, &p->r.held, &p->r.rectified, &low, &high,

@@ -71,6 +71,7 @@ def product_of(product: MatrixProduct, tensors: Mapping[str, Tensor], result: Te
     return Sums(
         how=IN_CHAINS if product.steps is None else EXACTLY,
         size=size,
+        left=tensors[factors[0][0]].view.dtype,
         image=Image(tensors[factors[1][0]].view.dtype, taps, places, size.products * size.columns, None),
         result=result.view.dtype,
         gathered=gathered,

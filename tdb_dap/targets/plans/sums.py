@@ -66,6 +66,8 @@ class Sums:
 
     how: int
     size: Size
+    left: DType
+    """Format of the left factors."""
     image: Image
     result: DType
     gathered: list[Part]
@@ -93,7 +95,8 @@ class Sums:
         """In the order of ``parsed_product`` in product_plans.h."""
         image, group, window = self.image, self.group or Group(1, False, False), self.window
         image_type = FLOATS_OF_IMAGE if image.dtype.is_float else BYTES.get(image.dtype.name, WORDS)
-        of = image.taps, image.places, image.size, image_type, image.fill is not None, image.fill or 0.0
+        left_type = BYTES.get(self.left.name, WORDS)
+        of = image.taps, image.places, image.size, image_type, left_type, image.fill is not None, image.fill or 0.0
         form = FLOATS.get(self.result.name, 0)
         rounding = 0 if window is None else FLOATS.get(window.rounding.name, 0)
         rules = group.size, group.nan_wins, group.drops_bits, form, rounding

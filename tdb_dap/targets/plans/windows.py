@@ -121,6 +121,7 @@ def convolution_of(x: Convolved, tensors: Mapping[str, Tensor], result: Tensor, 
     return Sums(
         how=how,
         size=size,
+        left=weight.view.dtype,
         image=Image(image.view.dtype, taps, places, batches * padded.channels * padded.plane, padded.fill),
         result=result.view.dtype,
         gathered=gathered,
@@ -166,6 +167,7 @@ def windows_of(x: Pooled, tensors: Mapping[str, Tensor], result: Tensor, f: Fiel
     return Sums(
         how=how,
         size=size,
+        left=image.view.dtype,
         image=Image(image.view.dtype, padded.taps, padded.places, size.rows * padded.plane, padded.fill),
         result=result.view.dtype,
         gathered=gathered,
