@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tdb_dap.engine.bmodel import SubnetInfo
-from tdb_dap.engine.hardware.target import Description, Target
+from tdb_dap.engine.hardware.target import Description, EncodedCommands, Target
 from tdb_dap.engine.hardware.views import Operand, View
 from tdb_dap.errors import NotSimulated
 
@@ -219,6 +219,7 @@ class Commands(Sequence[Command]):
         self.subnets = subnets
         self.stand_ins = stand_ins
         self.target_at = target_at or (lambda core, ordinal: target)
+        self._has_one_target = target_at is None
         self.lines_of = lines_of
         self._kept: OrderedDict[int, Command] = OrderedDict()
         self._register_writes: dict[int, tuple[list[int], list[Mapping[int, tuple[int, int]]]]] | None = None
@@ -251,6 +252,14 @@ class Commands(Sequence[Command]):
             ordinals.append(ordinal)
             states.append({**(states[-1] if states else {}), **written})
         return found
+
+    @cached_property
+    def encoded(self) -> EncodedCommands | None:
+        """All commands as they are stored; None where they are not all of one target."""
+        if not self._has_one_target:
+            return None
+        columns = self.columns
+        return EncodedCommands(columns.kind, columns.offset, columns.core, self.payload)
 
     def changed(self, ordinal: int, descriptor: bytes) -> Command:
         """A command as it would be with another descriptor of the same kind."""

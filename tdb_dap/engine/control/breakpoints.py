@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
@@ -180,6 +181,10 @@ class Breakpoints:
     def at(self, ordinal: int) -> list[Breakpoint]:
         """Enabled breakpoints that stop when ``ordinal`` commands have been executed, oldest first."""
         return [b for b in self._at.get(ordinal, ()) if b.enabled]
+
+    def next_after(self, ordinal: int) -> int:
+        """The nearest ordinal above ``ordinal`` with a breakpoint; one that no program has where there is none."""
+        return min((found for found, there in self._at.items() if found > ordinal and there), default=sys.maxsize)
 
     def stops_before(self, ordinal: int) -> Iterator[int]:
         """Ordinals below ``ordinal`` with an enabled breakpoint, nearest first."""

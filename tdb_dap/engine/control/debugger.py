@@ -246,6 +246,7 @@ class Debugger:
         while not self.at_end:
             try:
                 with asking(self._interrupted):
+                    self._run_ahead(target)
                     finding = self._execute()
             except Interrupted:
                 return self._finish(self.inspector.stop("pause"))
@@ -262,6 +263,18 @@ class Debugger:
                 return self._finish(stop)
         self.forget_pause()
         return self._finish(self.inspector.stop("end"))
+
+    def _run_ahead(self, target: int | None) -> None:
+        """Execute the commands before the next one after which there may be a reason to stop."""
+        while not self.observers and self.machine.can_run_ahead and not self._pause.is_set():
+            end = min(
+                self.breakpoints.next_after(self.ordinal), len(self.program.commands) if target is None else target
+            )
+            before = self.ordinal
+            self.machine.run_ahead(end - 1)
+            if self.ordinal == before:
+                return
+            self.listener.between_commands()
 
     def _has_reached(self, target: int) -> bool:
         """Whether a step ends here: not among commands that are passed over, where there is nothing to see."""

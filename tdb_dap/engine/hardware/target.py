@@ -214,12 +214,31 @@ class Target(Protocol):
         ...
 
 
+@dataclass(frozen=True, eq=False)
+class EncodedCommands:
+    """The commands of a program as they are stored."""
+
+    kinds: NDArray[np.int32]
+    """Of each command; -1: it has no descriptor."""
+    offsets: NDArray[np.int64]
+    """The first byte of its descriptor."""
+    cores: NDArray[np.int16]
+    payload: NDArray[np.uint8]
+
+
 @runtime_checkable
 class Planning(Protocol):
     """A chip that knows commands by their form, which they have in common but for where their operands lie."""
 
     def carry_out(self, kind: int, descriptor: bytes, core: int, memory: Memory) -> bool:
         """Carry out a command as others of its form; False, and nothing is done, where it has to be described first."""
+        ...
+
+    def carry_out_some(self, commands: EncodedCommands, first: int, stop: int, memory: Memory) -> int:
+        """Carry out commands from ``first`` on as others of their forms, one after the other, at most to ``stop``.
+
+        The first one that was not; it has to be carried out by itself.
+        """
         ...
 
     def learn(self, description: Description, descriptor: bytes) -> None:

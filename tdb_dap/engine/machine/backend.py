@@ -12,6 +12,7 @@ from tdb_dap.engine.machine.undo_log import Outcome, OverwrittenView
 from tdb_dap.errors import NotSimulated
 
 if TYPE_CHECKING:
+    from tdb_dap.engine.commands.commands import Commands
     from tdb_dap.engine.program.program import Program
 
 
@@ -133,6 +134,17 @@ class InProcess:
         except MemoryError:
             raise NotSimulated(f"{description.name}: its operands are larger than the memory of this machine") from None
         return Outcome(tuple(changes)) if changes else _NOTHING
+
+    def execute_some(self, commands: Commands, first: int, stop: int, memory: Memory) -> int:
+        """Execute commands from ``first`` on, at most to ``stop``, as far as nothing has to be known of each of them.
+
+        The first one that was not executed.
+        """
+        encoded = commands.encoded
+        plans = self._plans_of(commands.target) if encoded is not None else None
+        if encoded is None or plans is None or self.keeps_old:
+            return first
+        return plans.carry_out_some(encoded, first, stop, memory)
 
     def _plans_of(self, target: Target) -> Planning | None:
         if target is not self._asked:

@@ -31,6 +31,11 @@ class Branches:
         self._taken: dict[int, int] = {}
         self._left_out: frozenset[int] = frozenset()
 
+    @property
+    def leaves_out_any(self) -> bool:
+        """Whether there are commands that are left out."""
+        return bool(self._left_out)
+
     def leaves_out(self, ordinal: int) -> bool:
         """Whether a command is of a branch that was decided against."""
         if not self._left_out:

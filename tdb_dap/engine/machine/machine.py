@@ -25,6 +25,8 @@ from tdb_dap.engine.machine.undo_log import DEFAULT_LIMIT, Change, Outcome, Over
 from tdb_dap.engine.program.program import Program
 from tdb_dap.errors import EndOfProgram
 
+_AT_ONCE = 512
+"""Commands that are executed without a look at whether to stop: they are small, some milliseconds together."""
 _CHECKPOINTS = 4
 """The fraction 1/N of the history's room is for checkpoints."""
 
@@ -184,6 +186,21 @@ class Machine:
         if self._edits.waiting:
             self._edits.arrive(self.memory, self.ordinal)
             self.backend.edited()
+
+    @property
+    def can_run_ahead(self) -> bool:
+        """Whether nothing is kept of each command, and nothing is to be found out about it."""
+        is_seen = self.keeps_history or self.program.verifies or len(self._edits) or self._branches.leaves_out_any
+        return not is_seen and isinstance(self.backend, InProcess) and not self.backend.keeps_old
+
+    def run_ahead(self, ordinal: int) -> None:
+        """Execute some of the next commands at once, at most until ``ordinal``; perhaps none."""
+        ordinal = min(ordinal, self.ordinal + _AT_ONCE, len(self.program.commands))
+        if ordinal <= self.ordinal or not self.can_run_ahead or not isinstance(self.backend, InProcess):
+            return
+        reached = self.backend.execute_some(self.program.commands, self.ordinal, ordinal, self.memory)
+        if reached > self.ordinal:
+            self._begin(reached)
 
     def _carry_out(self, command: Command) -> Outcome:
         if command.has_descriptor:

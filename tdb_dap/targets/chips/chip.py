@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tdb_dap.engine.hardware.geometry import Geometry
 from tdb_dap.engine.hardware.memory import Memory
-from tdb_dap.engine.hardware.target import Cost, Description, LazyMapping, Message, Stream, Words
+from tdb_dap.engine.hardware.target import Cost, Description, EncodedCommands, LazyMapping, Message, Stream, Words
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.chips.static_tables import Table, fill
 from tdb_dap.targets.chips.vendor_library import VendorLibrary
@@ -240,6 +240,9 @@ class Chip:
             kind, int.from_bytes(descriptor, "little"), core, memory
         )
 
+    def carry_out_some(self, commands: EncodedCommands, first: int, stop: int, memory: Memory) -> int:
+        return first if self._plans is None else self._plans.carry_out_some(commands, first, stop, memory)
+
     def learn(self, description: Description, descriptor: bytes) -> None:
         bound: Bound = description.binding
         if self._plans is None or bound.kind < 0:
@@ -255,7 +258,7 @@ class Chip:
     def _plans(self) -> Plans | None:
         if self.rules is None:
             return None
-        return Plans(self.geometry, self.rules, self._refuse)
+        return Plans(self.geometry, self.rules, self._refuse, (self.kind_size, self.is_system))
 
     @cached_property
     def _encodings(self) -> dict[int, Encoding]:

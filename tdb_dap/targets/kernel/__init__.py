@@ -387,6 +387,18 @@ def carry_out(plan: object, part: int, parts: int, *addresses: int) -> bool:
     return _kernel.carry_out(plan, part, parts, *addresses)
 
 
+def carry_out_some(
+    plans: list[object], commands: tuple[Array, Array, Array, Array], regions: Array, first: int, stop: int
+) -> int:
+    """Carry out commands [first, stop) of a stretch one after the other; the first one that could not be.
+
+    ``plans``: by the numbers of forms, None where there is none; ``commands``: as in ``plans.stretches``, int32, int8,
+    int64 and int16 without gaps; ``regions``: of the memory, int64 (regions, 5).
+    """
+    found: int = _kernel.carry_out_some(plans, commands, regions, len(regions), first, stop)
+    return found
+
+
 def sum_up(plan: object, shape: tuple[int, int], count: int, *addresses: int) -> bool:
     """As ``carry_out`` for a plan of sums of products: in threads, and it can be interrupted until results are written.
 

@@ -471,6 +471,7 @@ static PyMethodDef methods[] = {
     {"converted", py_converted, METH_VARARGS, "Stored numbers in another format, or rounded by mode."},
     {"plan", py_plan, METH_VARARGS, "A function over elements, prepared for any addresses."},
     {"carry_out", py_carry_out, METH_VARARGS, "A plan, with these addresses."},
+    {"carry_out_some", py_carry_out_some, METH_VARARGS, "Commands one after the other, by the plans of their forms."},
     {"begin", py_begin, METH_VARARGS, "The operands of a product, read."},
     {"sum_up", py_sum_up, METH_VARARGS, "Some rows and columns of a product that was begun."},
     {"finish", py_finish, METH_O, "The results of a product, put where they belong."},

@@ -11,6 +11,7 @@ static const void *moved_by(const void *data, int64_t pointer)
 /* Bytes that the elements of a tensor lie in, from its address on: in the whole memory, and in a lane (0: not known). */
 typedef struct {
     int64_t low, high, inner;
+    int spot; /* its place among those that a command names */
     int order; /* where its address is the result's: 1, it lies as the result; 2, elements are read before they are written */
 } Reach;
 
@@ -174,6 +175,42 @@ static int parsed_addresses(const Plan *plan, PyObject *args, int first, int64_t
     return !PyErr_Occurred();
 }
 
+/* Whether the pieces can be computed with the tensors at these addresses. */
+static int pieces_fit(const Plan *plan, const int64_t *pointers, const int64_t *offsets, int64_t parts)
+{
+    const int result = plan->tensors - 1;
+    Elements e;
+    Stored to;
+    for (int i = 0; i < result; i++)
+        if (!may_be_written(plan, i, pointers, offsets, parts))
+            return 0;
+    for (int i = 0; i < plan->pieces; i++)
+        if (!placed(&plan->all[i], pointers, result, &e, &to) || !shifts_fit(&e))
+            return 0;
+    return 1;
+}
+
+/* One part of as many of all pieces. */
+static void compute_part(const Plan *plan, const int64_t *pointers, int64_t part, int64_t parts)
+{
+    Elements e;
+    Stored to;
+    for (int i = 0; i < plan->pieces; i++) {
+        placed(&plan->all[i], pointers, plan->tensors - 1, &e, &to);
+        if (parts > 1) {
+            int axis = 0;
+            for (int other = 1; other < 4; other++)
+                if (e.grid.shape[other] > e.grid.shape[axis])
+                    axis = other;
+            const int64_t first = e.grid.shape[axis] * part / parts, last = e.grid.shape[axis] * (part + 1) / parts;
+            if (first == last)
+                continue;
+            take_extent(&e, &to, axis, first, last - first);
+        }
+        compute_into(&e, &to);
+    }
+}
+
 /* A whole product: operands are read before anything is written. */
 static int product_carried_out(const Product *p, const int64_t *pointers, int result)
 {
@@ -205,35 +242,17 @@ static PyObject *py_carry_out(PyObject *self, PyObject *args)
     const int64_t part = PyLong_AsLongLong(PyTuple_GetItem(args, 1)), parts = PyLong_AsLongLong(PyTuple_GetItem(args, 2));
     if (!parsed_addresses(plan, args, 3, pointers, offsets))
         return NULL;
-    const int result = plan->tensors - 1;
     if (plan->product)
-        return PyBool_FromLong(product_carried_out(plan->product, pointers, result));
-    Elements e;
-    Stored to;
-    for (int i = 0; i < result; i++)
-        if (!may_be_written(plan, i, pointers, offsets, parts))
-            Py_RETURN_FALSE;
-    for (int i = 0; i < plan->pieces; i++)
-        if (!placed(&plan->all[i], pointers, result, &e, &to) || !shifts_fit(&e))
-            Py_RETURN_FALSE;
+        return PyBool_FromLong(product_carried_out(plan->product, pointers, plan->tensors - 1));
+    if (!pieces_fit(plan, pointers, offsets, parts))
+        Py_RETURN_FALSE;
     Py_BEGIN_ALLOW_THREADS
-    for (int i = 0; i < plan->pieces; i++) {
-        placed(&plan->all[i], pointers, result, &e, &to);
-        if (parts > 1) {
-            int axis = 0;
-            for (int other = 1; other < 4; other++)
-                if (e.grid.shape[other] > e.grid.shape[axis])
-                    axis = other;
-            const int64_t first = e.grid.shape[axis] * part / parts, last = e.grid.shape[axis] * (part + 1) / parts;
-            if (first == last)
-                continue;
-            take_extent(&e, &to, axis, first, last - first);
-        }
-        compute_into(&e, &to);
-    }
+    compute_part(plan, pointers, part, parts);
     Py_END_ALLOW_THREADS
     Py_RETURN_TRUE;
 }
+
+#include "stretches.h"
 
 /* A product that is carried out in several calls. */
 typedef struct {
@@ -411,8 +430,8 @@ static PyObject *py_plan(PyObject *self, PyObject *args)
     int is_good = 1;
     for (int i = 0; is_good && i < count; i++) {
         long long origin, low, high, inner;
-        is_good = PyArg_ParseTuple(PyTuple_GetItem(tensors, i), "LLLLi", &origin, &low, &high, &inner,
-                                   &plan->reach[i].order);
+        is_good = PyArg_ParseTuple(PyTuple_GetItem(tensors, i), "LLLLii", &origin, &low, &high, &inner,
+                                   &plan->reach[i].order, &plan->reach[i].spot);
         if (is_good) {
             origins[i] = origin;
             plan->reach[i].low = low;

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import struct
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, NoReturn
 
@@ -49,15 +50,24 @@ class Shape(NamedTuple):
     """Of each different place, operands first."""
     mask: int
     """The bits that are neither addresses nor ids."""
+    size: int
+    """Bytes of a descriptor."""
 
 
 def lane_of(place: Located, geometry: Geometry) -> int:
     """The lane at which a tensor begins in local memory; another number for each other space."""
     space, offset = place
-    return offset // geometry.lane_bytes if space is Space.LOCAL else -1 - _SPACES[space]
+    return offset // geometry.lane_bytes if space is Space.LOCAL else -1 - SPACES[space]
 
 
-_SPACES = {space: number for number, space in enumerate(Space)}
+SPACES = {space: number for number, space in enumerate(Space)}
+"""Numbers of spaces."""
+
+
+def key_of(word: int, shape: Shape, places: Sequence[Located], geometry: Geometry) -> bytes:
+    """What tells the form of a command from others of its shape."""
+    lanes = [lane_of(place, geometry) for place in places]
+    return (word & shape.mask).to_bytes(shape.size, "little") + struct.pack(f"<{len(lanes)}q", *lanes)
 
 
 class PlacelessFields(Fields):
@@ -146,7 +156,8 @@ def addresses_of(bound: Bound, encoding: Encoding) -> Addresses:
         if row.side:
             sides[row.side] = _origin((view.space, view.address), real.geometry)
     fields.update(shared for shared, own in encoding.names.items() if own in encoding.ids)
-    return Addresses(Shape(tuple(spots), mask_without(fields, encoding)), numbers, frozenset(fields), sides)
+    shape = Shape(tuple(spots), mask_without(fields, encoding), encoding.instruction.size)
+    return Addresses(shape, numbers, frozenset(fields), sides)
 
 
 def mask_without(fields: Iterable[str], encoding: Encoding) -> int:

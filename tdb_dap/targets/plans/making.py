@@ -72,19 +72,18 @@ def make(name: str, form: Form, rules: Rules) -> Made:
             pieces = _moved(function, form, tensors, (role, result), rules)
         else:
             pieces = _computed(function, form, tensors, (role, result), rules)
-    every = [*tensors.values(), result]
+    every, numbers = [*tensors.values(), result], [form.numbers[each] for each in (*tensors, role)]
     # Where both are the same places, an element may be written as soon as it is read; but not if others need it, too.
     alone = {source for number, *_, sources in pieces for source in (sources[1:] if number == _SERIES else ())}
     if not MOVES.get(function, True):
         alone.update(range(len(tensors)))
     reaches = tuple(
         [
-            (each.origin, each.low, each.high, each.inner, _order(each, result) if number not in alone else 0)
-            for number, each in enumerate(every)
+            (each.origin, each.low, each.high, each.inner, _order(each, result) if number not in alone else 0, spot)
+            for number, (each, spot) in enumerate(zip(every, numbers, strict=True))
         ]
     )
     calls = kernel.plan(form.bound.fields.geometry.lane_bytes, reaches, tuple(pieces), sums.arguments if sums else None)
-    numbers = [form.numbers[each] for each in (*tensors, role)]
     spots = tuple([(number, each.low, each.high) for number, each in zip(numbers, every, strict=True)])
     sub = form.bound.family.name, form.bound.fields.sub
     return Made(calls, spots, math.prod(view.shape), sums.parts if sums else None, sub, function)

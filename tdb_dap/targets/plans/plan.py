@@ -4,14 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import NamedTuple
+from weakref import ReferenceType, ref
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tdb_dap.engine.hardware.geometry import Geometry
 from tdb_dap.engine.hardware.memory import Memory
+from tdb_dap.engine.hardware.target import EncodedCommands
 from tdb_dap.errors import BadAccess, TdbError
 from tdb_dap.targets import kernel
 from tdb_dap.targets.declaration.family import Bound
-from tdb_dap.targets.plans.forms import Encoding, Located, Shape, addresses_of, form_of, lane_of, mask_without
+from tdb_dap.targets.plans.forms import Encoding, Located, Shape, addresses_of, form_of, key_of, mask_without
 from tdb_dap.targets.plans.making import Made, make
+from tdb_dap.targets.plans.stretches import (
+    MOST_SPOTS,
+    NOTHING,
+    UNKNOWN,
+    Stretch,
+    keys_of,
+    places_of,
+    regions_of,
+)
 from tdb_dap.targets.semantics import SEMANTICS
 from tdb_dap.targets.semantics.registry import Unplanned
 from tdb_dap.targets.semantics.rules import Rules
@@ -22,6 +36,8 @@ _MANY = 1 << 21
 """Products from which on they are summed up in parts."""
 _MOST = 1 << 14
 """Forms that are kept."""
+_AT_ONCE = 1 << 11
+"""Commands whose forms are found at once."""
 _HOPELESS = 16
 """Forms of a kind without a plan from which on its other ones get none, if none has one."""
 _ERRORS = (
@@ -45,21 +61,41 @@ class _NoPlan(NamedTuple):
 
 
 _NEVER = _NoPlan(-1)
-Known = dict[tuple[int, ...], "Made | _NoPlan"]
+
+
+class _Numbered(NamedTuple):
+    """A shape, and the numbers of its forms by their keys."""
+
+    shape: Shape
+    numbers: dict[bytes, int]
 
 
 class Plans:
     """The plans of one chip. ``refuse``: raises for commands that ask for something that is not simulated;
-    it gives the fields that it has looked at.
+    it gives the fields that it has looked at. ``kinds``: bytes of a kind's descriptors, and whether it moves no data.
     """
 
-    def __init__(self, geometry: Geometry, rules: Rules, refuse: Callable[[str, Bound], frozenset[str]]) -> None:
+    def __init__(
+        self,
+        geometry: Geometry,
+        rules: Rules,
+        refuse: Callable[[str, Bound], frozenset[str]],
+        kinds: tuple[Callable[[int], int], Callable[[int], bool]],
+    ) -> None:
         self._geometry = geometry
         self._rules = rules
         self._refuse = refuse
-        self._shapes: dict[int, list[tuple[Shape, Known]]] = {}
+        self._size_of, self._is_system = kinds
         self._failures: dict[int, int] = {}
-        self._count = 0
+        self._forget()
+
+    def _forget(self) -> None:
+        self._shapes: dict[int, list[_Numbered]] = {}
+        self._forms: list[Made | _NoPlan | None] = []
+        self._calls: list[object] = []
+        """By the number of a form what the kernel carries out by itself; None: nothing, or it takes threads."""
+        self._stretch: Stretch | None = None
+        self._regions: tuple[ReferenceType[Memory], NDArray[np.int64]] | None = None
 
     def carry_out(self, kind: int, word: int, core: int, memory: Memory) -> bool:
         """Carry out a command by the plan of its form; False, and nothing is done, where it has none.
@@ -68,26 +104,100 @@ class Plans:
         """
         if not kernel.is_active():
             return False
-        for shape, known in self._shapes.get(kind, ()):
+        for shape, numbers in self._shapes.get(kind, ()):
             places = [spot.located(word, self._geometry) for spot in shape.spots]
-            made = known.get(self._key(word, shape, places))
+            number = numbers.get(key_of(word, shape, places, self._geometry))
+            made = self._forms[number] if number is not None else None
             if made is None:
                 continue
             return isinstance(made, Made) and _is_in_force(made) and _carry_out(made, places, core, memory)
         return False
+
+    def carry_out_some(self, commands: EncodedCommands, first: int, stop: int, memory: Memory) -> int:
+        """Carry out commands from ``first`` on, at most to ``stop``; the first one that has to be by itself."""
+        if not kernel.is_active():
+            return first
+        stretch = self._stretch
+        if stretch is None or not stretch.holds(commands, memory, first):
+            stretch = self._stretch = self._resolved(commands, first, memory)
+        begin, end = first - stretch.first, min(stop, stretch.stop) - stretch.first
+        next_one = int(stretch.numbers[begin])
+        if next_one != NOTHING and (next_one == UNKNOWN or self._calls[next_one] is None):
+            return first
+        regions = self._regions
+        if regions is None or regions[0]() is not memory:
+            regions = self._regions = ref(memory), regions_of(memory)
+        for number in np.unique(stretch.numbers[begin:end]).tolist():
+            made = self._forms[number] if number >= 0 else None
+            if isinstance(made, Made) and not _is_in_force(made):
+                return first
+        places = stretch.numbers, stretch.spaces, stretch.offsets, commands.cores[stretch.first : stretch.stop]
+        done = kernel.carry_out_some(self._calls, places, regions[1], begin, end)
+        return stretch.first + done
+
+    def _resolved(self, commands: EncodedCommands, first: int, memory: Memory) -> Stretch:
+        """The forms of the commands that follow."""
+        stop = min(commands.kinds.size, first + _AT_ONCE)
+        kinds, offsets = commands.kinds[first:stop], commands.offsets[first:stop]
+        count = stop - first
+        numbers = np.full(count, UNKNOWN, np.int32)
+        spaces, at = np.zeros((count, MOST_SPOTS), np.int8), np.zeros((count, MOST_SPOTS), np.int64)
+        for kind in np.unique(kinds).tolist():
+            rows = np.flatnonzero(kinds == kind)
+            if kind >= 0 and self._is_system(kind):
+                numbers[rows] = NOTHING
+                continue
+            shapes = self._shapes.get(kind, [])
+            if kind < 0 or not shapes:
+                continue
+            size = self._size_of(kind)
+            raw = np.zeros((rows.size, size + 8), np.uint8)
+            raw[:, :size] = commands.payload[offsets[rows][:, None] + np.arange(size)]
+            for shape, known in shapes:
+                if len(shape.spots) > MOST_SPOTS:
+                    continue
+                places = [places_of(raw, spot, self._geometry) for spot in shape.spots]
+                found = self._numbers(keys_of(raw, shape, places, self._geometry), known, len(shapes) == 1)
+                own = (numbers[rows] == UNKNOWN) & (found != UNKNOWN)
+                numbers[rows[own]] = found[own]
+                for spot, (space, offset) in enumerate(places):
+                    spaces[rows[own], spot], at[rows[own], spot] = space[own], offset[own]
+        return Stretch(ref(commands), ref(memory), first, stop, numbers, spaces, at)
+
+    def _numbers(self, keys: list[bytes], known: dict[bytes, int], is_only: bool) -> NDArray[np.int32]:
+        """The numbers of forms; new ones get theirs where their kind has but one shape."""
+        found: list[int] = []
+        for key in keys:
+            number = known.get(key, UNKNOWN)
+            if is_only and number == UNKNOWN and len(self._forms) < _MOST:
+                number = self._add(known, key)
+            elif not is_only and number != UNKNOWN and self._forms[number] is None:
+                number = UNKNOWN
+            found.append(number)
+        return np.array(found, np.int32)
+
+    def _add(self, known: dict[bytes, int], key: bytes) -> int:
+        number = known[key] = len(self._forms)
+        self._forms.append(None)
+        self._calls.append(None)
+        return number
+
+    def _set(self, number: int, form: Made | _NoPlan) -> None:
+        self._forms[number] = form
+        self._calls[number] = form.calls if isinstance(form, Made) and not _takes_threads(form) else None
 
     def learn(self, name: str, bound: Bound, word: int, encoding: Encoding) -> None:
         """Make a plan for the form of a command ``name``, when it is met again."""
         if not kernel.is_active() or self._failures.get(bound.kind, 0) > _HOPELESS:
             return
         geometry, shapes = self._geometry, self._shapes.setdefault(bound.kind, [])
-        for shape, known in shapes:
-            key = self._key(word, shape, [spot.located(word, geometry) for spot in shape.spots])
-            seen = known.get(key)
-            if seen is None:
+        for shape, numbers in shapes:
+            number = numbers.get(key_of(word, shape, [spot.located(word, geometry) for spot in shape.spots], geometry))
+            seen = None if number is None else self._forms[number]
+            if number is None or seen is None:
                 continue
             if isinstance(seen, _NoPlan) and seen is not _NEVER:
-                known[key] = self._made(name, bound, encoding)
+                self._set(number, self._made(name, bound, encoding))
             return
         try:
             shape = addresses_of(bound, encoding).shape
@@ -95,24 +205,21 @@ class Plans:
             self._failures[bound.kind] = self._failures.get(bound.kind, 0) + 1
             # Everything but ids tells such a form from others: it is not tried again.
             names = [shared for shared, own in encoding.names.items() if own in encoding.ids]
-            shape = Shape((), mask_without(names, encoding))
+            shape = Shape((), mask_without(names, encoding), encoding.instruction.size)
         self._remember(shapes, shape, word)
 
-    def _remember(self, shapes: list[tuple[Shape, Known]], shape: Shape, word: int) -> None:
-        if self._count > _MOST:
-            self._shapes.clear()
-            self._count = 0
+    def _remember(self, shapes: list[_Numbered], shape: Shape, word: int) -> None:
+        if len(self._forms) > _MOST:
+            self._forget()
             return
-        known = next((found for own, found in shapes if own == shape), None)
-        if known is None:
-            known = {}
-            shapes.append((shape, known))
-        key = self._key(word, shape, [spot.located(word, self._geometry) for spot in shape.spots])
-        known[key] = _NoPlan(1) if shape.spots else _NEVER
-        self._count += 1
-
-    def _key(self, word: int, shape: Shape, places: list[Located]) -> tuple[int, ...]:
-        return (word & shape.mask, *[lane_of(place, self._geometry) for place in places])
+        numbers = next((found for own, found in shapes if own == shape), None)
+        if numbers is None:
+            numbers = {}
+            shapes.append(_Numbered(shape, numbers))
+            self._stretch = None  # its commands of this kind may have numbers now
+        key = key_of(word, shape, [spot.located(word, self._geometry) for spot in shape.spots], self._geometry)
+        number = numbers[key] if key in numbers else self._add(numbers, key)
+        self._set(number, _NoPlan(1) if shape.spots else _NEVER)
 
     def _made(self, name: str, bound: Bound, encoding: Encoding) -> Made | _NoPlan:
         try:
@@ -125,6 +232,13 @@ class Plans:
             return _NEVER
         self._failures[bound.kind] = -_HOPELESS
         return made
+
+
+def _takes_threads(made: Made) -> bool:
+    if made.sums is not None:
+        rows, count, columns = made.sums
+        return rows * count * columns >= _MANY
+    return made.size // _WORTH_A_THREAD >= 2
 
 
 def _is_in_force(made: Made) -> bool:
@@ -140,14 +254,12 @@ def _carry_out(made: Made, places: list[Located], core: int, memory: Memory) -> 
             addresses += (memory.pointer(space, offset + low, offset + high, core) + offset, offset)
     except BadAccess:
         return False
+    if not _takes_threads(made):
+        return kernel.carry_out(made.calls, 0, 1, *addresses)
     if made.sums is not None:
         rows, count, columns = made.sums
-        if rows * count * columns < _MANY:
-            return kernel.carry_out(made.calls, 0, 1, *addresses)
         return kernel.sum_up(made.calls, (rows, columns), count, *addresses)
     parts = min(kernel.threads(), made.size // _WORTH_A_THREAD)
-    if parts < 2:
-        return kernel.carry_out(made.calls, 0, 1, *addresses)
     done: list[bool] = []
     kernel.side_by_side(range(parts), lambda part: done.append(kernel.carry_out(made.calls, part, parts, *addresses)))
     # A result over its operand has to be written in order.

@@ -1,0 +1,122 @@
+/* Commands carried out one after the other by the plans of their forms; see plans/stretches.py. */
+
+#define MOST_SPOTS 8
+#define NO_DATA (-2) /* the number of a command that moves none */
+
+/* Part of a memory: space, core or -1, first offset, offset after the last one, address of offset 0. */
+typedef struct {
+    int64_t space, core, first, stop, pointer;
+} MemoryRegion;
+
+/* What each command is, from the first of a stretch on. */
+typedef struct {
+    const int32_t *numbers;
+    const int8_t *spaces;
+    const int64_t *offsets;
+    const int16_t *cores;
+    const MemoryRegion *regions;
+    int64_t count;
+} Commands;
+
+/* Where the tensors of a command are; 0 where there is no memory. */
+static int find_tensors(const Commands *c, int64_t command, const Plan *plan, int64_t *pointers, int64_t *offsets)
+{
+    for (int i = 0; i < plan->tensors; i++) {
+        const Reach *reach = &plan->reach[i];
+        const int64_t space = c->spaces[command * MOST_SPOTS + reach->spot];
+        const int64_t offset = c->offsets[command * MOST_SPOTS + reach->spot];
+        const MemoryRegion *found = NULL;
+        for (const MemoryRegion *region = c->regions; !found && region < c->regions + c->count; region++)
+            if (region->space == space && (region->core < 0 || region->core == c->cores[command]) &&
+                region->first <= offset + reach->low && offset + reach->high <= region->stop)
+                found = region;
+        if (!found)
+            return 0;
+        pointers[i] = found->pointer + offset;
+        offsets[i] = offset;
+    }
+    return 1;
+}
+
+/* One product, with memory of the caller's that grows. */
+static int product_done(const Product *p, const int64_t *pointers, int result, void **block, size_t *size)
+{
+    const int64_t everything[4] = {0, p->rows, 0, p->columns};
+    const size_t needed = size_of_work(p);
+    if (!product_lies_well(p, pointers, result))
+        return 0;
+    if (needed > *size) {
+        free(*block);
+        *block = malloc(needed);
+        *size = *block ? needed : 0;
+    }
+    Work w = {.p = p, .pointers = pointers, .result = result, .size = *size, .block = *block};
+    if (!w.block)
+        return 0;
+    prepare(&w);
+    if (sum_up(&w, everything) || round_sums(&w))
+        return 0;
+    put_results(&w);
+    return 1;
+}
+
+/* The first of the commands [first, stop) that has no plan, or whose plan does not fit; all before it are done. */
+static int64_t carry_out_commands(const Commands *c, const Plan *const *plans, int64_t first, int64_t stop, void **block,
+                                  size_t *size)
+{
+    int64_t pointers[MOST_OPERANDS + 2], offsets[MOST_OPERANDS + 2];
+    for (int64_t i = first; i < stop; i++) {
+        if (c->numbers[i] == NO_DATA)
+            continue;
+        const Plan *plan = plans[i - first];
+        if (!plan || !find_tensors(c, i, plan, pointers, offsets))
+            return i;
+        if (plan->product) {
+            if (!product_done(plan->product, pointers, plan->tensors - 1, block, size))
+                return i;
+        } else {
+            if (!pieces_fit(plan, pointers, offsets, 1))
+                return i;
+            compute_part(plan, pointers, 0, 1);
+        }
+    }
+    return stop;
+}
+
+/* Arguments: plans by the numbers of forms, each a plan or None; numbers, spaces, offsets and cores of commands; regions of
+ * memory and how many; the first command, and the one after the last. */
+static PyObject *py_carry_out_some(PyObject *self, PyObject *args)
+{
+    unsigned long long numbers, spaces, offsets, cores, regions;
+    long long count, first, stop;
+    PyObject *table;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "O!(O&O&O&O&)O&LLL", &PyList_Type, &table, address_of, &numbers, address_of, &spaces,
+                          address_of, &offsets, address_of, &cores, address_of, &regions, &count, &first, &stop))
+        return NULL;
+    const Commands c = {(const int32_t *)(uintptr_t)numbers, (const int8_t *)(uintptr_t)spaces,
+                        (const int64_t *)(uintptr_t)offsets, (const int16_t *)(uintptr_t)cores,
+                        (const MemoryRegion *)(uintptr_t)regions, count};
+    const Plan **plans = calloc((size_t)(stop > first ? stop - first : 0) + 1, sizeof *plans);
+    if (!plans)
+        return PyErr_NoMemory();
+    for (int64_t i = first; i < stop; i++) {
+        PyObject *plan = c.numbers[i] >= 0 ? PyList_GetItem(table, c.numbers[i]) : NULL;
+        plans[i - first] = plan && plan != Py_None ? PyCapsule_GetPointer(plan, "plan") : NULL;
+        if (!plans[i - first] && c.numbers[i] != NO_DATA) {
+            stop = PyErr_Occurred() ? first : i; /* no further than that */
+            break;
+        }
+    }
+    size_t size = 1;
+    void *block = PyErr_Occurred() ? NULL : taken_block(&size);
+    int64_t done = first;
+    if (block) {
+        Py_BEGIN_ALLOW_THREADS
+        done = carry_out_commands(&c, plans, first, stop, &block, &size);
+        Py_END_ALLOW_THREADS
+        give_back(block, size);
+    }
+    free(plans);
+    return PyErr_Occurred() ? NULL : PyLong_FromLongLong(done);
+}
