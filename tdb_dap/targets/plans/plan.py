@@ -21,13 +21,14 @@ from tdb_dap.targets.plans.stretches import (
     MOST_SPOTS,
     NOTHING,
     UNKNOWN,
+    Places,
     Stretch,
     keys_of,
     places_of,
     regions_of,
 )
 from tdb_dap.targets.semantics import SEMANTICS
-from tdb_dap.targets.semantics.registry import Unplanned
+from tdb_dap.targets.semantics.registry import Semantic, Unplanned
 from tdb_dap.targets.semantics.rules import Rules
 
 _WORTH_A_THREAD = 1 << 17
@@ -63,7 +64,7 @@ class _NoPlan(NamedTuple):
 _NEVER = _NoPlan(-1)
 
 
-class _Numbered(NamedTuple):
+class Numbered(NamedTuple):
     """A shape, and the numbers of its forms by their keys."""
 
     shape: Shape
@@ -90,10 +91,12 @@ class Plans:
         self._forget()
 
     def _forget(self) -> None:
-        self._shapes: dict[int, list[_Numbered]] = {}
+        self._shapes: dict[int, list[Numbered]] = {}
         self._forms: list[Made | _NoPlan | None] = []
         self._calls: list[object] = []
         """By the number of a form what the kernel carries out by itself; None: nothing, or it takes threads."""
+        self._functions: dict[tuple[str, int], Semantic] = {}
+        """Those that plans were made of."""
         self._stretch: Stretch | None = None
         self._regions: tuple[ReferenceType[Memory], NDArray[np.int64]] | None = None
 
@@ -127,10 +130,8 @@ class Plans:
         regions = self._regions
         if regions is None or regions[0]() is not memory:
             regions = self._regions = ref(memory), regions_of(memory)
-        for number in np.unique(stretch.numbers[begin:end]).tolist():
-            made = self._forms[number] if number >= 0 else None
-            if isinstance(made, Made) and not _is_in_force(made):
-                return first
+        if not all(SEMANTICS.get(sub) is function for sub, function in self._functions.items()):
+            return first
         places = stretch.numbers, stretch.spaces, stretch.offsets, commands.cores[stretch.first : stretch.stop]
         done = kernel.carry_out_some(self._calls, places, regions[1], begin, end)
         return stretch.first + done
@@ -153,28 +154,41 @@ class Plans:
             size = self._size_of(kind)
             raw = np.zeros((rows.size, size + 8), np.uint8)
             raw[:, :size] = commands.payload[offsets[rows][:, None] + np.arange(size)]
-            for shape, known in shapes:
-                if len(shape.spots) > MOST_SPOTS:
-                    continue
-                places = [places_of(raw, spot, self._geometry) for spot in shape.spots]
-                found = self._numbers(keys_of(raw, shape, places, self._geometry), known, len(shapes) == 1)
-                own = (numbers[rows] == UNKNOWN) & (found != UNKNOWN)
-                numbers[rows[own]] = found[own]
+            found: list[tuple[Numbered, list[bytes], list[Places]]] = []
+            for numbered in shapes:
+                if len(numbered.shape.spots) <= MOST_SPOTS:
+                    places = [places_of(raw, spot, self._geometry) for spot in numbered.shape.spots]
+                    found.append((numbered, keys_of(raw, numbered.shape, places, self._geometry), places))
+            chosen = self._chosen([(numbered, keys) for numbered, keys, _ in found])
+            for which, (_, _, places) in enumerate(found):
+                own = np.flatnonzero(chosen[:, 0] == which)
+                numbers[rows[own]] = chosen[own, 1]
                 for spot, (space, offset) in enumerate(places):
                     spaces[rows[own], spot], at[rows[own], spot] = space[own], offset[own]
         return Stretch(ref(commands), ref(memory), first, stop, numbers, spaces, at)
 
-    def _numbers(self, keys: list[bytes], known: dict[bytes, int], is_only: bool) -> NDArray[np.int32]:
-        """The numbers of forms; new ones get theirs where their kind has but one shape."""
-        found: list[int] = []
-        for key in keys:
-            number = known.get(key, UNKNOWN)
-            if is_only and number == UNKNOWN and len(self._forms) < _MOST:
-                number = self._add(known, key)
-            elif not is_only and number != UNKNOWN and self._forms[number] is None:
-                number = UNKNOWN
-            found.append(number)
-        return np.array(found, np.int32)
+    def _chosen(self, shapes: list[tuple[Numbered, list[bytes]]]) -> NDArray[np.int32]:
+        """Of each command which shape it has, and the number of its form; (commands, 2), -1: not known.
+
+        A form that nobody has met yet gets a number of the first shape: if that is not its own, it is executed by
+        itself.
+        """
+        found: list[tuple[int, int]] = []
+        common = next((which for which, (numbered, _) in enumerate(shapes) if numbered.shape.spots), -1)
+        for keys in zip(*[keys for _, keys in shapes], strict=True):
+            for which, key in enumerate(keys):
+                number = shapes[which][0].numbers.get(key, UNKNOWN)
+                if number != UNKNOWN and self._forms[number] is not None:
+                    break
+            else:
+                which, number = common, UNKNOWN
+                if common >= 0:
+                    known = shapes[common][0].numbers
+                    number = known.get(keys[common], UNKNOWN)
+                    if number == UNKNOWN and len(self._forms) < _MOST:
+                        number = self._add(known, keys[common])
+            found.append((which, number))
+        return np.array(found, np.int32).reshape(-1, 2)
 
     def _add(self, known: dict[bytes, int], key: bytes) -> int:
         number = known[key] = len(self._forms)
@@ -184,6 +198,8 @@ class Plans:
 
     def _set(self, number: int, form: Made | _NoPlan) -> None:
         self._forms[number] = form
+        if isinstance(form, Made):
+            self._functions[form.sub] = form.function
         self._calls[number] = form.calls if isinstance(form, Made) and not _takes_threads(form) else None
 
     def learn(self, name: str, bound: Bound, word: int, encoding: Encoding) -> None:
@@ -208,14 +224,14 @@ class Plans:
             shape = Shape((), mask_without(names, encoding), encoding.instruction.size)
         self._remember(shapes, shape, word)
 
-    def _remember(self, shapes: list[_Numbered], shape: Shape, word: int) -> None:
+    def _remember(self, shapes: list[Numbered], shape: Shape, word: int) -> None:
         if len(self._forms) > _MOST:
             self._forget()
             return
         numbers = next((found for own, found in shapes if own == shape), None)
         if numbers is None:
             numbers = {}
-            shapes.append(_Numbered(shape, numbers))
+            shapes.append(Numbered(shape, numbers))
             self._stretch = None  # its commands of this kind may have numbers now
         key = key_of(word, shape, [spot.located(word, self._geometry) for spot in shape.spots], self._geometry)
         number = numbers[key] if key in numbers else self._add(numbers, key)
