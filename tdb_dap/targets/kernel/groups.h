@@ -1,0 +1,251 @@
+/* Sums of groups of products of 16-bit floats. Included once per vector width by sums.h, whose names it uses.
+ *
+ * AT_ONCE rows go through a group together, twice: first for the largest magnitude of each row's products, then for the
+ * sum of the products in units of it. Forming products a second time is cheaper than keeping them: registers hold fewer
+ * numbers than a group has, and the rows share what they load of the panel. */
+
+/* As ``kept_part``, of products of which some may lose bits. */
+static inline floats NAME(kept)(floats products)
+{
+    const ints all = AS_INTS(products), size = all & 0x7fffffff;
+    /* From 2^-41 to 2^-38; the others are zeros here. */
+    const ints affected = MASK(size >= (127 - 41) << 23) & MASK(size < (127 - 38) << 23);
+    const floats held = AS_FLOATS(size & affected), rest = held - TO_FLOATS(TO_INTS(held * 0x1p41f)) * 0x1p-41f;
+    const floats half = (floats){0} + 0x1p-42f;
+    const ints is_small = MASK(rest > 0) & MASK(rest < half);
+    const ints kept = AS_INTS(rest + AS_FLOATS(is_small & AS_INTS(half))) | (all & INT32_MIN);
+    return AS_FLOATS(SELECT(affected, kept, all));
+}
+
+#if LANES == 16
+typedef __mmask16 doubts_16;
+
+static inline int any_doubt_16(doubts_16 doubt) { return doubt != 0; }
+#else
+typedef ints NAME(doubts);
+
+static inline int NAME(any_doubt)(ints doubt) { return NAME(any)(doubt); }
+#endif
+
+/* What products are multiplied by so that the largest one has 25 bits before the point. ``doubt`` is set where float32
+ * does not hold the products: where the largest one overflows, or is so small that others underflow. */
+static inline floats NAME(scale)(ints largest, NAME(doubts) *doubt)
+{
+    const ints exponent = largest & 0x7f800000;
+#if LANES == 16
+    const __m512i least = _mm512_set1_epi32(32 << 23), above = _mm512_sub_epi32((__m512i)exponent, least);
+    const __mmask16 not_zero = _mm512_test_epi32_mask((__m512i)exponent, (__m512i)exponent);
+    *doubt |= _mm512_mask_cmpge_epu32_mask(not_zero, above, _mm512_set1_epi32((255 - 32) << 23));
+    const ints held = (ints)_mm512_max_epi32((__m512i)exponent, least);
+#else
+    *doubt |= MASK(exponent > 0) & MASK(exponent < (32 << 23));
+    *doubt |= MASK(exponent == 0x7f800000);
+    const ints held = SELECT(MASK(exponent > (32 << 23)), exponent, (exponent ^ exponent) + (32 << 23));
+#endif
+    /* Where all products are zero, or count as zero, any scale will do. */
+    return AS_FLOATS(((254 + 24) << 23) - held);
+}
+
+/* ``total`` plus the sum of a group, without subnormals. */
+static inline floats NAME(with_part)(floats total, floats part)
+{
+    const floats sum = total + part;
+#if LANES == 16
+    /* These processors keep the NaN of the total, and make it quiet. */
+    const __mmask16 tiny = _mm512_testn_epi32_mask((__m512i)sum, _mm512_set1_epi32(0x7f800000));
+    return (floats)_mm512_mask_and_epi32((__m512i)sum, tiny, (__m512i)sum, _mm512_set1_epi32(INT32_MIN));
+#else
+    const ints after = AS_INTS(sum), tiny = MASK((after & 0x7f800000) == 0);
+    const ints flushed = SELECT(tiny, after & INT32_MIN, after);
+    /* The group's sum is finite: a NaN can only have been there before. */
+    return AS_FLOATS(SELECT(MASK(total != total), AS_INTS(total) | 0x00400000, flushed));
+#endif
+}
+
+/* Rows have variables of their own, not an array: compilers then keep them in registers between the loops as well. */
+#if LANES >= 16
+#define EACH_ROW(F) F(0) F(1) F(2) F(3) F(4) F(5) F(6) F(7)
+#else
+#define EACH_ROW(F) F(0) F(1) F(2) F(3)
+#endif
+#define PRODUCT(r) (factor * left[i * ROWS + r])
+
+/* One group of AT_ONCE rows, whose sums are added to ``totals``. */
+static void NAME(add_group)(floats *totals, const float *left, const float *panel, int64_t count, NAME(doubts) *doubt)
+{
+#define STARTED(r) ints largest##r = {0}, sum##r = {0};
+    EACH_ROW(STARTED)
+    for (int64_t i = 0; i < count; i++) {
+        const floats factor = AT(panel + i * LANES);
+#define LARGER(r) largest##r = NAME(larger)(largest##r, PRODUCT(r));
+        EACH_ROW(LARGER)
+    }
+#define SCALED(r) const floats scale##r = NAME(scale)(largest##r, &doubt[r]);
+    EACH_ROW(SCALED)
+    for (int64_t i = 0; i < count; i++) {
+        const floats factor = AT(panel + i * LANES);
+#define ADDED(r) sum##r += TO_INTS(PRODUCT(r) * scale##r);
+        EACH_ROW(ADDED)
+    }
+#define ENDED(r)                                                                                                       \
+    totals[r] = NAME(with_part)(totals[r], TO_FLOATS(sum##r) * AS_FLOATS((254 << 23) - AS_INTS(scale##r)));
+    EACH_ROW(ENDED)
+#undef STARTED
+#undef LARGER
+#undef SCALED
+#undef ADDED
+#undef ENDED
+}
+#undef PRODUCT
+#undef EACH_ROW
+
+/* The same where products may lose bits: ``drops`` says which of them, in some row. */
+static void NAME(add_group_kept)(floats *totals, const float *left, const float *panel, int64_t count,
+                                 const unsigned char *drops, NAME(doubts) *doubt)
+{
+    for (int r = 0; r < AT_ONCE; r++) {
+        floats products[LARGEST_GROUP];
+        ints largest = {0}, sum = {0};
+        for (int64_t i = 0; i < count; i++) {
+            const floats product = AT(panel + i * LANES) * left[i * ROWS + r];
+            products[i] = drops[i] ? NAME(kept)(product) : product;
+            largest = NAME(larger)(largest, products[i]);
+        }
+        const floats scale = NAME(scale)(largest, &doubt[r]);
+        for (int64_t i = 0; i < count; i++)
+            sum += TO_INTS(products[i] * scale);
+        totals[r] = NAME(with_part)(totals[r], TO_FLOATS(sum) * AS_FLOATS((254 << 23) - AS_INTS(scale)));
+    }
+}
+
+/* ``totals`` of AT_ONCE rows plus groups, one by one; all factors are finite. A group's sum is the exact one of truncated
+ * products, rounded. ``left``: (count, ROWS). ``drops``: as above, or none. */
+static void NAME(add_groups)(floats *totals, const float *left, const float *panel, int64_t count, int64_t size,
+                             const unsigned char *drops, NAME(doubts) *doubt)
+{
+    for (int64_t start = 0; start < count; start += size, left += size * ROWS, panel += size * LANES) {
+        const int64_t used = count - start < size ? count - start : size;
+        if (drops && memchr(drops + start, 1, (size_t)used))
+            NAME(add_group_kept)(totals, left, panel, used, drops + start, doubt);
+        else
+            NAME(add_group)(totals, left, panel, used, doubt);
+    }
+}
+
+static int NAME(finite)(const float *numbers, int64_t count)
+{
+    uint32_t largest = 0;
+    for (int64_t i = 0; i < count; i++) {
+        const uint32_t magnitude = bits_of(numbers[i]) & 0x7fffffff;
+        largest = magnitude > largest ? magnitude : largest;
+    }
+    return largest < 0x7f800000;
+}
+
+/* Left factors from row ``first`` on as sums read them: ``packed``, where rows with infinities and NaNs are zeros. ``plain``:
+ * of each row whether vectors take it. ``drops``: of each block of ROWS and each product, see add_groups. */
+typedef struct {
+    float *packed;
+    unsigned char *plain, *drops;
+} NAME(Prepared);
+
+static void NAME(forget_prepared)(NAME(Prepared) *p)
+{
+    free(p->packed);
+    free(p->plain);
+    free(p->drops);
+}
+
+static int NAME(prepare)(NAME(Prepared) *p, const Left *left, const Groups *groups, int64_t count)
+{
+    const int64_t rows = left->last - left->first, blocks = (rows + ROWS - 1) / ROWS;
+    const float *numbers = left->numbers + left->first * count;
+    p->packed = malloc((size_t)(blocks * ROWS * count + 1) * sizeof(float));
+    p->plain = malloc((size_t)rows + 1);
+    p->drops = calloc((size_t)(blocks * count) + 1, 1);
+    if (!p->packed || !p->plain || !p->drops) {
+        NAME(forget_prepared)(p);
+        return -1;
+    }
+    packed_floats(numbers, rows, count, p->packed);
+    for (int64_t row = 0; row < rows; row++) {
+        /* The sum of more than 32 numbers of 25 bits does not fit into 32 bits. */
+        p->plain[row] = groups->size <= 32 && NAME(finite)(numbers + row * count, count);
+        for (int64_t k = 0; k < count && !p->plain[row]; k++)
+            p->packed[(row / ROWS * count + k) * ROWS + row % ROWS] = 0.0f;
+        /* Products that lose bits are below 2^-38: both factors are subnormals of f16. */
+        if (groups->drops_bits && has_small_halves(numbers + row * count, count))
+            for (int64_t k = 0; k < count; k++)
+                p->drops[row / ROWS * count + k] |= (unsigned char)has_small_halves(numbers + row * count + k, 1);
+    }
+    return 0;
+}
+
+static inline void NAME(copy_lanes)(void *to, const void *from, int64_t used)
+{
+    if (used == LANES)
+        memcpy(to, from, LANES * sizeof(float));
+    else
+        memcpy(to, from, (size_t)used * sizeof(float));
+}
+
+/* Products [start, start + count) of AT_ONCE rows from ``top`` on, added to ``used`` totals of each from ``first`` on.
+ * ``panel``: from the first one of these products on; whether it ``is_finite``. */
+static void NAME(grouped_tile)(const Left *left, const Right *right, const Groups *groups, const NAME(Prepared) *p,
+                               const float *panel, int is_finite, int64_t top, int64_t first, int64_t used, int64_t start,
+                               int64_t count)
+{
+    const int64_t height = left->last - top < AT_ONCE ? left->last - top : AT_ONCE, size = groups->size;
+    const int64_t row = top - left->first, at = row / ROWS * right->count + start;
+    floats sums[AT_ONCE];
+    NAME(doubts) doubt[AT_ONCE];
+    memset(sums, 0, sizeof sums);
+    memset(doubt, 0, sizeof doubt);
+    for (int64_t r = 0; r < height; r++)
+        NAME(copy_lanes)(&sums[r], groups->totals + (top + r) * right->columns + first, used);
+    if (is_finite)
+        NAME(add_groups)(sums, p->packed + at * ROWS + row % ROWS, panel, count, size,
+                         groups->drops_bits ? p->drops + at : NULL, doubt);
+    for (int64_t r = 0; r < height; r++) {
+        const float *own = left->numbers + (top + r) * right->count + start;
+        float *totals = groups->totals + (top + r) * right->columns + first;
+        if (is_finite && p->plain[row + r] && !NAME(any_doubt)(doubt[r])) {
+            NAME(copy_lanes)(totals, &sums[r], used);
+            continue;
+        }
+        for (int64_t begin = 0; begin < count; begin += size)
+            for (int64_t lane = 0; lane < used; lane++)
+                totals[lane] = add(totals[lane], careful_group(own + begin, panel + begin * LANES + lane, LANES,
+                                                               count - begin < size ? count - begin : size,
+                                                               groups->nan_wins, groups->drops_bits));
+    }
+}
+
+/* Products of a row that are added before the next rows: their factors stay in the nearest cache. */
+#define STRETCH 256
+
+/* Groups of products summed exactly, groups added in float32; see ``grouped`` in dot.py. */
+static int NAME(grouped)(const Left *left, const Right *right, const Groups *groups)
+{
+    const int64_t count = right->count, stretch = STRETCH / groups->size * groups->size;
+    NAME(Prepared) prepared;
+    float *panel = malloc((size_t)(count * LANES + 1) * sizeof(float));
+    if (!panel)
+        return -1;
+    if (NAME(prepare)(&prepared, left, groups, count)) {
+        free(panel);
+        return -1;
+    }
+    for (int64_t first = right->first; first < right->last; first += LANES) {
+        const int64_t used = right->last - first < LANES ? right->last - first : LANES;
+        NAME(pack)(panel, right, first, used);
+        const int is_finite = NAME(finite)(panel, count * LANES);
+        for (int64_t start = 0; start < count; start += stretch)
+            for (int64_t top = left->first; top < left->last; top += AT_ONCE)
+                NAME(grouped_tile)(left, right, groups, &prepared, panel + start * LANES, is_finite, top, first, used, start,
+                                   count - start < stretch ? count - start : stretch);
+    }
+    NAME(forget_prepared)(&prepared);
+    free(panel);
+    return 0;
+}
