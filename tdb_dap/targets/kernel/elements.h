@@ -3,6 +3,9 @@
 
 #define CHUNK 512
 
+/* From a row of as many elements on, what holds for a row is taken together. */
+#define LONG_ROW 32
+
 /* Calls READ(out, address, step, count) for each stretch of elements [first, first + count) that lies in one row. */
 #define FOR_ROWS(grid, operand, first, count, READ)                                                                    \
     for (int64_t done_ = 0; done_ < (count);) {                                                                        \
@@ -79,11 +82,80 @@ static void NAME(rounded_to)(float *numbers, int format, int flushes, int64_t co
             numbers[i] = number_of((uint32_t)NAME(to_bf16)(numbers[i]) << 16);
 }
 
+/* As arithmetic takes it. */
+static inline float NAME(normal)(float number)
+{
+    const uint32_t bits = bits_of(number);
+    return number_of((bits & 0x7f800000) ? bits : bits & 0x80000000);
+}
+
+#define EACH(Result)                                                                                                   \
+    for (int64_t i = 0; i < count; i++) {                                                                              \
+        const float x = NAME(normal)(a[i * (a_step)]), y = NAME(normal)(b[i * (b_step)]);                                  \
+        out[i] = Result;                                                                                               \
+        doubt |= NAME(doubtful)(out[i]);                                                                               \
+    }                                                                                                                  \
+    break;
+
+/* Sum, difference or product of float32 in one pass; whether the careful way has to decide. */
+ALWAYS_INLINE uint32_t NAME(operate_at_once)(int kind, const float *a, const int64_t a_step, const float *b,
+                                             const int64_t b_step, float *out, int64_t count)
+{
+    uint32_t doubt = 0;
+    switch (kind) {
+    case ADD: EACH(x + y)
+    case SUBTRACT: EACH(x - y)
+    default: EACH(x * y)
+    }
+    return doubt;
+}
+#undef EACH
+
+/* The same from where operands lie: one row of a chunk, steps 0 or 1. */
+static uint32_t NAME(operate_on_row)(int kind, const float *a, int64_t a_step, const float *b, int64_t b_step, float *out,
+                                     int64_t count)
+{
+    if (a_step && b_step)
+        return NAME(operate_at_once)(kind, a, 1, b, 1, out, count);
+    if (a_step)
+        return NAME(operate_at_once)(kind, a, 1, b, 0, out, count);
+    if (b_step)
+        return NAME(operate_at_once)(kind, a, 0, b, 1, out, count);
+    return NAME(operate_at_once)(kind, a, 0, b, 0, out, count);
+}
+
+/* Sums, differences and products of float32 that lie in rows. */
+static void NAME(float32_of)(const Grid *grid, int kind, float *result)
+{
+    float out[CHUNK], a[CHUNK], b[CHUNK];
+    const Stored *left = &grid->operands[0], *right = &grid->operands[1];
+    const int64_t row = grid->shape[3], rows = size_of(grid) / (row ? row : 1);
+    for (int64_t line = 0; line < rows; line++)
+        for (int64_t first = 0; first < row; first += CHUNK) {
+            const int64_t used = row - first < CHUNK ? row - first : CHUNK;
+            const float *x = place(grid, left, line, first), *y = place(grid, right, line, first);
+            if (NAME(operate_on_row)(kind, x, left->step[3], y, right->step[3], out, used)) {
+                NAME(read_floats)(a, x, F32, left->step[3], used);
+                NAME(read_floats)(b, y, F32, right->step[3], used);
+                NAME(flushed)(a, F32, 0, used);
+                NAME(flushed)(b, F32, 0, used);
+                NAME(operate)(kind, F32, a, b, out, used);
+            }
+            memcpy(result + line * row + first, out, (size_t)used * sizeof *out);
+        }
+}
+
 static void NAME(floats_of)(const Grid *grid, int kind, int flushes, void *result, int format)
 {
     float a[CHUNK], b[CHUNK], out[CHUNK];
     const int own = grid->operands[0].format, compares = kind == LARGER || kind == SMALLER;
     const int64_t count = size_of(grid);
+    const int64_t a_step = grid->operands[0].step[3], b_step = grid->operands[1].step[3];
+    if (own == F32 && grid->operands[1].format == F32 && format == F32 && !compares && grid->shape[3] >= LONG_ROW &&
+        (a_step == 0 || a_step == 1) && (b_step == 0 || b_step == 1)) {
+        NAME(float32_of)(grid, kind, result);
+        return;
+    }
     for (int64_t first = 0; first < count; first += CHUNK) {
         const int64_t used = count - first < CHUNK ? count - first : CHUNK;
         NAME(load_floats)(a, grid, &grid->operands[0], first, used);
@@ -162,8 +234,44 @@ static void NAME(load_operation)(int64_t *numbers, const Grid *grid, int kind, i
     }
 }
 
-/* From a row of as many elements on, steps that hold for a row are taken together. */
-#define LONG_ROW 32
+static void NAME(load_narrow)(int32_t *out, const Grid *grid, const Stored *operand, int64_t first, int64_t count)
+{
+#define ONE(done, address, step, used) NAME(read_narrow)(out + done, address, operand->format, step, used)
+    FOR_ROWS(grid, operand, first, count, ONE)
+#undef ONE
+}
+
+/* The same where 32 bits hold all results. */
+static void NAME(load_narrow_operation)(int32_t *numbers, const Grid *grid, int kind, int64_t first, int64_t used)
+{
+    int32_t b[CHUNK];
+    NAME(load_narrow)(numbers, grid, &grid->operands[0], first, used);
+    if (kind == FIRST)
+        return;
+    NAME(load_narrow)(b, grid, &grid->operands[1], first, used);
+    switch (kind) {
+    case ADD:
+        for (int64_t i = 0; i < used; i++)
+            numbers[i] += b[i];
+        break;
+    case SUBTRACT:
+        for (int64_t i = 0; i < used; i++)
+            numbers[i] -= b[i];
+        break;
+    case MULTIPLY:
+        for (int64_t i = 0; i < used; i++)
+            numbers[i] *= b[i];
+        break;
+    case LARGER:
+        for (int64_t i = 0; i < used; i++)
+            numbers[i] = numbers[i] > b[i] ? numbers[i] : b[i];
+        break;
+    case SMALLER:
+        for (int64_t i = 0; i < used; i++)
+            numbers[i] = numbers[i] < b[i] ? numbers[i] : b[i];
+        break;
+    }
+}
 
 /* a (kind) b, then the steps of ``r``: its own numbers for all elements, or, where ``each``, three more operands. */
 static void NAME(whole_of)(const Grid *grid, int kind, int each, const Requantisation *r, void *result)
@@ -172,11 +280,13 @@ static void NAME(whole_of)(const Grid *grid, int kind, int each, const Requantis
     const Stored *steps = grid->operands + 2;
     const int64_t row = grid->shape[3];
     const int by_row = each && row >= LONG_ROW && !steps[0].step[3] && !steps[1].step[3] && !steps[2].step[3];
+    const int narrow = is_narrow(grid, kind) && (!each || by_row) && r->size <= 4;
     Requantisation own = *r;
     for (int64_t first = 0, used; first < size_of(grid); first += used) {
         const int64_t left = (by_row ? row - first % row : size_of(grid) - first);
         used = left < CHUNK ? left : CHUNK;
-        NAME(load_operation)(numbers, grid, kind, first, used);
+        if (!narrow)
+            NAME(load_operation)(numbers, grid, kind, first, used);
         if (each) {
             const int64_t count = by_row ? 1 : used;
             NAME(load_whole)(multiplier, grid, &steps[0], first, count);
@@ -185,6 +295,17 @@ static void NAME(whole_of)(const Grid *grid, int kind, int each, const Requantis
             own.multiplier = multiplier;
             own.amount = amount;
             own.zero = zero;
+        }
+        if (narrow) {
+            int32_t words[CHUNK];
+            const Shortened short_form = shortened(&own, 0, 0, 1);
+            const NAME(Begin) begin = {NULL, 0};
+            NAME(load_narrow_operation)(words, grid, kind, first, used);
+            if (used == CHUNK)
+                NAME(finish)(&own, &short_form, 0, words, &begin, result, first, CHUNK, CHUNK);
+            else
+                NAME(finish)(&own, &short_form, 0, words, &begin, result, first, used, used);
+            continue;
         }
         if (each && !by_row)
             NAME(requantised_each)(r, numbers, multiplier, amount, zero, out, used);
@@ -263,12 +384,23 @@ static void NAME(integral_floats)(const Grid *grid, int mode, float *result)
         const int64_t used = count - first < CHUNK ? count - first : CHUNK;
         float *out = result + first;
         NAME(load_floats)(numbers, grid, &grid->operands[0], first, used);
-        for (int64_t i = 0; i < used; i++) {
-            const float whole = (float)NAME(rounded_by)(numbers[i], mode);
-            const uint32_t sign = bits_of(numbers[i]) & 0x80000000;
-            const uint32_t bits = whole == 0 ? sign : bits_of(whole);
-            out[i] = number_of((bits_of(numbers[i]) & 0x7fffffff) < 0x7f800000 ? bits : bits_of(numbers[i]));
+#define EACH(mode_)                                                                                                    \
+    for (int64_t i = 0; i < used; i++) {                                                                               \
+        const float whole = (float)NAME(rounded_by)(numbers[i], mode_);                                                \
+        const uint32_t sign = bits_of(numbers[i]) & 0x80000000;                                                        \
+        const uint32_t bits = whole == 0 ? sign : bits_of(whole);                                                      \
+        out[i] = number_of((bits_of(numbers[i]) & 0x7fffffff) < 0x7f800000 ? bits : bits_of(numbers[i]));              \
+    }                                                                                                                  \
+    break;
+        switch (mode) {
+        case 0: EACH(0)
+        case 1: EACH(1)
+        case 2: EACH(2)
+        case 3: EACH(3)
+        case 4: EACH(4)
+        default: EACH(5)
         }
+#undef EACH
     }
 }
 

@@ -56,6 +56,32 @@ static void NAME(read_floats)(float *out, const void *data, int format, int64_t 
         out[i] = ((const Type *)data)[i * step];                                                                       \
     break;
 
+/* Those of at most 32 bits, but unsigned words. */
+static void NAME(read_narrow)(int32_t *out, const void *data, int format, int64_t step, int64_t count)
+{
+    if (format == SI32 && step == 1) {
+        memcpy(out, data, (size_t)count * sizeof *out);
+        return;
+    }
+    if (format == UI8 && step == 1) {
+        for (int64_t i = 0; i < count; i++)
+            out[i] = ((const uint8_t *)data)[i];
+        return;
+    }
+    if (format == SI8 && step == 1) {
+        for (int64_t i = 0; i < count; i++)
+            out[i] = ((const int8_t *)data)[i];
+        return;
+    }
+    switch (format) {
+    case SI8: READ(int8_t)
+    case UI8: READ(uint8_t)
+    case SI16: READ(int16_t)
+    case UI16: READ(uint16_t)
+    case SI32: READ(int32_t)
+    }
+}
+
 static void NAME(read_whole)(int64_t *out, const void *data, int format, int64_t step, int64_t count)
 {
     switch (format) {

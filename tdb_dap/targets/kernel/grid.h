@@ -63,6 +63,31 @@ static int64_t whole_at(const void *data, int format)
     }
 }
 
+/* The largest magnitude of a format, a power of two; more than 32 bits hold for unsigned words of 32 bits and wider ones. */
+static inline int64_t bound_of(int format)
+{
+    switch (format) {
+    case SI8: return (int64_t)1 << 7;
+    case UI8: return (int64_t)1 << 8;
+    case SI16: return (int64_t)1 << 15;
+    case UI16: return (int64_t)1 << 16;
+    case SI32: return (int64_t)1 << 31;
+    default: return (int64_t)1 << 40;
+    }
+}
+
+/* Whether 32 bits hold all results of an operation on whole numbers. */
+static inline int is_narrow(const Grid *grid, int kind)
+{
+    const int64_t word = (int64_t)1 << 31, a = bound_of(grid->operands[0].format);
+    if (kind == FIRST)
+        return a <= word;
+    const int64_t b = bound_of(grid->operands[1].format);
+    if (a > word || b > word)
+        return 0;
+    return kind == LARGER || kind == SMALLER || (kind == MULTIPLY ? a * b < word : a + b < word);
+}
+
 /* Axis ``from`` becomes axis ``to``, and the other way round. */
 static void exchange_axes(Grid *grid, int operands, int from, int to)
 {
