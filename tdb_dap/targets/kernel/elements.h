@@ -169,6 +169,20 @@ static void NAME(floats_of)(const Grid *grid, int kind, int flushes, void *resul
     }
 }
 
+/* out = y * x + c of float32, rounded twice; where a NaN or the lower end of the range is met, the careful way decides. */
+static void NAME(next_term)(const float *y, const float *x, float c, float *out, int64_t count)
+{
+    uint32_t doubt = 0;
+    for (int64_t i = 0; i < count; i++) {
+        const float product = y[i] * x[i];
+        out[i] = product + c;
+        doubt |= NAME(doubtful)(product) | NAME(doubtful)(out[i]);
+    }
+    if (doubt)
+        for (int64_t i = 0; i < count; i++)
+            out[i] = flush(operation(ADD, operation(MULTIPLY, y[i], x[i]), c));
+}
+
 /* y = c[n - 1], then y = y * x + c[k] for k = n - 2 .. 0, rounded after each operation; see ``series`` in special.py.
  * Channel i uses row (channel + i) mod ``rows`` of the table. */
 static void NAME(series)(const Grid *grid, const Stored *table, int64_t rows, int64_t terms, int64_t channel, int flushes,
@@ -189,6 +203,11 @@ static void NAME(series)(const Grid *grid, const Stored *table, int64_t rows, in
             for (int64_t i = 0; i < used; i++)
                 y[i] = c[terms - 1];
             for (int64_t k = terms - 2; k >= 0; k--) {
+                if (format == F32) {
+                    NAME(next_term)(y, x, c[k], products, used);
+                    memcpy(y, products, (size_t)used * sizeof *y);
+                    continue;
+                }
                 NAME(operate)(MULTIPLY, format, y, x, products, used);
                 NAME(rounded_to)(products, format, flushes, used);
                 for (int64_t i = 0; i < used; i++)
@@ -327,6 +346,20 @@ static inline double NAME(rounded_by)(double number, int mode)
     }
 }
 
+/* The same of float32 without a wider format: what is left of a number, less than 1, is exact where it matters. */
+static inline float NAME(rounded_float)(float number, int mode)
+{
+    const float size = __builtin_fabsf(number), low = __builtin_floorf(number), whole = __builtin_floorf(size);
+    switch (mode) {
+    case 0: return __builtin_rintf(number);
+    case 1: return __builtin_copysignf(whole + (size - whole >= 0.5f ? 1.0f : 0.0f), number);
+    case 2: return __builtin_truncf(number);
+    case 3: return low;
+    case 4: return __builtin_ceilf(number);
+    default: return low + (number - low >= 0.5f ? 1.0f : 0.0f);
+    }
+}
+
 /* Floats as whole numbers: rounded by mode, limited, NaN gives 0. */
 static void NAME(whole_of_floats)(const Grid *grid, int mode, double low, double high, int size, void *result)
 {
@@ -386,7 +419,7 @@ static void NAME(integral_floats)(const Grid *grid, int mode, float *result)
         NAME(load_floats)(numbers, grid, &grid->operands[0], first, used);
 #define EACH(mode_)                                                                                                    \
     for (int64_t i = 0; i < used; i++) {                                                                               \
-        const float whole = (float)NAME(rounded_by)(numbers[i], mode_);                                                \
+        const float whole = NAME(rounded_float)(numbers[i], mode_);                                                \
         const uint32_t sign = bits_of(numbers[i]) & 0x80000000;                                                        \
         const uint32_t bits = whole == 0 ? sign : bits_of(whole);                                                      \
         out[i] = number_of((bits_of(numbers[i]) & 0x7fffffff) < 0x7f800000 ? bits : bits_of(numbers[i]));              \
