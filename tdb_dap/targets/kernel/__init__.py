@@ -361,7 +361,7 @@ def over_elements(function: str, grid: tuple[Any, ...], *arguments: Any) -> bool
     return done
 
 
-_FUNCTIONS = ("floats_of", "series", "reciprocal_roots", "divided", "whole_of", "converted", "moved")
+_FUNCTIONS = ("floats_of", "series", "reciprocal_roots", "divided", "whole_of", "converted", "moved", "selected")
 
 
 def function_number(name: str) -> int:

@@ -12,7 +12,7 @@ typedef struct {
     Grid grid;
 } Elements;
 
-enum { FLOATS_OF, SERIES, RECIPROCAL_ROOTS, DIVIDED, WHOLE_OF, CONVERTED, MOVED };
+enum { FLOATS_OF, SERIES, RECIPROCAL_ROOTS, DIVIDED, WHOLE_OF, CONVERTED, MOVED, SELECTED };
 
 /* An operand that broadcasts to the shape of ``grid``. BufferError if its words are not where such words can be read. */
 static int parsed_operand(PyObject *given, const Grid *grid, Stored *operand)
@@ -90,6 +90,10 @@ static int parsed_elements(int function, PyObject *args, Elements *e)
         is_good = PyArg_ParseTuple(args, "OiiddiO&", &given, &e->how, &e->mode, &e->low, &e->high, &e->format, address_of,
                                    &result);
         break;
+    case SELECTED:
+        e->operands = 4;
+        is_good = PyArg_ParseTuple(args, "OiiO&", &given, &e->kind, &e->format, address_of, &result);
+        break;
     case MOVED:
         is_good = PyArg_ParseTuple(args, "OO&", &given, address_of, &result);
         break;
@@ -136,9 +140,12 @@ static void compute(const Elements *e)
         case FLOATS_TO_FLOATS: chosen->floats_of_floats(grid, e->mode, e->format, e->result); break;
         case WHOLE_TO_FLOATS: chosen->floats_of_whole(grid, e->result); break;
         case TO_INTEGRAL: chosen->integral_floats(grid, e->mode, e->result); break;
+        case HALVES_TO_INTEGRAL: chosen->integral_halves(grid, e->mode, e->result); break;
+        case MAGNITUDES: chosen->magnitudes(grid, e->result); break;
         case TO_F16_BY_MODE: chosen->f16_by_mode(grid, e->mode, e->result); break;
         }
         break;
+    case SELECTED: chosen->selected(grid, e->kind, e->format, e->result); break;
     case MOVED: {
         Stored to = {e->result, grid->operands[0].format, {0, 0, 0, 1}};
         for (int axis = 2; axis >= 0; axis--)
@@ -195,6 +202,7 @@ CALL(reciprocal_roots, RECIPROCAL_ROOTS)
 CALL(divided, DIVIDED)
 CALL(whole_of, WHOLE_OF)
 CALL(converted, CONVERTED)
+CALL(selected, SELECTED)
 #undef CALL
 
 static PyObject *py_looked_up(PyObject *self, PyObject *args)

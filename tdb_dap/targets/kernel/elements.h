@@ -474,5 +474,44 @@ static void NAME(floats_of_whole)(const Grid *grid, float *result)
     }
 }
 
+/* Halves rounded to whole numbers by mode; a zero keeps the sign, what is not finite stays. */
+static void NAME(integral_halves)(const Grid *grid, int mode, uint16_t *result)
+{
+    float numbers[CHUNK];
+    int32_t words[CHUNK];
+    const Stored *operand = &grid->operands[0];
+    const int64_t count = size_of(grid);
+    Stored stored = *operand;
+    stored.format = UI16;
+    for (int64_t first = 0; first < count; first += CHUNK) {
+        const int64_t used = count - first < CHUNK ? count - first : CHUNK;
+        NAME(load_floats)(numbers, grid, operand, first, used);
+        NAME(load_narrow)(words, grid, &stored, first, used);
+        for (int64_t i = 0; i < used; i++) {
+            const uint32_t size = bits_of(numbers[i]) & 0x7fffffff, sign = bits_of(numbers[i]) & 0x80000000;
+            const float whole = NAME(rounded_float)(numbers[i], mode);
+            numbers[i] = number_of((bits_of(whole) & 0x7fffffff) | sign);
+            words[i] = size < 0x7f800000 ? -1 : words[i];
+        }
+        for (int64_t i = 0; i < used; i++) {
+            const uint16_t half = operand->format == F16 ? NAME(to_f16)(numbers[i]) : NAME(to_bf16)(numbers[i]);
+            result[first + i] = words[i] == -1 ? half : (uint16_t)words[i];
+        }
+    }
+}
+
+/* Magnitudes of float32, as they are stored. */
+static void NAME(magnitudes)(const Grid *grid, uint32_t *result)
+{
+    float numbers[CHUNK];
+    const int64_t count = size_of(grid);
+    for (int64_t first = 0; first < count; first += CHUNK) {
+        const int64_t used = count - first < CHUNK ? count - first : CHUNK;
+        NAME(load_floats)(numbers, grid, &grid->operands[0], first, used);
+        for (int64_t i = 0; i < used; i++)
+            result[first + i] = bits_of(numbers[i]) & 0x7fffffff;
+    }
+}
+
 #undef CHUNK
 #undef FOR_ROWS

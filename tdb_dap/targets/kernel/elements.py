@@ -28,6 +28,8 @@ _RESULTS = {**_WORDS, 8: np.int64}
 _SIZES = {3: 1, 4: 1, 5: 2, 6: 2, 7: 4, 8: 4, INT64: 8}
 _HALF_AWAY, _HALF_UP = 1, 5
 _FLOATS_TO_WHOLE, _FLOATS_TO_FLOATS, _WHOLE_TO_FLOATS, _TO_INTEGRAL, _TO_F16_BY_MODE = range(5)
+_HALVES_TO_INTEGRAL, _MAGNITUDES = 5, 6
+_WORD_FORMATS = {1: WHOLE["ui8"], 2: WHOLE["ui16"], 4: WHOLE["si32"]}
 
 
 def _grid(shape: tuple[int, ...], formats: dict[str, int], *operands: Stored) -> tuple[Any, ...] | None:
@@ -202,8 +204,9 @@ def _whole(
 def converted(x: Stored, target: DType, mode: int) -> Array | None:
     """Words of ``target``. Floats to whole numbers: rounded by ``mode``, limited, NaN gives 0; whole to whole: limited.
 
-    float32 to float32: rounded to whole numbers by ``mode``; to f16 by ``mode``, half up as half away. Between other
-    formats of floats and from whole numbers to float32: half to even; float32 is flushed on its way to bf16.
+    Floats to their own format: rounded to whole numbers by ``mode``; float32 to f16 by ``mode``, half up as half away.
+    Between other formats of floats and from whole numbers to float32: half to even; float32 is flushed on its way to
+    bf16.
     """
     source = x.dtype
     if target.per_byte > 1 or source.per_byte > 1:
@@ -218,7 +221,7 @@ def converted(x: Stored, target: DType, mode: int) -> Array | None:
         function = _TO_INTEGRAL if target.name == "f32" else _TO_F16_BY_MODE
         return _conversion(x, FLOATS, target, function, _HALF_AWAY if away else mode, 0.0, 0.0, 0)
     if source.name == target.name:
-        return None
+        return _conversion(x, FLOATS, target, _HALVES_TO_INTEGRAL, mode, 0.0, 0.0, 0)
     if target.name in WHOLE:
         limits = float(target.minimum), float(target.maximum)
         return _conversion(x, FLOATS, target, _FLOATS_TO_WHOLE, mode, *limits, target.itemsize)
@@ -227,6 +230,26 @@ def converted(x: Stored, target: DType, mode: int) -> Array | None:
     if source.name == "bf16":  # a NaN stays as it is
         return None
     return _conversion(x, FLOATS, target, _FLOATS_TO_FLOATS, target.name == "bf16", 0.0, 0.0, FLOATS[target.name])
+
+
+def magnitudes(x: Stored) -> Array | None:
+    """float32 words without their signs."""
+    return _conversion(x, {"f32": FLOATS["f32"]}, x.dtype, _MAGNITUDES, 0, 0.0, 0.0, 0)
+
+
+GREATER, EQUAL, LESS = range(3)
+
+
+def selected(kind: int, a: Stored, b: Stored, yes: Stored, no: Stored) -> Array | None:
+    """Words of ``yes`` where ``a`` is GREATER, EQUAL or LESS than ``b``, else of ``no``; see ``conditions``."""
+    formats = FLOATS if a.dtype.is_float else WHOLE
+    shape = _shape(a, b, yes, no)
+    grid = _grid(shape, formats, a, b) if a.dtype.name == b.dtype.name else None
+    size = yes.bits.itemsize
+    if grid is None or size not in _WORD_FORMATS or no.bits.itemsize != size:
+        return None
+    words = [(_WORD_FORMATS[size], each.bits) for each in (yes, no)]
+    return _computed("selected", (*grid, *words), (shape, yes.bits.dtype), (a, b, yes, no), kind, size)
 
 
 def _conversion(x: Stored, formats: dict[str, int], target: DType, *how: Any) -> Array | None:

@@ -12,7 +12,10 @@ enum { F32, F16, BF16, SI8, UI8, SI16, UI16, SI32, UI32, SI64 };
 enum { LARGER = 3, SMALLER = 4, FIRST = 5 };
 
 /* Conversions of one operand. */
-enum { FLOATS_TO_WHOLE, FLOATS_TO_FLOATS, WHOLE_TO_FLOATS, TO_INTEGRAL, TO_F16_BY_MODE };
+enum { FLOATS_TO_WHOLE, FLOATS_TO_FLOATS, WHOLE_TO_FLOATS, TO_INTEGRAL, TO_F16_BY_MODE, HALVES_TO_INTEGRAL, MAGNITUDES };
+
+/* Conditions of a selection. */
+enum { IS_GREATER, IS_EQUAL, IS_LESS };
 
 /* How zeros, infinities and NaNs are divided by: as the formula has it, or as they are; then subnormals count as zeros. */
 enum { BY_FORMULA, TRUE_ZEROS, TRUE_SUBNORMALS };

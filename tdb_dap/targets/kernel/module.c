@@ -184,6 +184,9 @@ typedef struct {
     void (*floats_of_whole)(const Grid *, float *);
     void (*read_floats)(float *, const void *, int, int64_t, int64_t);
     void (*integral_floats)(const Grid *, int, float *);
+    void (*integral_halves)(const Grid *, int, uint16_t *);
+    void (*magnitudes)(const Grid *, uint32_t *);
+    void (*selected)(const Grid *, int, int, void *);
     void (*f16_by_mode)(const Grid *, int, uint16_t *);
 } Width;
 
@@ -191,7 +194,8 @@ typedef struct {
     {lanes, interleaved_##lanes, grouped_##lanes, whole_##lanes, whole_windows_##lanes, weighted_##lanes,              \
      largest_##lanes, elementwise_##lanes, subnormal_##lanes, exponents_##lanes, floats_of_##lanes, reciprocal_roots_##lanes,           \
      divided_##lanes, series_##lanes, whole_of_##lanes, whole_of_floats_##lanes, floats_of_floats_##lanes,             \
-     floats_of_whole_##lanes, read_floats_##lanes, integral_floats_##lanes, f16_by_mode_##lanes}
+     floats_of_whole_##lanes, read_floats_##lanes, integral_floats_##lanes, integral_halves_##lanes,        \
+     magnitudes_##lanes, selected_##lanes, f16_by_mode_##lanes}
 
 static const Width WIDTHS[] = {
 #if defined(__GNUC__)
@@ -468,6 +472,7 @@ static PyMethodDef methods[] = {
     {"divided", py_divided, METH_VARARGS, "a / b by Newton steps."},
     {"series", py_series, METH_VARARGS, "A polynomial of stored floats, rounded after each operation."},
     {"whole_of", py_whole_of, METH_VARARGS, "One operation on stored whole numbers, shifted, limited and cut."},
+    {"selected", py_selected, METH_VARARGS, "Words chosen by a comparison."},
     {"converted", py_converted, METH_VARARGS, "Stored numbers in another format, or rounded by mode."},
     {"plan", py_plan, METH_VARARGS, "A function over elements, prepared for any addresses."},
     {"carry_out", py_carry_out, METH_VARARGS, "A plan, with these addresses."},

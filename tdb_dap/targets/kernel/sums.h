@@ -236,6 +236,8 @@ static int NAME(interleaved)(const Left *left, const Right *right, const Chains 
 
 #include "elements.h"
 
+#include "selection.h"
+
 #include "float_windows.h"
 
 #include "largest.h"

@@ -106,6 +106,10 @@ def absolute(x: Operation) -> Array:
     left = x["left"]
     if left.dtype.itemsize != x.dtype.itemsize:
         raise NotSimulated(f"the absolute value of {left.dtype} as {x.dtype} is not known")
+    if left.dtype is F32 and x.dtype is F32 and not x.rules.flushes_absolute:
+        words = elements.magnitudes(left.stored)
+        if words is not None:
+            return words
     if left.dtype.is_float:
         size = np.abs(left.numbers)
         return x.dtype.encode(float32.compared(size, left.dtype) if x.rules.flushes_absolute else size)

@@ -6,6 +6,7 @@ import numpy as np
 
 from tdb_dap.engine.hardware.dtypes import F16, F32, Array
 from tdb_dap.targets.families import compare as op
+from tdb_dap.targets.kernel import elements
 from tdb_dap.targets.semantics.arithmetic import conditions
 from tdb_dap.targets.semantics.numerics import float32
 from tdb_dap.targets.semantics.registry import Operation, semantics
@@ -26,6 +27,12 @@ def _conditions(x: Operation) -> tuple[Array, Array, Array]:
 @semantics("cmp", op.SELECT_GREATER, op.SELECT_EQUAL, op.SELECT_LESS)
 def select(x: Operation) -> Array:
     """condition(left, right) ? when_true : when_false, bit by bit."""
+    kind = {op.SELECT_GREATER: elements.GREATER, op.SELECT_EQUAL: elements.EQUAL, op.SELECT_LESS: elements.LESS}
+    if _is_compared(x):
+        operands = [x[role].stored for role in ("left", "right", "when_true", "when_false")]
+        words = elements.selected(kind[x.fields.sub], *operands)
+        if words is not None:
+            return words
     greater, equal, less = _conditions(x)
     chosen = {op.SELECT_GREATER: greater, op.SELECT_EQUAL: equal, op.SELECT_LESS: less}[x.fields.sub]
     return np.where(chosen, x["when_true"].bits, x["when_false"].bits)
