@@ -77,3 +77,14 @@ def test_magnitudes_keep_everything_but_the_sign() -> None:
     words = np.arange(0, 1 << 32, 99991).astype(np.uint32)
     found = elements.magnitudes(Stored(words, F32))
     np.testing.assert_array_equal(found, words & np.uint32(0x7FFFFFFF))
+
+
+@pytest.mark.parametrize("source", [SI8, UI8], ids=str)
+@pytest.mark.parametrize("target", [F32, F16, BF16], ids=str)
+@pytest.mark.parametrize("mode", range(6))
+def test_bytes_become_the_floats_that_numpy_makes(source: DType, target: DType, mode: int) -> None:
+    every = np.arange(1 << 8, dtype=np.uint8)
+    found = elements.converted(Stored(every, source), target, mode)
+    assert found is not None
+    with kernel.switched(False):
+        np.testing.assert_array_equal(found, convert(every, source, target, mode))

@@ -138,7 +138,7 @@ static void compute(const Elements *e)
         switch (e->how) {
         case FLOATS_TO_WHOLE: chosen->whole_of_floats(grid, e->mode, e->low, e->high, e->format, e->result); break;
         case FLOATS_TO_FLOATS: chosen->floats_of_floats(grid, e->mode, e->format, e->result); break;
-        case WHOLE_TO_FLOATS: chosen->floats_of_whole(grid, e->result); break;
+        case WHOLE_TO_FLOATS: chosen->floats_of_whole(grid, e->format, e->result); break;
         case TO_INTEGRAL: chosen->integral_floats(grid, e->mode, e->result); break;
         case HALVES_TO_INTEGRAL: chosen->integral_halves(grid, e->mode, e->result); break;
         case MAGNITUDES: chosen->magnitudes(grid, e->result); break;

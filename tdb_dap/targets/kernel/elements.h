@@ -461,16 +461,18 @@ static void NAME(f16_by_mode)(const Grid *grid, int mode, uint16_t *result)
     }
 }
 
-/* Whole numbers as float32, half to even. */
-static void NAME(floats_of_whole)(const Grid *grid, float *result)
+/* Whole numbers as floats of a format, half to even. */
+static void NAME(floats_of_whole)(const Grid *grid, int format, void *result)
 {
     int64_t numbers[CHUNK];
+    float floats[CHUNK];
     const int64_t count = size_of(grid);
     for (int64_t first = 0; first < count; first += CHUNK) {
         const int64_t used = count - first < CHUNK ? count - first : CHUNK;
         NAME(load_whole)(numbers, grid, &grid->operands[0], first, used);
         for (int64_t i = 0; i < used; i++)
-            result[first + i] = (float)numbers[i];
+            floats[i] = (float)numbers[i];
+        NAME(write_floats)(floats, result, format, 0, first, used);
     }
 }
 

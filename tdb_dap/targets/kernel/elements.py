@@ -206,7 +206,7 @@ def converted(x: Stored, target: DType, mode: int) -> Array | None:
 
     Floats to their own format: rounded to whole numbers by ``mode``; float32 to f16 by ``mode``, half up as half away.
     Between other formats of floats and from whole numbers to float32: half to even; float32 is flushed on its way to
-    bf16.
+    bf16. Bytes to any format of floats: as they are.
     """
     source = x.dtype
     if target.per_byte > 1 or source.per_byte > 1:
@@ -214,8 +214,10 @@ def converted(x: Stored, target: DType, mode: int) -> Array | None:
     if not source.is_float:
         if not target.is_float:
             return whole(FIRST, x, x, Steps(mode, limits=(target.minimum, target.maximum)), target.itemsize)
-        how = _WHOLE_TO_FLOATS, 0, 0.0, 0.0, 0
-        return _conversion(x, WHOLE, target, *how) if target.name == "f32" and not mode else None
+        # All formats hold bytes as they are: the mode does not matter.
+        is_taken = target.name in FLOATS and (source.itemsize == 1 or (target.name == "f32" and not mode))
+        how = _WHOLE_TO_FLOATS, 0, 0.0, 0.0, FLOATS.get(target.name, 0)
+        return _conversion(x, WHOLE, target, *how) if is_taken else None
     if source.name == "f32" and (target.name == "f32" or (target.name == "f16" and mode)):
         away = mode == _HALF_UP and target.name == "f16"
         function = _TO_INTEGRAL if target.name == "f32" else _TO_F16_BY_MODE

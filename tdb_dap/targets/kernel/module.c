@@ -181,7 +181,7 @@ typedef struct {
     void (*whole_of)(const Grid *, int, int, const Requantisation *, void *);
     void (*whole_of_floats)(const Grid *, int, double, double, int, void *);
     void (*floats_of_floats)(const Grid *, int, int, void *);
-    void (*floats_of_whole)(const Grid *, float *);
+    void (*floats_of_whole)(const Grid *, int, void *);
     void (*read_floats)(float *, const void *, int, int64_t, int64_t);
     void (*integral_floats)(const Grid *, int, float *);
     void (*integral_halves)(const Grid *, int, uint16_t *);

@@ -82,11 +82,17 @@ class Tensor:
                 reached += (extent - 1) * stride
         if len(self.segments) == 1:
             return True
-        lane_bytes = self.view.geometry.lane_bytes
-        # Batches of a piece may lie between those of another one: each is looked at by itself.
-        parts = [batch for part in self.segments for batch in _batches(part)]
-        if not self.inner or len(parts) > _MANY_PARTS:
+        if not self.inner:
             return False
+        if self._are_all_apart(self.segments):
+            return True
+        # Batches of a piece may lie between those of another one: each is looked at by itself.
+        batches = [batch for part in self.segments for batch in _batches(part)]
+        return len(batches) <= _MANY_PARTS and self._are_all_apart(batches)
+
+    def _are_all_apart(self, parts: Sequence[Segment]) -> bool:
+        """Whether each piece has bytes of a lane, or lanes, of its own."""
+        lane_bytes = self.view.geometry.lane_bytes
         places = [(self._bytes_in_lanes(part, lane_bytes), self._lanes_of(part, lane_bytes)) for part in parts]
         return all(
             _are_apart(within, others) or _are_apart(lanes, other_lanes)
