@@ -6,7 +6,7 @@ Products: billions a second, beside the limit. Every output has a chain of addit
 that vectors run over outputs: with LANES of them at once, float32 needs one multiplication and one addition for each
 vector of products, and a core that starts one of each per cycle forms LANES products per cycle. Groups of 16-bit floats
 need five instructions (product, largest magnitude, scaling, conversion, addition), two a cycle: 2/5 of LANES. Whole
-numbers are multiplied in pairs: 2 LANES per cycle.
+numbers are multiplied in pairs, 2 LANES per cycle, or bytes four at a time where the processor has an instruction for it.
 ``--clock``: of the core under load; default: what /proc/cpuinfo says.
 
 Elements: billions a second, and gigabytes a second read and written, beside NumPy's copy of an array of the same size.
@@ -29,7 +29,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from tdb_dap.engine.hardware.dtypes import BF16, F16, F32, SI8, DType
+from tdb_dap.engine.hardware.dtypes import BF16, F16, F32, SI8, SI32, DType
 from tdb_dap.targets import kernel
 from tdb_dap.targets.kernel import elements
 from tdb_dap.targets.kernel.elements import Stored
@@ -68,7 +68,11 @@ def products(clock: float) -> list[dict[str, Any]]:
         for name, limit, work in (
             ("f32", lanes, lambda p=plain: dot.interleaved(None, None, p, True)),
             ("f16, bf16", 0.4 * lanes, lambda p=halves, s=start: dot.grouped(s, p, 16)),
-            ("int8", 2 * lanes, lambda p=bytes_, s=steps: dot.summed(p, None, s, SI8)),
+            (
+                "int8",
+                (4 if kernel.multiplies_bytes() else 2) * lanes,
+                lambda p=bytes_, s=steps: dot.summed(p, None, s, SI8),
+            ),
         ):
             rate = m * k * n / best(work) / 1e9
             rows.append({"class": name, "shape": shape, "rate": rate, "limit": limit * clock})
@@ -80,7 +84,8 @@ def element_wise() -> list[dict[str, Any]]:
     numbers = random.standard_normal(PLANE).astype(np.float32)
     bytes_ = Stored(random.integers(0, 256, PLANE).astype(np.uint8), SI8)
     table, index = random.integers(0, 256, (64, 256)).astype(np.uint8), bytes_.bits.reshape(1, 64, -1)
-    steps = Steps(5, amount=-1, limits=(-128, 127))
+    words = Stored(random.integers(0, 1 << 32, PLANE).astype(np.uint32), SI32)
+    steps, scaled = Steps(5, amount=-1, limits=(-128, 127)), Steps(1, 1 << 20, -30, limits=(-128, 127))
 
     def stored(dtype: DType) -> Stored:
         return Stored(dtype.encode(numbers), dtype)
@@ -93,9 +98,9 @@ def element_wise() -> list[dict[str, Any]]:
         cases.append(
             (f"{dtype} multiply", 3 * size, lambda x=x, d=dtype: elements.floats(elements.MULTIPLY, x, x, d, False))
         )
-        cases.append(
-            (f"{dtype} series of 6", 2 * size, lambda x=x: elements.series(x, np.full((64, 6), 0.3, np.float32), False))
-        )
+        terms = Stored(dtype.encode(np.full((1, 64, 1, 6), 0.3, np.float32)), dtype)
+        cases.append((f"{dtype} series of 6", 2 * size, lambda x=x, t=terms: elements.series(x, t, False)))
+    cases.append(("int32 times, shift, limit", 5, lambda: elements.whole(elements.FIRST, words, words, scaled, 1)))
     cases.append(("int8 add, shift, limit", 3, lambda: elements.whole(elements.ADD, bytes_, bytes_, steps, 1)))
     cases.append(("f32 to f16", 6, lambda: elements.converted(stored_f32, F16, 0)))
     cases.append(("f32 to int8", 5, lambda: elements.converted(stored_f32, SI8, 0)))
