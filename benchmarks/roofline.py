@@ -5,8 +5,8 @@
 Products: billions a second, beside the limit. Every output has a chain of additions of its own, one after the other, so
 that vectors run over outputs: with LANES of them at once, float32 needs one multiplication and one addition for each
 vector of products, and a core that starts one of each per cycle forms LANES products per cycle. Groups of 16-bit floats
-need five instructions (product, largest magnitude, scaling, conversion, addition), two a cycle: 2/5 of LANES. Whole
-numbers are multiplied in pairs, 2 LANES per cycle, or bytes four at a time where the processor has an instruction for it.
+need six instructions (product, largest magnitude; product, scaling, conversion, addition), two a cycle: 2/6 of LANES.
+Bytes are multiplied in quads where the processor can, 4 LANES per cycle, else in pairs as words are: 2 LANES.
 ``--clock``: of the core under load; default: what /proc/cpuinfo says.
 
 Elements: billions a second, and gigabytes a second read and written, beside NumPy's copy of an array of the same size.
@@ -67,7 +67,7 @@ def products(clock: float) -> list[dict[str, Any]]:
         start = np.zeros((m, n), np.float32)
         for name, limit, work in (
             ("f32", lanes, lambda p=plain: dot.interleaved(None, None, p, True)),
-            ("f16, bf16", 0.4 * lanes, lambda p=halves, s=start: dot.grouped(s, p, 16)),
+            ("f16, bf16", lanes / 3, lambda p=halves, s=start: dot.grouped(s, p, 16)),
             (
                 "int8",
                 (4 if kernel.multiplies_bytes() else 2) * lanes,
@@ -92,13 +92,12 @@ def element_wise() -> list[dict[str, Any]]:
 
     cases: list[tuple[str, int, Callable[[], Any]]] = []
     for dtype in (F32, F16, BF16):
-        x = stored(dtype)
+        x, terms = stored(dtype), Stored(dtype.encode(np.full((1, 64, 1, 6), 0.3, np.float32)), dtype)
         size = dtype.itemsize
         cases.append((f"{dtype} add", 3 * size, lambda x=x, d=dtype: elements.floats(elements.ADD, x, x, d, False)))
         cases.append(
             (f"{dtype} multiply", 3 * size, lambda x=x, d=dtype: elements.floats(elements.MULTIPLY, x, x, d, False))
         )
-        terms = Stored(dtype.encode(np.full((1, 64, 1, 6), 0.3, np.float32)), dtype)
         cases.append((f"{dtype} series of 6", 2 * size, lambda x=x, t=terms: elements.series(x, t, False)))
     cases.append(("int32 times, shift, limit", 5, lambda: elements.whole(elements.FIRST, words, words, scaled, 1)))
     cases.append(("int8 add, shift, limit", 3, lambda: elements.whole(elements.ADD, bytes_, bytes_, steps, 1)))

@@ -99,16 +99,18 @@ static void NAME(add_group)(floats *totals, const float *left, const float *pane
 #undef PRODUCT
 #undef EACH_ROW
 
-/* The same where products may lose bits: ``drops`` says which of them, in some row. */
-static void NAME(add_group_kept)(floats *totals, const float *left, const float *panel, int64_t count,
-                                 const unsigned char *drops, NAME(doubts) *doubt)
+#define FEW_ROWS (AT_ONCE / 4) /* for which the others would be computed in vain */
+
+/* The same row by row, where there are few, or where products may lose bits: ``drops``, if any, says which of them. */
+static void NAME(add_by_rows)(floats *totals, const float *left, const float *panel, int64_t rows, int64_t count,
+                              const unsigned char *drops, NAME(doubts) *doubt)
 {
-    for (int r = 0; r < AT_ONCE; r++) {
+    for (int64_t r = 0; r < rows; r++) {
         floats products[LARGEST_GROUP];
         ints largest = {0}, sum = {0};
         for (int64_t i = 0; i < count; i++) {
             const floats product = AT(panel + i * LANES) * left[i * ROWS + r];
-            products[i] = drops[i] ? NAME(kept)(product) : product;
+            products[i] = drops && drops[i] ? NAME(kept)(product) : product;
             largest = NAME(larger)(largest, products[i]);
         }
         const floats scale = NAME(scale)(largest, &doubt[r]);
@@ -118,15 +120,16 @@ static void NAME(add_group_kept)(floats *totals, const float *left, const float 
     }
 }
 
-/* ``totals`` of AT_ONCE rows plus groups, one by one; all factors are finite. A group's sum is the exact one of truncated
- * products, rounded. ``left``: (count, ROWS). ``drops``: as above, or none. */
-static void NAME(add_groups)(floats *totals, const float *left, const float *panel, int64_t count, int64_t size,
-                             const unsigned char *drops, NAME(doubts) *doubt)
+/* ``totals`` of ``rows``, at most AT_ONCE, plus groups, one by one; all factors are finite. A group's sum is the exact
+ * one of truncated products, rounded. ``left``: (count, ROWS). ``drops``: as above, or none. */
+static void NAME(add_groups)(floats *totals, const float *left, const float *panel, int64_t rows, int64_t count,
+                             int64_t size, const unsigned char *drops, NAME(doubts) *doubt)
 {
     for (int64_t start = 0; start < count; start += size, left += size * ROWS, panel += size * LANES) {
         const int64_t used = count - start < size ? count - start : size;
-        if (drops && memchr(drops + start, 1, (size_t)used))
-            NAME(add_group_kept)(totals, left, panel, used, drops + start, doubt);
+        const unsigned char *own = drops && memchr(drops + start, 1, (size_t)used) ? drops + start : NULL;
+        if (own || rows <= FEW_ROWS)
+            NAME(add_by_rows)(totals, left, panel, rows, used, own, doubt);
         else
             NAME(add_group)(totals, left, panel, used, doubt);
     }
@@ -142,8 +145,8 @@ static int NAME(finite)(const float *numbers, int64_t count)
     return largest < 0x7f800000;
 }
 
-/* Left factors from row ``first`` on as sums read them: ``packed``, where rows with infinities and NaNs are zeros. ``plain``:
- * of each row whether vectors take it. ``drops``: of each block of ROWS and each product, see add_groups. */
+/* Left factors from row ``first`` on as sums read them: ``packed``, where rows with infinities and NaNs are zeros.
+ * ``plain``: of each row whether vectors take it. ``drops``: of each block of ROWS and each product, see add_groups. */
 typedef struct {
     float *packed;
     unsigned char *plain, *drops;
@@ -192,8 +195,8 @@ static inline void NAME(copy_lanes)(void *to, const void *from, int64_t used)
 /* Products [start, start + count) of AT_ONCE rows from ``top`` on, added to ``used`` totals of each from ``first`` on.
  * ``panel``: from the first one of these products on; whether it ``is_finite``. */
 static void NAME(grouped_tile)(const Left *left, const Right *right, const Groups *groups, const NAME(Prepared) *p,
-                               const float *panel, int is_finite, int64_t top, int64_t first, int64_t used, int64_t start,
-                               int64_t count)
+                               const float *panel, int is_finite, int64_t top, int64_t first, int64_t used,
+                               int64_t start, int64_t count)
 {
     const int64_t height = left->last - top < AT_ONCE ? left->last - top : AT_ONCE, size = groups->size;
     const int64_t row = top - left->first, at = row / ROWS * right->count + start;
@@ -204,7 +207,7 @@ static void NAME(grouped_tile)(const Left *left, const Right *right, const Group
     for (int64_t r = 0; r < height; r++)
         NAME(copy_lanes)(&sums[r], groups->totals + (top + r) * right->columns + first, used);
     if (is_finite)
-        NAME(add_groups)(sums, p->packed + at * ROWS + row % ROWS, panel, count, size,
+        NAME(add_groups)(sums, p->packed + at * ROWS + row % ROWS, panel, height, count, size,
                          groups->drops_bits ? p->drops + at : NULL, doubt);
     for (int64_t r = 0; r < height; r++) {
         const float *own = left->numbers + (top + r) * right->count + start;
@@ -242,10 +245,11 @@ static int NAME(grouped)(const Left *left, const Right *right, const Groups *gro
         const int is_finite = NAME(finite)(panel, count * LANES);
         for (int64_t start = 0; start < count; start += stretch)
             for (int64_t top = left->first; top < left->last; top += AT_ONCE)
-                NAME(grouped_tile)(left, right, groups, &prepared, panel + start * LANES, is_finite, top, first, used, start,
-                                   count - start < stretch ? count - start : stretch);
+                NAME(grouped_tile)(left, right, groups, &prepared, panel + start * LANES, is_finite, top, first, used,
+                                   start, count - start < stretch ? count - start : stretch);
     }
     NAME(forget_prepared)(&prepared);
     free(panel);
     return 0;
 }
+#undef FEW_ROWS

@@ -102,8 +102,8 @@ typedef struct {
     int64_t step;
 } NAME(Begin);
 
-/* ``count`` sums of a row after the steps, the first ``used`` of them stored from element ``to`` of a result on. ``sums``
- * are changed. The caller's ``count`` is a constant, where that is possible: then loops need no rests. */
+/* ``count`` sums of a row after the steps, the first ``used`` of them stored from element ``to`` of a result on.
+ * ``sums`` are changed. The caller's ``count`` is a constant, where that is possible: then loops need no rests. */
 ALWAYS_INLINE void NAME(finish)(const Requantisation *r, const Shortened *s, int64_t row, int32_t *sums,
                                 const NAME(Begin) *begin, void *result, int64_t to, int64_t used, const int64_t count)
 {
@@ -138,7 +138,8 @@ ALWAYS_INLINE void NAME(finish)(const Requantisation *r, const Shortened *s, int
     }
     if (s->form == SHIFTED_ONCE) {
         const int64_t multiplier = r->multiplier[row], zero = r->zero[row], low = r->low, high = r->high;
-        const int64_t start = s->wraps ? 0 : one, added = s->added, mask = s->mask, least = r->rectified ? 0 : INT64_MIN;
+        const int64_t start = s->wraps ? 0 : one, least = r->rectified ? 0 : INT64_MIN;
+        const int64_t added = s->added, mask = s->mask;
         const int from = s->from, right = s->right;
         for (int64_t i = 0; i < count; i++) {
             int64_t v = sums[i] + start;

@@ -245,7 +245,8 @@ static PyObject *py_packed(PyObject *self, PyObject *args)
     long long rows, count, size;
     int is_signed;
     (void)self;
-    if (!PyArg_ParseTuple(args, "O&LLLpO&", address_of, &numbers, &rows, &count, &size, &is_signed, address_of, &packed))
+    if (!PyArg_ParseTuple(args, "O&LLLpO&", address_of, &numbers, &rows, &count, &size, &is_signed, address_of,
+                          &packed))
         return NULL;
     Py_BEGIN_ALLOW_THREADS
     if (size == sizeof(float))
@@ -316,8 +317,8 @@ static PyObject *py_whole(PyObject *self, PyObject *args)
     Requantisation r;
     (void)self;
     if (!PyArg_ParseTuple(args, "O&iLO&iO&O&LL(LLLL)(O&LL)(O&O&O&iiiLL)iO&", address_of, &left, &w.left_type, &w.rows,
-                          address_of, &image, &w.type, address_of, &taps, address_of, &places, &w.count, &w.columns, &w.first_row,
-                          &w.last_row, &w.first, &w.last, address_of, &start, &w.start_row, &w.start_column,
+                          address_of, &image, &w.type, address_of, &taps, address_of, &places, &w.count, &w.columns,
+                          &w.first_row, &w.last_row, &w.first, &w.last, address_of, &start, &w.start_row, &w.start_column,
                           address_of, &multiplier, address_of, &amount, address_of, &zero, &r.mode, &r.held,
                           &r.rectified, &low, &high, &r.size, address_of, &result))
         return NULL;

@@ -1,10 +1,10 @@
 /* Right factors packed into panels, a block of columns at a time. Included once per vector width by sums.h.
  *
- * The columns of a block fall into runs: stretches of places that are one number, or two, apart. Runs are found once per
- * block; every product then copies each run at once. Nothing outside of the image is read. */
+ * The columns of a block fall into runs: stretches of places that are one number, or two, apart. Runs are found once
+ * per block; every product then copies each run at once. Nothing outside of the image is read. */
 
-/* Lanes [first, first + count) at place + (lane - first) * step; with AVX-512 by masks: ``at`` is where lane 0 would be,
- * ``even`` has a bit for every second number that a step of two meets. */
+/* Lanes [first, first + count) at place + (lane - first) * step; with AVX-512 by masks: ``at`` is where lane 0 would
+ * be, ``even`` has a bit for every second number that a step of two meets. */
 typedef struct {
     int64_t place, at;
     uint64_t even;
@@ -163,7 +163,8 @@ static void NAME(pack_pairs)(int16_t *panel, const Whole *w, int64_t first, int6
 {
     NAME(Runs) runs;
     NAME(find_runs)(&runs, w->places + first, (int)used);
-    const __m512i order = _mm512_set_epi64(11, 10, 3, 2, 9, 8, 1, 0), behind = _mm512_set_epi64(15, 14, 7, 6, 13, 12, 5, 4);
+    const __m512i order = _mm512_set_epi64(11, 10, 3, 2, 9, 8, 1, 0);
+    const __m512i behind = _mm512_set_epi64(15, 14, 7, 6, 13, 12, 5, 4);
     for (int64_t k = 0; k < w->count; k += 2) {
         __m512i rows[2];
         for (int side = 0; side < 2; side++) {
@@ -184,7 +185,7 @@ static void NAME(pack_pairs)(int16_t *panel, const Whole *w, int64_t first, int6
     }
 }
 
-/* A panel [quad][2 * LANES][4] of bytes, all of them changed by ``flips``; for products that are not there, anything. */
+/* A panel [quad][2 * LANES][4] of bytes, all of them changed by ``flips``; anything for products that are not there. */
 static void pack_quads(uint8_t *panel, const Whole *w, int64_t first, int64_t used, int flips)
 {
     NAME(Runs) runs;

@@ -67,8 +67,8 @@ static inline ints NAME(larger)(ints largest, floats numbers)
 
 #include "panels.h"
 
-/* Bytes of panels that are packed before their products are formed: left factors that were read stay in the nearest cache
- * for all of them, and neighbours in the result are written one after the other. */
+/* Bytes of panels that are packed before their products are formed: left factors that were read stay in the nearest
+ * cache for all of them, and neighbours in the result are written one after the other. */
 #define STRIP (1 << 17)
 #define MOST_PANELS 8
 
@@ -214,7 +214,8 @@ static int NAME(interleaved)(const Left *left, const Right *right, const Chains 
     if (!packed)
         return -1;
     for (int64_t start = right->first; start < right->last; start += panels * LANES) {
-        const int64_t left_over = right->last - start, columns = left_over < panels * LANES ? left_over : panels * LANES;
+        const int64_t left_over = right->last - start;
+        const int64_t columns = left_over < panels * LANES ? left_over : panels * LANES;
         for (int64_t i = 0; i < columns; i += LANES)
             NAME(pack)(packed + i / LANES * size, right, start + i, columns - i < LANES ? columns - i : LANES);
         for (int64_t top = left->first; top < left->last; top += AT_ONCE)

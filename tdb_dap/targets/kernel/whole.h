@@ -1,9 +1,9 @@
 /* Exact sums of products of whole numbers, and what follows them: (sum + bias) multiplied, shifted, limited and cut.
  * Included once per vector width by sums.h, whose names it uses. Sums are held in 32 bits: the caller answers for that.
  *
- * Factors are 16 bits wide and lie in pairs: one instruction of the processor multiplies two pairs and adds them. Vectors
- * of 16 lanes take bytes in quads as well: there one instruction multiplies four signed bytes with four unsigned ones, and
- * adds them without saturation. */
+ * Factors are 16 bits wide and lie in pairs: one instruction of the processor multiplies two pairs and adds them.
+ * Vectors of 16 lanes take bytes in quads as well: there one instruction multiplies four signed bytes with four unsigned
+ * ones, and adds them without saturation. */
 
 #define COLUMNS (2 * LANES)
 
@@ -55,8 +55,8 @@ static inline __m512i with_quad(__m512i sum, __m512i unsigned_bytes, __m512i sig
     return sum;
 }
 
-/* The same with quads of bytes, those on the left signed or not, the others the other way round; sums of a row start from
- * ``begin``. */
+/* The same with quads of bytes, those on the left signed or not, the others the other way round; sums of a row start
+ * from ``begin``. */
 static inline void quads(int32_t *sums, const uint8_t *left, const uint8_t *panel, int64_t count, const int32_t *begin,
                          const int left_signed)
 {

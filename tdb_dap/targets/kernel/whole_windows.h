@@ -1,5 +1,5 @@
-/* Weighted sums of whole numbers over windows, one channel at a time, and the steps after them. Included once per vector
- * width. Sums of products are held in 32 bits: the caller answers for that. */
+/* Weighted sums of whole numbers over windows, one channel at a time, and the steps after them. Included once per
+ * vector width. Sums of products are held in 32 bits: the caller answers for that. */
 
 #define READ(Type)                                                                                                     \
     {                                                                                                                  \
