@@ -107,8 +107,7 @@ class AccessRows:
         for command in commands:
             if not command.is_system:
                 collected.add(command)
-        table, views = collected.table()
-        columns = [np.ascontiguousarray(column) for column in table.T]
+        columns, views = collected.columns()
         ordinals, spaces, cores, starts, stops, lanes, lane_stops, writes, numbers = columns
         is_writes = writes.astype(np.bool_)
         return cls(
@@ -208,8 +207,8 @@ class _Collected:
         key = (*shared, id(view.geometry))
         return self._kinds.setdefault(key, (len(self._kinds), view))[0]
 
-    def table(self) -> tuple[Column, Views]:
-        """All rows by ordinal, and the views that they index."""
+    def columns(self) -> tuple[list[Column], Views]:
+        """The columns of all rows, which are in the order of ordinals, and the views that they index."""
         rows = [np.array(self._rows, np.int64).reshape(-1, _COLUMNS)]
         views = [np.array(self._views, np.int64).reshape(-1, 3)]
         count = len(self._views)
@@ -224,10 +223,11 @@ class _Collected:
             rows.append(_rows_of_form(form, np.array(ordinals), of_form, count))
             views.append(of_form.reshape(-1, 3))
             count += len(views[-1])
-        table = np.concatenate(rows)
+        order = np.argsort(np.concatenate([part[:, 0] for part in rows]), kind="stable")
+        columns = [np.concatenate([part[:, number] for part in rows])[order] for number in range(_COLUMNS)]
         kind, address, core = (np.ascontiguousarray(column) for column in np.concatenate(views).T)
         kinds = [view for _, view in self._kinds.values()]
-        return table[np.argsort(table[:, 0], kind="stable")], Views(kinds, kind, address, core)
+        return columns, Views(kinds, kind, address, core)
 
 
 def _rows_of_form(form: Form, ordinals: Column, views: Column, first: int) -> Column:

@@ -237,11 +237,11 @@ class Program(ABC):
         """Accesses of all commands, as columns of numbers."""
         return AccessRows.of(self.commands)
 
-    @property
-    def collected_rows(self) -> AccessRows | None:
-        """``access_rows`` where they were asked for before: of a long program they take a while."""
-        found: AccessRows | None = self.__dict__.get("access_rows")
-        return found
+
+def collected_rows(program: Program) -> AccessRows | None:
+    """The ``access_rows`` of a program where they were asked for before: of a long program they take a while."""
+    found: AccessRows | None = program.__dict__.get("access_rows")
+    return found
 
 
 def program_html(program: Program) -> str:

@@ -20,6 +20,7 @@ from tdb_dap.engine.hardware.byte_ranges import share_a_byte
 from tdb_dap.engine.hardware.dtypes import Array, DType
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.views import Constant, Layout, Operand, View
+from tdb_dap.engine.program.program import collected_rows
 from tdb_dap.engine.sanitizers.finding_text import title_of
 from tdb_dap.engine.sanitizers.float_accesses import FloatAccesses
 from tdb_dap.errors import BadAccess, NotSimulated
@@ -135,7 +136,7 @@ class Birth(Observer):
 
     def _known(self, inspector: Inspector, command: Command) -> FloatAccesses | None:
         """The accesses of all commands, where those of this one are known without describing it."""
-        if self._accesses is None and (rows := inspector.program.collected_rows) is not None:
+        if self._accesses is None and (rows := collected_rows(inspector.program)) is not None:
             self._accesses = FloatAccesses(rows)
         return self._accesses if self._accesses is not None and self._accesses.are_known(command.ordinal) else None
 

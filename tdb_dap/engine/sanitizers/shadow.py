@@ -46,7 +46,7 @@ class Shadow:
         """Before the first command weights, inputs and the tables of the firmware are defined, and nothing else."""
         program = self._program
         # Fresh zeros cost nothing until they are touched: weights never are.
-        regions = [Region(r.start, zeros(r.data.size), r.title) for r in program.ddr_regions()]
+        regions = [Region(r.start, zeros(r.data.size), r.title, r.is_filled) for r in program.ddr_regions()]
         self.memory = memory = Memory(program.target.geometry, program.core_count, regions)
         self._mark_l2()
         for core in range(memory.cores):
