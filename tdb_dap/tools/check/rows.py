@@ -14,6 +14,8 @@ from tdb_dap.engine.reference.comparison import Comparison
 from tdb_dap.tools.check.schema import Numbers, Picture, Row
 
 _HEAT = (24, 48)
+_AT_ONCE = 1 << 15
+"""Elements that are looked at at once, about."""
 _EDGES = 10.0 ** np.arange(-8, 1)
 
 
@@ -96,17 +98,22 @@ def _picture(result: Comparison) -> Picture:
     rows, columns = _starts(channels, _HEAT[0]), _starts(before * after, _HEAT[1])
     heat = np.empty((rows.size, columns.size))
     counts = np.zeros(len(_EDGES) + 2, np.int64)
-    # A part of the tensor at a time, and one whose elements lie together.
+    # A part of the tensor at a time: whole groups of elements that lie together.
     is_by_column = after == 1 and before > 1
     starts, end = (columns, before) if is_by_column else (rows, channels)
-    for number, (start, stop) in enumerate(pairwise((*starts.tolist(), end))):
-        part = slice(start, stop) if is_by_column else (slice(None), slice(start, stop))
+    bounds = [*starts.tolist(), end]
+    several = max(1, _AT_ONCE * starts.size // actual.size)
+    for first in range(0, starts.size, several):
+        groups = bounds[first : first + several + 1]
+        part = slice(groups[0], groups[-1]) if is_by_column else (slice(None), slice(groups[0], groups[-1]))
         error = _relative_error(actual[part], expected[part], reach, is_finite)
         counts += _histogram(error)
-        if is_by_column:
-            heat[:, number] = np.maximum.reduceat(error.max(axis=0)[:, 0], rows)
-        else:
-            heat[number] = np.maximum.reduceat(error.max(axis=1).reshape(-1), columns)
+        for number, (start, stop) in enumerate(pairwise(groups), first):
+            group = slice(start - groups[0], stop - groups[0])
+            if is_by_column:
+                heat[:, number] = np.maximum.reduceat(error[group].max(axis=0)[:, 0], rows)
+            else:
+                heat[number] = np.maximum.reduceat(error[:, group].max(axis=1).reshape(-1), columns)
     return Picture(
         heat=tuple(tuple(float(f"{x:.3g}") for x in line) for line in heat.tolist()),
         histogram=tuple(counts.tolist()),
