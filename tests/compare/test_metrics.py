@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from tdb_dap.engine.hardware.dtypes import BY_NAME
-from tdb_dap.engine.reference.comparison import compare
-from tdb_dap.engine.reference.metrics import measure
+from tdb_dap.engine.hardware.dtypes import BY_NAME, Array
+from tdb_dap.engine.reference.comparison import Comparer, compare
+from tdb_dap.engine.reference.metrics import Room, measure
 from tdb_dap.engine.reference.tolerance import Tolerance, Tolerances
 from tdb_dap.errors import BadInput
 
@@ -111,3 +111,70 @@ def test_each_limit_says_what_is_beyond_it(limits: dict[str, float], words: str)
     assert compare("x", actual, expected, Tolerance(), dtype).verdict == "pass"
     result = compare("x", actual, expected, Tolerance(**limits), dtype)
     assert [text.startswith(words) for text in result.complaints] == [True]
+
+
+def drawn(random: np.random.Generator, shape: tuple[int, ...], special: str) -> tuple[Array, Array]:
+    expected = (random.standard_normal(shape) * 100).astype(np.float32)
+    actual = (expected * (1 + random.standard_normal(shape) * 1e-3)).astype(np.float32)
+    for side, number in {"nan": [(actual, np.nan)], "both": [(actual, np.nan), (expected, np.nan)]}.get(special, []):
+        side.reshape(-1)[-3] = number
+    if special == "inf":
+        actual.reshape(-1)[7] = expected.reshape(-1)[7] = np.inf
+        actual.reshape(-1)[9] = -np.inf
+    return actual, expected
+
+
+@pytest.mark.parametrize("special", ["", "nan", "both", "inf"])
+@pytest.mark.parametrize("shape", [(11,), (40_000,), (3, 5, 61, 67), (1, 96, 50, 50), (2, 301, 65), (2, 3, 1, 9, 11)])
+def test_a_tensor_looked_at_part_by_part_has_the_metrics_of_the_whole(shape: tuple[int, ...], special: str) -> None:
+    """Sums in particular: to the last digit, as reports are compared with those of other days."""
+    actual, expected = drawn(np.random.default_rng(sum(shape)), shape, special)
+    room = Room()
+    measure(np.ones(50_000, np.float32), np.zeros(50_000, np.float32), room=room)  # leaves numbers behind
+    found = measure(actual, expected, 1e-3, BY_NAME["f16"], room=room)
+    usable = np.isfinite(actual) & np.isfinite(expected)
+    a, b = (np.where(usable, side, 0).astype(np.float64) for side in (actual, expected))
+    same = (actual == expected) | (np.isnan(actual) & np.isnan(expected))
+    broken = ~usable & ~same
+    off = np.where(broken, np.inf, np.abs(a - b))
+    bad = off > np.abs(b) * 1e-3 + 1e-8
+    channels = tuple(axis for axis in range(a.ndim) if axis != found.channel_axis)
+
+    def dot(x: Array, y: Array) -> float:
+        return float(np.einsum("i,i->", x.reshape(-1), y.reshape(-1)))
+
+    def length(x: Array) -> float:
+        return math.sqrt(dot(x, x))
+
+    lengths = np.sqrt(np.square((a + b) / 2).sum(axis=channels))
+    least = np.maximum(lengths, 0.1 * math.sqrt(float(np.square(lengths).mean())))
+    similar = np.where(
+        broken.any(axis=channels), -np.inf, 1 - np.sqrt(np.square(a - b).sum(axis=channels)) / (least + 1e-7)
+    )
+    assert found.cosine == dot(a, b) / (length(a) * length(b))
+    assert found.euclidean == 1 - length(a - b) / (length((a + b) / 2) + 1e-7)
+    noise, signal = length((a - b) - (a - b).mean()) ** 2, length(b - b.mean()) ** 2
+    assert found.sqnr == 10 * math.log10(signal / noise)
+    assert found.channel == similar.min()
+    assert found.worst_channel == similar.argmin()
+    assert (found.max_abs, found.bad_count) == (off.max(), bad.sum())
+    assert found.worst == tuple(np.argwhere(off == off.max())[0])
+    assert found.first_bad == tuple(np.argwhere(bad)[0])
+    assert found.first_bad_per_axis == tuple(np.argwhere(bad).min(axis=0))
+    _, exponents = np.frexp(np.maximum(np.abs(a), np.abs(b)))
+    assert found.max_ulp == np.rint((off / np.ldexp(1.0, np.maximum(exponents - 1, -14) - 10)).max())
+    counts = (found.nan_count, found.nan_expected, found.inf_count, found.inf_expected)
+    assert counts == tuple(test(side).sum() for test in (np.isnan, np.isinf) for side in (actual, expected))
+
+
+def test_what_was_compared_before_is_not_measured_again() -> None:
+    comparer, zeros = Comparer(), np.zeros(4, np.float32)
+    one = comparer.compare("x", zeros + 1, zeros, Tolerance(), BY_NAME["f32"], 1.0, "identity")
+    assert comparer.compare("y", zeros + 1, zeros, Tolerance(), BY_NAME["f32"], 1.0, "identity").metrics is one.metrics
+    others = [
+        comparer.compare("x", zeros + 1, zeros, Tolerance(relative=0.5), BY_NAME["f32"], 1.0, "identity"),
+        comparer.compare("x", zeros + 1, zeros, Tolerance(), BY_NAME["f16"], 1.0, "identity"),
+        comparer.compare("x", zeros + 2, zeros, Tolerance(), BY_NAME["f32"], 1.0, "another"),
+        comparer.compare("x", zeros + 1, zeros, Tolerance(), BY_NAME["f32"], 1.0, None),
+    ]
+    assert all(other.metrics is not one.metrics for other in others)

@@ -83,7 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
         observers[_MISMATCH] = FILTERS[_MISMATCH].make(wanted[_MISMATCH])
     bar = Bar(len(debugger.program.commands), arguments.quiet)
     try:
-        report = report_of(debugger.program, wanted, survey(debugger, observers, bar.update))
+        report = report_of(debugger.program, wanted, survey(debugger, observers, bar.update, False))
     finally:
         bar.clear()
         debugger.close()

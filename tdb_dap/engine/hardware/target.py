@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
@@ -243,4 +243,31 @@ class Planning(Protocol):
 
     def learn(self, description: Description, descriptor: bytes) -> None:
         """A command was described and executed: others of its form may then be carried out as it was."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Form:
+    """Commands that are alike but for where their tensors lie.
+
+    ``reads``, ``results``: the tensors of one of them, as in its description.
+    """
+
+    reads: tuple[View, ...]
+    results: tuple[View, ...]
+
+
+@runtime_checkable
+class Forming(Protocol):
+    """A chip that knows the tensors of a command by others of its form."""
+
+    def formed(self, kind: int, descriptor: bytes, core: int) -> tuple[Form, Sequence[int]] | None:
+        """The form of a command, and the address of each tensor, reads first; None where none like it was met.
+
+        Local memory: in the same lane as the form's own.
+        """
+        ...
+
+    def meet(self, description: Description, descriptor: bytes) -> None:
+        """A command was described: others of its form need not be."""
         ...

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.rectangles import rectangles
+from tdb_dap.engine.hardware.target import Form, Forming
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.errors import BadAccess, NotSimulated, Undefined
 
 if TYPE_CHECKING:
     from tdb_dap.engine.commands.commands import Command
+    from tdb_dap.engine.hardware.target import Description, Target
 
 SPACES = tuple(Space)
 SHARED = frozenset((SPACES.index(Space.GLOBAL), SPACES.index(Space.L2)))
@@ -24,6 +27,53 @@ SHARED = frozenset((SPACES.index(Space.GLOBAL), SPACES.index(Space.L2)))
 LOCAL = SPACES.index(Space.LOCAL)
 
 Column = NDArray[np.int64]
+_COLUMNS = 9
+
+
+class Views(Sequence[View]):
+    """The tensors of all accesses, each made when it is asked for: there are many, and few that are not alike.
+
+    ``kinds``: tensors that differ in more than address and core. Of each tensor ``kind`` says which of them it is like,
+    ``address`` is as in ``View``.
+    """
+
+    def __init__(self, kinds: Sequence[View], kind: Column, address: Column, core: Column) -> None:
+        self._kinds = kinds
+        self._kind = kind
+        self.address = address
+        self._core = core
+
+    def __len__(self) -> int:
+        return self._kind.size
+
+    @overload
+    def __getitem__(self, index: int) -> View: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[View]: ...
+    def __getitem__(self, index: int | slice) -> View | list[View]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        like = self._kinds[self._kind[index]]
+        return View(
+            like.space,
+            int(self.address[index]),
+            like.shape,
+            like.dtype,
+            like.layout,
+            like.strides,
+            like.geometry,
+            like.width,
+            like.lane_mask,
+            int(self._core[index]),
+        )
+
+    def key(self, index: int) -> tuple[int, int, int]:
+        """Equal for tensors of one command that are equal."""
+        return int(self._kind[index]), int(self.address[index]), int(self._core[index])
+
+    def which(self, test: Callable[[View], bool]) -> NDArray[np.bool_]:
+        """Whether each of them passes a test that asks neither for the address nor for the core."""
+        return np.array([test(like) for like in self._kinds], np.bool_)[self._kind]
 
 
 @dataclass(frozen=True)
@@ -43,7 +93,7 @@ class AccessRows:
     lane_stop: Column
     is_write: NDArray[np.bool_]
     view: Column
-    views: tuple[View, ...]
+    views: Views
     undefined: tuple[tuple[int, str], ...]
     """Ordinals of commands whose operands make no sense, and what is wrong with them."""
 
@@ -53,38 +103,11 @@ class AccessRows:
     @classmethod
     def of(cls, commands: Sequence[Command]) -> AccessRows:
         """All pieces of all operands and results; operands of forms without a description are left out."""
-        rows: list[tuple[int, int, int, int, int, int, int, bool, int]] = []
-        views: list[View] = []
-        undefined: list[tuple[int, str]] = []
+        collected = _Collected()
         for command in commands:
-            if command.is_system:
-                continue
-            try:
-                description = command.description
-            except NotSimulated as error:
-                if isinstance(error, Undefined):
-                    undefined.append((command.ordinal, str(error)))
-                continue
-            nowhere = False
-            for is_write, operands in ((False, description.reads), (True, description.results)):
-                for view in operands:
-                    if not isinstance(view, View):
-                        continue
-                    if not view.size:
-                        undefined.append((command.ordinal, f"%{view.name} has no elements: {view.memref}"))
-                        continue
-                    core = 0 if view.space.is_shared else view.core
-                    place = command.ordinal, SPACES.index(view.space), core
-                    try:
-                        found = rectangles(view)
-                    except BadAccess as error:
-                        if not nowhere:
-                            undefined.append((command.ordinal, str(error)))
-                        found, nowhere = [], True
-                    rows += [(*place, *rectangle, is_write, len(views)) for rectangle in found]
-                    views.append(view)
-        table = np.array(rows, np.int64).reshape(-1, 9)
-        columns = [np.ascontiguousarray(column) for column in table.T]
+            if not command.is_system:
+                collected.add(command)
+        columns, views = collected.columns()
         ordinals, spaces, cores, starts, stops, lanes, lane_stops, writes, numbers = columns
         is_writes = writes.astype(np.bool_)
         return cls(
@@ -97,6 +120,137 @@ class AccessRows:
             lane_stops,
             is_writes,
             numbers,
-            tuple(views),
-            tuple(undefined),
+            views,
+            tuple(collected.undefined),
         )
+
+    @cached_property
+    def irregular(self) -> frozenset[int]:
+        """Ordinals of commands of whose accesses not all have rows."""
+        return frozenset(ordinal for ordinal, _ in self.undefined)
+
+    @cached_property
+    def _ends(self) -> Column:
+        return np.searchsorted(self.ordinal, np.arange(int(self.ordinal.max(initial=-1)) + 2))
+
+    def of_command(self, ordinal: int) -> range:
+        """The rows of one command."""
+        ends = self._ends
+        return range(int(ends[ordinal]), int(ends[ordinal + 1])) if ordinal + 1 < ends.size else range(0)
+
+
+class _Collected:
+    """The rows of commands as they are found. ``undefined``: as in ``AccessRows``."""
+
+    def __init__(self) -> None:
+        self.undefined: list[tuple[int, str]] = []
+        self._rows: list[tuple[int, ...]] = []
+        self._views: list[tuple[int, int, int]] = []
+        """Kind, address and core."""
+        self._kinds: dict[Hashable, tuple[int, View]] = {}
+        self._asked: Target | None = None
+        self._forming: Forming | None = None
+        self._formed: dict[Form, tuple[list[int], list[int], list[Sequence[int]]]] = {}
+        """Ordinals, cores, and addresses of tensors of the commands of each form."""
+
+    def add(self, command: Command) -> None:
+        """The accesses of one command."""
+        forming = self._forming_of(command.target) if command.has_descriptor else None
+        if forming is not None:
+            found = forming.formed(command.kind, command.descriptor, command.core)
+            if found is not None:
+                form, addresses = found
+                ordinals, cores, places = self._formed.setdefault(form, ([], [], []))
+                ordinals.append(command.ordinal)
+                cores.append(command.core)
+                places.append(addresses)
+                return
+        try:
+            description = command.description
+        except NotSimulated as error:
+            if isinstance(error, Undefined):
+                self.undefined.append((command.ordinal, str(error)))
+            return
+        if self._describe(command.ordinal, description) and forming is not None:
+            forming.meet(description, command.descriptor)
+
+    def _forming_of(self, target: Target) -> Forming | None:
+        if target is not self._asked:
+            self._asked, self._forming = target, target if isinstance(target, Forming) else None
+        return self._forming
+
+    def _describe(self, ordinal: int, description: Description) -> bool:
+        """Rows by description; whether those of others of its form may be derived from them."""
+        before, nowhere, is_plain = len(self.undefined), False, True
+        for is_write, operands in ((False, description.reads), (True, description.results)):
+            for view in operands:
+                if not isinstance(view, View):
+                    continue
+                if not view.size:
+                    self.undefined.append((ordinal, f"%{view.name} has no elements: {view.memref}"))
+                    continue
+                is_plain &= view.dtype.per_byte == 1
+                core = 0 if view.space.is_shared else view.core
+                try:
+                    found = rectangles(view)
+                except BadAccess as error:
+                    if not nowhere:
+                        self.undefined.append((ordinal, str(error)))
+                    found, nowhere = [], True
+                place = ordinal, SPACES.index(view.space), core
+                self._rows += [(*place, *rectangle, is_write, len(self._views)) for rectangle in found]
+                self._views.append((self._kind(view), view.address, view.core))
+        return is_plain and before == len(self.undefined)
+
+    def _kind(self, view: View) -> int:
+        shared = (view.space, view.shape, view.dtype, view.layout, view.strides, view.width, view.lane_mask)
+        key = (*shared, id(view.geometry))
+        return self._kinds.setdefault(key, (len(self._kinds), view))[0]
+
+    def columns(self) -> tuple[list[Column], Views]:
+        """The columns of all rows, which are in the order of ordinals, and the views that they index."""
+        rows = [np.array(self._rows, np.int64).reshape(-1, _COLUMNS)]
+        views = [np.array(self._views, np.int64).reshape(-1, 3)]
+        count = len(self._views)
+        for form, (ordinals, cores, addresses) in self._formed.items():
+            tensors = (*form.reads, *form.results)
+            if not tensors:
+                continue
+            of_form = np.empty((len(ordinals), len(tensors), 3), np.int64)
+            of_form[:, :, 0] = [self._kind(view) for view in tensors]
+            of_form[:, :, 1] = addresses
+            of_form[:, :, 2] = np.array(cores)[:, None]
+            rows.append(_rows_of_form(form, np.array(ordinals), of_form, count))
+            views.append(of_form.reshape(-1, 3))
+            count += len(views[-1])
+        order = np.argsort(np.concatenate([part[:, 0] for part in rows]), kind="stable")
+        columns = [np.concatenate([part[:, number] for part in rows])[order] for number in range(_COLUMNS)]
+        kind, address, core = (np.ascontiguousarray(column) for column in np.concatenate(views).T)
+        kinds = [view for _, view in self._kinds.values()]
+        return columns, Views(kinds, kind, address, core)
+
+
+def _rows_of_form(form: Form, ordinals: Column, views: Column, first: int) -> Column:
+    """The rows of all commands of a form. ``views``: kind, address and core of their tensors, numbered from ``first``.
+
+    The pieces of a tensor lie from its address on as those of every other one that begins in the same lane.
+    """
+    parts: list[Column] = []
+    for number, view in enumerate((*form.reads, *form.results)):
+        lane_bytes = view.geometry.lane_bytes
+        is_local = view.space is Space.LOCAL
+        origin = view.address // lane_bytes * lane_bytes if is_local else 0
+        pieces = np.array(rectangles(replace(view, address=origin)), np.int64).reshape(-1, 4)
+        shift = (views[:, number, 1] - origin)[:, None]
+        start, stop = pieces[:, 0] + shift, pieces[:, 1] + shift
+        lanes = start // lane_bytes if is_local else np.zeros_like(start)
+        part = np.empty((len(ordinals), len(pieces), _COLUMNS), np.int64)
+        part[:, :, 0] = ordinals[:, None]
+        part[:, :, 1] = SPACES.index(view.space)
+        part[:, :, 2] = 0 if view.space.is_shared else views[:, number, 2][:, None]
+        part[:, :, 3], part[:, :, 4] = start - lanes * lane_bytes, stop - lanes * lane_bytes
+        part[:, :, 5], part[:, :, 6] = pieces[:, 2] + lanes, pieces[:, 3] + lanes
+        part[:, :, 7] = number >= len(form.reads)
+        part[:, :, 8] = (first + np.arange(len(ordinals)) * views.shape[1] + number)[:, None]
+        parts.append(part)
+    return np.concatenate(parts, axis=1).reshape(-1, _COLUMNS)

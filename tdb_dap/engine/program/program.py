@@ -238,6 +238,12 @@ class Program(ABC):
         return AccessRows.of(self.commands)
 
 
+def collected_rows(program: Program) -> AccessRows | None:
+    """The ``access_rows`` of a program where they were asked for before: of a long program they take a while."""
+    found: AccessRows | None = program.__dict__.get("access_rows")
+    return found
+
+
 def program_html(program: Program) -> str:
     """Three tables."""
     about = {

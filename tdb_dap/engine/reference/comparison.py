@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 
 from tdb_dap.engine.hardware.dtypes import Array, DType
-from tdb_dap.engine.reference.metrics import Metrics, measure
+from tdb_dap.engine.reference.metrics import Metrics, Room, measure
 from tdb_dap.engine.reference.tolerance import Tolerance
 
 
@@ -13,7 +14,8 @@ from tdb_dap.engine.reference.tolerance import Tolerance
 class Comparison:
     """``actual`` against ``expected`` (float32 arrays of one shape; dequantised).
 
-    ``complaints``: what is beyond a limit, one phrase each; empty if the tensor passes.
+    ``complaints``: what is beyond a limit, one phrase each; empty if the tensor passes. ``identity``: equal where the
+    numbers and the metrics are; None where that is not known.
     """
 
     name: str
@@ -21,6 +23,7 @@ class Comparison:
     complaints: tuple[str, ...]
     expected: Array = field(repr=False)
     actual: Array = field(repr=False)
+    identity: Hashable = field(default=None, repr=False, compare=False)
 
     @property
     def verdict(self) -> str:
@@ -73,3 +76,33 @@ def compare(
     """BreakpointConditions ``actual`` against ``expected``. ``dtype``, ``scale``: how the tensor is stored."""
     metrics = measure(actual, expected, tolerance.relative, dtype, scale)
     return Comparison(name, metrics, tolerance.complaints(metrics), expected, actual)
+
+
+class Comparer:
+    """Compares the tensors of a whole run: what was measured before is not measured again.
+
+    The result of an op is the operand of others, most often with the same numbers.
+    """
+
+    def __init__(self) -> None:
+        self._room = Room()
+        self._known: dict[Hashable, Metrics] = {}
+
+    def compare(
+        self,
+        name: str,
+        actual: Array,
+        expected: Array,
+        tolerance: Tolerance,
+        dtype: DType | None,
+        scale: float,
+        identity: Hashable,
+    ) -> Comparison:
+        """As the function of that name. ``identity``: of both tensors, None if it is not known."""
+        key = None if identity is None else (identity, tolerance.relative, dtype.name if dtype else "", scale)
+        metrics = None if key is None else self._known.get(key)
+        if metrics is None:
+            metrics = measure(actual, expected, tolerance.relative, dtype, scale, self._room)
+            if key is not None:
+                self._known[key] = metrics
+        return Comparison(name, metrics, tolerance.complaints(metrics), expected, actual, key)

@@ -12,6 +12,11 @@ from tdb_dap.engine.hardware.dtypes import Array, DType
 _PRECISION = {"f32": (23, -126), "f16": (10, -14), "bf16": (7, -126), "f8e4m3": (3, -6), "f8e5m2": (2, -14)}
 """Format -> (bits of the fraction, least exponent of a normal number)."""
 
+_EXPONENT = 0x7FF << 52
+"""The bits of the exponent of a float64."""
+_BLOCK = 1 << 14
+"""Elements that are looked at at once."""
+
 _CLOSE_ABSOLUTE = 1e-8
 _LEAST_CHANNEL = 0.1
 """A channel counts as at least so long beside the average channel, so that one of noise alone is not judged by it."""
@@ -64,59 +69,182 @@ class Metrics:
 
 
 def measure(
-    actual: Array, expected: Array, relative: float = 1e-3, dtype: DType | None = None, scale: float = 1.0
+    actual: Array,
+    expected: Array,
+    relative: float = 1e-3,
+    dtype: DType | None = None,
+    scale: float = 1.0,
+    room: Room | None = None,
 ) -> Metrics:
     """All metrics of two arrays of one shape.
 
     ``relative``: difference over the expected magnitude from which on an element is bad; ``dtype``, ``scale``: how the
-    tensor is stored, for ``max_ulp``.
+    tensor is stored, for ``max_ulp``; ``room``: memory to work in, of whoever measures many.
     """
+    room = Room() if room is None else room
     with np.errstate(all="ignore"):
-        same = (actual == expected) | (np.isnan(actual) & np.isnan(expected))
+        same = actual == expected
+        if same.all():
+            return _equal(actual, expected)
+        elements = _elements(actual, expected, relative, dtype, scale, room)
+        if elements is not None:
+            return _measured(elements, room, actual.size, None, (0, 0, 0, 0))
+        same |= np.isnan(actual) & np.isnan(expected)
         if same.all():
             return _equal(actual, expected)
         usable = np.isfinite(actual) & np.isfinite(expected)
-        a, b = (array.astype(np.float64) for array in (actual, expected))
-        if not usable.all():
-            a[~usable] = b[~usable] = 0
-        error = a - b
-        difference = np.abs(error)
-        bound = np.abs(b)
-        reach = float(bound.max(initial=0.0))
+        numbers = [np.where(usable, array, np.float32(0)) for array in (actual, expected)]
+        elements = _elements(numbers[0], numbers[1], relative, dtype, scale, room)
+        assert elements is not None
+        broken = ~same & ~usable
+        if broken.any():
+            elements.differ_endlessly(broken, dtype)
+        counts = [int(test(array).sum()) for test in (np.isnan, np.isinf) for array in (actual, expected)]
+        return _measured(elements, room, actual.size, broken, (counts[0], counts[1], counts[2], counts[3]))
+
+
+class Room:
+    """Memory for the numbers of a tensor while it is measured: to get new pages for each takes longer than to measure.
+
+    Three arrays of float64 and one of truth values, as large as the largest tensor so far.
+    """
+
+    def __init__(self) -> None:
+        self._numbers: Array = np.empty((3, 0), np.float64)
+        self._truths: Array = np.empty(0, np.bool_)
+        self.few: Array = np.empty((3, _BLOCK), np.float64)
+        """For a part of a tensor, small enough to stay in the processor's caches."""
+
+    def numbers(self, shape: tuple[int, ...]) -> list[Array]:
+        """The three arrays; they hold anything."""
+        size = math.prod(shape)
+        if self._truths.size < size:
+            self._numbers, self._truths = np.empty((3, size), np.float64), np.empty(size, np.bool_)
+        return [row[:size].reshape(shape) for row in self._numbers]
+
+    def truths(self, shape: tuple[int, ...]) -> Array:
+        """The array of truth values, after ``numbers``."""
+        return self._truths[: math.prod(shape)].reshape(shape)
+
+
+@dataclass
+class _Elements:
+    """Both tensors and their difference, and what is found by looking at the elements one by one.
+
+    ``actual``, ``expected``, ``error``: float64; ``worst``: number of the element; ``count``: of the ``bad`` ones.
+    """
+
+    actual: Array
+    expected: Array
+    error: Array
+    bad: Array
+    biggest: float = -1.0
+    worst: int = 0
+    reach: float = 0.0
+    count: int = 0
+    ulp: float | None = None
+
+    def differ_endlessly(self, broken: Array, dtype: DType | None) -> None:
+        """Count elements that are no numbers on one side only."""
+        self.bad |= broken
+        self.count = int(np.count_nonzero(self.bad))
+        self.biggest, self.worst = math.inf, int(broken.argmax())
+        if self.ulp is not None:
+            self.ulp = math.inf
+
+
+def _elements(
+    actual: Array, expected: Array, relative: float, dtype: DType | None, scale: float, room: Room
+) -> _Elements | None:
+    """None where one of the tensors holds an infinity or NaN."""
+    a, b, error = room.numbers(expected.shape)
+    found = _Elements(a, b, error, room.truths(expected.shape))
+    is_float = dtype is not None and dtype.name in _PRECISION
+    # What is done for each element is done for as many at a time as the caches hold, with all that is needed of them.
+    sides = [array.reshape(-1) for array in (actual, expected, a, b, error, found.bad)]
+    most = 0.0
+    for start in range(0, found.error.size, _BLOCK):
+        x, y, own, other, off, bad = (side[start : start + _BLOCK] for side in sides)
+        distance, bound, step = (row[: x.size] for row in room.few)
+        own[...] = x
+        other[...] = y
+        np.subtract(own, other, out=off)
+        np.abs(off, out=distance)
+        largest = float(distance.max())
+        if not math.isfinite(largest):
+            return None
+        if largest > found.biggest:
+            found.biggest, found.worst = largest, start + int(distance.argmax())
+        np.abs(other, out=bound)
+        found.reach = max(found.reach, float(bound.max()))
+        if is_float and dtype is not None:
+            np.abs(own, out=step)
+            np.maximum(step, bound, out=step)
+            most = max(most, _most_steps(distance, step, dtype, scale))
         bound *= relative
         bound += _CLOSE_ABSOLUTE
-        broken = ~same & ~usable
-        bad = (~same & (difference > bound)) | broken
-        is_broken = bool(broken.any())
-        difference[broken] = np.inf
-        lengths = _length(a) * _length(b)
-        cosine = float(_product(a, b)) / lengths if lengths else 0.0
-        middle = (a + b) / 2
-        euclidean = 1.0 - _length(error) / (_length(middle) + 1e-7)
-        axis, channel, similarity = _worst_channel(error, middle, broken)
-        biggest = float(difference.max(initial=0.0))
-        count = int(np.count_nonzero(bad))
+        np.greater(distance, bound, out=bad)
+        found.count += int(np.count_nonzero(bad))
+    if is_float:
+        found.ulp = float(np.rint(most))
+    elif dtype is not None and not dtype.is_float:
+        found.ulp = float(np.rint(found.biggest / scale))
+    return found
+
+
+def _most_steps(difference: Array, magnitude: Array, dtype: DType, scale: float) -> float:
+    """Largest difference over the step of the stored format at the larger of the two magnitudes, which is lost."""
+    fraction, least = _PRECISION[dtype.name]
+    if scale != 1:
+        _, exponents = np.frexp(magnitude / scale)
+        steps = np.ldexp(scale, np.maximum(exponents - 1, least) - fraction)
+        return float((difference / steps).max())
+    # The exponent alone is the power of two below a number; to divide by powers of two loses nothing.
+    bits = magnitude.view(np.int64)
+    bits &= _EXPONENT
+    np.maximum(magnitude, math.ldexp(1.0, least), out=magnitude)
+    np.divide(difference, magnitude, out=magnitude)
+    return math.ldexp(float(magnitude.max()), fraction)
+
+
+def _measured(
+    found: _Elements, room: Room, size: int, broken: Array | None, counts: tuple[int, int, int, int]
+) -> Metrics:
+    """The metrics of the whole tensor; the numbers in ``found`` are lost. ``counts``: NaN and infinities."""
+    a, b, error = found.actual, found.expected, found.error
+    shape = error.shape
+    lengths = _length(a) * _length(b)
+    cosine = _product(a, b) / lengths if lengths else 0.0
+    a += b  # twice the middle: halves of sums and of lengths are exact
+    distance = _length(error)
+    euclidean = 1.0 - distance / (_length(a) / 2 + 1e-7)
+    b -= b.mean()
+    signal = _length(b) ** 2
+    np.subtract(error, error.mean(), out=b)
+    noise = _length(b) ** 2
+    axis, channel, similarity = _worst_channel(error, a, b, broken)
     return Metrics(
         cosine=cosine,
         euclidean=euclidean,
-        sqnr=_sqnr(b, error),
-        max_abs=biggest,
-        max_rel=biggest / reach if reach else biggest,
-        max_ulp=_ulp(difference, a, b, dtype, scale),
-        size=actual.size,
-        bad_count=count,
-        first_bad=_place(np.unravel_index(int(bad.argmax()), bad.shape)) if count else None,
-        first_bad_per_axis=_first_per_axis(bad) if count else None,
-        worst=_place(np.unravel_index(int(difference.argmax()), difference.shape)),
+        # Both without their mean, as the compiler's own comparison has it.
+        sqnr=10 * math.log10(signal / noise) if noise and signal else math.inf,
+        max_abs=found.biggest,
+        max_rel=found.biggest / found.reach if found.reach else found.biggest,
+        max_ulp=found.ulp,
+        size=size,
+        bad_count=found.count,
+        first_bad=_place(np.unravel_index(int(found.bad.argmax()), shape)) if found.count else None,
+        first_bad_per_axis=_first_per_axis(found.bad) if found.count else None,
+        worst=_place(np.unravel_index(found.worst, shape)),
         channel_axis=axis,
         worst_channel=channel,
         channel=similarity,
-        nan_count=int(np.isnan(actual).sum()),
-        nan_expected=int(np.isnan(expected).sum()),
-        inf_count=int(np.isinf(actual).sum()),
-        inf_expected=int(np.isinf(expected).sum()),
+        nan_count=counts[0],
+        nan_expected=counts[1],
+        inf_count=counts[2],
+        inf_expected=counts[3],
         equal=False,
-        broken=is_broken,
+        broken=broken is not None and bool(broken.any()),
     )
 
 
@@ -159,8 +287,14 @@ def _place(index: Array | tuple[int, ...] | tuple[np.intp, ...]) -> tuple[int, .
 
 def _first_per_axis(bad: Array) -> tuple[int, ...]:
     """The least index on each axis of any element that is true; there is one."""
-    axes = range(bad.ndim)
-    return tuple(int(bad.any(axis=tuple(other for other in axes if other != axis)).argmax()) for axis in axes)
+    return tuple(_first_on(bad, axis) for axis in range(bad.ndim))
+
+
+def _first_on(bad: Array, axis: int) -> int:
+    if bad[(slice(None),) * axis + (0,)].any():  # where much is bad, most often
+        return 0
+    others = tuple(other for other in range(bad.ndim) if other != axis)
+    return int(bad.any(axis=others).argmax())
 
 
 def _product(a: Array, b: Array) -> float:
@@ -172,37 +306,19 @@ def _length(array: Array) -> float:
     return math.sqrt(_product(array, array))
 
 
-def _sqnr(expected: Array, error: Array) -> float:
-    """Both without their mean, as the compiler's own comparison has it."""
-    noise = _length(error - error.mean()) ** 2
-    signal = _length(expected - expected.mean()) ** 2
-    return 10 * math.log10(signal / noise) if noise and signal else math.inf
-
-
-def _worst_channel(error: Array, middle: Array, broken: Array) -> tuple[int | None, int | None, float]:
+def _worst_channel(
+    error: Array, doubled: Array, squares: Array, broken: Array | None
+) -> tuple[int | None, int | None, float]:
+    """``doubled``: twice the middle of both tensors; ``squares``: room for as many numbers."""
     axis = channel_axis(error.shape)
     if axis is None:
         return None, None, 1.0
     others = tuple(i for i in range(error.ndim) if i != axis)
-    errors = np.sqrt(np.square(error).sum(axis=others))
-    lengths = np.sqrt(np.square(middle).sum(axis=others))
+    errors, lengths = (np.sqrt(np.square(side, out=squares).sum(axis=others)) for side in (error, doubled))
+    lengths = lengths / 2
     average = math.sqrt(float(np.square(lengths).mean()))
     similarity = 1.0 - errors / (np.maximum(lengths, _LEAST_CHANNEL * average) + 1e-7)
-    similarity[broken.any(axis=others)] = -np.inf
+    if broken is not None:
+        similarity[broken.any(axis=others)] = -np.inf
     worst = int(similarity.argmin())
     return axis, worst, float(similarity[worst])
-
-
-def _ulp(difference: Array, a: Array, b: Array, dtype: DType | None, scale: float) -> float | None:
-    """Largest difference over the step of the stored format at the larger of the two magnitudes."""
-    if dtype is None:
-        return None
-    if not dtype.is_float:
-        return float(np.rint(difference.max(initial=0.0) / scale)) if np.isfinite(difference).all() else math.inf
-    if dtype.name not in _PRECISION:
-        return None
-    fraction, least = _PRECISION[dtype.name]
-    with np.errstate(all="ignore"):
-        _, exponents = np.frexp(np.maximum(np.abs(a), np.abs(b)) / scale)
-        steps = np.ldexp(scale, np.maximum(exponents - 1, least) - fraction)
-        return float(np.rint((difference / steps).max(initial=0.0)))

@@ -65,7 +65,12 @@ class Reference:
 
     def whole(self, name: str) -> Array | None:
         """All numbers of a tensor as the file holds them; None if it has none of that name."""
-        return self.named(*layer_names(name))
+        found = self.own_name(name)
+        return None if found is None else self.named(found)
+
+    def own_name(self, name: str) -> str | None:
+        """The name that ``whole`` finds a tensor by."""
+        return next((known for known in layer_names(name) if known in self._sources), None)
 
     def named(self, *names: str) -> Array | None:
         """The tensor of exactly the first of these names that is known."""
@@ -103,15 +108,30 @@ class Reference:
 
 def numbers_of(machine: Machine, value: MappedTensor) -> Array | None:
     """Numbers of a value now, float32, dequantised, in the shape of its view; None if it cannot be read."""
+    words = words_of(machine, value)
+    return None if words is None else numbers_from(value, words)
+
+
+def words_of(machine: Machine, value: MappedTensor) -> Array | None:
+    """Stored words of a value now, in the shape of its view; None if it cannot be read."""
     if value.view is None:
         return None
     try:
-        stored = machine.read(value.view).astype(np.float32)
+        return machine.memory.read(value.view)
     except BadAccess:  # a dynamic subnet's tensor that the run has placed elsewhere
         return None
-    if not value.view.dtype.is_float or value.scale != 1:
-        stored = (stored - np.float32(value.zero_point)) * np.float32(value.scale)
-    return stored
+
+
+def numbers_from(value: MappedTensor, words: Array) -> Array:
+    """Numbers that stored words of a value stand for, float32, dequantised; of float32 the words themselves."""
+    assert value.view is not None
+    stored = value.view.dtype.decode(words)
+    if value.view.dtype.is_float and value.scale == 1:
+        return stored.astype(np.float32, copy=False)
+    numbers: Array = stored.astype(np.float32)
+    numbers -= np.float32(value.zero_point)
+    numbers *= np.float32(value.scale)
+    return numbers
 
 
 def stored_form(value: MappedTensor, expected: Array) -> Array | None:

@@ -20,7 +20,9 @@ from tdb_dap.engine.hardware.byte_ranges import share_a_byte
 from tdb_dap.engine.hardware.dtypes import Array, DType
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.views import Constant, Layout, Operand, View
+from tdb_dap.engine.program.program import collected_rows
 from tdb_dap.engine.sanitizers.finding_text import title_of
+from tdb_dap.engine.sanitizers.float_accesses import FloatAccesses
 from tdb_dap.errors import BadAccess, NotSimulated
 
 if TYPE_CHECKING:
@@ -59,16 +61,24 @@ def _is_nan(words: Array, dtype: DType) -> NDArray[np.bool_]:
 
 
 def _has_nan(words: Array, dtype: DType) -> bool:
-    """The same of a whole array: a maximum of floats is NaN if one of them is, and needs no array of truth values."""
-    if dtype.name != "f32" or not words.size:
+    """The same of a whole array, without another one: words above that of infinity, with the sign or without it."""
+    infinity = _INFINITIES.get(dtype.name)
+    if infinity is None or not words.size:
         return bool(_is_nan(words, dtype).any())
-    with np.errstate(invalid="ignore"):
-        return bool(np.isnan(np.max(_numbers(words, dtype))))
+    sign = 1 << (8 * words.itemsize - 1)
+    largest = int(words.max())
+    if largest < sign:
+        return largest > infinity
+    signed = words.view(np.int32 if words.itemsize == 4 else np.int16)
+    return largest > sign + infinity or int(signed.max()) > infinity
 
 
 def _is_infinite(words: Array, dtype: DType) -> NDArray[np.bool_]:
     return np.isinf(_numbers(words, dtype))
 
+
+_INFINITIES = {"f32": 0x7F800000, "f16": 0x7C00, "bf16": 0x7F80}
+"""The words of infinity."""
 
 _SMALLEST = {"f32": 2.0**-126, "bf16": 2.0**-126, "f16": 2.0**-14, "f8e5m2": 2.0**-14, "f8e4m3": 2.0**-6}
 
@@ -92,17 +102,22 @@ class Birth(Observer):
         self._special = special
         self._inherits: tuple[int, bool] = (-1, False)
         self._weights = _Weights(special)
+        self._accesses: FloatAccesses | None = None
 
     def before_command(self, inspector: Inspector, command: Command) -> None:
         """Operands that the command overwrites can be looked at only now."""
+        known = self._known(inspector, command)
+        if known is not None and not known.may_overwrite(command.ordinal):
+            self._inherits = (-1, False)
+            return
         own = [view for view in _floats(command, reads=True) if _is_overwritten(command, view)]
         self._inherits = (command.ordinal, self._any(inspector.memory, own)) if own else (-1, False)
 
     def after_command(self, inspector: Inspector, command: Command) -> Finding | None:
-        memory = inspector.memory
-        if self._special is NAN and (found := self._weights.taken(inspector, command)):
+        memory, known = inspector.memory, self._known(inspector, command)
+        if self._special is NAN and (found := self._weights.taken(inspector, command, known)):
             return found
-        for view in _floats(command, reads=False):
+        for view in _floats(command, reads=False) if known is None else known.results(command.ordinal):
             if self._has(memory, view):
                 break
         else:
@@ -118,6 +133,12 @@ class Birth(Observer):
             f"none; the first at {first} of %{view.name}"
         )
         return Finding(self._special.name, self._special.title, text, command.ordinal, (command.asm,))
+
+    def _known(self, inspector: Inspector, command: Command) -> FloatAccesses | None:
+        """The accesses of all commands, where those of this one are known without describing it."""
+        if self._accesses is None and (rows := collected_rows(inspector.program)) is not None:
+            self._accesses = FloatAccesses(rows)
+        return self._accesses if self._accesses is not None and self._accesses.are_known(command.ordinal) else None
 
     def _inherited(self, inspector: Inspector, command: Command) -> bool:
         operands = _floats(command, reads=True)
@@ -160,15 +181,21 @@ class _Weights:
         self._special = special
         self._starts: list[int] | None = None
         self._views: list[tuple[str, View]] = []
+        self._takers: frozenset[int] | None = None
         self._counts: dict[int, int] = {}
         self._reported: dict[int, int] = {}
 
-    def taken(self, inspector: Inspector, command: Command) -> Finding | None:
+    def taken(self, inspector: Inspector, command: Command, known: FloatAccesses | None) -> Finding | None:
         """The finding, if a command is the first that takes from a weight with such a number."""
         if self._starts is None:
             self._collect(inspector.program)
         if not self._starts or command.is_system:
             return None
+        if known is not None:
+            if self._takers is None:
+                self._takers = known.reading(self._starts, [view.nbytes for _, view in self._views])
+            if command.ordinal not in self._takers:
+                return None
         try:
             reads = command.description.reads
         except NotSimulated:

@@ -43,8 +43,9 @@ def bounds(program: Program) -> Iterator[Finding]:
     rows = program.access_rows
     found = {**_outside_of_memory(program, rows), **_outside_of_banks(program, rows)}
     # How long a stream is, only its bytes tell.
-    streams = [index for index, view in enumerate(rows.views) if view.layout is Layout.STREAM]
-    rest = np.setdiff1d(np.flatnonzero(~np.isin(rows.view, [*streams, *_idle(rows)])), list(found))
+    passed_over = rows.views.which(lambda view: view.layout is Layout.STREAM)
+    passed_over[_idle(rows)] = True
+    rest = np.setdiff1d(np.flatnonzero(~passed_over[rows.view]), list(found))
     for row, text in _outside_of_buffers(program, rows, rest):
         found[row] = text
     said: set[tuple[int, str]] = set()
@@ -69,12 +70,11 @@ def bounds(program: Program) -> Iterator[Finding]:
 
 def _idle(rows: AccessRows) -> list[int]:
     """Views of commands that copy one element onto itself: compilers emit them to pass time, at the end of a lane."""
-    single = np.array([view.size == 1 for view in rows.views], np.bool_)
+    single = rows.views.which(lambda view: view.size == 1)
     found: list[int] = []
     for row in np.flatnonzero(rows.is_write & single[rows.view]).tolist():
-        others = range(*np.searchsorted(rows.ordinal, [rows.ordinal[row], rows.ordinal[row] + 1]).tolist())
-        views = {int(rows.view[other]) for other in others}
-        if len(views) == 2 and len({rows.views[view] for view in views}) == 1:
+        views = {int(rows.view[other]) for other in rows.of_command(int(rows.ordinal[row]))}
+        if len(views) == 2 and len({rows.views.key(view) for view in views}) == 1:
             found += views
     return found
 
@@ -120,9 +120,9 @@ def _outside_of_banks(program: Program, rows: AccessRows) -> dict[int, str]:
         Layout.DMA_4BANK: (geometry.bank_bytes, "bank"),
         Layout.LANE_ROWS: (geometry.lane_bytes // _ROWS_OF_LANE_ROWS, "eighth of the lane"),
     }
-    chosen = [index for index, view in enumerate(rows.views) if view.layout in units]
+    chosen = rows.views.which(lambda view: view.layout in units)
     found: dict[int, str] = {}
-    for row in np.flatnonzero(np.isin(rows.view, chosen)).tolist():
+    for row in np.flatnonzero(chosen[rows.view]).tolist():
         view = rows.views[int(rows.view[row])]
         size, what = units[view.layout]
         start, stop = int(rows.start[row]), int(rows.stop[row])

@@ -12,7 +12,7 @@ from tdb_dap.engine.hardware.byte_ranges import ByteRanges
 from tdb_dap.engine.program.access_table import LOCAL, SHARED, AccessRows, Column
 from tdb_dap.engine.sanitizers.happens_before import Timeline
 
-_AT_ONCE = 1 << 20
+_AT_ONCE = 1 << 16
 """Pairs that are compared at once."""
 
 
@@ -88,11 +88,11 @@ def _meet(rows: AccessRows, pairs: Column) -> NDArray[np.bool_]:
 
 
 class SharedBytes:
-    """The bytes that two rows share, exactly; what a view covers is worked out once."""
+    """The bytes that two rows share, exactly; what a view covers is worked out once for all that are equal."""
 
     def __init__(self, rows: AccessRows) -> None:
         self._rows = rows
-        self._places: dict[int, ByteRanges] = {}
+        self._places: dict[tuple[int, ...], ByteRanges] = {}
 
     def __call__(self, one: int, other: int) -> ByteRanges | None:
         """None if they share none."""
@@ -101,6 +101,7 @@ class SharedBytes:
     def place(self, row: int) -> ByteRanges:
         """The bytes of the whole view that a row is a piece of."""
         view = int(self._rows.view[row])
-        if view not in self._places:
-            self._places[view] = ByteRanges.of(self._rows.views[view])
-        return self._places[view]
+        key = self._rows.views.key(view)
+        if key not in self._places:
+            self._places[key] = ByteRanges.of(self._rows.views[view])
+        return self._places[key]

@@ -12,10 +12,10 @@ import numpy as np
 
 from tdb_dap.engine.hardware.dtypes import BY_NAME, Array
 from tdb_dap.engine.hardware.geometry import Space
-from tdb_dap.engine.hardware.memory import Memory, Region
+from tdb_dap.engine.hardware.memory import Memory, Region, zeros
 from tdb_dap.engine.hardware.views import Layout, View
 from tdb_dap.engine.machine.undo_log import Change, Outcome, OverwrittenBytes, OverwrittenView, UndoLog
-from tdb_dap.engine.program.access_table import SPACES
+from tdb_dap.engine.program.access_table import SPACES, AccessRows
 from tdb_dap.engine.program.program import Program
 from tdb_dap.errors import BadAccess
 
@@ -46,7 +46,7 @@ class Shadow:
         """Before the first command weights, inputs and the tables of the firmware are defined, and nothing else."""
         program = self._program
         # Fresh zeros cost nothing until they are touched: weights never are.
-        regions = [Region(r.start, np.zeros(r.data.size, np.uint8), r.title) for r in program.ddr_regions()]
+        regions = [Region(r.start, zeros(r.data.size), r.title, r.is_filled) for r in program.ddr_regions()]
         self.memory = memory = Memory(program.target.geometry, program.core_count, regions)
         self._mark_l2()
         for core in range(memory.cores):
@@ -97,6 +97,21 @@ class Shadow:
         while self.position > position:
             self._history.undo(self.memory)
             self.position -= 1
+
+    def is_clear(self, rows: AccessRows, row: int) -> bool:
+        """Whether all is defined in what encloses an access: then it has no marks. If not, it need not have any."""
+        space, start, stop = SPACES[int(rows.space[row])], int(rows.start[row]), int(rows.stop[row])
+        if space is Space.LOCAL:
+            lanes = slice(int(rows.lane[row]), int(rows.lane_stop[row]))
+            found = self.memory.local(int(rows.core[row]))[lanes, start:stop]
+            is_whole = found.shape == (lanes.stop - lanes.start, stop - start)
+            return is_whole and not found.max(initial=0)
+        if self._is_constant_place(space, start):
+            return True
+        try:
+            return not self.memory.bytes_at(space, start, stop - start, int(rows.core[row])).max(initial=0)
+        except BadAccess:
+            return False
 
     def marks(self, view: View) -> Array | None:
         """The marks of a view, a word for each of its elements; None if all are 0, or it lies nowhere."""
@@ -170,6 +185,9 @@ class Shadow:
                 marks.fill(0)
 
     def _is_constant(self, view: View) -> bool:
-        if view.space is Space.STATIC:
+        return self._is_constant_place(view.space, view.address)
+
+    def _is_constant_place(self, space: Space, address: int) -> bool:
+        if space is Space.STATIC:
             return True
-        return view.space is Space.GLOBAL and any(start <= view.address < stop for start, stop in self._weights)
+        return space is Space.GLOBAL and any(start <= address < stop for start, stop in self._weights)

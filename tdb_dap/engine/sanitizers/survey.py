@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -24,16 +25,18 @@ class Survey:
     stopped: str = ""
 
 
-def survey(debugger: Debugger, sanitizers: Mapping[str, Observer], progress: Callable[[int], None]) -> Survey:
+def survey(
+    debugger: Debugger, sanitizers: Mapping[str, Observer], progress: Callable[[int], None], comes_back: bool = True
+) -> Survey:
     """Look at the program, and run it from the start to the end where that is needed; time is then what it was.
 
-    ``progress`` receives the number of commands done.
+    ``progress`` receives the number of commands done; ``comes_back``: if not, time stays where the run has ended.
     """
     found = known_ahead(debugger, sanitizers.values())
     running = [observer for observer in sanitizers.values() if _known(observer) is None]
     stopped = ""
     if running:
-        with debugger.machine.excursion():
+        with debugger.machine.excursion() if comes_back else nullcontext():
             stopped = _run(debugger, running, found, progress)
     return Survey(tuple(sorted(found, key=lambda finding: finding.focus)), stopped)
 

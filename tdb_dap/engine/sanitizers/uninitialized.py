@@ -128,7 +128,7 @@ class Uninitialized(Observer):
     # One command
 
     def _carry(self, inspector: Inspector, shadow: Shadow, command: Command) -> Finding | None:
-        if command.is_system:
+        if command.is_system or self._is_done(inspector, shadow, command):
             return None
         try:
             description = command.description
@@ -158,6 +158,20 @@ class Uninitialized(Observer):
                 # What is computed from it later is its consequence, and not reported again.
                 shadow.put(view, None)
         return finding
+
+    def _is_done(self, inspector: Inspector, shadow: Shadow, command: Command) -> bool:
+        """Bring the marks past a command that reads defined bytes only, as most do: it need not be described."""
+        rows = inspector.program.access_rows
+        if inspector.machine.edits or command.ordinal in rows.irregular:
+            return False
+        mine = rows.of_command(command.ordinal)
+        if not all(rows.is_write[row] or shadow.is_clear(rows, row) for row in mine):
+            return False
+        for view in {
+            int(rows.view[row]): None for row in mine if rows.is_write[row] and not shadow.is_clear(rows, row)
+        }:
+            shadow.put(rows.views[view], None)
+        return True
 
     def _gets_out(self, inspector: Inspector, shadow: Shadow, command: Command, mark: int) -> bool:
         """Whether the marked bytes belong to a tensor: not to padding, nor to scratch space of the op in DDR."""

@@ -6,8 +6,8 @@ should have read it may be missing, come too early, or read another place.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Hashable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tdb_dap.engine.program.program import Program
 
 NAME = "unused"
-_WINDOW = 256
+_WINDOW = 32
 """Accesses that are looked through at once, at first."""
 
 
@@ -44,10 +44,21 @@ def unused(program: Program) -> Iterator[Finding]:
 
 def _moves(rows: AccessRows, ordinal: int) -> bool:
     """Whether a command takes anything, and not only to copy it onto itself: fills and idle ones do not."""
-    first, last = np.searchsorted(rows.ordinal, [ordinal, ordinal + 1]).tolist()
-    writes = rows.is_write[first:last]
-    read, written = ({rows.views[view] for view in rows.view[first:last][chosen]} for chosen in (~writes, writes))
-    return bool(read - written)
+    sides: tuple[set[Hashable], set[Hashable]] = (set(), set())
+    for row in rows.of_command(ordinal):
+        sides[int(rows.is_write[row])].add(rows.views.key(int(rows.view[row])))
+    return bool(sides[0] - sides[1])
+
+
+class _Memory(NamedTuple):
+    """The accesses of one memory, in order; each field as in ``AccessRows``. ``row``: their numbers there."""
+
+    row: Column
+    ordinal: Column
+    start: Column
+    stop: Column
+    lane: Column
+    lane_stop: Column
 
 
 class _Readers:
@@ -59,9 +70,13 @@ class _Readers:
         self._shared = SharedBytes(rows)
         self._outputs = [ByteRanges.of(tensor.view) for tensor in program.outputs]
         self._shared_space = SPACES.index(Space.L2) if program.shares_l2 else -1
-        self._same_memory: dict[tuple[int, int], Column] = {}
+        self._same_memory: dict[tuple[int, int], _Memory] = {}
+        self._position = np.zeros(len(rows), np.int64)
         for space, core in np.unique(np.stack([rows.space, rows.core], axis=1), axis=0).tolist():
-            self._same_memory[space, core] = np.flatnonzero((rows.space == space) & (rows.core == core))
+            mine = np.flatnonzero((rows.space == space) & (rows.core == core))
+            columns = (rows.ordinal, rows.start, rows.stop, rows.lane, rows.lane_stop)
+            self._same_memory[space, core] = _Memory(mine, *[column[mine] for column in columns])
+            self._position[mine] = np.arange(mine.size)
 
     def place(self, row: int) -> ByteRanges:
         """The bytes of an access, exactly."""
@@ -74,8 +89,6 @@ class _Readers:
             return True
         left: ByteRanges | None = None
         for other in self._meeting(row):
-            if rows.ordinal[other] == rows.ordinal[row]:
-                continue
             starts_alike = rows.start[other] == rows.start[row] and rows.lane[other] == rows.lane[row]
             if not rows.is_write[other] and left is None and starts_alike:
                 return True
@@ -93,13 +106,18 @@ class _Readers:
         return any(left.overlaps(output) for output in self._outputs)
 
     def _meeting(self, row: int) -> Iterator[int]:
-        """The later accesses whose rectangles meet that of a row, in order."""
+        """The accesses of later commands whose rectangles meet that of a row, in order."""
         rows = self._rows
         others = self._same_memory[int(rows.space[row]), int(rows.core[row])]
-        begin, size = int(np.searchsorted(others, row)) + 1, _WINDOW
-        while begin < others.size:
-            part = others[begin : begin + size]
-            meets = (rows.start[part] < rows.stop[row]) & (rows.start[row] < rows.stop[part])
-            meets &= (rows.lane[part] < rows.lane_stop[row]) & (rows.lane[row] < rows.lane_stop[part])
-            yield from part[meets].tolist()
+        ordinal, start, stop = int(rows.ordinal[row]), int(rows.start[row]), int(rows.stop[row])
+        lane, lane_stop = int(rows.lane[row]), int(rows.lane_stop[row])
+        begin, size = int(self._position[row]) + 1, _WINDOW
+        while begin < others.row.size:
+            part = slice(begin, begin + size)
+            meets = others.start[part] < stop
+            meets &= others.stop[part] > start
+            meets &= others.lane[part] < lane_stop
+            meets &= others.lane_stop[part] > lane
+            meets &= others.ordinal[part] != ordinal
+            yield from others.row[part][meets].tolist()
             begin, size = begin + size, 2 * size

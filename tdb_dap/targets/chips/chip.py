@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from tdb_dap.engine.hardware.geometry import Geometry
 from tdb_dap.engine.hardware.memory import Memory
-from tdb_dap.engine.hardware.target import Cost, Description, EncodedCommands, LazyMapping, Message, Stream, Words
+from tdb_dap.engine.hardware.target import Cost, Description, EncodedCommands, Form, LazyMapping, Message, Stream, Words
 from tdb_dap.errors import NotSimulated
+from tdb_dap.targets.chips.met_forms import MetForms
 from tdb_dap.targets.chips.static_tables import Table, fill
 from tdb_dap.targets.chips.vendor_library import VendorLibrary
 from tdb_dap.targets.chips.vendor_text import PLAIN, Style, command_text
@@ -247,12 +248,28 @@ class Chip:
         bound: Bound = description.binding
         if self._plans is None or bound.kind < 0:
             return
-        encoding = self._encodings.get(bound.kind)
-        if encoding is None:
-            names = {shared: own for own, shared, _ in self.named_fields(bound.kind)}
+        word = int.from_bytes(descriptor, "little")
+        self._plans.learn(description.name, bound, word, self._encoding(bound.kind))
+
+    def formed(self, kind: int, descriptor: bytes, core: int) -> tuple[Form, Sequence[int]] | None:
+        return self._met.find(kind, int.from_bytes(descriptor, "little"), core)
+
+    def meet(self, description: Description, descriptor: bytes) -> None:
+        bound: Bound = description.binding
+        if bound.kind >= 0:
+            self._met.add(bound, int.from_bytes(descriptor, "little"), self._encoding(bound.kind))
+
+    @cached_property
+    def _met(self) -> MetForms:
+        return MetForms(self.geometry)
+
+    def _encoding(self, kind: int) -> Encoding:
+        found = self._encodings.get(kind)
+        if found is None:
+            names = {shared: own for own, shared, _ in self.named_fields(kind)}
             ids = frozenset({*self.id_fields, *self.dependency_fields})
-            encoding = self._encodings[bound.kind] = Encoding(self._instruction(bound.kind), names, ids)
-        self._plans.learn(description.name, bound, int.from_bytes(descriptor, "little"), encoding)
+            found = self._encodings[kind] = Encoding(self._instruction(kind), names, ids)
+        return found
 
     @cached_property
     def _plans(self) -> Plans | None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Hashable
+from itertools import pairwise
+
 import numpy as np
 
 from tdb_dap.engine.compare.finding import Checked
@@ -10,12 +14,31 @@ from tdb_dap.engine.reference.comparison import Comparison
 from tdb_dap.tools.check.schema import Numbers, Picture, Row
 
 _HEAT = (24, 48)
+_AT_ONCE = 1 << 15
+"""Elements that are looked at at once, about."""
 _EDGES = 10.0 ** np.arange(-8, 1)
 
 
-def row_of(checked: Checked) -> Row:
-    """The row of one tensor; it holds no arrays."""
+class Pictures:
+    """Draws pictures; of numbers that were drawn before it has them."""
+
+    def __init__(self) -> None:
+        self._known: dict[Hashable, Picture] = {}
+
+    def of(self, result: Comparison) -> Picture:
+        """The picture of one comparison."""
+        if result.identity is None:
+            return _picture(result)
+        found = self._known.get(result.identity)
+        if found is None:
+            found = self._known[result.identity] = _picture(result)
+        return found
+
+
+def row_of(checked: Checked, pictures: Pictures | None = None) -> Row:
+    """The row of one tensor; it holds no arrays. ``pictures``: those of the run that it belongs to."""
     result = checked.comparison
+    draw = _picture if pictures is None else pictures.of
     return Row(
         line=checked.line,
         opcode=checked.opcode,
@@ -32,7 +55,7 @@ def row_of(checked: Checked) -> Row:
         note=checked.note,
         complaints=result.complaints if result else (),
         numbers=_numbers(result) if result else None,
-        picture=_picture(result) if result and result.complaints else None,
+        picture=draw(result) if result and result.complaints else None,
     )
 
 
@@ -64,32 +87,72 @@ def _numbers(result: Comparison) -> Numbers:
 
 
 def _picture(result: Comparison) -> Picture:
-    error = _relative_error(result.actual, result.expected)
-    axis = result.metrics.channel_axis
-    rows = np.moveaxis(error, axis, 0).reshape(error.shape[axis], -1) if axis is not None else error.reshape(1, 1)
-    heat = _shrunk(_shrunk(rows, 0, _HEAT[0]), 1, _HEAT[1])
-    counts = np.bincount(np.searchsorted(_EDGES, error[error > 0].reshape(-1)), minlength=len(_EDGES) + 1)
+    axis, shape = result.metrics.channel_axis, result.actual.shape
+    before, channels, after = (
+        (math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :])) if axis is not None else (1, 1, 1)
+    )
+    found = result.metrics
+    is_finite = not (found.nan_count or found.nan_expected or found.inf_count or found.inf_expected)
+    actual, expected = (side.reshape(before, channels, after) for side in (result.actual, result.expected))
+    reach = _reach(actual, expected, is_finite)
+    rows, columns = _starts(channels, _HEAT[0]), _starts(before * after, _HEAT[1])
+    heat = np.empty((rows.size, columns.size))
+    counts = np.zeros(len(_EDGES) + 2, np.int64)
+    # A part of the tensor at a time: whole groups of elements that lie together.
+    is_by_column = after == 1 and before > 1
+    starts, end = (columns, before) if is_by_column else (rows, channels)
+    bounds = [*starts.tolist(), end]
+    several = max(1, _AT_ONCE * starts.size // actual.size)
+    for first in range(0, starts.size, several):
+        groups = bounds[first : first + several + 1]
+        part = slice(groups[0], groups[-1]) if is_by_column else (slice(None), slice(groups[0], groups[-1]))
+        error = _relative_error(actual[part], expected[part], reach, is_finite)
+        counts += _histogram(error)
+        for number, (start, stop) in enumerate(pairwise(groups), first):
+            group = slice(start - groups[0], stop - groups[0])
+            if is_by_column:
+                heat[:, number] = np.maximum.reduceat(error[group].max(axis=0)[:, 0], rows)
+            else:
+                heat[number] = np.maximum.reduceat(error[:, group].max(axis=1).reshape(-1), columns)
     return Picture(
         heat=tuple(tuple(float(f"{x:.3g}") for x in line) for line in heat.tolist()),
-        histogram=(int((error == 0).sum()), *counts.tolist()),
+        histogram=tuple(counts.tolist()),
     )
 
 
-def _relative_error(actual: Array, expected: Array) -> Array:
-    """|actual - expected| over the largest expected magnitude; infinite where only one of them is a number."""
+def _reach(actual: Array, expected: Array, is_finite: bool) -> float:
+    """The largest expected magnitude where both are numbers; 1 if it is 0."""
+    if not is_finite:
+        expected = np.where(np.isfinite(actual) & np.isfinite(expected), expected, np.float32(0))
+    return max(float(expected.max()), -float(expected.min())) or 1.0
+
+
+def _relative_error(actual: Array, expected: Array, reach: float, is_finite: bool) -> Array:
+    """|actual - expected| over ``reach``, the largest expected magnitude; infinite where only one of them is a number.
+
+    ``is_finite``: both are numbers everywhere.
+    """
+    error = actual.astype(np.float64)
     with np.errstate(all="ignore"):
-        usable = np.isfinite(actual) & np.isfinite(expected)
-        reach = float(np.abs(np.where(usable, expected, 0)).max(initial=0.0)) or 1.0
-        error = np.abs(actual.astype(np.float64) - expected) / reach
-        same = (actual == expected) | (np.isnan(actual) & np.isnan(expected))
-    error[~usable] = np.inf
-    error[same] = 0.0
-    return np.asarray(error)
+        error -= expected
+        np.abs(error, out=error)
+        error /= reach
+        if not is_finite:
+            error[~(np.isfinite(actual) & np.isfinite(expected))] = np.inf
+            error[(actual == expected) | (np.isnan(actual) & np.isnan(expected))] = 0.0
+    return error
 
 
-def _shrunk(array: Array, axis: int, limit: int) -> Array:
-    """At most ``limit`` entries along an axis, each the largest of those that it stands for."""
-    if array.shape[axis] <= limit:
-        return array
-    starts = np.linspace(0, array.shape[axis], limit, endpoint=False).astype(np.intp)
-    return np.asarray(np.maximum.reduceat(array, starts, axis=axis))
+def _histogram(error: Array) -> Array:
+    """Counts of the elements without error, of those up to each edge, and of those beyond."""
+    above = [error.size, int(np.count_nonzero(error))]
+    for edge in _EDGES:
+        above.append(int(np.count_nonzero(error > edge)) if above[-1] else 0)
+    return -np.diff(above, append=0)
+
+
+def _starts(size: int, limit: int) -> Array:
+    """The first of each group of elements, at most ``limit`` groups."""
+    if size <= limit:
+        return np.arange(size)
+    return np.linspace(0, size, limit, endpoint=False).astype(np.intp)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tdb_dap.engine.compare.walk import Walk
-from tdb_dap.tools.check.rows import row_of
+from tdb_dap.tools.check.rows import Pictures, row_of
 
 if TYPE_CHECKING:
     from tdb_dap.engine.control.debugger import Debugger
@@ -15,5 +15,6 @@ if TYPE_CHECKING:
 def compared_so_far(debugger: Debugger) -> list[Row]:
     """Every operand and result up to now; the way up to here is replayed."""
     rows: list[Row] = []
-    debugger.replay(Walk("cascade", lambda checked: rows.append(row_of(checked)), (0, debugger.ordinal)))
+    pictures = Pictures()
+    debugger.replay(Walk("cascade", lambda checked: rows.append(row_of(checked, pictures)), (0, debugger.ordinal)))
     return rows

@@ -1,0 +1,71 @@
+"""Forms of commands that were described before: where the tensors of others lie is in the bits of their addresses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tdb_dap.engine.hardware.geometry import Geometry
+from tdb_dap.engine.hardware.target import Form
+from tdb_dap.engine.hardware.views import View
+from tdb_dap.errors import TdbError
+from tdb_dap.targets.declaration.family import Bound
+from tdb_dap.targets.plans.forms import Encoding, Shape, addresses_of, form_of, lane_of
+from tdb_dap.targets.semantics.registry import Unplanned
+
+_MOST = 1 << 14
+"""Forms that are kept."""
+_HOPELESS = 16
+"""Forms of a kind that are none, from which on its other ones are not tried, if none of them is one."""
+_ERRORS = (Unplanned, TdbError, KeyError, ValueError, IndexError, TypeError, AttributeError, ArithmeticError)
+"""What makes a command differ from others in more than its addresses."""
+
+Known = dict[tuple[int, ...], tuple[Form, tuple[int, ...]]]
+"""Bits that are no addresses, core and lanes -> the form, and the number of the place of each tensor."""
+
+
+class MetForms:
+    """The forms of one chip."""
+
+    def __init__(self, geometry: Geometry) -> None:
+        self._geometry = geometry
+        self._shapes: dict[int, list[tuple[Shape, Known]]] = {}
+        self._failures: dict[int, int] = {}
+        self._count = 0
+
+    def find(self, kind: int, word: int, core: int) -> tuple[Form, Sequence[int]] | None:
+        """The form of a command and the addresses of its tensors. ``word``: the descriptor as a number."""
+        geometry = self._geometry
+        for shape, known in self._shapes.get(kind, ()):
+            places = [spot.located(word, geometry) for spot in shape.spots]
+            found = known.get((word & shape.mask, core, *[lane_of(place, geometry) for place in places]))
+            if found is not None:
+                form, numbers = found
+                return form, [places[number][1] for number in numbers]
+        return None
+
+    def add(self, bound: Bound, word: int, encoding: Encoding) -> None:
+        """Keep the form of a command, if its tensors depend on addresses only in where they lie."""
+        kind, geometry = bound.kind, self._geometry
+        if self._failures.get(kind, 0) > _HOPELESS or self._count > _MOST:
+            return
+        try:
+            numbers = form_of(bound, encoding).numbers
+            shape = addresses_of(bound, encoding).shape
+        except _ERRORS:
+            self._failures[kind] = self._failures.get(kind, 0) + 1
+            return
+        self._failures[kind] = -_HOPELESS
+        shapes = self._shapes.setdefault(kind, [])
+        known = next((found for own, found in shapes if own == shape), None)
+        if known is None:
+            known = {}
+            shapes.append((shape, known))
+        sides = [
+            [(role, view) for role, view in side.items() if isinstance(view, View)]
+            for side in (bound.operands, bound.results)
+        ]
+        form = Form(*[tuple([view for _, view in side]) for side in sides])
+        places = [spot.located(word, geometry) for spot in shape.spots]
+        key = (word & shape.mask, bound.fields.core, *[lane_of(place, geometry) for place in places])
+        known[key] = form, tuple([numbers[role] for side in sides for role, _ in side])
+        self._count += 1

@@ -1,0 +1,46 @@
+"""The table of all accesses: what is derived from other commands of a form is what the description says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tdb_dap.engine.hardware.views import View
+from tdb_dap.engine.program import access_table
+from tdb_dap.engine.program.access_table import AccessRows
+from tdb_dap.engine.program.program import Program
+from tdb_dap.tools.opening import open_program
+from tests.samples import Case, cases
+
+COLUMNS = ("ordinal", "space", "core", "start", "stop", "lane", "lane_stop", "is_write")
+
+
+class _Nobody:
+    """No chip is one of these: every command is described."""
+
+
+def views(rows: AccessRows) -> list[View]:
+    return [rows.views[view] for view in rows.view.tolist()]
+
+
+@pytest.mark.parametrize("of", cases(), ids=lambda c: c.name)
+def test_rows_by_form_are_those_by_description(of: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    program: Program = open_program(of.path)
+    # Twice: all forms are known the second time, and every command that has one is told by another.
+    AccessRows.of(program.commands)
+    derived: Any = AccessRows.of(program.commands)
+    monkeypatch.setattr(access_table, "Forming", _Nobody)
+    described: Any = AccessRows.of(program.commands)
+    for column in COLUMNS:
+        np.testing.assert_array_equal(getattr(derived, column), getattr(described, column))
+    assert derived.undefined == described.undefined
+    assert views(derived) == views(described)
+    assert [view.core for view in views(derived)] == [view.core for view in views(described)]
+    for ordinal in np.unique(derived.ordinal).tolist():
+        mine = derived.of_command(ordinal)
+        assert set(derived.ordinal[mine.start : mine.stop].tolist()) == {ordinal}
+        keys = [derived.views.key(int(derived.view[row])) for row in mine]
+        same = [derived.views[int(derived.view[row])] for row in mine]
+        assert [[a == b for b in keys] for a in keys] == [[a == b for b in same] for a in same]
