@@ -25,6 +25,8 @@ typedef struct {
 
 #include "product_plans.h"
 
+#include "parsed_products.h"
+
 typedef struct {
     int tensors, pieces; /* tensors: the last one is the result */
     Product *product; /* instead of pieces */

@@ -237,6 +237,8 @@ static int NAME(interleaved)(const Left *left, const Right *right, const Chains 
 
 #include "elements.h"
 
+#include "conversions.h"
+
 #include "selection.h"
 
 #include "float_windows.h"

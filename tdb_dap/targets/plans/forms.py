@@ -65,7 +65,7 @@ SPACES = {space: number for number, space in enumerate(Space)}
 
 
 def key_of(word: int, shape: Shape, places: Sequence[Located], geometry: Geometry) -> bytes:
-    """What tells the form of a command from others of its shape."""
+    """The bytes that tell the form of a command from others of its shape."""
     lanes = [lane_of(place, geometry) for place in places]
     return (word & shape.mask).to_bytes(shape.size, "little") + struct.pack(f"<{len(lanes)}q", *lanes)
 

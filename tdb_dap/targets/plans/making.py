@@ -127,7 +127,7 @@ def _sums(
     result: tuple[str, Tensor],
     rules: Rules,
 ) -> Sums:
-    """What the kernel takes of a function that sums up products."""
+    """The sums of a function that sums up products."""
     role, to = result
     nothing = {
         each: np.broadcast_to(np.zeros(1, tensor.view.dtype.bits_dtype), tensor.view.shape)

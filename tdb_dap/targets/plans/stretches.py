@@ -87,7 +87,7 @@ def keys_of(raw: NDArray[np.uint8], shape: Shape, places: Sequence[Places], geom
 
 
 def regions_of(memory: Memory) -> NDArray[np.int64]:
-    """Where the regions of a memory are in this process, valid as long as it is: (regions, 5).
+    """The places of a memory's regions in this process, valid as long as it is: (regions, 5).
 
     Of each the number of the space, core or -1, first offset, offset after the last one, and the address of offset 0.
     """

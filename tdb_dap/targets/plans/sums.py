@@ -15,9 +15,9 @@ from tdb_dap.targets.plans.tensors import Tensor
 from tdb_dap.targets.semantics.registry import Group, Unplanned
 
 LEFT, RIGHT, FIRST_START = 0, 1, 2
-"""What a part belongs to: left or right factors, or the first of what sums start from."""
+"""Owners of a part: left or right factors, or the first of what sums start from."""
 IN_CHAINS, IN_GROUPS, EXACTLY, WINDOWS_OF_FLOATS, WINDOWS_EXACTLY, LARGEST = range(6)
-"""How products are added, as the kernel numbers it."""
+"""Ways to add products, as the kernel numbers them."""
 WORDS, FLOATS_OF_IMAGE = 2, 3
 BYTES = {"si8": 0, "ui8": 1, "i8": 1}
 """Types of an image as the kernel numbers them: bytes by their formats, and words of 16 bits."""
@@ -46,11 +46,11 @@ class Image(NamedTuple):
     size: int
     """Numbers of the image."""
     fill: float | None
-    """What the image holds where nothing is put; None: something is put everywhere."""
+    """The number that the image holds where nothing is put; None: something is put everywhere."""
 
 
 class Window(NamedTuple):
-    """What windows of each channel need beside products; see ``Pooled``."""
+    """Windows of each channel, beside their products; see ``Pooled``."""
 
     rounding: DType
     """Format that products and sums of floats are rounded to."""

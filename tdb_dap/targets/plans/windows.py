@@ -64,7 +64,7 @@ class _Padded(NamedTuple):
         return self.high * self.wide
 
     def parts(self, image: Tensor, source: int) -> Iterator[Part]:
-        """Where the numbers of the image belong."""
+        """The parts of the image, and their places."""
         steps = (self.channels * self.plane, self.plane, *self.steps)
         return four_axes(image, source, RIGHT, steps, self.corner)
 

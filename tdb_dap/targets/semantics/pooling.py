@@ -261,7 +261,7 @@ def _float_sum(x: Operation) -> Array:
 
 
 def _float_bias(x: Operation) -> Array:
-    """What sums of floats start from."""
+    """The numbers that sums of floats start from."""
     stored = x["bias"]
     # Of 8-bit floats the bias is f16, as their sum is, where the result is bf16.
     is_half = x["input"].dtype.itemsize == 1 and stored.dtype is BF16
@@ -396,7 +396,7 @@ def _integer_sum(x: Operation) -> Array:
 
 
 def _integer_steps(x: Operation) -> Steps:
-    """What follows an integer sum of the form that is not fused; ``held``: the sum is held in 32 bits with a sign."""
+    """The steps after an integer sum of the form that is not fused; ``held``: the sum is held in 32 bits with a sign."""
     f = x.fields
     is_signed = bool(f.opd0_sign or f.opd1_sign or (f.sub != op.AVERAGE and f.opd2_sign))
     if f.sub == op.AVERAGE:
