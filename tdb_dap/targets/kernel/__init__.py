@@ -56,7 +56,7 @@ Array = NDArray[Any]
 LARGEST_GROUP = 64
 
 # Products from which on a second thread pays, and the most threads that are started.
-_WORTH_A_THREAD = 1 << 20
+_WORTH_A_THREAD = 1 << 22
 _PART = 1 << 27
 """Products between two moments at which a computation can be interrupted: some milliseconds, 16-bit floats tens."""
 

@@ -33,7 +33,7 @@ from tdb_dap.targets.semantics.rules import Rules
 
 _WORTH_A_THREAD = 1 << 17
 """Elements from which on a second thread pays."""
-_MANY = 1 << 21
+_MANY = 1 << 23
 """Products from which on they are summed up in parts."""
 _MOST = 1 << 14
 """Forms that are kept."""
