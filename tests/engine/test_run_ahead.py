@@ -67,7 +67,7 @@ def memories(debugger: Debugger) -> list[int]:
     """Checksums of all memories."""
     memory = debugger.machine.memory
     every = [memory.local(core) for core in range(memory.cores)]
-    return [zlib.crc32(memoryview(part)) for part in (*every, memory.l2(), memory.neuron())]
+    return [zlib.crc32(part.data) for part in (*every, memory.l2(), memory.neuron())]
 
 
 def visited(debugger: Debugger) -> list[tuple[int, str, list[int]]]:

@@ -396,7 +396,7 @@ def _integer_sum(x: Operation) -> Array:
 
 
 def _integer_steps(x: Operation) -> Steps:
-    """The steps after an integer sum of the form that is not fused; ``held``: the sum is held in 32 bits with a sign."""
+    """The steps after an integer sum of the form that is not fused; ``held``: 32 bits hold it with a sign."""
     f = x.fields
     is_signed = bool(f.opd0_sign or f.opd1_sign or (f.sub != op.AVERAGE and f.opd2_sign))
     if f.sub == op.AVERAGE:
