@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pytest
 
 from scripts.robustness.fuzz_simulator.contents import Random
 from scripts.robustness.fuzz_simulator.seeds import Case
+from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.errors import TdbError
 from tdb_dap.targets import kernel
@@ -21,6 +22,7 @@ from tests.targets.test_plans import NAMES, Bench
 CASES = 120
 """Windows that are drawn for each chip."""
 KINDS = ("conv.normal", "pord.depthwise", "pord.avgpooling", "pord.maxpooling")
+NUMBERS = ("finite", "subnormal", "extreme", "special")
 LARGEST = 1 << 15
 NO_INDEX = 0xFFFFFFFF
 WITHOUT_WINDOWS = {"BM1684"}
@@ -129,25 +131,27 @@ def walk(name: str) -> Counter[str]:
             views = [each for each in (*case.description.reads, *case.description.results) if isinstance(each, View)]
             if max(each.size for each in views) > LARGEST:
                 continue
-            bench.fill(case.description, random, ("finite", "extreme", "subnormal", "special")[random.integers(4)])
-            before = bench.kept()
-            chip.execute(case.description, bench.memory)
+            for _ in range(2):
+                chip.learn(case.description, case.descriptor)
+            for numbers in NUMBERS:
+                bench.fill(case.description, random, numbers)
+                before = bench.kept()
+                chip.execute(case.description, bench.memory)
+                expected = bench.kept()
+                bench.restore(before)
+                if not chip.carry_out(case.kind, case.descriptor, 0, bench.memory):
+                    seen[f"left {case.name}"] += 1
+                    assert is_same(bench.all(), before), case.description
+                    break
+                seen[case.name] += 1
+                assert is_same(bench.all(), expected), (name, case.name, numbers, case.description)
         except (TdbError, AttributeError, KeyError, ValueError):
             seen["refused"] += 1
-            continue
-        expected = bench.kept()
-        bench.restore(before)
-        for _ in range(2):
-            chip.learn(case.description, case.descriptor)
-        if not chip.carry_out(case.kind, case.descriptor, 0, bench.memory):
-            seen[f"left {case.name}"] += 1
-            assert all(np.array_equal(a, b) for a, b in zip(bench.all(), before, strict=True)), case.description
-            continue
-        seen[case.name] += 1
-        for wanted, found in zip(expected, bench.all(), strict=True):
-            differing = np.flatnonzero(wanted.reshape(-1) != found.reshape(-1))
-            assert not differing.size, (name, case.name, case.description, differing[:8])
     return seen
+
+
+def is_same(memories: Sequence[Array], others: Sequence[Array]) -> bool:
+    return all(np.array_equal(a, b) for a, b in zip(memories, others, strict=True))
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in WITHOUT_WINDOWS])

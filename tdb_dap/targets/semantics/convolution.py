@@ -37,6 +37,8 @@ def _convolved(x: Operation) -> Convolved:
     if dtype.is_float:
         if dtype.itemsize == 1 or (f.is_fused and f.relu) or (x.rules.symmetric_sums and f.sym_range):
             raise Unplanned("steps after a sum of floats")
+        if x.rules.flushes_halves and "f16" in (dtype.name, x.dtype.name, bias.dtype.name):
+            raise Unplanned("halves without subnormals")
         first = x.rules.first_bias("conv", _bias_column(bias), True) if bias.is_constant else "bias"
         starts = (first, *old)
         if dtype is not F32:
