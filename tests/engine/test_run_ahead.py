@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -186,3 +187,25 @@ def test_a_function_that_takes_the_place_of_another_is_called(
     monkeypatch.setitem(SEMANTICS, sub, other)
     debugger.run()
     assert called
+
+
+def test_sessions_in_several_threads_share_the_forms_of_a_chip(toy: Toy) -> None:
+    opened = [open_debugger(str(toy.directory), str(toy.inputs), history_limit=0) for _ in range(2)]
+    with one_by_one():
+        opened[0].run()
+        expected = memories(opened[0])
+    opened[0].program.target.__dict__.pop("_plans", None)  # nothing is known of any form
+    found: list[list[int]] = []
+
+    def run(debugger: Debugger) -> None:
+        for _ in range(2):
+            debugger.restart()
+            debugger.run()
+            found.append(memories(debugger))
+
+    threads = [Thread(target=run, args=(debugger,)) for debugger in opened]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [expected] * 4

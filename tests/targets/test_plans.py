@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any
 
 import numpy as np
@@ -236,6 +237,30 @@ def test_a_place_that_does_not_exist_is_left_to_the_usual_way() -> None:
         chip.learn(learned[2], learned[1])
     kind, descriptor, _ = requantised(chip, 0, chip.geometry.lane_bytes - 64 + 63 * chip.geometry.lane_bytes)
     assert not chip.carry_out(kind, descriptor, 0, Bench(chip).memory)
+
+
+def test_forms_that_two_threads_meet_at_once_get_numbers_of_their_own() -> None:
+    """With one number for both, one would be carried out as the other."""
+    entered, released = Event(), Event()
+
+    class Slow(list[Any]):
+        def append(self, form: Any) -> None:
+            entered.set()
+            released.wait(10)
+            super().append(form)
+
+    known = plan._Known()
+    known.forms = Slow()
+    numbers: dict[bytes, int] = {}
+    threads = [Thread(target=known.add, args=(numbers, key)) for key in (b"one", b"other")]
+    threads[0].start()
+    assert entered.wait(10)
+    threads[1].start()
+    threads[1].join(0.1)  # it waits for the first one
+    released.set()
+    for thread in threads:
+        thread.join()
+    assert sorted(numbers.values()) == [0, 1]
 
 
 def test_a_function_that_looks_at_numbers_has_no_plan() -> None:

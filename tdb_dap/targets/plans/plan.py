@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from threading import Lock
 from typing import NamedTuple
 from weakref import ReferenceType, ref
 
@@ -71,6 +72,37 @@ class Numbered(NamedTuple):
     numbers: dict[bytes, int]
 
 
+class _Known:
+    """The forms that were met, by their numbers. Sessions in several threads may share them: nothing is taken back."""
+
+    def __init__(self) -> None:
+        self.shapes: dict[int, list[Numbered]] = {}
+        self.forms: list[Made | _NoPlan | None] = []
+        self.calls: list[object] = []
+        """What the kernel carries out by itself; None: nothing, or it takes threads."""
+        self.functions: dict[tuple[str, int], Semantic] = {}
+        """Those that plans were made of."""
+        self._lock = Lock()
+
+    def add(self, numbers: dict[bytes, int], key: bytes) -> int:
+        """The number of a form, a new one if it has none."""
+        with self._lock:
+            number = numbers.get(key)
+            if number is None:
+                number = len(self.forms)
+                self.forms.append(None)
+                self.calls.append(None)
+                numbers[key] = number
+            return number
+
+    def set(self, number: int, form: Made | _NoPlan) -> None:
+        """From now on the form has a plan, or it is known that it has none yet."""
+        if isinstance(form, Made):
+            self.functions[form.sub] = form.function
+        self.forms[number] = form
+        self.calls[number] = form.calls if isinstance(form, Made) and not _takes_threads(form) else None
+
+
 class Plans:
     """The plans of one chip. ``refuse``: raises for commands that ask for something that is not simulated;
     it gives the fields that it has looked at. ``kinds``: bytes of a kind's descriptors, and whether it moves no data.
@@ -88,16 +120,8 @@ class Plans:
         self._refuse = refuse
         self._size_of, self._is_system = kinds
         self._failures: dict[int, int] = {}
-        self._forget()
-
-    def _forget(self) -> None:
-        self._shapes: dict[int, list[Numbered]] = {}
-        self._forms: list[Made | _NoPlan | None] = []
-        self._calls: list[object] = []
-        """By the number of a form what the kernel carries out by itself; None: nothing, or it takes threads."""
-        self._functions: dict[tuple[str, int], Semantic] = {}
-        """Those that plans were made of."""
-        self._stretch: Stretch | None = None
+        self._known = _Known()
+        self._stretch: tuple[_Known, Stretch] | None = None
         self._regions: tuple[ReferenceType[Memory], NDArray[np.int64]] | None = None
 
     def carry_out(self, kind: int, word: int, core: int, memory: Memory) -> bool:
@@ -107,10 +131,11 @@ class Plans:
         """
         if not kernel.is_active():
             return False
-        for shape, numbers in self._shapes.get(kind, ()):
+        known = self._known
+        for shape, numbers in known.shapes.get(kind, ()):
             places = [spot.located(word, self._geometry) for spot in shape.spots]
             number = numbers.get(key_of(word, shape, places, self._geometry))
-            made = self._forms[number] if number is not None else None
+            made = known.forms[number] if number is not None else None
             if made is None:
                 continue
             return isinstance(made, Made) and _is_in_force(made) and _carry_out(made, places, core, memory)
@@ -120,23 +145,25 @@ class Plans:
         """Carry out commands from ``first`` on, at most to ``stop``; the first one that has to be by itself."""
         if not kernel.is_active():
             return first
-        stretch = self._stretch
-        if stretch is None or not stretch.holds(commands, memory, first):
-            stretch = self._stretch = self._resolved(commands, first, memory)
+        known, stretch = self._stretch or (self._known, None)
+        if known is not self._known or stretch is None or not stretch.holds(commands, memory, first):
+            known = self._known
+            stretch = self._resolved(known, commands, first, memory)
+            self._stretch = known, stretch
         begin, end = first - stretch.first, min(stop, stretch.stop) - stretch.first
         next_one = int(stretch.numbers[begin])
-        if next_one != NOTHING and (next_one == UNKNOWN or self._calls[next_one] is None):
+        if next_one != NOTHING and (next_one == UNKNOWN or known.calls[next_one] is None):
             return first
         regions = self._regions
         if regions is None or regions[0]() is not memory:
             regions = self._regions = ref(memory), regions_of(memory)
-        if not all(SEMANTICS.get(sub) is function for sub, function in self._functions.items()):
+        if not all(SEMANTICS.get(sub) is function for sub, function in known.functions.copy().items()):
             return first
         places = stretch.numbers, stretch.spaces, stretch.offsets, commands.cores[stretch.first : stretch.stop]
-        done = kernel.carry_out_some(self._calls, places, regions[1], begin, end)
+        done = kernel.carry_out_some(known.calls, places, regions[1], begin, end)
         return stretch.first + done
 
-    def _resolved(self, commands: EncodedCommands, first: int, memory: Memory) -> Stretch:
+    def _resolved(self, known: _Known, commands: EncodedCommands, first: int, memory: Memory) -> Stretch:
         """The forms of the commands that follow."""
         stop = min(commands.kinds.size, first + _AT_ONCE)
         kinds, offsets = commands.kinds[first:stop], commands.offsets[first:stop]
@@ -148,7 +175,7 @@ class Plans:
             if kind >= 0 and self._is_system(kind):
                 numbers[rows] = NOTHING
                 continue
-            shapes = self._shapes.get(kind, [])
+            shapes = known.shapes.get(kind, [])
             if kind < 0 or not shapes:
                 continue
             size = self._size_of(kind)
@@ -159,7 +186,7 @@ class Plans:
                 if len(numbered.shape.spots) <= MOST_SPOTS:
                     places = [places_of(raw, spot, self._geometry) for spot in numbered.shape.spots]
                     found.append((numbered, keys_of(raw, numbered.shape, places, self._geometry), places))
-            chosen = self._chosen([(numbered, keys) for numbered, keys, _ in found])
+            chosen = _chosen(known, [(numbered, keys) for numbered, keys, _ in found])
             for which, (_, _, places) in enumerate(found):
                 own = np.flatnonzero(chosen[:, 0] == which)
                 numbers[rows[own]] = chosen[own, 1]
@@ -167,53 +194,19 @@ class Plans:
                     spaces[rows[own], spot], at[rows[own], spot] = space[own], offset[own]
         return Stretch(ref(commands), ref(memory), first, stop, numbers, spaces, at)
 
-    def _chosen(self, shapes: list[tuple[Numbered, list[bytes]]]) -> NDArray[np.int32]:
-        """Of each command which shape it has, and the number of its form; (commands, 2), -1: not known.
-
-        A form that nobody has met yet gets a number of the first shape: if that is not its own, it is executed by
-        itself.
-        """
-        found: list[tuple[int, int]] = []
-        common = next((which for which, (numbered, _) in enumerate(shapes) if numbered.shape.spots), -1)
-        for keys in zip(*[keys for _, keys in shapes], strict=True):
-            for which, key in enumerate(keys):
-                number = shapes[which][0].numbers.get(key, UNKNOWN)
-                if number != UNKNOWN and self._forms[number] is not None:
-                    break
-            else:
-                which, number = common, UNKNOWN
-                if common >= 0:
-                    known = shapes[common][0].numbers
-                    number = known.get(keys[common], UNKNOWN)
-                    if number == UNKNOWN and len(self._forms) < _MOST:
-                        number = self._add(known, keys[common])
-            found.append((which, number))
-        return np.array(found, np.int32).reshape(-1, 2)
-
-    def _add(self, known: dict[bytes, int], key: bytes) -> int:
-        number = known[key] = len(self._forms)
-        self._forms.append(None)
-        self._calls.append(None)
-        return number
-
-    def _set(self, number: int, form: Made | _NoPlan) -> None:
-        self._forms[number] = form
-        if isinstance(form, Made):
-            self._functions[form.sub] = form.function
-        self._calls[number] = form.calls if isinstance(form, Made) and not _takes_threads(form) else None
-
     def learn(self, name: str, bound: Bound, word: int, encoding: Encoding) -> None:
         """Make a plan for the form of a command ``name``, when it is met again."""
         if not kernel.is_active() or self._failures.get(bound.kind, 0) > _HOPELESS:
             return
-        geometry, shapes = self._geometry, self._shapes.setdefault(bound.kind, [])
+        known, geometry = self._known, self._geometry
+        shapes = known.shapes.setdefault(bound.kind, [])
         for shape, numbers in shapes:
             number = numbers.get(key_of(word, shape, [spot.located(word, geometry) for spot in shape.spots], geometry))
-            seen = None if number is None else self._forms[number]
+            seen = None if number is None else known.forms[number]
             if number is None or seen is None:
                 continue
             if isinstance(seen, _NoPlan) and seen is not _NEVER:
-                self._set(number, self._made(name, bound, encoding))
+                known.set(number, self._made(name, bound, encoding))
             return
         try:
             shape = addresses_of(bound, encoding).shape
@@ -222,11 +215,11 @@ class Plans:
             # Everything but ids tells such a form from others: it is not tried again.
             names = [shared for shared, own in encoding.names.items() if own in encoding.ids]
             shape = Shape((), mask_without(names, encoding), encoding.instruction.size)
-        self._remember(shapes, shape, word)
+        self._remember(known, shapes, shape, word)
 
-    def _remember(self, shapes: list[Numbered], shape: Shape, word: int) -> None:
-        if len(self._forms) > _MOST:
-            self._forget()
+    def _remember(self, known: _Known, shapes: list[Numbered], shape: Shape, word: int) -> None:
+        if len(known.forms) > _MOST:
+            self._known = _Known()
             return
         numbers = next((found for own, found in shapes if own == shape), None)
         if numbers is None:
@@ -234,8 +227,7 @@ class Plans:
             shapes.append(Numbered(shape, numbers))
             self._stretch = None  # its commands of this kind may have numbers now
         key = key_of(word, shape, [spot.located(word, self._geometry) for spot in shape.spots], self._geometry)
-        number = numbers[key] if key in numbers else self._add(numbers, key)
-        self._set(number, _NoPlan(1) if shape.spots else _NEVER)
+        known.set(known.add(numbers, key), _NoPlan(1) if shape.spots else _NEVER)
 
     def _made(self, name: str, bound: Bound, encoding: Encoding) -> Made | _NoPlan:
         try:
@@ -248,6 +240,29 @@ class Plans:
             return _NEVER
         self._failures[bound.kind] = -_HOPELESS
         return made
+
+
+def _chosen(known: _Known, shapes: list[tuple[Numbered, list[bytes]]]) -> NDArray[np.int32]:
+    """Of each command which shape it has, and the number of its form; (commands, 2), -1: not known.
+
+    A form that nobody has met yet gets a number of the first shape: if that is not its own, it is executed by itself.
+    """
+    found: list[tuple[int, int]] = []
+    common = next((which for which, (numbered, _) in enumerate(shapes) if numbered.shape.spots), -1)
+    for keys in zip(*[keys for _, keys in shapes], strict=True):
+        for which, key in enumerate(keys):
+            number = shapes[which][0].numbers.get(key, UNKNOWN)
+            if number != UNKNOWN and known.forms[number] is not None:
+                break
+        else:
+            which, number = common, UNKNOWN
+            if common >= 0:
+                numbers = shapes[common][0].numbers
+                number = numbers.get(keys[common], UNKNOWN)
+                if number == UNKNOWN and len(known.forms) < _MOST:
+                    number = known.add(numbers, keys[common])
+        found.append((which, number))
+    return np.array(found, np.int32).reshape(-1, 2)
 
 
 def _takes_threads(made: Made) -> bool:
