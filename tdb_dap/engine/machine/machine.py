@@ -26,7 +26,7 @@ from tdb_dap.engine.program.program import Program
 from tdb_dap.errors import EndOfProgram
 
 _AT_ONCE = 512
-"""Commands that are executed without a look at whether to stop: they are small, some milliseconds together."""
+"""Commands that are executed without a look at whether to stop, at most; the kernel ends earlier if they are large."""
 _CHECKPOINTS = 4
 """The fraction 1/N of the history's room is for checkpoints."""
 

@@ -1,6 +1,8 @@
 /* Functions over elements prepared for commands that differ only in where their operands and results lie: operands are
  * read, and results written, where they are stored. plans/making.py makes them. */
 
+#define STEPS_OF_ELEMENT 16 /* products that take as long as one element, roughly */
+
 #define BLOCK 4096 /* words that are computed apart before they are put where they belong */
 
 static const void *moved_by(const void *data, int64_t pointer)
@@ -30,7 +32,7 @@ typedef struct {
 typedef struct {
     int tensors, pieces; /* tensors: the last one is the result */
     Product *product; /* instead of pieces */
-    int64_t lane_bytes;
+    int64_t lane_bytes, amount; /* amount: about how many products or steps of elements it takes */
     Reach reach[MOST_OPERANDS + 2];
     Piece *all;
 } Plan;
@@ -445,7 +447,12 @@ static PyObject *py_plan(PyObject *self, PyObject *args)
         is_good = (plan->product = parsed_product(product, origins, (int)count)) != NULL;
     for (int i = 0; is_good && i < number; i++)
         is_good = parsed_piece(PyTuple_GetItem(pieces, i), origins, (int)count, &plan->all[i]);
-    if (!is_good)
+    if (!is_good) {
         Py_CLEAR(capsule);
+        return NULL;
+    }
+    plan->amount = plan->product ? plan->product->rows * plan->product->count * plan->product->columns : 0;
+    for (int i = 0; i < number; i++)
+        plan->amount += STEPS_OF_ELEMENT * size_of(&plan->all[i].work.grid);
     return capsule;
 }

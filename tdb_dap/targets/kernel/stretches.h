@@ -60,15 +60,22 @@ static int product_done(const Product *p, const int64_t *pointers, int result, v
     return 1;
 }
 
-/* The first of the commands [first, stop) that has no plan, or whose plan does not fit; all before it are done. */
+/* So many products, about, between two moments at which a run can be interrupted: some milliseconds. */
+#define MOST_PRODUCTS ((int64_t)1 << 27)
+
+/* The first of the commands [first, stop) that is not done: it has no plan, its plan does not fit, or those before it have
+ * taken long enough. */
 static int64_t carry_out_commands(const Commands *c, const Plan *const *plans, int64_t first, int64_t stop, void **block,
                                   size_t *size)
 {
+    const int64_t start = first;
     int64_t pointers[MOST_OPERANDS + 2], offsets[MOST_OPERANDS + 2];
-    for (int64_t i = first; i < stop; i++) {
+    int64_t amount = 0; /* of what is done */
+    for (int64_t i = first; i < stop && amount < MOST_PRODUCTS; i++, first = i) {
         if (c->numbers[i] == NO_DATA)
             continue;
-        const Plan *plan = plans[i - first];
+        const Plan *plan = plans[i - start];
+        amount += plan ? plan->amount : 0;
         if (!plan || !find_tensors(c, i, plan, pointers, offsets))
             return i;
         if (plan->product) {
@@ -80,7 +87,7 @@ static int64_t carry_out_commands(const Commands *c, const Plan *const *plans, i
             compute_part(plan, pointers, 0, 1);
         }
     }
-    return stop;
+    return first;
 }
 
 /* Arguments: plans by the numbers of forms, each a plan or None; numbers, spaces, offsets and cores of commands; regions of
