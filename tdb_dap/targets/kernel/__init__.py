@@ -57,6 +57,8 @@ LARGEST_GROUP = 64
 
 # Products from which on a second thread pays, and the most threads that are started.
 _WORTH_A_THREAD = 1 << 22
+_WORTH_A_PART = 1 << 17
+"""The same for threads that wait for work, as those do that carry out plans: some microseconds."""
 _PART = 1 << 27
 """Products between two moments at which a computation can be interrupted: some milliseconds, 16-bit floats tens."""
 
@@ -70,6 +72,8 @@ def _forget_threads() -> None:
     """A copy of this process has none of its threads."""
     global _pool
     _pool = None
+    if is_built:
+        _kernel.forget_threads()
 
 
 if hasattr(os, "register_at_fork"):
@@ -124,6 +128,19 @@ def threads() -> int:
         available = os.cpu_count() or 1
     return min(_MOST_THREADS, available)
 
+
+@contextmanager
+def shared(count: int, worth: int) -> Iterator[None]:
+    """Carry out plans by so many threads for a while; ``worth``: products, or what takes as long, for a part of its own."""
+    _kernel.share(count, worth)
+    try:
+        yield
+    finally:
+        _kernel.share(threads(), _WORTH_A_PART)
+
+
+if is_built:
+    _kernel.share(threads(), _WORTH_A_PART)
 
 Range = tuple[int, int, int, int]
 """First row, row after the last one, first column, column after the last one."""
@@ -382,9 +399,14 @@ def plan(
     return _kernel.plan(lane_bytes, tensors, pieces, product)
 
 
-def carry_out(plan: object, part: int, parts: int, *addresses: int) -> bool:
-    """Carry out part of a plan with its tensors at these addresses; False, and nothing is done, where it cannot be."""
-    return _kernel.carry_out(plan, part, parts, *addresses)
+def carry_out(plan: object, *addresses: int) -> bool:
+    """Carry out a plan with its tensors at these addresses; False, and nothing is done, where it cannot be."""
+    return _kernel.carry_out(plan, *addresses)
+
+
+def is_long(plan: object) -> bool:
+    """Whether a plan takes so long that it has to be possible to interrupt it."""
+    return _kernel.amount(plan) > _PART
 
 
 def carry_out_some(
@@ -400,18 +422,20 @@ def carry_out_some(
 
 
 def sum_up(plan: object, shape: tuple[int, int], count: int, *addresses: int) -> bool:
-    """As ``carry_out`` for a plan of sums of products: in threads, and it can be interrupted until results are written.
+    """As ``carry_out`` for a long plan of sums of products: it can be interrupted until results are written.
 
     ``shape``: of the sums; ``count``: products of each.
     """
     begun = _kernel.begin(plan, *addresses)
     if begun is None:
         return False
-
-    def work(part: Range) -> None:
-        _kernel.sum_up(begun, part)
-
-    _split(shape, count, work)
+    rows, columns = shape
+    parts = -(-rows * count * columns // _PART)
+    by_columns = columns >= parts * _BLOCK_OF_COLUMNS
+    extent, block = (columns, _BLOCK_OF_COLUMNS) if by_columns else (rows, _BLOCK_OF_ROWS)
+    for first, last in _parts(0, extent, parts, block):
+        between_parts()
+        _kernel.sum_up(begun, (0, rows, first, last) if by_columns else (first, last, 0, columns))
     return _kernel.finish(begun)
 
 

@@ -51,6 +51,32 @@ static void NAME(read_floats)(float *out, const void *data, int format, int64_t 
             out[i] = number_of((uint32_t)halves[i * step] << 16);
 }
 
+/* The same as products take them: subnormals are zeros, but those of f16. ``least``, if any, becomes the smallest magnitude
+ * but zero, less one, of these and what it was. */
+static void NAME(read_normal)(float *out, const void *data, int format, int64_t step, int64_t count, uint32_t *least)
+{
+    uint32_t found = UINT32_MAX;
+    const float *from = data;
+    if (format != F32 || step != 1) {
+        NAME(read_floats)(out, data, format, step, count);
+        from = out;
+    }
+    if (format != F16)
+        for (int64_t i = 0; i < count; i++) {
+            const uint32_t bits = bits_of(from[i]), normal = bits & 0x7f800000 ? bits : bits & 0x80000000;
+            const uint32_t size = (normal & 0x7fffffff) - 1; /* less one, zeros are the largest words */
+            found = size < found ? size : found;
+            out[i] = number_of(normal);
+        }
+    else if (least)
+        for (int64_t i = 0; i < count; i++) {
+            const uint32_t size = (bits_of(out[i]) & 0x7fffffff) - 1;
+            found = size < found ? size : found;
+        }
+    if (least && found < *least)
+        *least = found;
+}
+
 #define READ(Type)                                                                                                     \
     for (int64_t i = 0; i < count; i++)                                                                                \
         out[i] = ((const Type *)data)[i * step];                                                                       \
@@ -122,4 +148,10 @@ static void NAME(write_floats)(const float *numbers, void *result, int format, i
             const uint16_t half = NAME(to_f16)(numbers[i]);
             halves[i] = flushes && !(half & 0x7c00) ? half & 0x8000 : half;
         }
+}
+
+/* The same of numbers that are rounded once, from float32; a NaN has all bits set. */
+static void NAME(round_floats)(const float *numbers, void *result, int format, int64_t count)
+{
+    NAME(write_floats)(numbers, result, format, 0, 0, count);
 }

@@ -36,24 +36,20 @@ static void gather_words(int16_t *to, int64_t to_step, const void *from, int64_t
 }
 #undef TO_WHOLE
 
-/* As arithmetic takes them: subnormals are zeros, but those of f16. */
-static void gather_floats(float *to, int64_t to_step, const void *from, int64_t step, int64_t count, int format)
+/* As arithmetic takes them: subnormals are zeros, but those of f16. ``least``, if any, becomes the smallest magnitude but
+ * zero, less one, of these numbers too. */
+static void gather_floats(float *to, int64_t to_step, const void *from, int64_t step, int64_t count, int format,
+                          uint32_t *least)
 {
-    if (format == F32 && step == 1) {
-        for (int64_t i = 0; i < count; i++)
-            to[i * to_step] = flush(((const float *)from)[i]);
+    float part[256];
+    if (to_step == 1) {
+        chosen->read_normal(to, from, format, step, count, least);
         return;
     }
-    float part[256];
-    const int64_t at_once = to_step == 1 ? count : 256;
-    for (int64_t first = 0; first < count; first += at_once) {
-        const int64_t used = count - first < at_once ? count - first : at_once;
-        float *numbers = to_step == 1 ? to : part;
-        chosen->read_floats(numbers, (const char *)from + first * step * size_of_word[format], format, step, used);
-        if (format != F16)
-            for (int64_t i = 0; i < used; i++)
-                numbers[i] = flush(numbers[i]);
-        for (int64_t i = 0; numbers == part && i < used; i++)
+    for (int64_t first = 0; first < count; first += 256) {
+        const int64_t used = count - first < 256 ? count - first : 256;
+        chosen->read_normal(part, (const char *)from + first * step * size_of_word[format], format, step, used, least);
+        for (int64_t i = 0; i < used; i++)
             to[(first + i) * to_step] = part[i];
     }
 }
@@ -63,8 +59,8 @@ enum { AS_FLOATS, AS_WORDS, AS_BYTES, AS_INTEGERS, AS_WIDE };
 
 static const int size_as[] = {sizeof(float), sizeof(int16_t), 1, sizeof(int32_t), sizeof(int64_t)};
 
-/* All numbers of one part. */
-static void gather(const Gathered *g, const void *data, char *to, int as)
+/* All numbers of one part; ``least``: see gather_floats. */
+static void gather(const Gathered *g, const void *data, char *to, int as, uint32_t *least)
 {
     const Stored *from = &g->from;
     const int word = size_of_word[from->format], size = size_as[as];
@@ -74,7 +70,7 @@ static void gather(const Gathered *g, const void *data, char *to, int as)
                 char *row = to + (g->first + a * g->step[0] + b * g->step[1] + c * g->step[2]) * size;
                 const char *own = (const char *)data + (a * from->step[0] + b * from->step[1] + c * from->step[2]) * word;
                 if (as == AS_FLOATS)
-                    gather_floats((float *)row, g->step[3], own, from->step[3], g->shape[3], from->format);
+                    gather_floats((float *)row, g->step[3], own, from->step[3], g->shape[3], from->format, least);
                 else if (as == AS_BYTES)
                     move_row(row, g->step[3], own, from->step[3], g->shape[3], 1);
                 else if (as == AS_WORDS)
@@ -84,4 +80,26 @@ static void gather(const Gathered *g, const void *data, char *to, int as)
                 else
                     gather_wide((int64_t *)row, g->step[3], own, from->step[3], g->shape[3], from->format);
             }
+}
+
+/* Floats rounded to a format, where they belong; both in the steps of a shape. */
+static void round_words(const int64_t *shape, int format, const Stored *from, const Stored *to)
+{
+    uint16_t words[512];
+    float numbers[512];
+    for (int64_t n = 0; n < shape[0]; n++)
+        for (int64_t c = 0; c < shape[1]; c++)
+            for (int64_t h = 0; h < shape[2]; h++)
+                for (int64_t first = 0; first < shape[3]; first += 512) {
+                    const int64_t used = shape[3] - first < 512 ? shape[3] - first : 512;
+                    const float *own = (const float *)from->data + n * from->step[0] + c * from->step[1] + h * from->step[2] +
+                                       first * from->step[3];
+                    uint16_t *out = (uint16_t *)(uintptr_t)to->data + n * to->step[0] + c * to->step[1] + h * to->step[2] +
+                                    first * to->step[3];
+                    for (int64_t i = 0; from->step[3] != 1 && i < used; i++)
+                        numbers[i] = own[i * from->step[3]];
+                    chosen->round_floats(from->step[3] == 1 ? own : numbers, to->step[3] == 1 ? out : words, format, used);
+                    for (int64_t i = 0; to->step[3] != 1 && i < used; i++)
+                        out[i * to->step[3]] = words[i];
+                }
 }

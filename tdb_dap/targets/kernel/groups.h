@@ -170,7 +170,7 @@ static int NAME(prepare)(NAME(Prepared) *p, const Left *left, const Groups *grou
         NAME(forget_prepared)(p);
         return -1;
     }
-    packed_floats(numbers, rows, count, p->packed);
+    packed_floats(numbers, 0, rows, count, p->packed);
     for (int64_t row = 0; row < rows; row++) {
         /* The sum of more than 32 numbers of 25 bits does not fit into 32 bits. */
         p->plain[row] = groups->size <= 32 && NAME(finite)(numbers + row * count, count);

@@ -182,7 +182,8 @@ typedef struct {
     void (*whole_of_floats)(const Grid *, int, double, double, int, void *);
     void (*floats_of_floats)(const Grid *, int, int, void *);
     void (*floats_of_whole)(const Grid *, int, void *);
-    void (*read_floats)(float *, const void *, int, int64_t, int64_t);
+    void (*read_normal)(float *, const void *, int, int64_t, int64_t, uint32_t *);
+    void (*round_floats)(const float *, void *, int, int64_t);
     void (*integral_floats)(const Grid *, int, float *);
     void (*integral_halves)(const Grid *, int, uint16_t *);
     void (*magnitudes)(const Grid *, uint32_t *);
@@ -194,7 +195,7 @@ typedef struct {
     {lanes, interleaved_##lanes, grouped_##lanes, whole_##lanes, whole_windows_##lanes, weighted_##lanes,              \
      largest_##lanes, elementwise_##lanes, subnormal_##lanes, exponents_##lanes, floats_of_##lanes, reciprocal_roots_##lanes,           \
      divided_##lanes, series_##lanes, whole_of_##lanes, whole_of_floats_##lanes, floats_of_floats_##lanes,             \
-     floats_of_whole_##lanes, read_floats_##lanes, integral_floats_##lanes, integral_halves_##lanes,        \
+     floats_of_whole_##lanes, read_normal_##lanes, round_floats_##lanes, integral_floats_##lanes, integral_halves_##lanes,        \
      magnitudes_##lanes, selected_##lanes, f16_by_mode_##lanes}
 
 static const Width WIDTHS[] = {
@@ -231,6 +232,8 @@ static const Width *chosen;
 static int multiplies_bytes(void) { return chosen->lanes == 16; }
 
 #include "arrays.h"
+
+#include "team.h"
 
 static PyObject *done(int status)
 {
@@ -350,6 +353,9 @@ static PyMethodDef methods[] = {
     {"plan", py_plan, METH_VARARGS, "A function over elements, prepared for any addresses."},
     {"carry_out", py_carry_out, METH_VARARGS, "A plan, with these addresses."},
     {"carry_out_some", py_carry_out_some, METH_VARARGS, "Commands one after the other, by the plans of their forms."},
+    {"share", py_share, METH_VARARGS, "How many threads share the work, and what is worth a part of it."},
+    {"forget_threads", py_forget_threads, METH_NOARGS, "A copy of a process has none of its threads."},
+    {"amount", py_amount, METH_O, "About how many products a plan takes as long as."},
     {"begin", py_begin, METH_VARARGS, "The operands of a product, read."},
     {"sum_up", py_sum_up, METH_VARARGS, "Some rows and columns of a product that was begun."},
     {"finish", py_finish, METH_O, "The results of a product, put where they belong."},

@@ -1,10 +1,12 @@
-/* Left factors in the order in which sums read them. */
+/* Left factors in the order in which sums read them: rows [first, last), which begin and end with blocks of ROWS, or with
+ * the matrix. */
 
 /* Left factors (rows, count) as (block, count, ROWS); rows that are not there are zeros. */
-static void packed_floats(const float *numbers, int64_t rows, int64_t count, float *packed)
+static void packed_floats(const float *numbers, int64_t first, int64_t last, int64_t count, float *packed)
 {
-    for (int64_t top = 0; top < rows; top += ROWS, packed += count * ROWS) {
-        const int64_t height = rows - top < ROWS ? rows - top : ROWS;
+    packed += first * count;
+    for (int64_t top = first; top < last; top += ROWS, packed += count * ROWS) {
+        const int64_t height = last - top < ROWS ? last - top : ROWS;
         const float *block = numbers + top * count;
         if (height < ROWS)
             memset(packed, 0, (size_t)(count * ROWS) * sizeof *packed);
@@ -15,11 +17,12 @@ static void packed_floats(const float *numbers, int64_t rows, int64_t count, flo
 }
 
 /* As (block, pair, ROWS, 2); a last product without a partner has a zero beside it. */
-static void packed_pairs(const int16_t *numbers, int64_t rows, int64_t count, int16_t *packed)
+static void packed_pairs(const int16_t *numbers, int64_t first, int64_t last, int64_t count, int16_t *packed)
 {
     const int64_t pairs = (count + 1) / 2;
-    for (int64_t top = 0; top < rows; top += ROWS, packed += pairs * ROWS * 2) {
-        const int64_t height = rows - top < ROWS ? rows - top : ROWS;
+    packed += first * pairs * 2;
+    for (int64_t top = first; top < last; top += ROWS, packed += pairs * ROWS * 2) {
+        const int64_t height = last - top < ROWS ? last - top : ROWS;
         const int16_t *block = numbers + top * count;
         if (height < ROWS || count % 2)
             memset(packed, 0, (size_t)(pairs * ROWS * 2) * sizeof *packed);
@@ -34,12 +37,14 @@ static void packed_pairs(const int16_t *numbers, int64_t rows, int64_t count, in
 /* Left factors of bytes as (block, quad, ROWS, 4); products that are not there have zeros. After all blocks the sum of
  * the factors of each row follows, int32 (block, ROWS): together blocks * ROWS * (4 * quads + 4) bytes. ``is_signed``:
  * whether the bytes have signs. */
-static void packed_quads(const uint8_t *numbers, int is_signed, int64_t rows, int64_t count, uint8_t *packed)
+static void packed_quads(const uint8_t *numbers, int is_signed, int64_t rows, int64_t first, int64_t last, int64_t count,
+                         uint8_t *packed)
 {
     const int64_t quads = (count + 3) / 4, blocks = (rows + ROWS - 1) / ROWS;
     uint8_t *sums = packed + blocks * ROWS * quads * 4;
-    for (int64_t top = 0; top < rows; top += ROWS, packed += quads * ROWS * 4) {
-        const int64_t height = rows - top < ROWS ? rows - top : ROWS;
+    packed += first * quads * 4;
+    for (int64_t top = first; top < last; top += ROWS, packed += quads * ROWS * 4) {
+        const int64_t height = last - top < ROWS ? last - top : ROWS;
         const uint8_t *block = numbers + top * count;
         int32_t totals[ROWS] = {0};
         if (height < ROWS || count % 4)

@@ -215,45 +215,81 @@ static void compute_part(const Plan *plan, const int64_t *pointers, int64_t part
     }
 }
 
-/* A whole product: operands are read before anything is written. */
-static int product_carried_out(const Product *p, const int64_t *pointers, int result)
+/* A plan with its tensors at some addresses. */
+typedef struct {
+    const Plan *plan;
+    const int64_t *pointers;
+} Placed;
+
+static void compute_placed(void *of, int64_t part, int64_t parts)
 {
-    const int64_t everything[4] = {0, p->rows, 0, p->columns};
-    Work w = {.p = p, .pointers = pointers, .result = result, .size = size_of_work(p)};
-    w.block = product_lies_well(p, pointers, result) ? taken_block(&w.size) : NULL;
-    if (!w.block)
-        return 0;
-    int status;
-    Py_BEGIN_ALLOW_THREADS
-    prepare(&w);
-    status = sum_up(&w, everything) || round_sums(&w);
-    if (!status)
-        put_results(&w);
-    Py_END_ALLOW_THREADS
-    give_back(w.block, w.size);
-    return !status;
+    const Placed *placed = of;
+    compute_part(placed->plan, placed->pointers, part, parts);
 }
 
-/* Arguments: the plan, which part of how many, and for each tensor where its address is, and the address. False, and
- * nothing is done, where the operands lie in the way of the result, or are what the functions do not take. */
+/* All pieces; 0, and nothing is done, where they cannot be computed. */
+static int pieces_done(const Plan *plan, const int64_t *pointers, const int64_t *offsets, int joined)
+{
+    Placed placed = {plan, pointers};
+    int64_t parts = parts_of(joined, plan->amount, MOST_PARTS);
+    if (parts > 1 && !pieces_fit(plan, pointers, offsets, parts))
+        parts = 1; /* a result over its operand has to be written in order */
+    if (parts == 1 && !pieces_fit(plan, pointers, offsets, 1))
+        return 0;
+    together(joined, parts, compute_placed, &placed);
+    return 1;
+}
+
+/* A whole product; 0, and nothing is done, where it cannot be computed. ``block``: memory of the caller's that grows. */
+static int product_done(const Product *p, const int64_t *pointers, int result, int joined, void **block, size_t *size)
+{
+    const int64_t everything[4] = {0, p->rows, 0, p->columns};
+    const size_t needed = size_of_work(p);
+    if (!product_lies_well(p, pointers, result))
+        return 0;
+    if (needed > *size) {
+        free(*block);
+        *block = malloc(needed);
+        *size = *block ? needed : 0;
+    }
+    Work w = {.p = p, .pointers = pointers, .result = result, .joined = joined, .size = *size, .block = *block};
+    if (!w.block)
+        return 0;
+    prepare(&w);
+    if (sum_up_together(&w, everything))
+        return 0;
+    put_results(&w);
+    return 1;
+}
+
+static int plan_done(const Plan *plan, const int64_t *pointers, const int64_t *offsets, int joined, void **block, size_t *size)
+{
+    if (plan->product)
+        return product_done(plan->product, pointers, plan->tensors - 1, joined, block, size);
+    return pieces_done(plan, pointers, offsets, joined);
+}
+
+/* Arguments: the plan, and for each tensor where its address is, and the address. False, and nothing is done, where the
+ * operands lie in the way of the result, or are what the functions do not take. */
 static PyObject *py_carry_out(PyObject *self, PyObject *args)
 {
     int64_t pointers[MOST_OPERANDS + 2], offsets[MOST_OPERANDS + 2];
     (void)self;
-    const Plan *plan = PyTuple_Size(args) > 2 ? PyCapsule_GetPointer(PyTuple_GetItem(args, 0), "plan") : NULL;
+    const Plan *plan = PyTuple_Size(args) > 0 ? PyCapsule_GetPointer(PyTuple_GetItem(args, 0), "plan") : NULL;
     if (!plan)
         return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_TypeError, "no plan");
-    const int64_t part = PyLong_AsLongLong(PyTuple_GetItem(args, 1)), parts = PyLong_AsLongLong(PyTuple_GetItem(args, 2));
-    if (!parsed_addresses(plan, args, 3, pointers, offsets))
+    if (!parsed_addresses(plan, args, 1, pointers, offsets))
         return NULL;
-    if (plan->product)
-        return PyBool_FromLong(product_carried_out(plan->product, pointers, plan->tensors - 1));
-    if (!pieces_fit(plan, pointers, offsets, parts))
-        Py_RETURN_FALSE;
+    size_t size = 1;
+    void *block = taken_block(&size);
+    const int joined = plan->amount >= 2 * team_size.worth && join_team();
+    int is_done;
     Py_BEGIN_ALLOW_THREADS
-    compute_part(plan, pointers, part, parts);
+    is_done = plan_done(plan, pointers, offsets, joined, &block, &size);
     Py_END_ALLOW_THREADS
-    Py_RETURN_TRUE;
+    leave_team(joined);
+    give_back(block, size);
+    return PyBool_FromLong(is_done);
 }
 
 #include "stretches.h"
@@ -296,17 +332,19 @@ static PyObject *py_begin(PyObject *self, PyObject *args)
     }
     Work *w = &begun->work;
     *w = (Work){.p = plan->product, .pointers = begun->pointers, .result = plan->tensors - 1,
-                .size = size_of_work(plan->product)};
+                .joined = join_team(), .size = size_of_work(plan->product)};
     Py_INCREF(given);
     begun->plan = given;
     w->block = product_lies_well(w->p, w->pointers, w->result) ? taken_block(&w->size) : NULL;
     if (!w->block) {
+        leave_team(w->joined);
         Py_DECREF(capsule);
         Py_RETURN_NONE;
     }
     Py_BEGIN_ALLOW_THREADS
     prepare(w);
     Py_END_ALLOW_THREADS
+    leave_team(w->joined);
     return capsule;
 }
 
@@ -318,31 +356,64 @@ static PyObject *py_sum_up(PyObject *self, PyObject *args)
     (void)self;
     if (!PyArg_ParseTuple(args, "O(LLLL)", &capsule, &range[0], &range[1], &range[2], &range[3]))
         return NULL;
-    const Begun *begun = PyCapsule_GetPointer(capsule, "product");
+    Begun *begun = PyCapsule_GetPointer(capsule, "product");
     if (!begun)
         return NULL;
     const int64_t part[4] = {range[0], range[1], range[2], range[3]};
-    int status;
+    begun->work.joined = join_team();
     Py_BEGIN_ALLOW_THREADS
-    status = sum_up(&begun->work, part);
+    sum_up_together(&begun->work, part);
     Py_END_ALLOW_THREADS
-    return done(status);
+    leave_team(begun->work.joined);
+    return done(begun->work.status == -1);
 }
 
 /* Puts the results of a product where they belong; False, and nothing is done, where carry_out would not. */
 static PyObject *py_finish(PyObject *self, PyObject *capsule)
 {
     (void)self;
-    const Begun *begun = PyCapsule_GetPointer(capsule, "product");
+    Begun *begun = PyCapsule_GetPointer(capsule, "product");
     if (!begun)
         return NULL;
-    int status;
+    if (begun->work.status)
+        Py_RETURN_FALSE;
+    begun->work.joined = join_team();
     Py_BEGIN_ALLOW_THREADS
-    status = round_sums(&begun->work);
-    if (!status)
-        put_results(&begun->work);
+    put_results(&begun->work);
     Py_END_ALLOW_THREADS
-    return PyBool_FromLong(!status);
+    leave_team(begun->work.joined);
+    Py_RETURN_TRUE;
+}
+
+/* Arguments: threads, and the products, or what takes as long, that are worth a part of some work. */
+static PyObject *py_share(PyObject *self, PyObject *args)
+{
+    int members;
+    long long worth;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "iL", &members, &worth))
+        return NULL;
+    if (members < 1 || worth < 1)
+        return PyErr_Format(PyExc_ValueError, "%d threads, %lld products", members, worth);
+    team_size.members = members < MOST_MEMBERS ? members : MOST_MEMBERS;
+    team_size.worth = worth;
+    Py_RETURN_NONE;
+}
+
+static PyObject *py_forget_threads(PyObject *self, PyObject *args)
+{
+    (void)self;
+    (void)args;
+    forget_team();
+    Py_RETURN_NONE;
+}
+
+/* About how many products a plan takes as long as. */
+static PyObject *py_amount(PyObject *self, PyObject *capsule)
+{
+    (void)self;
+    const Plan *plan = PyCapsule_GetPointer(capsule, "plan");
+    return plan ? PyLong_FromLongLong(plan->amount) : NULL;
 }
 
 static void forget_plan(PyObject *capsule)
@@ -451,7 +522,10 @@ static PyObject *py_plan(PyObject *self, PyObject *args)
         Py_CLEAR(capsule);
         return NULL;
     }
-    plan->amount = plan->product ? plan->product->rows * plan->product->count * plan->product->columns : 0;
+    if (plan->product) {
+        const Product *p = plan->product;
+        plan->amount = p->rows * p->count * p->columns * cost_of_product(p) + STEPS_OF_READING * (p->image + p->rows * p->count);
+    }
     for (int i = 0; i < number; i++)
         plan->amount += STEPS_OF_ELEMENT * size_of(&plan->all[i].work.grid);
     return capsule;

@@ -11,11 +11,11 @@ static PyObject *py_packed(PyObject *self, PyObject *args)
         return NULL;
     Py_BEGIN_ALLOW_THREADS
     if (size == sizeof(float))
-        packed_floats((const float *)(uintptr_t)numbers, rows, count, (float *)(uintptr_t)packed);
+        packed_floats((const float *)(uintptr_t)numbers, 0, rows, count, (float *)(uintptr_t)packed);
     else if (size == 1)
-        packed_quads((const uint8_t *)(uintptr_t)numbers, is_signed, rows, count, (uint8_t *)(uintptr_t)packed);
+        packed_quads((const uint8_t *)(uintptr_t)numbers, is_signed, rows, 0, rows, count, (uint8_t *)(uintptr_t)packed);
     else
-        packed_pairs((const int16_t *)(uintptr_t)numbers, rows, count, (int16_t *)(uintptr_t)packed);
+        packed_pairs((const int16_t *)(uintptr_t)numbers, 0, rows, count, (int16_t *)(uintptr_t)packed);
     Py_END_ALLOW_THREADS
     return done(0);
 }

@@ -35,11 +35,14 @@ typedef struct {
     Scattered *to;
 } Product;
 
-/* A product that is under way: operands are read before anything is written, so that they may lie anywhere. */
+/* A product that is under way: operands are read before anything is written, so that they may lie anywhere. ``joined``:
+ * whether it is shared with the team. ``least``: of the factors that each part has read, see ``read_numbers``. */
 typedef struct {
     const Product *p;
     const int64_t *pointers;
-    int result, normal, in_quads;
+    int result, normal, in_quads, joined;
+    volatile int status; /* -1: no memory; -2: a NaN is among the sums, and nobody knows which one it would be */
+    uint32_t least[2][MOST_PARTS];
     size_t size;
     void *block;
     int64_t *steps[3]; /* multiplier, amount and zero point of each row */
@@ -79,12 +82,16 @@ static void give_back(void *block, size_t size)
 
 #include "gathering.h"
 
+
 /* The exponent of the smallest number but zero less the least one; large where there is none. See float32.py. */
-static int64_t least_exponent(const float *numbers, int64_t count)
+static int64_t exponent_of(uint32_t size) { return size != UINT32_MAX ? (int64_t)((size + 1) >> 23) - 127 : 1 << 20; }
+
+/* The smallest magnitude but zero of some numbers, less one, and that of ``before``: all bits set where there is none. */
+static uint32_t least_of(const float *numbers, int64_t count, uint32_t before)
 {
     uint32_t found[2];
     chosen->exponents(numbers, count, found);
-    return found[1] ? (int64_t)((found[0] + 1) >> 23) - 127 : 1 << 20;
+    return found[0] < before ? found[0] : before;
 }
 
 static int64_t start_size(const Product *p, int number)
@@ -142,28 +149,78 @@ static size_t size_of_work(const Product *p)
     return laid_out(p, NULL, &nowhere);
 }
 
-static void fill_image(const Product *p, char *image)
+/* [*first, *last): one of ``parts`` parts of ``count`` numbers, in whole blocks. */
+static void take_part(int64_t count, int64_t block, int64_t part, int64_t parts, int64_t *first, int64_t *last)
 {
-    if (image_as(p) == AS_BYTES)
-        memset(image, (int)p->fill, (size_t)p->image);
-    else if (image_as(p) == AS_WORDS)
-        for (int64_t i = 0; i < p->image; i++)
-            ((int16_t *)image)[i] = (int16_t)p->fill;
-    else
-        for (int64_t i = 0; i < p->image; i++)
-            ((float *)image)[i] = p->fill;
+    const int64_t blocks = (count + block - 1) / block;
+    *first = blocks * part / parts * block;
+    *last = blocks * (part + 1) / parts * block;
+    *last = *last < count ? *last : count;
 }
 
-/* Adds one start to all sums of floats; the first one is what they begin with. */
-static void start_groups(const Product *p, const float *start, int number, float *sums)
+/* Where nothing is put. */
+static void fill_part(void *of, int64_t part, int64_t parts)
 {
+    const Work *w = of;
+    const Product *p = w->p;
+    int64_t first, last;
+    take_part(p->image, 64, part, parts, &first, &last);
+    if (p->is_filled && image_as(p) == AS_BYTES)
+        memset(w->image + first, (int)p->fill, (size_t)(last - first));
+    else if (p->is_filled && image_as(p) == AS_WORDS)
+        for (int64_t i = first; i < last; i++)
+            ((int16_t *)w->image)[i] = (int16_t)p->fill;
+    else if (p->is_filled)
+        for (int64_t i = first; i < last; i++)
+            ((float *)w->image)[i] = p->fill;
+    if (p->has_gaps) {
+        take_part(p->rows * p->count, 64, part, parts, &first, &last);
+        memset(w->left + first * (int64_t)sizeof(float), 0, (size_t)(last - first) * sizeof(float));
+    }
+}
+
+/* A part of all operands, each along its longest axis. */
+static void gather_part(void *of, int64_t part, int64_t parts)
+{
+    Work *w = of;
+    const Product *p = w->p;
+    uint32_t least = UINT32_MAX;
+    for (int i = 0; i < p->gathered; i++) {
+        Gathered g = p->from[i];
+        int axis = 0;
+        int64_t first, last;
+        for (int other = 1; other < 4; other++)
+            if (g.shape[other] > g.shape[axis])
+                axis = other;
+        take_part(g.shape[axis], axis == 3 ? 64 : 1, part, parts, &first, &last);
+        if (first == last)
+            continue;
+        const int64_t moved = first * g.from.step[axis] * size_of_word[g.from.format];
+        const char *data = g.source < 0 ? (const char *)&g.constant : moved_by(g.from.data, w->pointers[g.source]);
+        g.shape[axis] = last - first;
+        g.first += first * g.step[axis];
+        if (g.which == LEFT_FACTORS)
+            gather(&g, data + moved, w->left, w->in_quads ? AS_BYTES : left_as(p), NULL);
+        else if (g.which == RIGHT_FACTORS)
+            gather(&g, data + moved, w->image, image_as(p), p->how == IN_CHAINS ? &least : NULL);
+        else
+            gather(&g, data + moved, w->starts[g.which - FIRST_START], start_as(p), NULL);
+    }
+    w->least[1][part] = least;
+}
+
+/* Adds one start to the sums of some rows; the first one is what they begin with. */
+static void start_groups(const Work *w, int number, int64_t top, int64_t end)
+{
+    const Product *p = w->p;
+    const float *start = (const float *)w->starts[number];
     float own[256], before[256];
     const int64_t row_step = p->start_rows[number] > 1 ? p->start_columns[number] : 0;
     const int64_t step = p->start_columns[number] > 1;
-    for (int64_t row = 0; row < p->rows; row++)
+    for (int64_t row = top; row < end; row++)
         for (int64_t first = 0; first < p->columns; first += 256) {
             const int64_t used = p->columns - first < 256 ? p->columns - first : 256;
-            float *to = sums + row * p->columns + first;
+            float *to = (float *)w->sums + row * p->columns + first;
             for (int64_t i = 0; i < used; i++)
                 own[i] = start[row * row_step + (first + i) * step];
             memcpy(before, to, (size_t)used * sizeof *own);
@@ -174,44 +231,67 @@ static void start_groups(const Product *p, const float *start, int number, float
         }
 }
 
+/* Left factors of some rows in the order in which they are used. */
+static void pack_part(void *of, int64_t part, int64_t parts)
+{
+    Work *w = of;
+    const Product *p = w->p;
+    int64_t first, last;
+    take_part(p->rows, ROWS, part, parts, &first, &last);
+    if (w->in_quads)
+        packed_quads((const uint8_t *)w->left, p->left_type == SIGNED_BYTES, p->rows, first, last, p->count,
+                     (uint8_t *)w->packed);
+    else if (p->how == EXACTLY)
+        packed_pairs((const int16_t *)w->left, first, last, p->count, (int16_t *)w->packed);
+    else if (p->how == IN_GROUPS)
+        for (int i = 0; i < p->starts; i++)
+            start_groups(w, i, first, last);
+    else if (p->how == IN_CHAINS) {
+        packed_floats((const float *)w->left, first, last, p->count, (float *)w->packed);
+        w->least[0][part] = least_of((const float *)w->left + first * p->count, (last - first) * p->count, UINT32_MAX);
+    }
+}
+
+/* Whether no sum of two chains can be subnormal. */
+static int sums_are_normal(const Work *w, int64_t left_parts, int64_t right_parts)
+{
+    const Product *p = w->p;
+    const float fill = p->fill;
+    uint32_t left = UINT32_MAX, right = p->is_filled ? least_of(&fill, 1, UINT32_MAX) : UINT32_MAX;
+    for (int64_t i = 0; i < left_parts; i++)
+        left = w->least[0][i] < left ? w->least[0][i] : left;
+    for (int64_t i = 0; i < right_parts; i++)
+        right = w->least[1][i] < right ? w->least[1][i] : right;
+    int is_normal = exponent_of(left) + exponent_of(right) - 23 >= -126;
+    for (int i = 0; i < p->starts; i++)
+        is_normal &= exponent_of(least_of((const float *)w->starts[i], start_size(p, i), UINT32_MAX)) - 23 >= -126;
+    return is_normal;
+}
+
+/* Products that reading a number, or writing one, takes as long as. */
+#define STEPS_OF_READING 16
+
 /* Reads all operands. */
 static void prepare(Work *w)
 {
     const Product *p = w->p;
     laid_out(p, w->block, w);
     w->in_quads = multiplies_bytes() && p->how == EXACTLY && p->type != SIGNED_WORDS;
-    if (p->is_filled)
-        fill_image(p, w->image);
-    if (p->has_gaps)
-        memset(w->left, 0, (size_t)(p->rows * p->count) * sizeof(float));
+    const int64_t left = p->rows * p->count;
+    if (p->is_filled || p->has_gaps)
+        together(w->joined, parts_of(w->joined, p->image * STEPS_OF_READING, MOST_PARTS), fill_part, w);
     for (int i = p->starts; i < 2 && !is_whole(p); i++)
         memcpy(w->starts[i], &p->zero, sizeof p->zero);
-    for (int i = 0; i < p->gathered; i++) {
-        const Gathered *g = &p->from[i];
-        const void *data = g->source < 0 ? &g->constant : moved_by(g->from.data, w->pointers[g->source]);
-        if (g->which == LEFT_FACTORS)
-            gather(g, data, w->left, w->in_quads ? AS_BYTES : left_as(p));
-        else if (g->which == RIGHT_FACTORS)
-            gather(g, data, w->image, image_as(p));
-        else
-            gather(g, data, w->starts[g->which - FIRST_START], start_as(p));
-    }
+    const int64_t parts = parts_of(w->joined, (p->image + left) * STEPS_OF_READING, MOST_PARTS);
+    together(w->joined, parts, gather_part, w);
     for (int i = 0; i < 3 && is_whole(p); i++)
         for (int64_t row = 0; row < p->rows; row++)
             w->steps[i][row] = p->numbers[i];
-    if (w->in_quads)
-        packed_quads((const uint8_t *)w->left, p->left_type == SIGNED_BYTES, p->rows, p->count, (uint8_t *)w->packed);
-    else if (p->how == EXACTLY)
-        packed_pairs((const int16_t *)w->left, p->rows, p->count, (int16_t *)w->packed);
-    else if (p->how == IN_GROUPS) {
-        for (int i = 0; i < p->starts; i++)
-            start_groups(p, (const float *)w->starts[i], i, (float *)w->sums);
-    } else if (p->how == IN_CHAINS) {
-        packed_floats((const float *)w->left, p->rows, p->count, (float *)w->packed);
-        const int64_t left = least_exponent((const float *)w->left, p->rows * p->count);
-        w->normal = left + least_exponent((const float *)w->image, p->image) - 23 >= -126;
-        for (int i = 0; i < p->starts; i++)
-            w->normal &= least_exponent((const float *)w->starts[i], start_size(p, i)) - 23 >= -126;
+    if (p->how <= EXACTLY) {
+        const int64_t written = p->how == IN_GROUPS ? p->rows * p->columns : left;
+        const int64_t packed = parts_of(w->joined, written * STEPS_OF_READING, (p->rows + ROWS - 1) / ROWS);
+        together(w->joined, packed, pack_part, w);
+        w->normal = p->how == IN_CHAINS && sums_are_normal(w, packed, parts);
     } else if (p->is_zero_positive)
         for (int64_t i = 0; i < start_size(p, 0); i++)
             ((float *)w->starts[0])[i] += 0.0f;
@@ -244,6 +324,12 @@ static void search_windows(const Work *w, int64_t first, int64_t last)
         r.zero = w->steps[2];
         chosen->whole_windows(&of, &r, sums);
     }
+}
+
+/* Products of float32 in chains that one takes as long as, of each way to add them. */
+static int64_t cost_of_product(const Product *p)
+{
+    return p->how == IN_GROUPS ? 4 : p->how == WINDOWS_OF_FLOATS ? 16 : p->how >= WINDOWS_EXACTLY ? 4 : 1;
 }
 
 /* Steps in a start between rows, and between columns. */
@@ -288,37 +374,102 @@ static int sum_up(const Work *w, const int64_t *range)
     return chosen->interleaved(&left, &right, &chains);
 }
 
-/* Sums of floats in their format, in place; -1, and they are as they were, where which NaN comes out is not known. */
-static int round_sums(const Work *w)
+/* Whether a NaN is among some sums. */
+static int has_nan(const Work *w, const int64_t *range)
 {
     const Product *p = w->p;
-    const int64_t count = p->rows * p->columns;
     if (is_whole(p) || image_as(p) != AS_FLOATS)
         return 0;
     uint32_t found = 0;
-    for (int64_t i = 0; i < count; i++)
-        found |= (uint32_t)((bits_of(((const float *)w->sums)[i]) & 0x7fffffff) > 0x7f800000);
-    if (found)
-        return -1;
-    if (p->form != F32) {
-        Grid grid = {.shape = {1, 1, 1, count}};
-        grid.operands[0] = (Stored){w->sums, F32, {count, count, count, 1}};
-        chosen->floats_of_floats(&grid, 0, p->form, w->sums); /* words are written behind those that are read */
+    for (int64_t row = range[0]; row < range[1]; row++) {
+        const float *sums = (const float *)w->sums + row * p->columns;
+        for (int64_t i = range[2]; i < range[3]; i++)
+            found |= (uint32_t)((bits_of(sums[i]) & 0x7fffffff) > 0x7f800000);
     }
-    return 0;
+    return found != 0;
 }
 
-static void put_results(const Work *w)
+typedef struct {
+    Work *w;
+    const int64_t *range;
+} PartOfSums;
+
+/* Columns that are worth a part of their own: left factors are read again for each. */
+#define WIDE_ENOUGH 64
+
+/* The parts that the sums of a range are cut into, at most. */
+static int64_t most_parts(const Product *p, const int64_t *range)
+{
+    const int64_t columns = (range[3] - range[2]) / WIDE_ENOUGH, rows = (range[1] - range[0] + ROWS - 1) / ROWS;
+    return p->how >= WINDOWS_OF_FLOATS ? range[1] - range[0] : columns > rows ? columns : rows;
+}
+
+static void sum_part(void *of, int64_t part, int64_t parts)
+{
+    const PartOfSums *all = of;
+    const Product *p = all->w->p;
+    int64_t range[4];
+    memcpy(range, all->range, sizeof range);
+    const int by_columns = p->how < WINDOWS_OF_FLOATS && (range[3] - range[2]) / WIDE_ENOUGH >= parts;
+    const int axis = 2 * by_columns, block = p->how >= WINDOWS_OF_FLOATS ? 1 : by_columns ? 32 : ROWS;
+    int64_t first, last;
+    take_part(range[axis + 1] - range[axis], block, part, parts, &first, &last);
+    range[axis + 1] = range[axis] + last;
+    range[axis] += first;
+    if (first == last)
+        return;
+    if (sum_up(all->w, range))
+        all->w->status = -1;
+    else if (has_nan(all->w, range))
+        all->w->status = -2;
+}
+
+/* The sums of some rows and columns; 0 if they are known. */
+static int sum_up_together(Work *w, const int64_t *range)
 {
     const Product *p = w->p;
+    PartOfSums all = {w, range};
+    const int64_t amount = (range[1] - range[0]) * (range[3] - range[2]) * p->count * cost_of_product(p);
+    const int64_t most = most_parts(p, range);
+    together(w->joined, parts_of(w->joined, amount, most), sum_part, &all);
+    return w->status;
+}
+
+/* Words of a part of the result, from sums in their format. */
+static void put_part(void *of, int64_t part, int64_t parts)
+{
+    const Work *w = of;
+    const Product *p = w->p;
+    const int is_rounded = !is_whole(p) && image_as(p) == AS_FLOATS && p->form != F32;
+    const int size = is_rounded ? (int)sizeof(float) : 0;
     for (int i = 0; i < p->scattered; i++) {
         const Scattered *s = &p->to[i];
-        Stored from = {w->sums + s->first * size_of_word[s->to.format], s->to.format,
+        int64_t shape[4], first, last;
+        int axis = 0;
+        for (int other = 1; other < 4; other++)
+            if (s->shape[other] > s->shape[axis])
+                axis = other;
+        take_part(s->shape[axis], axis == 3 ? 64 : 1, part, parts, &first, &last);
+        if (first == last)
+            continue;
+        memcpy(shape, s->shape, sizeof shape);
+        shape[axis] = last - first;
+        const int word = size_of_word[s->to.format];
+        Stored from = {w->sums + (s->first + first * s->step[axis]) * (size ? size : word), s->to.format,
                        {s->step[0], s->step[1], s->step[2], s->step[3]}};
         Stored to = s->to;
-        to.data = moved_by(to.data, w->pointers[w->result]);
-        move_words(s->shape, &from, &to);
+        to.data = (const char *)moved_by(to.data, w->pointers[w->result]) + first * to.step[axis] * word;
+        if (is_rounded)
+            round_words(shape, p->form, &from, &to);
+        else
+            move_words(shape, &from, &to);
     }
+}
+
+static void put_results(Work *w)
+{
+    const Product *p = w->p;
+    together(w->joined, parts_of(w->joined, p->rows * p->columns * STEPS_OF_READING, MOST_PARTS), put_part, w);
 }
 
 static int product_lies_well(const Product *p, const int64_t *pointers, int result)

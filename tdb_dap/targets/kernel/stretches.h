@@ -38,35 +38,13 @@ static int find_tensors(const Commands *c, int64_t command, const Plan *plan, in
     return 1;
 }
 
-/* One product, with memory of the caller's that grows. */
-static int product_done(const Product *p, const int64_t *pointers, int result, void **block, size_t *size)
-{
-    const int64_t everything[4] = {0, p->rows, 0, p->columns};
-    const size_t needed = size_of_work(p);
-    if (!product_lies_well(p, pointers, result))
-        return 0;
-    if (needed > *size) {
-        free(*block);
-        *block = malloc(needed);
-        *size = *block ? needed : 0;
-    }
-    Work w = {.p = p, .pointers = pointers, .result = result, .size = *size, .block = *block};
-    if (!w.block)
-        return 0;
-    prepare(&w);
-    if (sum_up(&w, everything) || round_sums(&w))
-        return 0;
-    put_results(&w);
-    return 1;
-}
-
 /* So many products, about, between two moments at which a run can be interrupted: some milliseconds. */
 #define MOST_PRODUCTS ((int64_t)1 << 27)
 
 /* The first of the commands [first, stop) that is not done: it has no plan, its plan does not fit, or those before it have
  * taken long enough. */
-static int64_t carry_out_commands(const Commands *c, const Plan *const *plans, int64_t first, int64_t stop, void **block,
-                                  size_t *size)
+static int64_t carry_out_commands(const Commands *c, const Plan *const *plans, int64_t first, int64_t stop, int joined,
+                                  void **block, size_t *size)
 {
     const int64_t start = first;
     int64_t pointers[MOST_OPERANDS + 2], offsets[MOST_OPERANDS + 2];
@@ -78,14 +56,8 @@ static int64_t carry_out_commands(const Commands *c, const Plan *const *plans, i
         amount += plan ? plan->amount : 0;
         if (!plan || !find_tensors(c, i, plan, pointers, offsets))
             return i;
-        if (plan->product) {
-            if (!product_done(plan->product, pointers, plan->tensors - 1, block, size))
-                return i;
-        } else {
-            if (!pieces_fit(plan, pointers, offsets, 1))
-                return i;
-            compute_part(plan, pointers, 0, 1);
-        }
+        if (!plan_done(plan, pointers, offsets, joined, block, size))
+            return i;
     }
     return first;
 }
@@ -119,9 +91,11 @@ static PyObject *py_carry_out_some(PyObject *self, PyObject *args)
     void *block = PyErr_Occurred() ? NULL : taken_block(&size);
     int64_t done = first;
     if (block) {
+        const int joined = join_team();
         Py_BEGIN_ALLOW_THREADS
-        done = carry_out_commands(&c, plans, first, stop, &block, &size);
+        done = carry_out_commands(&c, plans, first, stop, joined, &block, &size);
         Py_END_ALLOW_THREADS
+        leave_team(joined);
         give_back(block, size);
     }
     free(plans);

@@ -32,10 +32,6 @@ from tdb_dap.targets.semantics import SEMANTICS
 from tdb_dap.targets.semantics.registry import Semantic, Unplanned
 from tdb_dap.targets.semantics.rules import Rules
 
-_WORTH_A_THREAD = 1 << 17
-"""Elements from which on a second thread pays."""
-_MANY = 1 << 23
-"""Products from which on they are summed up in parts."""
 _MOST = 1 << 14
 """Forms that are kept."""
 _AT_ONCE = 1 << 11
@@ -79,7 +75,7 @@ class _Known:
         self.shapes: dict[int, list[Numbered]] = {}
         self.forms: list[Made | _NoPlan | None] = []
         self.calls: list[object] = []
-        """What the kernel carries out by itself; None: nothing, or it takes threads."""
+        """What the kernel carries out by itself; None: nothing, or it takes long."""
         self.functions: dict[tuple[str, int], Semantic] = {}
         """Those that plans were made of."""
         self._lock = Lock()
@@ -100,7 +96,7 @@ class _Known:
         if isinstance(form, Made):
             self.functions[form.sub] = form.function
         self.forms[number] = form
-        self.calls[number] = form.calls if isinstance(form, Made) and not _takes_threads(form) else None
+        self.calls[number] = form.calls if isinstance(form, Made) and not form.is_long else None
 
 
 class Plans:
@@ -265,13 +261,6 @@ def _chosen(known: _Known, shapes: list[tuple[Numbered, list[bytes]]]) -> NDArra
     return np.array(found, np.int32).reshape(-1, 2)
 
 
-def _takes_threads(made: Made) -> bool:
-    if made.sums is not None:
-        rows, count, columns = made.sums
-        return rows * count * columns >= _MANY
-    return made.size // _WORTH_A_THREAD >= 2
-
-
 def _is_in_force(made: Made) -> bool:
     """Whether the function is still the one that a plan was made of: a plugin may put another one in its place."""
     return SEMANTICS.get(made.sub) is made.function
@@ -285,13 +274,7 @@ def _carry_out(made: Made, places: list[Located], core: int, memory: Memory) -> 
             addresses += (memory.pointer(space, offset + low, offset + high, core) + offset, offset)
     except BadAccess:
         return False
-    if not _takes_threads(made):
-        return kernel.carry_out(made.calls, 0, 1, *addresses)
-    if made.sums is not None:
-        rows, count, columns = made.sums
-        return kernel.sum_up(made.calls, (rows, columns), count, *addresses)
-    parts = min(kernel.threads(), made.size // _WORTH_A_THREAD)
-    done: list[bool] = []
-    kernel.side_by_side(range(parts), lambda part: done.append(kernel.carry_out(made.calls, part, parts, *addresses)))
-    # A result over its operand has to be written in order.
-    return all(done) or (not any(done) and kernel.carry_out(made.calls, 0, 1, *addresses))
+    if made.sums is None or not made.is_long:
+        return kernel.carry_out(made.calls, *addresses)
+    rows, count, columns = made.sums
+    return kernel.sum_up(made.calls, (rows, columns), count, *addresses)

@@ -1,0 +1,196 @@
+/* Threads that share the parts of one piece of work. They are started once, stay until the process ends, and touch neither
+ * Python nor its lock. Between two pieces of work they wait in a loop for some microseconds, so that short commands can be
+ * shared, too; then they sleep. */
+
+#if defined(__GNUC__) && UINTPTR_MAX > UINT32_MAX
+#define HAS_TEAM 1
+#define LOADED(at) __atomic_load_n(at, __ATOMIC_SEQ_CST)
+#define STORED(at, number) __atomic_store_n(at, number, __ATOMIC_SEQ_CST)
+#define ADDED_TO(at, number) __atomic_fetch_add(at, number, __ATOMIC_SEQ_CST)
+#define EXCHANGED(at, number) __atomic_exchange_n(at, number, __ATOMIC_SEQ_CST)
+
+static inline int replaced(volatile int64_t *at, int64_t before, int64_t after)
+{
+    return __atomic_compare_exchange_n(at, &before, after, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+}
+#elif defined(_MSC_VER) && defined(_WIN64)
+#include <intrin.h>
+#define HAS_TEAM 1
+#define LOADED(at) _InterlockedOr64(at, 0)
+#define STORED(at, number) ((void)_InterlockedExchange64(at, number))
+#define ADDED_TO(at, number) _InterlockedExchangeAdd64(at, number)
+#define EXCHANGED(at, number) _InterlockedExchange64(at, number)
+#define replaced(at, before, after) (_InterlockedCompareExchange64(at, after, before) == (before))
+#else
+#define HAS_TEAM 0
+#endif
+
+#if defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__))
+#define PAUSE() __builtin_ia32_pause()
+#elif defined(__GNUC__) && defined(__aarch64__)
+#define PAUSE() __asm__ volatile("yield")
+#else
+#define PAUSE() ((void)0)
+#endif
+
+#if defined(_WIN32)
+__declspec(dllimport) int __stdcall SwitchToThread(void);
+#define GIVE_WAY() ((void)SwitchToThread())
+#else
+#include <sched.h>
+#define GIVE_WAY() ((void)sched_yield())
+#endif
+
+/* One of ``parts`` parts of some work. */
+typedef void (*Task)(void *of, int64_t part, int64_t parts);
+
+#define MOST_MEMBERS 8    /* threads, with the one that asks */
+#define MOST_PARTS 32     /* parts of one piece of work */
+#define PARTS_OF_MEMBER 3 /* for each thread, so that none waits long for one that the system holds up */
+
+/* How many threads there are to be, and how much work is worth a part: products, or what takes as long. */
+static struct {
+    int members;
+    int64_t worth;
+} team_size = {1, (int64_t)1 << 18};
+
+#if HAS_TEAM
+#define WAITING 4000 /* rounds of a loop before a thread sleeps, about 50 us */
+
+/* ``state``: (number of the work, its parts, the next one), 32 and twice 16 bits: who takes a part compares all of it, so
+ * that no part of a work that is over can be taken. */
+static struct {
+    volatile int64_t state, done, busy, open;
+    Task task;
+    void *of;
+    int started;
+    struct {
+        PyThread_type_lock lock;
+        volatile int64_t sleeps;
+    } members[MOST_MEMBERS];
+} team;
+
+static int64_t parts_in(int64_t state) { return state >> 16 & 0xffff; }
+static int64_t next_in(int64_t state) { return state & 0xffff; }
+
+/* Works on parts until all are taken. */
+static void work_on_parts(void)
+{
+    for (int64_t state = LOADED(&team.state); next_in(state) < parts_in(state); state = LOADED(&team.state))
+        if (replaced(&team.state, state, state + 1)) {
+            team.task(team.of, next_in(state), parts_in(state));
+            ADDED_TO(&team.done, 1);
+        }
+}
+
+static int has_work(void)
+{
+    const int64_t state = LOADED(&team.state);
+    return next_in(state) < parts_in(state);
+}
+
+static void be_member(void *number)
+{
+    const int own = (int)(intptr_t)number;
+    for (;;) {
+        work_on_parts();
+        for (int round = 0; round < WAITING && LOADED(&team.open) && !has_work(); round++)
+            PAUSE();
+        if (has_work())
+            continue;
+        STORED(&team.members[own].sleeps, 1);
+        if (has_work() && EXCHANGED(&team.members[own].sleeps, 0))
+            continue;
+        PyThread_acquire_lock(team.members[own].lock, WAIT_LOCK); /* until it is woken */
+    }
+}
+
+/* Starts the threads that are not there yet; who holds the lock of the interpreter. */
+static void start_members(void)
+{
+    while (team.started + 1 < team_size.members && team.started + 1 < MOST_MEMBERS) {
+        const int own = team.started;
+        if (!team.members[own].lock)
+            team.members[own].lock = PyThread_allocate_lock();
+        if (!team.members[own].lock)
+            return;
+        PyThread_acquire_lock(team.members[own].lock, WAIT_LOCK);
+        team.members[own].sleeps = 0;
+        if (PyThread_start_new_thread(be_member, (void *)(intptr_t)own) == (unsigned long)-1) {
+            PyThread_release_lock(team.members[own].lock);
+            return;
+        }
+        team.started++;
+    }
+}
+#endif
+
+/* Whether the caller has the threads until ``leave_team``; they wait for its work. Another one works alone meanwhile. */
+static int join_team(void)
+{
+#if HAS_TEAM
+    if (team_size.members < 2 || EXCHANGED(&team.busy, 1))
+        return 0;
+    start_members();
+    STORED(&team.open, 1);
+    return 1;
+#else
+    return 0;
+#endif
+}
+
+static void leave_team(int joined)
+{
+#if HAS_TEAM
+    if (joined) {
+        STORED(&team.open, 0);
+        STORED(&team.busy, 0);
+    }
+#else
+    (void)joined;
+#endif
+}
+
+/* A copy of this process has none of its threads. */
+static void forget_team(void)
+{
+#if HAS_TEAM
+    memset(&team, 0, sizeof team); /* locks that a thread may have held are not used again */
+#endif
+}
+
+/* Parts that work of this ``amount`` is cut into, at most ``most``. */
+static int64_t parts_of(int joined, int64_t amount, int64_t most)
+{
+    int64_t parts = joined ? amount / team_size.worth : 1;
+    parts = parts < most ? parts : most;
+    parts = parts < team_size.members * PARTS_OF_MEMBER ? parts : team_size.members * PARTS_OF_MEMBER;
+    return parts < 1 ? 1 : parts < MOST_PARTS ? parts : MOST_PARTS;
+}
+
+/* All parts of some work, whose order does not matter; those who ``joined`` the team share it. */
+static void together(int joined, int64_t parts, Task task, void *of)
+{
+#if HAS_TEAM
+    if (joined && parts > 1 && team.started) {
+        const uint64_t number = ((uint64_t)LOADED(&team.state) >> 32) + 1;
+        team.task = task;
+        team.of = of;
+        STORED(&team.done, 0);
+        STORED(&team.state, (int64_t)(number << 32 | (uint64_t)parts << 16));
+        for (int i = 0; i < team.started && i < parts - 1; i++)
+            if (LOADED(&team.members[i].sleeps) && EXCHANGED(&team.members[i].sleeps, 0))
+                PyThread_release_lock(team.members[i].lock);
+        work_on_parts();
+        for (int round = 0; LOADED(&team.done) < parts; round++)
+            if (round < WAITING)
+                PAUSE();
+            else
+                GIVE_WAY();
+        return;
+    }
+#endif
+    (void)joined;
+    for (int64_t part = 0; part < parts; part++)
+        task(of, part, parts);
+}
