@@ -39,7 +39,7 @@ class BuildC(build_ext):
             extension.extra_compile_args = (
                 ["/O2", "/fp:precise"]
                 if is_msvc
-                else ["-O3", "-g0", "-std=c11", "-ffp-contract=off", "-fno-fast-math", "-fno-math-errno", "-Wno-psabi"]
+                else ["-O3", "-g0", "-std=c11", "-ffp-contract=off", "-fno-fast-math", "-fno-math-errno", "-fno-trapping-math", "-Wno-psabi"]
             )
         super().build_extensions()
 

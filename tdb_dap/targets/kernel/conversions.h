@@ -29,6 +29,42 @@ static inline float NAME(rounded_float)(float number, int mode)
     }
 }
 
+/* The same for results of at most 16 bits: float32 holds their limits. */
+static void NAME(short_of_floats)(const Grid *grid, int mode, float low, float high, int size, void *result)
+{
+    float numbers[CHUNK];
+    int32_t out[CHUNK];
+    const int64_t count = size_of(grid);
+    for (int64_t first = 0; first < count; first += CHUNK) {
+        const int64_t used = count - first < CHUNK ? count - first : CHUNK;
+        NAME(load_floats)(numbers, grid, &grid->operands[0], first, used);
+#define EACH(mode_)                                                                                                    \
+    for (int64_t i = 0; i < used; i++) {                                                                               \
+        float v = NAME(rounded_float)(numbers[i], mode_);                                                              \
+        v = v < low ? low : v;                                                                                         \
+        v = v > high ? high : v;                                                                                       \
+        v = numbers[i] == numbers[i] ? v : 0.0f;                                                                       \
+        out[i] = (int32_t)v;                                                                                           \
+    }                                                                                                                  \
+    break;
+        switch (mode) {
+        case 0: EACH(0)
+        case 1: EACH(1)
+        case 2: EACH(2)
+        case 3: EACH(3)
+        case 4: EACH(4)
+        default: EACH(5)
+        }
+#undef EACH
+        if (size == 1)
+            for (int64_t i = 0; i < used; i++)
+                ((uint8_t *)result)[first + i] = (uint8_t)(uint32_t)out[i];
+        else
+            for (int64_t i = 0; i < used; i++)
+                ((uint16_t *)result)[first + i] = (uint16_t)(uint32_t)out[i];
+    }
+}
+
 /* Floats as whole numbers: rounded by mode, limited, NaN gives 0. */
 static void NAME(whole_of_floats)(const Grid *grid, int mode, double low, double high, int size, void *result)
 {
@@ -36,6 +72,10 @@ static void NAME(whole_of_floats)(const Grid *grid, int mode, double low, double
     int64_t out[CHUNK];
     const Requantisation r = {.size = size};
     const int64_t count = size_of(grid);
+    if (size <= 2 && low >= -32768 && high <= 65535) {
+        NAME(short_of_floats)(grid, mode, (float)low, (float)high, size, result);
+        return;
+    }
     for (int64_t first = 0; first < count; first += CHUNK) {
         const int64_t used = count - first < CHUNK ? count - first : CHUNK;
         NAME(load_floats)(numbers, grid, &grid->operands[0], first, used);
@@ -115,18 +155,29 @@ static void NAME(f16_by_mode)(const Grid *grid, int mode, uint16_t *result)
         const int64_t used = count - first < CHUNK ? count - first : CHUNK;
         NAME(load_floats)(numbers, grid, &grid->operands[0], first, used);
         NAME(flushed)(numbers, F32, 0, used);
-        for (int64_t i = 0; i < used; i++) {
-            const float number = numbers[i];
-            const uint32_t size = bits_of(number) & 0x7fffffff, sign = bits_of(number) & 0x80000000;
-            const uint32_t exponent = size < (113u << 23) ? 113u << 23 : size & 0x7f800000; /* at least 2^-14 */
-            const double unit = number_of(exponent - (10u << 23)), steps = (double)number / unit;
-            const double rounded = NAME(rounded_by)(steps, mode);
-            const float found = (float)((rounded < 0 ? -rounded : rounded) * unit);
-            const int outward = mode == 1 || mode == 5 || (mode == 3 && sign) || (mode == 4 && !sign);
-            const uint32_t limited = found > 65504.0f ? (outward ? 0x7f800000 : 0x477fe000) : bits_of(found);
-            const uint32_t bits = size >= 0x47800000 ? (size > 0x7f800000 ? size : 0x7f800000) : limited;
-            result[first + i] = NAME(to_f16)(number_of(bits | sign));
+#define EACH(mode_)                                                                                                    \
+    for (int64_t i = 0; i < used; i++) {                                                                               \
+        const float number = numbers[i];                                                                               \
+        const uint32_t size = bits_of(number) & 0x7fffffff, sign = bits_of(number) & 0x80000000;                       \
+        const uint32_t exponent = size < (113u << 23) ? 113u << 23 : size & 0x7f800000; /* at least 2^-14 */           \
+        const uint32_t unit = exponent - (10u << 23);                                                                  \
+        const float steps = NAME(rounded_float)(number * number_of((254u << 23) - unit), mode_);                       \
+        const float found = number_of(bits_of(steps) & 0x7fffffff) * number_of(unit);                                  \
+        const int outward = mode_ == 1 || mode_ == 5 || (mode_ == 3 && sign) || (mode_ == 4 && !sign);                 \
+        const uint32_t limited = found > 65504.0f ? (outward ? 0x7f800000 : 0x477fe000) : bits_of(found);              \
+        const uint32_t bits = size >= 0x47800000 ? (size > 0x7f800000 ? size : 0x7f800000) : limited;                  \
+        numbers[i] = number_of(bits | sign);                                                                           \
+    }                                                                                                                  \
+    break;
+        switch (mode) {
+        case 1: EACH(1)
+        case 2: EACH(2)
+        case 3: EACH(3)
+        case 4: EACH(4)
+        default: EACH(5)
         }
+#undef EACH
+        NAME(write_floats)(numbers, result, F16, 0, first, used);
     }
 }
 

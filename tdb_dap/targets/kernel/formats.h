@@ -27,19 +27,77 @@ static inline uint16_t NAME(to_bf16)(float number)
     return (uint16_t)((bits & 0x7fffffff) > 0x7f800000 ? (bits >> 16 & 0x8000) | 0x7fff : rounded);
 }
 
+#if LANES == 16
+/* The lanes of a vector that begins with element ``i`` of so many. */
+#define USED_OF(i, count) ((count) - (i) < 16 ? (__mmask16)((1u << ((count) - (i))) - 1) : (__mmask16)0xffff)
+
+/* The processor's own conversions give the same words, but for NaNs: it makes them quiet and keeps their other bits. */
+static inline __m512 floats_of_halves(__m256i halves)
+{
+    const __m512 found = _mm512_cvtph_ps(halves);
+    const __mmask16 nan = _mm512_cmp_ps_mask(found, found, _CMP_UNORD_Q);
+    if (!nan)
+        return found;
+    const __m512i words = _mm512_cvtepu16_epi32(halves), sign = _mm512_slli_epi32(_mm512_srli_epi32(words, 15), 31);
+    const __m512i kept = _mm512_or_si512(_mm512_slli_epi32(_mm512_and_si512(words, _mm512_set1_epi32(0x7fff)), 13), sign);
+    return _mm512_mask_mov_ps(found, nan, (__m512)_mm512_or_si512(kept, _mm512_set1_epi32(0x7f800000)));
+}
+
+static inline __m256i halves_of_floats(__m512 floats)
+{
+    const __m256i found = _mm512_cvtps_ph(floats, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    const __mmask16 nan = _mm512_cmp_ps_mask(floats, floats, _CMP_UNORD_Q);
+    return nan ? _mm256_or_si256(found, _mm256_maskz_set1_epi16(nan, 0x7fff)) : found;
+}
+
+static void read_halves(float *out, const uint16_t *halves, int64_t count)
+{
+    int64_t i = 0;
+    for (; i + 16 <= count; i += 16)
+        _mm512_storeu_ps(out + i, floats_of_halves(_mm256_loadu_si256((const __m256i *)(halves + i))));
+    if (i < count) {
+        const __mmask16 rest = (__mmask16)((1u << (count - i)) - 1);
+        _mm512_mask_storeu_ps(out + i, rest, floats_of_halves(_mm256_maskz_loadu_epi16(rest, halves + i)));
+    }
+}
+
+static void write_halves(const float *numbers, uint16_t *halves, int flushes, int64_t count)
+{
+    const __m256i exponent = _mm256_set1_epi16(0x7c00), sign = _mm256_set1_epi16((short)0x8000);
+    for (int64_t i = 0; i < count; i += 16) {
+        const __mmask16 used = USED_OF(i, count);
+        __m256i found = halves_of_floats(_mm512_maskz_loadu_ps(used, numbers + i));
+        if (flushes) {
+            const __mmask16 tiny = _mm256_testn_epi16_mask(found, exponent);
+            found = _mm256_mask_mov_epi16(found, tiny, _mm256_and_si256(found, sign));
+        }
+        _mm256_mask_storeu_epi16(halves + i, used, found);
+    }
+}
+#endif
+
 /* Numbers at equal steps, one row of an operand, as float; as they are stored. */
 static void NAME(read_floats)(float *out, const void *data, int format, int64_t step, int64_t count)
 {
     const uint16_t *halves = data;
     const float *whole = data;
-    if (format == F32 && step == 1)
+    if (step == 0 && count) {
+        const float one = format == F32 ? *whole : format == F16 ? NAME(from_f16)(*halves) : number_of((uint32_t)*halves << 16);
+        for (int64_t i = 0; i < count; i++)
+            out[i] = one;
+    } else if (format == F32 && step == 1)
         memcpy(out, whole, (size_t)count * sizeof *out);
     else if (format == F32)
         for (int64_t i = 0; i < count; i++)
             out[i] = whole[i * step];
+#if LANES == 16
+    else if (format == F16 && step == 1)
+        read_halves(out, halves, count);
+#else
     else if (format == F16 && step == 1)
         for (int64_t i = 0; i < count; i++)
             out[i] = NAME(from_f16)(halves[i]);
+#endif
     else if (format == F16)
         for (int64_t i = 0; i < count; i++)
             out[i] = NAME(from_f16)(halves[i * step]);
@@ -51,54 +109,89 @@ static void NAME(read_floats)(float *out, const void *data, int format, int64_t 
             out[i] = number_of((uint32_t)halves[i * step] << 16);
 }
 
+#if LANES == 16
+/* As ``flush`` in scalar.h; from a last vector only ``used`` numbers are read, and zeros stand for the others. */
+static inline __m512i normal_numbers(const float *from, __mmask16 used)
+{
+    const __m512i bits = _mm512_maskz_loadu_epi32(used, from);
+    return _mm512_mask_and_epi32(bits, _mm512_testn_epi32_mask(bits, _mm512_set1_epi32(0x7f800000)), bits,
+                                 _mm512_set1_epi32(INT32_MIN));
+}
+
+/* Magnitudes less one: zeros are the largest words then. */
+static inline __m512i sizes_less_one(__m512i bits)
+{
+    return _mm512_sub_epi32(_mm512_and_si512(bits, _mm512_set1_epi32(0x7fffffff)), _mm512_set1_epi32(1));
+}
+
+#endif
+
+/* The smallest magnitude but zero, less one, of some numbers and of what is ``found`` already. */
+static uint32_t NAME(smallest)(const float *numbers, int64_t count, uint32_t found)
+{
+#if LANES == 16
+    __m512i least = _mm512_set1_epi32((int32_t)found);
+    for (int64_t i = 0; i < count; i += 16)
+        least = _mm512_min_epu32(least, sizes_less_one(_mm512_maskz_loadu_epi32(USED_OF(i, count), numbers + i)));
+    return _mm512_reduce_min_epu32(least);
+#else
+    for (int64_t i = 0; i < count; i++) {
+        const uint32_t size = (bits_of(numbers[i]) & 0x7fffffff) - 1;
+        found = size < found ? size : found;
+    }
+    return found;
+#endif
+}
+
 /* The same as products take them: subnormals are zeros, but those of f16. ``least``, if any, becomes the smallest magnitude
  * but zero, less one, of these and what it was. */
 static void NAME(read_normal)(float *out, const void *data, int format, int64_t step, int64_t count, uint32_t *least)
 {
-    uint32_t found = UINT32_MAX;
     const float *from = data;
     if (format != F32 || step != 1) {
         NAME(read_floats)(out, data, format, step, count);
         from = out;
     }
-    if (format != F16)
-        for (int64_t i = 0; i < count; i++) {
-            const uint32_t bits = bits_of(from[i]), normal = bits & 0x7f800000 ? bits : bits & 0x80000000;
-            const uint32_t size = (normal & 0x7fffffff) - 1; /* less one, zeros are the largest words */
-            found = size < found ? size : found;
-            out[i] = number_of(normal);
-        }
-    else if (least)
-        for (int64_t i = 0; i < count; i++) {
-            const uint32_t size = (bits_of(out[i]) & 0x7fffffff) - 1;
-            found = size < found ? size : found;
-        }
-    if (least && found < *least)
-        *least = found;
+    if (format == F16) {
+        if (least)
+            *least = NAME(smallest)(out, count, *least);
+        return;
+    }
+#if LANES == 16
+    __m512i found = _mm512_set1_epi32(-1);
+    for (int64_t i = 0; i < count; i += 16) {
+        const __mmask16 used = USED_OF(i, count);
+        const __m512i bits = normal_numbers(from + i, used);
+        found = _mm512_min_epu32(found, sizes_less_one(bits));
+        _mm512_mask_storeu_epi32(out + i, used, bits);
+    }
+    if (least) {
+        const uint32_t size = _mm512_reduce_min_epu32(found);
+        *least = size < *least ? size : *least;
+    }
+#else
+    for (int64_t i = 0; i < count; i++)
+        out[i] = flush(from[i]);
+    if (least)
+        *least = NAME(smallest)(out, count, *least);
+#endif
 }
 
 #define READ(Type)                                                                                                     \
-    for (int64_t i = 0; i < count; i++)                                                                                \
-        out[i] = ((const Type *)data)[i * step];                                                                       \
+    if (step == 0)                                                                                                     \
+        for (int64_t i = 0; i < count; i++)                                                                            \
+            out[i] = *(const Type *)data;                                                                              \
+    else if (step == 1)                                                                                                \
+        for (int64_t i = 0; i < count; i++)                                                                            \
+            out[i] = ((const Type *)data)[i];                                                                          \
+    else                                                                                                               \
+        for (int64_t i = 0; i < count; i++)                                                                            \
+            out[i] = ((const Type *)data)[i * step];                                                                   \
     break;
 
 /* Those of at most 32 bits, but unsigned words. */
 static void NAME(read_narrow)(int32_t *out, const void *data, int format, int64_t step, int64_t count)
 {
-    if (format == SI32 && step == 1) {
-        memcpy(out, data, (size_t)count * sizeof *out);
-        return;
-    }
-    if (format == UI8 && step == 1) {
-        for (int64_t i = 0; i < count; i++)
-            out[i] = ((const uint8_t *)data)[i];
-        return;
-    }
-    if (format == SI8 && step == 1) {
-        for (int64_t i = 0; i < count; i++)
-            out[i] = ((const int8_t *)data)[i];
-        return;
-    }
     switch (format) {
     case SI8: READ(int8_t)
     case UI8: READ(uint8_t)
@@ -143,11 +236,16 @@ static void NAME(write_floats)(const float *numbers, void *result, int format, i
     else if (format == BF16)
         for (int64_t i = 0; i < count; i++)
             halves[i] = NAME(to_bf16)(numbers[i]);
+#if LANES == 16
+    else
+        write_halves(numbers, halves, flushes, count);
+#else
     else
         for (int64_t i = 0; i < count; i++) {
             const uint16_t half = NAME(to_f16)(numbers[i]);
             halves[i] = flushes && !(half & 0x7c00) ? half & 0x8000 : half;
         }
+#endif
 }
 
 /* The same of numbers that are rounded once, from float32; a NaN has all bits set. */

@@ -86,14 +86,6 @@ static void give_back(void *block, size_t size)
 /* The exponent of the smallest number but zero less the least one; large where there is none. See float32.py. */
 static int64_t exponent_of(uint32_t size) { return size != UINT32_MAX ? (int64_t)((size + 1) >> 23) - 127 : 1 << 20; }
 
-/* The smallest magnitude but zero of some numbers, less one, and that of ``before``: all bits set where there is none. */
-static uint32_t least_of(const float *numbers, int64_t count, uint32_t before)
-{
-    uint32_t found[2];
-    chosen->exponents(numbers, count, found);
-    return found[0] < before ? found[0] : before;
-}
-
 static int64_t start_size(const Product *p, int number)
 {
     return number < p->starts ? p->start_rows[number] * p->start_columns[number] : 1;
@@ -248,7 +240,7 @@ static void pack_part(void *of, int64_t part, int64_t parts)
             start_groups(w, i, first, last);
     else if (p->how == IN_CHAINS) {
         packed_floats((const float *)w->left, first, last, p->count, (float *)w->packed);
-        w->least[0][part] = least_of((const float *)w->left + first * p->count, (last - first) * p->count, UINT32_MAX);
+        w->least[0][part] = chosen->smallest((const float *)w->left + first * p->count, (last - first) * p->count, UINT32_MAX);
     }
 }
 
@@ -257,14 +249,14 @@ static int sums_are_normal(const Work *w, int64_t left_parts, int64_t right_part
 {
     const Product *p = w->p;
     const float fill = p->fill;
-    uint32_t left = UINT32_MAX, right = p->is_filled ? least_of(&fill, 1, UINT32_MAX) : UINT32_MAX;
+    uint32_t left = UINT32_MAX, right = p->is_filled ? chosen->smallest(&fill, 1, UINT32_MAX) : UINT32_MAX;
     for (int64_t i = 0; i < left_parts; i++)
         left = w->least[0][i] < left ? w->least[0][i] : left;
     for (int64_t i = 0; i < right_parts; i++)
         right = w->least[1][i] < right ? w->least[1][i] : right;
     int is_normal = exponent_of(left) + exponent_of(right) - 23 >= -126;
     for (int i = 0; i < p->starts; i++)
-        is_normal &= exponent_of(least_of((const float *)w->starts[i], start_size(p, i), UINT32_MAX)) - 23 >= -126;
+        is_normal &= exponent_of(chosen->smallest((const float *)w->starts[i], start_size(p, i), UINT32_MAX)) - 23 >= -126;
     return is_normal;
 }
 
