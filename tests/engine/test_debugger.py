@@ -18,7 +18,6 @@ from tdb_dap.engine.control.observers import Observer
 from tdb_dap.engine.source.op_records import OpRecord
 from tdb_dap.errors import BadExpression
 from tdb_dap.targets import kernel
-from tdb_dap.targets.plans import plan
 from tests.conftest import Toy
 from tests.heard import Heard
 
@@ -244,7 +243,6 @@ def test_a_long_command_is_given_up_between_its_parts(
     if with_kernel and not kernel.is_built:
         pytest.skip(kernel.describe())
     monkeypatch.setattr(kernel, "_PART", 1)
-    monkeypatch.setattr(plan, "_MANY", 1)
     monkeypatch.setattr("tdb_dap.targets.semantics.numerics.dot._BLOCK", 1000)
     with kernel.switched(with_kernel):
         debugger.step(3)

@@ -15,7 +15,6 @@ from tdb_dap.engine.hardware.views import View
 from tdb_dap.errors import TdbError
 from tdb_dap.targets import kernel
 from tdb_dap.targets.chips.chip import Chip
-from tdb_dap.targets.plans import plan
 from tests.targets.commands import chip_named, form
 from tests.targets.test_plans import NAMES, Bench
 
@@ -161,9 +160,15 @@ def test_windows_of_every_kind(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["BM1684X", "BM1690"])
-def test_windows_in_parts(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plan, "_MANY", 1)
-    monkeypatch.setattr(kernel, "_WORTH_A_THREAD", 1)
-    monkeypatch.setattr(kernel, "threads", lambda: 3)
-    seen = walk(name)
+def test_windows_in_parts(name: str) -> None:
+    with kernel.shared(3, worth=1):
+        seen = walk(name)
+    assert sum(seen[kind] for kind in KINDS) > 3, seen
+
+
+@pytest.mark.parametrize("name", ["BM1684X", "BM1690"])
+def test_windows_that_can_be_interrupted(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel, "_PART", 1)
+    with kernel.shared(3, worth=1):
+        seen = walk(name)
     assert sum(seen[kind] for kind in KINDS) > 3, seen

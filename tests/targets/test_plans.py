@@ -160,10 +160,9 @@ def test_a_plan_does_what_the_command_does(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_plan_does_so_in_parts(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plan, "_WORTH_A_THREAD", 16)
-    monkeypatch.setattr(kernel, "threads", lambda: 3)
-    seen = walk(name, CASES, seed=0)
+def test_a_plan_does_so_in_parts(name: str) -> None:
+    with kernel.shared(3, worth=1):
+        seen = walk(name, CASES, seed=0)
     assert seen["done"] > 0, seen
 
 

@@ -431,7 +431,7 @@ def sum_up(plan: object, shape: tuple[int, int], count: int, *addresses: int) ->
         return False
     rows, columns = shape
     parts = -(-rows * count * columns // _PART)
-    by_columns = columns >= parts * _BLOCK_OF_COLUMNS
+    by_columns = columns // _BLOCK_OF_COLUMNS >= min(parts, rows // _BLOCK_OF_ROWS)
     extent, block = (columns, _BLOCK_OF_COLUMNS) if by_columns else (rows, _BLOCK_OF_ROWS)
     for first, last in _parts(0, extent, parts, block):
         between_parts()

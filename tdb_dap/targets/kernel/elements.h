@@ -306,12 +306,20 @@ static void NAME(load_narrow_operation)(int32_t *numbers, const Grid *grid, int 
     }
 }
 
+#if LANES == 16
+#include "whole_rows.h"
+#endif
+
 /* a (kind) b, then the steps of ``r``: its own numbers for all elements, or, where ``each``, three more operands. */
 static void NAME(whole_of)(const Grid *grid, int kind, int each, const Requantisation *r, void *result)
 {
     int64_t numbers[CHUNK], multiplier[CHUNK], amount[CHUNK], zero[CHUNK], out[CHUNK];
     const Stored *steps = grid->operands + 2;
     const int64_t row = grid->shape[3];
+#if LANES == 16
+    if (whole_rows(grid, kind, each, r, result))
+        return;
+#endif
     const int by_row = each && row >= LONG_ROW && !steps[0].step[3] && !steps[1].step[3] && !steps[2].step[3];
     const int narrow = is_narrow(grid, kind) && (!each || by_row) && r->size <= 4;
     Requantisation own = *r;

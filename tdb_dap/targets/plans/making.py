@@ -43,8 +43,6 @@ class Made:
     calls: object
     spots: tuple[tuple[int, int, int], ...]
     """For each tensor the number of its spot, and the bytes from its address that it lies in."""
-    is_long: bool
-    """It takes so long that it has to be possible to interrupt it."""
     sums: Size | None
     """The sums of products that the plan is of, and that can be formed apart from each other."""
     sub: tuple[str, int]
@@ -86,7 +84,7 @@ def make(name: str, form: Form, rules: Rules) -> Made:
     calls = kernel.plan(form.bound.fields.geometry.lane_bytes, reaches, tuple(pieces), sums.arguments if sums else None)
     spots = tuple([(number, each.low, each.high) for number, each in zip(numbers, every, strict=True)])
     sub = form.bound.family.name, form.bound.fields.sub
-    return Made(calls, spots, kernel.is_long(calls), sums.parts if sums else None, sub, function)
+    return Made(calls, spots, sums.parts if sums else None, sub, function)
 
 
 def _order(tensor: Tensor, result: Tensor) -> int:

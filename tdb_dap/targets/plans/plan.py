@@ -96,7 +96,7 @@ class _Known:
         if isinstance(form, Made):
             self.functions[form.sub] = form.function
         self.forms[number] = form
-        self.calls[number] = form.calls if isinstance(form, Made) and not form.is_long else None
+        self.calls[number] = form.calls if isinstance(form, Made) and not kernel.is_long(form.calls) else None
 
 
 class Plans:
@@ -274,7 +274,7 @@ def _carry_out(made: Made, places: list[Located], core: int, memory: Memory) -> 
             addresses += (memory.pointer(space, offset + low, offset + high, core) + offset, offset)
     except BadAccess:
         return False
-    if made.sums is None or not made.is_long:
+    if made.sums is None or not kernel.is_long(made.calls):
         return kernel.carry_out(made.calls, *addresses)
     rows, count, columns = made.sums
     return kernel.sum_up(made.calls, (rows, columns), count, *addresses)
