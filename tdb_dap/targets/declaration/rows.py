@@ -50,8 +50,8 @@ class Row:
     """Present only if true."""
     constant: str | Condition | bool = True
     """May be a number in the address field (decided by ``{prefix}_const``)."""
-    address: Callable[[Fields], int] | str = ""
-    """The field that holds its address; default: ``{prefix}_addr``."""
+    address: Callable[[Fields], int | str] | str = ""
+    """The field that holds its address, default: ``{prefix}_addr``; or which field, or what address, in a command."""
     first: int = 0
     """Bytes from there to its first element."""
     number: Callable[[Fields], int] | None = None
@@ -89,16 +89,20 @@ class Row:
         width = self.width if self.width == 0 else number(f, self.width)
         return View(space, offset, shape, dtype, layout, strides, f.geometry, width, mask, f.core)
 
-    @property
-    def address_field(self) -> str | None:
-        """The field that alone says where it lies, if there is such a one."""
-        if self.side or self.space is not None or not isinstance(self.address, str):
+    def address_field(self, f: Fields) -> str | None:
+        """The field that alone says where it lies in a command, if there is such a one."""
+        if self.side or self.space is not None:
             return None
-        return self.address or self._names.address
+        address = self._address(f)
+        return address if isinstance(address, str) else None
+
+    def _address(self, f: Fields) -> int | str:
+        """The address, or the field that holds it."""
+        return (self.address or self._names.address) if isinstance(self.address, str) else self.address(f)
 
     def _raw(self, f: Fields) -> int:
-        address = self.address
-        found: int = getattr(f, address or self._names.address) if isinstance(address, str) else address(f)
+        address = self._address(f)
+        found: int = getattr(f, address) if isinstance(address, str) else address
         return found
 
     def _place(self, f: Fields) -> tuple[Space, int]:

@@ -378,7 +378,7 @@ def over_elements(function: str, grid: tuple[Any, ...], *arguments: Any) -> bool
     return done
 
 
-_FUNCTIONS = ("floats_of", "series", "reciprocal_roots", "divided", "whole_of", "converted", "moved", "selected")
+_FUNCTIONS = ("floats_of", "series", "reciprocal_roots", "divided", "whole_of", "converted", "moved", "selected", "looked_up")
 
 
 def function_number(name: str) -> int:

@@ -5,14 +5,19 @@ typedef struct {
     int function, operands, first; /* first: the first axis that may be joined with others */
     int kind, flushes, format, steps, rule, each, how, mode;
     double low, high;
-    Stored table; /* coefficients of a series: a row of terms for each of so many channels, and again from the first */
+    Stored table; /* of a series or of look-ups: a row of terms for each of so many channels, and again from the first */
+    uint32_t fill; /* beyond the words of a row, where ``fills``, else the last of them */
+    int fills;
     int64_t terms, rows, channel, numbers[3]; /* channel: of the first element */
     Requantisation r;
     void *result;
     Grid grid;
 } Elements;
 
-enum { FLOATS_OF, SERIES, RECIPROCAL_ROOTS, DIVIDED, WHOLE_OF, CONVERTED, MOVED, SELECTED };
+enum { FLOATS_OF, SERIES, RECIPROCAL_ROOTS, DIVIDED, WHOLE_OF, CONVERTED, MOVED, SELECTED, LOOKED_UP };
+
+/* Whether a function has a table beside its operands. */
+static int has_table(int function) { return function == SERIES || function == LOOKED_UP; }
 
 /* An operand that broadcasts to the shape of ``grid``. BufferError if its words are not where such words can be read. */
 static int parsed_operand(PyObject *given, const Grid *grid, Stored *operand)
@@ -74,6 +79,10 @@ static int parsed_elements(int function, PyObject *args, Elements *e)
         e->first = 2;
         is_good = PyArg_ParseTuple(args, "OOLLiO&", &given, &table, &rows, &terms, &e->flushes, address_of, &result);
         break;
+    case LOOKED_UP:
+        e->first = 2;
+        is_good = PyArg_ParseTuple(args, "OOLLIpO&", &given, &table, &rows, &terms, &e->fill, &e->fills, address_of, &result);
+        break;
     case RECIPROCAL_ROOTS:
         is_good = PyArg_ParseTuple(args, "OiiiO&", &given, &e->format, &e->flushes, &e->steps, address_of, &result);
         break;
@@ -109,15 +118,43 @@ static int parsed_elements(int function, PyObject *args, Elements *e)
     e->rows = rows;
     if (table) {
         const Grid rows_of = {.shape = {1, rows, 1, terms}};
-        if (terms < 1 || terms > MOST_TERMS || rows < 1) {
+        if (terms < 1 || (function == SERIES && terms > MOST_TERMS) || rows < 1) {
             PyErr_Format(PyExc_ValueError, "%lld rows of %lld terms", rows, terms);
             return 0;
         }
         if (!parsed_operand(table, &rows_of, &e->table))
             return 0;
+        if (function == LOOKED_UP && terms > 1 && e->table.step[3] != 1) {
+            PyErr_SetString(PyExc_ValueError, "a row with gaps");
+            return 0;
+        }
     }
     e->result = (void *)(uintptr_t)result;
     return 1;
+}
+
+/* Words of the table, by the unsigned words of the only operand; one after another from the start of the result on. */
+static void look_up(const Elements *e)
+{
+    const Grid *grid = &e->grid, row = {.shape = {1, e->rows, 1, e->terms}};
+    const Stored *index = &grid->operands[0];
+    const int word = size_of_word[e->table.format], size = size_of_word[index->format];
+    const int64_t width = grid->shape[3], lines = grid->shape[0] * grid->shape[1] * grid->shape[2];
+    uint64_t chosen_words[512];
+    char *to = e->result;
+    for (int64_t line = 0; line < lines; line++) {
+        const int64_t own = (e->channel + line / grid->shape[2] % grid->shape[1]) % e->rows;
+        const char *words = place(&row, &e->table, own, 0);
+        for (int64_t first = 0; first < width; first += 512) {
+            const int64_t used = width - first < 512 ? width - first : 512;
+            const char *at = place(grid, index, line, first);
+            if (index->step[3] != 1) {
+                move_row(chosen_words, 1, at, index->step[3], used, size);
+                at = (const char *)chosen_words;
+            }
+            looked_up(words, e->terms, at, size, used, word, e->fill, e->fills, to + (line * width + first) * word);
+        }
+    }
 }
 
 /* All elements of the grid, one after another from the start of the result on. */
@@ -146,6 +183,7 @@ static void compute(const Elements *e)
         }
         break;
     case SELECTED: chosen->selected(grid, e->kind, e->format, e->result); break;
+    case LOOKED_UP: look_up(e); break;
     case MOVED: {
         Stored to = {e->result, grid->operands[0].format, {0, 0, 0, 1}};
         for (int axis = 2; axis >= 0; axis--)

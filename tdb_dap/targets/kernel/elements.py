@@ -282,3 +282,22 @@ def looked_up(rows: Array, index: Array, fill: int | None) -> Array | None:
     result = np.empty(index.shape, rows.dtype)
     kernel.looked_up(words, chosen, fill, result)
     return result
+
+
+def looked_up_in(rows: Stored, index: Stored, fill: int | None, shape: tuple[int, ...]) -> Any:
+    """The plan of ``looked_up`` with operands of a plan, of four axes; None for operands whose words are known.
+
+    ``rows``: (1, channels, h, w), each channel's h x w words in equal steps; ``index``: (n, channels, 1, count);
+    ``shape``: of the result, (n, channels, ...) of count elements in each channel.
+    """
+    size, channels = rows.bits[0, 0].size, rows.bits.shape[1]
+    is_taken = rows.bits.itemsize in _WORDS and index.bits.itemsize in _WORDS and len(shape) == AXES
+    if CONSTANT in (rows.source, index.source) or not is_taken or channels not in (1, shape[1]) or not size:
+        return None
+    table, chosen = rows.bits.reshape(1, channels, 1, size), index.bits.reshape(shape)
+    if not (np.may_share_memory(table, rows.bits) and np.may_share_memory(chosen, index.bits)):
+        return None
+    words = OF_SIZE[rows.bits.itemsize]
+    grid = (shape, (OF_SIZE[index.bits.itemsize], chosen))
+    how = (words, table), channels, size, fill or 0, fill is not None
+    return _computed("looked_up", grid, (shape, rows.bits.dtype), (index, rows), *how)

@@ -48,11 +48,12 @@ typedef struct {
     int64_t row, column;
 } Start;
 
-/* ``result``: (rows, columns). ``position``: index of the first product in the sequence; ``normal``: no sum can be
+/* ``result``: (rows, columns); ``row_at``: bytes from there to each row, or none where rows follow each other. ``position``: index of the first product in the sequence; ``normal``: no sum can be
  * subnormal; ``swapped``: the right factor is the first operand. */
 typedef struct {
     Start starts[2];
     float *result;
+    const int64_t *row_at;
     int position, normal, swapped;
 } Chains;
 
@@ -67,7 +68,7 @@ enum { SIGNED_BYTES, UNSIGNED_BYTES, SIGNED_WORDS, FLOATS_OF_IMAGE };
 
 /* Whole numbers: left factors as (block, pair, ROWS, 2) of 16 bits; right ones as in Right, of a ``type``. Sums
  * start from start[row * row step + column * column step], or from zeros. Instead of ``left``, where both factors are
- * bytes and ``multiplies_bytes``: ``quads`` of ``left_type``, as packed_quads writes them. */
+ * bytes and ``multiplies_bytes``: ``quads`` of ``left_type``, as packed_quads writes them. ``row_at``: as in Chains. */
 typedef struct {
     const int16_t *left;
     const void *image;
@@ -76,6 +77,7 @@ typedef struct {
     int type;
     const uint8_t *quads;
     int left_type;
+    const int64_t *row_at;
 } Whole;
 
 #include "scalar.h"

@@ -65,6 +65,7 @@ static void forget_product(Product *p)
         free(p->to);
         free(p->taps);
         free(p->places);
+        free(p->row_at);
     }
     free(p);
 }
@@ -85,6 +86,36 @@ static int64_t *copied_numbers(PyObject *given, int64_t count)
         PyErr_NoMemory();
     Py_DECREF(capsule);
     return found;
+}
+
+/* Where each row of sums belongs; none where rows do not lie whole, or sums are not yet results. -1: no memory. */
+static int find_rows(Product *p)
+{
+    int64_t found = 0;
+    if (p->how != EXACTLY && !(p->how == IN_CHAINS && p->form == F32))
+        return 0;
+    p->row_at = malloc((size_t)(p->rows + 1) * sizeof *p->row_at);
+    if (!p->row_at)
+        return -1;
+    for (int i = 0; i < p->scattered; i++) {
+        const Scattered *s = &p->to[i];
+        const int64_t word = size_of_word[s->to.format], *n = s->shape;
+        int is_whole = n[3] == p->columns && (n[3] == 1 || (s->step[3] == 1 && s->to.step[3] == 1)) && !(s->first % p->columns);
+        for (int axis = 0; axis < 3; axis++)
+            is_whole &= n[axis] == 1 || !(s->step[axis] % p->columns);
+        if (!is_whole)
+            break;
+        for (int64_t a = 0; a < n[0]; a++)
+            for (int64_t b = 0; b < n[1]; b++)
+                for (int64_t c = 0; c < n[2]; c++, found++)
+                    p->row_at[(s->first + a * s->step[0] + b * s->step[1] + c * s->step[2]) / p->columns] =
+                        (int64_t)(intptr_t)s->to.data + (a * s->to.step[0] + b * s->to.step[1] + c * s->to.step[2]) * word;
+    }
+    if (found != p->rows) {
+        free(p->row_at);
+        p->row_at = NULL;
+    }
+    return 0;
 }
 
 static Product *parsed_product(PyObject *given, const int64_t *origins, int tensors)
@@ -125,6 +156,10 @@ static Product *parsed_product(PyObject *given, const int64_t *origins, int tens
         is_good = parsed_part(PyTuple_GetItem(scattered, i), &s->to, s->shape, &s->first, s->step);
         if (is_good)
             s->to.data = moved_by(s->to.data, -origins[tensors - 1]);
+    }
+    if (is_good && find_rows(p)) {
+        PyErr_NoMemory();
+        is_good = 0;
     }
     if (!is_good) {
         forget_product(p);

@@ -129,14 +129,12 @@ static void compute_into(const Elements *e, const Stored *to)
     compute_pieces(*e, *to, axis, BLOCK / inner, 0);
 }
 
-/* Whether the result may be written while a tensor is read, by one or more threads. */
-static int may_be_written(const Plan *plan, int tensor, const int64_t *pointers, const int64_t *offsets, int64_t parts)
+/* Whether a tensor and the result have no byte in common. */
+static int lie_apart(const Plan *plan, int tensor, const int64_t *pointers, const int64_t *offsets)
 {
     const int last = plan->tensors - 1;
     const Reach *own = &plan->reach[tensor], *to = &plan->reach[last];
     if (pointers[tensor] + own->high <= pointers[last] + to->low || pointers[last] + to->high <= pointers[tensor] + own->low)
-        return 1;
-    if (pointers[tensor] == pointers[last] && (own->order == 1 || (own->order == 2 && parts == 1)))
         return 1;
     if (!own->inner || !to->inner)
         return 0;
@@ -144,6 +142,15 @@ static int may_be_written(const Plan *plan, int tensor, const int64_t *pointers,
     if (a + own->inner > plan->lane_bytes || b + to->inner > plan->lane_bytes)
         return 0;
     return a + own->inner <= b || b + to->inner <= a;
+}
+
+/* Whether the result may be written while a tensor is read, by one or more threads. */
+static int may_be_written(const Plan *plan, int tensor, const int64_t *pointers, const int64_t *offsets, int64_t parts)
+{
+    const int order = plan->reach[tensor].order;
+    if (pointers[tensor] == pointers[plan->tensors - 1] && (order == 1 || (order == 2 && parts == 1)))
+        return 1;
+    return lie_apart(plan, tensor, pointers, offsets);
 }
 
 /* A piece for these addresses; 0 where a word does not lie as such words are read. */
@@ -158,7 +165,7 @@ static int placed(const Piece *piece, const int64_t *pointers, int result, Eleme
         operand->data = piece->sources[i] < 0 ? &piece->constants[i] : moved_by(operand->data, pointers[piece->sources[i]]);
         odd |= (uintptr_t)operand->data % (uintptr_t)size_of_word[operand->format];
     }
-    if (e->function == SERIES) {
+    if (has_table(e->function)) {
         e->table.data = moved_by(e->table.data, pointers[piece->table_source]);
         odd |= (uintptr_t)e->table.data % (uintptr_t)size_of_word[e->table.format];
     }
@@ -241,8 +248,11 @@ static int pieces_done(const Plan *plan, const int64_t *pointers, const int64_t 
 }
 
 /* A whole product; 0, and nothing is done, where it cannot be computed. ``block``: memory of the caller's that grows. */
-static int product_done(const Product *p, const int64_t *pointers, int result, int joined, void **block, size_t *size)
+static int product_done(const Plan *plan, const int64_t *pointers, const int64_t *offsets, int joined, void **block,
+                        size_t *size)
 {
+    const Product *p = plan->product;
+    const int result = plan->tensors - 1;
     const int64_t everything[4] = {0, p->rows, 0, p->columns};
     const size_t needed = size_of_work(p);
     if (!product_lies_well(p, pointers, result))
@@ -255,6 +265,10 @@ static int product_done(const Product *p, const int64_t *pointers, int result, i
     Work w = {.p = p, .pointers = pointers, .result = result, .joined = joined, .size = *size, .block = *block};
     if (!w.block)
         return 0;
+    /* Floats may turn out to be what another way has to compute, from operands that are as they were. */
+    w.is_direct = p->row_at != NULL;
+    for (int i = 0; w.is_direct && i < result; i++)
+        w.is_direct = p->how == EXACTLY || lie_apart(plan, i, pointers, offsets);
     prepare(&w);
     if (sum_up_together(&w, everything))
         return 0;
@@ -265,7 +279,7 @@ static int product_done(const Product *p, const int64_t *pointers, int result, i
 static int plan_done(const Plan *plan, const int64_t *pointers, const int64_t *offsets, int joined, void **block, size_t *size)
 {
     if (plan->product)
-        return product_done(plan->product, pointers, plan->tensors - 1, joined, block, size);
+        return product_done(plan, pointers, offsets, joined, block, size);
     return pieces_done(plan, pointers, offsets, joined);
 }
 
@@ -452,7 +466,7 @@ static int parsed_piece(PyObject *given, const int64_t *origins, int tensors, Pi
         !parsed_elements(function, arguments, &piece->work) || !parsed_operand(to, &piece->work.grid, &piece->to))
         return 0;
     Elements *e = &piece->work;
-    int is_good = PyTuple_Size(sources) == e->operands + (function == SERIES);
+    int is_good = PyTuple_Size(sources) == e->operands + has_table(function);
     for (int i = 0; is_good && i < PyTuple_Size(sources); i++) {
         const long source = PyLong_AsLong(PyTuple_GetItem(sources, i));
         if (i < e->operands) {

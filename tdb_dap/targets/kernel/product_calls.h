@@ -24,7 +24,7 @@ static PyObject *py_interleaved(PyObject *self, PyObject *args)
 {
     unsigned long long numbers, packed, image, taps, places, starts[2], result;
     long long rows, count, columns, range[4];
-    Chains chains;
+    Chains chains = {.row_at = NULL};
     (void)self;
     if (!PyArg_ParseTuple(args, "O&O&LO&O&O&LL(LLLL)(O&LL)(O&LL)O&iii", address_of, &numbers, address_of, &packed,
                           &rows, address_of, &image, address_of, &taps, address_of, &places, &count, &columns,
@@ -74,7 +74,7 @@ static PyObject *py_whole(PyObject *self, PyObject *args)
 {
     unsigned long long left, image, taps, places, start, multiplier, amount, zero, result;
     long long low, high;
-    Whole w;
+    Whole w = {.row_at = NULL};
     Requantisation r;
     (void)self;
     if (!PyArg_ParseTuple(args, "O&iLO&iO&O&LL(LLLL)(O&LL)(O&O&O&iiiLL)iO&", address_of, &left, &w.left_type, &w.rows,

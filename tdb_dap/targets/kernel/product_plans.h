@@ -30,6 +30,7 @@ typedef struct {
     int how, starts, swapped, gathered, scattered, type, left_type, is_filled, has_gaps, form, rounding, nan_wins, drops_bits, is_last, is_zero_positive;
     float zero, fill;
     int64_t rows, count, columns, image, start_rows[2], start_columns[2], numbers[3], group, window[4], *taps, *places;
+    int64_t *row_at; /* bytes from the result's address to each row of sums, where rows lie whole; else none */
     Requantisation r;
     Gathered *from;
     Scattered *to;
@@ -40,7 +41,7 @@ typedef struct {
 typedef struct {
     const Product *p;
     const int64_t *pointers;
-    int result, normal, in_quads, joined;
+    int result, normal, in_quads, joined, is_direct; /* is_direct: sums go where they belong as they are formed */
     volatile int status; /* -1: no memory; -2: a NaN is among the sums, and nobody knows which one it would be */
     uint32_t least[2][MOST_PARTS];
     size_t size;
@@ -331,6 +332,12 @@ static void start_steps(const Product *p, int number, int64_t *row, int64_t *col
     *column = number < p->starts && p->start_columns[number] > 1;
 }
 
+/* Where sums are put. */
+static void *results_of(const Work *w)
+{
+    return w->is_direct ? (void *)(uintptr_t)w->pointers[w->result] : w->sums;
+}
+
 /* The sums of some rows and columns: first and last row, first and last column. -1: there is no memory. */
 static int sum_up(const Work *w, const int64_t *range)
 {
@@ -348,9 +355,10 @@ static int sum_up(const Work *w, const int64_t *range)
                     .quads = w->in_quads ? (const uint8_t *)w->packed : NULL, .image = w->image, .taps = p->taps, .places = p->places,
                     .rows = p->rows, .count = p->count, .columns = p->columns, .first_row = range[0],
                     .last_row = range[1], .first = range[2], .last = range[3], .type = p->type,
-                    .start = p->starts ? (const int64_t *)w->starts[0] : NULL};
+                    .start = p->starts ? (const int64_t *)w->starts[0] : NULL,
+                    .row_at = w->is_direct ? p->row_at : NULL};
         start_steps(p, 0, &of.start_row, &of.start_column);
-        return chosen->whole(&of, &r, w->sums);
+        return chosen->whole(&of, &r, results_of(w));
     }
     const Left left = {(const float *)w->left, (const float *)w->packed, p->rows, range[0], range[1]};
     const Right right = {(const float *)w->image, p->taps, p->places, p->count, p->columns, range[2], range[3]};
@@ -358,7 +366,7 @@ static int sum_up(const Work *w, const int64_t *range)
         const Groups groups = {(float *)w->sums, p->group, p->nan_wins, p->drops_bits};
         return chosen->grouped(&left, &right, &groups);
     }
-    Chains chains = {.result = (float *)w->sums, .position = p->starts, .normal = w->normal, .swapped = p->swapped};
+    Chains chains = {.result = results_of(w), .row_at = w->is_direct ? p->row_at : NULL, .position = p->starts, .normal = w->normal, .swapped = p->swapped};
     for (int i = 0; i < 2; i++) {
         chains.starts[i].numbers = (const float *)w->starts[i];
         start_steps(p, i, &chains.starts[i].row, &chains.starts[i].column);
@@ -374,7 +382,8 @@ static int has_nan(const Work *w, const int64_t *range)
         return 0;
     uint32_t found = 0;
     for (int64_t row = range[0]; row < range[1]; row++) {
-        const float *sums = (const float *)w->sums + row * p->columns;
+        const int64_t at = w->is_direct ? p->row_at[row] : row * p->columns * (int64_t)sizeof(float);
+        const float *sums = (const float *)(const void *)((const char *)results_of(w) + at);
         for (int64_t i = range[2]; i < range[3]; i++)
             found |= (uint32_t)((bits_of(sums[i]) & 0x7fffffff) > 0x7f800000);
     }
@@ -461,7 +470,8 @@ static void put_part(void *of, int64_t part, int64_t parts)
 static void put_results(Work *w)
 {
     const Product *p = w->p;
-    together(w->joined, parts_of(w->joined, p->rows * p->columns * STEPS_OF_READING, MOST_PARTS), put_part, w);
+    if (!w->is_direct)
+        together(w->joined, parts_of(w->joined, p->rows * p->columns * STEPS_OF_READING, MOST_PARTS), put_part, w);
 }
 
 static int product_lies_well(const Product *p, const int64_t *pointers, int result)

@@ -185,7 +185,9 @@ static void NAME(interleaved_tile)(const Left *left, const Right *right, const C
         NAME(chains)(sums[side], sums[side ^ 1], own, panel, count);
     }
     for (int64_t r = 0; r < height; r++) {
-        float *result = chains->result + (top + r) * right->columns + first, numbers[LANES];
+        float numbers[LANES];
+        float *result = chains->row_at ? (float *)(void *)((char *)chains->result + chains->row_at[top + r]) + first
+                                       : chains->result + (top + r) * right->columns + first;
         const floats total = sums[0][r] + sums[1][r];
         const int is_done = chains->normal && !NAME(any)(MASK(total != total));
         if (is_done && used == LANES) {

@@ -123,8 +123,9 @@ static void NAME(whole_tile)(const Whole *w, const Requantisation *r, const Shor
         NAME(Begin) begin = {w->start, w->start_column};
         if (w->start)
             begin.numbers += (top + row) * w->start_row + first * w->start_column;
-        NAME(finish)(r, &steps[top + row - w->first_row], top + row, sums + row * COLUMNS, &begin, result,
-                     (top + row) * w->columns + first, used, COLUMNS);
+        const int64_t at = w->row_at ? w->row_at[top + row] : (top + row) * w->columns * r->size;
+        NAME(finish)(r, &steps[top + row - w->first_row], top + row, sums + row * COLUMNS, &begin, (char *)result + at, first,
+                     used, COLUMNS);
     }
 }
 

@@ -191,7 +191,7 @@ def _fields_of(row: Row, fields: Fields) -> tuple[str, ...]:
     """The fields that hold the address of a row's tensor, the low part first."""
     if row.side:
         return fields.device_address_fields(f"{row.side}_start_addr")
-    name = row.address_field
+    name = row.address_field(fields)
     if name is None:
         raise Unplanned("an address that is not a field")
     return (name,)

@@ -33,7 +33,8 @@ from tdb_dap.targets.semantics.registry import (
 )
 from tdb_dap.targets.semantics.rules import Rules
 
-_SERIES = kernel.function_number("series")
+_WITH_TABLE = frozenset({kernel.function_number("series"), kernel.function_number("looked_up")})
+"""Functions whose last operand is looked at for every element."""
 
 
 @dataclass(frozen=True)
@@ -72,12 +73,12 @@ def make(name: str, form: Form, rules: Rules) -> Made:
             pieces = _computed(function, form, tensors, (role, result), rules)
     every, numbers = [*tensors.values(), result], [form.numbers[each] for each in (*tensors, role)]
     # Where both are the same places, an element may be written as soon as it is read; but not if others need it, too.
-    alone = {source for number, *_, sources in pieces for source in (sources[1:] if number == _SERIES else ())}
+    alone = {source for number, *_, sources in pieces for source in (sources[1:] if number in _WITH_TABLE else ())}
     if not MOVES.get(function, True):
         alone.update(range(len(tensors)))
     reaches = tuple(
         [
-            (each.origin, each.low, each.high, each.inner, _order(each, result) if number not in alone else 0, spot)
+            (each.origin, each.low, each.high, each.inner, _order(each, result, function) if number not in alone else 0, spot)
             for number, (each, spot) in enumerate(zip(every, numbers, strict=True))
         ]
     )
@@ -87,12 +88,14 @@ def make(name: str, form: Form, rules: Rules) -> Made:
     return Made(calls, spots, sums.parts if sums else None, sub, function)
 
 
-def _order(tensor: Tensor, result: Tensor) -> int:
+def _order(tensor: Tensor, result: Tensor, function: Semantic) -> int:
     """Whether the result may be written while the tensor is read, if both have one address.
 
-    0: no; 1: they lie alike; 2: elements are read before they are written over, if they are taken in order.
+    0: no; 1: they lie alike, or words are written where they are; 2: elements are read before they are written over, if
+    they are taken in order.
     """
-    return 1 if tensor.lies_as(result) else 2 * tensor.is_read_before(result)
+    is_kept = MOVES.get(function, False) and tensor.is_part_of(result)
+    return 1 if is_kept or tensor.lies_as(result) else 2 * tensor.is_read_before(result)
 
 
 def _piece(function: str, grid: tuple[Any, ...], how: tuple[Any, ...], to: Array, sources: tuple[int, ...]) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from threading import Lock
 from typing import NamedTuple
 from weakref import ReferenceType, ref
@@ -36,6 +37,8 @@ _MOST = 1 << 14
 """Forms that are kept."""
 _AT_ONCE = 1 << 11
 """Commands whose forms are found at once."""
+_MOST_STRETCHES = 1 << 6
+"""So many commands whose forms are remembered."""
 _HOPELESS = 16
 """Forms of a kind without a plan from which on its other ones get none, if none has one."""
 _ERRORS = (
@@ -78,6 +81,8 @@ class _Known:
         """What the kernel carries out by itself; None: nothing, or it takes long."""
         self.functions: dict[tuple[str, int], Semantic] = {}
         """Those that plans were made of."""
+        self.plans = 0
+        """How many there are."""
         self._lock = Lock()
 
     def add(self, numbers: dict[bytes, int], key: bytes) -> int:
@@ -95,8 +100,26 @@ class _Known:
         """From now on the form has a plan, or it is known that it has none yet."""
         if isinstance(form, Made):
             self.functions[form.sub] = form.function
+            self.plans += 1
         self.forms[number] = form
         self.calls[number] = form.calls if isinstance(form, Made) and not kernel.is_long(form.calls) else None
+
+
+@dataclass
+class _Resolved:
+    """A stretch, as far as its forms were known."""
+
+    stretch: Stretch
+    known: _Known
+    plans: int
+    """How many plans there were."""
+    reached: int
+    """The furthest command that was asked for."""
+
+    def serves(self, commands: EncodedCommands, memory: Memory, known: _Known, first: int) -> bool:
+        """Whether it can be gone on with at a command: when time has gone back, new plans count."""
+        is_own = self.known is known and self.stretch.holds(commands, memory, first)
+        return is_own and (first >= self.reached or self.plans == known.plans)
 
 
 class Plans:
@@ -117,7 +140,7 @@ class Plans:
         self._size_of, self._is_system = kinds
         self._failures: dict[int, int] = {}
         self._known = _Known()
-        self._stretch: tuple[_Known, Stretch] | None = None
+        self._stretches: dict[int, _Resolved] = {}
         self._regions: tuple[ReferenceType[Memory], NDArray[np.int64]] | None = None
 
     def carry_out(self, kind: int, word: int, core: int, memory: Memory) -> bool:
@@ -141,11 +164,15 @@ class Plans:
         """Carry out commands from ``first`` on, at most to ``stop``; the first one that has to be by itself."""
         if not kernel.is_active():
             return first
-        known, stretch = self._stretch or (self._known, None)
-        if known is not self._known or stretch is None or not stretch.holds(commands, memory, first):
-            known = self._known
-            stretch = self._resolved(known, commands, first, memory)
-            self._stretch = known, stretch
+        known, number = self._known, first // _AT_ONCE
+        resolved = self._stretches.get(number)
+        if resolved is None or not resolved.serves(commands, memory, known, first):
+            if len(self._stretches) >= _MOST_STRETCHES:
+                self._stretches.clear()
+            stretch = self._resolved(known, commands, number * _AT_ONCE, memory)
+            resolved = self._stretches[number] = _Resolved(stretch, known, known.plans, first)
+        resolved.reached = max(resolved.reached, first)
+        stretch = resolved.stretch
         begin, end = first - stretch.first, min(stop, stretch.stop) - stretch.first
         next_one = int(stretch.numbers[begin])
         if next_one != NOTHING and (next_one == UNKNOWN or known.calls[next_one] is None):
@@ -221,7 +248,7 @@ class Plans:
         if numbers is None:
             numbers = {}
             shapes.append(Numbered(shape, numbers))
-            self._stretch = None  # its commands of this kind may have numbers now
+            self._stretches.clear()  # their commands of this kind may have numbers now
         key = key_of(word, shape, [spot.located(word, self._geometry) for spot in shape.spots], self._geometry)
         known.set(known.add(numbers, key), _NoPlan(1) if shape.spots else _NEVER)
 

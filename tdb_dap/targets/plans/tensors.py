@@ -113,6 +113,19 @@ class Tensor:
             (part.offset - self.view.address, part.shape, part.strides) for part in self.segments
         ] == [(part.offset - other.view.address, part.shape, part.strides) for part in other.segments]
 
+    def is_part_of(self, result: Tensor) -> bool:
+        """Whether its elements are, from the addresses on, the first ones of the result along the axes that it lacks."""
+        if self.whole is None or result.whole is None or self.whole.ndim != result.whole.ndim:
+            return False
+        if self.low != result.low or self.view.dtype.itemsize != result.view.dtype.itemsize:
+            return False
+        return all(
+            extent == 1 or (extent == whole and own == to)
+            for extent, own, whole, to in zip(
+                self.whole.shape, self.whole.strides, result.whole.shape, result.whole.strides, strict=True
+            )
+        )
+
     def is_read_before(self, result: Tensor) -> bool:
         """Whether each element is read before one of the result is written over it, if both have one address.
 

@@ -33,14 +33,23 @@ def _spread(value: Value, shape: tuple[int, int]) -> Array:
     return np.broadcast_to(value.numbers.reshape(1, 1), shape) if value.is_constant else value.numbers
 
 
-def _product_of_floats(x: Operation) -> MatrixProduct:
-    """The product of ``multiply``, of float32."""
+def _product_of_columns(x: Operation) -> MatrixProduct:
+    """The product of ``multiply``, of float32 or bytes."""
+    old = ("old",) if "old" in x else ()
+    if not x["left"].dtype.is_float:
+        if x.fields.is_fused or (old and x["old"].dtype.itemsize < 4):
+            raise Unplanned("a bias of whole numbers, or old results of fewer bytes")
+        signed = x.fields.opd0_sign or x.fields.opd1_sign
+        limits = UNLIMITED
+        if x.dtype.itemsize < 4:
+            held = x.fields.tiu_dtype({1: 0, 2: 3}[x.dtype.itemsize], signed)
+            limits = (held.minimum, held.maximum)
+        return _product(x, "left", "right", bool(x.fields.left_tran), False, old, Steps(DOWN, limits=limits))
     if {x["left"].dtype, x["right"].dtype, x["bias"].dtype, x.dtype} != {F32} or (x.fields.is_fused and x.fields.relu):
         raise Unplanned("other numbers than float32")
     bias = x["bias"]
     start = x.rules.first_bias("mm", bias.numbers.reshape(1, 1), True) if bias.is_constant else "bias"
-    starts = (start, *(["old"] if "old" in x else []))
-    return _product(x, "left", "right", bool(x.fields.left_tran), False, starts, None)
+    return _product(x, "left", "right", bool(x.fields.left_tran), False, (start, *old), None)
 
 
 def _product(
@@ -57,7 +66,7 @@ def _product(
     return MatrixProduct(left, right, is_left_turned, is_right_turned, starts, x.rules.first_zero, steps)
 
 
-@multiplies(_product_of_floats)
+@multiplies(_product_of_columns)
 @semantics("mm", 1)
 def multiply(x: Operation) -> Array:
     """result = left x right + bias + old.
