@@ -126,26 +126,30 @@ static inline __m512i sizes_less_one(__m512i bits)
 
 #endif
 
-/* The smallest magnitude but zero, less one, of some numbers and of what is ``found`` already. */
-static uint32_t NAME(smallest)(const float *numbers, int64_t count, uint32_t found)
+/* Magnitudes of some numbers, and of those before: ``range`` has the smallest but zero, less one, and the largest one,
+ * infinities and NaNs among them. */
+static void NAME(widen_range)(const float *numbers, int64_t count, uint32_t *range)
 {
 #if LANES == 16
-    __m512i least = _mm512_set1_epi32((int32_t)found);
-    for (int64_t i = 0; i < count; i += 16)
-        least = _mm512_min_epu32(least, sizes_less_one(_mm512_maskz_loadu_epi32(USED_OF(i, count), numbers + i)));
-    return _mm512_reduce_min_epu32(least);
+    __m512i least = _mm512_set1_epi32((int32_t)range[0]), most = _mm512_set1_epi32((int32_t)range[1]);
+    for (int64_t i = 0; i < count; i += 16) {
+        const __m512i sizes = sizes_less_one(_mm512_maskz_loadu_epi32(USED_OF(i, count), numbers + i));
+        least = _mm512_min_epu32(least, sizes);
+        most = _mm512_max_epi32(most, _mm512_add_epi32(sizes, _mm512_set1_epi32(1)));
+    }
+    range[0] = _mm512_reduce_min_epu32(least);
+    range[1] = (uint32_t)_mm512_reduce_max_epi32(most);
 #else
     for (int64_t i = 0; i < count; i++) {
-        const uint32_t size = (bits_of(numbers[i]) & 0x7fffffff) - 1;
-        found = size < found ? size : found;
+        const uint32_t size = bits_of(numbers[i]) & 0x7fffffff, before = size - 1;
+        range[0] = before < range[0] ? before : range[0];
+        range[1] = size > range[1] ? size : range[1];
     }
-    return found;
 #endif
 }
 
-/* The same as products take them: subnormals are zeros, but those of f16. ``least``, if any, becomes the smallest magnitude
- * but zero, less one, of these and what it was. */
-static void NAME(read_normal)(float *out, const void *data, int format, int64_t step, int64_t count, uint32_t *least)
+/* The same as products take them: subnormals are zeros, but those of f16. ``range``: as above, if any. */
+static void NAME(read_normal)(float *out, const void *data, int format, int64_t step, int64_t count, uint32_t *range)
 {
     const float *from = data;
     if (format != F32 || step != 1) {
@@ -153,27 +157,29 @@ static void NAME(read_normal)(float *out, const void *data, int format, int64_t 
         from = out;
     }
     if (format == F16) {
-        if (least)
-            *least = NAME(smallest)(out, count, *least);
+        if (range)
+            NAME(widen_range)(out, count, range);
         return;
     }
 #if LANES == 16
-    __m512i found = _mm512_set1_epi32(-1);
+    __m512i least = _mm512_set1_epi32(-1), most = _mm512_setzero_si512();
     for (int64_t i = 0; i < count; i += 16) {
         const __mmask16 used = USED_OF(i, count);
-        const __m512i bits = normal_numbers(from + i, used);
-        found = _mm512_min_epu32(found, sizes_less_one(bits));
+        const __m512i bits = normal_numbers(from + i, used), size = _mm512_and_si512(bits, _mm512_set1_epi32(INT32_MAX));
+        least = _mm512_min_epu32(least, _mm512_sub_epi32(size, _mm512_set1_epi32(1)));
+        most = _mm512_max_epi32(most, size);
         _mm512_mask_storeu_epi32(out + i, used, bits);
     }
-    if (least) {
-        const uint32_t size = _mm512_reduce_min_epu32(found);
-        *least = size < *least ? size : *least;
+    if (range) {
+        const uint32_t low = _mm512_reduce_min_epu32(least), high = (uint32_t)_mm512_reduce_max_epi32(most);
+        range[0] = low < range[0] ? low : range[0];
+        range[1] = high > range[1] ? high : range[1];
     }
 #else
     for (int64_t i = 0; i < count; i++)
         out[i] = flush(from[i]);
-    if (least)
-        *least = NAME(smallest)(out, count, *least);
+    if (range)
+        NAME(widen_range)(out, count, range);
 #endif
 }
 

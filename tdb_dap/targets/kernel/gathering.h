@@ -36,19 +36,18 @@ static void gather_words(int16_t *to, int64_t to_step, const void *from, int64_t
 }
 #undef TO_WHOLE
 
-/* As arithmetic takes them: subnormals are zeros, but those of f16. ``least``, if any, becomes the smallest magnitude but
- * zero, less one, of these numbers too. */
+/* As arithmetic takes them: subnormals are zeros, but those of f16. ``range``, if any: see widen_range. */
 static void gather_floats(float *to, int64_t to_step, const void *from, int64_t step, int64_t count, int format,
-                          uint32_t *least)
+                          uint32_t *range)
 {
     float part[256];
     if (to_step == 1) {
-        chosen->read_normal(to, from, format, step, count, least);
+        chosen->read_normal(to, from, format, step, count, range);
         return;
     }
     for (int64_t first = 0; first < count; first += 256) {
         const int64_t used = count - first < 256 ? count - first : 256;
-        chosen->read_normal(part, (const char *)from + first * step * size_of_word[format], format, step, used, least);
+        chosen->read_normal(part, (const char *)from + first * step * size_of_word[format], format, step, used, range);
         for (int64_t i = 0; i < used; i++)
             to[(first + i) * to_step] = part[i];
     }
@@ -59,8 +58,8 @@ enum { AS_FLOATS, AS_WORDS, AS_BYTES, AS_INTEGERS, AS_WIDE };
 
 static const int size_as[] = {sizeof(float), sizeof(int16_t), 1, sizeof(int32_t), sizeof(int64_t)};
 
-/* All numbers of one part; ``least``: see gather_floats. */
-static void gather(const Gathered *g, const void *data, char *to, int as, uint32_t *least)
+/* All numbers of one part; ``range``: see gather_floats. */
+static void gather(const Gathered *g, const void *data, char *to, int as, uint32_t *range)
 {
     const Stored *from = &g->from;
     const int word = size_of_word[from->format], size = size_as[as];
@@ -70,7 +69,7 @@ static void gather(const Gathered *g, const void *data, char *to, int as, uint32
                 char *row = to + (g->first + a * g->step[0] + b * g->step[1] + c * g->step[2]) * size;
                 const char *own = (const char *)data + (a * from->step[0] + b * from->step[1] + c * from->step[2]) * word;
                 if (as == AS_FLOATS)
-                    gather_floats((float *)row, g->step[3], own, from->step[3], g->shape[3], from->format, least);
+                    gather_floats((float *)row, g->step[3], own, from->step[3], g->shape[3], from->format, range);
                 else if (as == AS_BYTES)
                     move_row(row, g->step[3], own, from->step[3], g->shape[3], 1);
                 else if (as == AS_WORDS)

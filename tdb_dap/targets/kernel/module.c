@@ -184,7 +184,7 @@ typedef struct {
     void (*whole_of_floats)(const Grid *, int, double, double, int, void *);
     void (*floats_of_floats)(const Grid *, int, int, void *);
     void (*floats_of_whole)(const Grid *, int, void *);
-    uint32_t (*smallest)(const float *, int64_t, uint32_t);
+    void (*widen_range)(const float *, int64_t, uint32_t *);
     void (*read_normal)(float *, const void *, int, int64_t, int64_t, uint32_t *);
     void (*round_floats)(const float *, void *, int, int64_t);
     void (*integral_floats)(const Grid *, int, float *);
@@ -198,7 +198,7 @@ typedef struct {
     {lanes, interleaved_##lanes, grouped_##lanes, whole_##lanes, whole_windows_##lanes, weighted_##lanes,              \
      largest_##lanes, elementwise_##lanes, subnormal_##lanes, exponents_##lanes, floats_of_##lanes, reciprocal_roots_##lanes,           \
      divided_##lanes, series_##lanes, whole_of_##lanes, whole_of_floats_##lanes, floats_of_floats_##lanes,             \
-     floats_of_whole_##lanes, smallest_##lanes, read_normal_##lanes, round_floats_##lanes, integral_floats_##lanes, integral_halves_##lanes,        \
+     floats_of_whole_##lanes, widen_range_##lanes, read_normal_##lanes, round_floats_##lanes, integral_floats_##lanes, integral_halves_##lanes,        \
      magnitudes_##lanes, selected_##lanes, f16_by_mode_##lanes}
 
 static const Width WIDTHS[] = {

@@ -248,8 +248,7 @@ static int pieces_done(const Plan *plan, const int64_t *pointers, const int64_t 
 }
 
 /* A whole product; 0, and nothing is done, where it cannot be computed. ``block``: memory of the caller's that grows. */
-static int product_done(const Plan *plan, const int64_t *pointers, const int64_t *offsets, int joined, void **block,
-                        size_t *size)
+static int product_done(const Plan *plan, const int64_t *pointers, int joined, void **block, size_t *size)
 {
     const Product *p = plan->product;
     const int result = plan->tensors - 1;
@@ -265,11 +264,9 @@ static int product_done(const Plan *plan, const int64_t *pointers, const int64_t
     Work w = {.p = p, .pointers = pointers, .result = result, .joined = joined, .size = *size, .block = *block};
     if (!w.block)
         return 0;
-    /* Floats may turn out to be what another way has to compute, from operands that are as they were. */
-    w.is_direct = p->row_at != NULL;
-    for (int i = 0; w.is_direct && i < result; i++)
-        w.is_direct = p->how == EXACTLY || lie_apart(plan, i, pointers, offsets);
     prepare(&w);
+    /* Which NaN comes out another way has to say: then nothing must have been written. */
+    w.is_direct = p->row_at && (p->how == EXACTLY || w.is_finite);
     if (sum_up_together(&w, everything))
         return 0;
     put_results(&w);
@@ -279,7 +276,7 @@ static int product_done(const Plan *plan, const int64_t *pointers, const int64_t
 static int plan_done(const Plan *plan, const int64_t *pointers, const int64_t *offsets, int joined, void **block, size_t *size)
 {
     if (plan->product)
-        return product_done(plan, pointers, offsets, joined, block, size);
+        return product_done(plan, pointers, joined, block, size);
     return pieces_done(plan, pointers, offsets, joined);
 }
 

@@ -37,13 +37,14 @@ typedef struct {
 } Product;
 
 /* A product that is under way: operands are read before anything is written, so that they may lie anywhere. ``joined``:
- * whether it is shared with the team. ``least``: of the factors that each part has read, see ``read_numbers``. */
+ * whether it is shared with the team. ``ranges``: of the left and right
+ * factors that each part has read, see widen_range. */
 typedef struct {
     const Product *p;
     const int64_t *pointers;
-    int result, normal, in_quads, joined, is_direct; /* is_direct: sums go where they belong as they are formed */
+    int result, normal, is_finite, in_quads, joined, is_direct; /* is_direct: sums go where they belong as they are formed */
     volatile int status; /* -1: no memory; -2: a NaN is among the sums, and nobody knows which one it would be */
-    uint32_t least[2][MOST_PARTS];
+    uint32_t ranges[2][MOST_PARTS][2];
     size_t size;
     void *block;
     int64_t *steps[3]; /* multiplier, amount and zero point of each row */
@@ -84,8 +85,10 @@ static void give_back(void *block, size_t size)
 #include "gathering.h"
 
 
+static int64_t exponent_of(uint32_t size) { return (int64_t)(size >> 23) - 127; }
+
 /* The exponent of the smallest number but zero less the least one; large where there is none. See float32.py. */
-static int64_t exponent_of(uint32_t size) { return size != UINT32_MAX ? (int64_t)((size + 1) >> 23) - 127 : 1 << 20; }
+static int64_t least_exponent(uint32_t size) { return size != UINT32_MAX ? exponent_of(size + 1) : 1 << 20; }
 
 static int64_t start_size(const Product *p, int number)
 {
@@ -177,7 +180,7 @@ static void gather_part(void *of, int64_t part, int64_t parts)
 {
     Work *w = of;
     const Product *p = w->p;
-    uint32_t least = UINT32_MAX;
+    uint32_t range[2] = {UINT32_MAX, 0};
     for (int i = 0; i < p->gathered; i++) {
         Gathered g = p->from[i];
         int axis = 0;
@@ -195,11 +198,11 @@ static void gather_part(void *of, int64_t part, int64_t parts)
         if (g.which == LEFT_FACTORS)
             gather(&g, data + moved, w->left, w->in_quads ? AS_BYTES : left_as(p), NULL);
         else if (g.which == RIGHT_FACTORS)
-            gather(&g, data + moved, w->image, image_as(p), p->how == IN_CHAINS ? &least : NULL);
+            gather(&g, data + moved, w->image, image_as(p), p->how == IN_CHAINS ? range : NULL);
         else
             gather(&g, data + moved, w->starts[g.which - FIRST_START], start_as(p), NULL);
     }
-    w->least[1][part] = least;
+    memcpy(w->ranges[RIGHT_FACTORS][part], range, sizeof range);
 }
 
 /* Adds one start to the sums of some rows; the first one is what they begin with. */
@@ -241,24 +244,31 @@ static void pack_part(void *of, int64_t part, int64_t parts)
             start_groups(w, i, first, last);
     else if (p->how == IN_CHAINS) {
         packed_floats((const float *)w->left, first, last, p->count, (float *)w->packed);
-        w->least[0][part] = chosen->smallest((const float *)w->left + first * p->count, (last - first) * p->count, UINT32_MAX);
+        uint32_t range[2] = {UINT32_MAX, 0};
+        chosen->widen_range((const float *)w->left + first * p->count, (last - first) * p->count, range);
+        memcpy(w->ranges[LEFT_FACTORS][part], range, sizeof range);
     }
 }
 
-/* Whether no sum of two chains can be subnormal. */
-static int sums_are_normal(const Work *w, int64_t left_parts, int64_t right_parts)
+/* Of sums of two chains: whether none can be subnormal, and whether all are finite. */
+static void judge_ranges(Work *w, int64_t left_parts, int64_t right_parts)
 {
     const Product *p = w->p;
-    const float fill = p->fill;
-    uint32_t left = UINT32_MAX, right = p->is_filled ? chosen->smallest(&fill, 1, UINT32_MAX) : UINT32_MAX;
-    for (int64_t i = 0; i < left_parts; i++)
-        left = w->least[0][i] < left ? w->least[0][i] : left;
-    for (int64_t i = 0; i < right_parts; i++)
-        right = w->least[1][i] < right ? w->least[1][i] : right;
-    int is_normal = exponent_of(left) + exponent_of(right) - 23 >= -126;
+    uint32_t of[2][2] = {{UINT32_MAX, 0}, {UINT32_MAX, 0}}, starts[2] = {UINT32_MAX, 0};
+    if (p->is_filled)
+        chosen->widen_range(&p->fill, 1, of[RIGHT_FACTORS]);
+    for (int which = LEFT_FACTORS; which <= RIGHT_FACTORS; which++)
+        for (int64_t i = 0; i < (which == LEFT_FACTORS ? left_parts : right_parts); i++) {
+            const uint32_t *range = w->ranges[which][i];
+            of[which][0] = range[0] < of[which][0] ? range[0] : of[which][0];
+            of[which][1] = range[1] > of[which][1] ? range[1] : of[which][1];
+        }
     for (int i = 0; i < p->starts; i++)
-        is_normal &= exponent_of(chosen->smallest((const float *)w->starts[i], start_size(p, i), UINT32_MAX)) - 23 >= -126;
-    return is_normal;
+        chosen->widen_range((const float *)w->starts[i], start_size(p, i), starts);
+    w->normal = least_exponent(of[0][0]) + least_exponent(of[1][0]) - 23 >= -126 && least_exponent(starts[0]) - 23 >= -126;
+    /* Each product is below 2^(sum of both + 2), and all together are below 2^64 times as much. */
+    const int64_t left = exponent_of(of[0][1]), right = exponent_of(of[1][1]), start = exponent_of(starts[1]);
+    w->is_finite = left + right + 2 + 64 < 127 && start < 100;
 }
 
 /* Products that reading a number, or writing one, takes as long as. */
@@ -284,7 +294,8 @@ static void prepare(Work *w)
         const int64_t written = p->how == IN_GROUPS ? p->rows * p->columns : left;
         const int64_t packed = parts_of(w->joined, written * STEPS_OF_READING, (p->rows + ROWS - 1) / ROWS);
         together(w->joined, packed, pack_part, w);
-        w->normal = p->how == IN_CHAINS && sums_are_normal(w, packed, parts);
+        if (p->how == IN_CHAINS)
+            judge_ranges(w, packed, parts);
     } else if (p->is_zero_positive)
         for (int64_t i = 0; i < start_size(p, 0); i++)
             ((float *)w->starts[0])[i] += 0.0f;
@@ -378,12 +389,11 @@ static int sum_up(const Work *w, const int64_t *range)
 static int has_nan(const Work *w, const int64_t *range)
 {
     const Product *p = w->p;
-    if (is_whole(p) || image_as(p) != AS_FLOATS)
+    if (is_whole(p) || image_as(p) != AS_FLOATS || w->is_finite)
         return 0;
     uint32_t found = 0;
     for (int64_t row = range[0]; row < range[1]; row++) {
-        const int64_t at = w->is_direct ? p->row_at[row] : row * p->columns * (int64_t)sizeof(float);
-        const float *sums = (const float *)(const void *)((const char *)results_of(w) + at);
+        const float *sums = (const float *)w->sums + row * p->columns;
         for (int64_t i = range[2]; i < range[3]; i++)
             found |= (uint32_t)((bits_of(sums[i]) & 0x7fffffff) > 0x7f800000);
     }
