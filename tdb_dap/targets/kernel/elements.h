@@ -317,7 +317,9 @@ static void NAME(whole_of)(const Grid *grid, int kind, int each, const Requantis
     const Stored *steps = grid->operands + 2;
     const int64_t row = grid->shape[3];
 #if LANES == 16
-    if (whole_rows(grid, kind, each, r, result))
+    const Stored words = {result, r->size == 1 ? UI8 : r->size == 2 ? UI16 : UI32,
+                          {row * grid->shape[2] * grid->shape[1], row * grid->shape[2], row, 1}};
+    if (whole_rows(grid, kind, each, r, &words))
         return;
 #endif
     const int by_row = each && row >= LONG_ROW && !steps[0].step[3] && !steps[1].step[3] && !steps[2].step[3];

@@ -180,6 +180,7 @@ typedef struct {
     void (*reciprocal_roots)(const Grid *, int, int, int, float *);
     void (*divided)(const Grid *, int, int, int, int, float *);
     void (*series)(const Grid *, const Stored *, int64_t, int64_t, int64_t, int, void *);
+    int (*whole_rows)(const Grid *, int, int, const Requantisation *, const Stored *); /* or none */
     void (*whole_of)(const Grid *, int, int, const Requantisation *, void *);
     void (*whole_of_floats)(const Grid *, int, double, double, int, void *);
     void (*floats_of_floats)(const Grid *, int, int, void *);
@@ -194,10 +195,15 @@ typedef struct {
     void (*f16_by_mode)(const Grid *, int, uint16_t *);
 } Width;
 
+#define WHOLE_ROWS_1 NULL
+#define WHOLE_ROWS_4 NULL
+#define WHOLE_ROWS_8 NULL
+#define WHOLE_ROWS_16 whole_rows
+
 #define WIDTH(lanes)                                                                                                   \
     {lanes, interleaved_##lanes, grouped_##lanes, whole_##lanes, whole_windows_##lanes, weighted_##lanes,              \
      largest_##lanes, elementwise_##lanes, subnormal_##lanes, exponents_##lanes, floats_of_##lanes, reciprocal_roots_##lanes,           \
-     divided_##lanes, series_##lanes, whole_of_##lanes, whole_of_floats_##lanes, floats_of_floats_##lanes,             \
+     divided_##lanes, series_##lanes, WHOLE_ROWS_##lanes, whole_of_##lanes, whole_of_floats_##lanes, floats_of_floats_##lanes,             \
      floats_of_whole_##lanes, widen_range_##lanes, read_normal_##lanes, round_floats_##lanes, integral_floats_##lanes, integral_halves_##lanes,        \
      magnitudes_##lanes, selected_##lanes, f16_by_mode_##lanes}
 

@@ -5,11 +5,49 @@
         ((Word *)to)[i * to_step] = ((const Word *)from)[i * from_step];                                               \
     break;
 
+#define OVERLAPPING(Word)                                                                                              \
+    {                                                                                                                  \
+        Word first, last;                                                                                              \
+        memcpy(&first, from, sizeof first);                                                                            \
+        memcpy(&last, (const char *)from + bytes - sizeof last, sizeof last);                                          \
+        memcpy(to, &first, sizeof first);                                                                              \
+        memcpy((char *)to + bytes - sizeof last, &last, sizeof last);                                                  \
+        return;                                                                                                        \
+    }
+
+typedef struct {
+    uint64_t words[2];
+} TwoWords;
+
+typedef struct {
+    uint64_t words[4];
+} FourWords;
+
+/* As memmove, without a call for few bytes: all are read before the first one is written. */
+static inline void move_bytes(void *to, const void *from, size_t bytes)
+{
+    if (bytes > 64)
+        memmove(to, from, bytes);
+    else if (bytes >= 32)
+        OVERLAPPING(FourWords)
+    else if (bytes >= 16)
+        OVERLAPPING(TwoWords)
+    else if (bytes >= 8)
+        OVERLAPPING(uint64_t)
+    else if (bytes >= 4)
+        OVERLAPPING(uint32_t)
+    else if (bytes >= 2)
+        OVERLAPPING(uint16_t)
+    else if (bytes)
+        *(char *)to = *(const char *)from;
+}
+#undef OVERLAPPING
+
 /* One row of words of ``size`` bytes. */
-static void move_row(void *to, int64_t to_step, const void *from, int64_t from_step, int64_t count, int size)
+static inline void move_row(void *to, int64_t to_step, const void *from, int64_t from_step, int64_t count, int size)
 {
     if (to_step == 1 && from_step == 1) {
-        memmove(to, from, (size_t)(count * size)); /* a tensor may be copied to where it is */
+        move_bytes(to, from, (size_t)(count * size)); /* a tensor may be copied to where it is */
         return;
     }
     switch (size) {

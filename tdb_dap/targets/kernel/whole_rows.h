@@ -141,13 +141,13 @@ static Shortened steps_of_row(const Grid *grid, int64_t row, Requantisation *own
     return shortened(own, 0, 0, 1);
 }
 
-/* As ``whole_of``; 0, and nothing is done, where registers do not hold what comes up. */
-static int whole_rows(const Grid *grid, int kind, int each, const Requantisation *r, void *result)
+/* As ``whole_of``, to words that lie in rows, too; 0, and nothing is done, where registers do not hold what comes up. */
+static int whole_rows(const Grid *grid, int kind, int each, const Requantisation *r, const Stored *to)
 {
     const int operands = kind == FIRST ? 1 : 2, is_held = is_narrow(grid, kind);
     const int saturates = !is_held && (kind == ADD || kind == SUBTRACT) && r->low >= INT32_MIN && r->high <= INT32_MAX && !r->held;
     const int64_t length = grid->shape[3], rows = size_of(grid) / (length ? length : 1);
-    if (r->size > 4 || (!is_held && (!saturates || each)))
+    if (r->size > 4 || (length > 1 && to->step[3] != 1) || (!is_held && (!saturates || each)))
         return 0;
     for (int i = 0; i < operands; i++)
         if (grid->operands[i].format < SI8 || bound_of(grid->operands[i].format) > (int64_t)1 << 31 ||
@@ -170,8 +170,8 @@ static int whole_rows(const Grid *grid, int kind, int each, const Requantisation
                 grid->operands[4].step[2])
                 return 0;
         }
-    char *to = result;
-    for (int64_t row = 0; row < rows; row++, to += length * r->size) {
+    for (int64_t row = 0; row < rows; row++) {
+        char *out = (char *)(uintptr_t)place(grid, to, row, 0);
         const char *a = place(grid, &grid->operands[0], row, 0), *b = operands > 1 ? place(grid, &grid->operands[1], row, 0) : a;
         const int64_t a_step = grid->operands[0].step[3] * size_of_word[grid->operands[0].format];
         const int64_t b_step = grid->operands[1].step[3] * size_of_word[grid->operands[1].format];
@@ -189,7 +189,7 @@ static int whole_rows(const Grid *grid, int kind, int each, const Requantisation
                 operate_on_words(kind, words, others, saturates);
             }
             step_words(words, &steps);
-            store_words(to + first * r->size, words, r->size, length - first);
+            store_words(out + first * r->size, words, r->size, length - first);
         }
     }
     return 1;
