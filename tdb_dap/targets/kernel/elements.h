@@ -162,10 +162,10 @@ static void NAME(float32_of)(const Grid *grid, int kind, float *result)
 static void NAME(floats_of)(const Grid *grid, int kind, int flushes, void *result, int format)
 {
     float a[CHUNK], b[CHUNK], out[CHUNK];
-    const int own = grid->operands[0].format, compares = kind == LARGER || kind == SMALLER;
+    const int stored = grid->operands[0].format, own = stored <= BF16 ? stored : F32, compares = kind == LARGER || kind == SMALLER;
     const int64_t count = size_of(grid);
     const int64_t a_step = grid->operands[0].step[3], b_step = grid->operands[1].step[3];
-    if (own == F32 && grid->operands[1].format == F32 && format == F32 && !compares && grid->shape[3] >= LONG_ROW &&
+    if (stored == F32 && grid->operands[1].format == F32 && format == F32 && !compares && grid->shape[3] >= LONG_ROW &&
         (a_step == 0 || a_step == 1) && (b_step == 0 || b_step == 1)) {
         NAME(float32_of)(grid, kind, result);
         return;

@@ -80,6 +80,17 @@ def floats(kind: int, a: Stored, b: Stored, target: DType, flushes: bool) -> Arr
     return _computed("floats_of", grid, (shape, target.bits_dtype), (a, b), *how)
 
 
+def scaled(x: Stored, scale: Stored, target: DType) -> Array | None:
+    """Words of ``target``: whole numbers, as float32, times float32 numbers, rounded to float32 first."""
+    shape = _shape(x, scale)
+    if target.name not in FLOATS or scale.dtype.name != "f32":
+        return None
+    grid = _grid(shape, {**WHOLE, "f32": FLOATS["f32"]}, x, scale)
+    if grid is None or x.dtype.is_float:
+        return None
+    return _computed("floats_of", grid, (shape, target.bits_dtype), (x, scale), MULTIPLY, False, FLOATS[target.name])
+
+
 def reciprocal_roots(x: Stored, steps: int, dtype: DType, flushes: bool) -> Array | None:
     """1 / sqrt(x) of float32 numbers that stand for some of ``dtype``, as ``float32.reciprocal_sqrt`` gives them.
 

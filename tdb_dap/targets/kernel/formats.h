@@ -76,12 +76,27 @@ static void write_halves(const float *numbers, uint16_t *halves, int flushes, in
 }
 #endif
 
-/* Numbers at equal steps, one row of an operand, as float; as they are stored. */
+#define WHOLE_AS_FLOATS(Type)                                                                                          \
+    for (int64_t i = 0; i < count; i++)                                                                                \
+        out[i] = (float)((const Type *)data)[i * step];                                                                \
+    break;
+
+/* Numbers at equal steps, one row of an operand, as float; as they are stored, whole ones rounded. */
 static void NAME(read_floats)(float *out, const void *data, int format, int64_t step, int64_t count)
 {
     const uint16_t *halves = data;
     const float *whole = data;
-    if (step == 0 && count) {
+    if (format > BF16)
+        switch (format) {
+        case SI8: WHOLE_AS_FLOATS(int8_t)
+        case UI8: WHOLE_AS_FLOATS(uint8_t)
+        case SI16: WHOLE_AS_FLOATS(int16_t)
+        case UI16: WHOLE_AS_FLOATS(uint16_t)
+        case SI32: WHOLE_AS_FLOATS(int32_t)
+        case UI32: WHOLE_AS_FLOATS(uint32_t)
+        default: WHOLE_AS_FLOATS(int64_t)
+        }
+    else if (step == 0 && count) {
         const float one = format == F32 ? *whole : format == F16 ? NAME(from_f16)(*halves) : number_of((uint32_t)*halves << 16);
         for (int64_t i = 0; i < count; i++)
             out[i] = one;
@@ -147,6 +162,8 @@ static void NAME(widen_range)(const float *numbers, int64_t count, uint32_t *ran
     }
 #endif
 }
+
+#undef WHOLE_AS_FLOATS
 
 /* The same as products take them: subnormals are zeros, but those of f16. ``range``: as above, if any. */
 static void NAME(read_normal)(float *out, const void *data, int format, int64_t step, int64_t count, uint32_t *range)

@@ -152,24 +152,26 @@ typedef struct {
     unsigned char *plain, *drops;
 } NAME(Prepared);
 
-static void NAME(forget_prepared)(NAME(Prepared) *p)
+/* Bytes of the parts, one after the other. */
+static size_t NAME(size_of_prepared)(int64_t rows, int64_t count, size_t *sizes)
 {
-    free(p->packed);
-    free(p->plain);
-    free(p->drops);
+    const int64_t blocks = (rows + ROWS - 1) / ROWS;
+    sizes[0] = in_lines(blocks * ROWS * count * (int64_t)sizeof(float));
+    sizes[1] = in_lines(rows);
+    sizes[2] = in_lines(blocks * count);
+    return sizes[0] + sizes[1] + sizes[2];
 }
 
-static int NAME(prepare)(NAME(Prepared) *p, const Left *left, const Groups *groups, int64_t count)
+static void NAME(prepare)(NAME(Prepared) *p, const Left *left, const Groups *groups, int64_t count, char *block)
 {
-    const int64_t rows = left->last - left->first, blocks = (rows + ROWS - 1) / ROWS;
+    const int64_t rows = left->last - left->first;
     const float *numbers = left->numbers + left->first * count;
-    p->packed = malloc((size_t)(blocks * ROWS * count + 1) * sizeof(float));
-    p->plain = malloc((size_t)rows + 1);
-    p->drops = calloc((size_t)(blocks * count) + 1, 1);
-    if (!p->packed || !p->plain || !p->drops) {
-        NAME(forget_prepared)(p);
-        return -1;
-    }
+    size_t sizes[3];
+    NAME(size_of_prepared)(rows, count, sizes);
+    p->packed = (float *)(void *)block;
+    p->plain = (unsigned char *)block + sizes[0];
+    p->drops = p->plain + sizes[1];
+    memset(p->drops, 0, sizes[2]);
     packed_floats(numbers, 0, rows, count, p->packed);
     for (int64_t row = 0; row < rows; row++) {
         /* The sum of more than 32 numbers of 25 bits does not fit into 32 bits. */
@@ -181,7 +183,6 @@ static int NAME(prepare)(NAME(Prepared) *p, const Left *left, const Groups *grou
             for (int64_t k = 0; k < count; k++)
                 p->drops[row / ROWS * count + k] |= (unsigned char)has_small_halves(numbers + row * count + k, 1);
     }
-    return 0;
 }
 
 static inline void NAME(copy_lanes)(void *to, const void *from, int64_t used)
@@ -232,13 +233,12 @@ static int NAME(grouped)(const Left *left, const Right *right, const Groups *gro
 {
     const int64_t count = right->count, stretch = STRETCH / groups->size * groups->size;
     NAME(Prepared) prepared;
-    float *panel = malloc((size_t)(count * LANES + 1) * sizeof(float));
+    size_t sizes[3];
+    const size_t panel_bytes = in_lines(count * LANES * (int64_t)sizeof(float));
+    float *panel = taken_scratch(panel_bytes + NAME(size_of_prepared)(left->last - left->first, count, sizes));
     if (!panel)
         return -1;
-    if (NAME(prepare)(&prepared, left, groups, count)) {
-        free(panel);
-        return -1;
-    }
+    NAME(prepare)(&prepared, left, groups, count, (char *)panel + panel_bytes);
     for (int64_t first = right->first; first < right->last; first += LANES) {
         const int64_t used = right->last - first < LANES ? right->last - first : LANES;
         NAME(pack)(panel, right, first, used);
@@ -248,8 +248,7 @@ static int NAME(grouped)(const Left *left, const Right *right, const Groups *gro
                 NAME(grouped_tile)(left, right, groups, &prepared, panel + start * LANES, is_finite, top, first, used,
                                    start, count - start < stretch ? count - start : stretch);
     }
-    NAME(forget_prepared)(&prepared);
-    free(panel);
+    give_back_scratch(panel);
     return 0;
 }
 #undef FEW_ROWS

@@ -64,6 +64,12 @@ typedef struct {
     int nan_wins, drops_bits;
 } Groups;
 
+#include "scalar.h"
+
+#include "grid.h"
+
+#include "wrapping.h"
+
 enum { SIGNED_BYTES, UNSIGNED_BYTES, SIGNED_WORDS, FLOATS_OF_IMAGE };
 
 /* Whole numbers: left factors as (block, pair, ROWS, 2) of 16 bits; right ones as in Right, of a ``type``. Sums
@@ -78,17 +84,21 @@ typedef struct {
     const uint8_t *quads;
     int left_type;
     const int64_t *row_at;
+    const Shortened *steps; /* of each row, or none */
 } Whole;
 
-#include "scalar.h"
-
-#include "grid.h"
+/* Where the steps of a row do not depend on the column they are brought into their short form once. */
+static inline Shortened shortened_row(const Whole *w, const Requantisation *r, int64_t row)
+{
+    const int is_known = !w->start || w->start_column == 0;
+    return shortened(r, row, w->start && is_known ? w->start[row * w->start_row] : 0, is_known);
+}
 
 #include "moves.h"
 
-#include "windows.h"
+#include "scratch.h"
 
-#include "wrapping.h"
+#include "windows.h"
 
 #define CHOSEN(Word, Index)                                                                                            \
     for (int64_t i = 0; i < count; i++) {                                                                              \

@@ -48,6 +48,7 @@ typedef struct {
     size_t size;
     void *block;
     int64_t *steps[3]; /* multiplier, amount and zero point of each row */
+    Shortened *short_steps; /* the same for each row, where it is short */
     char *starts[2], *sums, *left, *packed, *image;
 } Work;
 
@@ -126,13 +127,13 @@ static size_t laid_out(const Product *p, char *block, Work *w)
 {
     const size_t rows = (size_t)(p->rows + ROWS), count = (size_t)p->count + 1, number = (size_t)size_as[left_as(p)];
     const size_t sums = (size_t)(p->rows * p->columns) * sum_size(p);
-    const size_t sizes[] = {rows * 8, rows * 8, rows * 8, (size_t)start_size(p, 0) * 8, (size_t)start_size(p, 1) * 8, sums,
+    const size_t sizes[] = {rows * 8, rows * 8, rows * 8, p->how == EXACTLY ? rows * sizeof(Shortened) : 0, (size_t)start_size(p, 0) * 8, (size_t)start_size(p, 1) * 8, sums,
                             rows * count * number, p->how == IN_CHAINS || p->how == EXACTLY ? rows * (count + 4) * number : 0,
                             (size_t)p->image * (size_t)size_as[image_as(p)]};
-    char **parts[] = {(char **)&w->steps[0], (char **)&w->steps[1], (char **)&w->steps[2], &w->starts[0], &w->starts[1],
+    char **parts[] = {(char **)&w->steps[0], (char **)&w->steps[1], (char **)&w->steps[2], (char **)&w->short_steps, &w->starts[0], &w->starts[1],
                       &w->sums, &w->left, &w->packed, &w->image};
     size_t at = 0;
-    for (int i = 0; i < 9; i++) {
+    for (int i = 0; i < 10; i++) {
         *parts[i] = block + at;
         at += (sizes[i] + 127) / 64 * 64;
     }
@@ -227,6 +228,40 @@ static void start_groups(const Work *w, int number, int64_t top, int64_t end)
         }
 }
 
+/* Steps in a start between rows, and between columns. */
+static void start_steps(const Product *p, int number, int64_t *row, int64_t *column)
+{
+    *row = number < p->starts && p->start_rows[number] > 1 ? p->start_columns[number] : 0;
+    *column = number < p->starts && p->start_columns[number] > 1;
+}
+
+/* Where sums are put. */
+static void *results_of(const Work *w)
+{
+    return w->is_direct ? (void *)(uintptr_t)w->pointers[w->result] : w->sums;
+}
+
+static Requantisation requantisation_of(const Work *w)
+{
+    Requantisation r = w->p->r;
+    r.multiplier = w->steps[0];
+    r.amount = w->steps[1];
+    r.zero = w->steps[2];
+    return r;
+}
+
+/* Sums of whole numbers as the kernel takes them. */
+static Whole whole_of_work(const Work *w)
+{
+    const Product *p = w->p;
+    Whole of = {.left = (const int16_t *)w->packed, .left_type = p->left_type,
+                .quads = w->in_quads ? (const uint8_t *)w->packed : NULL, .image = w->image, .taps = p->taps, .places = p->places,
+                .rows = p->rows, .count = p->count, .columns = p->columns, .type = p->type,
+                .start = p->starts ? (const int64_t *)w->starts[0] : NULL, .row_at = w->is_direct ? p->row_at : NULL};
+    start_steps(p, 0, &of.start_row, &of.start_column);
+    return of;
+}
+
 /* Left factors of some rows in the order in which they are used. */
 static void pack_part(void *of, int64_t part, int64_t parts)
 {
@@ -234,6 +269,12 @@ static void pack_part(void *of, int64_t part, int64_t parts)
     const Product *p = w->p;
     int64_t first, last;
     take_part(p->rows, ROWS, part, parts, &first, &last);
+    if (p->how == EXACTLY) {
+        const Requantisation r = requantisation_of(w);
+        const Whole of = whole_of_work(w);
+        for (int64_t row = first; row < last; row++)
+            w->short_steps[row] = shortened_row(&of, &r, row);
+    }
     if (w->in_quads)
         packed_quads((const uint8_t *)w->left, p->left_type == SIGNED_BYTES, p->rows, first, last, p->count,
                      (uint8_t *)w->packed);
@@ -322,10 +363,7 @@ static void search_windows(const Work *w, int64_t first, int64_t last)
         const WholeWindows of = {image, (const int32_t *)w->left + first * p->count, (const int64_t *)w->starts[0] + first,
                                  p->taps, last - first, plane, p->count, size[0], size[1], size[2], size[3],
                                  p->type == SIGNED_BYTES ? SI8 : UI8};
-        Requantisation r = p->r;
-        r.multiplier = w->steps[0];
-        r.amount = w->steps[1];
-        r.zero = w->steps[2];
+        const Requantisation r = requantisation_of(w);
         chosen->whole_windows(&of, &r, sums);
     }
 }
@@ -334,19 +372,6 @@ static void search_windows(const Work *w, int64_t first, int64_t last)
 static int64_t cost_of_product(const Product *p)
 {
     return p->how == IN_GROUPS ? 4 : p->how == WINDOWS_OF_FLOATS ? 16 : p->how >= WINDOWS_EXACTLY ? 4 : 1;
-}
-
-/* Steps in a start between rows, and between columns. */
-static void start_steps(const Product *p, int number, int64_t *row, int64_t *column)
-{
-    *row = number < p->starts && p->start_rows[number] > 1 ? p->start_columns[number] : 0;
-    *column = number < p->starts && p->start_columns[number] > 1;
-}
-
-/* Where sums are put. */
-static void *results_of(const Work *w)
-{
-    return w->is_direct ? (void *)(uintptr_t)w->pointers[w->result] : w->sums;
 }
 
 /* The sums of some rows and columns: first and last row, first and last column. -1: there is no memory. */
@@ -358,17 +383,13 @@ static int sum_up(const Work *w, const int64_t *range)
         return 0;
     }
     if (p->how == EXACTLY) {
-        Requantisation r = p->r;
-        r.multiplier = w->steps[0];
-        r.amount = w->steps[1];
-        r.zero = w->steps[2];
-        Whole of = {.left = (const int16_t *)w->packed, .left_type = p->left_type,
-                    .quads = w->in_quads ? (const uint8_t *)w->packed : NULL, .image = w->image, .taps = p->taps, .places = p->places,
-                    .rows = p->rows, .count = p->count, .columns = p->columns, .first_row = range[0],
-                    .last_row = range[1], .first = range[2], .last = range[3], .type = p->type,
-                    .start = p->starts ? (const int64_t *)w->starts[0] : NULL,
-                    .row_at = w->is_direct ? p->row_at : NULL};
-        start_steps(p, 0, &of.start_row, &of.start_column);
+        const Requantisation r = requantisation_of(w);
+        Whole of = whole_of_work(w);
+        of.first_row = range[0];
+        of.last_row = range[1];
+        of.first = range[2];
+        of.last = range[3];
+        of.steps = w->short_steps;
         return chosen->whole(&of, &r, results_of(w));
     }
     const Left left = {(const float *)w->left, (const float *)w->packed, p->rows, range[0], range[1]};

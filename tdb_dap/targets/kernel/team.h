@@ -46,7 +46,8 @@ typedef void (*Task)(void *of, int64_t part, int64_t parts);
 
 #define MOST_MEMBERS 8    /* threads, with the one that asks */
 #define MOST_PARTS 32     /* parts of one piece of work */
-#define PARTS_OF_MEMBER 3 /* for each thread, so that none waits long for one that the system holds up */
+#define PARTS_OF_MEMBER 3 /* of long work for each thread, so that none waits long for one that the system holds up */
+#define LONG_PARTS 32     /* times what is worth a part: so much is long */
 
 /* How many threads there are to be, and how much work is worth a part: products, or what takes as long. */
 static struct {
@@ -57,10 +58,13 @@ static struct {
 #if HAS_TEAM
 #define WAITING 4000 /* rounds of a loop before a thread sleeps, about 50 us */
 
-/* ``state``: (number of the work, its parts, the next one), 32 and twice 16 bits: who takes a part compares all of it, so
- * that no part of a work that is over can be taken. */
+/* ``shares``: of each thread (number of the work, part after its last one, its next one), 32 and twice 16 bits: who takes
+ * a part compares all of it, so that no part of a work that is over can be taken. Threads begin with their own share, so
+ * that what one of them has written is read by the same one again, and then help the others. */
 static struct {
-    volatile int64_t state, done, busy, open;
+    volatile int64_t shares[MOST_MEMBERS], done, busy, open;
+    int64_t parts;
+    uint64_t number;
     Task task;
     void *of;
     int started;
@@ -70,36 +74,43 @@ static struct {
     } members[MOST_MEMBERS];
 } team;
 
-static int64_t parts_in(int64_t state) { return state >> 16 & 0xffff; }
-static int64_t next_in(int64_t state) { return state & 0xffff; }
+static int64_t end_in(int64_t share) { return share >> 16 & 0xffff; }
+static int64_t next_in(int64_t share) { return share & 0xffff; }
 
 /* Works on parts until all are taken. */
-static void work_on_parts(void)
+static void work_on_parts(int own)
 {
-    for (int64_t state = LOADED(&team.state); next_in(state) < parts_in(state); state = LOADED(&team.state))
-        if (replaced(&team.state, state, state + 1)) {
-            team.task(team.of, next_in(state), parts_in(state));
-            ADDED_TO(&team.done, 1);
-        }
+    for (int i = 0; i < MOST_MEMBERS; i++) {
+        volatile int64_t *share = &team.shares[(own + i) % MOST_MEMBERS];
+        for (int64_t seen = LOADED(share); next_in(seen) < end_in(seen); seen = LOADED(share))
+            if (replaced(share, seen, seen + 1)) {
+                team.task(team.of, next_in(seen), team.parts);
+                ADDED_TO(&team.done, 1);
+            }
+    }
 }
 
-static int has_work(void)
+static int has_work(int own)
 {
-    const int64_t state = LOADED(&team.state);
-    return next_in(state) < parts_in(state);
+    for (int i = 0; i < MOST_MEMBERS; i++) {
+        const int64_t seen = LOADED(&team.shares[(own + i) % MOST_MEMBERS]);
+        if (next_in(seen) < end_in(seen))
+            return 1;
+    }
+    return 0;
 }
 
 static void be_member(void *number)
 {
     const int own = (int)(intptr_t)number;
     for (;;) {
-        work_on_parts();
-        for (int round = 0; round < WAITING && LOADED(&team.open) && !has_work(); round++)
+        work_on_parts(own + 1);
+        for (int round = 0; round < WAITING && LOADED(&team.open) && !has_work(own + 1); round++)
             PAUSE();
-        if (has_work())
+        if (has_work(own + 1))
             continue;
         STORED(&team.members[own].sleeps, 1);
-        if (has_work() && EXCHANGED(&team.members[own].sleeps, 0))
+        if (has_work(own + 1) && EXCHANGED(&team.members[own].sleeps, 0))
             continue;
         PyThread_acquire_lock(team.members[own].lock, WAIT_LOCK); /* until it is woken */
     }
@@ -163,8 +174,9 @@ static void forget_team(void)
 static int64_t parts_of(int joined, int64_t amount, int64_t most)
 {
     int64_t parts = joined ? amount / team_size.worth : 1;
+    const int64_t wanted = team_size.members * (parts >= LONG_PARTS * team_size.members ? PARTS_OF_MEMBER : 1);
     parts = parts < most ? parts : most;
-    parts = parts < team_size.members * PARTS_OF_MEMBER ? parts : team_size.members * PARTS_OF_MEMBER;
+    parts = parts < wanted ? parts : wanted;
     return parts < 1 ? 1 : parts < MOST_PARTS ? parts : MOST_PARTS;
 }
 
@@ -173,15 +185,20 @@ static void together(int joined, int64_t parts, Task task, void *of)
 {
 #if HAS_TEAM
     if (joined && parts > 1 && team.started) {
-        const uint64_t number = ((uint64_t)LOADED(&team.state) >> 32) + 1;
+        const int64_t members = team.started + 1 < parts ? team.started + 1 : parts;
+        team.number++;
         team.task = task;
         team.of = of;
+        team.parts = parts;
         STORED(&team.done, 0);
-        STORED(&team.state, (int64_t)(number << 32 | (uint64_t)parts << 16));
-        for (int i = 0; i < team.started && i < parts - 1; i++)
+        for (int64_t i = members - 1; i >= 0; i--) {
+            const uint64_t first = (uint64_t)(parts * i / members), end = (uint64_t)(parts * (i + 1) / members);
+            STORED(&team.shares[i], (int64_t)(team.number << 32 | end << 16 | first));
+        }
+        for (int i = 0; i < members - 1; i++)
             if (LOADED(&team.members[i].sleeps) && EXCHANGED(&team.members[i].sleeps, 0))
                 PyThread_release_lock(team.members[i].lock);
-        work_on_parts();
+        work_on_parts(0);
         for (int round = 0; LOADED(&team.done) < parts; round++)
             if (round < WAITING)
                 PAUSE();

@@ -100,13 +100,6 @@ static void tile_of_quads(int32_t *sums, const Whole *w, int64_t top, const uint
 
 #include "integers.h"
 
-/* Where the steps of a row do not depend on the column they are brought into their short form once. */
-static inline Shortened NAME(shortened_row)(const Whole *w, const Requantisation *r, int64_t row)
-{
-    const int is_known = !w->start || w->start_column == 0;
-    return shortened(r, row, w->start && is_known ? w->start[row * w->start_row] : 0, is_known);
-}
-
 /* AT_ONCE rows from ``top`` on and ``used`` columns from ``first`` on, whose factors are in a panel. */
 static void NAME(whole_tile)(const Whole *w, const Requantisation *r, const Shortened *steps, const void *panel,
                              int64_t top, int64_t first, int64_t used, void *result)
@@ -124,7 +117,7 @@ static void NAME(whole_tile)(const Whole *w, const Requantisation *r, const Shor
         if (w->start)
             begin.numbers += (top + row) * w->start_row + first * w->start_column;
         const int64_t at = w->row_at ? w->row_at[top + row] : (top + row) * w->columns * r->size;
-        NAME(finish)(r, &steps[top + row - w->first_row], top + row, sums + row * COLUMNS, &begin, (char *)result + at, first,
+        NAME(finish)(r, &steps[top + row], top + row, sums + row * COLUMNS, &begin, (char *)result + at, first,
                      used, COLUMNS);
     }
 }
@@ -148,15 +141,14 @@ static int NAME(whole)(const Whole *w, const Requantisation *r, void *result)
         return -2;
     const int64_t size = w->quads ? (w->count + 3) / 4 * 4 * COLUMNS : (w->count + 1) / 2 * 4 * COLUMNS;
     const int64_t panels = NAME(panels_at_once)(size);
-    char *packed = malloc((size_t)(panels * size + 1));
-    Shortened *steps = malloc((size_t)(rows + 1) * sizeof *steps);
-    if (!packed || !steps) {
-        free(packed);
-        free(steps);
+    const size_t panel_bytes = in_lines(panels * size);
+    char *packed = taken_scratch(panel_bytes + in_lines(rows * (int64_t)sizeof(Shortened)));
+    if (!packed)
         return -1;
-    }
-    for (int64_t row = 0; row < rows; row++)
-        steps[row] = NAME(shortened_row)(w, r, w->first_row + row);
+    Shortened *own = (Shortened *)(void *)(packed + panel_bytes);
+    for (int64_t row = 0; row < rows && !w->steps; row++)
+        own[row] = shortened_row(w, r, w->first_row + row);
+    const Shortened *steps = w->steps ? w->steps : own - w->first_row;
     for (int64_t start = w->first; start < w->last; start += panels * COLUMNS) {
         const int64_t left_over = w->last - start;
         const int64_t columns = left_over < panels * COLUMNS ? left_over : panels * COLUMNS;
@@ -167,8 +159,7 @@ static int NAME(whole)(const Whole *w, const Requantisation *r, void *result)
                 NAME(whole_tile)(w, r, steps, packed + i / COLUMNS * size, top, start + i,
                                  columns - i < COLUMNS ? columns - i : COLUMNS, result);
     }
-    free(steps);
-    free(packed);
+    give_back_scratch(packed);
     return 0;
 }
 

@@ -210,8 +210,11 @@ def _summed(x: Operation) -> Pooled:
             start = _float_bias(x).reshape(1, 1) if x["bias"].is_constant else "bias"
     else:
         steps = _integer_steps(x)
-        if not steps.held or dtype.itemsize > 1:
+        # Sums of bytes without signs that 31 bits hold are the same with a sign.
+        is_small = f.sub == op.AVERAGE and f.opd1_h * f.opd1_w * 255 * 255 <= SI32.maximum
+        if dtype.itemsize > 1 or not (steps.held or is_small):
             raise Unplanned("sums without a sign, or of words")
+        steps = replace(steps, held=True)
         if has_bias:
             start = _bias(x).reshape(1, 1) if x["bias"].is_constant else "bias"
             if x["bias"].dtype is not UI32 and not f.opd2_sign and x.rules.unsigned_words:

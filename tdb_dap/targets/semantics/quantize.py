@@ -145,10 +145,16 @@ def _requantized_at_once(x: Operation) -> Array | None:
 def dequantize_float(x: Operation) -> Array:
     """(input - zero point) as f32 * scale; the zero point has 16 bits, unsigned if the input is (BM1684X)."""
     f = x.fields
-    zero = _first_of(x, "input_zero", "input_zero_of_word", "input_zero_table", "input_zero_packed")
+    middle = _operand_of(x, "input_zero", "input_zero_of_word", "input_zero_table", "input_zero_packed")
+    scales = _operand_of(x, "input_scale", "input_scale_of_word", "input_scale_table", "input_scale_packed")
+    if middle.is_constant and scales.is_constant and not middle.numbers.any() and np.isfinite(scales.numbers).all():
+        words = elements.scaled(x["input"].stored, scales.stored, x.dtype)
+        if words is not None:
+            return words
+    zero = middle.numbers
     if not f.opd1_const:
         zero = _low_half(zero, f.opd0_sign or f.has("sym_range"))
-    scale = _first_of(x, "input_scale", "input_scale_of_word", "input_scale_table", "input_scale_packed")
+    scale = scales.numbers
     centred = (x["input"].numbers.astype(np.int64) - zero.astype(np.int64)).astype(np.float32)
     return x.dtype.encode(float32.multiply(centred, float32.flush(scale)))
 
