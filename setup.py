@@ -22,8 +22,13 @@ class PlainLibrary(Extension):
     """A shared library of the system's, no module of Python's: it is loaded into programs that have no Python."""
 
 
+# Contraction of a * b + c into one rounding would change results. Nobody looks at the processor's flags of exceptions:
+# loops may round and compare numbers that no element needs.
+FLAGS = ["-O3", "-g0", "-std=c11", "-ffp-contract=off", "-fno-fast-math", "-fno-math-errno", "-fno-trapping-math"]
+
+
 class BuildC(build_ext):
-    """Contraction of a * b + c into one rounding would change results: it is off for every compiler."""
+    """What every compiler is told."""
 
     def get_ext_filename(self, fullname: str) -> str:
         folder, _, name = fullname.rpartition(".")
@@ -36,11 +41,7 @@ class BuildC(build_ext):
         for extension in self.extensions:
             if isinstance(extension, PlainLibrary):
                 continue
-            extension.extra_compile_args = (
-                ["/O2", "/fp:precise"]
-                if is_msvc
-                else ["-O3", "-g0", "-std=c11", "-ffp-contract=off", "-fno-fast-math", "-fno-math-errno", "-fno-trapping-math", "-Wno-psabi"]
-            )
+            extension.extra_compile_args = ["/O2", "/fp:precise"] if is_msvc else [*FLAGS, "-Wno-psabi"]
         super().build_extensions()
 
 

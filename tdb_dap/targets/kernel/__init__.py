@@ -131,7 +131,7 @@ def threads() -> int:
 
 @contextmanager
 def shared(count: int, worth: int) -> Iterator[None]:
-    """Carry out plans by so many threads for a while; ``worth``: products, or what takes as long, for a part of its own."""
+    """Carry out plans by so many threads for a while; ``worth``: products, or as much, for a part of its own."""
     _kernel.share(count, worth)
     try:
         yield
@@ -378,7 +378,17 @@ def over_elements(function: str, grid: tuple[Any, ...], *arguments: Any) -> bool
     return done
 
 
-_FUNCTIONS = ("floats_of", "series", "reciprocal_roots", "divided", "whole_of", "converted", "moved", "selected", "looked_up")
+_FUNCTIONS = (
+    "floats_of",
+    "series",
+    "reciprocal_roots",
+    "divided",
+    "whole_of",
+    "converted",
+    "moved",
+    "selected",
+    "looked_up",
+)
 
 
 def function_number(name: str) -> int:

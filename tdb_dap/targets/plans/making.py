@@ -76,10 +76,11 @@ def make(name: str, form: Form, rules: Rules) -> Made:
     alone = {source for number, *_, sources in pieces for source in (sources[1:] if number in _WITH_TABLE else ())}
     if not MOVES.get(function, True):
         alone.update(range(len(tensors)))
+    orders = [0 if number in alone else _order(each, result, function) for number, each in enumerate(every)]
     reaches = tuple(
         [
-            (each.origin, each.low, each.high, each.inner, _order(each, result, function) if number not in alone else 0, spot)
-            for number, (each, spot) in enumerate(zip(every, numbers, strict=True))
+            (each.origin, each.low, each.high, each.inner, order, spot)
+            for each, order, spot in zip(every, orders, numbers, strict=True)
         ]
     )
     calls = kernel.plan(form.bound.fields.geometry.lane_bytes, reaches, tuple(pieces), sums.arguments if sums else None)

@@ -114,7 +114,7 @@ class Tensor:
         ] == [(part.offset - other.view.address, part.shape, part.strides) for part in other.segments]
 
     def is_part_of(self, result: Tensor) -> bool:
-        """Whether its elements are, from the addresses on, the first ones of the result along the axes that it lacks."""
+        """Whether its elements are, from both addresses on, the first ones of the result along the axes it lacks."""
         if self.whole is None or result.whole is None or self.whole.ndim != result.whole.ndim:
             return False
         if self.low != result.low or self.view.dtype.itemsize != result.view.dtype.itemsize:
