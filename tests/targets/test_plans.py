@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -102,9 +103,11 @@ def moved(case: Case, random: Random) -> Case:
     return Case(case.chip, case.kind, case.chip.encode(case.kind, case.descriptor, changed), case.registers)
 
 
-def drawn(name: str, count: int, seed: int) -> Iterator[tuple[Case, Random, str]]:
+def drawn(name: str, count: int, seed: int, only: AbstractSet[str]) -> Iterator[tuple[Case, Random, str]]:
     random = np.random.default_rng(seed)
     every, start = seeds(name), ddr_of_bench(chip_named(name).geometry)
+    every = [every[number] for number in random.permutation(len(every))]  # not one family after the other
+    every = [case for case in every if not only or case.name in only]
     for number in range(count):
         case = every[number % len(every)]
         kind = ("finite", "extreme", "subnormal", "special")[random.integers(4)]
@@ -114,11 +117,14 @@ def drawn(name: str, count: int, seed: int) -> Iterator[tuple[Case, Random, str]
             continue
 
 
-def walk(name: str, count: int, seed: int) -> Counter[str]:
-    """Learn each form from one command and carry out others; how often that was done, or left to the usual way."""
+def walk(name: str, count: int, seed: int, only: AbstractSet[str] = frozenset()) -> Counter[str]:
+    """Learn each form from one command and carry out others; how often that was done, or left to the usual way.
+
+    ``only``: commands of these names; none: all.
+    """
     bench, seen = Bench(chip_named(name)), Counter[str]()
     chip = bench.chip
-    for case, random, kind in drawn(name, count, seed):
+    for case, random, kind in drawn(name, count, seed, only):
         try:
             views = [view for view in (*case.description.reads, *case.description.results) if isinstance(view, View)]
             if not views or max(view.size for view in views) > LARGEST:
@@ -147,6 +153,7 @@ def walk(name: str, count: int, seed: int) -> Counter[str]:
                 continue
             chip.execute(other.description, bench.memory)  # what a plan does, no command of its form refuses
             seen["done"] += 1
+            seen[case.name] += 1
             for expected, found in zip(bench.all(), planned, strict=True):
                 differing = np.flatnonzero(expected.reshape(-1) != found.reshape(-1))
                 assert not differing.size, (name, case.name, other.description, differing[:8])
@@ -164,6 +171,15 @@ def test_a_plan_does_so_in_parts(name: str) -> None:
     with kernel.shared(3, worth=1):
         seen = walk(name, CASES, seed=0)
     assert seen["done"] > 0, seen
+
+
+def test_what_networks_are_made_of_has_plans() -> None:
+    """Commands without one are described each time, and nothing is done beside them."""
+    usual = {"arith.add", "arith.cast", "conv.normal", "mm.normal", "mm2.nn", "pord.avgpooling", "pord.depthwise"}
+    moved_words = {"dma.tensor", "dma.matrix", "tsbc.l_bc", "tsbc.cw_ts"}
+    chosen = {"cmp.sel_gt", "cmp.sel_eq", "sg.pe_s_gather_d1coor", "sg.pe_s_gather_hzd", "quant.rq1", "quant.dq0"}
+    wanted = usual | moved_words | chosen
+    assert wanted <= set(walk("BM1684X", 120, seed=0, only=wanted))
 
 
 def requantised(chip: Chip, input: int, result: int, **more: int) -> tuple[int, bytes, Description]:
