@@ -1,13 +1,16 @@
 """Real networks: this project, an older state of it, ONNX Runtime and the vendor's simulator, one after the other.
 
-    python benchmarks/networks.py --models DIR [NAME ...] [--vendor-python PYTHON] [--old DIR] [--vendor] [--json FILE]
+    python benchmarks/networks.py --models DIR [NAME ...] [--vendor-python PYTHON] [--old DIR] [--vendor [NAME ...]]
+                                  [--rounds N] [--json FILE]
 
-NAME: networks of benchmarks/vendor_models.py; none: ResNet-18, MobileNetV2, a detector, Swin. They are compiled into
-``--models`` once with the vendor's tools (``--vendor-python`` or $TDB_VENDOR_PYTHON; their environment brings ONNX
+NAME: networks of benchmarks/vendor_models.py; none: ResNet-18, MobileNetV2, a detector, Swin, a toy. They are compiled
+into ``--models`` once with the vendor's tools (``--vendor-python`` or $TDB_VENDOR_PYTHON; their environment brings ONNX
 Runtime as well). ``--old``: a clone of this project at another commit, installed in place with its kernel.
-``--vendor``: the vendor's library, too; it takes minutes, as does NumPy alone on large networks (``--skip numpy``).
+``--vendor``: the vendor's library, too, of all networks or of those named; it takes minutes, as does NumPy alone on
+large networks (``--skip numpy``).
 
-Seconds of wall time, the best of several runs, each in a process of its own:
+Seconds of wall time, the best of several runs, each in a process of its own. What is compared takes turns, ``--rounds``
+times, and the best of each counts: a machine that is slower for a while is slower for all of them.
   run      from the first command to the last, without history, after a first run
   numpy    the same without the C kernel
   old      as ``run``, by the project in ``--old``
@@ -29,7 +32,7 @@ from typing import Any
 
 from simulate import HERE, VENDOR, measured
 
-NETWORKS = ["resnet18", "mobilenet", "detector", "swin"]
+NETWORKS = ["resnet18", "mobilenet", "detector", "swin", "toy"]
 
 OURS = """
 import hashlib, json, sys, time
@@ -87,21 +90,40 @@ print(json.dumps({"seconds": min(seconds[1:])}))
 """
 
 
+def better(before: dict[str, Any] | None, now: dict[str, Any]) -> dict[str, Any]:
+    """The faster of two measurements; outputs that differ between them are kept as different."""
+    if before is None:
+        return now
+    best = min(before, now, key=lambda each: each["seconds"])
+    if before.get("outputs") != now.get("outputs"):
+        best = {**best, "outputs": f"{before['outputs']} {now['outputs']}"}
+    return best
+
+
 def compare(context: Path, options: argparse.Namespace) -> dict[str, Any]:
     """All times of one network in one format."""
     name, _, form = context.name.rpartition("_")
-    runs = str(options.runs)
     row: dict[str, Any] = {"model": context.name}
-    for how, switch, place in (("run", "1", HERE.parent), ("numpy", "0", HERE.parent), ("old", "1", options.old)):
-        if place is not None and how not in options.skip:
-            count = "1" if how == "numpy" else runs
+    for number in range(options.rounds):
+        for how, switch, place in (("run", "1", HERE.parent), ("numpy", "0", HERE.parent), ("old", "1", options.old)):
+            if place is None or how in options.skip or (how == "numpy" and number):
+                continue
+            count = "1" if how == "numpy" else str(options.runs)
             command = [sys.executable, "-c", OURS, str(context), count]
-            row[how] = measured(command, TDB_DAP_KERNEL=switch, PYTHONPATH=str(place))
-    if form in ("f32", "int8") and "onnx" not in options.skip:
-        model = options.models / "work" / name / f"{name}.onnx"
-        command = [options.vendor_python, "-c", ONNX, str(model), str(context / "input.npz"), form, runs]
-        row["onnx"] = measured(command)
-    if options.vendor:
+            row[how] = better(row.get(how), measured(command, TDB_DAP_KERNEL=switch, PYTHONPATH=str(place)))
+        if form in ("f32", "int8") and "onnx" not in options.skip:
+            model = options.models / "work" / name / f"{name}.onnx"
+            command = [
+                options.vendor_python,
+                "-c",
+                ONNX,
+                str(model),
+                str(context / "input.npz"),
+                form,
+                str(options.runs),
+            ]
+            row["onnx"] = better(row.get("onnx"), measured(command))
+    if options.vendor is not None and (not options.vendor or name in options.vendor):
         path = f"{Path(options.vendor_python).parent}:{os.environ['PATH']}"
         command = [options.vendor_python, "-c", VENDOR, str(context), str(context / "input.npz"), "1"]
         row["vendor"] = measured(command, PATH=path)
@@ -125,7 +147,8 @@ def main() -> int:
     parser.add_argument("--models", type=Path, default=HERE.parent / "build" / "models", help="where to compile")
     parser.add_argument("--vendor-python", default=os.environ.get("TDB_VENDOR_PYTHON"))
     parser.add_argument("--old", type=Path, help="a clone at another commit, with its kernel built")
-    parser.add_argument("--vendor", action="store_true", help="measure the vendor's library, too")
+    parser.add_argument("--vendor", nargs="*", metavar="NAME", help="measure the vendor's library, too")
+    parser.add_argument("--rounds", type=int, default=3, help="how often each is measured, by turns")
     parser.add_argument("--skip", nargs="*", default=[], choices=["numpy", "onnx"], help="leave out what takes long")
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--json", type=Path, help="write all figures to this file")
