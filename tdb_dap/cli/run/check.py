@@ -291,7 +291,7 @@ def _companions(worker: Worker) -> tuple[Companions, dict[str, str | None]]:
 
     wanted = chosen(["all"])
     companions = Companions(worker.debugger, made(wanted, []))
-    worker.companions.append(companions)
+    worker.companions += companions.observers
     return companions, wanted
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from tdb_dap.engine.compare.assembly import Assembly
 from tdb_dap.engine.compare.finding import Checked, Reason, Role, Verdict
 from tdb_dap.engine.compare.segments import put
-from tdb_dap.engine.control.observers import Observer
+from tdb_dap.engine.control.observers import Observer, next_of
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.reference.comparison import Comparer, Comparison, compare
 from tdb_dap.engine.reference.reference import Reference, numbers_from, words_of
@@ -60,6 +60,14 @@ class Walk(Observer):
         self._late: dict[tuple[int, int], Array] = {}
         self._said: set[str] = set()
         self._comparer = Comparer()
+        self._looks: list[int] | None = None
+
+    def next_look(self, inspector: Inspector) -> int:
+        """The first and the last command of each op, and what is not made of commands."""
+        if self._looks is None:
+            without = np.flatnonzero(inspector.program.commands.columns.kind < 0)
+            self._looks = sorted({*inspector.program.source.borders, *without.tolist()})
+        return next_of(self._looks, inspector.ordinal)
 
     def before_op(self, inspector: Inspector, record: OpRecord) -> None:
         for index, value in enumerate(record.operands):
