@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, overload
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from tdb_dap.engine.commands.commands import Command, Commands
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.rectangles import rectangles
 from tdb_dap.engine.hardware.target import Form, Forming
@@ -17,8 +18,7 @@ from tdb_dap.engine.hardware.views import View
 from tdb_dap.errors import BadAccess, NotSimulated, Undefined
 
 if TYPE_CHECKING:
-    from tdb_dap.engine.commands.commands import Command
-    from tdb_dap.engine.hardware.target import Description, Target
+    from tdb_dap.engine.hardware.target import Description, EncodedCommands, Target
 
 SPACES = tuple(Space)
 SHARED = frozenset((SPACES.index(Space.GLOBAL), SPACES.index(Space.L2)))
@@ -28,6 +28,9 @@ LOCAL = SPACES.index(Space.LOCAL)
 
 Column = NDArray[np.int64]
 _COLUMNS = 9
+
+Place = tuple[int, int, int, int, int, int]
+"""What encloses an access: space, core, start, stop, lane and lane_stop, as in ``AccessRows``."""
 
 
 class Views(Sequence[View]):
@@ -104,7 +107,10 @@ class AccessRows:
     def of(cls, commands: Sequence[Command]) -> AccessRows:
         """All pieces of all operands and results; operands of forms without a description are left out."""
         collected = _Collected()
-        for command in commands:
+        rest: Iterable[Command] = commands
+        if isinstance(commands, Commands) and (encoded := commands.encoded) is not None:
+            rest = (commands[ordinal] for ordinal in collected.add_formed(encoded, commands.target))
+        for command in rest:
             if not command.is_system:
                 collected.add(command)
         columns, views = collected.columns()
@@ -153,17 +159,40 @@ class _Collected:
         self._formed: dict[Form, tuple[list[int], list[int], list[Sequence[int]]]] = {}
         """Ordinals, cores, and addresses of tensors of the commands of each form."""
 
+    def add_formed(self, commands: EncodedCommands, target: Target) -> Iterator[int]:
+        """The accesses of commands whose form was met, without a description; yields the ordinals of the others.
+
+        These are to be added at once, for others of their forms follow.
+        """
+        forming, payload = self._forming_of(target), commands.payload.data
+        sizes = {kind: target.kind_size(kind) for kind in np.unique(commands.kinds).tolist() if kind >= 0}
+        passed_over = {kind for kind in sizes if target.is_system(kind)}
+        columns = (commands.kinds.tolist(), commands.offsets.tolist(), commands.cores.tolist())
+        for ordinal, (kind, offset, core) in enumerate(zip(*columns, strict=True)):
+            if kind in passed_over:
+                continue
+            if kind < 0 or forming is None:
+                yield ordinal
+                continue
+            found = forming.formed(kind, bytes(payload[offset : offset + sizes[kind]]), core)
+            if found is None:
+                yield ordinal
+            else:
+                self._add_formed(ordinal, core, *found)
+
+    def _add_formed(self, ordinal: int, core: int, form: Form, addresses: Sequence[int]) -> None:
+        ordinals, cores, places = self._formed.setdefault(form, ([], [], []))
+        ordinals.append(ordinal)
+        cores.append(core)
+        places.append(addresses)
+
     def add(self, command: Command) -> None:
         """The accesses of one command."""
         forming = self._forming_of(command.target) if command.has_descriptor else None
         if forming is not None:
             found = forming.formed(command.kind, command.descriptor, command.core)
             if found is not None:
-                form, addresses = found
-                ordinals, cores, places = self._formed.setdefault(form, ([], [], []))
-                ordinals.append(command.ordinal)
-                cores.append(command.core)
-                places.append(addresses)
+                self._add_formed(command.ordinal, command.core, *found)
                 return
         try:
             description = command.description

@@ -15,7 +15,7 @@ from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.memory import Memory, Region, zeros
 from tdb_dap.engine.hardware.views import Layout, View
 from tdb_dap.engine.machine.undo_log import Change, Outcome, OverwrittenBytes, OverwrittenView, UndoLog
-from tdb_dap.engine.program.access_table import SPACES, AccessRows
+from tdb_dap.engine.program.access_table import LOCAL, SPACES, Place
 from tdb_dap.engine.program.program import Program
 from tdb_dap.errors import BadAccess
 
@@ -39,6 +39,8 @@ class Shadow:
         self._history = UndoLog(_HISTORY if keeps_history else 0)
         self._weights = [(r.start, r.stop) for r in program.ddr_regions() if r.is_filled]
         self._changes: list[Change] = []
+        self._clear: set[Place] = set()
+        """Places that were found clear, and have got no marks since."""
         self.position = 0
         self.reset()
 
@@ -59,6 +61,7 @@ class Shadow:
             memory.bytes_at(tensor.view.space, tensor.view.address, tensor.size).fill(0)
         self._history.begin(0)
         self._changes = []
+        self._clear.clear()
         self.position = 0
 
     def _mark_l2(self) -> None:
@@ -91,6 +94,7 @@ class Shadow:
 
     def go_back(self, position: int) -> None:
         """Undo down to ``position``, which is not before ``first``."""
+        self._clear.clear()
         for change in reversed(self._changes):
             change.undo(self.memory)
         self._changes = []
@@ -98,18 +102,24 @@ class Shadow:
             self._history.undo(self.memory)
             self.position -= 1
 
-    def is_clear(self, rows: AccessRows, row: int) -> bool:
+    def is_clear(self, place: Place) -> bool:
         """Whether all is defined in what encloses an access: then it has no marks. If not, it need not have any."""
-        space, start, stop = SPACES[int(rows.space[row])], int(rows.start[row]), int(rows.stop[row])
-        if space is Space.LOCAL:
-            lanes = slice(int(rows.lane[row]), int(rows.lane_stop[row]))
-            found = self.memory.local(int(rows.core[row]))[lanes, start:stop]
-            is_whole = found.shape == (lanes.stop - lanes.start, stop - start)
-            return is_whole and not found.max(initial=0)
+        if place in self._clear:
+            return True
+        if found := self._has_no_marks(place):
+            self._clear.add(place)
+        return found
+
+    def _has_no_marks(self, place: Place) -> bool:
+        code, core, start, stop, lane, lane_stop = place
+        if code == LOCAL:
+            found = self.memory.local(core)[lane:lane_stop, start:stop]
+            return found.shape == (lane_stop - lane, stop - start) and not found.max(initial=0)
+        space = SPACES[code]
         if self._is_constant_place(space, start):
             return True
         try:
-            return not self.memory.bytes_at(space, start, stop - start, int(rows.core[row])).max(initial=0)
+            return not self.memory.bytes_at(space, start, stop - start, core).max(initial=0)
         except BadAccess:
             return False
 
@@ -136,12 +146,14 @@ class Shadow:
             if words is None:
                 self._paint(view, 0)
             else:
+                self._clear.clear()
                 self.memory.write(view, words)
         except BadAccess:
             return
 
     def fill(self, view: View, mark: int) -> None:
         """Give all bytes of a view one mark."""
+        self._clear.clear()
         try:
             self._remember(view)
             self._paint(view, mark)
@@ -150,6 +162,7 @@ class Shadow:
 
     def leave(self, core: int, stretches: Iterable[tuple[int, int]]) -> None:
         """Mark stretches of every lane of a core as left over from now on."""
+        self._clear.clear()
         for start, stop in stretches:
             if self._history.limit:
                 self._remember(self._lanes(core, start, stop))

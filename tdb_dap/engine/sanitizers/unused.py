@@ -10,6 +10,7 @@ from collections.abc import Hashable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tdb_dap.engine.control.stops import Finding
 from tdb_dap.engine.hardware.byte_ranges import ByteRanges
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 NAME = "unused"
 _WINDOW = 32
 """Accesses that are looked through at once, at first."""
+_ROWS_AT_ONCE = 1 << 14
+"""Rows that are looked at together."""
 
 
 def unused(program: Program) -> Iterator[Finding]:
@@ -33,7 +36,10 @@ def unused(program: Program) -> Iterator[Finding]:
     readers = _Readers(program)
     writes = np.flatnonzero(rows.is_write)
     ordinals, firsts = np.unique(rows.ordinal[writes], return_index=True)
-    for ordinal, results in zip(ordinals.tolist(), np.split(writes, firsts[1:]), strict=True):
+    are_certain = readers.are_certain(writes)
+    for number, (ordinal, results) in enumerate(zip(ordinals.tolist(), np.split(writes, firsts[1:]), strict=True)):
+        if are_certain[firsts[number] : firsts[number] + results.size].any():
+            continue
         if not _moves(rows, ordinal) or any(readers.has(row) for row in results.tolist()):
             continue
         command = program.commands[ordinal]
@@ -61,6 +67,24 @@ class _Memory(NamedTuple):
     lane_stop: Column
 
 
+def _are_read_next(rows: AccessRows, memory: _Memory, mine: Column, position: Column) -> NDArray[np.bool_]:
+    """Of rows at positions in a memory whether the next access that may touch their first byte reads from it on.
+
+    Only the nearest accesses are looked at.
+    """
+    after = position[:, None] + np.arange(1, _WINDOW + 1)
+    is_there = after < memory.row.size
+    after = np.minimum(after, memory.row.size - 1)
+    start, lane = rows.start[mine][:, None], rows.lane[mine][:, None]
+    touches = is_there & (memory.start[after] <= start) & (memory.stop[after] > start)
+    touches &= (memory.lane[after] <= lane) & (memory.lane_stop[after] > lane)
+    touches &= memory.ordinal[after] != rows.ordinal[mine][:, None]
+    next_one = after[np.arange(mine.size), touches.argmax(axis=1)]
+    begins_alike = (memory.start[next_one] == start[:, 0]) & (memory.lane[next_one] == lane[:, 0])
+    found: NDArray[np.bool_] = touches.any(axis=1) & begins_alike & ~rows.is_write[memory.row[next_one]]
+    return found
+
+
 class _Readers:
     """Whether what an access writes is read by a later one."""
 
@@ -81,6 +105,21 @@ class _Readers:
     def place(self, row: int) -> ByteRanges:
         """The bytes of an access, exactly."""
         return self._shared.place(row)
+
+    def are_certain(self, written: Column) -> NDArray[np.bool_]:
+        """Whether the first byte of each of these rows is read by the next access near it that may touch this byte.
+
+        Most are, and need not be looked at one by one.
+        """
+        rows = self._rows
+        found = np.zeros(len(rows), np.bool_)
+        of_memory = np.stack([rows.space[written], rows.core[written]], axis=1)
+        for space, core in np.unique(of_memory, axis=0).tolist():
+            memory = self._same_memory[space, core]
+            mine = written[(of_memory == (space, core)).all(axis=1)]
+            for part in np.array_split(mine, 1 + mine.size // _ROWS_AT_ONCE):
+                found[part] = _are_read_next(rows, memory, part, self._position[part])
+        return found[written]
 
     def has(self, row: int) -> bool:
         """Follow the bytes of a row until one of them is read, or all are overwritten."""
