@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from tdb_dap.tools.findings.findings import Findings
 
 _FORMATS = (".json", ".md", ".html", *reports.FINDINGS)
+_PICTURED = (".json", ".html")
+"""Reports that show pictures."""
 MOST_JOBS = 1024
 """Processes that may be asked for; more is a slip of the fingers."""
 
@@ -239,6 +241,8 @@ def _check(arguments: argparse.Namespace) -> tuple[Report, Walked, Program]:
         net=arguments.net,
         stage=arguments.stage,
         keep="all" if _is_computed(arguments) else arguments.dump or "none",
+        # What a journal holds may be asked for with another report the next time.
+        pictures=arguments.resume is not None or any(path.suffix in _PICTURED for path in arguments.report),
         recording=arguments.recording,
     )
     started = time.monotonic()

@@ -18,7 +18,7 @@ from tdb_dap.engine.compare.finding import Checked, Reason, Role, Verdict
 from tdb_dap.engine.compare.segments import put
 from tdb_dap.engine.control.observers import Observer, next_of
 from tdb_dap.engine.hardware.dtypes import Array
-from tdb_dap.engine.reference.comparison import Comparer, Comparison, compare
+from tdb_dap.engine.reference.comparison import Comparer, Comparison, Sides, compare
 from tdb_dap.engine.reference.reference import Reference, numbers_from, words_of
 from tdb_dap.engine.source.mapped_tensor import MappedTensor, layer_names
 
@@ -34,6 +34,8 @@ Key = tuple[int, Role, int, str]
 _CLOSE = 1e-3
 _CLOSE_ABSOLUTE = 1e-8
 _FEW = 1 << 14
+_AT_ONCE = 1 << 15
+"""Elements that are compared at once: so many stay in the processor's caches."""
 _SOME = 16
 """Of more than a few elements one in so many is looked at before the others."""
 
@@ -175,8 +177,7 @@ class Walk(Observer):
         identity = assembly.identity
         result = self._comparer.compare(
             name,
-            assembly.actual,
-            assembly.expected,
+            Sides(lambda: (assembly.actual, assembly.expected)),
             tolerance,
             dtype,
             abs(value.scale),
@@ -268,11 +269,16 @@ def _is_close(actual: Array, expected: Array) -> bool:
         some = (slice(None),) * axis + (slice(None, None, _SOME),)
         if not _is_close(actual[some], expected[some]):
             return False
+    one, other = actual.reshape(-1), expected.reshape(-1)
+    return all(_are_close(one[i : i + _AT_ONCE], other[i : i + _AT_ONCE]) for i in range(0, one.size, _AT_ONCE))
+
+
+def _are_close(actual: Array, expected: Array) -> bool:
     with np.errstate(all="ignore"):
-        bound = np.asarray(np.abs(expected))
+        bound = np.abs(expected)
         bound *= np.float32(_CLOSE)
         bound += np.float32(_CLOSE_ABSOLUTE)
-        off = np.asarray(np.subtract(actual, expected))
+        off = np.subtract(actual, expected)
         np.abs(off, out=off)
         if np.isfinite(bound.max(initial=0.0)) and (off <= bound).all():
             return True

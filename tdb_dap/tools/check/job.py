@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 class Job:
     """One model, its inputs and what it is compared with; goes to other processes as it is.
 
-    ``keep``: which tensors come back with the rows: ``none``, ``failed`` or ``all``.
+    ``keep``: which tensors come back with the rows: ``none``, ``failed`` or ``all``; ``pictures``: whether rows of what
+    differs have pictures, which only some reports show.
     """
 
     context: Path
@@ -30,6 +31,7 @@ class Job:
     net: str | None = None
     stage: int = 0
     keep: str = "none"
+    pictures: bool = True
     recording: Path | None = None
 
     def open(self) -> Debugger:
