@@ -7,7 +7,7 @@ the reference's numbers, so that an error shows at the op that makes it and nowh
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
@@ -46,12 +46,17 @@ class Walk(Observer):
     ``found``: receives the tensors in the order in which they are complete. A result is looked at after the last
     command of each of its op's instances (slice, core), an operand before the first one; one that is not there yet then
     (an op may load part of it itself) again after the last. ``ordinals``: the part of the program that runs,
-    [start, stop).
+    [start, stop). ``wanted``: the keys of the tensors that are looked at, None: all; the net's borders always are.
     """
 
     def __init__(
-        self, mode: Mode, found: Callable[[Checked], None], ordinals: tuple[int, int] = (0, sys.maxsize)
+        self,
+        mode: Mode,
+        found: Callable[[Checked], None],
+        ordinals: tuple[int, int] = (0, sys.maxsize),
+        wanted: Collection[Key] | None = None,
     ) -> None:
+        self._wanted = wanted
         self._mode = mode
         self._found = found
         self._ordinals = ordinals
@@ -73,6 +78,8 @@ class Walk(Observer):
 
     def before_op(self, inspector: Inspector, record: OpRecord) -> None:
         for index, value in enumerate(record.operands):
+            if not self._is_wanted(record, "operand", index, value):
+                continue
             expected = self._expected(inspector, value)
             words = None if expected is None else words_of(inspector.machine, value)
             if words is None or expected is None or _is_close(_shaped(value, words, expected), expected):
@@ -89,9 +96,11 @@ class Walk(Observer):
                 self._take(inspector, record, "operand", index, value, better)
         for index, value in enumerate(record.results):
             if self._is_last_part(inspector, record, value):
-                known = self._expected(inspector, value) is not None
-                words = words_of(inspector.machine, value) if known else None
-                self._take(inspector, record, "result", index, value, words)
+                if self._is_wanted(record, "result", index, value):
+                    known = self._expected(inspector, value) is not None
+                    words = words_of(inspector.machine, value) if known else None
+                    self._take(inspector, record, "result", index, value, words)
+                self._said.add(value.name)
                 if self._mode == "standalone":
                     self._put_right(inspector, value)
 
@@ -132,6 +141,9 @@ class Walk(Observer):
                 )
                 self._found(made(_verdict(result), comparison=result))
 
+    def _is_wanted(self, record: OpRecord, role: Role, index: int, value: MappedTensor) -> bool:
+        return self._wanted is None or (record.line, role, index, value.name) in self._wanted
+
     def _expected(self, inspector: Inspector, value: MappedTensor) -> Array | None:
         """Numbers that a value should hold, where they can be compared."""
         expected = inspector.reference.expected(value) if inspector.reference is not None else None
@@ -157,8 +169,6 @@ class Walk(Observer):
             if key not in self._open:
                 self._open[key] = Assembly(partial(_whole, inspector.reference, value.name))
             self._open[key].add(value, words)
-        if role == "result":
-            self._said.add(value.name)
         if self._count_down(inspector, key):
             self._found(self._judged(inspector, record, key, value))
 

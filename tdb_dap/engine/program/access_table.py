@@ -15,10 +15,11 @@ from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.rectangles import rectangles
 from tdb_dap.engine.hardware.target import Form, Forming
 from tdb_dap.engine.hardware.views import View
+from tdb_dap.engine.program.forms import Forms
 from tdb_dap.errors import BadAccess, NotSimulated, Undefined
 
 if TYPE_CHECKING:
-    from tdb_dap.engine.hardware.target import Description, EncodedCommands, Target
+    from tdb_dap.engine.hardware.target import Description, Target
 
 SPACES = tuple(Space)
 SHARED = frozenset((SPACES.index(Space.GLOBAL), SPACES.index(Space.L2)))
@@ -108,8 +109,8 @@ class AccessRows:
         """All pieces of all operands and results; operands of forms without a description are left out."""
         collected = _Collected()
         rest: Iterable[Command] = commands
-        if isinstance(commands, Commands) and (encoded := commands.encoded) is not None:
-            rest = (commands[ordinal] for ordinal in collected.add_formed(encoded, commands.target))
+        if isinstance(commands, Commands) and commands.encoded is not None:
+            rest = (commands[ordinal] for ordinal in collected.add_formed(Forms(commands)))
         for command in rest:
             if not command.is_system:
                 collected.add(command)
@@ -159,26 +160,19 @@ class _Collected:
         self._formed: dict[Form, tuple[list[int], list[int], list[Sequence[int]]]] = {}
         """Ordinals, cores, and addresses of tensors of the commands of each form."""
 
-    def add_formed(self, commands: EncodedCommands, target: Target) -> Iterator[int]:
+    def add_formed(self, forms: Forms) -> Iterator[int]:
         """The accesses of commands whose form was met, without a description; yields the ordinals of the others.
 
         These are to be added at once, for others of their forms follow.
         """
-        forming, payload = self._forming_of(target), commands.payload.data
-        sizes = {kind: target.kind_size(kind) for kind in np.unique(commands.kinds).tolist() if kind >= 0}
-        passed_over = {kind for kind in sizes if target.is_system(kind)}
-        columns = (commands.kinds.tolist(), commands.offsets.tolist(), commands.cores.tolist())
-        for ordinal, (kind, offset, core) in enumerate(zip(*columns, strict=True)):
-            if kind in passed_over:
+        for ordinal in range(len(forms)):
+            if forms.is_system(ordinal):
                 continue
-            if kind < 0 or forming is None:
-                yield ordinal
-                continue
-            found = forming.formed(kind, bytes(payload[offset : offset + sizes[kind]]), core)
+            found = forms.of(ordinal)
             if found is None:
                 yield ordinal
             else:
-                self._add_formed(ordinal, core, *found)
+                self._add_formed(ordinal, forms.core(ordinal), *found)
 
     def _add_formed(self, ordinal: int, core: int, form: Form, addresses: Sequence[int]) -> None:
         ordinals, cores, places = self._formed.setdefault(form, ([], [], []))

@@ -15,7 +15,7 @@ from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.memory import Memory, Region, zeros
 from tdb_dap.engine.hardware.views import Layout, View
 from tdb_dap.engine.machine.undo_log import Change, Outcome, OverwrittenBytes, OverwrittenView, UndoLog
-from tdb_dap.engine.program.access_table import LOCAL, SPACES, Place
+from tdb_dap.engine.program.access_table import LOCAL, SPACES, AccessRows, Place
 from tdb_dap.engine.program.program import Program
 from tdb_dap.errors import BadAccess
 
@@ -25,6 +25,12 @@ MANY = 253
 """Origins beyond those that a byte can number."""
 
 _HISTORY = 256 << 20
+_AT_ONCE = 1 << 10
+"""Commands whose accesses are taken out of the table at once."""
+
+Access = tuple[bool, Place, int]
+"""Whether it writes, what encloses it, and the number of its view."""
+
 _BYTE = BY_NAME["ui8"]
 
 
@@ -204,3 +210,41 @@ class Shadow:
         if space is Space.STATIC:
             return True
         return space is Space.GLOBAL and any(start <= address < stop for start, stop in self._weights)
+
+
+class Defined:
+    """Brings the marks past commands that read defined bytes only, as most do; none of them need be described."""
+
+    def __init__(self, rows: AccessRows) -> None:
+        self._rows = rows
+        self._first = 0
+        self._accesses: list[list[Access]] = []
+        """Of the commands from ``_first`` on."""
+
+    def carry(self, shadow: Shadow, ordinal: int) -> bool:
+        """Bring the marks past a command; False, and nothing is done, where it may read a byte that is not defined."""
+        rows = self._rows
+        if ordinal in rows.irregular:
+            return False
+        accesses = self._of(ordinal)
+        for is_write, place, _ in accesses:
+            if not is_write and not shadow.is_clear(place):
+                return False
+        for view in {view: None for is_write, place, view in accesses if is_write and not shadow.is_clear(place)}:
+            shadow.put(rows.views[view], None)
+        return True
+
+    def _of(self, ordinal: int) -> list[Access]:
+        if not 0 <= ordinal - self._first < len(self._accesses):
+            self._first, self._accesses = ordinal, self._taken(ordinal)
+        return self._accesses[ordinal - self._first]
+
+    def _taken(self, first: int) -> list[list[Access]]:
+        rows = self._rows
+        each = [rows.of_command(ordinal) for ordinal in range(first, first + _AT_ONCE)]
+        begin = next((mine.start for mine in each if mine), 0)
+        part = slice(begin, max((mine.stop for mine in each if mine), default=begin))
+        columns = (rows.space, rows.core, rows.start, rows.stop, rows.lane, rows.lane_stop)
+        places = zip(*[column[part].tolist() for column in columns], strict=True)
+        found = list(zip(rows.is_write[part].tolist(), places, rows.view[part].tolist(), strict=True))
+        return [found[mine.start - begin : mine.stop - begin] if mine else [] for mine in each]

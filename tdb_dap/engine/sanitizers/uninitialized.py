@@ -16,9 +16,8 @@ from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.engine.machine.edits import MemoryEdit
-from tdb_dap.engine.sanitizers.defined import Defined
 from tdb_dap.engine.sanitizers.lifetimes import Birth, Lifetimes
-from tdb_dap.engine.sanitizers.shadow import LEFT_OVER, Shadow
+from tdb_dap.engine.sanitizers.shadow import LEFT_OVER, Defined, Shadow
 from tdb_dap.engine.sanitizers.taint import dependent
 from tdb_dap.engine.sanitizers.taint_sources import TaintSources, byte_count, marked_words
 from tdb_dap.errors import NotSimulated

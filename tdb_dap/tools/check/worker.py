@@ -45,7 +45,7 @@ class Worker:
         if start > debugger.ordinal:
             start_at(debugger, start)
         found: list[Looked] = []
-        walk = Walk(self._mode, lambda checked: found.append(self._looked(checked)), stretch)
+        walk = Walk(self._mode, lambda checked: found.append(self._looked(checked)), stretch, self._job.wanted)
         debugger.observers += [*self.companions, walk]
         debugger.listener = _Progress(lambda: progress(debugger.ordinal))
         is_last = stop == len(debugger.program.commands)
