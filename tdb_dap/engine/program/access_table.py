@@ -75,9 +75,15 @@ class Views(Sequence[View]):
         """Equal for tensors of one command that are equal."""
         return int(self._kind[index]), int(self.address[index]), int(self._core[index])
 
-    def which(self, test: Callable[[View], bool]) -> NDArray[np.bool_]:
-        """Whether each of them passes a test that asks neither for the address nor for the core."""
-        return np.array([test(like) for like in self._kinds], np.bool_)[self._kind]
+    def which(self, test: Callable[[View], bool], among: Column | None = None) -> NDArray[np.bool_]:
+        """Whether each of them passes a test that asks neither for the address nor for the core.
+
+        ``among``: the numbers of those that are asked about; of others the answer may be no.
+        """
+        passes = np.zeros(len(self._kinds), np.bool_)
+        for kind in np.unique(self._kind if among is None else self._kind[among]).tolist():
+            passes[kind] = test(self._kinds[kind])
+        return passes[self._kind]
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ _PRECISION = {"f32": (23, -126), "f16": (10, -14), "bf16": (7, -126), "f8e4m3": 
 
 _EXPONENT = 0x7FF << 52
 """The bits of the exponent of a float64."""
-_BLOCK = 1 << 14
+_BLOCK = 1 << 15
 """Elements that are looked at at once."""
 
 _CLOSE_ABSOLUTE = 1e-8

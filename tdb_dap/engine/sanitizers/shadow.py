@@ -25,6 +25,7 @@ MANY = 253
 """Origins beyond those that a byte can number."""
 
 _HISTORY = 256 << 20
+_NOTHING = Outcome()
 _AT_ONCE = 1 << 10
 """Commands whose accesses are taken out of the table at once."""
 
@@ -94,8 +95,9 @@ class Shadow:
 
     def advance(self) -> None:
         """The marks are those after the next command."""
-        self._history.record(Outcome(tuple(self._changes)))
-        self._changes = []
+        self._history.record(Outcome(tuple(self._changes)) if self._changes else _NOTHING)
+        if self._changes:
+            self._changes = []
         self.position += 1
 
     def go_back(self, position: int) -> None:
@@ -146,7 +148,7 @@ class Shadow:
     def put(self, view: View, words: Array | None) -> None:
         """Set the marks of a view; None: all 0."""
         try:
-            if words is None and self.marks(view) is None:
+            if self._is_constant(view) or (words is None and self._history.limit and self.marks(view) is None):
                 return
             self._remember(view)
             if words is None:

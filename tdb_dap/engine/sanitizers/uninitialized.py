@@ -78,9 +78,11 @@ class Uninitialized(Observer):
         return look
 
     def _pass(self, inspector: Inspector, shadow: Shadow, ordinal: int) -> bool:
-        """Bring the marks past a command that is still to be executed, if that is possible."""
-        self._enter(inspector, shadow, ordinal)
+        """Bring the marks past a command that is still to be executed, if that is possible. There are no edits."""
         assert self._defined is not None
+        assert self._lifetimes is not None
+        for birth in self._lifetimes.at(ordinal):
+            self._begin(shadow, birth)
         if not self._defined.carry(shadow, ordinal):
             return False
         self._known[ordinal] = None
