@@ -19,6 +19,7 @@ from tdb_dap.engine.control.observers import NEVER, Observer
 from tdb_dap.engine.control.plugin_observers import Guarded
 from tdb_dap.engine.control.stops import Finding
 from tdb_dap.engine.machine.machine import Machine
+from tdb_dap.engine.reference.comparison import Comparison
 from tdb_dap.engine.sanitizers import chosen, made, unused
 from tdb_dap.engine.sanitizers.survey import survey
 from tdb_dap.engine.sanitizers.uninitialized import Uninitialized
@@ -26,6 +27,7 @@ from tdb_dap.engine.source.source_map import OpRecord
 from tdb_dap.system.plugins import Plugin
 from tdb_dap.targets import kernel
 from tdb_dap.tools.check import rows
+from tdb_dap.tools.check.schema import Picture
 from tdb_dap.tools.opening import open_debugger
 from tdb_dap.tools.profile.profiling import Costs
 from tests.command_line import tdb_dap
@@ -231,7 +233,7 @@ def test_time_goes_back_over_commands_that_were_not_looked_at() -> None:
     def stops(debugger: Debugger) -> list[tuple[int, str]]:
         debugger.observers[:] = made(chosen(["uninitialized", "nan"])).values()
         debugger.run()
-        found = [(debugger.ordinal, debugger.last_stop.reason)]
+        found: list[tuple[int, str]] = [(debugger.ordinal, debugger.last_stop.reason)]
         while debugger.ordinal > len(debugger.program.commands) - 4:
             debugger.step(-1)
             found.append((debugger.ordinal, debugger.last_stop.reason))
@@ -288,7 +290,12 @@ def test_pictures_are_drawn_where_a_report_shows_them(
 ) -> None:
     drawn: list[str] = []
     draw = rows._picture
-    monkeypatch.setattr(rows, "_picture", lambda result: drawn.append(result.name) or draw(result))
+
+    def noted(result: Comparison) -> Picture:
+        drawn.append(result.name)
+        return draw(result)
+
+    monkeypatch.setattr(rows, "_picture", noted)
     with np.load(toy.reference) as archive:
         arrays = dict(archive)
     arrays["conv8_Conv"][0, 3] *= -1

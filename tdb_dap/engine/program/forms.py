@@ -23,27 +23,27 @@ class Forms:
         kinds = [kind for kind in np.unique(columns.kind).tolist() if kind >= 0]
         self._sizes = {kind: target.kind_size(kind) for kind in kinds}
         self._systems = frozenset(kind for kind in kinds if target.is_system(kind))
-        self._columns = (columns.kind.tolist(), columns.offset.tolist(), columns.core.tolist())
+        self._kind, self._offset, self._core = columns.kind, columns.offset, columns.core
         self._payload = commands.payload.data
 
     def __len__(self) -> int:
-        return len(self._columns[0])
+        return self._kind.size
 
     def is_system(self, ordinal: int) -> bool:
         """Whether a command synchronises or controls and moves no data."""
-        return self._columns[0][ordinal] in self._systems
+        return int(self._kind[ordinal]) in self._systems
 
     def of(self, ordinal: int) -> tuple[Form, Sequence[int]] | None:
         """The form of a command and the address of each tensor, reads first; None where none like it was met."""
-        kind, offset, core = (column[ordinal] for column in self._columns)
+        kind, offset = int(self._kind[ordinal]), int(self._offset[ordinal])
         if kind < 0 or self._forming is None:
             return None
-        return self._forming.formed(kind, bytes(self._payload[offset : offset + self._sizes[kind]]), core)
+        descriptor = bytes(self._payload[offset : offset + self._sizes[kind]])
+        return self._forming.formed(kind, descriptor, self.core(ordinal))
 
     def core(self, ordinal: int) -> int:
         """The core that executes a command."""
-        found: int = self._columns[2][ordinal]
-        return found
+        return int(self._core[ordinal])
 
     def meet(self, command: Command) -> None:
         """A command was described: others of its form need not be."""
