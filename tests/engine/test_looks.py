@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -118,6 +119,22 @@ def test_who_looks_at_ops_sees_all_of_them_and_the_rest_is_not_looked_at() -> No
     assert len(found) == 2 * sum(bool(record.ordinals) for record in debugger.program.source.records)
     assert ahead
     assert not set(ahead) & set(debugger.program.source.borders)
+
+
+def test_an_observer_may_be_of_any_kind() -> None:
+    @dataclass
+    class Counter(Observer):
+        count: int = 0
+
+        def after_op(self, inspector: Inspector, record: OpRecord) -> None:
+            self.count += 1
+
+    debugger = opened(TOY)
+    first, second = Counter(), Counter()
+    debugger.observers += [first, second]
+    debugger.run()
+    assert first == second
+    assert first.count == sum(bool(record.ordinals) for record in debugger.program.source.records)
 
 
 def test_an_observer_sees_what_it_asks_for_and_stops_there_every_time() -> None:

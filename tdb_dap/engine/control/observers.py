@@ -111,8 +111,8 @@ class Announcer:
     def __init__(self, inspector: Inspector, observers: Sequence[Observer]) -> None:
         self._inspector = inspector
         self._observers = observers
-        self._asked: dict[Observer, tuple[int, int]] = {}
-        """The moment at which an observer was asked for its next look, and what it has answered."""
+        self._asked: dict[int, tuple[Observer, int, int]] = {}
+        """By identity: an observer, the moment at which it was asked for its next look, and what it has answered."""
         self.heard: list[Finding] = []
 
     def run_ahead(self, ordinal: int = NEVER) -> None:
@@ -123,10 +123,11 @@ class Announcer:
 
     def _next_of(self, observer: Observer) -> int:
         now = self._inspector.ordinal
-        asked, answer = self._asked.get(observer, (0, -1))
-        if not asked <= now <= answer:
-            answer = observer.next_look(self._inspector)
-            self._asked[observer] = now, answer
+        known = self._asked.get(id(observer))
+        if known is not None and known[0] is observer and known[1] <= now <= known[2]:
+            return known[2]
+        answer = observer.next_look(self._inspector)
+        self._asked[id(observer)] = observer, now, answer
         return answer
 
     def forget(self) -> None:
