@@ -302,7 +302,7 @@ def _check(arguments: argparse.Namespace) -> tuple[Report, Walked, Program]:
 
 
 def _profiled(program: Program) -> ProfileReport:
-    """Where the time of the chip goes; what other tools have found out about forms of commands is used again."""
+    """Profile of a program; what other tools have found out about forms of commands is used again."""
     from tdb_dap.tools.profile.profiling import Profile
     from tdb_dap.tools.profile.report import report_of
 

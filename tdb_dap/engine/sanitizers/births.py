@@ -227,7 +227,7 @@ class _Weights:
         return self._takers
 
     def _weights(self, program: Program) -> list[int]:
-        """Where they begin in DDR."""
+        """The addresses in DDR at which they begin, ascending."""
         if self._starts is None:
             self._starts = self._collected(program)
         return self._starts

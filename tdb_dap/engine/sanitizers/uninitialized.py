@@ -174,7 +174,7 @@ class Uninitialized(Observer):
         return finding
 
     def _enter(self, inspector: Inspector, shadow: Shadow, ordinal: int) -> None:
-        """What changes the marks before a command is executed; to do it twice changes nothing."""
+        """Bring the marks to the moment before a command is executed; to do it twice changes nothing."""
         for edit in inspector.machine.edits:
             if isinstance(edit, MemoryEdit) and edit.moment == ordinal:
                 shadow.define(edit.after)

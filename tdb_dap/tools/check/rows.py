@@ -21,7 +21,7 @@ _EDGES = 10.0 ** np.arange(-8, 1)
 
 
 class Shown:
-    """What the rows of a run show of comparisons; what was shown before is not worked out again.
+    """Numbers and pictures of the comparisons of a run; those of equal tensors are worked out once.
 
     ``pictures``: whether they have pictures of what differs.
     """

@@ -26,7 +26,7 @@ def lines(report: ProfileReport, order: str = "time", limit: int | None = None) 
 
 
 def closing(report: ProfileReport) -> Iterator[str]:
-    """How full the memories are, and what no time is known of."""
+    """Lines on how full the memories are, and on what no time is known of."""
     for memory in report.memories:
         yield from _memory(memory)
     for reason in report.unknown:
