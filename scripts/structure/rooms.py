@@ -28,7 +28,7 @@ STOREYS: tuple[tuple[str, ...], ...] = (
     ("tools.golden",),
     ("tools.opening", "tools.report_schema", "tools.shadow"),
     ("tools.findings",),
-    ("tools.sanitize",),
+    ("tools.profile", "tools.sanitize"),
     (
         "tools.check",
         "tools.disassemble",
@@ -40,7 +40,6 @@ STOREYS: tuple[tuple[str, ...], ...] = (
         "tools.llm",
         "tools.patch",
         "tools.perturb",
-        "tools.profile",
         "tools.streams",
     ),
     ("tools.diff", "tools.graph", "tools.triage", "tools.zoo"),

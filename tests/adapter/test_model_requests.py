@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tdb_dap.engine.commands.commands import Command
 from tdb_dap.engine.hardware.target import Cost
 from tdb_dap.engine.program.compiled_program import CompiledProgram
 from tdb_dap.tools.opening import open_program
@@ -216,10 +215,10 @@ def test_estimating_times_lets_other_requests_through(
     began, arrived = threading.Event(), threading.Event()
     estimate = profiling.Costs._cost
 
-    def slow(costs: profiling.Costs, command: Command) -> Cost:
+    def slow(costs: profiling.Costs, ordinal: int) -> Cost:
         began.set()
         assert arrived.wait(60)
-        return estimate(costs, command)
+        return estimate(costs, ordinal)
 
     monkeypatch.setattr(profiling, "_EVERY", 1)
     monkeypatch.setattr(profiling.Costs, "_cost", slow)
@@ -244,10 +243,10 @@ def test_times_that_nobody_waits_for_are_not_estimated_to_the_end(
     began, withdrawn = threading.Event(), threading.Event()
     estimate = profiling.Costs._cost
 
-    def slow(costs: profiling.Costs, command: Command) -> Cost:
+    def slow(costs: profiling.Costs, ordinal: int) -> Cost:
         began.set()
         assert withdrawn.wait(60)
-        return estimate(costs, command)
+        return estimate(costs, ordinal)
 
     monkeypatch.setattr(profiling, "_EVERY", 1)
     monkeypatch.setattr(profiling.Costs, "_cost", slow)

@@ -6,12 +6,15 @@ import json
 from html.parser import HTMLParser
 from pathlib import Path
 from subprocess import CompletedProcess
+from typing import Any
 
 import numpy as np
 import pytest
 
 from tdb_dap.engine.machine.machine import Machine
+from tdb_dap.engine.reference.comparison import Comparer, Comparison
 from tdb_dap.tools.check.schema import Report
+from tdb_dap.tools.profile.schema import ProfileReport
 from tests.command_line import new_process, tdb_dap
 from tests.conftest import Toy
 from tests.samples import DATA, case
@@ -94,16 +97,31 @@ def test_blame_runs_again_what_it_must(toy: Toy, tmp_path: Path, monkeypatch: py
     arrays["softmax16_Softmax"][0, 3] += 1
     np.savez(tmp_path / "last.npz", **arrays)
     steps: list[int] = []
-    step = Machine.step
+    step, run_ahead = Machine.step, Machine.run_ahead
 
     def counted(machine: Machine) -> None:
         steps.append(machine.ordinal)
         step(machine)
 
+    def counted_ahead(machine: Machine, ordinal: int) -> None:
+        before = machine.ordinal
+        run_ahead(machine, ordinal)
+        steps.extend(range(before, machine.ordinal))
+
     monkeypatch.setattr(Machine, "step", counted)
+    monkeypatch.setattr(Machine, "run_ahead", counted_ahead)
+    compared: list[str] = []
+    compare = Comparer.compare
+
+    def noted(comparer: Comparer, name: str, *others: Any) -> Comparison:
+        compared.append(name)
+        return compare(comparer, name, *others)
+
+    monkeypatch.setattr(Comparer, "compare", noted)
     done = check(toy, tmp_path / "last.npz", "--blame")
     assert done.returncode == 1
     assert done.stdout.startswith("fail: first at fault is softmax16_Softmax")
+    assert len(compared) == 16 + 1, "again only what differed"
     again = steps[58:]
     assert steps[:58] == list(range(58))
     assert again == list(range(again[0], 58))
@@ -143,6 +161,34 @@ def test_sanitizers_look_on_in_the_same_run(toy: Toy, spoiled: Path, tmp_path: P
     tdb_dap(*same, "--write-baseline", known)
     done = tdb_dap(*same, "--baseline", known)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_profile_is_part_of_the_same_report(toy: Toy, spoiled: Path, tmp_path: Path) -> None:
+    def profile(*options: object) -> str:
+        return tdb_dap("profile", toy.directory, *options).stdout
+
+    done = check(toy, toy.reference, "--sanitize", "--profile")
+    assert (done.returncode, done.stderr) == (0, "")
+    first, *times, last, sanitized = done.stdout.split("\n\n")
+    assert first == last
+    assert "\n\n".join(times) == profile().rstrip("\n")
+    assert sanitized == "no findings in 58 commands (bounds, uninitialized, hazard, decode, unused, nan)\n"
+    assert check(toy, toy.reference, "--all", "--profile", "time").stdout.endswith(f"{profile('--all')}\n{first}\n")
+
+    files = [tmp_path / f"report{suffix}" for suffix in (".json", ".md", ".html")]
+    options = [word for file in files for word in ("--report", file)]
+    wrong = check(toy, spoiled, "--profile", "--blame", *options)
+    assert wrong.returncode == 1
+    alone = tmp_path / "profile.json"
+    profile("--report", alone)
+    report = Report.model_validate_json(files[0].read_text())
+    assert report.profiled == ProfileReport.model_validate_json(alone.read_text())
+    assert report.failures
+    assert "| line | op | result | commands | TIU cycles |" in files[1].read_text()
+    page = files[2].read_text()
+    assert '<div id="times"></div>' in page
+    assert "of them the compiler&#x27;s own figures" in page
+    assert '"TIU cycles"' in page
 
 
 def test_standalone_in_two_processes(toy: Toy, spoiled: Path) -> None:
@@ -194,6 +240,7 @@ def test_the_vendors_verdicts(toy: Toy, spoiled: Path) -> None:
         (["--reference", "{reference}", "--mode", "standalone", "--sanitize"], "--sanitize and --mode standalone"),
         (["--reference", "{reference}", "--resume", "kept", "--sanitize"], "--sanitize and --resume"),
         (["--perturb", "--sanitize"], "leave --sanitize out"),
+        (["--perturb", "--profile"], "leave --profile out"),
     ],
 )
 def test_trouble_is_one_line_and_exit_code_2(options: list[str], message: str, toy: Toy, tmp_path: Path) -> None:

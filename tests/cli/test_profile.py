@@ -11,7 +11,7 @@ import pytest
 from scripts.compare_timing import is_near
 from tdb_dap.cli.main import main
 from tdb_dap.engine.hardware.geometry import Space
-from tdb_dap.engine.program.occupancy import Resident, Timeline, residents, use_at
+from tdb_dap.engine.program.occupancy import Resident, Timeline, _place, residents, use_at
 from tdb_dap.tools.opening import open_program
 from tdb_dap.tools.profile.comparing import compare
 from tdb_dap.tools.profile.estimating import likely_cycles
@@ -23,6 +23,22 @@ from tests.samples import Case, case, cases
 
 TOY = "toy_bm1684x_f32"
 STATIC = [case for case in cases() if not case.is_dynamic]
+
+
+@pytest.mark.parametrize("of", cases(), ids=lambda of: of.name)
+def test_a_tensor_is_where_its_bytes_are(of: Case) -> None:
+    program = open_program(of.path)
+    lane = program.target.geometry.lane_bytes
+    for record in program.source.records:
+        for view in (value.view for value in (*record.operands, *record.results)):
+            if view is None or view.space not in (Space.LOCAL, Space.GLOBAL, Space.L2):
+                continue
+            ranges = view.byte_ranges()
+            place = 0, ranges[0][0], ranges[-1][1]
+            if view.space is Space.LOCAL:
+                start, stop = min(start % lane for start, _ in ranges), max((stop - 1) % lane + 1 for _, stop in ranges)
+                place = view.core, start, stop
+            assert _place(view) == place
 
 
 def profile_of(name: str, use_compiler: bool = True) -> Profile:

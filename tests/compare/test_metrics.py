@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tdb_dap.engine.hardware.dtypes import BY_NAME, Array
-from tdb_dap.engine.reference.comparison import Comparer, compare
+from tdb_dap.engine.reference.comparison import Comparer, Sides, compare
 from tdb_dap.engine.reference.metrics import Room, measure
 from tdb_dap.engine.reference.tolerance import Tolerance, Tolerances
 from tdb_dap.errors import BadInput
@@ -169,12 +169,14 @@ def test_a_tensor_looked_at_part_by_part_has_the_metrics_of_the_whole(shape: tup
 
 def test_what_was_compared_before_is_not_measured_again() -> None:
     comparer, zeros = Comparer(), np.zeros(4, np.float32)
-    one = comparer.compare("x", zeros + 1, zeros, Tolerance(), BY_NAME["f32"], 1.0, "identity")
-    assert comparer.compare("y", zeros + 1, zeros, Tolerance(), BY_NAME["f32"], 1.0, "identity").metrics is one.metrics
+    near = Sides(lambda: (zeros + 1, zeros))
+    one = comparer.compare("x", near, Tolerance(), BY_NAME["f32"], 1.0, "identity")
+    unseen = Sides(lambda: pytest.fail("numbers of a tensor that is known were put together"))
+    assert comparer.compare("y", unseen, Tolerance(), BY_NAME["f32"], 1.0, "identity").metrics is one.metrics
     others = [
-        comparer.compare("x", zeros + 1, zeros, Tolerance(relative=0.5), BY_NAME["f32"], 1.0, "identity"),
-        comparer.compare("x", zeros + 1, zeros, Tolerance(), BY_NAME["f16"], 1.0, "identity"),
-        comparer.compare("x", zeros + 2, zeros, Tolerance(), BY_NAME["f32"], 1.0, "another"),
-        comparer.compare("x", zeros + 1, zeros, Tolerance(), BY_NAME["f32"], 1.0, None),
+        comparer.compare("x", near, Tolerance(relative=0.5), BY_NAME["f32"], 1.0, "identity"),
+        comparer.compare("x", near, Tolerance(), BY_NAME["f16"], 1.0, "identity"),
+        comparer.compare("x", Sides(lambda: (zeros + 2, zeros)), Tolerance(), BY_NAME["f32"], 1.0, "another"),
+        comparer.compare("x", near, Tolerance(), BY_NAME["f32"], 1.0, None),
     ]
     assert all(other.metrics is not one.metrics for other in others)

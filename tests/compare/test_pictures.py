@@ -1,4 +1,4 @@
-"""Pictures of where a tensor differs, drawn part by part."""
+"""Shown of where a tensor differs, drawn part by part."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tdb_dap.engine.compare.finding import Checked
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.reference.comparison import compare
 from tdb_dap.engine.reference.tolerance import Tolerance
-from tdb_dap.tools.check.rows import Pictures, row_of
+from tdb_dap.tools.check.rows import Shown, row_of
 from tdb_dap.tools.check.schema import Picture
 
 SHAPES = [(1,), (5,), (400,), (9, 70), (1, 64, 20, 20), (3, 100, 7, 9), (2, 197, 65), (2, 3, 1, 4, 5)]
@@ -47,5 +47,5 @@ def test_a_picture_drawn_by_parts_is_that_of_the_whole(shape: tuple[int, ...], s
     result = compare("x", actual + np.float32(0.5), expected, Tolerance(max_abs=0.0))
     assert result.complaints
     assert result.metrics.channel_axis is not None
-    row = row_of(Checked(1, "op", "x", "result", 0, "f32", 0, 0, "fail", comparison=result), Pictures())
+    row = row_of(Checked(1, "op", "x", "result", 0, "f32", 0, 0, "fail", comparison=result), Shown())
     assert row.picture == plain(result.actual, expected, result.metrics.channel_axis)

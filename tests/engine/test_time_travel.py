@@ -10,12 +10,14 @@ import numpy as np
 import pytest
 
 from tdb_dap.engine.hardware.byte_ranges import ByteRanges
+from tdb_dap.engine.hardware.dtypes import BY_NAME
 from tdb_dap.engine.hardware.geometry import Space
-from tdb_dap.engine.hardware.views import View
+from tdb_dap.engine.hardware.views import Layout, View
+from tdb_dap.engine.machine.checkpoints import Snapshot, Snapshots
 from tdb_dap.engine.machine.input_data import load_inputs
 from tdb_dap.engine.machine.machine import Machine
 from tdb_dap.engine.machine.provenance import provenance_of
-from tdb_dap.engine.machine.undo_log import DEFAULT_LIMIT, OverwrittenView
+from tdb_dap.engine.machine.undo_log import DEFAULT_LIMIT, Outcome, OverwrittenView, UndoLog
 from tdb_dap.tools.opening import open_program
 from tests.checksums import crc32
 from tests.samples import Case, case
@@ -118,6 +120,39 @@ def test_all_the_way_there_and_back_again(name: str, limit: str) -> None:
     run.travel(min(60, len(run.program.commands)))
     run.travel(0)
     assert checksum(run) == start
+
+
+@pytest.mark.parametrize("limit", [1 << 20, 6 << 20, 60 << 20, 240 << 20])
+@pytest.mark.parametrize("name", ["attention_bm1684x_int8", "toy_bm1690_int8"])
+def test_at_no_moment_more_is_held_than_the_limit(name: str, limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = machine(case(name), limit)
+    keep, kept = Snapshots.keep, []
+
+    def counted(snapshots: Snapshots, begun: Snapshot) -> None:
+        kept.append(run.checkpoints.nbytes)
+        keep(snapshots, begun)
+
+    monkeypatch.setattr(Snapshots, "keep", counted)
+    undone = 0
+    while run.ordinal < len(run.program.commands):
+        run.step()
+        old = sum(change.nbytes for outcome in run._history._entries for change in outcome.changes)
+        undone = max(undone, old)
+        assert old + max([run.checkpoints.nbytes, *kept]) <= limit
+    assert undone > 0
+    assert all(page.flags.owndata for taken in run.checkpoints._taken for page in taken.pages.values())
+
+
+def test_a_limit_holds_for_tensors_as_those_of_an_image_of_640_pixels() -> None:
+    geometry = open_program(case("toy_bm1684x_f16").path).target.geometry
+    shape, steps = (1, 32, 320, 320), (32 * 320 * 320, 320 * 320, 320, 1)
+    view = View(Space.GLOBAL, 0, shape, BY_NAME["f16"], Layout.CONTIGUOUS, steps, geometry)
+    log = UndoLog(32 << 20)
+    for number in range(40):
+        log.record(Outcome((OverwrittenView(view, np.zeros(shape, np.uint16)),)))
+        held = sum(change.nbytes for outcome in log._entries for change in outcome.changes)
+        assert held == min(number + 1, 5) * view.nbytes <= log.limit
+        assert log.first == max(0, number - 4)
 
 
 def test_checkpoints_keep_to_their_room_and_lie_all_along_the_run() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,8 +26,11 @@ if TYPE_CHECKING:
     from tdb_dap.tools.check.worker import Worker
     from tdb_dap.tools.findings.baseline import Baseline
     from tdb_dap.tools.findings.findings import Findings
+    from tdb_dap.tools.profile.schema import ProfileReport
 
 _FORMATS = (".json", ".md", ".html", *reports.FINDINGS)
+_PICTURED = (".json", ".html")
+"""Reports that show pictures."""
 MOST_JOBS = 1024
 """Processes that may be asked for; more is a slip of the fingers."""
 
@@ -104,9 +108,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--all", action="store_true", help="list every tensor, not only those that differ")
     parser.add_argument(
         "--profile",
-        choices=("default", "tdb"),
+        nargs="?",
+        choices=("time", "tdb", "default"),
+        const="time",
         default="default",
-        help="tdb: the verdicts of the vendor's debugger, with its tables, its timing and its errors",
+        help="alone or with time: also where the time of the chip goes, as by tdb-dap profile; tdb: the verdicts of "
+        "the vendor's debugger, with its tables, its timing and its errors",
     )
 
 
@@ -132,6 +139,8 @@ def run(arguments: argparse.Namespace) -> int:
     from tdb_dap.tools.check.findings import RULE
     from tdb_dap.tools.check.shadows import lines as shadow_lines
     from tdb_dap.tools.check.text import headline, story, table
+    from tdb_dap.tools.profile.text import MOST_OPS
+    from tdb_dap.tools.profile.text import lines as profile_lines
     from tdb_dap.tools.sanitize.text import lines as sanitizer_lines
 
     report, walked, program = _check(arguments)
@@ -145,7 +154,9 @@ def run(arguments: argparse.Namespace) -> int:
     shadows = list(shadow_lines(report.rows, arguments.all))
     if shadows:
         print("\n".join(["", *shadows]))
-    if shown:
+    if report.profiled is not None:
+        print("\n".join(["", *profile_lines(report.profiled, limit=None if arguments.all else MOST_OPS)]))
+    if shown or report.profiled is not None:
         print(f"\n{headline(report)}")
     found = _findings(arguments, report, program, baseline)
     if report.sanitized is not None:
@@ -239,6 +250,8 @@ def _check(arguments: argparse.Namespace) -> tuple[Report, Walked, Program]:
         net=arguments.net,
         stage=arguments.stage,
         keep="all" if _is_computed(arguments) else arguments.dump or "none",
+        # What a journal holds may be asked for with another report the next time.
+        pictures=arguments.resume is not None or any(path.suffix in _PICTURED for path in arguments.report),
         recording=arguments.recording,
     )
     started = time.monotonic()
@@ -256,6 +269,9 @@ def _check(arguments: argparse.Namespace) -> tuple[Report, Walked, Program]:
     walked = _walk(arguments, job, arguments.mode, worker, team, bar)
     rows = walked.rows
     if arguments.mode == "cascade" and arguments.blame and any(row.verdict == "fail" for row in rows):
+        if arguments.resume is None:  # what a journal holds may be asked for as a whole the next time
+            differing = frozenset(row.key for row in rows if row.verdict == "fail")
+            job = replace(job, keep="none", pictures=False, wanted=differing)
         worker = Worker(job, "standalone")
         team = _team(arguments, job, worker)
         # Of the rest nothing is asked. Rows of an op lie between its first and last command.
@@ -280,8 +296,17 @@ def _check(arguments: argparse.Namespace) -> tuple[Report, Walked, Program]:
         rows=tuple(rows),
         layers=by_layer(program, rows),
         sanitized=report_of(program, wanted, companions.survey(walked.stopped)) if companions is not None else None,
+        profiled=_profiled(program) if arguments.profile == "time" else None,
     )
     return report, walked, program
+
+
+def _profiled(program: Program) -> ProfileReport:
+    """Profile of a program; what other tools have found out about forms of commands is used again."""
+    from tdb_dap.tools.profile.profiling import Profile
+    from tdb_dap.tools.profile.report import report_of
+
+    return report_of(Profile(program))
 
 
 def _companions(worker: Worker) -> tuple[Companions, dict[str, str | None]]:
@@ -291,7 +316,7 @@ def _companions(worker: Worker) -> tuple[Companions, dict[str, str | None]]:
 
     wanted = chosen(["all"])
     companions = Companions(worker.debugger, made(wanted, []))
-    worker.companions.append(companions)
+    worker.companions += companions.observers
     return companions, wanted
 
 

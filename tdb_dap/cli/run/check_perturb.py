@@ -18,6 +18,7 @@ def run_perturb(arguments: argparse.Namespace) -> int:
         "--onnx": arguments.onnx is not None,
         "--blame": arguments.blame,
         "--sanitize": arguments.sanitize,
+        "--profile": arguments.profile == "time",
         "--mode standalone": arguments.mode != "cascade",
         "--report": bool(arguments.report),
         "--dump": bool(arguments.dump),

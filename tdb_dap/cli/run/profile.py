@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     from tdb_dap.tools.profile.measured import measured_times
     from tdb_dap.tools.profile.profiling import Costs, Profile
     from tdb_dap.tools.profile.report import report_of
-    from tdb_dap.tools.profile.text import lines, markdown
+    from tdb_dap.tools.profile.text import MOST_OPS, lines, markdown
     from tdb_dap.tools.profile.trace import trace
 
     outputs = [arguments.output] if arguments.output is not None else []
@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
     host = _host_times(arguments, bar) if arguments.inputs is not None else None
     bar.clear()
     report = report_of(profile, host)
-    print("\n".join(lines(report, arguments.order, None if arguments.all else 30)))
+    print("\n".join(lines(report, arguments.order, None if arguments.all else MOST_OPS)))
     for path in outputs:
         write_text(path, json.dumps(trace(profile), separators=(",", ":")))
     for path in arguments.report:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from tdb_dap.cli.options import data_options, model_arguments
 from tdb_dap.engine.control.listener import Listener
-from tdb_dap.engine.control.observers import Observer
+from tdb_dap.engine.control.observers import NEVER, Observer
 from tdb_dap.engine.control.stops import BACKEND_FAILED
 from tdb_dap.engine.files.atomic_files import refuse_unwritable, write_text
 from tdb_dap.engine.rendering.printable import direct
@@ -107,6 +107,9 @@ class _Divergences(Observer):
 
     def __init__(self) -> None:
         self.count = 0
+
+    def next_look(self, inspector: Inspector) -> int:
+        return inspector.ordinal if inspector.machine.compares else NEVER
 
     def after_command(self, inspector: Inspector, command: Command) -> None:
         text = inspector.machine.divergence

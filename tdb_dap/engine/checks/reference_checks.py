@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tdb_dap.engine.control.exception_filter import Filter
-from tdb_dap.engine.control.observers import Observer
+from tdb_dap.engine.control.observers import NEVER, Observer
 from tdb_dap.engine.control.stops import Finding, Stop
 from tdb_dap.engine.reference.comparison import brief
 from tdb_dap.engine.reference.name_patterns import fits
@@ -126,6 +126,9 @@ class Diverging(Observer):
     """Stops after a command that two backends do not execute alike."""
 
     looks_back = True
+
+    def next_look(self, inspector: Inspector) -> int:
+        return inspector.ordinal if inspector.machine.compares else NEVER
 
     def after_command(self, inspector: Inspector, command: Command) -> Finding | None:
         text = inspector.machine.divergence

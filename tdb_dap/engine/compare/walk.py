@@ -7,7 +7,7 @@ the reference's numbers, so that an error shows at the op that makes it and nowh
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
@@ -16,9 +16,9 @@ import numpy as np
 from tdb_dap.engine.compare.assembly import Assembly
 from tdb_dap.engine.compare.finding import Checked, Reason, Role, Verdict
 from tdb_dap.engine.compare.segments import put
-from tdb_dap.engine.control.observers import Observer
+from tdb_dap.engine.control.observers import Observer, next_of
 from tdb_dap.engine.hardware.dtypes import Array
-from tdb_dap.engine.reference.comparison import Comparer, Comparison, compare
+from tdb_dap.engine.reference.comparison import Comparer, Comparison, Sides, compare
 from tdb_dap.engine.reference.reference import Reference, numbers_from, words_of
 from tdb_dap.engine.source.mapped_tensor import MappedTensor, layer_names
 
@@ -34,6 +34,8 @@ Key = tuple[int, Role, int, str]
 _CLOSE = 1e-3
 _CLOSE_ABSOLUTE = 1e-8
 _FEW = 1 << 14
+_AT_ONCE = 1 << 15
+"""Elements that are compared at once: so many stay in the processor's caches."""
 _SOME = 16
 """Of more than a few elements one in so many is looked at before the others."""
 
@@ -44,12 +46,17 @@ class Walk(Observer):
     ``found``: receives the tensors in the order in which they are complete. A result is looked at after the last
     command of each of its op's instances (slice, core), an operand before the first one; one that is not there yet then
     (an op may load part of it itself) again after the last. ``ordinals``: the part of the program that runs,
-    [start, stop).
+    [start, stop). ``wanted``: the keys of the tensors that are looked at, None: all; the net's borders always are.
     """
 
     def __init__(
-        self, mode: Mode, found: Callable[[Checked], None], ordinals: tuple[int, int] = (0, sys.maxsize)
+        self,
+        mode: Mode,
+        found: Callable[[Checked], None],
+        ordinals: tuple[int, int] = (0, sys.maxsize),
+        wanted: Collection[Key] | None = None,
     ) -> None:
+        self._wanted = wanted
         self._mode = mode
         self._found = found
         self._ordinals = ordinals
@@ -60,9 +67,19 @@ class Walk(Observer):
         self._late: dict[tuple[int, int], Array] = {}
         self._said: set[str] = set()
         self._comparer = Comparer()
+        self._looks: list[int] | None = None
+
+    def next_look(self, inspector: Inspector) -> int:
+        """The first and the last command of each op, and what is not made of commands."""
+        if self._looks is None:
+            without = np.flatnonzero(inspector.program.commands.columns.kind < 0)
+            self._looks = sorted({*inspector.program.source.borders, *without.tolist()})
+        return next_of(self._looks, inspector.ordinal)
 
     def before_op(self, inspector: Inspector, record: OpRecord) -> None:
         for index, value in enumerate(record.operands):
+            if not self._is_wanted(record, "operand", index, value):
+                continue
             expected = self._expected(inspector, value)
             words = None if expected is None else words_of(inspector.machine, value)
             if words is None or expected is None or _is_close(_shaped(value, words, expected), expected):
@@ -79,9 +96,11 @@ class Walk(Observer):
                 self._take(inspector, record, "operand", index, value, better)
         for index, value in enumerate(record.results):
             if self._is_last_part(inspector, record, value):
-                known = self._expected(inspector, value) is not None
-                words = words_of(inspector.machine, value) if known else None
-                self._take(inspector, record, "result", index, value, words)
+                if self._is_wanted(record, "result", index, value):
+                    known = self._expected(inspector, value) is not None
+                    words = words_of(inspector.machine, value) if known else None
+                    self._take(inspector, record, "result", index, value, words)
+                self._said.add(value.name)
                 if self._mode == "standalone":
                     self._put_right(inspector, value)
 
@@ -122,6 +141,9 @@ class Walk(Observer):
                 )
                 self._found(made(_verdict(result), comparison=result))
 
+    def _is_wanted(self, record: OpRecord, role: Role, index: int, value: MappedTensor) -> bool:
+        return self._wanted is None or (record.line, role, index, value.name) in self._wanted
+
     def _expected(self, inspector: Inspector, value: MappedTensor) -> Array | None:
         """Numbers that a value should hold, where they can be compared."""
         expected = inspector.reference.expected(value) if inspector.reference is not None else None
@@ -147,8 +169,6 @@ class Walk(Observer):
             if key not in self._open:
                 self._open[key] = Assembly(partial(_whole, inspector.reference, value.name))
             self._open[key].add(value, words)
-        if role == "result":
-            self._said.add(value.name)
         if self._count_down(inspector, key):
             self._found(self._judged(inspector, record, key, value))
 
@@ -167,8 +187,7 @@ class Walk(Observer):
         identity = assembly.identity
         result = self._comparer.compare(
             name,
-            assembly.actual,
-            assembly.expected,
+            Sides(lambda: (assembly.actual, assembly.expected)),
             tolerance,
             dtype,
             abs(value.scale),
@@ -260,11 +279,16 @@ def _is_close(actual: Array, expected: Array) -> bool:
         some = (slice(None),) * axis + (slice(None, None, _SOME),)
         if not _is_close(actual[some], expected[some]):
             return False
+    one, other = actual.reshape(-1), expected.reshape(-1)
+    return all(_are_close(one[i : i + _AT_ONCE], other[i : i + _AT_ONCE]) for i in range(0, one.size, _AT_ONCE))
+
+
+def _are_close(actual: Array, expected: Array) -> bool:
     with np.errstate(all="ignore"):
-        bound = np.asarray(np.abs(expected))
+        bound = np.abs(expected)
         bound *= np.float32(_CLOSE)
         bound += np.float32(_CLOSE_ABSOLUTE)
-        off = np.asarray(np.subtract(actual, expected))
+        off = np.subtract(actual, expected)
         np.abs(off, out=off)
         if np.isfinite(bound.max(initial=0.0)) and (off <= bound).all():
             return True

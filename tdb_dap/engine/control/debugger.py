@@ -265,13 +265,13 @@ class Debugger:
         return self._finish(self.inspector.stop("end"))
 
     def _run_ahead(self, target: int | None) -> None:
-        """Execute the commands before the next one after which there may be a reason to stop."""
-        while not self.observers and self.machine.can_run_ahead and not self._pause.is_set():
+        """Execute the commands before the next one after which there may be a reason to stop, or that is looked at."""
+        while self.machine.can_run_ahead and not self._pause.is_set():
             end = min(
                 self.breakpoints.next_after(self.ordinal), len(self.program.commands) if target is None else target
             )
             before = self.ordinal
-            self.machine.run_ahead(end - 1)
+            self._announcer.run_ahead(end - 1)
             if self.ordinal == before:
                 return
             self.listener.between_commands()
@@ -319,6 +319,7 @@ class Debugger:
 
     def _changed_after(self, moment: int) -> None:
         """An edit: what was found out about later moments is not true any more."""
+        self._announcer.forget()
         for breakpoint in self.breakpoints:
             breakpoint.forget_after(moment)
         for observer in self.observers:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +13,16 @@ if TYPE_CHECKING:
     from tdb_dap.engine.commands.commands import Command
     from tdb_dap.engine.control.inspector import Inspector
     from tdb_dap.engine.source.source_map import OpRecord
+
+
+NEVER = sys.maxsize
+"""An ordinal that no program has."""
+
+
+def next_of(ordinals: Sequence[int], ordinal: int) -> int:
+    """The first of ``ordinals``, which ascend, from ``ordinal`` on; NEVER where there is none."""
+    position = bisect_left(ordinals, ordinal)
+    return ordinals[position] if position < len(ordinals) else NEVER
 
 
 class Observer:
@@ -23,6 +35,20 @@ class Observer:
     """
 
     looks_back = False
+
+    def next_look(self, inspector: Inspector) -> int:
+        """Ordinal of the next command, this one or a later one, that it has to see; beyond the last one: none.
+
+        Asked where nothing is kept of each command: those before it are executed many at a time, and of this one its
+        hooks are called. By default who has a hook for commands sees all of them, and who has hooks for ops only the
+        first and the last command of each op.
+        """
+        mine = type(self)
+        if mine.before_command is not Observer.before_command or mine.after_command is not Observer.after_command:
+            return inspector.ordinal
+        if mine.before_op is not Observer.before_op or mine.after_op is not Observer.after_op:
+            return next_of(inspector.program.source.borders, inspector.ordinal)
+        return NEVER
 
     def loaded(self, inspector: Inspector) -> None:
         """The program is loaded; nothing has been executed."""
@@ -49,30 +75,31 @@ class Observer:
         """The last command of the program has been executed."""
 
 
-class Gathering(Observer):
-    """Lets observers look at a run that does not stop for what they find; ``found``: all of it, as it was found."""
+class Heard(Observer):
+    """Lets an observer look at a run that does not stop for what it finds; ``found`` receives that."""
 
-    def __init__(self, observers: Sequence[Observer]) -> None:
-        self._observers = observers
-        self.found: list[Finding] = []
+    def __init__(self, inner: Observer, found: list[Finding]) -> None:
+        self._inner = inner
+        self._found = found
 
-    def _tell(self, hook: str, inspector: Inspector, subject: Any) -> None:
-        for observer in self._observers:
-            finding = getattr(observer, hook)(inspector, subject)
-            if finding is not None:
-                self.found.append(finding)
+    def _hear(self, finding: Finding | None) -> None:
+        if finding is not None:
+            self._found.append(finding)
+
+    def next_look(self, inspector: Inspector) -> int:
+        return self._inner.next_look(inspector)
 
     def before_command(self, inspector: Inspector, command: Command) -> None:
-        self._tell("before_command", inspector, command)
+        self._hear(self._inner.before_command(inspector, command))
 
     def after_command(self, inspector: Inspector, command: Command) -> None:
-        self._tell("after_command", inspector, command)
+        self._hear(self._inner.after_command(inspector, command))
 
     def before_op(self, inspector: Inspector, record: OpRecord) -> None:
-        self._tell("before_op", inspector, record)
+        self._hear(self._inner.before_op(inspector, record))
 
     def after_op(self, inspector: Inspector, record: OpRecord) -> None:
-        self._tell("after_op", inspector, record)
+        self._hear(self._inner.after_op(inspector, record))
 
 
 class Announcer:
@@ -84,22 +111,46 @@ class Announcer:
     def __init__(self, inspector: Inspector, observers: Sequence[Observer]) -> None:
         self._inspector = inspector
         self._observers = observers
+        self._asked: dict[int, tuple[Observer, int, int]] = {}
+        """By identity: an observer, the moment at which it was asked for its next look, and what it has answered."""
         self.heard: list[Finding] = []
+
+    def run_ahead(self, ordinal: int = NEVER) -> None:
+        """Execute some of the commands before the next one that has to be seen, at most until ``ordinal``."""
+        machine = self._inspector.machine
+        if machine.can_run_ahead:
+            machine.run_ahead(min([ordinal, *map(self._next_of, self._observers)]))
+
+    def _next_of(self, observer: Observer) -> int:
+        now = self._inspector.ordinal
+        known = self._asked.get(id(observer))
+        if known is not None and known[0] is observer and known[1] <= now <= known[2]:
+            return known[2]
+        answer = observer.next_look(self._inspector)
+        self._asked[id(observer)] = observer, now, answer
+        return answer
+
+    def forget(self) -> None:
+        """The program is another one from some moment on: what the observers have answered does not hold."""
+        self._asked.clear()
 
     def execute(self) -> Finding | None:
         """Execute the next command; nothing is reported of one that is passed over."""
         inspector = self._inspector
-        command = inspector.program.commands[inspector.ordinal]
-        source = inspector.program.source
+        ordinal, source = inspector.ordinal, inspector.program.source
         self.heard = []
-        if inspector.machine.passes_over(command.ordinal):
+        looking = self._observers
+        if inspector.machine.can_run_ahead:
+            looking = [observer for observer in looking if self._next_of(observer) == ordinal]
+        if not looking or inspector.machine.passes_over(ordinal):
             inspector.machine.step()
             return None
-        self._tell("before_op", source.beginning_at(command.ordinal))
-        self._tell("before_command", (command,))
+        command = inspector.program.commands[ordinal]
+        self._tell(looking, "before_op", source.beginning_at(ordinal))
+        self._tell(looking, "before_command", (command,))
         inspector.machine.step()
-        self._tell("after_command", (command,))
-        self._tell("after_op", source.ending_at(command.ordinal))
+        self._tell(looking, "after_command", (command,))
+        self._tell(looking, "after_op", source.ending_at(ordinal))
         return self.heard[-1] if self.heard else None
 
     def look_back(self) -> Finding | None:
@@ -116,9 +167,9 @@ class Announcer:
                     found = observer.after_op(inspector, record) or found
         return found
 
-    def _tell(self, hook: str, subjects: tuple[Any, ...]) -> None:
+    def _tell(self, looking: Sequence[Observer], hook: str, subjects: tuple[Any, ...]) -> None:
         for subject in subjects:
-            for observer in self._observers:
+            for observer in looking:
                 finding = getattr(observer, hook)(self._inspector, subject)
                 if finding is not None:
                     self.heard.append(finding)

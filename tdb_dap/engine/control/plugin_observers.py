@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from tdb_dap.engine.control.observers import Observer
+from tdb_dap.engine.control.observers import NEVER, Observer
 from tdb_dap.system.plugins import Plugin, plugins
 
 if TYPE_CHECKING:
@@ -30,6 +30,14 @@ class Guarded(Observer):
             self._observer = None
             inspector.listener.note(f"{self._plugin.title} is switched off: {hook}: {type(error).__name__}: {error}")
             return None
+
+    def next_look(self, inspector: Inspector) -> int:
+        if self._observer is None:
+            return NEVER
+        if not isinstance(self._observer, Observer):  # it need not have all hooks
+            return inspector.ordinal
+        found = self._call("next_look", inspector)
+        return found if isinstance(found, int) else inspector.ordinal
 
     def loaded(self, inspector: Inspector) -> None:
         self._call("loaded", inspector)

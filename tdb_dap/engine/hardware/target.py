@@ -206,7 +206,10 @@ class Target(Protocol):
         ...
 
     def cost(self, description: Description) -> Cost | None:
-        """An estimate of what a command costs; None where nothing is known of the chip's speed."""
+        """An estimate of what a command costs; None where nothing is known of the chip's speed.
+
+        Where its tensors lie changes it only by which of them lie in the same place.
+        """
         ...
 
     def execute(self, description: Description, memory: Words) -> None:

@@ -44,12 +44,24 @@ class Snapshots:
 
     def take(self, before: Snapshot | None = None) -> Snapshot:
         """A copy of the memories as they are; pages that are equal in ``before`` are shared with it."""
+        taken = self.begin(before)
+        self.keep(taken)
+        return taken
+
+    def begin(self, before: Snapshot | None = None) -> Snapshot:
+        """The same, but what is not shared is still the memories themselves: nothing is copied before ``keep``."""
         known = before.pages if before else {}
         pages: dict[PageKey, Bytes] = {}
         for page in self._unlike({}):
             old = known.get(page.key)
-            pages[page.key] = old if old is not None and np.array_equal(page.live, old) else page.live.copy()
+            pages[page.key] = old if old is not None and np.array_equal(page.live, old) else page.live
         return Snapshot(pages)
+
+    def keep(self, begun: Snapshot) -> None:
+        """Copy what a snapshot does not share with the one before it."""
+        for key, page in begun.pages.items():
+            if not page.flags.owndata:
+                begun.pages[key] = page.copy()
 
     def restore(self, snapshot: Snapshot) -> None:
         """Make the memories what they were; pages that are so already are not written."""
@@ -143,12 +155,16 @@ class Checkpoints:
     def _take(self, ordinal: int) -> None:
         started = time.perf_counter()
         self._ordinals.append(ordinal)
-        self._taken.append(self._snapshots.take(self._taken[-1] if self._taken else None))
+        begun = self._snapshots.begin(self._taken[-1] if self._taken else None)
+        self._taken.append(begun)
+        # What is too much is dropped before there is a copy of it.
         if self.nbytes > self._limit:
             while self._taken and self.nbytes > _ROOM_AFTER * self._limit:
                 position = self._least_missed()
                 del self._ordinals[position], self._taken[position]
             self.every *= 2
+        if self._taken and self._taken[-1] is begun:
+            self._snapshots.keep(begun)
         self._cost = time.perf_counter() - started
 
     def _least_missed(self) -> int:

@@ -82,7 +82,11 @@ class LargeNpz(Mapping[str, Array]):
         self._state = _state_of(path)
         try:
             self._places = _members(self._archive, path)
-            self.dtypes = {name: _checked(self._archive, member) for name, member in self._places.items()}
+            with path.open("rb") as file:
+                self.dtypes = {
+                    name: _checked_in_place(self._archive, member, file) or _checked(self._archive, member)
+                    for name, member in self._places.items()
+                }
         except _TROUBLE as error:
             raise _unusable(path, "an npz file", error) from None
 
@@ -117,8 +121,7 @@ class LargeNpz(Mapping[str, Array]):
                 self._open()
             if _state_of(self._path) != self._state:
                 raise BadInput(f"{self._path}: has been changed while it was in use; begin again")
-            is_stored = member.compress_type == zipfile.ZIP_STORED and not member.flag_bits & _ENCRYPTED
-            found = self._copied(member) if is_stored else _member(self._archive, member)
+            found = self._copied(member) if _is_plain(member) else _member(self._archive, member)
         except _TROUBLE as error:
             raise _unusable(self._path, "an npz file", error) from None
         found.flags.writeable = False
@@ -127,14 +130,24 @@ class LargeNpz(Mapping[str, Array]):
     def _copied(self, member: zipfile.ZipInfo) -> Array:
         """An array that is not packed, straight from the file: its checksum was right when this was opened."""
         with self._path.open("rb") as file:
-            file.seek(member.header_offset + _LENGTHS)
-            name, extra = struct.unpack("<HH", file.read(4))
-            file.seek(name + extra, os.SEEK_CUR)
+            _go_to(member, file)
             shape, by_column, dtype = _header(file, member.file_size)
             array: Array = np.empty(shape, dtype, order="F" if by_column else "C")
             if array.nbytes:
                 _refuse_less(array.nbytes, file.readinto(array.reshape(-1, order="A").view(np.uint8).data))
         return array
+
+
+def _is_plain(member: zipfile.ZipInfo) -> bool:
+    """Whether the bytes of an array stand in the file as they are."""
+    return member.compress_type == zipfile.ZIP_STORED and not member.flag_bits & _ENCRYPTED
+
+
+def _go_to(member: zipfile.ZipInfo, file: IO[bytes]) -> None:
+    """To the first byte of a member's data."""
+    file.seek(member.header_offset + _LENGTHS)
+    name, extra = struct.unpack("<HH", file.read(4))
+    file.seek(name + extra, os.SEEK_CUR)
 
 
 def _state_of(path: Path) -> tuple[int, int, int]:
@@ -197,6 +210,30 @@ def _checked(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.dtype[Any]
         except _TROUBLE as error:
             raise ValueError(f"{member.filename[:80]!r}: {error or type(error).__name__}") from None
     return dtype
+
+
+def _checked_in_place(
+    archive: zipfile.ZipFile, member: zipfile.ZipInfo, file: io.BufferedReader
+) -> np.dtype[Any] | None:
+    """The same of an array that is not packed, from its file; None if that is not right: ``_checked`` says why."""
+    if not _is_plain(member) or member.compress_size != member.file_size:
+        return None
+    archive.open(member).close()  # its own header is looked at
+    _go_to(member, file)
+    room = memoryview(bytearray(min(_CHUNK >> 2, max(1, member.file_size))))
+    start = io.BytesIO()
+    taken = checksum = 0
+    while taken < member.file_size and (count := file.readinto(room[: member.file_size - taken])):
+        if not taken:
+            start = io.BytesIO(room[:count])
+        checksum = zlib.crc32(room[:count], checksum)
+        taken += count
+    try:
+        shape, _, dtype = _header(start, member.file_size)
+    except _TROUBLE:
+        return None
+    is_whole = taken == member.file_size and math.prod(shape) * dtype.itemsize <= taken - start.tell()
+    return dtype if is_whole and checksum == member.CRC else None
 
 
 def _header(file: IO[bytes], size: int) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:

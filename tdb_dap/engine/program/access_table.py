@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, overload
@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from tdb_dap.engine.commands.commands import Command, Commands
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.rectangles import rectangles
 from tdb_dap.engine.hardware.target import Form, Forming
 from tdb_dap.engine.hardware.views import View
+from tdb_dap.engine.program.forms import Forms
 from tdb_dap.errors import BadAccess, NotSimulated, Undefined
 
 if TYPE_CHECKING:
-    from tdb_dap.engine.commands.commands import Command
     from tdb_dap.engine.hardware.target import Description, Target
 
 SPACES = tuple(Space)
@@ -28,6 +29,9 @@ LOCAL = SPACES.index(Space.LOCAL)
 
 Column = NDArray[np.int64]
 _COLUMNS = 9
+
+Place = tuple[int, int, int, int, int, int]
+"""What encloses an access: space, core, start, stop, lane and lane_stop, as in ``AccessRows``."""
 
 
 class Views(Sequence[View]):
@@ -71,9 +75,15 @@ class Views(Sequence[View]):
         """Equal for tensors of one command that are equal."""
         return int(self._kind[index]), int(self.address[index]), int(self._core[index])
 
-    def which(self, test: Callable[[View], bool]) -> NDArray[np.bool_]:
-        """Whether each of them passes a test that asks neither for the address nor for the core."""
-        return np.array([test(like) for like in self._kinds], np.bool_)[self._kind]
+    def which(self, test: Callable[[View], bool], among: Column | None = None) -> NDArray[np.bool_]:
+        """Whether each of them passes a test that asks neither for the address nor for the core.
+
+        ``among``: the numbers of those that are asked about; of others the answer may be no.
+        """
+        passes = np.zeros(len(self._kinds), np.bool_)
+        for kind in np.unique(self._kind if among is None else self._kind[among]).tolist():
+            passes[kind] = test(self._kinds[kind])
+        return passes[self._kind]
 
 
 @dataclass(frozen=True)
@@ -104,7 +114,10 @@ class AccessRows:
     def of(cls, commands: Sequence[Command]) -> AccessRows:
         """All pieces of all operands and results; operands of forms without a description are left out."""
         collected = _Collected()
-        for command in commands:
+        rest: Iterable[Command] = commands
+        if isinstance(commands, Commands) and commands.encoded is not None:
+            rest = (commands[ordinal] for ordinal in collected.add_formed(Forms(commands)))
+        for command in rest:
             if not command.is_system:
                 collected.add(command)
         columns, views = collected.columns()
@@ -153,17 +166,33 @@ class _Collected:
         self._formed: dict[Form, tuple[list[int], list[int], list[Sequence[int]]]] = {}
         """Ordinals, cores, and addresses of tensors of the commands of each form."""
 
+    def add_formed(self, forms: Forms) -> Iterator[int]:
+        """The accesses of commands whose form was met, without a description; yields the ordinals of the others.
+
+        These are to be added at once, for others of their forms follow.
+        """
+        for ordinal in range(len(forms)):
+            if forms.is_system(ordinal):
+                continue
+            found = forms.of(ordinal)
+            if found is None:
+                yield ordinal
+            else:
+                self._add_formed(ordinal, forms.core(ordinal), *found)
+
+    def _add_formed(self, ordinal: int, core: int, form: Form, addresses: Sequence[int]) -> None:
+        ordinals, cores, places = self._formed.setdefault(form, ([], [], []))
+        ordinals.append(ordinal)
+        cores.append(core)
+        places.append(addresses)
+
     def add(self, command: Command) -> None:
         """The accesses of one command."""
         forming = self._forming_of(command.target) if command.has_descriptor else None
         if forming is not None:
             found = forming.formed(command.kind, command.descriptor, command.core)
             if found is not None:
-                form, addresses = found
-                ordinals, cores, places = self._formed.setdefault(form, ([], [], []))
-                ordinals.append(command.ordinal)
-                cores.append(command.core)
-                places.append(addresses)
+                self._add_formed(command.ordinal, command.core, *found)
                 return
         try:
             description = command.description

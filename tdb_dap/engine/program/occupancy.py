@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tdb_dap.engine.hardware.geometry import Space
+from tdb_dap.engine.hardware.rectangles import rectangles
 
 if TYPE_CHECKING:
     from tdb_dap.engine.hardware.views import View
@@ -150,12 +151,17 @@ def _place(view: View | None) -> tuple[int, int, int] | None:
     """Core (0 for memory that all share) and bytes; of local memory the bytes in a lane."""
     if view is None or view.space not in (Space.LOCAL, Space.GLOBAL, Space.L2):
         return None
+    is_local, lane = view.space is Space.LOCAL, view.geometry.lane_bytes
+    if view.dtype.per_byte == 1:
+        enclosing = rectangles(view)
+        start, stop = min((r[0] for r in enclosing), default=0), max((r[1] for r in enclosing), default=0)
+        if not is_local or stop <= lane:
+            return (view.core if is_local else 0, start, stop) if enclosing else None
     ranges = view.byte_ranges()
     if not ranges:
         return None
-    if view.space is not Space.LOCAL:
+    if not is_local:
         return 0, ranges[0][0], ranges[-1][1]
-    lane = view.geometry.lane_bytes
     return view.core, min(start % lane for start, _ in ranges), max((stop - 1) % lane + 1 for _, stop in ranges)
 
 

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from tdb_dap.engine.hardware.dtypes import Array, DType
 from tdb_dap.engine.reference.metrics import Metrics, Room, measure
 from tdb_dap.engine.reference.tolerance import Tolerance
+
+
+class Sides:
+    """The computed and the expected numbers of a tensor, made by ``make`` when somebody looks at them."""
+
+    def __init__(self, make: Callable[[], tuple[Array, Array]]) -> None:
+        self._make = make
+
+    @cached_property
+    def both(self) -> tuple[Array, Array]:
+        """``actual`` and ``expected``: float32 arrays of one shape."""
+        return self._make()
 
 
 @dataclass(frozen=True)
@@ -21,9 +34,16 @@ class Comparison:
     name: str
     metrics: Metrics
     complaints: tuple[str, ...]
-    expected: Array = field(repr=False)
-    actual: Array = field(repr=False)
+    sides: Sides = field(repr=False, compare=False)
     identity: Hashable = field(default=None, repr=False, compare=False)
+
+    @property
+    def actual(self) -> Array:
+        return self.sides.both[0]
+
+    @property
+    def expected(self) -> Array:
+        return self.sides.both[1]
 
     @property
     def verdict(self) -> str:
@@ -73,9 +93,9 @@ def compare(
     dtype: DType | None = None,
     scale: float = 1.0,
 ) -> Comparison:
-    """BreakpointConditions ``actual`` against ``expected``. ``dtype``, ``scale``: how the tensor is stored."""
+    """Compare ``actual`` with ``expected``. ``dtype``, ``scale``: how the tensor is stored."""
     metrics = measure(actual, expected, tolerance.relative, dtype, scale)
-    return Comparison(name, metrics, tolerance.complaints(metrics), expected, actual)
+    return Comparison(name, metrics, tolerance.complaints(metrics), Sides(lambda: (actual, expected)))
 
 
 class Comparer:
@@ -91,18 +111,20 @@ class Comparer:
     def compare(
         self,
         name: str,
-        actual: Array,
-        expected: Array,
+        sides: Sides,
         tolerance: Tolerance,
         dtype: DType | None,
         scale: float,
         identity: Hashable,
     ) -> Comparison:
-        """As the function of that name. ``identity``: of both tensors, None if it is not known."""
+        """As the function of that name. ``identity``: of both tensors, None if it is not known.
+
+        Of tensors that are known already the sides are not made.
+        """
         key = None if identity is None else (identity, tolerance.relative, dtype.name if dtype else "", scale)
         metrics = None if key is None else self._known.get(key)
         if metrics is None:
-            metrics = measure(actual, expected, tolerance.relative, dtype, scale, self._room)
+            metrics = measure(*sides.both, tolerance.relative, dtype, scale, self._room)
             if key is not None:
                 self._known[key] = metrics
-        return Comparison(name, metrics, tolerance.complaints(metrics), expected, actual, key)
+        return Comparison(name, metrics, tolerance.complaints(metrics), sides, key)

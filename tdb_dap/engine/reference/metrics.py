@@ -14,7 +14,7 @@ _PRECISION = {"f32": (23, -126), "f16": (10, -14), "bf16": (7, -126), "f8e4m3": 
 
 _EXPONENT = 0x7FF << 52
 """The bits of the exponent of a float64."""
-_BLOCK = 1 << 14
+_BLOCK = 1 << 15
 """Elements that are looked at at once."""
 
 _CLOSE_ABSOLUTE = 1e-8
@@ -83,12 +83,12 @@ def measure(
     """
     room = Room() if room is None else room
     with np.errstate(all="ignore"):
-        same = actual == expected
-        if same.all():
+        if _are_equal(actual, expected):
             return _equal(actual, expected)
         elements = _elements(actual, expected, relative, dtype, scale, room)
         if elements is not None:
-            return _measured(elements, room, actual.size, None, (0, 0, 0, 0))
+            return _measured(elements, (actual, expected), room, None, (0, 0, 0, 0))
+        same = actual == expected
         same |= np.isnan(actual) & np.isnan(expected)
         if same.all():
             return _equal(actual, expected)
@@ -100,26 +100,36 @@ def measure(
         if broken.any():
             elements.differ_endlessly(broken, dtype)
         counts = [int(test(array).sum()) for test in (np.isnan, np.isinf) for array in (actual, expected)]
-        return _measured(elements, room, actual.size, broken, (counts[0], counts[1], counts[2], counts[3]))
+        of_specials = (counts[0], counts[1], counts[2], counts[3])
+        return _measured(elements, (numbers[0], numbers[1]), room, broken, of_specials)
+
+
+def _are_equal(actual: Array, expected: Array) -> bool:
+    """Whether all numbers are; where they are not, the first part tells most often."""
+    one, other = actual.reshape(-1), expected.reshape(-1)
+    parts = [slice(start, start + _BLOCK) for start in range(0, one.size, _BLOCK)]
+    return all((one[part] == other[part]).all() for part in parts)
 
 
 class Room:
     """Memory for the numbers of a tensor while it is measured: to get new pages for each takes longer than to measure.
 
-    Three arrays of float64 and one of truth values, as large as the largest tensor so far.
+    Two arrays of float64 and one of truth values, as large as the largest tensor so far.
     """
 
     def __init__(self) -> None:
-        self._numbers: Array = np.empty((3, 0), np.float64)
+        self._numbers: Array = np.empty((2, 0), np.float64)
         self._truths: Array = np.empty(0, np.bool_)
-        self.few: Array = np.empty((3, _BLOCK), np.float64)
+        self.few: Array = np.empty((5, _BLOCK), np.float64)
         """For a part of a tensor, small enough to stay in the processor's caches."""
 
     def numbers(self, shape: tuple[int, ...]) -> list[Array]:
-        """The three arrays; they hold anything."""
+        """The two arrays; they hold anything."""
         size = math.prod(shape)
         if self._truths.size < size:
-            self._numbers, self._truths = np.empty((3, size), np.float64), np.empty(size, np.bool_)
+            # The old ones are given back first.
+            self._numbers, self._truths = np.empty((2, 0), np.float64), np.empty(0, np.bool_)
+            self._numbers, self._truths = np.empty((2, size), np.float64), np.empty(size, np.bool_)
         return [row[:size].reshape(shape) for row in self._numbers]
 
     def truths(self, shape: tuple[int, ...]) -> Array:
@@ -129,13 +139,11 @@ class Room:
 
 @dataclass
 class _Elements:
-    """Both tensors and their difference, and what is found by looking at the elements one by one.
+    """The difference of both tensors, and what is found by looking at the elements one by one.
 
-    ``actual``, ``expected``, ``error``: float64; ``worst``: number of the element; ``count``: of the ``bad`` ones.
+    ``error``: float64; ``worst``: number of the element; ``count``: of the ``bad`` ones.
     """
 
-    actual: Array
-    expected: Array
     error: Array
     bad: Array
     biggest: float = -1.0
@@ -157,15 +165,14 @@ def _elements(
     actual: Array, expected: Array, relative: float, dtype: DType | None, scale: float, room: Room
 ) -> _Elements | None:
     """None where one of the tensors holds an infinity or NaN."""
-    a, b, error = room.numbers(expected.shape)
-    found = _Elements(a, b, error, room.truths(expected.shape))
+    found = _Elements(room.numbers(expected.shape)[0], room.truths(expected.shape))
     is_float = dtype is not None and dtype.name in _PRECISION
     # What is done for each element is done for as many at a time as the caches hold, with all that is needed of them.
-    sides = [array.reshape(-1) for array in (actual, expected, a, b, error, found.bad)]
+    sides = [array.reshape(-1) for array in (actual, expected, found.error, found.bad)]
     most = 0.0
     for start in range(0, found.error.size, _BLOCK):
-        x, y, own, other, off, bad = (side[start : start + _BLOCK] for side in sides)
-        distance, bound, step = (row[: x.size] for row in room.few)
+        x, y, off, bad = (side[start : start + _BLOCK] for side in sides)
+        own, other, distance, bound, step = (row[: x.size] for row in room.few)
         own[...] = x
         other[...] = y
         np.subtract(own, other, out=off)
@@ -208,21 +215,28 @@ def _most_steps(difference: Array, magnitude: Array, dtype: DType, scale: float)
 
 
 def _measured(
-    found: _Elements, room: Room, size: int, broken: Array | None, counts: tuple[int, int, int, int]
+    found: _Elements,
+    sides: tuple[Array, Array],
+    room: Room,
+    broken: Array | None,
+    counts: tuple[int, int, int, int],
 ) -> Metrics:
-    """The metrics of the whole tensor; the numbers in ``found`` are lost. ``counts``: NaN and infinities."""
-    a, b, error = found.actual, found.expected, found.error
-    shape = error.shape
+    """The metrics of the whole tensor; the difference in ``found`` is lost. ``counts``: NaN and infinities."""
+    error, other = room.numbers(found.error.shape)
+    shape, axis = error.shape, channel_axis(error.shape)
+    distance = _length(error)
+    errors = _channel_lengths(error, axis, other)
+    np.subtract(error, error.mean(), out=other)
+    noise = _length(other) ** 2
+    a, b = error, other
+    a[...], b[...] = sides
     lengths = _length(a) * _length(b)
     cosine = _product(a, b) / lengths if lengths else 0.0
     a += b  # twice the middle: halves of sums and of lengths are exact
-    distance = _length(error)
     euclidean = 1.0 - distance / (_length(a) / 2 + 1e-7)
     b -= b.mean()
     signal = _length(b) ** 2
-    np.subtract(error, error.mean(), out=b)
-    noise = _length(b) ** 2
-    axis, channel, similarity = _worst_channel(error, a, b, broken)
+    channel, similarity = _worst_channel(errors, _channel_lengths(a, axis, b), axis, broken)
     return Metrics(
         cosine=cosine,
         euclidean=euclidean,
@@ -231,7 +245,7 @@ def _measured(
         max_abs=found.biggest,
         max_rel=found.biggest / found.reach if found.reach else found.biggest,
         max_ulp=found.ulp,
-        size=size,
+        size=error.size,
         bad_count=found.count,
         first_bad=_place(np.unravel_index(int(found.bad.argmax()), shape)) if found.count else None,
         first_bad_per_axis=_first_per_axis(found.bad) if found.count else None,
@@ -306,19 +320,23 @@ def _length(array: Array) -> float:
     return math.sqrt(_product(array, array))
 
 
-def _worst_channel(
-    error: Array, doubled: Array, squares: Array, broken: Array | None
-) -> tuple[int | None, int | None, float]:
-    """``doubled``: twice the middle of both tensors; ``squares``: room for as many numbers."""
-    axis = channel_axis(error.shape)
+def _channel_lengths(side: Array, axis: int | None, squares: Array) -> Array:
+    """The length of each channel; ``squares``: room for as many numbers as there are in all."""
     if axis is None:
-        return None, None, 1.0
-    others = tuple(i for i in range(error.ndim) if i != axis)
-    errors, lengths = (np.sqrt(np.square(side, out=squares).sum(axis=others)) for side in (error, doubled))
-    lengths = lengths / 2
+        return np.zeros(0)
+    others = tuple(i for i in range(side.ndim) if i != axis)
+    lengths: Array = np.sqrt(np.square(side, out=squares).sum(axis=others))
+    return lengths
+
+
+def _worst_channel(errors: Array, doubled: Array, axis: int | None, broken: Array | None) -> tuple[int | None, float]:
+    """Channel and similarity. ``errors``, ``doubled``: by channel the lengths of the difference and of the sum."""
+    if axis is None:
+        return None, 1.0
+    lengths = doubled / 2
     average = math.sqrt(float(np.square(lengths).mean()))
     similarity = 1.0 - errors / (np.maximum(lengths, _LEAST_CHANNEL * average) + 1e-7)
     if broken is not None:
-        similarity[broken.any(axis=others)] = -np.inf
+        similarity[broken.any(axis=tuple(i for i in range(broken.ndim) if i != axis))] = -np.inf
     worst = int(similarity.argmin())
-    return axis, worst, float(similarity[worst])
+    return worst, float(similarity[worst])

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tdb_dap.engine.control.observers import Observer
+from tdb_dap.engine.control.observers import Observer, next_of
 from tdb_dap.engine.control.stops import Finding
 from tdb_dap.engine.hardware.byte_ranges import share_a_byte
 from tdb_dap.engine.hardware.dtypes import Array, DType
@@ -103,14 +103,23 @@ class Birth(Observer):
         self._inherits: tuple[int, bool] = (-1, False)
         self._weights = _Weights(special)
         self._accesses: FloatAccesses | None = None
+        self._looks: list[int] | None = None
+
+    def next_look(self, inspector: Inspector) -> int:
+        """Commands with a result of floats, and those that take from a weight with such numbers."""
+        if self._looks is None:
+            known = self._accesses = FloatAccesses(inspector.program.access_rows)
+            takers = self._weights.takers(inspector.program, known) if self._special is NAN else frozenset[int]()
+            self._looks = sorted(known.making | takers)
+        return next_of(self._looks, inspector.ordinal)
 
     def before_command(self, inspector: Inspector, command: Command) -> None:
         """Operands that the command overwrites can be looked at only now."""
         known = self._known(inspector, command)
-        if known is not None and not known.may_overwrite(command.ordinal):
-            self._inherits = (-1, False)
-            return
-        own = [view for view in _floats(command, reads=True) if _is_overwritten(command, view)]
+        if known is not None:
+            own = known.overwritten(command.ordinal)
+        else:
+            own = [view for view in _floats(command, reads=True) if _is_overwritten(command, view)]
         self._inherits = (command.ordinal, self._any(inspector.memory, own)) if own else (-1, False)
 
     def after_command(self, inspector: Inspector, command: Command) -> Finding | None:
@@ -187,23 +196,19 @@ class _Weights:
 
     def taken(self, inspector: Inspector, command: Command, known: FloatAccesses | None) -> Finding | None:
         """The finding, if a command is the first that takes from a weight with such a number."""
-        if self._starts is None:
-            self._collect(inspector.program)
-        if not self._starts or command.is_system:
+        if known is not None and command.ordinal not in self.takers(inspector.program, known):
             return None
-        if known is not None:
-            if self._takers is None:
-                self._takers = known.reading(self._starts, [view.nbytes for _, view in self._views])
-            if command.ordinal not in self._takers:
-                return None
+        if not self._weights(inspector.program) or command.is_system:
+            return None
         try:
             reads = command.description.reads
         except NotSimulated:
             return None
         for view in reads:
             if isinstance(view, View) and view.space is Space.GLOBAL:
-                index = bisect_right(self._starts, view.address) - 1
-                if index >= 0 and view.address < self._starts[index] + self._views[index][1].nbytes:
+                starts = self._weights(inspector.program)
+                index = bisect_right(starts, view.address) - 1
+                if index >= 0 and view.address < starts[index] + self._views[index][1].nbytes:
                     count = self._count(inspector.memory, index)
                     if count and self._reported.setdefault(index, command.ordinal) == command.ordinal:
                         text = (
@@ -214,7 +219,20 @@ class _Weights:
                         return Finding(self._special.name, title, text, command.ordinal, (command.asm,))
         return None
 
-    def _collect(self, program: Program) -> None:
+    def takers(self, program: Program, known: FloatAccesses) -> frozenset[int]:
+        """Ordinals of the commands that read from a weight of floats."""
+        if self._takers is None:
+            starts = self._weights(program)
+            self._takers = known.reading(starts, [view.nbytes for _, view in self._views])
+        return self._takers
+
+    def _weights(self, program: Program) -> list[int]:
+        """The addresses in DDR at which they begin, ascending."""
+        if self._starts is None:
+            self._starts = self._collected(program)
+        return self._starts
+
+    def _collected(self, program: Program) -> list[int]:
         mlir = program.source.mlir
         names = {n for op in (mlir.ops.values() if mlir else ()) if op.name == "top.Weight" for n in op.locations}
         found: dict[int, tuple[str, View]] = {}
@@ -223,8 +241,9 @@ class _Weights:
                 view = value.view
                 if view is not None and value.name in names and view.space is Space.GLOBAL and view.dtype.is_float:
                     found.setdefault(view.address, (value.name, view))
-        self._starts = sorted(found)
-        self._views = [found[start] for start in self._starts]
+        starts = sorted(found)
+        self._views = [found[start] for start in starts]
+        return starts
 
     def _count(self, memory: Memory, index: int) -> int:
         if index not in self._counts:

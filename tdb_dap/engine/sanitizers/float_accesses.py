@@ -12,7 +12,7 @@ from tdb_dap.engine.program.access_table import SPACES, AccessRows, Column
 
 
 class FloatAccesses:
-    """The results of each command that hold floats, and the commands that write where they read some."""
+    """The results of each command that hold floats, and the operands with floats that it may overwrite."""
 
     def __init__(self, rows: AccessRows) -> None:
         self._rows = rows
@@ -21,7 +21,9 @@ class FloatAccesses:
         written = np.flatnonzero(rows.is_write & is_float)
         for ordinal, view in zip(rows.ordinal[written].tolist(), rows.view[written].tolist(), strict=True):
             self._results.setdefault(ordinal, {})[view] = None
-        self._overwriting = _overwriting(rows, np.flatnonzero(~rows.is_write & is_float))
+        self._overwritten: dict[int, dict[int, None]] = {}
+        for row in _overwritten(rows, np.flatnonzero(~rows.is_write & is_float)).tolist():
+            self._overwritten.setdefault(int(rows.ordinal[row]), {})[int(rows.view[row])] = None
 
     def are_known(self, ordinal: int) -> bool:
         """Whether all accesses of a command are known."""
@@ -31,12 +33,19 @@ class FloatAccesses:
         """The results of a command that hold floats."""
         return [self._rows.views[view] for view in self._results.get(ordinal, ())]
 
-    def may_overwrite(self, ordinal: int) -> bool:
-        """Whether a command may write a byte of an operand that holds floats."""
-        return ordinal in self._overwriting
+    @property
+    def making(self) -> frozenset[int]:
+        """Ordinals of the commands of which not all is known, and of those with a result that holds floats."""
+        return self._rows.irregular | self._results.keys()
+
+    def overwritten(self, ordinal: int) -> list[View]:
+        """The operands with floats of which a command may write a byte; perhaps also others of its operands."""
+        return [self._rows.views[view] for view in self._overwritten.get(ordinal, ())]
 
     def reading(self, starts: Sequence[int], sizes: Sequence[int]) -> frozenset[int]:
         """Ordinals of commands with an operand that begins in one of these stretches of DDR, which ascend."""
+        if not starts:
+            return frozenset()
         rows = self._rows
         read = np.flatnonzero(~rows.is_write & (rows.space == SPACES.index(Space.GLOBAL)))
         addresses = rows.views.address[rows.view[read]]
@@ -46,8 +55,8 @@ class FloatAccesses:
         return frozenset(rows.ordinal[read[inside]].tolist())
 
 
-def _overwriting(rows: AccessRows, read: Column) -> frozenset[int]:
-    """Ordinals of commands of which what encloses one of these operands meets what encloses a result."""
+def _overwritten(rows: AccessRows, read: Column) -> Column:
+    """Of these rows of operands those whose enclosing bytes meet those of a result of their command."""
     written = np.flatnonzero(rows.is_write)
     first, last = (np.searchsorted(rows.ordinal[written], rows.ordinal[read], side=side) for side in ("left", "right"))
     counts = last - first
@@ -57,4 +66,4 @@ def _overwriting(rows: AccessRows, read: Column) -> frozenset[int]:
     meets = (rows.space[mine] == rows.space[others]) & (rows.start[mine] < rows.stop[others])
     meets &= (rows.start[others] < rows.stop[mine]) & (rows.lane[mine] < rows.lane_stop[others])
     meets &= rows.lane[others] < rows.lane_stop[mine]
-    return frozenset(rows.ordinal[mine[meets]].tolist())
+    return np.unique(mine[meets])

@@ -15,7 +15,7 @@ from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.memory import Memory, Region, zeros
 from tdb_dap.engine.hardware.views import Layout, View
 from tdb_dap.engine.machine.undo_log import Change, Outcome, OverwrittenBytes, OverwrittenView, UndoLog
-from tdb_dap.engine.program.access_table import SPACES, AccessRows
+from tdb_dap.engine.program.access_table import LOCAL, SPACES, AccessRows, Place
 from tdb_dap.engine.program.program import Program
 from tdb_dap.errors import BadAccess
 
@@ -25,6 +25,13 @@ MANY = 253
 """Origins beyond those that a byte can number."""
 
 _HISTORY = 256 << 20
+_NOTHING = Outcome()
+_AT_ONCE = 1 << 10
+"""Commands whose accesses are taken out of the table at once."""
+
+Access = tuple[bool, Place, int]
+"""Whether it writes, what encloses it, and the number of its view."""
+
 _BYTE = BY_NAME["ui8"]
 
 
@@ -39,6 +46,8 @@ class Shadow:
         self._history = UndoLog(_HISTORY if keeps_history else 0)
         self._weights = [(r.start, r.stop) for r in program.ddr_regions() if r.is_filled]
         self._changes: list[Change] = []
+        self._clear: set[Place] = set()
+        """Places that were found clear, and have got no marks since."""
         self.position = 0
         self.reset()
 
@@ -59,6 +68,7 @@ class Shadow:
             memory.bytes_at(tensor.view.space, tensor.view.address, tensor.size).fill(0)
         self._history.begin(0)
         self._changes = []
+        self._clear.clear()
         self.position = 0
 
     def _mark_l2(self) -> None:
@@ -85,12 +95,14 @@ class Shadow:
 
     def advance(self) -> None:
         """The marks are those after the next command."""
-        self._history.record(Outcome(tuple(self._changes)))
-        self._changes = []
+        self._history.record(Outcome(tuple(self._changes)) if self._changes else _NOTHING)
+        if self._changes:
+            self._changes = []
         self.position += 1
 
     def go_back(self, position: int) -> None:
         """Undo down to ``position``, which is not before ``first``."""
+        self._clear.clear()
         for change in reversed(self._changes):
             change.undo(self.memory)
         self._changes = []
@@ -98,18 +110,24 @@ class Shadow:
             self._history.undo(self.memory)
             self.position -= 1
 
-    def is_clear(self, rows: AccessRows, row: int) -> bool:
+    def is_clear(self, place: Place) -> bool:
         """Whether all is defined in what encloses an access: then it has no marks. If not, it need not have any."""
-        space, start, stop = SPACES[int(rows.space[row])], int(rows.start[row]), int(rows.stop[row])
-        if space is Space.LOCAL:
-            lanes = slice(int(rows.lane[row]), int(rows.lane_stop[row]))
-            found = self.memory.local(int(rows.core[row]))[lanes, start:stop]
-            is_whole = found.shape == (lanes.stop - lanes.start, stop - start)
-            return is_whole and not found.max(initial=0)
+        if place in self._clear:
+            return True
+        if found := self._has_no_marks(place):
+            self._clear.add(place)
+        return found
+
+    def _has_no_marks(self, place: Place) -> bool:
+        code, core, start, stop, lane, lane_stop = place
+        if code == LOCAL:
+            found = self.memory.local(core)[lane:lane_stop, start:stop]
+            return found.shape == (lane_stop - lane, stop - start) and not found.max(initial=0)
+        space = SPACES[code]
         if self._is_constant_place(space, start):
             return True
         try:
-            return not self.memory.bytes_at(space, start, stop - start, int(rows.core[row])).max(initial=0)
+            return not self.memory.bytes_at(space, start, stop - start, core).max(initial=0)
         except BadAccess:
             return False
 
@@ -130,18 +148,20 @@ class Shadow:
     def put(self, view: View, words: Array | None) -> None:
         """Set the marks of a view; None: all 0."""
         try:
-            if words is None and self.marks(view) is None:
+            if self._is_constant(view) or (words is None and self._history.limit and self.marks(view) is None):
                 return
             self._remember(view)
             if words is None:
                 self._paint(view, 0)
             else:
+                self._clear.clear()
                 self.memory.write(view, words)
         except BadAccess:
             return
 
     def fill(self, view: View, mark: int) -> None:
         """Give all bytes of a view one mark."""
+        self._clear.clear()
         try:
             self._remember(view)
             self._paint(view, mark)
@@ -150,6 +170,7 @@ class Shadow:
 
     def leave(self, core: int, stretches: Iterable[tuple[int, int]]) -> None:
         """Mark stretches of every lane of a core as left over from now on."""
+        self._clear.clear()
         for start, stop in stretches:
             if self._history.limit:
                 self._remember(self._lanes(core, start, stop))
@@ -191,3 +212,41 @@ class Shadow:
         if space is Space.STATIC:
             return True
         return space is Space.GLOBAL and any(start <= address < stop for start, stop in self._weights)
+
+
+class Defined:
+    """Brings the marks past commands that read defined bytes only, as most do; none of them need be described."""
+
+    def __init__(self, rows: AccessRows) -> None:
+        self._rows = rows
+        self._first = 0
+        self._accesses: list[list[Access]] = []
+        """Of the commands from ``_first`` on."""
+
+    def carry(self, shadow: Shadow, ordinal: int) -> bool:
+        """Bring the marks past a command; False, and nothing is done, where it may read a byte that is not defined."""
+        rows = self._rows
+        if ordinal in rows.irregular:
+            return False
+        accesses = self._of(ordinal)
+        for is_write, place, _ in accesses:
+            if not is_write and not shadow.is_clear(place):
+                return False
+        for view in {view: None for is_write, place, view in accesses if is_write and not shadow.is_clear(place)}:
+            shadow.put(rows.views[view], None)
+        return True
+
+    def _of(self, ordinal: int) -> list[Access]:
+        if not 0 <= ordinal - self._first < len(self._accesses):
+            self._first, self._accesses = ordinal, self._taken(ordinal)
+        return self._accesses[ordinal - self._first]
+
+    def _taken(self, first: int) -> list[list[Access]]:
+        rows = self._rows
+        each = [rows.of_command(ordinal) for ordinal in range(first, first + _AT_ONCE)]
+        begin = next((mine.start for mine in each if mine), 0)
+        part = slice(begin, max((mine.stop for mine in each if mine), default=begin))
+        columns = (rows.space, rows.core, rows.start, rows.stop, rows.lane, rows.lane_stop)
+        places = zip(*[column[part].tolist() for column in columns], strict=True)
+        found = list(zip(rows.is_write[part].tolist(), places, rows.view[part].tolist(), strict=True))
+        return [found[mine.start - begin : mine.stop - begin] if mine else [] for mine in each]

@@ -52,6 +52,9 @@ class Suppressing(Observer):
     def _kept(self, inspector: Inspector, finding: Finding | None) -> Finding | None:
         return finding if finding is not None and self.keeps(inspector, finding) else None
 
+    def next_look(self, inspector: Inspector) -> int:
+        return self.inner.next_look(inspector)
+
     def before_command(self, inspector: Inspector, command: Command) -> Finding | None:
         return self._kept(inspector, self.inner.before_command(inspector, command))
 

@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tdb_dap.engine.control.observers import Announcer, Gathering, Observer
+from tdb_dap.engine.control.observers import Announcer, Heard, Observer
 from tdb_dap.engine.control.stops import Finding
 from tdb_dap.engine.sanitizers.static_analysis import Known
 from tdb_dap.engine.sanitizers.suppression import Suppressing
@@ -41,16 +41,20 @@ def survey(
     return Survey(tuple(sorted(found, key=lambda finding: finding.focus)), stopped)
 
 
-class Companions(Gathering):
-    """Sanitizers that look on while the program runs from the start to the end for another reason."""
+class Companions:
+    """Sanitizers that look on while the program runs from the start to the end for another reason.
+
+    ``observers``: those that are to be called then.
+    """
 
     def __init__(self, debugger: Debugger, sanitizers: Mapping[str, Observer]) -> None:
-        super().__init__([observer for observer in sanitizers.values() if _known(observer) is None])
-        self.found += known_ahead(debugger, sanitizers.values())
+        self._found = known_ahead(debugger, sanitizers.values())
+        running = [observer for observer in sanitizers.values() if _known(observer) is None]
+        self.observers = [Heard(observer, self._found) for observer in running]
 
     def survey(self, stopped: str) -> Survey:
         """All that they have found. ``stopped``: why the run did not reach the end."""
-        return Survey(tuple(sorted(self.found, key=lambda finding: finding.focus)), stopped)
+        return Survey(tuple(sorted(self._found, key=lambda finding: finding.focus)), stopped)
 
 
 def known_ahead(debugger: Debugger, sanitizers: Iterable[Observer]) -> list[Finding]:
@@ -75,8 +79,11 @@ def _run(debugger: Debugger, running: list[Observer], found: list[Finding], prog
     debugger.machine.travel(0)
     try:
         while not debugger.at_end:
-            announcer.execute()
-            found += announcer.heard
+            before = debugger.ordinal
+            announcer.run_ahead()
+            if debugger.ordinal == before:
+                announcer.execute()
+                found += announcer.heard
             progress(debugger.ordinal)
     except (NotSimulated, BackendFailed) as error:
         return str(error)

@@ -7,7 +7,7 @@ an output of the net, or to the host.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tdb_dap.engine.control.observers import Observer
 from tdb_dap.engine.control.stops import Finding
@@ -17,7 +17,7 @@ from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.engine.machine.edits import MemoryEdit
 from tdb_dap.engine.sanitizers.lifetimes import Birth, Lifetimes
-from tdb_dap.engine.sanitizers.shadow import LEFT_OVER, Shadow
+from tdb_dap.engine.sanitizers.shadow import LEFT_OVER, Defined, Shadow
 from tdb_dap.engine.sanitizers.taint import dependent
 from tdb_dap.engine.sanitizers.taint_sources import TaintSources, byte_count, marked_words
 from tdb_dap.errors import NotSimulated
@@ -29,6 +29,16 @@ if TYPE_CHECKING:
     from tdb_dap.engine.source.source_map import OpRecord
 
 NAME = "uninitialized"
+_AT_ONCE = 1 << 12
+"""Commands that the marks are brought past at once, at most: a pause is not noticed meanwhile."""
+
+
+class _Ahead(NamedTuple):
+    """The marks at ``position`` are right for the moments [``first``, ``look``], and ``look`` is to be seen next."""
+
+    first: int
+    look: int
+    position: int
 
 
 class Uninitialized(Observer):
@@ -41,8 +51,61 @@ class Uninitialized(Observer):
         self._lifetimes: Lifetimes | None = None
         self._origins = TaintSources()
         self._known: dict[int, Finding | None] = {}
+        self._defined: Defined | None = None
+        self._ahead = _Ahead(0, -1, -1)
+
+    def next_look(self, inspector: Inspector) -> int:
+        """The next command that may read a byte that is not defined, or after which marks may be reported.
+
+        Up to there nothing depends on what the memories hold: the marks are brought there at once.
+        """
+        shadow, now = self._started(inspector), inspector.ordinal
+        if shadow.position != now:
+            is_ahead = self._ahead.first <= now <= self._ahead.look and self._ahead.position == shadow.position
+            return self._ahead.look if is_ahead else now
+        kinds = inspector.program.commands.columns.kind
+        # The outputs are looked at after the last command, and a subnet without commands may choose a branch.
+        stop = min(kinds.size - 1, now + _AT_ONCE)
+        look = stop
+        for ordinal in range(now, stop):
+            if kinds[ordinal] < 0 or not self._pass(inspector, shadow, ordinal):
+                look = ordinal
+                break
+            if inspector.reference is not None and self._leaves_marks(inspector, shadow, ordinal):
+                look = ordinal
+                break
+        self._ahead = _Ahead(now, look, shadow.position)
+        return look
+
+    def _pass(self, inspector: Inspector, shadow: Shadow, ordinal: int) -> bool:
+        """Bring the marks past a command that is still to be executed, if that is possible. There are no edits."""
+        assert self._defined is not None
+        assert self._lifetimes is not None
+        for birth in self._lifetimes.at(ordinal):
+            self._begin(shadow, birth)
+        if not self._defined.carry(shadow, ordinal):
+            return False
+        self._known[ordinal] = None
+        shadow.advance()
+        return True
+
+    def _is_past(self, ordinal: int) -> bool:
+        """Whether the marks are past a command that is seen for what its op leaves."""
+        before = self._ahead.position - 1
+        is_there = self._shadow is not None and self._shadow.position == self._ahead.position
+        return is_there and ordinal == before == self._ahead.look
+
+    def _leaves_marks(self, inspector: Inspector, shadow: Shadow, ordinal: int) -> bool:
+        """Whether an op that ends with a command has a result in local memory with marks."""
+        return any(
+            value.view is not None and value.view.space is Space.LOCAL and shadow.marks(value.view) is not None
+            for record in inspector.program.source.ending_at(ordinal)
+            for value in record.results
+        )
 
     def before_command(self, inspector: Inspector, command: Command) -> None:
+        if self._is_past(command.ordinal):
+            return
         shadow = self._at(inspector, command.ordinal)
         self._known[command.ordinal] = self._follow(inspector, shadow)
 
@@ -77,10 +140,7 @@ class Uninitialized(Observer):
 
     def _at(self, inspector: Inspector, ordinal: int) -> Shadow:
         """The marks at the moment before a command; run again where they are late."""
-        if self._shadow is None:
-            self._shadow = Shadow(inspector.program, inspector.machine.keeps_history)
-            self._lifetimes = Lifetimes(inspector.program)
-        shadow = self._shadow
+        shadow = self._started(inspector)
         self._rewind(shadow, ordinal)
         if shadow.position < ordinal:
             with inspector.machine.excursion():
@@ -91,6 +151,13 @@ class Uninitialized(Observer):
                     inspector.machine.step()
         return shadow
 
+    def _started(self, inspector: Inspector) -> Shadow:
+        if self._shadow is None:
+            self._shadow = Shadow(inspector.program, inspector.machine.keeps_history)
+            self._lifetimes = Lifetimes(inspector.program)
+            self._defined = Defined(inspector.program.access_rows)
+        return self._shadow
+
     def _rewind(self, shadow: Shadow, ordinal: int) -> None:
         if shadow.first > ordinal:
             shadow.reset()
@@ -100,18 +167,22 @@ class Uninitialized(Observer):
     def _follow(self, inspector: Inspector, shadow: Shadow) -> Finding | None:
         """Bring the marks past the next command; what gets out by it."""
         ordinal = inspector.ordinal
-        for edit in inspector.machine.edits:
-            if isinstance(edit, MemoryEdit) and edit.moment == ordinal:
-                shadow.define(edit.after)
-        assert self._lifetimes is not None
-        for birth in self._lifetimes.at(ordinal):
-            self._begin(inspector, shadow, birth)
+        self._enter(inspector, shadow, ordinal)
         skipped = inspector.machine.passes_over(ordinal)
         finding = None if skipped else self._carry(inspector, shadow, inspector.machine.command_at(ordinal))
         shadow.advance()
         return finding
 
-    def _begin(self, inspector: Inspector, shadow: Shadow, birth: Birth) -> None:
+    def _enter(self, inspector: Inspector, shadow: Shadow, ordinal: int) -> None:
+        """Bring the marks to the moment before a command is executed; to do it twice changes nothing."""
+        for edit in inspector.machine.edits:
+            if isinstance(edit, MemoryEdit) and edit.moment == ordinal:
+                shadow.define(edit.after)
+        assert self._lifetimes is not None
+        for birth in self._lifetimes.at(ordinal):
+            self._begin(shadow, birth)
+
+    def _begin(self, shadow: Shadow, birth: Birth) -> None:
         """Mark the buffers of an op as undefined, except its operands."""
         record = birth.record
         shadow.leave(record.core, birth.left)
@@ -128,7 +199,8 @@ class Uninitialized(Observer):
     # One command
 
     def _carry(self, inspector: Inspector, shadow: Shadow, command: Command) -> Finding | None:
-        if command.is_system or self._is_done(inspector, shadow, command):
+        assert self._defined is not None
+        if command.is_system or (not inspector.machine.edits and self._defined.carry(shadow, command.ordinal)):
             return None
         try:
             description = command.description
@@ -158,20 +230,6 @@ class Uninitialized(Observer):
                 # What is computed from it later is its consequence, and not reported again.
                 shadow.put(view, None)
         return finding
-
-    def _is_done(self, inspector: Inspector, shadow: Shadow, command: Command) -> bool:
-        """Bring the marks past a command that reads defined bytes only, as most do: it need not be described."""
-        rows = inspector.program.access_rows
-        if inspector.machine.edits or command.ordinal in rows.irregular:
-            return False
-        mine = rows.of_command(command.ordinal)
-        if not all(rows.is_write[row] or shadow.is_clear(rows, row) for row in mine):
-            return False
-        for view in {
-            int(rows.view[row]): None for row in mine if rows.is_write[row] and not shadow.is_clear(rows, row)
-        }:
-            shadow.put(rows.views[view], None)
-        return True
 
     def _gets_out(self, inspector: Inspector, shadow: Shadow, command: Command, mark: int) -> bool:
         """Whether the marked bytes belong to a tensor: not to padding, nor to scratch space of the op in DDR."""

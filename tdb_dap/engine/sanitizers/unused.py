@@ -10,14 +10,18 @@ from collections.abc import Hashable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tdb_dap.engine.control.stops import Finding
 from tdb_dap.engine.hardware.byte_ranges import ByteRanges
 from tdb_dap.engine.hardware.geometry import Space
+from tdb_dap.engine.hardware.rectangles import rectangles
+from tdb_dap.engine.hardware.views import View
 from tdb_dap.engine.program.access_table import SPACES, AccessRows, Column
 from tdb_dap.engine.sanitizers.finding_text import place_text, title_of
 from tdb_dap.engine.sanitizers.overlap import SharedBytes
 from tdb_dap.engine.sanitizers.repeated import is_repeated
+from tdb_dap.errors import BadAccess
 
 if TYPE_CHECKING:
     from tdb_dap.engine.program.program import Program
@@ -25,6 +29,9 @@ if TYPE_CHECKING:
 NAME = "unused"
 _WINDOW = 32
 """Accesses that are looked through at once, at first."""
+_WIDE_WINDOW = 16 * _WINDOW
+_ACCESSES_AT_ONCE = 1 << 18
+"""Accesses that are looked at together, of all rows."""
 
 
 def unused(program: Program) -> Iterator[Finding]:
@@ -33,7 +40,12 @@ def unused(program: Program) -> Iterator[Finding]:
     readers = _Readers(program)
     writes = np.flatnonzero(rows.is_write)
     ordinals, firsts = np.unique(rows.ordinal[writes], return_index=True)
-    for ordinal, results in zip(ordinals.tolist(), np.split(writes, firsts[1:]), strict=True):
+    if not writes.size:
+        return
+    are_certain = np.logical_or.reduceat(readers.are_certain(writes), firsts)
+    ends = np.append(firsts[1:], writes.size)
+    for number in np.flatnonzero(~are_certain).tolist():
+        ordinal, results = int(ordinals[number]), writes[firsts[number] : ends[number]]
         if not _moves(rows, ordinal) or any(readers.has(row) for row in results.tolist()):
             continue
         command = program.commands[ordinal]
@@ -61,6 +73,28 @@ class _Memory(NamedTuple):
     lane_stop: Column
 
 
+def _next_touching(rows: AccessRows, memory: _Memory, mine: Column, position: Column, window: int) -> Column:
+    """Of rows at positions in a memory the next row in ``window`` that may touch their first byte; -1: none does."""
+    after = position[:, None] + np.arange(1, window + 1)
+    is_there = after < memory.row.size
+    after = np.minimum(after, memory.row.size - 1)
+    start, lane = rows.start[mine][:, None], rows.lane[mine][:, None]
+    touches = is_there & (memory.start[after] <= start) & (memory.stop[after] > start)
+    touches &= (memory.lane[after] <= lane) & (memory.lane_stop[after] > lane)
+    touches &= memory.ordinal[after] != rows.ordinal[mine][:, None]
+    found = memory.row[after[np.arange(mine.size), touches.argmax(axis=1)]]
+    return np.where(touches.any(axis=1), found, -1)
+
+
+def _is_whole(view: View) -> bool:
+    """Whether a tensor has every byte of what encloses its pieces."""
+    try:
+        enclosing = sum((stop - start) * (lane_stop - lane) for start, stop, lane, lane_stop in rectangles(view))
+        return ByteRanges.of(view).size == enclosing
+    except BadAccess:
+        return False
+
+
 class _Readers:
     """Whether what an access writes is read by a later one."""
 
@@ -81,6 +115,29 @@ class _Readers:
     def place(self, row: int) -> ByteRanges:
         """The bytes of an access, exactly."""
         return self._shared.place(row)
+
+    def are_certain(self, written: Column) -> NDArray[np.bool_]:
+        """Whether the first byte of each of these rows is certainly read by the next access that may touch it.
+
+        Most are, and need not be looked at one by one.
+        """
+        rows = self._rows
+        after = np.full(len(rows), -1)
+        of_memory = np.stack([rows.space[written], rows.core[written]], axis=1)
+        for space, core in np.unique(of_memory, axis=0).tolist():
+            memory = self._same_memory[space, core]
+            mine = written[(of_memory == (space, core)).all(axis=1)]
+            for window in (_WINDOW, _WIDE_WINDOW):
+                mine = mine[after[mine] < 0]
+                for part in np.array_split(mine, 1 + mine.size * window // _ACCESSES_AT_ONCE):
+                    after[part] = _next_touching(rows, memory, part, self._position[part], window)
+        next_one = after[written]
+        is_read = (next_one >= 0) & ~rows.is_write[next_one]
+        begins_there = (rows.start[next_one] == rows.start[written]) & (rows.lane[next_one] == rows.lane[written])
+        views = rows.view[next_one]
+        has_all = rows.views.which(_is_whole, views[is_read & ~begins_there])[views]
+        found: NDArray[np.bool_] = is_read & (begins_there | has_all)
+        return found
 
     def has(self, row: int) -> bool:
         """Follow the bytes of a row until one of them is read, or all are overwritten."""

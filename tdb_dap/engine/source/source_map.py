@@ -130,6 +130,12 @@ class SourceMap:
         return self._ends[1].get(ordinal, ())
 
     @cached_property
+    def borders(self) -> tuple[int, ...]:
+        """Ordinals of the commands that an op instance begins or ends with, ascending."""
+        first, last = self._ends
+        return tuple(sorted({*first, *last}))
+
+    @cached_property
     def _ends(self) -> tuple[dict[int, tuple[OpRecord, ...]], dict[int, tuple[OpRecord, ...]]]:
         first: dict[int, tuple[OpRecord, ...]] = {}
         last: dict[int, tuple[OpRecord, ...]] = {}

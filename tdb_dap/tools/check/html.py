@@ -14,6 +14,7 @@ from tdb_dap.tools.check.depth import depth_plot
 from tdb_dap.tools.check.page import LEVELS, STYLE, embedded, script
 from tdb_dap.tools.check.schema import ORIGINS, Picture, Report, Row
 from tdb_dap.tools.check.text import COLUMNS, LAYER_COLUMNS, cells, headline, layer_cells, story
+from tdb_dap.tools.profile import text as profiles
 from tdb_dap.tools.sanitize import text as sanitizers
 
 _BINS = ("0", *(f"1e{power}" for power in range(-8, 1)), ">1")
@@ -53,6 +54,14 @@ def html(report: Report, source: str) -> str:
         body.append('<h2>By layer of the original model</h2><div id="layers"></div>')
         rows = (layer_cells(layer) for layer in report.layers)
         tables["layers"] = _table(LAYER_COLUMNS, rows, texts, links=4, wide=2, verdict=5)
+    if report.profiled is not None:
+        above, below = (
+            f"<pre>{escape(chr(10).join(lines))}</pre>"
+            for lines in (profiles.heading(report.profiled), profiles.closing(report.profiled))
+        )
+        body.append(f'<h2>Where the time goes</h2>{above}<div id="times"></div>{below}')
+        rows = (profiles.cells(op) for op in report.profiled.ops)
+        tables["times"] = _table(profiles.columns(report.profiled), rows, texts, links=0, wide=2, verdict=1)
     body.append('<h2>All tensors, in the order of execution</h2><div id="tensors"></div>')
     tables["tensors"] = _table(COLUMNS, map(cells, report.rows), texts, links=0, wide=2, verdict=3)
     if source:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tdb_dap.engine.compare.finding import Role
 from tdb_dap.engine.reference.tolerance import Tolerances
 from tdb_dap.errors import BadInput
 
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
 class Job:
     """One model, its inputs and what it is compared with; goes to other processes as it is.
 
-    ``keep``: which tensors come back with the rows: ``none``, ``failed`` or ``all``.
+    ``keep``: which tensors come back with the rows: ``none``, ``failed`` or ``all``; ``pictures``: whether rows of what
+    differs have pictures, which only some reports show; ``wanted``: keys of the tensors that are compared, None: all.
     """
 
     context: Path
@@ -30,6 +32,8 @@ class Job:
     net: str | None = None
     stage: int = 0
     keep: str = "none"
+    pictures: bool = True
+    wanted: frozenset[tuple[int, Role, int, str]] | None = None
     recording: Path | None = None
 
     def open(self) -> Debugger:

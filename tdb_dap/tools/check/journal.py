@@ -113,9 +113,8 @@ def _identity(job: Job, mode: Mode) -> dict[str, object]:
     """Settings that must be the same for results to belong together."""
     files = [path for path in (job.context, job.inputs, *job.references) if path is not None]
     stamps = [[str(path.resolve()), _stamp(path)] for path in files]
-    options = {
-        name: str(value) for name, value in asdict(job).items() if name not in ("context", "inputs", "references")
-    }
+    apart = ("context", "inputs", "references", "pictures", "wanted")
+    options = {name: str(value) for name, value in asdict(job).items() if name not in apart}
     return {"tool": __version__, "mode": mode, "files": stamps, "options": options}
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from itertools import pairwise
+from typing import TypeVar
 
 import numpy as np
 
@@ -19,26 +20,40 @@ _AT_ONCE = 1 << 15
 _EDGES = 10.0 ** np.arange(-8, 1)
 
 
-class Pictures:
-    """Draws pictures; of numbers that were drawn before it has them."""
+class Shown:
+    """Numbers and pictures of the comparisons of a run; those of equal tensors are worked out once.
 
-    def __init__(self) -> None:
-        self._known: dict[Hashable, Picture] = {}
+    ``pictures``: whether they have pictures of what differs.
+    """
 
-    def of(self, result: Comparison) -> Picture:
-        """The picture of one comparison."""
-        if result.identity is None:
-            return _picture(result)
-        found = self._known.get(result.identity)
-        if found is None:
-            found = self._known[result.identity] = _picture(result)
-        return found
+    def __init__(self, pictures: bool = True) -> None:
+        self._draws = pictures
+        self._numbers: dict[Hashable, Numbers] = {}
+        self._pictures: dict[Hashable, Picture] = {}
+
+    def numbers(self, result: Comparison) -> Numbers:
+        """The numbers of one comparison."""
+        return _known(self._numbers, result, _numbers)
+
+    def picture(self, result: Comparison) -> Picture | None:
+        """The picture of one comparison, where it differs."""
+        return _known(self._pictures, result, _picture) if self._draws and result.complaints else None
 
 
-def row_of(checked: Checked, pictures: Pictures | None = None) -> Row:
-    """The row of one tensor; it holds no arrays. ``pictures``: those of the run that it belongs to."""
+_T = TypeVar("_T")
+
+
+def _known(found: dict[Hashable, _T], result: Comparison, make: Callable[[Comparison], _T]) -> _T:
+    if result.identity is None:
+        return make(result)
+    if result.identity not in found:
+        found[result.identity] = make(result)
+    return found[result.identity]
+
+
+def row_of(checked: Checked, shown: Shown) -> Row:
+    """The row of one tensor; it holds no arrays. ``shown``: of the run that it belongs to."""
     result = checked.comparison
-    draw = _picture if pictures is None else pictures.of
     return Row(
         line=checked.line,
         opcode=checked.opcode,
@@ -54,8 +69,8 @@ def row_of(checked: Checked, pictures: Pictures | None = None) -> Row:
         reason=checked.reason,
         note=checked.note,
         complaints=result.complaints if result else (),
-        numbers=_numbers(result) if result else None,
-        picture=draw(result) if result and result.complaints else None,
+        numbers=shown.numbers(result) if result else None,
+        picture=shown.picture(result) if result else None,
     )
 
 

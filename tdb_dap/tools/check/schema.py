@@ -8,6 +8,7 @@ from typing import Literal
 from pydantic import ConfigDict, Field
 
 from tdb_dap.engine.compare.finding import Reason, Role, Verdict
+from tdb_dap.tools.profile.schema import ProfileReport
 from tdb_dap.tools.report_schema import Reported
 from tdb_dap.tools.sanitize.schema import SanitizerReport
 
@@ -113,7 +114,7 @@ class Row(_Model):
     blame: Blame | None = None
 
     @property
-    def key(self) -> tuple[int, str, int, str]:
+    def key(self) -> tuple[int, Role, int, str]:
         """The same tensor in another run."""
         return self.line, self.role, self.index, self.name
 
@@ -151,7 +152,7 @@ class Report(_Model):
     """A whole check. ``stopped``: why the run did not reach the end, if so; ``culprit``: the first op at fault.
 
     ``layers``: empty where the compiler's earlier files are not there; ``sanitized``: what sanitizers have found that
-    looked on.
+    looked on; ``profiled``: where the time of the chip goes, if that was asked.
     """
 
     schema_version: Literal[1] = 1
@@ -169,6 +170,7 @@ class Report(_Model):
     rows: tuple[Row, ...]
     layers: tuple[LayerRow, ...] = ()
     sanitized: SanitizerReport | None = None
+    profiled: ProfileReport | None = None
 
     @property
     def failures(self) -> tuple[Row, ...]:

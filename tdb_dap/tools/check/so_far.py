@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tdb_dap.engine.compare.walk import Walk
-from tdb_dap.tools.check.rows import Pictures, row_of
+from tdb_dap.tools.check.rows import Shown, row_of
 
 if TYPE_CHECKING:
     from tdb_dap.engine.control.debugger import Debugger
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 
 def compared_so_far(debugger: Debugger) -> list[Row]:
-    """Every operand and result up to now; the way up to here is replayed."""
+    """Every operand and result up to now, without pictures; the way up to here is replayed."""
     rows: list[Row] = []
-    pictures = Pictures()
-    debugger.replay(Walk("cascade", lambda checked: rows.append(row_of(checked, pictures)), (0, debugger.ordinal)))
+    shown = Shown(pictures=False)
+    debugger.replay(Walk("cascade", lambda checked: rows.append(row_of(checked, shown)), (0, debugger.ordinal)))
     return rows

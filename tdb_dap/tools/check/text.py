@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from tdb_dap.engine.rendering.printable import table_row
 from tdb_dap.tools.check.schema import ORIGINS, LayerRow, Report, Row
+from tdb_dap.tools.profile import text as profiles
 from tdb_dap.tools.sanitize import text as sanitizers
 
 COLUMNS = ("line", "op", "tensor", "verdict", "cosine", "euclidean", "max difference", "ULP", "bad", "blame")
@@ -128,6 +129,8 @@ def markdown(report: Report) -> str:
         lines += ["## Sanitizers", "", f"**{sanitizers.headline(report.sanitized)}**", ""]
         lines += [f"- {line}" for line in list(sanitizers.lines(report.sanitized))[:-1]]
         lines += [""] * bool(report.sanitized.findings)
+    if report.profiled is not None:
+        lines += ["## Where the time goes", "", *profiles.sections(report.profiled, "### Memory"), ""]
     return "\n".join([*lines, "## All tensors", "", *_grid(COLUMNS, map(cells, report.rows)), ""])
 
 

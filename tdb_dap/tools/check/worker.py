@@ -10,7 +10,7 @@ from tdb_dap.engine.compare.segments import start_at
 from tdb_dap.engine.compare.walk import Mode, Walk
 from tdb_dap.engine.control.listener import Listener
 from tdb_dap.tools.check.results import Looked, Walked
-from tdb_dap.tools.check.rows import Pictures, row_of
+from tdb_dap.tools.check.rows import Shown, row_of
 
 if TYPE_CHECKING:
     from tdb_dap.engine.compare.finding import Checked
@@ -32,7 +32,7 @@ class Worker:
         self._job = job
         self._mode = mode
         self.companions: list[Observer] = []
-        self._pictures = Pictures()
+        self._shown = Shown(job.pictures)
         self.debugger = debugger or job.open()
 
     def run(self, stretch: Stretch, progress: Callable[[int], None] = lambda ordinal: None) -> Walked:
@@ -45,7 +45,7 @@ class Worker:
         if start > debugger.ordinal:
             start_at(debugger, start)
         found: list[Looked] = []
-        walk = Walk(self._mode, lambda checked: found.append(self._looked(checked)), stretch)
+        walk = Walk(self._mode, lambda checked: found.append(self._looked(checked)), stretch, self._job.wanted)
         debugger.observers += [*self.companions, walk]
         debugger.listener = _Progress(lambda: progress(debugger.ordinal))
         is_last = stop == len(debugger.program.commands)
@@ -60,9 +60,10 @@ class Worker:
 
     def _looked(self, checked: Checked) -> Looked:
         result, keep = checked.comparison, self._job.keep
+        row = row_of(checked, self._shown)
         if result is None or keep == "none" or (keep == "failed" and checked.verdict != "fail"):
-            return Looked(row_of(checked, self._pictures))
-        return Looked(row_of(checked, self._pictures), result.actual, result.expected)
+            return Looked(row)
+        return Looked(row, result.actual, result.expected)
 
 
 class _Progress(Listener):

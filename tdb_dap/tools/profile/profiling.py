@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from tdb_dap.engine.hardware.target import Cost
+from tdb_dap.engine.program.forms import Forms
 from tdb_dap.errors import NotSimulated
 from tdb_dap.tools.profile.compiler_table import compiler_cycles
 from tdb_dap.tools.profile.schedule import Span, measured_schedule, schedule
@@ -62,6 +63,8 @@ class Costs:
         self.known: list[Cost] = []
         self.unknown: list[tuple[int, str]] = []
         self.given = compiler_cycles(program)
+        self._forms = Forms(program.commands)
+        self._of_alike: dict[Hashable, Cost] = {}
 
     @property
     def is_complete(self) -> bool:
@@ -73,25 +76,43 @@ class Costs:
 
     def extend(self, is_enough: Callable[[int], bool] = lambda done: False) -> None:
         """Estimate further commands until all are known, or ``is_enough`` says so of their number."""
-        commands = self._program.commands
-        for ordinal in range(len(self.known), len(commands)):
+        for ordinal in range(len(self.known), len(self._program.commands)):
             if ordinal % _EVERY == 0 and is_enough(ordinal):
                 return
-            self.known.append(self._cost(commands[ordinal]))
+            self.known.append(self._cost(ordinal))
 
-    def _cost(self, command: Command) -> Cost:
+    def _cost(self, ordinal: int) -> Cost:
         program = self._program
+        alike = self._alike(ordinal)
+        cost = self._of_alike.get(alike) if alike is not None else None
+        if cost is not None:
+            return cost
+        command = program.commands[ordinal]
         if not command.has_descriptor:
-            self.unknown.append((command.ordinal, f"{command.engine} subnet: runs elsewhere"))
+            self.unknown.append((ordinal, f"{command.engine} subnet: runs elsewhere"))
             return Cost(0)
         try:
             cost = program.target.cost(command.description)
         except NotSimulated as error:
-            self.unknown.append((command.ordinal, str(error)))
+            self.unknown.append((ordinal, str(error)))
             return Cost(0)
         if cost is None:
-            self.unknown.append((command.ordinal, f"the speed of {program.chip} is not known"))
-        return cost or Cost(0)
+            self.unknown.append((ordinal, f"the speed of {program.chip} is not known"))
+            return Cost(0)
+        if alike is None:
+            self._forms.meet(command)
+            alike = self._alike(ordinal)
+        if alike is not None:
+            self._of_alike[alike] = cost
+        return cost
+
+    def _alike(self, ordinal: int) -> Hashable | None:
+        """Equal for commands that cost the same: of one form, and with the same of their tensors in one place."""
+        found = self._forms.of(ordinal)
+        if found is None:
+            return None
+        form, addresses = found
+        return form, tuple([addresses.index(address) for address in addresses])
 
 
 class Profile:

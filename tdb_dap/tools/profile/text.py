@@ -7,25 +7,34 @@ from collections.abc import Iterator
 from tdb_dap.engine.rendering.printable import table_row
 from tdb_dap.tools.profile.schema import MemoryUse, OpTime, ProfileReport
 
+MOST_OPS = 30
+"""Ops that a terminal shows if not all are asked for."""
+
 COLUMNS = ("line", "op", "result", "commands", "TIU cycles", "DMA cycles", "share", "TOPS", "GB/s")
 
 
 def lines(report: ProfileReport, order: str = "time", limit: int | None = None) -> Iterator[str]:
     """The profile for a terminal. ``order``: ``time`` ranks the ops, ``line`` keeps the order of final.mlir."""
-    yield from _heading(report)
+    yield from heading(report)
     yield ""
     ops = sorted(report.ops, key=lambda op: op.line) if order == "line" else list(report.ops)
     yield from _table(report, ops[:limit])
     if limit is not None and len(ops) > limit:
         yield f"... {len(ops) - limit:,} more ops; --all lists them"
     yield ""
+    yield from closing(report)
+
+
+def closing(report: ProfileReport) -> Iterator[str]:
+    """Lines on how full the memories are, and on what no time is known of."""
     for memory in report.memories:
         yield from _memory(memory)
     for reason in report.unknown:
         yield f"no time known: {reason}"
 
 
-def _heading(report: ProfileReport) -> Iterator[str]:
+def heading(report: ProfileReport) -> Iterator[str]:
+    """Sums, a line for each."""
     time = f", {report.milliseconds:,.3f} ms at {report.clock:g} MHz" if report.milliseconds is not None else ""
     yield f"{report.model}: {report.chip}, net {report.net}"
     work = f"{report.commands:,} commands, {report.operations / 1e6:,.1f} M operations"
@@ -111,11 +120,13 @@ def _bytes(count: int) -> str:
 
 def markdown(report: ProfileReport) -> str:
     """The whole report as Markdown."""
+    return "\n".join([f"# Profile of {report.model}", "", *sections(report, "## Memory"), ""])
+
+
+def sections(report: ProfileReport, memory: str) -> Iterator[str]:
+    """The report as Markdown below a heading. ``memory``: the heading above the memories."""
     titles = columns(report)
-    found = [f"# Profile of {report.model}", "", *(f"- {line}" for line in _heading(report)), ""]
-    found += [table_row(*titles), "|---" * len(titles) + "|"]
-    found += [table_row(*cells(op)) for op in report.ops]
-    found += ["", "## Memory", ""]
-    for memory in report.memories:
-        found += [f"- {line.strip()}" for line in _memory(memory)]
-    return "\n".join([*found, *(f"- no time known: {reason}" for reason in report.unknown), ""])
+    yield from (f"- {line}" for line in heading(report))
+    yield from ("", table_row(*titles), "|---" * len(titles) + "|")
+    yield from (table_row(*cells(op)) for op in report.ops)
+    yield from ("", memory, "", *(f"- {line.strip()}" for line in closing(report)))
