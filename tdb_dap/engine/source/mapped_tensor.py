@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from copy import copy
 from functools import cached_property
 from typing import Any
 
@@ -86,6 +87,20 @@ class MappedTensor:
             self.slice_text = ""
             dtype = self.memory_type.strip("<>").split("x")[-1]
             self.memory_type = f"<{'x'.join(map(str, self.shape))}x{dtype}>"
+
+    def shifted(self, by: tuple[int, ...]) -> MappedTensor:
+        """The part of the same tensor that begins so far after it, ``by`` axis; itself where that is not known."""
+        view = self.view
+        if view is None or view.strides is None or len(by) != len(view.shape):
+            return self
+        found = copy(self)
+        found.__dict__.pop("view", None)
+        found.address += view.dtype.itemsize * sum(a * b for a, b in zip(by, view.strides, strict=True))
+        whole = by if len(by) != 4 or len(self.slices or ()) != 5 else (*by[:2], 0, *by[2:])
+        if self.slices is not None and len(whole) == len(self.slices):
+            moved = (f"{part.start + a}:{part.stop + a}" for part, a in zip(self.slices, whole, strict=True))
+            found.slice_text = f"[{', '.join(moved)}]"
+        return found
 
     @cached_property
     def _quantisation(self) -> tuple[float, int]:
