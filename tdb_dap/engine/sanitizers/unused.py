@@ -16,8 +16,8 @@ from tdb_dap.engine.hardware.byte_ranges import ByteRanges
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.program.access_table import SPACES, AccessRows, Column
 from tdb_dap.engine.sanitizers.finding_text import place_text, title_of
+from tdb_dap.engine.sanitizers.harmless import is_repeated, is_unneeded
 from tdb_dap.engine.sanitizers.overlap import SharedBytes
-from tdb_dap.engine.sanitizers.repeated import is_repeated
 
 if TYPE_CHECKING:
     from tdb_dap.engine.program.program import Program
@@ -35,6 +35,8 @@ def unused(program: Program) -> Iterator[Finding]:
     ordinals, firsts = np.unique(rows.ordinal[writes], return_index=True)
     for ordinal, results in zip(ordinals.tolist(), np.split(writes, firsts[1:]), strict=True):
         if not _moves(rows, ordinal) or any(readers.has(row) for row in results.tolist()):
+            continue
+        if is_unneeded(program, ordinal, readers.has):
             continue
         command = program.commands[ordinal]
         what = place_text(readers.place(int(results[0])), program.target.geometry)
