@@ -172,6 +172,10 @@ class MappedTensor:
         part = whole.reshape(self.reshape) if self.reshape else whole
         if self.slices is not None:
             part = part[self.slices]
+        return self.arranged(part)
+
+    def arranged(self, part: NDArray[Any]) -> NDArray[Any]:
+        """A part of reference data with its axes in the order of memory."""
         return part.transpose(2, 0, 1, 3, 4) if self.is_3d_group else part
 
 
