@@ -154,3 +154,13 @@ def test_a_load_that_takes_over_a_slice_begins_where_the_slice_does() -> None:
     assert part.slices is not None
     assert part.slices[1] == slice(16, 32)
     assert part.expected(np.arange(32 * 1600).reshape(1, 32, 40, 40))[0, 0, 0, 0, 0] == 16 * 1600
+
+
+def test_the_index_of_a_resize_that_two_cores_share_begins_where_it_lies() -> None:
+    """As in a detector for two cores of BM1688: the record of the second core is moved on by 20 rows of the image."""
+    target = open_program(case("toy_bm1688_f16c2").path).target
+    record = {"name": "indices", "layout": "continuous", "memory_type": "<1x32x20x40xi16>", "shape": [1, 32, 1, 50]}
+    start, moved = 0x9000853000, 20 * 50 * 2
+    place = {"address": start + moved, "reshape": "<1x32x1x1x50>", "slice": "[0:1, 0:32, 0:1, 20:40, 0:40]", "type": ""}
+    value = MappedTensor({**record, **place}, target.geometry, 0)
+    assert (value.address, value.shape, value.slices) == (start, (1, 32, 1, 50), None)

@@ -83,10 +83,20 @@ class MappedTensor:
         # Compilers before 1.15 do not write the shape; it is that of the memory type.
         self.shape: tuple[int, ...] = tuple(shape or shape_of(self.memory_type))
         if not self._is_a_part:
-            # The index of a nearest resize in a layer group has the slice of the resized tensor beside its own shape.
+            # The index of a nearest resize in a layer group has the slice of the resized tensor beside its own shape,
+            # and in DDR an address that is moved on by it.
+            self.address -= self._moved_on()
             self.slice_text = ""
             dtype = self.memory_type.strip("<>").split("x")[-1]
             self.memory_type = f"<{'x'.join(map(str, self.shape))}x{dtype}>"
+
+    def _moved_on(self) -> int:
+        """Bytes by which the slice moves the address on in a tensor in DDR."""
+        dtype = BY_NAME.get(self.memory_type.strip("<>").split("x")[-1])
+        if self.layout not in _DENSE_LAYOUTS or dtype is None or len(self.slices or ()) != len(self.reshape):
+            return 0
+        starts = [part.start for part in self.slices or ()]
+        return dtype.itemsize * sum(a * b for a, b in zip(starts, contiguous(self.reshape), strict=True))
 
     def shifted(self, by: tuple[int, ...]) -> MappedTensor:
         """The part of the same tensor that begins so far after it, ``by`` axis; itself where that is not known."""
