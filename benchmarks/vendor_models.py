@@ -1,70 +1,39 @@
 """Models for benchmarks/simulate.py, made and compiled with the vendor's tools (run with the vendor's Python).
 
-    PYTHON benchmarks/vendor_models.py DIR [NAME ...]
+    PYTHON benchmarks/vendor_models.py DIR [NAME ...] [--for CHIP:FORMAT[:CORES] ...] [--runtime]
 
 Random weights from a fixed seed. Every model is compiled for BM1684X in each of its number formats into a context
-directory DIR/NAME_FORMAT; what is there already is kept. Prints {"contexts": [...]}.
+directory DIR/NAME_FORMAT, or for what ``--for`` names into DIR/NAME_CHIP_FORMAT; what is there already is kept. The
+networks of vendor_networks.py are compiled when they are named. Prints {"contexts": [...]}.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import shutil
 import subprocess
-import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
-import onnx
-from onnx import TensorProto, helper, numpy_helper
-
-
-class Graph:
-    """An ONNX graph in the making; every method returns the name of its result."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.random = np.random.default_rng(1)
-        self.nodes: list[onnx.NodeProto] = []
-        self.weights: list[onnx.TensorProto] = []
-
-    def constant(self, array: np.ndarray) -> str:
-        name = f"constant{len(self.weights)}"
-        self.weights.append(numpy_helper.from_array(array, name))
-        return name
-
-    def weight(self, *shape: int, scale: float) -> str:
-        return self.constant((self.random.standard_normal(shape) * scale).astype(np.float32))
-
-    def apply(self, kind: str, *inputs: str, **attributes: object) -> str:
-        name = f"{kind.lower()}{len(self.nodes)}"
-        self.nodes.append(helper.make_node(kind, list(inputs), [name], name=name, **attributes))
-        return name
-
-    def convolution(self, x: str, inputs: int, outputs: int, kernel: int, stride: int = 1, groups: int = 1) -> str:
-        scale = (2 * groups / (inputs * kernel * kernel)) ** 0.5
-        weight = self.weight(outputs, inputs // groups, kernel, kernel, scale=scale)
-        pads, bias = [kernel // 2] * 4, self.weight(outputs, scale=0.1)
-        return self.apply("Conv", x, weight, bias, pads=pads, strides=[stride, stride], group=groups)
-
-    def reshaped(self, x: str, *shape: int) -> str:
-        return self.apply("Reshape", x, self.constant(np.array(shape)))
-
-    def linear(self, x: str, inputs: int, outputs: int) -> str:
-        product = self.apply("MatMul", x, self.weight(inputs, outputs, scale=inputs**-0.5))
-        return self.apply("Add", product, self.weight(outputs, scale=0.1))
-
-    def normalized(self, x: str, width: int) -> str:
-        gain = self.constant((1 + 0.1 * self.random.standard_normal(width)).astype(np.float32))
-        return self.apply("LayerNormalization", x, gain, self.weight(width, scale=0.1), axis=-1)
-
-    def save(self, path: Path, shape: list[int], output: str) -> None:
-        inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)]
-        outputs = [helper.make_tensor_value_info(output, TensorProto.FLOAT, None)]
-        graph = helper.make_graph(self.nodes, self.name, inputs, outputs, self.weights)
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-        onnx.save(onnx.shape_inference.infer_shapes(model), path)
+from vendor_graph import Graph
+from vendor_networks import (
+    Net,
+    convnext,
+    crnn,
+    efficient,
+    enlarger,
+    pyramid,
+    reader,
+    segmenter,
+    unet,
+    vit,
+    whisper,
+    yolo,
+)
 
 
 def resnet18(g: Graph) -> tuple[list[int], str]:
@@ -230,7 +199,7 @@ def toy(g: Graph) -> tuple[list[int], str]:
     return [1, 3, 32, 32], g.apply("Softmax", g.linear(x, 32, 10), axis=1)
 
 
-MODELS: dict[str, tuple[Callable[[Graph], tuple[list[int], str]], tuple[str, ...]]] = {
+MODELS: dict[str, tuple[Callable[[Graph], Net], tuple[str, ...]]] = {
     "resnet18": (resnet18, ("F32", "F16", "INT8")),
     "transformer": (transformer, ("F32", "F16")),
     "mobilenet": (mobilenet, ("F32", "INT8")),
@@ -238,6 +207,29 @@ MODELS: dict[str, tuple[Callable[[Graph], tuple[list[int], str]], tuple[str, ...
     "swin": (swin, ("F32", "INT8")),
     "toy": (toy, ("F32",)),
 }
+
+SMALL = (unet, segmenter, pyramid, yolo, vit, convnext, efficient, crnn, reader, whisper, enlarger)
+NETWORKS = {**{name: made for name, (made, _) in MODELS.items()}, **{made.__name__: made for made in SMALL}}
+
+
+class Target(NamedTuple):
+    """What a network is compiled for."""
+
+    chip: str
+    form: str
+    cores: int
+
+    @classmethod
+    def of(cls, text: str) -> Target:
+        """``bm1688:F16:2``; without a number: one core."""
+        chip, form, *cores = text.split(":")
+        return cls(chip, form, int(cores[0]) if cores else 1)
+
+    @property
+    def ending(self) -> str:
+        """Of the context's name; BM1684X goes without saying."""
+        cores = f"c{self.cores}" if self.cores > 1 else ""
+        return f"{'' if self.chip == 'bm1684x' else f'_{self.chip}'}_{self.form.lower()}{cores}"
 
 
 def run(command: list[str], folder: Path) -> None:
@@ -249,7 +241,7 @@ def run(command: list[str], folder: Path) -> None:
 def prepare(name: str, folder: Path) -> None:
     """The vendor's form of the model, and a calibration table from the range of each tensor on one input."""
     graph = Graph(name)
-    shape, output = MODELS[name][0](graph)
+    shape, output = NETWORKS[name](graph)
     graph.save(folder / f"{name}.onnx", shape, output)
     np.savez(folder / "input.npz", x=np.random.default_rng(2).standard_normal(shape).astype(np.float32))
     transform = ["model_transform", "--model_name", name, "--model_def", f"{name}.onnx"]
@@ -262,37 +254,50 @@ def prepare(name: str, folder: Path) -> None:
             print(tensor, f"{limit:.7f} {values.min():.7f} {values.max():.7f}", file=table)
 
 
-def compiled(name: str, form: str, folder: Path, context: Path) -> None:
+def compiled(name: str, target: Target, folder: Path, context: Path) -> None:
     """One context directory: the bmodel, final.mlir, tensor_location.json and the input."""
-    bmodel = f"{name}_{form}.bmodel"
-    deploy = ["model_deploy", "--mlir", f"{name}.mlir", "--quantize", form, "--processor", "bm1684x", "--debug"]
-    deploy += ["--skip_validation", "--model", bmodel]
-    run([*deploy, *(["--calibration_table", "table"] if form == "INT8" else [])], folder)
-    context.mkdir(parents=True)
-    parts = {
-        "final.mlir": next(folder.glob(f"*{form.lower()}*final.mlir")),
-        "tensor_location.json": folder / f"{bmodel}.json",
-        "input.npz": folder / "input.npz",
-        "compilation.bmodel": folder / bmodel,
-    }
-    for wanted, path in parts.items():
-        shutil.copy(path, context / wanted)
+    bmodel = f"{name}_{target.form}.bmodel"
+    deploy = ["model_deploy", "--mlir", f"{name}.mlir", "--quantize", target.form, "--processor", target.chip]
+    deploy += ["--num_core", str(target.cores), "--debug", "--skip_validation", "--model", bmodel]
+    # The compiler leaves many files, whose names do not tell the number of cores.
+    with tempfile.TemporaryDirectory(dir=folder) as work:
+        for path in folder.iterdir():
+            if path.is_file():
+                (Path(work) / path.name).symlink_to(path)
+        run([*deploy, *(["--calibration_table", "table"] if target.form == "INT8" else [])], Path(work))
+        context.mkdir(parents=True)
+        parts = {
+            "final.mlir": next(Path(work).glob(f"{name}_{target.chip}_{target.form.lower()}*final.mlir")),
+            "tensor_location.json": Path(work) / f"{bmodel}.json",
+            "input.npz": folder / "input.npz",
+            "compilation.bmodel": Path(work) / bmodel,
+        }
+        for wanted, path in parts.items():
+            shutil.copy(path, context / wanted)
 
 
 def main() -> None:
-    target, *names = sys.argv[1:]
-    contexts = []
-    for name in names or list(MODELS):
-        for form in MODELS[name][1]:
-            context = Path(target).resolve() / f"{name}_{form.lower()}"
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, metavar="DIR")
+    parser.add_argument("names", nargs="*", metavar="NAME", default=list(MODELS))
+    parser.add_argument("--for", dest="targets", type=Target.of, nargs="*", metavar="CHIP:FORMAT[:CORES]")
+    parser.add_argument("--runtime", action="store_true", help="add the outputs of the vendor's runtime, runtime.npz")
+    options = parser.parse_args()
+    folder, contexts = options.folder.resolve(), []
+    for name in options.names:
+        forms = MODELS[name][1] if name in MODELS else ("F32",)
+        for target in options.targets or [Target("bm1684x", form, 1) for form in forms]:
+            context = folder / (name + target.ending)
             contexts.append(str(context))
-            if context.exists():
-                continue
-            folder = Path(target).resolve() / "work" / name
-            if not (folder / "table").exists():
-                folder.mkdir(parents=True, exist_ok=True)
-                prepare(name, folder)
-            compiled(name, form, folder, context)
+            work = folder / "work" / name
+            if not (work / "table").exists():
+                work.mkdir(parents=True, exist_ok=True)
+                prepare(name, work)
+            if not context.exists():
+                compiled(name, target, work, context)
+            if options.runtime and not (context / "runtime.npz").exists():
+                model = ["--input", "input.npz", "--model", "compilation.bmodel", "--output", "runtime.npz"]
+                run(["model_runner", *model], context)
     print(json.dumps({"contexts": contexts}))
 
 

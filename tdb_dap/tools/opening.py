@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -174,7 +174,7 @@ def _computed(path: Path, program: Program, words: Mapping[str, Array]) -> dict[
     """Tensors by name of a reference that is evaluated on the inputs of the program."""
     given = numbers(words, program.inputs)
     if path.suffix == onnx_model.SUFFIX:
-        return onnx_model.computed(path, given, _names(program))
+        return onnx_model.computed(path, given, set(_names(program)))
     return computed(path, given)
 
 
@@ -247,10 +247,9 @@ def _run_by_the_vendor(
     return program, [runtime.VendorRuntime(executable, program, dict, kernel)]
 
 
-def _names(program: Program) -> set[str]:
+def _names(program: Program) -> Iterator[str]:
     """Every tensor name that reference data can be about."""
-    names = {tensor.name for tensor in (*program.inputs, *program.outputs)}
+    yield from (tensor.name for tensor in (*program.inputs, *program.outputs))
     for record in program.source.records:
         for value in (*record.operands, *record.results):
-            names.update(layer_names(value.name))
-    return names
+            yield from layer_names(value.name)

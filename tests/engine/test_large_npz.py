@@ -7,16 +7,20 @@ import sys
 import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 import pytest
 
 from tdb_dap.engine.hardware.dtypes import Array
-from tdb_dap.engine.machine import npz
+from tdb_dap.engine.machine import npz, npz_members
 from tdb_dap.engine.machine.npz import LargeNpz, open_npz, read_npz, write_npz
+from tdb_dap.engine.reference.reference import Reference
 from tdb_dap.errors import BadInput
+from tdb_dap.tools.opening import open_program
 from tests.command_line import tdb_dap
 from tests.conftest import Toy
+from tests.samples import DATA
 
 Save = Callable[..., None]
 
@@ -125,3 +129,102 @@ def test_a_check_says_the_same_of_a_large_reference(
     lazily = tdb_dap(*words)
     monkeypatch.setattr(npz, "AT_ONCE", 1 << 30)
     assert (lazily.returncode, lazily.stdout) == (1, tdb_dap(*words).stdout)
+
+
+# Parts
+
+
+class Counting:
+    """A file that knows how much was read from it."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.file = file
+        self.taken = 0
+
+    def seek(self, *place: int) -> int:
+        return self.file.seek(*place)
+
+    def read(self, size: int) -> bytes:
+        part = self.file.read(size)
+        self.taken += len(part)
+        return part
+
+    def readinto(self, target: memoryview) -> int:
+        count = self.file.readinto(target)  # type: ignore[attr-defined]
+        self.taken += count
+        return int(count)
+
+
+PARTS = [
+    (slice(0, 1), slice(3, 9), slice(0, 5), slice(0, 64), slice(0, 64)),
+    (slice(1, 2), slice(0, 32), slice(2, 3), slice(10, 20), slice(0, 64)),
+    (slice(0, 2), slice(31, 32), slice(4, 5), slice(63, 64), slice(7, 9)),
+    (slice(0, 2), slice(0, 32), slice(0, 5), slice(0, 64), slice(0, 64)),
+    (slice(1, 1), slice(0, 32), slice(0, 5), slice(0, 64), slice(0, 64)),
+]
+
+
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+@pytest.mark.parametrize("index", PARTS)
+def test_a_part_is_that_of_the_whole(
+    save: Save, index: tuple[slice, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(npz_members, "_BLOCK", 10_000)
+    monkeypatch.setattr(npz_members, "_APART", 50_000)
+    whole = np.random.default_rng(1).standard_normal((2, 32, 5, 64, 64)).astype(np.float32)
+    save(tmp_path / "r.npz", a=whole.reshape(64, -1), f=np.asfortranarray(whole.reshape(64, -1)))
+    found = open_npz(tmp_path / "r.npz")
+    assert isinstance(found, LargeNpz)
+    np.testing.assert_array_equal(found.part("a", whole.shape, index), whole[index])
+    np.testing.assert_array_equal(found.part("f", whole.shape, index), whole[index])
+    np.testing.assert_array_equal(found["a"], whole.reshape(64, -1))
+    with pytest.raises(ValueError, match="shape"):
+        found.part("a", (1, *whole.shape[1:]), index)
+
+
+@pytest.mark.parametrize(("save", "most"), [(np.savez, 1), (np.savez_compressed, 12)])
+def test_of_a_large_array_only_the_part_that_is_asked_for_is_read(save: Save, most: int, tmp_path: Path) -> None:
+    """40 MB, of which 1 MB is asked for; what is packed is unpacked from the last of the points that were kept."""
+    whole = np.random.default_rng(1).standard_normal((40, 1 << 18), np.float32)
+    save(tmp_path / "r.npz", a=whole)
+    found = open_npz(tmp_path / "r.npz")
+    assert isinstance(found, LargeNpz)
+    member = found._members["a"]
+    assert isinstance(member, npz_members.Member)
+    file = Counting(found._file)
+    part = member.part(file, whole.shape, (slice(33, 34), slice(0, 1 << 18)))  # type: ignore[arg-type]
+    np.testing.assert_array_equal(part, whole[33:34])
+    assert (1 << 20) * 0.9 < file.taken <= most << 20
+
+
+def test_a_slice_is_compared_without_the_rest_of_the_tensor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = DATA / "contexts" / "sliced_int8"
+    program = open_program(model)
+    values = [v for record in program.source.records for v in record.results if v.slices is not None and v.reshape]
+    random = np.random.default_rng(2)
+    arrays = {v.name: random.standard_normal(v.reshape).astype(np.float32) for v in values}
+    write_npz(tmp_path / "r.npz", arrays)
+    monkeypatch.setattr(npz, "_SMALL", 0)
+    held = Reference([tmp_path], [arrays])
+    large = open_npz(tmp_path / "r.npz")
+    monkeypatch.setattr(LargeNpz, "__getitem__", lambda self, name: pytest.fail("read whole"))
+    lazy = Reference([tmp_path], [large])
+    assert values
+    for value in values:
+        expected, found = held.expected(value), lazy.expected(value)
+        assert (expected is None) == (found is None)
+        if expected is not None and found is not None:
+            np.testing.assert_array_equal(found, expected)
+
+
+def test_of_the_names_of_a_program_one_that_the_file_knows_is_enough(tmp_path: Path) -> None:
+    write_npz(tmp_path / "r.npz", some())
+    reference = Reference([tmp_path / "r.npz"], [open_npz(tmp_path / "r.npz")])
+    names = iter(["nobody", "t3", "t4", "t5"])
+    reference.check_names(names)
+    assert list(names) == ["t4", "t5"]
+    np.savez(tmp_path / "c.npz", t1=np.zeros(3), t4=np.zeros(3, complex))
+    odd = Reference([tmp_path / "c.npz"], [open_npz(tmp_path / "c.npz")])
+    odd.check_names(["t1", "t2"])
+    with pytest.raises(BadInput, match="t4: complex128 cannot be compared"):
+        odd.check_names(["t1", "t4"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -121,3 +122,12 @@ def test_the_work_of_indexing_grows_with_the_operations_and_no_faster() -> None:
     few, more, most = map(lines_executed, (100, 200, 1000))
     assert most - more < 9 * (more - few)  # not exact: the interpreter may collect garbage in between
     assert len(with_operations(20000).ops) > 20000
+
+
+@pytest.mark.parametrize("text", ["", "a", "a\n", "\n", "a\nb", "a\r\nb\r\n", "ä\n\x0b\x0c\u2028b\n", "a\n\n"])
+def test_the_lines_of_a_file_are_those_of_its_text(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "final.mlir"
+    path.write_bytes(text.encode())
+    file = MlirFile.read(path)
+    assert file.lines == text.replace("\r\n", "\n").split("\n")
+    assert file.sha256 == hashlib.sha256(text.encode()).hexdigest()

@@ -11,9 +11,12 @@ import pytest
 import tdb_dap
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.views import View
+from tdb_dap.engine.source.mapped_tensor import MappedTensor
+from tdb_dap.engine.source.marks import Marks
+from tdb_dap.engine.source.mlir_file import MlirFile
 from tdb_dap.tools.opening import open_program
 from tests.known import known
-from tests.samples import DATA, SAMPLE, Case, cases
+from tests.samples import DATA, SAMPLE, Case, case, cases
 
 CONTEXTS = [SAMPLE, DATA / "contexts" / "sliced_int8", *(case.path for case in cases() if not case.is_dynamic)]
 
@@ -126,3 +129,38 @@ def test_what_a_record_names_is_what_the_command_moves(path: Path) -> None:
             assert isinstance(view, View)
             if view.space in (Space.GLOBAL, Space.LOCAL):
                 assert known(named.view).byte_ranges() == view.byte_ranges(), f"{named.name} of line {record.line}"
+
+
+def test_a_load_that_takes_over_a_slice_begins_where_the_slice_does() -> None:
+    """As of the second half of a split tensor, in a stage of YOLOv8 for two cores of BM1688."""
+    form = " : (tensor<1x32x40x40xf16>) -> tensor<1x16x40x40xf16> loc(#loc)"
+    text = (
+        "#loc = loc(unknown)\n"
+        "#map = affine_map<(d0, d1, d2, d3) -> (d0, d1 + 16, d2, d3)>\n"
+        "#map1 = affine_map<(d0, d1, d2, d3) -> (d0, d2, d1, d3)>\n"
+        '%1 = "tpu.Load"(%0) {indexing_map_s2l = #map, lmem_type = 1 : i64}FORM\n'
+        '%2 = "tpu.Load"(%0) {indexing_map_s2l = #map1, lmem_type = 1 : i64}FORM\n'
+    ).replace("FORM", form)
+    marks = Marks(MlirFile(text, Path("final.mlir")))
+    assert marks.shifts == {4: (0, 16, 0, 0)}, "the other one is no slice"
+    target = open_program(case("toy_bm1688_f16c2").path).target
+    tensor = {"layout": "continuous", "memory_type": "<1x16x40x40xf16>", "shape": [1, 16, 40, 40], "name": "split"}
+    place = {"address": 0x100000000, "reshape": "<1x32x1x40x40>", "slice": "[0:1, 0:16, 0:1, 0:40, 0:40]", "type": ""}
+    whole = MappedTensor({**tensor, **place}, target.geometry, 0, marks)
+    part = whole.shifted(marks.shifts[4])
+    assert whole.view is not None
+    assert part.view is not None
+    assert part.view.address - whole.view.address == 16 * 40 * 40 * 2
+    assert part.slices is not None
+    assert part.slices[1] == slice(16, 32)
+    assert part.expected(np.arange(32 * 1600).reshape(1, 32, 40, 40))[0, 0, 0, 0, 0] == 16 * 1600
+
+
+def test_the_index_of_a_resize_that_two_cores_share_begins_where_it_lies() -> None:
+    """As in a detector for two cores of BM1688: the record of the second core is moved on by 20 rows of the image."""
+    target = open_program(case("toy_bm1688_f16c2").path).target
+    record = {"name": "indices", "layout": "continuous", "memory_type": "<1x32x20x40xi16>", "shape": [1, 32, 1, 50]}
+    start, moved = 0x9000853000, 20 * 50 * 2
+    place = {"address": start + moved, "reshape": "<1x32x1x1x50>", "slice": "[0:1, 0:32, 0:1, 20:40, 0:40]", "type": ""}
+    value = MappedTensor({**record, **place}, target.geometry, 0)
+    assert (value.address, value.shape, value.slices) == (start, (1, 32, 1, 50), None)

@@ -178,7 +178,7 @@ def _flags(v: Variant) -> None:
     for name in _FLAGS:
         if name in _FORBIDDEN_FLAGS.get(v.case.chip.table, ()):
             continue
-        if name == "res_add" and v.has("res0_prec") and v["res0_prec"] not in (2, 4):
+        if name == "res_add" and v.has("res0_prec") and v["res0_prec"] not in (1, 2, 4, 5):
             continue
         if v.has(name) and v.chance(0.2):
             v.set(**{name: v.between(0, 1)})
@@ -192,6 +192,11 @@ def _flags(v: Variant) -> None:
     # The weight of an average and its shift belong together.
     if v.has("right_shift") and v.chance(0.3) and v.case.family in ("bm1684.conv", "bm1684.mm"):
         v.set(right_shift=v.between(0, 10))
+    # A sum of 8-bit products that goes on from an earlier one: so the models have it.
+    if v.case.family == "bm1684.mm" and v["opd0_prec"] == 0 and v["tsk_opd_num"] > 2 and v.chance(0.6):
+        v.set(res_add=1, left_shift=v.between(0, 12), res_add_sign=v.between(0, 1))
+        if v.chance(0.3):
+            v.set(res0_prec=v.pick(0, 3))
 
 
 def _constants(v: Variant, sub: int) -> None:

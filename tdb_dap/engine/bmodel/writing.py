@@ -35,8 +35,8 @@ class Stream:
 class Model:
     """Source of a bmodel to write.
 
-    ``activations``: device address and size of the region; ``further``: more groups of commands of both engines, whose
-    ids begin anew.
+    ``activations``: device address and size of the region; ``weights``: address and bytes of theirs; ``further``: more
+    groups of commands of both engines, whose ids begin anew.
     """
 
     chip: str
@@ -49,6 +49,7 @@ class Model:
     system_dma: bytes = b""
     hau: bytes = b""
     further: Sequence[tuple[Stream, Stream]] = ()
+    weights: tuple[int, bytes] = (0, b"")
 
     @property
     def groups(self) -> tuple[tuple[Stream, Stream], ...]:
@@ -59,7 +60,7 @@ class Model:
         """Write the file; the streams follow each other in the payload."""
         metadata = _Writer(self).metadata()
         streams = [stream.data for group in self.groups for stream in group]
-        payload = b"".join((*streams, self.chip_to_chip, self.system_dma, self.hau))
+        payload = b"".join((*streams, self.chip_to_chip, self.system_dma, self.hau, self.weights[1]))
         header = HEADER.pack(MAGIC, HEADER_BYTES, len(metadata), len(payload)).ljust(HEADER_BYTES, b"\0")
         with whole_file(path) as file:
             file.write(header + metadata + payload)
@@ -91,7 +92,10 @@ class _Writer:
         fb.SubNetAddInputTensor(b, inputs)
         fb.SubNetAddOutputTensor(b, outputs)
         subnets = self._vector([fb.SubNetEnd(b)])
+        weights = self._weights() if model.weights[1] else 0
         fb.NetParameterStart(b)
+        if weights:
+            fb.NetParameterAddCoeffMem(b, weights)
         fb.NetParameterAddInputTensor(b, inputs)
         fb.NetParameterAddOutputTensor(b, outputs)
         fb.NetParameterAddCtxAddr(b, model.activations[0])
@@ -128,6 +132,16 @@ class _Writer:
             made.append(fb.CmdGroupEnd(b))
             start += len(tiu.data) + len(dma.data)
         return made
+
+    def _weights(self) -> int:
+        b, model = self._builder, self._model
+        address, data = model.weights
+        before = [stream.data for group in model.groups for stream in group]
+        start = sum(map(len, (*before, model.chip_to_chip, model.system_dma, model.hau)))
+        fb.CoeffMemStart(b)
+        fb.CoeffMemAddAddress(b, address)
+        fb.CoeffMemAddBinaryCoeff(b, fb.CreateBinSpan(b, start, len(data)))
+        return fb.CoeffMemEnd(b)
 
     def _core(self, groups: int) -> int:
         b, model = self._builder, self._model

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
 import lzma
 import stat
 from pathlib import Path
+from typing import IO, TYPE_CHECKING
 
 from tdb_dap.engine.files import limits
 from tdb_dap.errors import BadInput
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 _CHUNK = 1 << 20
 
@@ -35,6 +41,53 @@ def read_file(path: Path, most: int = limits.TEXT) -> bytes | bytearray:
             return file.read(size)
     except OSError as error:
         raise BadInput(f"{path}: cannot be read: {error.strerror or error}") from None
+
+
+def read_lines(path: Path, most: int = limits.TEXT) -> tuple[list[str], str]:
+    """The lines of a text in UTF-8, and the SHA-256 of its bytes; BadInput as of ``read_file``.
+
+    No more than the lines is ever in memory. As of ``split``, the last one is what follows the last end of a line.
+    """
+    digest = hashlib.sha256()
+    if path.suffix == ".xz":
+        return _lines(io.BytesIO(read_file(path, most)), digest), digest.hexdigest()
+    size = size_of(path)
+    if size > most:
+        raise BadInput(f"{path}: has {size:,} bytes, more than the limit of {limits.readable(most)}")
+    try:
+        with path.open("rb", buffering=0) as file:
+            return _lines(file, digest), digest.hexdigest()
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be read: {error.strerror or error}") from None
+
+
+class _Digested(io.RawIOBase):
+    """Bytes that are counted in for a checksum on their way."""
+
+    def __init__(self, file: IO[bytes], digest: hashlib._Hash) -> None:
+        self._file = file
+        self._digest = digest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        part = self._file.read(len(memoryview(buffer)))
+        self._digest.update(part)
+        memoryview(buffer)[: len(part)] = part
+        return len(part)
+
+
+def _lines(file: IO[bytes], digest: hashlib._Hash) -> list[str]:
+    found: list[str] = []
+    is_open = True
+    with io.TextIOWrapper(io.BufferedReader(_Digested(file, digest), _CHUNK), "utf-8", errors="replace") as text:
+        for line in text:
+            is_open = not line.endswith("\n")
+            found.append(line.removesuffix("\n"))
+    if not is_open or not found:
+        found.append("")
+    return found
 
 
 def unpack(path: Path, most: int) -> bytearray:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import io
 import math
 import os
-import struct
 import threading
 import tokenize
 import zipfile
 import zlib
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -22,14 +22,12 @@ from tdb_dap.engine.files import limits
 from tdb_dap.engine.files.atomic_files import whole_file
 from tdb_dap.engine.files.bounded_files import read_file, size_of
 from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.engine.machine.npz_members import Member, read_header, refuse_less, refuse_unfit
 from tdb_dap.engine.rendering.printable import visible
 from tdb_dap.errors import BadInput
 
 _SUFFIX = ".npy"
 _CHUNK = 1 << 20
-_ENCRYPTED = 1
-_LENGTHS = 26
-"""Place in the header of a member, before its data, where the lengths of its name and of more are."""
 
 _TROUBLE = (
     *(OSError, ValueError, EOFError, KeyError, RecursionError, MemoryError, OverflowError, TypeError),
@@ -63,6 +61,9 @@ def open_npz(path: Path) -> Mapping[str, Array]:
 AT_ONCE = 64 << 20
 """Bytes of arrays up to which a file is held in memory."""
 
+_SMALL = 1 << 20
+"""Bytes up to which an array is read whole, though only a part of it is asked for."""
+
 _KEPT = 32 << 20
 """Bytes of arrays of a large file that are kept: the results of an op are soon asked for again, as operands."""
 
@@ -80,22 +81,32 @@ class LargeNpz(Mapping[str, Array]):
         self._kept: OrderedDict[str, Array] = OrderedDict()
         self._open()
         self._state = _state_of(path)
+        self._members: dict[str, Member | zipfile.ZipInfo] = {}
+        self.dtypes: dict[str, np.dtype[Any]] = {}
         try:
-            self._places = _members(self._archive, path)
-            with path.open("rb") as file:
-                self.dtypes = {
-                    name: _checked_in_place(self._archive, member, file) or _checked(self._archive, member)
-                    for name, member in self._places.items()
-                }
+            with zipfile.ZipFile(path) as archive:
+                for name, info in _members(archive, path).items():
+                    self._members[name], self.dtypes[name] = self._checked(archive, info)
         except _TROUBLE as error:
             raise _unusable(path, "an npz file", error) from None
 
+    def _checked(
+        self, archive: zipfile.ZipFile, info: zipfile.ZipInfo
+    ) -> tuple[Member | zipfile.ZipInfo, np.dtype[Any]]:
+        try:
+            member = Member.checked(self._file, info)
+        except NotImplementedError:  # packed in another way: read by the library, as a whole
+            return info, _checked(archive, info)
+        except _TROUBLE as error:
+            raise ValueError(f"{info.filename[:80]!r}: {error or type(error).__name__}") from None
+        return member, member.dtype
+
     def _open(self) -> None:
-        self._archive = zipfile.ZipFile(self._path)
+        self._file = self._path.open("rb")
         self._process = os.getpid()
 
     def __getitem__(self, name: str) -> Array:
-        member = self._places[name]
+        member = self._members[name]
         with self._lock:
             found = self._kept.pop(name, None)
             if found is None:
@@ -107,47 +118,50 @@ class LargeNpz(Mapping[str, Array]):
         return found
 
     def __contains__(self, name: object) -> bool:
-        return name in self._places
+        return name in self._members
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._places)
+        return iter(self._members)
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._members)
 
-    def _read(self, member: zipfile.ZipInfo) -> Array:
+    def part(self, name: str, shape: tuple[int, ...], index: tuple[slice, ...]) -> Array:
+        """Of an array, seen in another shape, the part within ``index``, for which little more is read.
+
+        ValueError if the array has another number of elements.
+        """
+        member = self._members[name]
+        if name in self._kept or not isinstance(member, Member) or member.by_column or member.nbytes <= _SMALL:
+            return self[name].reshape(shape)[index]
+        if math.prod(shape) != math.prod(member.shape) or len(index) != len(shape):
+            raise ValueError(f"{name} has another shape")
+        with self._lock, self._trouble():
+            found = member.part(self._file, shape, index)
+        found.flags.writeable = False
+        return found
+
+    def _read(self, member: Member | zipfile.ZipInfo) -> Array:
+        with self._trouble():
+            if isinstance(member, Member):
+                found = member.whole(self._file)
+            else:
+                with zipfile.ZipFile(self._path) as archive:
+                    found = _member(archive, member)
+        found.flags.writeable = False
+        return found
+
+    @contextmanager
+    def _trouble(self) -> Iterator[None]:
+        """Reading from the file that was opened, and no other."""
         try:
             if self._process != os.getpid():  # copies of a process share the place where they read
                 self._open()
             if _state_of(self._path) != self._state:
                 raise BadInput(f"{self._path}: has been changed while it was in use; begin again")
-            found = self._copied(member) if _is_plain(member) else _member(self._archive, member)
+            yield
         except _TROUBLE as error:
             raise _unusable(self._path, "an npz file", error) from None
-        found.flags.writeable = False
-        return found
-
-    def _copied(self, member: zipfile.ZipInfo) -> Array:
-        """An array that is not packed, straight from the file: its checksum was right when this was opened."""
-        with self._path.open("rb") as file:
-            _go_to(member, file)
-            shape, by_column, dtype = _header(file, member.file_size)
-            array: Array = np.empty(shape, dtype, order="F" if by_column else "C")
-            if array.nbytes:
-                _refuse_less(array.nbytes, file.readinto(array.reshape(-1, order="A").view(np.uint8).data))
-        return array
-
-
-def _is_plain(member: zipfile.ZipInfo) -> bool:
-    """Whether the bytes of an array stand in the file as they are."""
-    return member.compress_type == zipfile.ZIP_STORED and not member.flag_bits & _ENCRYPTED
-
-
-def _go_to(member: zipfile.ZipInfo, file: IO[bytes]) -> None:
-    """To the first byte of a member's data."""
-    file.seek(member.header_offset + _LENGTHS)
-    name, extra = struct.unpack("<HH", file.read(4))
-    file.seek(name + extra, os.SEEK_CUR)
 
 
 def _state_of(path: Path) -> tuple[int, int, int]:
@@ -206,53 +220,17 @@ def _checked(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.dtype[Any]
             taken = 0
             while part := file.read(_CHUNK):
                 taken += len(part)
-            _refuse_less(wanted, taken)
+            refuse_less(wanted, taken)
         except _TROUBLE as error:
             raise ValueError(f"{member.filename[:80]!r}: {error or type(error).__name__}") from None
     return dtype
 
 
-def _checked_in_place(
-    archive: zipfile.ZipFile, member: zipfile.ZipInfo, file: io.BufferedReader
-) -> np.dtype[Any] | None:
-    """The same of an array that is not packed, from its file; None if that is not right: ``_checked`` says why."""
-    if not _is_plain(member) or member.compress_size != member.file_size:
-        return None
-    archive.open(member).close()  # its own header is looked at
-    _go_to(member, file)
-    room = memoryview(bytearray(min(_CHUNK >> 2, max(1, member.file_size))))
-    start = io.BytesIO()
-    taken = checksum = 0
-    while taken < member.file_size and (count := file.readinto(room[: member.file_size - taken])):
-        if not taken:
-            start = io.BytesIO(room[:count])
-        checksum = zlib.crc32(room[:count], checksum)
-        taken += count
-    try:
-        shape, _, dtype = _header(start, member.file_size)
-    except _TROUBLE:
-        return None
-    is_whole = taken == member.file_size and math.prod(shape) * dtype.itemsize <= taken - start.tell()
-    return dtype if is_whole and checksum == member.CRC else None
-
-
 def _header(file: IO[bytes], size: int) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     """Shape, whether it lies by column, and format; ValueError if more is announced than ``size``, or objects."""
-    version = npy.read_magic(file)
-    read_header = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}.get(version)
-    if read_header is None:
-        raise ValueError(f"version {version[0]}.{version[1]} of the format is not known")
     shape, by_column, dtype = read_header(file)
-    if dtype.hasobject:
-        raise ValueError("holds Python objects, which are not read: they could be programs")
-    if any(length < 0 for length in shape) or math.prod(shape) * max(1, dtype.itemsize) > size:
-        raise ValueError(f"its header announces shape {_short(shape)} of {dtype}, and it has {size:,} bytes")
+    refuse_unfit(shape, dtype, size)
     return shape, by_column, dtype
-
-
-def _refuse_less(wanted: int, taken: int) -> None:
-    if taken < wanted:
-        raise ValueError(f"its header announces {wanted:,} bytes and {taken:,} came")
 
 
 def _array(file: IO[bytes], size: int) -> Array:
@@ -265,13 +243,8 @@ def _array(file: IO[bytes], size: int) -> Array:
     while taken < wanted and (part := file.read(min(_CHUNK, wanted - taken))):
         target[taken : taken + len(part)] = np.frombuffer(part, np.uint8)
         taken += len(part)
-    _refuse_less(wanted, taken)
+    refuse_less(wanted, taken)
     return array
-
-
-def _short(shape: tuple[int, ...]) -> str:
-    text = ", ".join(map(str, shape))
-    return f"[{text if len(text) < 80 else text[:60] + ', ...'}]"
 
 
 def _unusable(path: Path, kind: str, error: Exception) -> BadInput:

@@ -18,6 +18,10 @@ from tdb_dap.errors import BadAccess, BadInput
 __all__ = ["Comparison", "Reference", "Tolerance", "Tolerances", "compare", "numbers_of", "stored_form"]
 
 
+_KINDS = "biuf"
+"""Kinds of NumPy's formats that are real numbers."""
+
+
 class Reference:
     """Reference tensors by location name. ``paths``: where they come from; the first of several that has a name wins.
 
@@ -44,21 +48,29 @@ class Reference:
     def names(self) -> tuple[str, ...]:
         return tuple(self._sources)
 
-    def check_names(self, known: set[str]) -> None:
-        """BadInput if no name of the reference occurs in the program, or what it holds there cannot be compared."""
-        if self._sources and not known & set(self._sources):
+    def check_names(self, known: Iterable[str]) -> None:
+        """BadInput if no name of the reference occurs in the program, or what it holds there cannot be compared.
+
+        Of ``known`` no more is looked at than needed: to name the tensors of a large program takes seconds.
+        """
+        suspects = {name for name, source in self._sources.items() if not _is_comparable(source, name)}
+        is_known = False
+        for name in known:
+            if name not in self._sources:
+                continue
+            is_known = True
+            if not suspects:
+                break
+            if name in suspects and (dtype := self._sources[name][name].dtype).kind not in _KINDS:
+                files = ", ".join(str(path) for path in self.paths)
+                raise BadInput(f"{files}: {name}: {dtype} cannot be compared; give real numbers")
+        if self._sources and not is_known:
             some = ", ".join(list(self._sources)[:4])
             files = ", ".join(str(path) for path in self.paths)
             raise BadInput(
                 f"{files}: no name in it ({some}, ...) is a tensor of this model; give the model's own "
                 "..._tpu_outputs.npz"
             )
-        for name in known & set(self._sources):
-            source = self._sources[name]
-            dtype = source.dtypes[name] if isinstance(source, LargeNpz) else source[name].dtype
-            if dtype.kind not in "biuf":
-                files = ", ".join(str(path) for path in self.paths)
-                raise BadInput(f"{files}: {name}: {dtype} cannot be compared; give real numbers")
 
     def has(self, value: MappedTensor) -> bool:
         return any(name in self._sources for name in layer_names(value.name))
@@ -82,16 +94,23 @@ class Reference:
         In the shape of the value's view (the compiler's records count five axes, memory four), so that the two can be
         subtracted and an index means the same in both; where their sizes differ, in the shape of the record.
         """
-        whole = self.whole(value.name)
-        if whole is None or value.rearranged:
+        name = self.own_name(value.name)
+        if name is None or value.rearranged:
             return None
         try:
             with np.errstate(over="ignore"):  # infinite is what a chip would have of it, and differs
-                found = value.expected(whole).astype(np.float32, copy=False)
+                found = self._part(name, value).astype(np.float32, copy=False)
         except (ValueError, IndexError):
             return None
         fits = value.view is not None and value.view.size == found.size
         return found.reshape(value.view.shape) if fits and value.view is not None else found
+
+    def _part(self, name: str, value: MappedTensor) -> Array:
+        """The numbers of a value, of a large file without the rest of the tensor."""
+        source = self._sources[name]
+        if isinstance(source, LargeNpz) and value.reshape and value.slices is not None:
+            return value.arranged(source.part(name, value.reshape, value.slices))
+        return value.expected(source[name])
 
     def compare(self, machine: Machine, value: MappedTensor) -> Comparison | None:
         """Compare what a value holds now; None if the reference does not know it or it cannot be read."""
@@ -104,6 +123,13 @@ class Reference:
         dtype = value.view.dtype
         tolerance = self.tolerances.of(value.name, dtype.name)
         return compare(value.name, actual.reshape(expected.shape), expected, tolerance, dtype, value.scale)
+
+
+def _is_comparable(source: Mapping[str, Array], name: str) -> bool:
+    """Whether an array is known to hold real numbers; one that is computed when it is asked for is not asked for."""
+    if isinstance(source, LargeNpz):
+        return source.dtypes[name].kind in _KINDS
+    return isinstance(source, dict) and source[name].dtype.kind in _KINDS
 
 
 def numbers_of(machine: Machine, value: MappedTensor) -> Array | None:

@@ -18,7 +18,7 @@ from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.rectangles import rectangles
 from tdb_dap.engine.hardware.runs import Runs, merged
 from tdb_dap.engine.hardware.strides import align
-from tdb_dap.engine.hardware.views import Layout
+from tdb_dap.engine.hardware.views import Layout, View
 from tdb_dap.engine.program.access_table import LOCAL, SPACES, AccessRows
 from tdb_dap.engine.sanitizers.finding_text import title_of
 from tdb_dap.errors import BadAccess
@@ -31,6 +31,9 @@ NAME = "bounds"
 
 _WORD = 4
 """Packed batches share words of this number of bytes: a buffer ends with its last word."""
+
+_PAGE = 4096
+"""Compilers give out DDR in pages of this number of bytes: one that a tensor begins is its own to the end."""
 
 _ROWS_OF_LANE_ROWS = 8
 """Parts of a lane that the layout T5 gives to one batch each."""
@@ -149,12 +152,15 @@ def _outside_of_buffers(program: Program, rows: AccessRows, chosen: Rows) -> Ite
         buffers = _buffers_of(record)
         if buffers is None:
             continue
+        views = [value.view for value in record.operands if value.view is not None]
         mine = np.concatenate(parts)
         for space, bound in buffers.items():
             here = mine[rows.space[mine] == SPACES.index(space)]
             if space is Space.LOCAL and not record.is_local:
                 continue
             for row in here[~_inside(rows, here, bound)].tolist():
+                if space is Space.GLOBAL and not rows.is_write[row] and _takes_padding(rows, row, views):
+                    continue
                 yield row, f"{_BEYOND}{record.opcode} at {source.place_text(record.line)}"
 
 
@@ -179,6 +185,19 @@ def _buffers_of(record: OpRecord) -> dict[Space, Runs] | None:
                 return None
             found[view.space] += [(start, align(stop, unit[view.space])) for start, stop, _, _ in pieces]
     return {space: merged(np.array(runs, np.int64).reshape(-1, 2)) for space, runs in found.items()}
+
+
+def _takes_padding(rows: AccessRows, row: int, operands: list[View]) -> bool:
+    """Whether an access reads an operand from its first byte on, and no further than to the end of its last page.
+
+    Lines of equal length are read, of which the tensor does not fill the last. If such padding were used, the
+    sanitizer of undefined bytes would say so.
+    """
+    start, stop = int(rows.start[row]), int(rows.stop[row])
+    if start % _PAGE:
+        return False
+    extents = [rectangles(view) for view in operands if view.space is Space.GLOBAL and view.address == start]
+    return any(stop <= align(max(piece[1] for piece in pieces), _PAGE) for pieces in extents if pieces)
 
 
 def _inside(rows: AccessRows, chosen: Rows, bound: Runs) -> NDArray[np.bool_]:

@@ -14,8 +14,8 @@ from tdb_dap.engine.hardware.byte_ranges import ByteRanges
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.engine.sanitizers.finding_text import place_text, title_of
 from tdb_dap.engine.sanitizers.happens_before import timelines
+from tdb_dap.engine.sanitizers.harmless import is_repeated
 from tdb_dap.engine.sanitizers.overlap import SharedBytes, unordered_overlaps
-from tdb_dap.engine.sanitizers.repeated import is_repeated
 from tdb_dap.system.remarks import remark
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from tdb_dap.engine.hardware.rectangles import rectangles
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.engine.program.access_table import SPACES, AccessRows, Column
 from tdb_dap.engine.sanitizers.finding_text import place_text, title_of
+from tdb_dap.engine.sanitizers.harmless import is_repeated, is_unneeded
 from tdb_dap.engine.sanitizers.overlap import SharedBytes
-from tdb_dap.engine.sanitizers.repeated import is_repeated
 from tdb_dap.errors import BadAccess
 
 if TYPE_CHECKING:
@@ -47,6 +47,8 @@ def unused(program: Program) -> Iterator[Finding]:
     for number in np.flatnonzero(~are_certain).tolist():
         ordinal, results = int(ordinals[number]), writes[firsts[number] : ends[number]]
         if not _moves(rows, ordinal) or any(readers.has(row) for row in results.tolist()):
+            continue
+        if is_unneeded(program, ordinal, readers.has):
             continue
         command = program.commands[ordinal]
         what = place_text(readers.place(int(results[0])), program.target.geometry)

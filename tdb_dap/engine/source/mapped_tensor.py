@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from copy import copy
 from functools import cached_property
 from typing import Any
 
@@ -82,10 +83,34 @@ class MappedTensor:
         # Compilers before 1.15 do not write the shape; it is that of the memory type.
         self.shape: tuple[int, ...] = tuple(shape or shape_of(self.memory_type))
         if not self._is_a_part:
-            # The index of a nearest resize in a layer group has the slice of the resized tensor beside its own shape.
+            # The index of a nearest resize in a layer group has the slice of the resized tensor beside its own shape,
+            # and in DDR an address that is moved on by it.
+            self.address -= self._moved_on()
             self.slice_text = ""
             dtype = self.memory_type.strip("<>").split("x")[-1]
             self.memory_type = f"<{'x'.join(map(str, self.shape))}x{dtype}>"
+
+    def _moved_on(self) -> int:
+        """Bytes by which the slice moves the address on in a tensor in DDR."""
+        dtype = BY_NAME.get(self.memory_type.strip("<>").split("x")[-1])
+        if self.layout not in _DENSE_LAYOUTS or dtype is None or len(self.slices or ()) != len(self.reshape):
+            return 0
+        starts = [part.start for part in self.slices or ()]
+        return dtype.itemsize * sum(a * b for a, b in zip(starts, contiguous(self.reshape), strict=True))
+
+    def shifted(self, by: tuple[int, ...]) -> MappedTensor:
+        """The part of the same tensor that begins so far after it, ``by`` axis; itself where that is not known."""
+        view = self.view
+        if view is None or view.strides is None or len(by) != len(view.shape):
+            return self
+        found = copy(self)
+        found.__dict__.pop("view", None)
+        found.address += view.dtype.itemsize * sum(a * b for a, b in zip(by, view.strides, strict=True))
+        whole = by if len(by) != 4 or len(self.slices or ()) != 5 else (*by[:2], 0, *by[2:])
+        if self.slices is not None and len(whole) == len(self.slices):
+            moved = (f"{part.start + a}:{part.stop + a}" for part, a in zip(self.slices, whole, strict=True))
+            found.slice_text = f"[{', '.join(moved)}]"
+        return found
 
     @cached_property
     def _quantisation(self) -> tuple[float, int]:
@@ -157,6 +182,10 @@ class MappedTensor:
         part = whole.reshape(self.reshape) if self.reshape else whole
         if self.slices is not None:
             part = part[self.slices]
+        return self.arranged(part)
+
+    def arranged(self, part: NDArray[Any]) -> NDArray[Any]:
+        """A part of reference data with its axes in the order of memory."""
         return part.transpose(2, 0, 1, 3, 4) if self.is_3d_group else part
 
 

@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     from tdb_dap.engine.source.mlir_file import MlirFile
 
 _REARRANGED = re.compile(r"use_3ic_optimize = [1-9]")
+_SHIFTED = re.compile(r"indexing_map_s2l = (#map\d*)\b")
+_MAP = re.compile(r"(#map\d*) = affine_map<\((.*)\) -> \((.*)\)>")
+_AXIS = re.compile(r"d(\d+)(?: \+ (\d+))?")
 _SHARING = re.compile(r'store_mode = "[24]N"')
 
 
@@ -47,6 +50,27 @@ class Marks:
             if weight is not None and weight.name == "top.Weight" and not _SHARING.search(weight.text):
                 found.update(op.locations)
         return frozenset(found)
+
+    @cached_property
+    def shifts(self) -> dict[int, tuple[int, ...]]:
+        """By line: how far into its operand a load begins, on each axis, since it takes over a slice."""
+        mlir = self._mlir
+        if mlir is None:
+            return {}
+        maps = {found[1]: _shift_of(found[2], found[3]) for line in mlir.lines if (found := _MAP.match(line))}
+        loads = ((number, _SHIFTED.search(line)) for number, line in enumerate(mlir.lines, 1) if maps)
+        shifts = {number: maps.get(found[1]) for number, found in loads if found}
+        return {number: shift for number, shift in shifts.items() if shift is not None}
+
+
+def _shift_of(axes: str, places: str) -> tuple[int, ...] | None:
+    """Offset added to each axis; None where a map does anything else."""
+    found = [_AXIS.fullmatch(place.strip()) for place in places.split(",")]
+    if len(found) != len(axes.split(",")) or any(
+        axis is None or int(axis[1]) != number for number, axis in enumerate(found)
+    ):
+        return None
+    return tuple(int(axis[2] or 0) for axis in found if axis is not None)
 
 
 NO_MARKS = Marks(None)

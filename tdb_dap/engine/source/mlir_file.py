@@ -7,8 +7,6 @@ that is not understood is kept as an operation without a name: never an error.
 
 from __future__ import annotations
 
-import hashlib
-import io
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from tdb_dap.engine.files.bounded_files import read_file
+from tdb_dap.engine.files.bounded_files import read_lines
 from tdb_dap.engine.source.mlir_attributes import closing, parse_attributes
 
 _OPERATION = re.compile(
@@ -169,17 +167,18 @@ class MlirOp:
 
 
 class MlirFile:
-    """An indexed final.mlir. ``sha256``: of the file as it was read; empty if it was compressed.
+    """An indexed final.mlir. ``text``: all of it, or its lines; ``sha256``: of the file as it was read; empty if it was
+    compressed.
 
     ``files``: of a text that several files make, one behind the other.
     """
 
-    def __init__(self, text: str, path: Path, sha256: str = "", files: Sequence[SourceFile] = ()) -> None:
+    def __init__(self, text: str | list[str], path: Path, sha256: str = "", files: Sequence[SourceFile] = ()) -> None:
         self.path = path
         self.sha256 = sha256
         self.files = tuple(files) or (SourceFile(path, sha256),)
         self._files_before = [file.before for file in self.files]
-        self.lines = text.split("\n")
+        self.lines = text.split("\n") if isinstance(text, str) else text
         self.functions: list[Function] = []
         self.module = ""
         self._ops: dict[int, MlirOp] = {}
@@ -189,9 +188,8 @@ class MlirFile:
     @classmethod
     def read(cls, path: Path) -> MlirFile:
         """Read a file, unpacking ``.xz``; BadInput if it cannot be read."""
-        data = read_file(path)
-        text = io.TextIOWrapper(io.BytesIO(data), "utf-8", errors="replace").read()
-        return cls(text, path, "" if path.suffix == ".xz" else hashlib.sha256(data).hexdigest())
+        lines, sha256 = read_lines(path)
+        return cls(lines, path, "" if path.suffix == ".xz" else sha256)
 
     def _scan(self) -> None:
         """One pass: a stack of open braces gives region, function and the closing line of each operation."""

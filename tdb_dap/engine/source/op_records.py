@@ -56,7 +56,8 @@ class OpRecord:
 
     @cached_property
     def operands(self) -> tuple[MappedTensor, ...]:
-        return self._values("operands")
+        values, shift = self._values("operands"), self.marks.shifts.get(self.line)
+        return values if shift is None else tuple(value.shifted(shift) for value in values)
 
     @cached_property
     def results(self) -> tuple[MappedTensor, ...]:

@@ -18,7 +18,7 @@ BM1684 = Chip(
         eu_bytes=128,
         cube_channels=0,
         static_bytes=0,
-        l2_bytes=START + 4 * sum(table.words for table in BM1684_TABLES),
+        l2_bytes=4 << 20,
         windows=(
             window(Space.LOCAL, 0x8000000, 0xA000000),
             window(Space.L2, 0x10000000, 0x10400000),

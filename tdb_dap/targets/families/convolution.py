@@ -163,6 +163,11 @@ def _result_sign(f: Fields) -> int:
     return f.res0_sign if f.is_fused else f.opd0_sign or f.opd1_sign or f.opd2_sign
 
 
+def _old_dtype(f: Fields) -> DType:
+    """Format of the sum that goes on: of floats float32, also where the last command of several rounds it."""
+    return F32 if is_float(f) else f.tiu_dtype(f.res0_prec, _result_sign(f))
+
+
 def _result_as_listed(f: Fields, view: Operand) -> Operand:
     """The vendor's listing derives the result's sign from the operands on every chip."""
     dtype = f.tiu_dtype(f.res0_prec, f.opd0_sign or f.opd1_sign or f.opd2_sign)
@@ -197,7 +202,7 @@ class Convolution:
     old = operand(
         "res0",
         RESULT_SHAPE,
-        sign=_result_sign,
+        dtype=_old_dtype,
         when=flag("res_add"),
         constant=False,
         hidden=True,

@@ -164,6 +164,11 @@ def _column_scale_as_listed(f: Fields, view: Operand) -> Operand:
     return replace(view, shape=(1, f.res0_c, 1, 2), dtype=SI32, layout=Layout.COMPACT, strides=(2, 2, 2, 1))
 
 
+def _old_dtype(f: Fields) -> DType:
+    """As of a convolution: what a sum goes on from is a sum, whatever the result is rounded to."""
+    return F32 if is_float(f) else f.tiu_dtype(f.res0_prec, 1)
+
+
 @family("mm2", registers=("sMM2", "MM2"))
 class MatrixMultiply2:
     """Matrices with rows on lanes: nn: left x right; nt: left x right^T; tt: right x left, the transposed product.
@@ -210,7 +215,13 @@ class MatrixMultiply2:
         vendor=_column_scale_as_listed,
     )
     old = operand(
-        "res0", ("res0_c", "res0_w"), Layout.MATRIX2, sign=1, constant=False, hidden=True, when=flag("res_add")
+        "res0",
+        ("res0_c", "res0_w"),
+        Layout.MATRIX2,
+        dtype=_old_dtype,
+        constant=False,
+        hidden=True,
+        when=flag("res_add"),
     )
     result = result_("res0", ("res0_c", "res0_w"), Layout.MATRIX2, sign=_result_sign)
 

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
+from tdb_dap.engine.hardware.dtypes import F32, DType
 from tdb_dap.engine.hardware.views import Layout
 from tdb_dap.targets.declaration.family import family, flag, operand, result_
 from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.families.bm1684.rows import any_sign
 from tdb_dap.targets.families.convolution import is_float
 from tdb_dap.targets.families.matrix import columns, inner, left_columns, left_rows, rows
+
+SIXTEEN = 3
+"""Code of numbers of 16 bits."""
+
+
+def _old_dtype(f: Fields) -> DType:
+    """Format of the sum that goes on: of 8-bit products 16 bits, also where the result has 8."""
+    return F32 if is_float(f) else f.tiu_dtype(SIXTEEN, f.res_add_sign)
 
 
 @family("bm1684.mm", registers=("mm_op",))
@@ -34,7 +43,7 @@ class MatrixMultiply:
         lambda f: (rows(f), columns(f)),
         Layout.MATRIX,
         width="res0_w",
-        sign=lambda f: f.opd0_sign or f.opd1_sign,
+        dtype=_old_dtype,
         constant=False,
         hidden=True,
         when=flag("res_add"),

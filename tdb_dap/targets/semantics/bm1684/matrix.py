@@ -26,9 +26,11 @@ def multiply(x: Operation) -> Array:
     refuse(left.dtype.itemsize != right.dtype.itemsize, f"a product of {left.dtype} and {right.dtype}")
     if left.dtype is not F32:
         refuse(left.dtype.itemsize > 1 or x.dtype.itemsize > 2, f"a product of {left.dtype} into {x.dtype}")
-        refuse(old is not None, "a product of 8-bit numbers that adds to the old result")
         total = exact_product(left.numbers, right.numbers)
-        total = shift(total if bias is None else total + bias.astype(np.int64), -f.right_shift, HALF_UP)
+        total = total if bias is None else total + bias.astype(np.int64)
+        if old is not None:
+            total = total + (old.numbers.astype(np.int64) << f.left_shift)
+        total = shift(total, -f.right_shift, HALF_UP)
         # A rectified result is unsigned.
         return x.dtype.encode(saturate(total, f.tiu_dtype(f.res0_prec, 0) if f.relu else x.dtype))
     a, b = float32.flush(left.numbers), float32.flush(right.numbers)

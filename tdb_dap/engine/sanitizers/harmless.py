@@ -1,0 +1,160 @@
+"""Accesses that look like faults and are none.
+
+Ops that every core executes as a whole: the compiler does so with an op of several cores that it does not cut, such as
+a softmax of ten numbers (SG2380). All cores leave the same numbers in the same place, and it does not matter whose come
+last.
+
+Results that nobody reads and nobody misses, although their commands compute something. Three kinds are known from what
+commands and ops are, not from their names:
+
+* the state of a loop, saved in the last round: ``new = f(state, x)``, ``state = new``, where ``new`` is used itself;
+* what an op of several cores prepares on a core that gets no part of the work: there it loads and stores nothing;
+* what is computed from none of the op's operands: batches that packed words have room for, and the tensor has not.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from tdb_dap.engine.hardware.geometry import Space
+from tdb_dap.engine.hardware.memory import Memory, Region, zeros
+from tdb_dap.engine.hardware.views import View
+from tdb_dap.engine.program.access_table import LOCAL, SPACES, AccessRows
+from tdb_dap.engine.sanitizers.taint import dependent
+from tdb_dap.engine.sanitizers.taint_sources import marked_words
+from tdb_dap.errors import BadAccess, NotSimulated
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tdb_dap.engine.commands.commands import Command
+    from tdb_dap.engine.hardware.dtypes import Array
+    from tdb_dap.engine.program.program import Program
+    from tdb_dap.engine.source.op_records import OpRecord
+
+Rectangle: TypeAlias = tuple[int, ...]
+"""Space, first and last byte of a lane, first and last lane."""
+
+_WORD = 4
+"""Bytes of the words that packed batches share."""
+
+
+def is_repeated(program: Program, one: int, other: int) -> bool:
+    """Whether two cores write the same tensor of the same op, each of them having executed all of it."""
+    first, second = (program.source.records_of(ordinal) for ordinal in (one, other))
+    if not first or not second or first[0].core == second[0].core or _work(first[0]) != _work(second[0]):
+        return False
+    return _places(program.commands[one]) == _places(program.commands[other])
+
+
+def _work(record: OpRecord) -> tuple[object, ...]:
+    """Key of an op instance that is the same on every core that executes the same."""
+    values = (*record.operands, *record.results)
+    return record.subnet, record.line, record.slice_text, tuple((value.name, value.address) for value in values)
+
+
+def _places(command: Command) -> list[tuple[object, ...]]:
+    views = (view for view in command.results if isinstance(view, View))
+    return [(view.space, view.address, view.shape, view.strides, view.dtype) for view in views]
+
+
+def is_unneeded(program: Program, ordinal: int, is_read_later: Callable[[int], bool]) -> bool:
+    """Whether nobody misses the results of a command. ``is_read_later``: of the bytes of a row of the access table."""
+    records = program.source.records_of(ordinal)
+    return any(
+        _is_state(program.access_rows, record, ordinal, is_read_later)
+        or _has_no_part(program, record)
+        or _is_of_nothing(program, record, ordinal)
+        for record in records
+    )
+
+
+def _is_state(rows: AccessRows, record: OpRecord, ordinal: int, is_read_later: Callable[[int], bool]) -> bool:
+    """Whether a command moves a value, which others use as well, to where the value was computed from."""
+    source, target = (_tensors(rows, ordinal, is_write) for is_write in (False, True))
+    if len(source) != 1 or len(target) != 1:
+        return False
+    moved = next(iter(source))
+    if any(rectangle[0] != LOCAL for rectangle in moved):
+        return False
+    for other in reversed([number for number in record.ordinals if number < ordinal]):
+        if moved in _tensors(rows, other, True):
+            row = next(row for row in rows.of_command(ordinal) if not rows.is_write[row])
+            return target <= _tensors(rows, other, False) and is_read_later(row)
+    return False
+
+
+def _tensors(rows: AccessRows, ordinal: int, is_write: bool) -> set[frozenset[Rectangle]]:
+    """The rectangles of each tensor that a command writes, or reads."""
+    found: dict[int, set[Rectangle]] = {}
+    columns = (rows.space, rows.start, rows.stop, rows.lane, rows.lane_stop)
+    for row in rows.of_command(ordinal):
+        if rows.is_write[row] == is_write:
+            found.setdefault(int(rows.view[row]), set()).add(tuple(int(column[row]) for column in columns))
+    return {frozenset(rectangles) for rectangles in found.values()}
+
+
+def _has_no_part(program: Program, record: OpRecord) -> bool:
+    """Whether an op works on what lies in memory outside of the cores, and on this core takes and stores none of it."""
+    if record.is_local or _reaches_out(program.access_rows, record):
+        return False
+    alike = program.source.records_at(record.line)
+    return any(
+        other.core != record.core and other.subnet == record.subnet and _reaches_out(program.access_rows, other)
+        for other in alike
+    )
+
+
+def _reaches_out(rows: AccessRows, record: OpRecord) -> bool:
+    outside = (SPACES.index(Space.GLOBAL), SPACES.index(Space.L2))
+    return any(rows.space[row] in outside for ordinal in record.ordinals for row in rows.of_command(ordinal))
+
+
+def _is_of_nothing(program: Program, record: OpRecord, ordinal: int) -> bool:
+    """Whether the results depend on no byte of the operands of an op that has room for more batches than there are."""
+    operands = [value.view for value in record.operands]
+    if not any(value.layout.endswith("_xn") and _has_room(value.view) for value in record.operands):
+        return False
+    marks, numbers = _empty(program), _empty(program)
+    for view in operands:
+        if view is not None:
+            marks.write(view, np.full(view.shape, _all_bytes(view, 1), view.dtype.bits_dtype))
+    for number in record.ordinals:
+        results = _followed(program, program.commands[number], marks, numbers)
+        if results is None:
+            return False
+        if number == ordinal:
+            return not any(words.any() for words in results.values())
+        for view, words in results.items():
+            marks.write(view, words)
+    return False
+
+
+def _empty(program: Program) -> Memory:
+    regions = [Region(r.start, zeros(r.data.size), r.title, r.is_filled) for r in program.ddr_regions()]
+    return Memory(program.target.geometry, program.core_count, regions)
+
+
+def _has_room(view: View | None) -> bool:
+    return view is not None and bool(view.shape[0] % max(1, _WORD // view.dtype.itemsize))
+
+
+def _all_bytes(view: View, mark: int) -> int:
+    return int.from_bytes(bytes([mark]) * view.dtype.itemsize, "little")
+
+
+def _followed(program: Program, command: Command, marks: Memory, numbers: Memory) -> dict[View, Array] | None:
+    """The marks of the results of a command; None where that is not known."""
+    try:
+        description = command.description
+        reads = {view: marks.read(view) for view in description.reads if isinstance(view, View)}
+    except (BadAccess, NotSimulated):
+        return None
+    marked = {view: words for view, words in reads.items() if words.any()}
+    results = [view for view in description.results if isinstance(view, View)]
+    if not marked:
+        return {view: np.zeros(view.shape, view.dtype.bits_dtype) for view in results}
+    depends = dependent(program.target, description, numbers, marked, command.ordinal)
+    return {view: marked_words(depends[view], view, 1) for view in results}
