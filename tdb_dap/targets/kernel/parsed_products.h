@@ -92,7 +92,7 @@ static int64_t *copied_numbers(PyObject *given, int64_t count)
 static int find_rows(Product *p)
 {
     int64_t found = 0;
-    if (p->how != EXACTLY && !(p->how == IN_CHAINS && p->form == F32))
+    if (!is_whole(p) && !(p->how == IN_CHAINS && p->form == F32))
         return 0;
     p->row_at = malloc((size_t)(p->rows + 1) * sizeof *p->row_at);
     if (!p->row_at)

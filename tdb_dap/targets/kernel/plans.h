@@ -176,7 +176,7 @@ static int product_done(const Plan *plan, const int64_t *pointers, int joined, v
         return 0;
     prepare(&w);
     /* Which NaN comes out another way has to say: then nothing must have been written. */
-    w.is_direct = p->row_at && (p->how == EXACTLY || w.is_finite);
+    w.is_direct = p->row_at && (is_whole(p) || w.is_finite);
     if (sum_up_together(&w, everything))
         return 0;
     put_results(&w);

@@ -107,7 +107,7 @@ static PyObject *py_whole_windows(PyObject *self, PyObject *args)
 {
     unsigned long long image, weights, starts, offsets, multiplier, amount, zero, result;
     long long low, high;
-    WholeWindows w;
+    WholeWindows w = {.row_at = NULL};
     Requantisation r;
     (void)self;
     if (!PyArg_ParseTuple(args, "O&iO&O&O&(LLLLLLL)(O&O&O&iiiLL)iO&", address_of, &image, &w.format, address_of,

@@ -166,11 +166,11 @@ static void search_windows(const Work *w, int64_t first, int64_t last)
                             size[0], size[1], size[2], size[3], p->rounding, bits_of(p->zero) != 0};
         chosen->weighted(&of, (float *)sums);
     } else {
-        const WholeWindows of = {image, (const int32_t *)w->left + first * p->count, (const int64_t *)w->starts[0] + first,
+        const WholeWindows of = {image, w->is_direct ? p->row_at + first : NULL, (const int32_t *)w->left + first * p->count, (const int64_t *)w->starts[0] + first,
                                  p->taps, last - first, plane, p->count, size[0], size[1], size[2], size[3],
                                  p->type == SIGNED_BYTES ? SI8 : UI8};
         const Requantisation r = requantisation_of(w);
-        chosen->whole_windows(&of, &r, sums);
+        chosen->whole_windows(&of, &r, w->is_direct ? results_of(w) : sums);
     }
 }
 

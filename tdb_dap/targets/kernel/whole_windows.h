@@ -131,6 +131,16 @@ static void NAME(sum_taps)(int32_t *sums, const WholeWindows *w, const NAME(Quad
 
 #define STRETCHED (2 * PIECE)
 
+/* Rows that lie ``apart`` put one after the other; up to LANES words after the last one are written, too. */
+static void NAME(copy_rows)(int32_t *to, const int32_t *from, int64_t rows, int64_t width, int64_t apart)
+{
+    for (int64_t row = 0; row < rows; row++, to += width, from += apart)
+        for (int64_t i = 0; i < width; i += LANES) {
+            const ints lanes = *(const ints *)(from + i);
+            *(ints *)(to + i) = lanes;
+        }
+}
+
 /* Rows of results that are short are summed as one stretch of the image, with what lies between them, which is dropped.
  * ``apart``: results in a stretch from one row to the next; 0: rows are summed one by one. */
 static int64_t NAME(stretch_of_rows)(const WholeWindows *w, const NAME(Quads) *quads)
@@ -145,13 +155,14 @@ static int64_t NAME(stretch_of_rows)(const WholeWindows *w, const NAME(Quads) *q
 static void NAME(whole_windows)(const WholeWindows *w, const Requantisation *r, void *result)
 {
     NAME(Quads) quads;
-    int32_t sums[PIECE + LANES], stretch[STRETCHED + LANES];
+    int32_t sums[PIECE + LANES], stretch[STRETCHED + 2 * LANES];
     NAME(find_quads)(&quads, w);
     const int64_t apart = NAME(stretch_of_rows)(w, &quads);
     const int64_t rows = w->width > PIECE ? 1 : apart && STRETCHED / apart < PIECE / w->width ? STRETCHED / apart
                                                                                               : PIECE / w->width;
     for (int64_t p = 0; p < w->planes; p++) {
         const NAME(Quads) *own = NAME(weigh_quads)(&quads, w, p) ? &quads : NULL;
+        char *plane = (char *)result + (w->row_at ? w->row_at[p] : p * w->height * w->width * r->size);
         const Shortened steps = shortened(r, p, w->starts[p], 1);
         const NAME(Begin) begin = {w->starts + p, 0};
         for (int64_t y = 0; y < w->height; y += rows) {
@@ -161,13 +172,11 @@ static void NAME(whole_windows)(const WholeWindows *w, const Requantisation *r, 
                 const int64_t at = p * w->plane + y * w->line + x * w->step;
                 if (apart && height > 1) {
                     NAME(sum_taps)(stretch, w, own, p, at, (height - 1) * apart + width);
-                    for (int64_t row = 0; row < height; row++)
-                        memcpy(sums + row * width, stretch + row * apart, (size_t)width * sizeof *sums);
+                    NAME(copy_rows)(sums, stretch, height, width, apart);
                 } else
                     for (int64_t row = 0; row < height; row++)
                         NAME(sum_taps)(sums + row * width, w, own, p, at + row * w->line, width);
-                NAME(finish)(r, &steps, p, sums, &begin, result, (p * w->height + y) * w->width + x, height * width,
-                             height * width);
+                NAME(finish)(r, &steps, p, sums, &begin, plane, y * w->width + x, height * width, height * width);
             }
         }
     }

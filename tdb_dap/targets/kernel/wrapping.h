@@ -71,9 +71,11 @@ static Shortened shortened(const Requantisation *r, int64_t row, int64_t start, 
 #define PIECE 512 /* numbers at a time, those of a chunk in elements.h */
 
 /* ``image``: planes of ``plane`` numbers; ``weights``: (planes, taps); ``starts``: (planes); ``offsets``: of the taps in
- * a plane. Results are (planes, height, width), ``line`` and ``step`` numbers of the image apart. */
+ * a plane. Results are (planes, height, width), ``line`` and ``step`` numbers of the image apart. ``row_at``: bytes from the
+ * first result to each plane, or none where planes follow each other. */
 typedef struct {
     const void *image;
+    const int64_t *row_at;
     const int32_t *weights;
     const int64_t *starts, *offsets;
     int64_t planes, plane, taps, height, width, line, step;
