@@ -23,7 +23,8 @@ _ENCRYPTED, _UTF8 = 1, 0x800
 _LENGTHS = 26
 """Place in the header of a member, before its data, where the lengths of its name and of more are."""
 
-_CHUNK = 1 << 20
+_STORED_CHUNK = 1 << 18
+"""Bytes that are read at once: what the nearest caches hold."""
 _PACKED_CHUNK = 16 << 10
 """Packed bytes that are unpacked at once: never more than 16 MiB come out of them."""
 
@@ -140,13 +141,14 @@ class Member:
         refuse_less(target.size, taken)
 
     def _unpacked(self, file: IO[bytes], first: int, keeps_points: bool = False) -> Iterator[memoryview]:
-        """The bytes from ``first`` on."""
+        """The bytes from ``first`` on, some at a time; each time they are valid until the next ones are asked for."""
         if not self.is_packed:
             file.seek(self.start + first)
             left = self.size - first
-            while left and (stored := file.read(min(_CHUNK, left))):
-                left -= len(stored)
-                yield memoryview(stored)
+            room = memoryview(bytearray(min(_STORED_CHUNK, left)))
+            while left and (count := file.readinto(room[:left])):  # type: ignore[attr-defined]
+                left -= count
+                yield room[:count]
             return
         point = _Point(0, 0, zlib.decompressobj(-zlib.MAX_WBITS))
         if self.points and not keeps_points:
