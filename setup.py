@@ -23,8 +23,17 @@ class PlainLibrary(Extension):
 
 
 # Contraction of a * b + c into one rounding would change results. Nobody looks at the processor's flags of exceptions:
-# loops may round and compare numbers that no element needs.
-FLAGS = ["-O3", "-g0", "-std=c11", "-ffp-contract=off", "-fno-fast-math", "-fno-math-errno", "-fno-trapping-math"]
+# loops may round and compare numbers that no element needs. Sums of whole numbers that nobody uses may overflow.
+FLAGS = [
+    "-O3",
+    "-g0",
+    "-std=c11",
+    "-fwrapv",
+    "-ffp-contract=off",
+    "-fno-fast-math",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+]
 
 
 class BuildC(build_ext):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
@@ -13,8 +14,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from tdb_dap.engine.hardware.views import View
 from tdb_dap.targets import kernel
+from tdb_dap.targets.kernel.products import of_matrices
 from tests.targets.commands import chip_named
+from tests.targets.test_planned_windows import drawn as windows_drawn
 from tests.targets.test_plans import Bench, requantised
 
 pytestmark = pytest.mark.skipif(not kernel.is_built, reason=kernel.describe())
@@ -98,3 +102,55 @@ def test_a_copy_of_the_process_has_threads_of_its_own() -> None:
 def test_parts_are_of_some_size() -> None:
     with pytest.raises(ValueError, match="0 threads"), kernel.shared(0, worth=1):
         pass
+
+
+@pytest.mark.parametrize("place", [(0, 0), (7, 100)], ids=["first", "inside"])
+def test_long_windows_with_a_nan_are_left_to_the_usual_way(
+    place: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which NaN comes out is not known to a plan: that holds for windows that can be interrupted, too."""
+    monkeypatch.setattr(kernel, "_PART", 1)
+    chip, random = chip_named("BM1684X"), np.random.default_rng(0)
+    cases = [case for case, _ in windows_drawn("BM1684X") if case.name in ("pord.avgpooling", "pord.depthwise")]
+    seen = 0
+    for case in cases:
+        (result,) = case.description.results
+        image = case.description.reads[0]
+        if not (isinstance(result, View) and isinstance(image, View) and image.dtype.name == "f32"):
+            continue
+        bench = Bench(chip)
+        for _ in range(2):
+            chip.learn(case.description, case.descriptor)
+        bench.fill(case.description, random, "finite")
+        if math.prod(result.shape[2:]) < 2 or not chip.carry_out(case.kind, case.descriptor, 0, bench.memory):
+            continue
+        words = bench.memory.read(image).copy()
+        words.reshape(-1)[-1 if place[0] else 0] = 0x7FC00000
+        bench.memory.write(image, words)
+        chip.execute(case.description, bench.memory)
+        expected = np.isnan(result.dtype.widen(bench.memory.read(result))).any()
+        seen += bool(expected)
+        if expected:
+            assert not chip.carry_out(case.kind, case.descriptor, 0, bench.memory), case.description
+    assert seen
+
+
+def test_threads_that_end_leave_no_memory_behind() -> None:
+    """As many blocks are kept as there are places, whoever has used them."""
+    resource = pytest.importorskip("resource")
+    left = np.ones((8, 20_000), np.float32)
+    products = of_matrices(left, np.ones((20_000, 64), np.float32))
+
+    def work() -> None:
+        kernel.interleaved(products, [], True, 0.0)
+
+    def after(count: int) -> int:
+        for _ in range(count):
+            thread = threading.Thread(target=work)
+            thread.start()
+            thread.join()
+        most: int = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return most
+
+    before = after(40)
+    assert after(80) - before < 40_000, "kilobytes; 80 blocks are 100,000"

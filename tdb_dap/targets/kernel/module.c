@@ -96,6 +96,8 @@ static inline Shortened shortened_row(const Whole *w, const Requantisation *r, i
 
 #include "moves.h"
 
+#include "atomics.h"
+
 #include "scratch.h"
 
 #include "windows.h"

@@ -100,16 +100,20 @@ static int find_rows(Product *p)
     for (int i = 0; i < p->scattered; i++) {
         const Scattered *s = &p->to[i];
         const int64_t word = size_of_word[s->to.format], *n = s->shape;
-        int is_whole = n[3] == p->columns && (n[3] == 1 || (s->step[3] == 1 && s->to.step[3] == 1)) && !(s->first % p->columns);
+        const int64_t rows = p->columns ? n[3] / p->columns : 0; /* rows that follow each other are one */
+        int is_whole = rows && n[3] == rows * p->columns && (n[3] == 1 || (s->step[3] == 1 && s->to.step[3] == 1)) && !(s->first % p->columns);
         for (int axis = 0; axis < 3; axis++)
             is_whole &= n[axis] == 1 || !(s->step[axis] % p->columns);
         if (!is_whole)
             break;
         for (int64_t a = 0; a < n[0]; a++)
             for (int64_t b = 0; b < n[1]; b++)
-                for (int64_t c = 0; c < n[2]; c++, found++)
-                    p->row_at[(s->first + a * s->step[0] + b * s->step[1] + c * s->step[2]) / p->columns] =
-                        (int64_t)(intptr_t)s->to.data + (a * s->to.step[0] + b * s->to.step[1] + c * s->to.step[2]) * word;
+                for (int64_t c = 0; c < n[2]; c++)
+                    for (int64_t row = 0; row < rows; row++, found++) {
+                        const int64_t at = a * s->to.step[0] + b * s->to.step[1] + c * s->to.step[2] + row * p->columns;
+                        p->row_at[(s->first + a * s->step[0] + b * s->step[1] + c * s->step[2]) / p->columns + row] =
+                            (int64_t)(intptr_t)s->to.data + at * word;
+                    }
     }
     if (found != p->rows) {
         free(p->row_at);

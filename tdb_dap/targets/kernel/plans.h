@@ -157,7 +157,8 @@ static int pieces_done(const Plan *plan, const int64_t *pointers, const int64_t 
     return 1;
 }
 
-/* A whole product; 0, and nothing is done, where it cannot be computed. ``block``: memory of the caller's that grows. */
+/* A whole product; 0, and nothing is done, where it cannot be computed; -1: there is no memory, and some of it is done.
+ * ``block``: memory of the caller's that grows. */
 static int product_done(const Plan *plan, const int64_t *pointers, int joined, void **block, size_t *size)
 {
     const Product *p = plan->product;
@@ -178,7 +179,7 @@ static int product_done(const Plan *plan, const int64_t *pointers, int joined, v
     /* Which NaN comes out another way has to say: then nothing must have been written. */
     w.is_direct = p->row_at && (is_whole(p) || w.is_finite);
     if (sum_up_together(&w, everything))
-        return 0;
+        return w.is_direct ? -1 : 0;
     put_results(&w);
     return 1;
 }
@@ -210,7 +211,7 @@ static PyObject *py_carry_out(PyObject *self, PyObject *args)
     Py_END_ALLOW_THREADS
     leave_team(joined);
     give_back(block, size);
-    return PyBool_FromLong(is_done);
+    return is_done < 0 ? PyErr_NoMemory() : PyBool_FromLong(is_done);
 }
 
 #include "stretches.h"
@@ -280,7 +281,12 @@ static PyObject *py_sum_up(PyObject *self, PyObject *args)
     Begun *begun = PyCapsule_GetPointer(capsule, "product");
     if (!begun)
         return NULL;
-    const int64_t part[4] = {range[0], range[1], range[2], range[3]};
+    const Product *p = begun->work.p;
+    int64_t part[4] = {range[0], range[1], range[2], range[3]};
+    if (p->how >= WINDOWS_OF_FLOATS) { /* those of a channel stay together */
+        part[2] = 0;
+        part[3] = p->columns;
+    }
     begun->work.joined = join_team();
     Py_BEGIN_ALLOW_THREADS
     sum_up_together(&begun->work, part);

@@ -27,7 +27,7 @@ static void fill_part(void *of, int64_t part, int64_t parts)
             ((float *)w->image)[i] = p->fill;
     if (p->has_gaps) {
         take_part(p->rows * p->count, 64, part, parts, &first, &last);
-        memset(w->left + first * (int64_t)sizeof(float), 0, (size_t)(last - first) * sizeof(float));
+        memset(w->left + first * size_as[left_as(p)], 0, (size_t)((last - first) * size_as[left_as(p)]));
     }
 }
 

@@ -258,7 +258,7 @@ static void sum_part(void *of, int64_t part, int64_t parts)
         return;
     if (sum_up(all->w, range))
         all->w->status = -1;
-    else if (has_nan(all->w, range))
+    else if (has_nan(all->w, range) && !all->w->status)
         all->w->status = -2;
 }
 

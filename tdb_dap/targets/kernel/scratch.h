@@ -1,5 +1,5 @@
-/* Memory of each thread that sums are formed in, used again and again: its pages are there already, and no thread waits for
- * another one to get it. One block at a time. */
+/* Blocks of memory that sums are formed in, kept between calls: their pages are there already. Each thread has a place of
+ * its own for one; threads that come later share places with earlier ones, and a block is at one place at a time. */
 
 #if defined(_MSC_VER)
 #define OF_THREAD __declspec(thread)
@@ -9,31 +9,62 @@
 
 #define LEAST_SCRATCH ((size_t)1 << 18)
 #define LARGEST_SCRATCH ((size_t)1 << 23) /* larger blocks are not kept */
+#define HEADING 64                        /* bytes before a block, where its size is */
+#define PLACES 16
 
-static OF_THREAD struct {
-    void *block;
-    size_t size;
-} scratch;
+static volatile int64_t scratch_places[PLACES], scratch_threads;
+static OF_THREAD int scratch_number; /* of the thread, from 1 on */
 
 /* Bytes of a block in a row of blocks: a multiple of 64. */
 static size_t in_lines(int64_t bytes) { return ((size_t)bytes + 127) / 64 * 64; }
 
+#if HAS_TEAM
+static volatile int64_t *own_place(void)
+{
+    if (!scratch_number)
+        scratch_number = (int)(ADDED_TO(&scratch_threads, 1) % PLACES) + 1;
+    return &scratch_places[scratch_number - 1];
+}
+#endif
+
+static void *new_scratch(size_t size)
+{
+    char *found = malloc(size + HEADING);
+    if (!found)
+        return NULL;
+    memcpy(found, &size, sizeof size);
+    return found + HEADING;
+}
+
+static size_t size_of_scratch(const void *block)
+{
+    size_t size;
+    memcpy(&size, (const char *)block - HEADING, sizeof size);
+    return size;
+}
+
+static void free_scratch(void *block)
+{
+    if (block)
+        free((char *)block - HEADING);
+}
+
 static void *taken_scratch(size_t size)
 {
-    if (size > LARGEST_SCRATCH)
-        return malloc(size);
-    if (size > scratch.size) {
-        free(scratch.block);
-        scratch.size = size < LEAST_SCRATCH ? LEAST_SCRATCH : size;
-        scratch.block = malloc(scratch.size);
-        if (!scratch.block)
-            scratch.size = 0;
-    }
-    return scratch.block;
+#if HAS_TEAM
+    void *found = (void *)(intptr_t)EXCHANGED(own_place(), 0);
+    if (found && size_of_scratch(found) >= size)
+        return found;
+    free_scratch(found);
+#endif
+    return new_scratch(size < LEAST_SCRATCH ? LEAST_SCRATCH : size);
 }
 
 static void give_back_scratch(void *block)
 {
-    if (block != scratch.block)
-        free(block);
+#if HAS_TEAM
+    if (block && size_of_scratch(block) <= LARGEST_SCRATCH)
+        block = (void *)(intptr_t)EXCHANGED(own_place(), (int64_t)(intptr_t)block);
+#endif
+    free_scratch(block);
 }

@@ -41,10 +41,10 @@ static int find_tensors(const Commands *c, int64_t command, const Plan *plan, in
 /* So many products, about, between two moments at which a run can be interrupted: some milliseconds. */
 #define MOST_PRODUCTS ((int64_t)1 << 27)
 
-/* The first of the commands [first, stop) that is not done: it has no plan, its plan does not fit, or those before it have
+/* The first of the commands [first, stop) that is not done: there is no memory for it (``has_failed``), it has no plan, its plan does not fit, or those before it have
  * taken long enough. */
 static int64_t carry_out_commands(const Commands *c, const Plan *const *plans, int64_t first, int64_t stop, int joined,
-                                  void **block, size_t *size)
+                                  void **block, size_t *size, int *has_failed)
 {
     const int64_t start = first;
     int64_t pointers[MOST_OPERANDS + 2], offsets[MOST_OPERANDS + 2];
@@ -56,7 +56,9 @@ static int64_t carry_out_commands(const Commands *c, const Plan *const *plans, i
         amount += plan ? plan->amount : 0;
         if (!plan || !find_tensors(c, i, plan, pointers, offsets))
             return i;
-        if (!plan_done(plan, pointers, offsets, joined, block, size))
+        const int is_done = plan_done(plan, pointers, offsets, joined, block, size);
+        *has_failed = is_done < 0;
+        if (is_done <= 0)
             return i;
     }
     return first;
@@ -92,11 +94,14 @@ static PyObject *py_carry_out_some(PyObject *self, PyObject *args)
     int64_t done = first;
     if (block) {
         const int joined = join_team();
+        int has_failed = 0;
         Py_BEGIN_ALLOW_THREADS
-        done = carry_out_commands(&c, plans, first, stop, joined, &block, &size);
+        done = carry_out_commands(&c, plans, first, stop, joined, &block, &size, &has_failed);
         Py_END_ALLOW_THREADS
         leave_team(joined);
         give_back(block, size);
+        if (has_failed)
+            PyErr_NoMemory();
     }
     free(plans);
     return PyErr_Occurred() ? NULL : PyLong_FromLongLong(done);

@@ -117,7 +117,7 @@ static void NAME(whole_tile)(const Whole *w, const Requantisation *r, const Shor
         if (w->start)
             begin.numbers += (top + row) * w->start_row + first * w->start_column;
         const int64_t at = w->row_at ? w->row_at[top + row] : (top + row) * w->columns * r->size;
-        NAME(finish)(r, &steps[top + row], top + row, sums + row * COLUMNS, &begin, (char *)result + at, first,
+        NAME(finish)(r, &steps[top + row - w->first_row], top + row, sums + row * COLUMNS, &begin, (char *)result + at, first,
                      used, COLUMNS);
     }
 }
@@ -148,7 +148,7 @@ static int NAME(whole)(const Whole *w, const Requantisation *r, void *result)
     Shortened *own = (Shortened *)(void *)(packed + panel_bytes);
     for (int64_t row = 0; row < rows && !w->steps; row++)
         own[row] = shortened_row(w, r, w->first_row + row);
-    const Shortened *steps = w->steps ? w->steps : own - w->first_row;
+    const Shortened *steps = w->steps ? w->steps + w->first_row : own;
     for (int64_t start = w->first; start < w->last; start += panels * COLUMNS) {
         const int64_t left_over = w->last - start;
         const int64_t columns = left_over < panels * COLUMNS ? left_over : panels * COLUMNS;

@@ -97,12 +97,15 @@ class _Known:
             return number
 
     def set(self, number: int, form: Made | _NoPlan) -> None:
-        """From now on the form has a plan, or it is known that it has none yet."""
-        if isinstance(form, Made):
-            self.functions[form.sub] = form.function
-            self.plans += 1
-        self.forms[number] = form
-        self.calls[number] = form.calls if isinstance(form, Made) and not kernel.is_long(form.calls) else None
+        """From now on the form has a plan, or it is known that it has none yet; a plan that it has stays."""
+        with self._lock:
+            if isinstance(self.forms[number], Made):
+                return  # another thread may be carrying it out
+            if isinstance(form, Made):
+                self.functions[form.sub] = form.function
+                self.plans += 1
+            self.forms[number] = form
+            self.calls[number] = form.calls if isinstance(form, Made) and not kernel.is_long(form.calls) else None
 
 
 @dataclass
