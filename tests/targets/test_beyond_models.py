@@ -11,7 +11,9 @@ from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.memory import Memory
 from tdb_dap.engine.hardware.views import View
+from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.chips.chip import Chip
+from tdb_dap.targets.families.convolution import TABLE_REGISTER
 from tests.targets.commands import chip_named, ddr_start, empty, form
 
 NAN, INF = float("nan"), float("inf")
@@ -293,3 +295,24 @@ def test_a_reciprocal_root_is_a_float_in_a_word_of_integers() -> None:
         words(chip, "mdsfu.rsqrt", {"input": f32(2)}, **sizes, **places, res0_prec=code)[0].tolist() for code in (2, 4)
     )
     assert as_float == as_word
+
+
+@pytest.mark.parametrize("space", [Space.STATIC, Space.L2])
+def test_a_table_that_a_register_puts_elsewhere_is_refused(space: Space) -> None:
+    """The vendor's simulator reads zeros there; no compiler puts a table into another memory than the local one."""
+    chip = chip_named("BM1684X2")
+    kind = form(chip, "conv.normal")
+    names = {shared: name for name, shared, _ in chip.named_fields(kind)}
+    sizes = {f"{side}_{axis}": 1 for side in ("res0", "opd0", "opd1") for axis in "nchw"}
+    values = {**sizes, "rq": 1, "res_op_x_str": 1, "res_op_y_str": 1, "opd3_const": 1, **PLACES}
+    fields = {names[name]: value for name, value in values.items() if name in names}
+    descriptor = chip.encode(kind, chip.instruction_set.blank(kind), fields)
+    for address, is_refused in ((16384, False), (chip.geometry.device_address(space, 4096), True)):
+        described = chip.describe(kind, descriptor, 0, {TABLE_REGISTER: address})
+        table = described.binding.operands["requantisation"]
+        assert (table.space is Space.LOCAL) is not is_refused
+        if is_refused:
+            with pytest.raises(NotSimulated, match="its requantisation outside of the local memory"):
+                chip.execute(described, empty(chip))
+        else:
+            chip.execute(described, empty(chip))

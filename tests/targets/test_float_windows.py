@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tdb_dap.targets import kernel
 from tdb_dap.targets.kernel.integers import Windows
 
-pytestmark = pytest.mark.skipif(not kernel.is_built, reason=kernel.describe())
+pytestmark = pytest.mark.skipif(not kernel.is_active(), reason=kernel.describe())
 
 PLAIN, TINY, SPECIAL = "plain", "tiny", "special"
 

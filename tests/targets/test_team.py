@@ -21,7 +21,7 @@ from tests.targets.commands import chip_named
 from tests.targets.test_planned_windows import drawn as windows_drawn
 from tests.targets.test_plans import Bench, requantised
 
-pytestmark = pytest.mark.skipif(not kernel.is_built, reason=kernel.describe())
+pytestmark = pytest.mark.skipif(not kernel.is_active(), reason=kernel.describe())
 
 
 def carried_out(bench: Bench) -> NDArray[np.uint8]:

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tdb_dap.engine.hardware.geometry import Geometry
+from tdb_dap.engine.hardware.geometry import Geometry, Space
 from tdb_dap.engine.hardware.memory import Memory
 from tdb_dap.engine.hardware.target import Cost, Description, EncodedCommands, Form, LazyMapping, Message, Stream, Words
+from tdb_dap.engine.hardware.views import View
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.chips.met_forms import MetForms
 from tdb_dap.targets.chips.static_tables import Table, fill
@@ -285,6 +286,7 @@ class Chip:
         if self.rules is None:
             raise NotSimulated(f"{description.name}: what {self.name} computes is not known well enough to simulate it")
         self._refuse(description.name, description.binding)
+        _refuse_elsewhere(description.name, description.binding)
         execute(description.name, description.binding, memory, self.rules)
 
     def _refuse(self, command: str, bound: Bound) -> frozenset[str]:
@@ -307,3 +309,12 @@ class Chip:
                 value = bound.fields.number(name)
                 raise NotSimulated(f"field {name} = {value} of {command} is not simulated")
         return looked_at
+
+
+def _refuse_elsewhere(command: str, bound: Bound) -> None:
+    """NotSimulated if an operand that only local memory is known to hold lies in another one."""
+    for role, row in bound.family.operands:
+        view = bound.operands.get(role) if row.local_only else None
+        if isinstance(view, View) and view.space is not Space.LOCAL:
+            name = role.replace("_", " ")
+            raise NotSimulated(f"{command} with its {name} outside of the local memory is not simulated")

@@ -58,6 +58,8 @@ class Row:
     """The word of a constant; default: what the field of the address holds."""
     side: str = ""
     """Name of a device address of two fields (``src`` or ``dst``), instead of a field."""
+    local_only: bool = False
+    """Compilers put it into local memory, and what the chip does with another address is not known."""
     in_static: Condition | None = None
     """Whether the address is an offset in static memory."""
     strides: Callable[[Fields], tuple[int, ...] | None] | None = None

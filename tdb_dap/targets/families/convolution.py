@@ -80,6 +80,7 @@ def requantisation_table(channels: Dim, unless: Condition = lambda f: False) -> 
         dtype=SI32,
         constant=False,
         address=lambda f: f.register(TABLE_REGISTER),
+        local_only=True,
         when=lambda f: requantises_from_table(f) and not is_float(f) and not unless(f),
     )
 
@@ -93,6 +94,7 @@ def scale_table(channels: int | str) -> Row:
         dtype=F32,
         constant=False,
         address=lambda f: f.register(TABLE_REGISTER),
+        local_only=True,
         when=lambda f: requantises_from_table(f) and is_float(f),
         vendor=lambda f, view: _as_two_words(view),
     )
@@ -114,6 +116,7 @@ def zero_point_table(channels: Dim) -> Row:
         dtype=SI16,
         constant=False,
         address=lambda f: f.register(ZERO_REGISTER),
+        local_only=True,
         when=lambda f: f.conventions.convolution_zero and f.is_fused and not is_float(f) and not f.opd4_const,
     )
 

@@ -201,6 +201,7 @@ class MatrixMultiply2:
         dtype=SI16,
         constant=False,
         address=lambda f: f.register(ZERO_REGISTER),
+        local_only=True,
         when=lambda f: f.conventions.matrix_zero and f.is_fused and not is_float(f) and not f.opd4_const,
     )
     requantisation = requantisation_table("res0_c", unless=lambda f: f.conventions.matrix_scale)
@@ -211,6 +212,7 @@ class MatrixMultiply2:
         dtype=F32,
         constant=False,
         address=lambda f: f.register(TABLE_REGISTER),
+        local_only=True,
         when=lambda f: requantises_from_table(f) and (is_float(f) or f.conventions.matrix_scale),
         vendor=_column_scale_as_listed,
     )
