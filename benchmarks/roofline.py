@@ -1,13 +1,14 @@
 """How near the C kernel comes to what this order of summation allows: one core, one class of operations after another.
 
-    python benchmarks/roofline.py [--clock GHZ] [--json FILE]
+    python benchmarks/roofline.py [--clock GHZ] [--pairs N] [--json FILE]
 
 Products: billions a second, beside the limit. Every output has a chain of additions of its own, one after the other, so
 that vectors run over outputs: with LANES of them at once, float32 needs one multiplication and one addition for each
 vector of products, and a core that starts one of each per cycle forms LANES products per cycle. Groups of 16-bit floats
 need six instructions (product, largest magnitude; product, scaling, conversion, addition), two a cycle: 2/6 of LANES.
 Bytes are multiplied in quads where the processor can, 4 LANES per cycle, else in pairs as words are: 2 LANES.
-``--clock``: of the core under load; default: what /proc/cpuinfo says.
+``--clock``: of the core under load; default: what /proc/cpuinfo says. ``--pairs``: how many times as many vectors
+it starts per cycle; 2 for a core with four units for vectors, two of which multiply.
 
 Elements: billions a second, and gigabytes a second read and written, beside NumPy's copy of an array of the same size.
 Shapes are those of layers of ResNet-18, MobileNetV2 and a transformer; the best of some runs.
@@ -128,6 +129,7 @@ def clock_of_this_machine() -> float:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--clock", type=float, default=clock_of_this_machine(), help="GHz")
+    parser.add_argument("--pairs", type=int, default=1, help="vectors multiplied, and as many added, per cycle")
     parser.add_argument("--json", type=Path, help="write all figures to this file")
     options = parser.parse_args()
     if not kernel.is_active():
@@ -137,7 +139,7 @@ def main() -> int:
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     print(f"{kernel.widths()[-1]} lanes, {options.clock:.2f} GHz, one core")
     print(f"{'products':12} {'shape':>18} {'10^9/s':>8} {'limit':>8} {'of it':>7}")
-    made = products(options.clock)
+    made = products(options.clock * options.pairs)
     for row in made:
         share = f"{row['rate'] / row['limit']:7.0%}" if row["limit"] else f"{'-':>7}"
         text = " x ".join(map(str, row["shape"]))
