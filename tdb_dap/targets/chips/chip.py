@@ -286,11 +286,14 @@ class Chip:
         if self.rules is None:
             raise NotSimulated(f"{description.name}: what {self.name} computes is not known well enough to simulate it")
         self._refuse(description.name, description.binding)
-        _refuse_elsewhere(description.name, description.binding)
         execute(description.name, description.binding, memory, self.rules)
 
     def _refuse(self, command: str, bound: Bound) -> frozenset[str]:
-        """NotSimulated if a field asks for something that neither views nor semantics look at; the fields looked at."""
+        """The fields that were looked at.
+
+        NotSimulated if one asks for something that neither views nor semantics look at, or puts an operand into a
+        memory that it is not known to lie in.
+        """
         if bound.kind < 0:
             return frozenset()
         refused = self._refused.get(bound.kind)
@@ -308,13 +311,9 @@ class Chip:
             if not is_expected(bound.family.name, bound.fields, name):
                 value = bound.fields.number(name)
                 raise NotSimulated(f"field {name} = {value} of {command} is not simulated")
+        for role, row in bound.family.operands:
+            view = bound.operands.get(role) if row.local_only else None
+            if isinstance(view, View) and view.space is not Space.LOCAL:
+                name = role.replace("_", " ")
+                raise NotSimulated(f"{command} with its {name} outside of the local memory is not simulated")
         return looked_at
-
-
-def _refuse_elsewhere(command: str, bound: Bound) -> None:
-    """NotSimulated if an operand that only local memory is known to hold lies in another one."""
-    for role, row in bound.family.operands:
-        view = bound.operands.get(role) if row.local_only else None
-        if isinstance(view, View) and view.space is not Space.LOCAL:
-            name = role.replace("_", " ")
-            raise NotSimulated(f"{command} with its {name} outside of the local memory is not simulated")

@@ -415,8 +415,8 @@ def carry_out(plan: object, *addresses: int) -> bool:
 
 
 def is_long(plan: object) -> bool:
-    """Whether a plan takes so long that it has to be possible to interrupt it."""
-    return _kernel.amount(plan) > _PART
+    """Whether a plan sums up so many products that it has to be possible to interrupt it."""
+    return _kernel.parts(plan, _PART) > 1
 
 
 def carry_out_some(
@@ -431,21 +431,15 @@ def carry_out_some(
     return found
 
 
-def sum_up(plan: object, shape: tuple[int, int], count: int, *addresses: int) -> bool:
-    """As ``carry_out`` for a long plan of sums of products: it can be interrupted until results are written.
-
-    ``shape``: of the sums; ``count``: products of each.
-    """
+def sum_up(plan: object, *addresses: int) -> bool:
+    """As ``carry_out`` for a long plan: it can be interrupted until results are written."""
     begun = _kernel.begin(plan, *addresses)
     if begun is None:
         return False
-    rows, columns = shape
-    parts = -(-rows * count * columns // _PART)
-    by_columns = columns // _BLOCK_OF_COLUMNS >= min(parts, rows // _BLOCK_OF_ROWS)
-    extent, block = (columns, _BLOCK_OF_COLUMNS) if by_columns else (rows, _BLOCK_OF_ROWS)
-    for first, last in _parts(0, extent, parts, block):
+    parts = _kernel.parts(plan, _PART)
+    for part in range(parts):
         between_parts()
-        _kernel.sum_up(begun, (0, rows, first, last) if by_columns else (first, last, 0, columns))
+        _kernel.sum_up(begun, part, parts)
     return _kernel.finish(begun)
 
 

@@ -3,6 +3,17 @@
 
 #define CHUNK 512
 
+/* A loop for each way to round: what does not change inside is known to the compiler. */
+#define BY_MODE(Each)                                                                                                  \
+    switch (mode) {                                                                                                    \
+    case 0: Each(0)                                                                                                    \
+    case 1: Each(1)                                                                                                    \
+    case 2: Each(2)                                                                                                    \
+    case 3: Each(3)                                                                                                    \
+    case 4: Each(4)                                                                                                    \
+    default: Each(5)                                                                                                   \
+    }
+
 static inline double NAME(rounded_by)(double number, int mode)
 {
     switch (mode) {
@@ -47,14 +58,7 @@ static void NAME(short_of_floats)(const Grid *grid, int mode, float low, float h
         out[i] = (int32_t)v;                                                                                           \
     }                                                                                                                  \
     break;
-        switch (mode) {
-        case 0: EACH(0)
-        case 1: EACH(1)
-        case 2: EACH(2)
-        case 3: EACH(3)
-        case 4: EACH(4)
-        default: EACH(5)
-        }
+        BY_MODE(EACH)
 #undef EACH
         if (size == 1)
             for (int64_t i = 0; i < used; i++)
@@ -87,14 +91,7 @@ static void NAME(whole_of_floats)(const Grid *grid, int mode, double low, double
         out[i] = numbers[i] == numbers[i] ? (int64_t)v : 0;                                                            \
     }                                                                                                                  \
     break;
-        switch (mode) {
-        case 0: EACH(0)
-        case 1: EACH(1)
-        case 2: EACH(2)
-        case 3: EACH(3)
-        case 4: EACH(4)
-        default: EACH(5)
-        }
+        BY_MODE(EACH)
 #undef EACH
         NAME(cut)(&r, out, result, first, used);
     }
@@ -134,14 +131,7 @@ static void NAME(integral_floats)(const Grid *grid, int mode, float *result)
         out[i] = number_of((bits_of(numbers[i]) & 0x7fffffff) < 0x7f800000 ? bits : bits_of(numbers[i]));              \
     }                                                                                                                  \
     break;
-        switch (mode) {
-        case 0: EACH(0)
-        case 1: EACH(1)
-        case 2: EACH(2)
-        case 3: EACH(3)
-        case 4: EACH(4)
-        default: EACH(5)
-        }
+        BY_MODE(EACH)
 #undef EACH
     }
 }
@@ -169,13 +159,7 @@ static void NAME(f16_by_mode)(const Grid *grid, int mode, uint16_t *result)
         numbers[i] = number_of(bits | sign);                                                                           \
     }                                                                                                                  \
     break;
-        switch (mode) {
-        case 1: EACH(1)
-        case 2: EACH(2)
-        case 3: EACH(3)
-        case 4: EACH(4)
-        default: EACH(5)
-        }
+        BY_MODE(EACH)
 #undef EACH
         NAME(write_floats)(numbers, result, F16, 0, first, used);
     }
@@ -235,4 +219,5 @@ static void NAME(magnitudes)(const Grid *grid, uint32_t *result)
     }
 }
 
+#undef BY_MODE
 #undef CHUNK

@@ -157,13 +157,20 @@ static void look_up(const Elements *e)
     }
 }
 
-/* All elements of the grid, one after another from the start of the result on. */
-static void compute(const Elements *e)
+/* Steps with the numbers that all elements share. */
+static Requantisation shared_steps(const Elements *e)
 {
     Requantisation r = e->r;
     r.multiplier = &e->numbers[0];
     r.amount = &e->numbers[1];
     r.zero = &e->numbers[2];
+    return r;
+}
+
+/* All elements of the grid, one after another from the start of the result on. */
+static void compute(const Elements *e)
+{
+    const Requantisation r = shared_steps(e);
     const Grid *grid = &e->grid;
     switch (e->function) {
     case FLOATS_OF: chosen->floats_of(grid, e->kind, e->flushes, e->result, e->format); break;

@@ -74,12 +74,9 @@ static void NAME(rounded_to)(float *numbers, int format, int flushes, int64_t co
 {
 #if LANES == 16
     if (format == F16) {
-        const __m256i exponent = _mm256_set1_epi16(0x7c00), sign = _mm256_set1_epi16((short)0x8000);
         for (int64_t i = 0; i < count; i += 16) {
             const __mmask16 used = USED_OF(i, count);
-            __m256i half = halves_of_floats(_mm512_maskz_loadu_ps(used, numbers + i));
-            if (flushes)
-                half = _mm256_mask_mov_epi16(half, _mm256_testn_epi16_mask(half, exponent), _mm256_and_si256(half, sign));
+            const __m256i half = rounded_halves(_mm512_maskz_loadu_ps(used, numbers + i), flushes);
             _mm512_mask_storeu_ps(numbers + i, used, floats_of_halves(half));
         }
         return;

@@ -303,7 +303,7 @@ def looked_up_in(rows: Stored, index: Stored, fill: int | None, shape: tuple[int
     """
     size, channels = rows.bits[0, 0].size, rows.bits.shape[1]
     is_taken = rows.bits.itemsize in _WORDS and index.bits.itemsize in _WORDS and len(shape) == AXES
-    if CONSTANT in (rows.source, index.source) or not is_taken or channels not in (1, shape[1]) or not size:
+    if CONSTANT in (rows.source, index.source) or not is_taken or channels != shape[1] or not size:
         return None
     table, chosen = rows.bits.reshape(1, channels, 1, size), index.bits.reshape(shape)
     if not (np.may_share_memory(table, rows.bits) and np.may_share_memory(chosen, index.bits)):

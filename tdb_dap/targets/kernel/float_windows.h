@@ -280,7 +280,6 @@ static void weigh_by_places(const Windows *w, float *result)
 
 static void NAME(weighted)(const Windows *w, float *result)
 {
-    const int64_t size = w->height * w->width;
 #if LANES == 16
     const int64_t stretch = ((w->height - 1) * w->line + w->width + 15) / 16, rows = (w->width + 15) / 16 * w->height;
     const int64_t apart = w->step == 1 && w->height > 1 && w->line >= w->width && stretch < rows ? w->line : 0;
@@ -292,9 +291,8 @@ static void NAME(weighted)(const Windows *w, float *result)
         weigh_plane(w, p, apart, result);
 #else
     for (int64_t p = 0; p < w->planes; p++)
-        NAME(weighted_carefully)(w, p, 0, size, result);
+        NAME(weighted_carefully)(w, p, 0, w->height * w->width, result);
 #endif
-    (void)size;
 }
 
 #undef CHUNK

@@ -61,17 +61,19 @@ static void read_halves(float *out, const uint16_t *halves, int64_t count)
     }
 }
 
+/* The same of a chip that may flush subnormals. */
+static inline __m256i rounded_halves(__m512 floats, int flushes)
+{
+    const __m256i found = halves_of_floats(floats);
+    const __mmask16 tiny = flushes ? _mm256_testn_epi16_mask(found, _mm256_set1_epi16(0x7c00)) : 0;
+    return _mm256_mask_mov_epi16(found, tiny, _mm256_and_si256(found, _mm256_set1_epi16((short)0x8000)));
+}
+
 static void write_halves(const float *numbers, uint16_t *halves, int flushes, int64_t count)
 {
-    const __m256i exponent = _mm256_set1_epi16(0x7c00), sign = _mm256_set1_epi16((short)0x8000);
     for (int64_t i = 0; i < count; i += 16) {
         const __mmask16 used = USED_OF(i, count);
-        __m256i found = halves_of_floats(_mm512_maskz_loadu_ps(used, numbers + i));
-        if (flushes) {
-            const __mmask16 tiny = _mm256_testn_epi16_mask(found, exponent);
-            found = _mm256_mask_mov_epi16(found, tiny, _mm256_and_si256(found, sign));
-        }
-        _mm256_mask_storeu_epi16(halves + i, used, found);
+        _mm256_mask_storeu_epi16(halves + i, used, rounded_halves(_mm512_maskz_loadu_ps(used, numbers + i), flushes));
     }
 }
 #endif

@@ -235,7 +235,7 @@ static int NAME(grouped)(const Left *left, const Right *right, const Groups *gro
     NAME(Prepared) prepared;
     size_t sizes[3];
     const size_t panel_bytes = in_lines(count * LANES * (int64_t)sizeof(float));
-    float *panel = taken_scratch(panel_bytes + NAME(size_of_prepared)(left->last - left->first, count, sizes));
+    float *panel = taken_scratch(FOR_PART, panel_bytes + NAME(size_of_prepared)(left->last - left->first, count, sizes));
     if (!panel)
         return -1;
     NAME(prepare)(&prepared, left, groups, count, (char *)panel + panel_bytes);
@@ -248,7 +248,7 @@ static int NAME(grouped)(const Left *left, const Right *right, const Groups *gro
                 NAME(grouped_tile)(left, right, groups, &prepared, panel + start * LANES, is_finite, top, first, used,
                                    start, count - start < stretch ? count - start : stretch);
     }
-    give_back_scratch(panel);
+    give_back_scratch(FOR_PART, panel);
     return 0;
 }
 #undef FEW_ROWS

@@ -92,10 +92,7 @@ static void compute_into(const Elements *e, const Stored *to)
         return;
     }
     if (e->function == WHOLE_OF && chosen->whole_rows) {
-        Requantisation r = e->r;
-        r.multiplier = &e->numbers[0];
-        r.amount = &e->numbers[1];
-        r.zero = &e->numbers[2];
+        const Requantisation r = shared_steps(e);
         if (chosen->whole_rows(&e->grid, e->kind, e->each, &r, to))
             return;
     }

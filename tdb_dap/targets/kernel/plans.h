@@ -157,37 +157,38 @@ static int pieces_done(const Plan *plan, const int64_t *pointers, const int64_t 
     return 1;
 }
 
-/* A whole product; 0, and nothing is done, where it cannot be computed; -1: there is no memory, and some of it is done.
- * ``block``: memory of the caller's that grows. */
-static int product_done(const Plan *plan, const int64_t *pointers, int joined, void **block, size_t *size)
+/* A product with its operands read; 0 where it cannot be. The caller gives its block back. */
+static int begin_work(Work *w, const Plan *plan, const int64_t *pointers, int joined)
 {
     const Product *p = plan->product;
-    const int result = plan->tensors - 1;
-    const int64_t everything[4] = {0, p->rows, 0, p->columns};
-    const size_t needed = size_of_work(p);
-    if (!product_lies_well(p, pointers, result))
-        return 0;
-    if (needed > *size) {
-        free(*block);
-        *block = malloc(needed);
-        *size = *block ? needed : 0;
-    }
-    Work w = {.p = p, .pointers = pointers, .result = result, .joined = joined, .size = *size, .block = *block};
-    if (!w.block)
-        return 0;
-    prepare(&w);
-    /* Which NaN comes out another way has to say: then nothing must have been written. */
-    w.is_direct = p->row_at && (is_whole(p) || w.is_finite);
-    if (sum_up_together(&w, everything))
-        return w.is_direct ? -1 : 0;
-    put_results(&w);
-    return 1;
+    *w = (Work){.p = p, .pointers = pointers, .result = plan->tensors - 1, .joined = joined};
+    w->block = product_lies_well(p, pointers, w->result) ? taken_scratch(FOR_PRODUCT, size_of_work(p)) : NULL;
+    if (w->block)
+        prepare(w);
+    return w->block != NULL;
 }
 
-static int plan_done(const Plan *plan, const int64_t *pointers, const int64_t *offsets, int joined, void **block, size_t *size)
+/* A whole product; 0, and nothing is done, where it cannot be computed; -1: there is no memory, and some of it is done. */
+static int product_done(const Plan *plan, const int64_t *pointers, int joined)
+{
+    const Product *p = plan->product;
+    const int64_t everything[4] = {0, p->rows, 0, p->columns};
+    Work w;
+    int is_done = begin_work(&w, plan, pointers, joined);
+    /* Which NaN comes out another way has to say: then nothing must have been written. */
+    w.is_direct = p->row_at && (is_whole(p) || w.is_finite);
+    if (is_done && sum_up_together(&w, everything))
+        is_done = w.is_direct ? -1 : 0;
+    if (is_done > 0)
+        put_results(&w);
+    give_back_scratch(FOR_PRODUCT, w.block);
+    return is_done;
+}
+
+static int plan_done(const Plan *plan, const int64_t *pointers, const int64_t *offsets, int joined)
 {
     if (plan->product)
-        return product_done(plan, pointers, joined, block, size);
+        return product_done(plan, pointers, joined);
     return pieces_done(plan, pointers, offsets, joined);
 }
 
@@ -202,15 +203,12 @@ static PyObject *py_carry_out(PyObject *self, PyObject *args)
         return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_TypeError, "no plan");
     if (!parsed_addresses(plan, args, 1, pointers, offsets))
         return NULL;
-    size_t size = 1;
-    void *block = taken_block(&size);
     const int joined = plan->amount >= 2 * team_size.worth && join_team();
     int is_done;
     Py_BEGIN_ALLOW_THREADS
-    is_done = plan_done(plan, pointers, offsets, joined, &block, &size);
+    is_done = plan_done(plan, pointers, offsets, joined);
     Py_END_ALLOW_THREADS
     leave_team(joined);
-    give_back(block, size);
     return is_done < 0 ? PyErr_NoMemory() : PyBool_FromLong(is_done);
 }
 
@@ -227,7 +225,7 @@ static void forget_begun(PyObject *capsule)
 {
     Begun *begun = PyCapsule_GetPointer(capsule, "product");
     if (begun) {
-        give_back(begun->work.block, begun->work.size);
+        give_back_scratch(FOR_PRODUCT, begun->work.block);
         Py_XDECREF(begun->plan);
     }
     free(begun);
@@ -252,44 +250,38 @@ static PyObject *py_begin(PyObject *self, PyObject *args)
         Py_DECREF(capsule);
         return NULL;
     }
-    Work *w = &begun->work;
-    *w = (Work){.p = plan->product, .pointers = begun->pointers, .result = plan->tensors - 1,
-                .joined = join_team(), .size = size_of_work(plan->product)};
     Py_INCREF(given);
     begun->plan = given;
-    w->block = product_lies_well(w->p, w->pointers, w->result) ? taken_block(&w->size) : NULL;
-    if (!w->block) {
-        leave_team(w->joined);
-        Py_DECREF(capsule);
-        Py_RETURN_NONE;
-    }
+    const int joined = join_team();
+    int is_begun;
     Py_BEGIN_ALLOW_THREADS
-    prepare(w);
+    is_begun = begin_work(&begun->work, plan, begun->pointers, joined);
     Py_END_ALLOW_THREADS
-    leave_team(w->joined);
-    return capsule;
+    leave_team(joined);
+    if (is_begun)
+        return capsule;
+    Py_DECREF(capsule);
+    Py_RETURN_NONE;
 }
 
-/* Arguments: a product that was begun; first and last row, first and last column. */
+/* Arguments: a product that was begun; which of how many parts of its sums. */
 static PyObject *py_sum_up(PyObject *self, PyObject *args)
 {
     PyObject *capsule;
-    long long range[4];
+    long long part, parts;
     (void)self;
-    if (!PyArg_ParseTuple(args, "O(LLLL)", &capsule, &range[0], &range[1], &range[2], &range[3]))
+    if (!PyArg_ParseTuple(args, "OLL", &capsule, &part, &parts))
         return NULL;
     Begun *begun = PyCapsule_GetPointer(capsule, "product");
     if (!begun)
         return NULL;
     const Product *p = begun->work.p;
-    int64_t part[4] = {range[0], range[1], range[2], range[3]};
-    if (p->how >= WINDOWS_OF_FLOATS) { /* those of a channel stay together */
-        part[2] = 0;
-        part[3] = p->columns;
-    }
+    const int64_t everything[4] = {0, p->rows, 0, p->columns};
+    int64_t range[4];
+    take_range(p, everything, part, parts, range);
     begun->work.joined = join_team();
     Py_BEGIN_ALLOW_THREADS
-    sum_up_together(&begun->work, part);
+    sum_up_together(&begun->work, range);
     Py_END_ALLOW_THREADS
     leave_team(begun->work.joined);
     return done(begun->work.status == -1);
@@ -335,12 +327,22 @@ static PyObject *py_forget_threads(PyObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
-/* About how many products a plan takes as long as. */
-static PyObject *py_amount(PyObject *self, PyObject *capsule)
+/* Arguments: a plan, and about how many products, or what takes as long, a part of it may have. Parts into which the sums
+ * of a product can be cut for that; 1 where the plan is of no product. */
+static PyObject *py_parts(PyObject *self, PyObject *args)
 {
+    PyObject *capsule;
+    long long worth;
     (void)self;
+    if (!PyArg_ParseTuple(args, "OL", &capsule, &worth))
+        return NULL;
     const Plan *plan = PyCapsule_GetPointer(capsule, "plan");
-    return plan ? PyLong_FromLongLong(plan->amount) : NULL;
+    if (!plan || worth < 1)
+        return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_ValueError, "parts of %lld products", worth);
+    const Product *p = plan->product;
+    const int64_t everything[4] = {0, p ? p->rows : 1, 0, p ? p->columns : 1};
+    const int64_t wanted = (plan->amount + worth - 1) / worth, most = p ? most_parts(p, everything) : 1;
+    return PyLong_FromLongLong(wanted < most ? wanted : most < 1 ? 1 : most);
 }
 
 static void forget_plan(PyObject *capsule)

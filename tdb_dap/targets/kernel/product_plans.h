@@ -45,43 +45,11 @@ typedef struct {
     int result, normal, is_finite, in_quads, joined, is_direct; /* is_direct: sums go where they belong as they are formed */
     volatile int status; /* -1: no memory; -2: a NaN is among the sums, and nobody knows which one it would be */
     uint32_t ranges[2][MOST_PARTS][2];
-    size_t size;
     void *block;
     int64_t *steps[3]; /* multiplier, amount and zero point of each row */
     Shortened *short_steps; /* the same for each row, where it is short */
     char *starts[2], *sums, *left, *packed, *image;
 } Work;
-
-/* The block of memory of the last product, for the next one: its pages are there already. Changed by who holds the lock of
- * the interpreter. */
-static struct {
-    void *block;
-    size_t size;
-} spare_block;
-
-#define LARGEST_SPARE ((size_t)1 << 26)
-
-static void *taken_block(size_t *size)
-{
-    void *found = spare_block.block;
-    if (found && spare_block.size >= *size) {
-        *size = spare_block.size;
-        spare_block.block = NULL;
-        return found;
-    }
-    return malloc(*size);
-}
-
-static void give_back(void *block, size_t size)
-{
-    if (!block || size > LARGEST_SPARE || (spare_block.block && spare_block.size >= size)) {
-        free(block);
-        return;
-    }
-    free(spare_block.block);
-    spare_block.block = block;
-    spare_block.size = size;
-}
 
 #include "gathering.h"
 
@@ -242,19 +210,24 @@ static int64_t most_parts(const Product *p, const int64_t *range)
     return p->how >= WINDOWS_OF_FLOATS ? range[1] - range[0] : columns > rows ? columns : rows;
 }
 
-static void sum_part(void *of, int64_t part, int64_t parts)
+/* One of ``parts`` parts of the rows and columns of a range; perhaps none of them. The windows of a channel stay together. */
+static void take_range(const Product *p, const int64_t *range, int64_t part, int64_t parts, int64_t *found)
 {
-    const PartOfSums *all = of;
-    const Product *p = all->w->p;
-    int64_t range[4];
-    memcpy(range, all->range, sizeof range);
+    memcpy(found, range, 4 * sizeof *found);
     const int by_columns = p->how < WINDOWS_OF_FLOATS && (range[3] - range[2]) / WIDE_ENOUGH >= parts;
     const int axis = 2 * by_columns, block = p->how >= WINDOWS_OF_FLOATS ? 1 : by_columns ? 32 : ROWS;
     int64_t first, last;
     take_part(range[axis + 1] - range[axis], block, part, parts, &first, &last);
-    range[axis + 1] = range[axis] + last;
-    range[axis] += first;
-    if (first == last)
+    found[axis + 1] = range[axis] + last;
+    found[axis] = range[axis] + first;
+}
+
+static void sum_part(void *of, int64_t part, int64_t parts)
+{
+    const PartOfSums *all = of;
+    int64_t range[4];
+    take_range(all->w->p, all->range, part, parts, range);
+    if (range[0] >= range[1] || range[2] >= range[3])
         return;
     if (sum_up(all->w, range))
         all->w->status = -1;

@@ -44,7 +44,7 @@ static int find_tensors(const Commands *c, int64_t command, const Plan *plan, in
 /* The first of the commands [first, stop) that is not done: there is no memory for it (``has_failed``), it has no plan, its plan does not fit, or those before it have
  * taken long enough. */
 static int64_t carry_out_commands(const Commands *c, const Plan *const *plans, int64_t first, int64_t stop, int joined,
-                                  void **block, size_t *size, int *has_failed)
+                                  int *has_failed)
 {
     const int64_t start = first;
     int64_t pointers[MOST_OPERANDS + 2], offsets[MOST_OPERANDS + 2];
@@ -56,7 +56,7 @@ static int64_t carry_out_commands(const Commands *c, const Plan *const *plans, i
         amount += plan ? plan->amount : 0;
         if (!plan || !find_tensors(c, i, plan, pointers, offsets))
             return i;
-        const int is_done = plan_done(plan, pointers, offsets, joined, block, size);
+        const int is_done = plan_done(plan, pointers, offsets, joined);
         *has_failed = is_done < 0;
         if (is_done <= 0)
             return i;
@@ -89,17 +89,14 @@ static PyObject *py_carry_out_some(PyObject *self, PyObject *args)
             break;
         }
     }
-    size_t size = 1;
-    void *block = PyErr_Occurred() ? NULL : taken_block(&size);
     int64_t done = first;
-    if (block) {
+    if (!PyErr_Occurred()) {
         const int joined = join_team();
         int has_failed = 0;
         Py_BEGIN_ALLOW_THREADS
-        done = carry_out_commands(&c, plans, first, stop, joined, &block, &size, &has_failed);
+        done = carry_out_commands(&c, plans, first, stop, joined, &has_failed);
         Py_END_ALLOW_THREADS
         leave_team(joined);
-        give_back(block, size);
         if (has_failed)
             PyErr_NoMemory();
     }

@@ -212,7 +212,7 @@ static void NAME(interleaved_tile)(const Left *left, const Right *right, const C
 static int NAME(interleaved)(const Left *left, const Right *right, const Chains *chains)
 {
     const int64_t size = right->count * LANES, panels = NAME(panels_at_once)(size * (int64_t)sizeof(float));
-    float *packed = taken_scratch(in_lines(panels * size * (int64_t)sizeof(float)));
+    float *packed = taken_scratch(FOR_PART, in_lines(panels * size * (int64_t)sizeof(float)));
     if (!packed)
         return -1;
     for (int64_t start = right->first; start < right->last; start += panels * LANES) {
@@ -225,7 +225,7 @@ static int NAME(interleaved)(const Left *left, const Right *right, const Chains 
                 NAME(interleaved_tile)(left, right, chains, packed + i / LANES * size, top, start + i,
                                        columns - i < LANES ? columns - i : LANES);
     }
-    give_back_scratch(packed);
+    give_back_scratch(FOR_PART, packed);
     return 0;
 }
 

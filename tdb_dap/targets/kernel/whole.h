@@ -142,7 +142,7 @@ static int NAME(whole)(const Whole *w, const Requantisation *r, void *result)
     const int64_t size = w->quads ? (w->count + 3) / 4 * 4 * COLUMNS : (w->count + 1) / 2 * 4 * COLUMNS;
     const int64_t panels = NAME(panels_at_once)(size);
     const size_t panel_bytes = in_lines(panels * size);
-    char *packed = taken_scratch(panel_bytes + in_lines(rows * (int64_t)sizeof(Shortened)));
+    char *packed = taken_scratch(FOR_PART, panel_bytes + in_lines(rows * (int64_t)sizeof(Shortened)));
     if (!packed)
         return -1;
     Shortened *own = (Shortened *)(void *)(packed + panel_bytes);
@@ -159,7 +159,7 @@ static int NAME(whole)(const Whole *w, const Requantisation *r, void *result)
                 NAME(whole_tile)(w, r, steps, packed + i / COLUMNS * size, top, start + i,
                                  columns - i < COLUMNS ? columns - i : COLUMNS, result);
     }
-    give_back_scratch(packed);
+    give_back_scratch(FOR_PART, packed);
     return 0;
 }
 

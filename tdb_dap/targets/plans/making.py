@@ -15,7 +15,7 @@ from tdb_dap.targets import kernel
 from tdb_dap.targets.kernel.stored import AXES, CONSTANT, OF_SIZE, Planned
 from tdb_dap.targets.plans.forms import Form
 from tdb_dap.targets.plans.products import product_of
-from tdb_dap.targets.plans.sums import Size, Sums
+from tdb_dap.targets.plans.sums import Sums
 from tdb_dap.targets.plans.tensors import Index, Tensor
 from tdb_dap.targets.plans.windows import convolution_of, windows_of
 from tdb_dap.targets.semantics.execute import constant_bits, function_of
@@ -44,8 +44,6 @@ class Made:
     calls: object
     spots: tuple[tuple[int, int, int], ...]
     """For each tensor the number of its spot, and the bytes from its address that it lies in."""
-    sums: Size | None
-    """The sums of products that the plan is of, and that can be formed apart from each other."""
     sub: tuple[str, int]
     """Family and operation, by which the function is registered."""
     function: Semantic
@@ -86,7 +84,7 @@ def make(name: str, form: Form, rules: Rules) -> Made:
     calls = kernel.plan(form.bound.fields.geometry.lane_bytes, reaches, tuple(pieces), sums.arguments if sums else None)
     spots = tuple([(number, each.low, each.high) for number, each in zip(numbers, every, strict=True)])
     sub = form.bound.family.name, form.bound.fields.sub
-    return Made(calls, spots, sums.parts if sums else None, sub, function)
+    return Made(calls, spots, sub, function)
 
 
 def _order(tensor: Tensor, result: Tensor, function: Semantic) -> int:

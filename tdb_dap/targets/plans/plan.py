@@ -304,7 +304,5 @@ def _carry_out(made: Made, places: list[Located], core: int, memory: Memory) -> 
             addresses += (memory.pointer(space, offset + low, offset + high, core) + offset, offset)
     except BadAccess:
         return False
-    if made.sums is None or not kernel.is_long(made.calls):
-        return kernel.carry_out(made.calls, *addresses)
-    rows, count, columns = made.sums
-    return kernel.sum_up(made.calls, (rows, columns), count, *addresses)
+    carry_out = kernel.sum_up if kernel.is_long(made.calls) else kernel.carry_out
+    return carry_out(made.calls, *addresses)

@@ -85,12 +85,6 @@ class Sums:
     window: Window | None = None
 
     @property
-    def parts(self) -> Size:
-        """The sums that can be formed apart from each other: windows of a channel stay together."""
-        rows, products, columns = self.size
-        return self.size if self.window is None else Size(rows, products * columns, 1)
-
-    @property
     def arguments(self) -> tuple[Any, ...]:
         """In the order of ``parsed_product`` in product_plans.h."""
         image, group, window = self.image, self.group or Group(1, False, False), self.window

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tdb_dap.engine.hardware.dtypes import F16, F32, SI32, UI32, Array
+from tdb_dap.engine.hardware.dtypes import F16, F32, SI32, UI32, Array, DType
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.families import matrix as op
@@ -39,11 +39,8 @@ def _product_of_columns(x: Operation) -> MatrixProduct:
     if not x["left"].dtype.is_float:
         if x.fields.is_fused or (old and x["old"].dtype.itemsize < 4):
             raise Unplanned("a bias of whole numbers, or old results of fewer bytes")
-        signed = x.fields.opd0_sign or x.fields.opd1_sign
-        limits = UNLIMITED
-        if x.dtype.itemsize < 4:
-            held = x.fields.tiu_dtype({1: 0, 2: 3}[x.dtype.itemsize], signed)
-            limits = (held.minimum, held.maximum)
+        held = _short_dtype(x)
+        limits = UNLIMITED if held is None else (held.minimum, held.maximum)
         return _product(x, "left", "right", bool(x.fields.left_tran), False, old, Steps(DOWN, limits=limits))
     if {x["left"].dtype, x["right"].dtype, x["bias"].dtype, x.dtype} != {F32} or (x.fields.is_fused and x.fields.relu):
         raise Unplanned("other numbers than float32")
@@ -99,10 +96,14 @@ def multiply(x: Operation) -> Array:
         if f.rq:
             total = held.decode(held.encode(total)).astype(np.int64)
         return requantized(x, total, wraps=True, holds_32_bits=False)
-    if x.dtype.itemsize == 4:
-        return x.dtype.encode(total)
-    signed = f.opd0_sign or f.opd1_sign
-    return x.dtype.encode(saturate(total, f.tiu_dtype({1: 0, 2: 3}[x.dtype.itemsize], signed)))
+    limited_to = _short_dtype(x)
+    return x.dtype.encode(total if limited_to is None else saturate(total, limited_to))
+
+
+def _short_dtype(x: Operation) -> DType | None:
+    """The format that sums of bytes are limited to; None: 32 bits, which they wrap in."""
+    f, codes = x.fields, {1: 0, 2: 3}
+    return f.tiu_dtype(codes[x.dtype.itemsize], f.opd0_sign or f.opd1_sign) if x.dtype.itemsize < 4 else None
 
 
 def _float32_product(left: Array, right: Array, bias: Array, old: Array | None, x: Operation) -> Array:
