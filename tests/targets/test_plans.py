@@ -40,6 +40,13 @@ NAMES = sorted(chip.name for chip in chips().values() if isinstance(chip, Chip) 
 LARGEST = 1 << 16
 CASES = 50
 """Forms that are drawn for each chip."""
+PRODUCTS = {f"mm2.{how}" for how in ("nn", "nt", "tt")} | {
+    "conv.normal",
+    "mm.normal",
+    "pord.avgpooling",
+    "pord.depthwise",
+}
+"""Of those that sum up products."""
 L2_BYTES = 1 << 20
 """Of L2 that is compared."""
 
@@ -171,6 +178,15 @@ def test_a_plan_does_so_in_parts(name: str) -> None:
     with kernel.shared(3, worth=1):
         seen = walk(name, CASES, seed=0)
     assert seen["done"] > 0, seen
+
+
+@pytest.mark.parametrize("name", ["BM1684X", "BM1688", "BM1690"])
+def test_products_that_can_be_interrupted(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is cut into as many parts as there can be."""
+    monkeypatch.setattr(kernel, "_PART", 1)
+    with kernel.shared(3, worth=1):
+        seen = walk(name, CASES, seed=1, only=PRODUCTS)
+    assert sum(seen[each] for each in PRODUCTS) > 10, seen
 
 
 def test_what_networks_are_made_of_has_plans() -> None:
