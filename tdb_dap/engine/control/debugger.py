@@ -246,8 +246,7 @@ class Debugger:
         while not self.at_end:
             try:
                 with asking(self._interrupted):
-                    self._run_ahead(target)
-                    finding = self._execute()
+                    finding = None if self._has_run_ahead(target) else self._execute()
             except Interrupted:
                 return self._finish(self.inspector.stop("pause"))
             except (NotSimulated, BackendFailed) as error:
@@ -264,17 +263,23 @@ class Debugger:
         self.forget_pause()
         return self._finish(self.inspector.stop("end"))
 
-    def _run_ahead(self, target: int | None) -> None:
-        """Execute the commands before the next one after which there may be a reason to stop, or that is looked at."""
+    def _has_run_ahead(self, target: int | None) -> bool:
+        """Execute the commands before the next one that is looked at, or until there may be a reason to stop.
+
+        Whether that moment is reached.
+        """
         while self.machine.can_run_ahead and not self._pause.is_set():
             end = min(
                 self.breakpoints.next_after(self.ordinal), len(self.program.commands) if target is None else target
             )
             before = self.ordinal
-            self._announcer.run_ahead(end - 1)
+            self._announcer.run_ahead(end)
             if self.ordinal == before:
-                return
+                return False
             self.listener.between_commands()
+            if self.ordinal == end:
+                return True
+        return False
 
     def _has_reached(self, target: int) -> bool:
         """Whether a step ends here: not among commands that are passed over, where there is nothing to see."""

@@ -210,12 +210,17 @@ static int shifts_fit(const Elements *e)
     for (int axis = 0; axis < 4; axis++)
         if (!amounts.operands[3].step[axis])
             amounts.shape[axis] = 1;
-    const int64_t width = amounts.shape[3], count = size_of(&amounts);
-    for (int64_t i = 0; i < count; i++) {
-        const int64_t amount = whole_at(place(&amounts, &amounts.operands[3], i / width, i % width), amounts.operands[3].format);
-        if (amount > LARGEST_SHIFT || amount < -LARGEST_SHIFT)
-            return 0;
-    }
+    const Stored *stored = &amounts.operands[3];
+    const int64_t *n = amounts.shape, *step = stored->step;
+    for (int64_t a = 0; a < n[0]; a++)
+        for (int64_t b = 0; b < n[1]; b++)
+            for (int64_t c = 0; c < n[2]; c++)
+                for (int64_t d = 0; d < n[3]; d++) {
+                    const int64_t at = a * step[0] + b * step[1] + c * step[2] + d * step[3];
+                    const int64_t amount = whole_at((const char *)stored->data + at * size_of_word[stored->format], stored->format);
+                    if (amount > LARGEST_SHIFT || amount < -LARGEST_SHIFT)
+                        return 0;
+                }
     return 1;
 }
 

@@ -91,6 +91,19 @@ static inline int is_narrow(const Grid *grid, int kind)
     return kind == LARGER || kind == SMALLER || (kind == MULTIPLY ? a * b < word : a + b < word);
 }
 
+/* The one axis but the last that has more than one element; -1: there are more of them. */
+static int row_axis(const Grid *grid)
+{
+    int found = -1;
+    for (int axis = 0; axis < 3; axis++)
+        if (grid->shape[axis] != 1) {
+            if (found >= 0)
+                return -1;
+            found = axis;
+        }
+    return found < 0 ? 0 : found;
+}
+
 /* Axis ``from`` becomes axis ``to``, and the other way round. */
 static void exchange_axes(Grid *grid, int operands, int from, int to)
 {

@@ -48,13 +48,34 @@ typedef struct {
     int64_t row, column;
 } Start;
 
-/* ``result``: (rows, columns); ``row_at``: bytes from there to each row, or none where rows follow each other. ``position``: index of the first product in the sequence; ``normal``: no sum can be
- * subnormal; ``swapped``: the right factor is the first operand. */
+/* What is done with a block of results as soon as it is written: rows [range[0], range[1]), columns [range[2], range[3]). */
+typedef struct {
+    void (*compute)(const void *of, const int64_t *range);
+    const void *of;
+} After;
+
+/* Results of a block, at least, where there are as many. */
+#define LEAST_OF_BLOCK ((int64_t)1 << 13)
+
+/* Rows [*begun, row) of some columns are written; ``is_last``: there are no more of these columns. */
+static inline void go_on(const After *after, int64_t *begun, int64_t row, int is_last, int64_t first, int64_t last)
+{
+    const int64_t range[4] = {*begun, row, first, last};
+    if (!after || (!is_last && (row - *begun) * (last - first) < LEAST_OF_BLOCK))
+        return;
+    after->compute(after->of, range);
+    *begun = row;
+}
+
+/* ``result``: (rows, columns); ``row_at``: bytes from there to each row, or none where rows follow each other. ``position``:
+ * index of the first product in the sequence; ``normal``: no sum can be subnormal; ``swapped``: the right factor is the first
+ * operand; ``after``: or none. */
 typedef struct {
     Start starts[2];
     float *result;
     const int64_t *row_at;
     int position, normal, swapped;
+    const After *after;
 } Chains;
 
 /* ``totals``: (rows, columns), added to. ``size``: products per group. */
@@ -85,6 +106,7 @@ typedef struct {
     int left_type;
     const int64_t *row_at;
     const Shortened *steps; /* of each row, or none */
+    const After *after;
 } Whole;
 
 /* Where the steps of a row do not depend on the column they are brought into their short form once. */

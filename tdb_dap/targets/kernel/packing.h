@@ -34,33 +34,50 @@ static void packed_pairs(const int16_t *numbers, int64_t first, int64_t last, in
     }
 }
 
-/* Left factors of bytes as (block, quad, ROWS, 4); products that are not there have zeros. After all blocks the sum of
- * the factors of each row follows, int32 (block, ROWS): together blocks * ROWS * (4 * quads + 4) bytes. ``is_signed``:
- * whether the bytes have signs. */
-static void packed_quads(const uint8_t *numbers, int is_signed, int64_t rows, int64_t first, int64_t last, int64_t count,
-                         uint8_t *packed)
+/* Left factors of bytes: ``count`` in each row, which begin at ``at``, or follow each other without it. */
+typedef struct {
+    const void *numbers;
+    const int64_t *at;
+    int64_t rows, count;
+} RowsOfBytes;
+
+/* The sum of some bytes, as ``type`` has them. */
+static uint32_t sum_of_bytes(const uint8_t *numbers, int type, int64_t count)
 {
-    const int64_t quads = (count + 3) / 4, blocks = (rows + ROWS - 1) / ROWS;
+    uint32_t total = 0;
+    if (type == SIGNED_BYTES)
+        for (int64_t k = 0; k < count; k++)
+            total += (uint32_t)(int32_t)(int8_t)numbers[k];
+    else
+        for (int64_t k = 0; k < count; k++)
+            total += numbers[k];
+    return total;
+}
+
+/* Bytes as (block, quad, ROWS, 4); products that are not there have zeros. After all blocks the sum of the factors of each
+ * row follows, int32 (block, ROWS), where ``type``, that of the right factors, is the same: together
+ * blocks * ROWS * (4 * quads + 4) bytes. */
+static void packed_quads(const RowsOfBytes *all, int left_type, int type, int64_t first, int64_t last, uint8_t *packed)
+{
+    const int64_t count = all->count, quads = (count + 3) / 4, blocks = (all->rows + ROWS - 1) / ROWS;
     uint8_t *sums = packed + blocks * ROWS * quads * 4;
     packed += first * quads * 4;
     for (int64_t top = first; top < last; top += ROWS, packed += quads * ROWS * 4) {
         const int64_t height = last - top < ROWS ? last - top : ROWS;
-        const uint8_t *block = numbers + top * count;
+        const uint8_t *row_of[ROWS];
         int32_t totals[ROWS] = {0};
+        for (int64_t row = 0; row < height; row++)
+            row_of[row] = (const uint8_t *)all->numbers + (all->at ? all->at[top + row] : (top + row) * count);
         if (height < ROWS || count % 4)
             memset(packed, 0, (size_t)(quads * ROWS * 4));
         for (int64_t quad = 0; quad < count / 4; quad++)
             for (int64_t row = 0; row < height; row++)
-                memcpy(packed + (quad * ROWS + row) * 4, block + row * count + quad * 4, 4);
+                memcpy(packed + (quad * ROWS + row) * 4, row_of[row] + quad * 4, 4);
         for (int64_t k = count / 4 * 4; k < count; k++)
             for (int64_t row = 0; row < height; row++)
-                packed[((quads - 1) * ROWS + row) * 4 + k % 4] = block[row * count + k];
-        for (int64_t row = 0; row < height; row++) {
-            uint32_t total = 0;
-            for (int64_t k = 0; k < count; k++)
-                total += is_signed ? (uint32_t)(int32_t)(int8_t)block[row * count + k] : block[row * count + k];
-            totals[row] = (int32_t)total;
-        }
+                packed[((quads - 1) * ROWS + row) * 4 + k % 4] = row_of[row][k];
+        for (int64_t row = 0; left_type == type && row < height; row++)
+            totals[row] = (int32_t)sum_of_bytes(row_of[row], type, count);
         memcpy(sums + top * (int64_t)sizeof(int32_t), totals, sizeof totals);
     }
 }

@@ -51,6 +51,60 @@ static int parsed_piece(PyObject *given, const int64_t *origins, int tensors, Pi
     return 1;
 }
 
+/* Where the rows of one operand of a piece, or of its result, begin: whether they lie without gaps. */
+static int add_rows(const Grid *grid, const Stored *stored, int64_t *at)
+{
+    const int axis = row_axis(grid);
+    if (grid->shape[3] > 1 && stored->step[3] != 1)
+        return 0;
+    for (int64_t row = 0; row < grid->shape[axis]; row++)
+        at[row] = (int64_t)(intptr_t)stored->data + row * stored->step[axis] * size_of_word[stored->format];
+    return 1;
+}
+
+/* The rows of tensors, if all pieces have rows of the same length. -1: there is no memory. */
+static int find_rows_of_pieces(Plan *plan)
+{
+    const int64_t columns = plan->all[0].work.grid.shape[3];
+    const int last = plan->tensors - 1;
+    int64_t rows = 0;
+    for (int i = 0; i < plan->pieces; i++) {
+        const Grid *grid = &plan->all[i].work.grid;
+        if (grid->shape[3] != columns || row_axis(grid) < 0)
+            return 0;
+        rows += size_of(grid) / (columns ? columns : 1);
+    }
+    for (int tensor = 0; rows && columns && tensor < plan->tensors; tensor++) {
+        int64_t *at = malloc((size_t)rows * sizeof *at), top = 0;
+        if (!at)
+            return -1;
+        plan->row_at[tensor] = at;
+        int is_whole = 1;
+        for (int i = 0; is_whole && i < plan->pieces; i++) {
+            const Piece *piece = &plan->all[i];
+            const Stored *found = tensor == last ? &piece->to : NULL;
+            for (int k = 0; k < piece->work.operands && tensor < last; k++)
+                if (piece->sources[k] == tensor) {
+                    const Stored *operand = &piece->work.grid.operands[k];
+                    is_whole &= !found || !memcmp(found, operand, sizeof *found); /* the only operand may stand twice */
+                    found = operand;
+                }
+            is_whole = is_whole && found && add_rows(&piece->work.grid, found, at + top);
+            top += size_of(&piece->work.grid) / columns;
+            plan->word[tensor] = found ? size_of_word[found->format] : 0;
+        }
+        if (!is_whole) {
+            free(at);
+            plan->row_at[tensor] = NULL;
+        }
+    }
+    if (rows && columns && plan->row_at[last]) {
+        plan->rows = rows;
+        plan->columns = columns;
+    }
+    return 0;
+}
+
 /* Bytes of a lane; for each tensor its address in this process and its Reach; the pieces, or a product. */
 static PyObject *py_plan(PyObject *self, PyObject *args)
 {
@@ -92,12 +146,20 @@ static PyObject *py_plan(PyObject *self, PyObject *args)
         is_good = (plan->product = parsed_product(product, origins, (int)count)) != NULL;
     for (int i = 0; is_good && i < number; i++)
         is_good = parsed_piece(PyTuple_GetItem(pieces, i), origins, (int)count, &plan->all[i]);
+    if (is_good && !plan->product && find_rows_of_pieces(plan)) {
+        PyErr_NoMemory();
+        is_good = 0;
+    }
     if (!is_good) {
         Py_CLEAR(capsule);
         return NULL;
     }
     if (plan->product) {
         const Product *p = plan->product;
+        plan->rows = p->rows;
+        plan->columns = p->columns;
+        plan->row_at[count - 1] = p->row_at;
+        plan->word[count - 1] = p->scattered ? size_of_word[p->to[0].to.format] : 0;
         plan->amount = p->rows * p->count * p->columns * cost_of_product(p) + STEPS_OF_READING * (p->image + p->rows * p->count);
     }
     for (int i = 0; i < number; i++)

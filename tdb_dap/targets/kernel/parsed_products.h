@@ -66,6 +66,8 @@ static void forget_product(Product *p)
         free(p->taps);
         free(p->places);
         free(p->row_at);
+        free(p->image_at.at);
+        free(p->left_at.at);
     }
     free(p);
 }
@@ -161,7 +163,7 @@ static Product *parsed_product(PyObject *given, const int64_t *origins, int tens
         if (is_good)
             s->to.data = moved_by(s->to.data, -origins[tensors - 1]);
     }
-    if (is_good && find_rows(p)) {
+    if (is_good && (find_rows(p) || find_direct_factors(p))) {
         PyErr_NoMemory();
         is_good = 0;
     }

@@ -29,42 +29,55 @@ typedef struct {
 
 #include "parsed_products.h"
 
+/* ``rows`` and ``columns``: of the result, and where each row of a tensor begins, in bytes from its address on, of words
+ * of ``word`` bytes; 0, and none, where they do not lie in rows without gaps. */
 typedef struct {
     int tensors, pieces; /* tensors: the last one is the result */
     Product *product; /* instead of pieces */
     int64_t lane_bytes, amount; /* amount: about how many products or steps of elements it takes */
     Reach reach[MOST_OPERANDS + 2];
+    int64_t rows, columns, *row_at[MOST_OPERANDS + 2];
+    int word[MOST_OPERANDS + 2];
     Piece *all;
 } Plan;
 
+/* A plan with its tensors at some addresses. */
+typedef struct {
+    const Plan *plan;
+    const int64_t *pointers, *offsets;
+} Placed;
+
 #include "pieces.h"
 
-/* Whether a tensor and the result have no byte in common. */
-static int lie_apart(const Plan *plan, int tensor, const int64_t *pointers, const int64_t *offsets)
+/* Whether two tensors have no byte in common. */
+static int lie_apart(const Placed *one, int tensor, const Placed *other, int second)
 {
-    const int last = plan->tensors - 1;
-    const Reach *own = &plan->reach[tensor], *to = &plan->reach[last];
-    if (pointers[tensor] + own->high <= pointers[last] + to->low || pointers[last] + to->high <= pointers[tensor] + own->low)
+    const Reach *a = &one->plan->reach[tensor], *b = &other->plan->reach[second];
+    const int64_t lane_bytes = one->plan->lane_bytes;
+    if (one->pointers[tensor] + a->high <= other->pointers[second] + b->low ||
+        other->pointers[second] + b->high <= one->pointers[tensor] + a->low)
         return 1;
-    if (!own->inner || !to->inner)
+    if (!a->inner || !b->inner)
         return 0;
-    const int64_t a = offsets[tensor] % plan->lane_bytes, b = offsets[last] % plan->lane_bytes;
-    if (a + own->inner > plan->lane_bytes || b + to->inner > plan->lane_bytes)
+    const int64_t first = one->offsets[tensor] % lane_bytes, then = other->offsets[second] % lane_bytes;
+    if (first + a->inner > lane_bytes || then + b->inner > lane_bytes)
         return 0;
-    return a + own->inner <= b || b + to->inner <= a;
+    return first + a->inner <= then || then + b->inner <= first;
 }
 
+static int result_of(const Placed *placed) { return placed->plan->tensors - 1; }
+
 /* Whether the result may be written while a tensor is read, by one or more threads. */
-static int may_be_written(const Plan *plan, int tensor, const int64_t *pointers, const int64_t *offsets, int64_t parts)
+static int may_be_written(const Placed *placed, int tensor, int64_t parts)
 {
-    const int order = plan->reach[tensor].order;
-    if (pointers[tensor] == pointers[plan->tensors - 1] && (order == 1 || (order == 2 && parts == 1)))
+    const int order = placed->plan->reach[tensor].order, last = result_of(placed);
+    if (placed->pointers[tensor] == placed->pointers[last] && (order == 1 || (order == 2 && parts == 1)))
         return 1;
-    return lie_apart(plan, tensor, pointers, offsets);
+    return lie_apart(placed, tensor, placed, last);
 }
 
 /* A piece for these addresses; 0 where a word does not lie as such words are read. */
-static int placed(const Piece *piece, const int64_t *pointers, int result, Elements *e, Stored *to)
+static int place_piece(const Piece *piece, const int64_t *pointers, int result, Elements *e, Stored *to)
 {
     *e = piece->work;
     *to = piece->to;
@@ -97,27 +110,28 @@ static int parsed_addresses(const Plan *plan, PyObject *args, int first, int64_t
 }
 
 /* Whether the pieces can be computed with the tensors at these addresses. */
-static int pieces_fit(const Plan *plan, const int64_t *pointers, const int64_t *offsets, int64_t parts)
+static int pieces_fit(const Placed *placed, int64_t parts)
 {
-    const int result = plan->tensors - 1;
+    const Plan *plan = placed->plan;
     Elements e;
     Stored to;
-    for (int i = 0; i < result; i++)
-        if (!may_be_written(plan, i, pointers, offsets, parts))
+    for (int i = 0; i < result_of(placed); i++)
+        if (!may_be_written(placed, i, parts))
             return 0;
     for (int i = 0; i < plan->pieces; i++)
-        if (!placed(&plan->all[i], pointers, result, &e, &to) || !shifts_fit(&e))
+        if (!place_piece(&plan->all[i], placed->pointers, result_of(placed), &e, &to) || !shifts_fit(&e))
             return 0;
     return 1;
 }
 
 /* One part of as many of all pieces. */
-static void compute_part(const Plan *plan, const int64_t *pointers, int64_t part, int64_t parts)
+static void compute_part(void *of, int64_t part, int64_t parts)
 {
+    const Placed *placed = of;
     Elements e;
     Stored to;
-    for (int i = 0; i < plan->pieces; i++) {
-        placed(&plan->all[i], pointers, plan->tensors - 1, &e, &to);
+    for (int i = 0; i < placed->plan->pieces; i++) {
+        place_piece(&placed->plan->all[i], placed->pointers, result_of(placed), &e, &to);
         if (parts > 1) {
             int axis = 0;
             for (int other = 1; other < 4; other++)
@@ -132,28 +146,16 @@ static void compute_part(const Plan *plan, const int64_t *pointers, int64_t part
     }
 }
 
-/* A plan with its tensors at some addresses. */
-typedef struct {
-    const Plan *plan;
-    const int64_t *pointers;
-} Placed;
-
-static void compute_placed(void *of, int64_t part, int64_t parts)
-{
-    const Placed *placed = of;
-    compute_part(placed->plan, placed->pointers, part, parts);
-}
-
 /* All pieces; 0, and nothing is done, where they cannot be computed. */
-static int pieces_done(const Plan *plan, const int64_t *pointers, const int64_t *offsets, int joined)
+static int pieces_done(const Placed *placed, int joined)
 {
-    Placed placed = {plan, pointers};
-    int64_t parts = parts_of(joined, plan->amount, MOST_PARTS);
-    if (parts > 1 && !pieces_fit(plan, pointers, offsets, parts))
+    Placed all = *placed;
+    int64_t parts = parts_of(joined, placed->plan->amount, MOST_PARTS);
+    if (parts > 1 && !pieces_fit(placed, parts))
         parts = 1; /* a result over its operand has to be written in order */
-    if (parts == 1 && !pieces_fit(plan, pointers, offsets, 1))
+    if (parts == 1 && !pieces_fit(placed, 1))
         return 0;
-    together(joined, parts, compute_placed, &placed);
+    together(joined, parts, compute_part, &all);
     return 1;
 }
 
@@ -168,28 +170,37 @@ static int begin_work(Work *w, const Plan *plan, const int64_t *pointers, int jo
     return w->block != NULL;
 }
 
-/* A whole product; 0, and nothing is done, where it cannot be computed; -1: there is no memory, and some of it is done. */
-static int product_done(const Plan *plan, const int64_t *pointers, int joined)
+/* Whether sums may go where they belong as they are formed. */
+static int is_direct(const Work *w, const Placed *placed)
 {
+    const Product *p = w->p;
+    /* Which NaN comes out another way has to say: then nothing must have been written. */
+    return p->row_at && (is_whole(p) || w->is_finite) &&
+           (!p->image_at.at || lie_apart(placed, p->image_at.source, placed, result_of(placed)));
+}
+
+#include "sequences.h"
+
+/* How many of some plans, which follow each other, are carried out: 0, and nothing is done, where the first one cannot be.
+ * -1: there is no memory, and some of the first one is done. */
+static int plans_done(const Placed *all, int count, int joined)
+{
+    const Plan *plan = all->plan;
+    if (!plan->product)
+        return count > 1 ? sequence_done(all, count, NULL, joined) : pieces_done(all, joined);
     const Product *p = plan->product;
     const int64_t everything[4] = {0, p->rows, 0, p->columns};
     Work w;
-    int is_done = begin_work(&w, plan, pointers, joined);
-    /* Which NaN comes out another way has to say: then nothing must have been written. */
-    w.is_direct = p->row_at && (is_whole(p) || w.is_finite);
-    if (is_done && sum_up_together(&w, everything))
-        is_done = w.is_direct ? -1 : 0;
-    if (is_done > 0)
+    int done = begin_work(&w, plan, all->pointers, joined);
+    w.is_direct = done && is_direct(&w, all);
+    if (w.is_direct && count > 1)
+        done = sequence_done(all, count, &w, joined);
+    else if (done && sum_up_together(&w, everything))
+        done = w.is_direct ? -1 : 0;
+    else if (done)
         put_results(&w);
     give_back_scratch(FOR_PRODUCT, w.block);
-    return is_done;
-}
-
-static int plan_done(const Plan *plan, const int64_t *pointers, const int64_t *offsets, int joined)
-{
-    if (plan->product)
-        return product_done(plan, pointers, joined);
-    return pieces_done(plan, pointers, offsets, joined);
+    return done;
 }
 
 /* Arguments: the plan, and for each tensor where its address is, and the address. False, and nothing is done, where the
@@ -204,9 +215,10 @@ static PyObject *py_carry_out(PyObject *self, PyObject *args)
     if (!parsed_addresses(plan, args, 1, pointers, offsets))
         return NULL;
     const int joined = plan->amount >= 2 * team_size.worth && join_team();
+    const Placed placed = {plan, pointers, offsets};
     int is_done;
     Py_BEGIN_ALLOW_THREADS
-    is_done = plan_done(plan, pointers, offsets, joined);
+    is_done = plans_done(&placed, 1, joined);
     Py_END_ALLOW_THREADS
     leave_team(joined);
     return is_done < 0 ? PyErr_NoMemory() : PyBool_FromLong(is_done);
@@ -349,6 +361,8 @@ static void forget_plan(PyObject *capsule)
 {
     Plan *plan = PyCapsule_GetPointer(capsule, "plan");
     if (plan) {
+        for (int i = 0; i < plan->tensors && !plan->product; i++)
+            free(plan->row_at[i]); /* those of a product are its own */
         free(plan->all);
         forget_product(plan->product);
     }

@@ -9,11 +9,13 @@ static PyObject *py_packed(PyObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "O&LLLpO&", address_of, &numbers, &rows, &count, &size, &is_signed, address_of,
                           &packed))
         return NULL;
+    const RowsOfBytes all = {(const void *)(uintptr_t)numbers, NULL, rows, count};
+    const int type = is_signed ? SIGNED_BYTES : UNSIGNED_BYTES; /* sums of rows are always wanted */
     Py_BEGIN_ALLOW_THREADS
     if (size == sizeof(float))
         packed_floats((const float *)(uintptr_t)numbers, 0, rows, count, (float *)(uintptr_t)packed);
     else if (size == 1)
-        packed_quads((const uint8_t *)(uintptr_t)numbers, is_signed, rows, 0, rows, count, (uint8_t *)(uintptr_t)packed);
+        packed_quads(&all, type, type, 0, rows, (uint8_t *)(uintptr_t)packed);
     else
         packed_pairs((const int16_t *)(uintptr_t)numbers, 0, rows, count, (int16_t *)(uintptr_t)packed);
     Py_END_ALLOW_THREADS

@@ -31,6 +31,12 @@ static void fill_part(void *of, int64_t part, int64_t parts)
     }
 }
 
+/* Whether factors are not put together. */
+static int is_read_in_place(const Work *w, int which)
+{
+    return (which == RIGHT_FACTORS && w->p->image_at.at) || (which == LEFT_FACTORS && w->in_quads && w->p->left_at.at);
+}
+
 /* A part of all operands, each along its longest axis. */
 static void gather_part(void *of, int64_t part, int64_t parts)
 {
@@ -45,7 +51,7 @@ static void gather_part(void *of, int64_t part, int64_t parts)
             if (g.shape[other] > g.shape[axis])
                 axis = other;
         take_part(g.shape[axis], axis == 3 ? 64 : 1, part, parts, &first, &last);
-        if (first == last)
+        if (first == last || is_read_in_place(w, g.which))
             continue;
         const int64_t moved = first * g.from.step[axis] * size_of_word[g.from.format];
         const char *data = g.source < 0 ? (const char *)&g.constant : moved_by(g.from.data, w->pointers[g.source]);
@@ -114,6 +120,10 @@ static Whole whole_of_work(const Work *w)
                 .rows = p->rows, .count = p->count, .columns = p->columns, .type = p->type,
                 .start = p->starts ? (const int64_t *)w->starts[0] : NULL, .row_at = w->is_direct ? p->row_at : NULL};
     start_steps(p, 0, &of.start_row, &of.start_column);
+    if (p->image_at.at) {
+        of.image = direct_data(&p->image_at, w->pointers);
+        of.taps = p->image_at.at;
+    }
     return of;
 }
 
@@ -130,9 +140,10 @@ static void pack_part(void *of, int64_t part, int64_t parts)
         for (int64_t row = first; row < last; row++)
             w->short_steps[row] = shortened_row(&of, &r, row);
     }
-    if (w->in_quads)
-        packed_quads((const uint8_t *)w->left, p->left_type == SIGNED_BYTES, p->rows, first, last, p->count,
-                     (uint8_t *)w->packed);
+    if (w->in_quads) {
+        const RowsOfBytes rows = {p->left_at.at ? direct_data(&p->left_at, w->pointers) : w->left, p->left_at.at, p->rows, p->count};
+        packed_quads(&rows, p->left_type, p->type, first, last, (uint8_t *)w->packed);
+    }
     else if (p->how == EXACTLY)
         packed_pairs((const int16_t *)w->left, first, last, p->count, (int16_t *)w->packed);
     else if (p->how == IN_GROUPS)
@@ -177,11 +188,12 @@ static void prepare(Work *w)
     laid_out(p, w->block, w);
     w->in_quads = multiplies_bytes() && p->how == EXACTLY && p->type != SIGNED_WORDS;
     const int64_t left = p->rows * p->count;
+    const int64_t gathered = (is_read_in_place(w, RIGHT_FACTORS) ? 0 : p->image) + (is_read_in_place(w, LEFT_FACTORS) ? 0 : left);
     if (p->is_filled || p->has_gaps)
         together(w->joined, parts_of(w->joined, p->image * STEPS_OF_READING, MOST_PARTS), fill_part, w);
     for (int i = p->starts; i < 2 && !is_whole(p); i++)
         memcpy(w->starts[i], &p->zero, sizeof p->zero);
-    const int64_t parts = parts_of(w->joined, (p->image + left) * STEPS_OF_READING, MOST_PARTS);
+    const int64_t parts = parts_of(w->joined, gathered * STEPS_OF_READING, MOST_PARTS);
     together(w->joined, parts, gather_part, w);
     for (int i = 0; i < 3 && is_whole(p); i++)
         for (int64_t row = 0; row < p->rows; row++)

@@ -21,6 +21,13 @@ typedef struct {
     int64_t shape[4], first, step[4];
 } Scattered;
 
+/* Bytes of an operand that are read where they are stored: where each stretch begins, from ``base`` bytes after the address
+ * of the tensor ``source`` on; no ``at`` where they are put together. */
+typedef struct {
+    int64_t *at, base;
+    int source;
+} Direct;
+
 /* Left factors are (rows, count), starts (rows or 1, columns or 1); right factors as in Right and Whole, over an image of
  * ``image`` numbers of a ``type``, which hold ``fill`` where none is put. ``form``: of results of floats; ``rounding``: of
  * their products and sums in windows; ``has_gaps``: some
@@ -31,6 +38,7 @@ typedef struct {
     float zero, fill;
     int64_t rows, count, columns, image, start_rows[2], start_columns[2], numbers[3], group, window[4], *taps, *places;
     int64_t *row_at; /* bytes from the result's address to each row of sums, where rows lie whole; else none */
+    Direct image_at, left_at; /* of taps, and of rows */
     Requantisation r;
     Gathered *from;
     Scattered *to;
@@ -43,6 +51,7 @@ typedef struct {
     const Product *p;
     const int64_t *pointers;
     int result, normal, is_finite, in_quads, joined, is_direct; /* is_direct: sums go where they belong as they are formed */
+    const After *after; /* or none */
     volatile int status; /* -1: no memory; -2: a NaN is among the sums, and nobody knows which one it would be */
     uint32_t ranges[2][MOST_PARTS][2];
     void *block;
@@ -114,6 +123,7 @@ static size_t size_of_work(const Product *p)
     return laid_out(p, NULL, &nowhere);
 }
 
+#include "direct.h"
 #include "product_operands.h"
 
 /* The windows of channels [first, last). Sums start from a number of each channel, or floats from zeros. */
@@ -164,6 +174,7 @@ static int sum_up(const Work *w, const int64_t *range)
         of.first = range[2];
         of.last = range[3];
         of.steps = w->short_steps;
+        of.after = w->after;
         return chosen->whole(&of, &r, results_of(w));
     }
     const Left left = {(const float *)w->left, (const float *)w->packed, p->rows, range[0], range[1]};
@@ -172,7 +183,8 @@ static int sum_up(const Work *w, const int64_t *range)
         const Groups groups = {(float *)w->sums, p->group, p->nan_wins, p->drops_bits};
         return chosen->grouped(&left, &right, &groups);
     }
-    Chains chains = {.result = results_of(w), .row_at = w->is_direct ? p->row_at : NULL, .position = p->starts, .normal = w->normal, .swapped = p->swapped};
+    Chains chains = {.result = results_of(w), .row_at = w->is_direct ? p->row_at : NULL, .position = p->starts, .normal = w->normal, .swapped = p->swapped,
+                     .after = w->after};
     for (int i = 0; i < 2; i++) {
         chains.starts[i].numbers = (const float *)w->starts[i];
         start_steps(p, i, &chains.starts[i].row, &chains.starts[i].column);

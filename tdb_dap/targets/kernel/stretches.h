@@ -38,28 +38,53 @@ static int find_tensors(const Commands *c, int64_t command, const Plan *plan, in
     return 1;
 }
 
-/* So many products, about, between two moments at which a run can be interrupted: some milliseconds. */
-#define MOST_PRODUCTS ((int64_t)1 << 27)
+/* So many products, about, between two moments at which a run can be interrupted: some milliseconds, tens without vectors. */
+#define MOST_PRODUCTS ((int64_t)1 << 29)
 
-/* The first of the commands [first, stop) that is not done: there is no memory for it (``has_failed``), it has no plan, its plan does not fit, or those before it have
- * taken long enough. */
+/* Commands that are carried out together: their numbers, and where their tensors are. */
+typedef struct {
+    int count;
+    int64_t numbers[MOST_OF_SEQUENCE], pointers[MOST_OF_SEQUENCE][MOST_OPERANDS + 2];
+    int64_t offsets[MOST_OF_SEQUENCE][MOST_OPERANDS + 2];
+    Placed all[MOST_OF_SEQUENCE];
+} Gang;
+
+/* Whether a command is the first one, or can follow those that are there. */
+static int take_in(Gang *gang, const Commands *c, int64_t command, const Plan *plan)
+{
+    const int at = gang->count;
+    if (at == MOST_OF_SEQUENCE || !plan || !find_tensors(c, command, plan, gang->pointers[at], gang->offsets[at]))
+        return 0;
+    gang->all[at] = (Placed){plan, gang->pointers[at], gang->offsets[at]};
+    if (at && !can_follow(gang->all, at, &gang->all[at]))
+        return 0;
+    gang->numbers[gang->count++] = command;
+    return 1;
+}
+
+/* The first of the commands [first, stop) that is not done: there is no memory for it (``has_failed``), it has no plan, its
+ * plan does not fit, or those before it have taken long enough. */
 static int64_t carry_out_commands(const Commands *c, const Plan *const *plans, int64_t first, int64_t stop, int joined,
                                   int *has_failed)
 {
     const int64_t start = first;
-    int64_t pointers[MOST_OPERANDS + 2], offsets[MOST_OPERANDS + 2];
+    Gang gang;
     int64_t amount = 0; /* of what is done */
-    for (int64_t i = first; i < stop && amount < MOST_PRODUCTS; i++, first = i) {
-        if (c->numbers[i] == NO_DATA)
+    while (first < stop && amount < MOST_PRODUCTS) {
+        if (c->numbers[first] == NO_DATA) {
+            first++;
             continue;
-        const Plan *plan = plans[i - start];
-        amount += plan ? plan->amount : 0;
-        if (!plan || !find_tensors(c, i, plan, pointers, offsets))
-            return i;
-        const int is_done = plan_done(plan, pointers, offsets, joined);
-        *has_failed = is_done < 0;
-        if (is_done <= 0)
-            return i;
+        }
+        gang.count = 0;
+        for (int64_t i = first; i < stop && (c->numbers[i] == NO_DATA || take_in(&gang, c, i, plans[i - start])); i++)
+            ;
+        const int done = gang.count ? plans_done(gang.all, gang.count, joined) : 0;
+        *has_failed = done < 0;
+        if (done <= 0)
+            return first;
+        for (int i = 0; i < done; i++)
+            amount += gang.all[i].plan->amount;
+        first = gang.numbers[done - 1] + 1;
     }
     return first;
 }

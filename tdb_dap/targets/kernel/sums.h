@@ -70,7 +70,7 @@ static inline ints NAME(larger)(ints largest, floats numbers)
 /* Bytes of panels that are packed before their products are formed: left factors that were read stay in the nearest
  * cache for all of them, and neighbours in the result are written one after the other. */
 #define STRIP (1 << 17)
-#define MOST_PANELS 8
+#define MOST_PANELS 32
 
 /* Panels of ``size`` bytes that are packed at once. */
 static inline int64_t NAME(panels_at_once)(int64_t size)
@@ -220,10 +220,13 @@ static int NAME(interleaved)(const Left *left, const Right *right, const Chains 
         const int64_t columns = left_over < panels * LANES ? left_over : panels * LANES;
         for (int64_t i = 0; i < columns; i += LANES)
             NAME(pack)(packed + i / LANES * size, right, start + i, columns - i < LANES ? columns - i : LANES);
-        for (int64_t top = left->first; top < left->last; top += AT_ONCE)
+        for (int64_t top = left->first, begun = top; top < left->last; top += AT_ONCE) {
             for (int64_t i = 0; i < columns; i += LANES)
                 NAME(interleaved_tile)(left, right, chains, packed + i / LANES * size, top, start + i,
                                        columns - i < LANES ? columns - i : LANES);
+            const int is_last = left->last - top <= AT_ONCE;
+            go_on(chains->after, &begun, is_last ? left->last : top + AT_ONCE, is_last, start, start + columns);
+        }
     }
     give_back_scratch(FOR_PART, packed);
     return 0;

@@ -154,10 +154,13 @@ static int NAME(whole)(const Whole *w, const Requantisation *r, void *result)
         const int64_t columns = left_over < panels * COLUMNS ? left_over : panels * COLUMNS;
         for (int64_t i = 0; i < columns; i += COLUMNS)
             NAME(pack_whole)(packed + i / COLUMNS * size, w, start + i, columns - i < COLUMNS ? columns - i : COLUMNS);
-        for (int64_t top = w->first_row; top < w->last_row; top += AT_ONCE)
+        for (int64_t top = w->first_row, begun = top; top < w->last_row; top += AT_ONCE) {
             for (int64_t i = 0; i < columns; i += COLUMNS)
                 NAME(whole_tile)(w, r, steps, packed + i / COLUMNS * size, top, start + i,
                                  columns - i < COLUMNS ? columns - i : COLUMNS, result);
+            const int is_last = w->last_row - top <= AT_ONCE;
+            go_on(w->after, &begun, is_last ? w->last_row : top + AT_ONCE, is_last, start, start + columns);
+        }
     }
     give_back_scratch(FOR_PART, packed);
     return 0;

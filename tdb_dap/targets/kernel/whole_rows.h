@@ -73,17 +73,60 @@ ALWAYS_INLINE void operate_on_words(int kind, __m512i *a, const __m512i *b, int 
 #undef EACH
 }
 
-/* The steps of a row as vectors take them. ``shifts``: SHIFTED_ONCE with limits that 32 bits hold, else IN_32_BITS. */
+/* The steps of a row as vectors take them. ``shifts``: SHIFTED_ONCE with limits that 32 bits hold, else IN_32_BITS.
+ * ``is_near``: numbers are limited to [least, most] first, and then all that follows has 32 bits. */
 typedef struct {
-    __m512i low, high, multiplier, added, mask, zero;
-    int shifts, is_rectified, has_mask, from, right;
+    __m512i low, high, multiplier, added, mask, zero, least, most;
+    int shifts, is_rectified, has_mask, from, right, is_near, has_zero;
 } RowSteps;
 
-/* Whether steps can be taken in registers. */
-static int row_steps(const Requantisation *r, const Shortened *s, int64_t row, RowSteps *out)
+static int64_t one_shifted(const Shortened *s, int64_t multiplier, int64_t zero, int64_t number)
+{
+    const int64_t product = number * multiplier;
+    return ((product + s->added + ((product >> s->from) & s->mask)) >> s->right) + zero;
+}
+
+/* The largest number that gives at most ``high``, or one less than the smallest one that gives more; INT32_MIN - 1: none. */
+static int64_t largest_within(const Shortened *s, int64_t multiplier, int64_t zero, int64_t high)
+{
+    const double above = (double)(high - zero + 1) * (double)((int64_t)1 << s->right) - (double)s->added;
+    const double guess = above / (double)multiplier; /* next to it, as limits of 32 bits are */
+    int64_t found = guess < (double)INT32_MIN ? INT32_MIN : guess > (double)INT32_MAX ? INT32_MAX : (int64_t)guess;
+    while (found >= INT32_MIN && one_shifted(s, multiplier, zero, found) > high)
+        found--;
+    while (found < INT32_MAX && one_shifted(s, multiplier, zero, found + 1) <= high)
+        found++;
+    return found;
+}
+
+/* Numbers whose results lie within the limits, where results grow with the numbers, by one at most: then numbers beyond
+ * have the results of the last ones within. */
+static void find_near(const Requantisation *r, const Shortened *s, int64_t multiplier, int64_t zero, RowSteps *out)
+{
+    const int is_even = s->mask == 0 || s->mask == 1 || s->mask == -1; /* then the guess is next to what is looked for */
+    if (!is_even || multiplier < 1 || multiplier >= (int64_t)1 << s->right || s->right > 32 || zero != within_word(zero))
+        return;
+    const int64_t most = largest_within(s, multiplier, zero, r->high);
+    int64_t least = largest_within(s, multiplier, zero, r->low - 1) + 1;
+    least = r->rectified && least < 0 ? 0 : least;
+    if (least > most)
+        return;
+    out->is_near = 1;
+    out->least = _mm512_set1_epi32((int32_t)least);
+    out->most = _mm512_set1_epi32((int32_t)most);
+    out->zero = _mm512_set1_epi32((int32_t)zero);
+    out->has_zero = zero != 0;
+}
+
+/* Numbers for which it is worth to find out which of them are near. */
+#define WORTH_NEAR 1024
+
+/* Whether steps can be taken in registers; of ``count`` numbers. */
+static int row_steps(const Requantisation *r, const Shortened *s, int64_t row, int64_t count, RowSteps *out)
 {
     out->shifts = s->form == SHIFTED_ONCE;
     out->is_rectified = r->rectified;
+    out->is_near = out->has_mask = out->has_zero = 0;
     if (s->form == IN_32_BITS) {
         out->low = _mm512_set1_epi32(s->low);
         out->high = _mm512_set1_epi32(s->high);
@@ -100,6 +143,8 @@ static int row_steps(const Requantisation *r, const Shortened *s, int64_t row, R
     out->has_mask = s->mask != 0;
     out->from = s->from;
     out->right = s->right;
+    if (count >= WORTH_NEAR)
+        find_near(r, s, r->multiplier[row], r->zero[row], out);
     return 1;
 }
 
@@ -113,11 +158,38 @@ ALWAYS_INLINE __m512i shifted_products(__m512i products, const RowSteps *s)
     return _mm512_min_epi64(_mm512_max_epi64(found, s->low), s->high);
 }
 
+/* A product with what is added before it is shifted. */
+ALWAYS_INLINE __m512i rounded_product(__m512i number, const RowSteps *s)
+{
+    const __m512i product = _mm512_mul_epi32(number, s->multiplier), found = _mm512_add_epi64(product, s->added);
+    if (!s->has_mask)
+        return found;
+    return _mm512_add_epi64(found, _mm512_and_si512(_mm512_srai_epi64(product, (unsigned)s->from), s->mask));
+}
+
+/* The 32 bits of each result come from above ``right`` bits of a product: those of odd lanes are where they belong. */
+ALWAYS_INLINE void step_near_words(__m512i *words, const RowSteps *s)
+{
+    const __m128i right = _mm_cvtsi32_si128(s->right), left = _mm_cvtsi32_si128(32 - s->right);
+    for (int v = 0; v < VECTORS_OF_ROW; v++) {
+        const __m512i own = _mm512_min_epi32(_mm512_max_epi32(words[v], s->least), s->most);
+        const __m512i even = _mm512_srl_epi64(rounded_product(own, s), right);
+        const __m512i odd = _mm512_sll_epi64(rounded_product(_mm512_srli_epi64(own, 32), s), left);
+        words[v] = _mm512_mask_mov_epi32(even, 0xaaaa, odd);
+        if (s->has_zero)
+            words[v] = _mm512_add_epi32(words[v], s->zero);
+    }
+}
+
 ALWAYS_INLINE void step_words(__m512i *words, const RowSteps *s)
 {
     if (!s->shifts) {
         for (int v = 0; v < VECTORS_OF_ROW; v++)
             words[v] = _mm512_min_epi32(_mm512_max_epi32(words[v], s->low), s->high);
+        return;
+    }
+    if (s->is_near) {
+        step_near_words(words, s);
         return;
     }
     for (int v = 0; v < VECTORS_OF_ROW; v++) {
@@ -128,17 +200,108 @@ ALWAYS_INLINE void step_words(__m512i *words, const RowSteps *s)
     }
 }
 
-/* Steps with the numbers that the operands of a row hold; ``own``: room for these. */
-static Shortened steps_of_row(const Grid *grid, int64_t row, Requantisation *own, int64_t *numbers)
+/* The steps of a channel: multiplier, amount and zero point, where they are stored. */
+static void read_steps(const Grid *grid, int64_t n, int64_t c, int64_t *numbers)
 {
     for (int i = 0; i < 3; i++) {
         const Stored *stored = &grid->operands[2 + i];
-        numbers[i] = whole_at(place(grid, stored, row, 0), stored->format);
+        const int64_t at = n * stored->step[0] + c * stored->step[1];
+        numbers[i] = whole_at((const char *)stored->data + at * size_of_word[stored->format], stored->format);
     }
-    own->multiplier = &numbers[0];
-    own->amount = &numbers[1];
-    own->zero = &numbers[2];
-    return shortened(own, 0, 0, 1);
+}
+
+/* What is done with the words of rows. A caller that gives constants gets a loop without questions. */
+typedef struct {
+    int kind, saturates, first, second, steps[2], size; /* formats of the operands, steps between their words */
+    int shifts, is_near, has_mask, has_zero; /* see RowSteps */
+} RowForm;
+
+/* ``most`` numbers, but no more than 64: one operation, and the steps after it. */
+ALWAYS_INLINE void compute_words(char *out, const char *a, const char *b, const RowForm f, const RowSteps *s, int64_t most)
+{
+    __m512i words[VECTORS_OF_ROW], others[VECTORS_OF_ROW];
+    load_words(words, a, f.first, f.steps[0], most);
+    if (f.kind != FIRST) {
+        load_words(others, b, f.second, f.steps[1], most);
+        if (f.kind == ADD && f.saturates && !f.steps[1]) {
+            /* One number for all: what would leave the range is limited before it is added. */
+            const __m512i nothing = _mm512_setzero_si512(), end = _mm512_set1_epi32(INT32_MAX), begin = _mm512_set1_epi32(INT32_MIN);
+            const __m512i high = _mm512_sub_epi32(end, _mm512_max_epi32(others[0], nothing));
+            const __m512i low = _mm512_sub_epi32(begin, _mm512_min_epi32(others[0], nothing));
+            for (int v = 0; v < VECTORS_OF_ROW; v++)
+                words[v] = _mm512_add_epi32(_mm512_min_epi32(_mm512_max_epi32(words[v], low), high), others[v]);
+        } else
+            operate_on_words(f.kind, words, others, f.saturates);
+    }
+    RowSteps own = *s;
+    own.shifts = f.shifts;
+    own.is_near = f.is_near;
+    own.has_mask = f.has_mask;
+    own.has_zero = f.has_zero;
+    step_words(words, &own);
+    store_words(out, words, f.size, most);
+}
+
+ALWAYS_INLINE void compute_row(char *out, const char *a, const char *b, int64_t length, const RowForm f, const RowSteps *s)
+{
+    const int64_t a_step = f.steps[0] * size_of_word[f.first], b_step = f.steps[1] * size_of_word[f.second];
+    int64_t first = 0;
+    for (; first + 16 * VECTORS_OF_ROW <= length; first += 16 * VECTORS_OF_ROW)
+        compute_words(out + first * f.size, a + first * a_step, b + first * b_step, f, s, 16 * VECTORS_OF_ROW);
+    if (first < length)
+        compute_words(out + first * f.size, a + first * a_step, b + first * b_step, f, s, length - first);
+}
+
+/* Rows of the kinds that networks are made of have loops of their own. */
+static void any_row(char *out, const char *a, const char *b, int64_t length, const RowForm *f, const RowSteps *s)
+{
+#define OF_ITS_OWN(...)                                                                                                    {                                                                                                                          const RowForm own = __VA_ARGS__;                                                                                       compute_row(out, a, b, length, own, s);                                                                                return;                                                                                                            }
+    if (length < 16 * VECTORS_OF_ROW)
+        OF_ITS_OWN(*f)
+    if (f->kind == FIRST && f->first == SI32 && f->size == 1 && f->steps[0] && f->shifts) {
+        if (f->is_near && !f->has_mask)
+            OF_ITS_OWN({FIRST, 0, SI32, SI32, {1, 1}, 1, 1, 1, 0, f->has_zero})
+        if (f->is_near)
+            OF_ITS_OWN({FIRST, 0, SI32, SI32, {1, 1}, 1, 1, 1, 1, f->has_zero})
+        OF_ITS_OWN({FIRST, 0, SI32, SI32, {1, 1}, 1, 1, 0, f->has_mask, 0})
+    }
+    if (f->kind == ADD && f->saturates && f->first == SI32 && f->second == SI32 && f->size == 4 && f->steps[0] && !f->shifts) {
+        if (f->steps[1])
+            OF_ITS_OWN({ADD, 1, SI32, SI32, {1, 1}, 4, 0, 0, 0, 0})
+        OF_ITS_OWN({ADD, 1, SI32, SI32, {1, 0}, 4, 0, 0, 0, 0})
+    }
+    OF_ITS_OWN(*f)
+#undef OF_ITS_OWN
+}
+
+/* Steps taken apart as registers need them; 0 where they do not hold what comes up. */
+static int steps_of(const Requantisation *r, const int64_t *numbers, int64_t count, RowSteps *out)
+{
+    Requantisation own = *r;
+    own.multiplier = &numbers[0];
+    own.amount = &numbers[1];
+    own.zero = &numbers[2];
+    const Shortened plain = shortened(&own, 0, 0, 1);
+    return row_steps(&own, &plain, 0, count, out);
+}
+
+/* Whether registers hold what comes up with the steps of every channel. */
+static int all_steps_fit(const Grid *grid, const Requantisation *r)
+{
+    const int has_limits = r->low >= INT32_MIN && r->high <= INT32_MAX && r->low <= r->high;
+    RowSteps steps;
+    int64_t numbers[3];
+    for (int i = 2; i < 5; i++)
+        if (grid->operands[i].step[3] || grid->operands[i].step[2])
+            return 0;
+    for (int64_t n = 0; n < grid->shape[0]; n++)
+        for (int64_t c = 0; c < grid->shape[1]; c++) {
+            read_steps(grid, n, c, numbers);
+            const int is_short = numbers[1] <= 0 && numbers[1] >= -LARGEST_SHIFT && numbers[0] == within_word(numbers[0]);
+            if (!(has_limits && is_short) && !steps_of(r, numbers, 0, &steps))
+                return 0;
+        }
+    return 1;
 }
 
 /* As ``whole_of``, to words that lie in rows, too; 0, and nothing is done, where registers do not hold what comes up. */
@@ -146,51 +309,38 @@ static int whole_rows(const Grid *grid, int kind, int each, const Requantisation
 {
     const int operands = kind == FIRST ? 1 : 2, is_held = is_narrow(grid, kind);
     const int saturates = !is_held && (kind == ADD || kind == SUBTRACT) && r->low >= INT32_MIN && r->high <= INT32_MAX && !r->held;
-    const int64_t length = grid->shape[3], rows = size_of(grid) / (length ? length : 1);
+    const int64_t length = grid->shape[3];
     if (r->size > 4 || (length > 1 && to->step[3] != 1) || (!is_held && (!saturates || each)))
         return 0;
     for (int i = 0; i < operands; i++)
         if (grid->operands[i].format < SI8 || bound_of(grid->operands[i].format) > (int64_t)1 << 31 ||
             (grid->operands[i].step[3] != 0 && grid->operands[i].step[3] != 1))
             return 0;
-    for (int i = 2; each && i < 5; i++)
-        if (grid->operands[i].step[3])
-            return 0;
-    int64_t numbers[3], before[3] = {0};
-    Requantisation own = *r;
     RowSteps steps;
-    if (!each) {
-        const Shortened plain = shortened(r, 0, 0, 1);
-        if (!row_steps(r, &plain, 0, &steps) || (saturates && steps.shifts))
-            return 0;
-    } else
-        for (int64_t row = 0; row < rows; row += grid->shape[2]) { /* steps of each channel */
-            const Shortened plain = steps_of_row(grid, row, &own, numbers);
-            if (!row_steps(&own, &plain, 0, &steps) || grid->operands[2].step[2] || grid->operands[3].step[2] ||
-                grid->operands[4].step[2])
-                return 0;
-        }
-    for (int64_t row = 0; row < rows; row++) {
-        char *out = (char *)(uintptr_t)place(grid, to, row, 0);
-        const char *a = place(grid, &grid->operands[0], row, 0), *b = operands > 1 ? place(grid, &grid->operands[1], row, 0) : a;
-        const int64_t a_step = grid->operands[0].step[3] * size_of_word[grid->operands[0].format];
-        const int64_t b_step = grid->operands[1].step[3] * size_of_word[grid->operands[1].format];
-        if (each && row % grid->shape[2] == 0) {
-            const Shortened plain = steps_of_row(grid, row, &own, numbers);
-            if (row == 0 || memcmp(before, numbers, sizeof numbers))
-                row_steps(&own, &plain, 0, &steps);
-            memcpy(before, numbers, sizeof numbers);
-        }
-        for (int64_t first = 0; first < length; first += 16 * VECTORS_OF_ROW) {
-            __m512i words[VECTORS_OF_ROW], others[VECTORS_OF_ROW];
-            load_words(words, a + first * a_step, grid->operands[0].format, a_step, length - first);
-            if (operands > 1) {
-                load_words(others, b + first * b_step, grid->operands[1].format, b_step, length - first);
-                operate_on_words(kind, words, others, saturates);
+    const int64_t shared[3] = {r->multiplier[0], r->amount[0], r->zero[0]};
+    if (each ? !all_steps_fit(grid, r) : !steps_of(r, shared, size_of(grid), &steps) || (saturates && steps.shifts))
+        return 0;
+    const int is_turned = kind == ADD && !grid->operands[0].step[3]; /* one number for a row is the second one */
+    const Stored *left = &grid->operands[is_turned], *right = operands > 1 ? &grid->operands[!is_turned] : left;
+    const int64_t a_word = size_of_word[left->format], b_word = size_of_word[right->format], word = size_of_word[to->format];
+    RowForm form = {kind, saturates, left->format, right->format, {(int)left->step[3], (int)right->step[3]}, r->size, 0, 0, 0, 0};
+    for (int64_t n = 0; n < grid->shape[0]; n++)
+        for (int64_t c = 0; c < grid->shape[1]; c++) {
+            if (each) {
+                int64_t numbers[3];
+                read_steps(grid, n, c, numbers);
+                steps_of(r, numbers, grid->shape[2] * length, &steps);
             }
-            step_words(words, &steps);
-            store_words(out + first * r->size, words, r->size, length - first);
+            form.shifts = steps.shifts;
+            form.is_near = steps.is_near;
+            form.has_mask = steps.has_mask;
+            form.has_zero = steps.has_zero;
+            for (int64_t h = 0; h < grid->shape[2]; h++) {
+                const char *a = (const char *)left->data + (n * left->step[0] + c * left->step[1] + h * left->step[2]) * a_word;
+                const char *b = (const char *)right->data + (n * right->step[0] + c * right->step[1] + h * right->step[2]) * b_word;
+                char *out = (char *)(uintptr_t)to->data + (n * to->step[0] + c * to->step[1] + h * to->step[2]) * word;
+                any_row(out, a, b, length, &form, &steps);
+            }
         }
-    }
     return 1;
 }

@@ -1,0 +1,122 @@
+/* Commands that follow each other, carried out block by block: what one has just written is in the cache when the next one
+ * reads it, and threads wait for each other once. Every command after the first one is made of pieces. */
+
+#define MOST_OF_SEQUENCE 4
+
+/* Bytes of results that stay in the cache until the next command reads them, about. */
+#define BYTES_OF_BLOCK ((int64_t)1 << 17)
+
+/* Whether each row of one tensor lies where that of the other one does. */
+static int have_same_rows(const Placed *one, int tensor, const Placed *other, int second)
+{
+    const int64_t *a = one->plan->row_at[tensor], *b = other->plan->row_at[second];
+    return a && b && one->pointers[tensor] == other->pointers[second] && one->plan->word[tensor] == other->plan->word[second] &&
+           !memcmp(a, b, (size_t)one->plan->rows * sizeof *a);
+}
+
+/* Whether a block of ``next`` can be computed as soon as the same block of all those before it is: no other block of theirs
+ * reads or writes what it writes, or writes what it reads. What the operands of a product are is kept until all are done,
+ * so that it can be begun again. */
+static int can_follow(const Placed *before, int count, const Placed *next)
+{
+    const Plan *plan = next->plan;
+    const int own = result_of(next);
+    if (plan->product || !plan->rows || plan->rows != before->plan->rows || plan->columns != before->plan->columns)
+        return 0;
+    for (const Placed *each = before; each < before + count; each++) {
+        const int last = result_of(each);
+        for (int i = 0; i <= own; i++)
+            if (!lie_apart(next, i, each, last) && !have_same_rows(next, i, each, last))
+                return 0;
+        for (int i = 0; i < last; i++)
+            if (!lie_apart(each, i, next, own) && (each->plan->product || !have_same_rows(each, i, next, own)))
+                return 0;
+    }
+    return pieces_fit(next, MOST_PARTS);
+}
+
+/* ``work``: of the first one, if that is a product. */
+typedef struct {
+    const Placed *all;
+    int count;
+    Work *work;
+} Sequence;
+
+/* Some rows and columns of all pieces. */
+static void compute_block(const Placed *placed, const int64_t *range)
+{
+    const Plan *plan = placed->plan;
+    Elements e;
+    Stored to;
+    for (int64_t i = 0, top = 0; i < plan->pieces && top < range[1]; i++) {
+        const Piece *piece = &plan->all[i];
+        const int64_t rows = size_of(&piece->work.grid) / plan->columns;
+        const int64_t first = range[0] > top ? range[0] - top : 0, last = range[1] - top < rows ? range[1] - top : rows;
+        top += rows;
+        if (first >= last)
+            continue;
+        place_piece(piece, placed->pointers, result_of(placed), &e, &to);
+        take_extent(&e, &to, row_axis(&e.grid), first, last - first);
+        take_extent(&e, &to, 3, range[2], range[3] - range[2]);
+        compute_into(&e, &to);
+    }
+}
+
+/* A block of those that follow a product, or of all commands. */
+static void compute_blocks(const void *of, const int64_t *range)
+{
+    const Sequence *s = of;
+    for (int i = s->work ? 1 : 0; i < s->count; i++)
+        compute_block(&s->all[i], range);
+}
+
+/* One part of as many of a sequence. */
+static void sequence_part(void *of, int64_t part, int64_t parts)
+{
+    const Sequence *s = of;
+    const Plan *plan = s->all->plan;
+    const Product *p = plan->product;
+    const int64_t everything[4] = {0, plan->rows, 0, plan->columns};
+    int64_t range[4];
+    if (p)
+        take_range(p, everything, part, parts, range);
+    else {
+        const int axis = plan->rows < parts ? 2 : 0;
+        memcpy(range, everything, sizeof range);
+        take_part(everything[axis + 1], axis ? 64 : 1, part, parts, &range[axis], &range[axis + 1]);
+    }
+    if (range[0] >= range[1] || range[2] >= range[3])
+        return;
+    if (s->work && s->work->after) {
+        if (sum_up(s->work, range))
+            s->work->status = -1;
+        return;
+    }
+    const int64_t rows = 1 + BYTES_OF_BLOCK / ((range[3] - range[2]) * (int64_t)sizeof(int32_t));
+    for (int64_t first = range[0], last; first < range[1]; first = last) {
+        last = range[1] - first < rows ? range[1] : first + rows;
+        const int64_t block[4] = {first, last, range[2], range[3]};
+        if (p)
+            sum_up(s->work, block); /* windows need no memory */
+        compute_blocks(s, block);
+    }
+}
+
+/* ``count``, or what ``plans_done`` says; results of a product go where they belong. */
+static int sequence_done(const Placed *all, int count, Work *w, int joined)
+{
+    Sequence sequence = {all, count, w};
+    const After after = {compute_blocks, &sequence};
+    const Plan *plan = all->plan;
+    const int64_t everything[4] = {0, plan->rows, 0, plan->columns};
+    int64_t amount = 0;
+    for (int i = 0; i < count; i++)
+        amount += all[i].plan->amount;
+    if (!w && !pieces_fit(all, MOST_PARTS))
+        return pieces_done(all, joined);
+    if (w && w->p->how < WINDOWS_OF_FLOATS) /* blocks of these begin with factors that are packed once for many rows */
+        w->after = &after;
+    const int64_t most = w ? most_parts(w->p, everything) : plan->rows > plan->columns ? plan->rows : plan->columns;
+    together(joined, parts_of(joined, amount, most), sequence_part, &sequence);
+    return w && w->status ? -1 : count;
+}
