@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 
 from tdb_dap.engine.hardware.dtypes import SI8, SI16, SI32, UI8, UI16, UI32, Array, DType
 from tdb_dap.targets import kernel
+from tdb_dap.targets.kernel import elements
 from tdb_dap.targets.kernel.elements import finished
 from tdb_dap.targets.kernel.integers import UNLIMITED, Steps
+from tdb_dap.targets.kernel.stored import Stored
 from tdb_dap.targets.semantics.numerics.integers import requantised, shift
 
 MODES = range(8)
@@ -105,6 +107,47 @@ def test_the_kernel_finishes_sums_like_numpy(given_: tuple[Array, Steps, DType])
     with kernel.switched(True):
         found = requantised(sums, steps, dtype)
     assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+    assert np.array_equal(found, expected)
+
+
+WORD = st.integers(-(1 << 31), (1 << 31) - 1)
+
+
+@st.composite
+def long_rows(draw: st.DrawFn) -> tuple[Array, Steps, DType]:
+    """Words of 32 bits next to where results reach their limits, in rows that are worth to look for these."""
+    right, dtype = draw(st.integers(0, 34)), draw(st.sampled_from([SI8, UI8, SI16, SI32]))
+    multiplier = draw(
+        st.one_of(st.integers(1, max(1, (1 << right) - 1)), st.sampled_from([1, 1 << min(right, 31)]), WORD)
+    )
+    multiplier = wrapped(multiplier, 32)
+    zero = draw(st.one_of(st.just(0), st.integers(-300, 300), WORD))
+    within = draw(st.sampled_from([(dtype.minimum, dtype.maximum), (-3, 100), (7, 7)]))
+    limits = max(within[0], dtype.minimum), within[1]
+    seed = np.random.default_rng(draw(st.integers(0, 1 << 32)))
+    edges = [(limit - zero + more) * (1 << right) // (multiplier or 1) for limit in limits for more in (0, 1)]
+    edges += [edge - (1 << right >> 1) // (multiplier or 1) for edge in edges]
+    pool = np.array([wrapped(edge + near, 32) for edge in (*edges, 0, 1 << 31) for near in range(-3, 4)])
+    words = np.where(
+        seed.integers(0, 4, (2, 1300)) > 0, seed.choice(pool, (2, 1300)), seed.integers(-(1 << 31), 1 << 31, (2, 1300))
+    )
+    steps = Steps(
+        draw(st.sampled_from(list(MODES))), multiplier, -right, zero, rectified=draw(st.booleans()), limits=limits
+    )
+    return words.astype(np.int32), steps, dtype
+
+
+@given(long_rows())
+def test_numbers_beyond_those_with_results_within_the_limits(given_: tuple[Array, Steps, DType]) -> None:
+    words, steps, dtype = given_
+    if not kernel.is_built:
+        pytest.skip(kernel.describe())
+    with kernel.switched(False):
+        expected = requantised(words.astype(np.int64), steps, dtype)
+    with kernel.switched(True):
+        stored = Stored(words.view(np.uint32), SI32)
+        found = elements.whole(elements.FIRST, stored, stored, steps, dtype.itemsize)
+    assert found is not None
     assert np.array_equal(found, expected)
 
 
