@@ -60,11 +60,13 @@ def options(parser: argparse.ArgumentParser, formats: Sequence[str]) -> None:
 
 def read_known(arguments: argparse.Namespace) -> Baseline | None:
     """The baseline that was given, None without one; BadInput, before anything runs, if one cannot be used."""
-    from tdb_dap.tools.findings.baseline import read_baseline
-
     if arguments.write_baseline is not None:
         refuse_unwritable(arguments.write_baseline)
-    return read_baseline(arguments.baseline) if arguments.baseline is not None else None
+    if arguments.baseline is None:
+        return None
+    from tdb_dap.tools.findings.baseline import read_baseline
+
+    return read_baseline(arguments.baseline)
 
 
 def remark_known(arguments: argparse.Namespace, baseline: Baseline | None, found: Findings) -> None:

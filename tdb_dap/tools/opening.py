@@ -97,12 +97,13 @@ def open_debugger(
     fast: bool = False,
     backend_token: str | None = None,
     recording: File | None = None,
+    defers: bool = False,
     make: Callable[[Program, Machine, Reference | None], Debugger] = Debugger,
 ) -> Debugger:
     """See ``tdb_dap.open``. ``fast``: results are not exact, for speed; whoever shows them must say so.
 
     ``recording``: of a run of the model, in place of its dynamic subnets, or ``remote:HOST:PORT``: a server that makes
-    one; ``make``: the kind of debugger.
+    one; ``defers``: who opens it calls ``Reference.verify``; ``make``: the kind of debugger.
     """
     if fast and backend != "numpy":
         raise BadInput(f"a fast run has no backend {backend!r}: only numpy can leave exactness")
@@ -156,11 +157,15 @@ def open_debugger(
         expected = [
             _computed(path, program, words)
             if path.suffix in (SUFFIX, onnx_model.SUFFIX)
-            else _reference_data(path, data, backend, cmodel_path, backend_token)
+            else _reference_data(path, data, backend, cmodel_path, backend_token, defers)
             for path in paths
         ]
         compared = Reference(paths, expected, tolerance)
-        compared.check_names(_names(program))
+        try:
+            compared.check_names(_names(program))
+        except BadInput:
+            compared.verify()
+            raise
     return make(program, machine, compared)
 
 
@@ -179,11 +184,11 @@ def _computed(path: Path, program: Program, words: Mapping[str, Array]) -> dict[
 
 
 def _reference_data(
-    path: Path, inputs: Path | None, backend: str, cmodel_path: File | None, token: str | None
+    path: Path, inputs: Path | None, backend: str, cmodel_path: File | None, token: str | None, defers: bool
 ) -> Mapping[str, Array]:
     """Tensors by name, of an npz file or of another compiled model that is run on the same inputs."""
     if path.suffix == ".npz" or not (path.is_dir() or {".bmodel", RECORDING} & set(path.suffixes)):
-        return open_npz(path)
+        return open_npz(path, defers)
     from tdb_dap.engine.compare.recording import record
 
     other = open_debugger(path, inputs, backend=backend, history_limit=0, cmodel_path=cmodel_path, backend_token=token)

@@ -10,6 +10,7 @@ import pytest
 
 import tdb_dap
 from tdb_dap.engine.compare.finding import Checked
+from tdb_dap.engine.compare.judging import Judge
 from tdb_dap.engine.compare.walk import Mode, Walk
 from tdb_dap.engine.control.debugger import Debugger
 from tdb_dap.engine.hardware.dtypes import Array
@@ -21,9 +22,14 @@ def opened(of: Case, reference: Path | None = None) -> Debugger:
     return tdb_dap.open(of.path, inputs=of.inputs, reference=reference or of.reference)
 
 
+def judging_walk(debugger: Debugger, mode: Mode, found: list[Checked]) -> Walk:
+    judge = Judge(debugger.reference)
+    return Walk(mode, lambda gathered: found.append(judge(gathered)))
+
+
 def walked(debugger: Debugger, mode: Mode = "cascade") -> list[Checked]:
     found: list[Checked] = []
-    debugger.observers.append(Walk(mode, found.append))
+    debugger.observers.append(judging_walk(debugger, mode, found))
     assert debugger.run().reason == "end"
     return found
 
@@ -81,7 +87,7 @@ def test_an_edit_spreads_in_a_cascade_and_stays_where_it_is_standalone() -> None
     def run(mode: Mode) -> list[str]:
         debugger = opened(of)
         entries: list[Checked] = []
-        debugger.observers.append(Walk(mode, entries.append))
+        debugger.observers.append(judging_walk(debugger, mode, entries))
         debugger.step(5)
         debugger.write("%16", 0)  # the operand of the pooling
         debugger.run()

@@ -228,3 +228,49 @@ def test_of_the_names_of_a_program_one_that_the_file_knows_is_enough(tmp_path: P
     odd.check_names(["t1", "t2"])
     with pytest.raises(BadInput, match="t4: complex128 cannot be compared"):
         odd.check_names(["t1", "t4"])
+
+
+@pytest.mark.parametrize("place", ["header", "numbers"])
+def test_what_is_damaged_is_said_the_same_when_it_is_looked_for_later(place: str, tmp_path: Path) -> None:
+    """The first array that is damaged counts, wherever it is."""
+    path = tmp_path / "r.npz"
+    np.savez(path, **{f"t{number}": np.full(5000, number, np.float64) for number in range(1, 6)})  # type: ignore[arg-type]
+    data = bytearray(path.read_bytes())
+    data[data.index(np.full(9, 2.0).tobytes())] ^= 1
+    if place == "header":
+        data[data.index(b"\x93NUMPY", data.index(b"t4.npy"))] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(BadInput) as at_once:
+        LargeNpz(path)
+    assert "t2.npy" in str(at_once.value)
+    if place == "header":
+        with pytest.raises(BadInput) as later:
+            LargeNpz(path, defers=True)
+    else:
+        found = LargeNpz(path, defers=True)
+        np.testing.assert_array_equal(found["t5"], np.full(5000, 5.0))
+        with pytest.raises(BadInput) as later:
+            found.verify()
+    assert str(later.value) == str(at_once.value)
+
+
+def test_whether_numbers_fit_is_known_without_reading_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = DATA / "contexts" / "sliced_int8"
+    program = open_program(model)
+    values = [v for record in program.source.records for v in (*record.operands, *record.results)]
+    shapes = {v.name: v.reshape or v.shape for v in values}
+    arrays = {name: np.zeros(shape, np.float32) for name, shape in shapes.items()}
+    names = list(arrays)
+    arrays[names[0]] = np.zeros((3, 5), np.float32)  # another size
+    del arrays[names[-1]]
+    write_npz(tmp_path / "r.npz", arrays)
+    reference = Reference([tmp_path], [LargeNpz(tmp_path / "r.npz")])
+    expected = [reference.expected(v) for v in values]
+    wanted = [
+        array is not None and v.view is not None and v.view.size == array.size
+        for v, array in zip(values, expected, strict=True)
+    ]
+    assert set(wanted) == {True, False}
+    monkeypatch.setattr(LargeNpz, "_read", lambda *_: pytest.fail("read"))
+    monkeypatch.setattr(npz_members.Member, "part", lambda *_: pytest.fail("read"))
+    assert [reference.fits(v) for v in values] == wanted

@@ -13,6 +13,7 @@ import pytest
 from scripts.robustness.mutate_models.faults import DROPPED, SHIFTED, SHORTENED
 from tdb_dap.engine.commands.commands import Command
 from tdb_dap.engine.compare.finding import Checked
+from tdb_dap.engine.compare.judging import Judge
 from tdb_dap.engine.compare.walk import Walk
 from tdb_dap.engine.control.debugger import Debugger
 from tdb_dap.engine.control.inspector import Inspector
@@ -287,7 +288,8 @@ def test_what_a_form_costs_each_of_its_commands_costs(of: Case) -> None:
 def test_a_check_looks_at_the_ends_of_ops() -> None:
     debugger = opened(TOY, TOY.reference)
     found: list[Checked] = []
-    debugger.observers.append(Walk("cascade", found.append))
+    judge = Judge(debugger.reference)
+    debugger.observers.append(Walk("cascade", lambda gathered: found.append(judge(gathered))))
     with counting() as ahead:
         debugger.run()
     assert ahead

@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Hashable
+from dataclasses import dataclass
 
 import numpy as np
 
 from tdb_dap.engine.hardware.dtypes import Array
-from tdb_dap.engine.reference.reference import numbers_from
+from tdb_dap.engine.reference.reference import Form
 from tdb_dap.engine.source.mapped_tensor import MappedTensor
 
 Box = tuple[tuple[int, int], ...]
@@ -19,47 +20,43 @@ Box = tuple[tuple[int, int], ...]
 class Assembly:
     """The whole of one tensor as far as it has been seen.
 
-    ``reference``: gives the reference's array, any shape, which is not kept: all tensors of a layer group are open at
-    once. For the same reason words are kept as they are stored, and of what has been seen only the borders. Where
-    pieces overlap (the borders that slices share), the number that is further off counts: each of them was used by
-    somebody.
+    ``shape``: of the reference's array, which ``reference`` gives and which is not kept: all tensors of a layer group
+    are open at once. For the same reason words are kept as they are stored, and of what has been seen only the borders.
+    Where pieces overlap (the borders that slices share), the number that is further off counts: each of them was used
+    by somebody.
     """
 
-    def __init__(self, reference: Callable[[], Array]) -> None:
+    def __init__(self, shape: tuple[int, ...], reference: Callable[[], Array]) -> None:
         self._reference = reference
-        self._shape = reference().shape
-        self._size = math.prod(self._shape)
+        self._shape = shape
+        self._size = math.prod(shape)
         self._whole: Array | None = None
-        self._like: MappedTensor | None = None
-        """A value that is stored as the words are; None: they are numbers, of pieces that differ in that."""
+        self._form: Form | None = None
+        """How the words are stored; None: they are numbers, of pieces that differ in that."""
         self._seen = _Seen(self._shape)
         self.pieces = 0
 
-    @property
-    def expected(self) -> Array:
-        """The reference's numbers, float32."""
-        return np.ascontiguousarray(self._reference(), np.float32)
-
     def add(self, value: MappedTensor, words: Array) -> None:
         """Put in the stored words of one value; ValueError or IndexError if its slice does not fit the reference."""
+        form = Form.of(value)
         if self._whole is None:
-            self._like = value
+            self._form = form
             if value.slices is None and not value.is_3d_group and words.size == self._size:
                 self._whole = words.reshape(self._shape)
                 self._seen.add(value)
                 self.pieces += 1
                 return
             self._whole = np.zeros(self._shape, words.dtype)
-        elif self._like is not None and not _is_alike(self._like, value):
-            self._whole, self._like = numbers_from(self._like, self._whole), None
-        if self._like is None:
-            words = numbers_from(value, words)
+        elif self._form is not None and self._form != form:
+            self._whole, self._form = self._form.numbers(self._whole), None
+        if self._form is None:
+            words = form.numbers(words)
         target = value.expected(self._whole)
         words = words.reshape(target.shape)
         seen = self._seen.add(value)
         if seen is not None and (differing := seen & (target != words)).any():
             numbers, before = self._numbers(words), self._numbers(target)
-            wanted = value.expected(self.expected)
+            wanted = value.expected(np.ascontiguousarray(self._reference(), np.float32))
             with np.errstate(all="ignore"):
                 # Not "greater": a difference that is no number is the largest there is.
                 nearer = np.abs(numbers - wanted) <= np.abs(before - wanted)
@@ -68,7 +65,7 @@ class Assembly:
         self.pieces += 1
 
     def _numbers(self, words: Array) -> Array:
-        return words if self._like is None else numbers_from(self._like, words)
+        return words if self._form is None else self._form.numbers(words)
 
     @property
     def is_complete(self) -> bool:
@@ -81,20 +78,36 @@ class Assembly:
         return self._seen.count / self._size if self._size else 1.0
 
     @property
-    def actual(self) -> Array:
-        """Assembled numbers, in the reference's shape; the reference's own numbers where nothing was written."""
+    def whole(self) -> Whole:
+        """The tensor as far as it has been put together; the assembly's own memory."""
         assert self._whole is not None
-        numbers = self._numbers(self._whole).reshape(self._shape)
-        return numbers if self.is_complete else np.where(self._seen.mask(), numbers, self.expected)
+        seen = None if self.is_complete else self._seen.mask()
+        return Whole(self._whole.reshape(self._shape), self._form, seen)
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A tensor as it was put together, in the reference's shape.
+
+    ``form``: how the ``words`` are stored, None: they are numbers; ``seen``: where anything was written, None: all.
+    """
+
+    words: Array
+    form: Form | None
+    seen: Array | None = None
+
+    def numbers(self, expected: Array) -> Array:
+        """The numbers; those of the reference, ``expected``, where nothing was written."""
+        numbers = self.words if self.form is None else self.form.numbers(self.words)
+        return numbers if self.seen is None else np.where(self.seen, numbers, expected)
 
     @property
     def identity(self) -> Hashable:
         """Equal for tensors of equal numbers; None where that is not known."""
-        like, view = self._like, self._like.view if self._like is not None else None
-        if self._whole is None or like is None or view is None or not self.is_complete:
+        if self.form is None or self.seen is not None:
             return None
-        digest = hashlib.sha256(np.ascontiguousarray(self._whole).data).digest()
-        return view.dtype.name, like.scale, like.zero_point, self._shape, digest
+        digest = hashlib.sha256(np.ascontiguousarray(self.words).data).digest()
+        return self.form.dtype.name, self.form.scale, self.form.zero_point, self.words.shape, digest
 
 
 class _Seen:
@@ -158,10 +171,3 @@ def _within(box: Box, other: Box) -> tuple[slice, ...]:
         slice(max(start - begin, 0), min(stop, end) - begin)
         for (start, stop), (begin, end) in zip(box, other, strict=True)
     )
-
-
-def _is_alike(one: MappedTensor, other: MappedTensor) -> bool:
-    """Whether both are stored in the same way."""
-    if one.view is None or other.view is None:
-        return False
-    return (one.view.dtype, one.scale, one.zero_point) == (other.view.dtype, other.scale, other.zero_point)

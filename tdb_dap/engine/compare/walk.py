@@ -6,6 +6,7 @@ the reference's numbers, so that an error shows at the op that makes it and nowh
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Collection, Hashable, Iterator
 from functools import partial
@@ -13,12 +14,12 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from tdb_dap.engine.compare.assembly import Assembly
-from tdb_dap.engine.compare.finding import Checked, Reason, Role, Verdict
+from tdb_dap.engine.compare.assembly import Assembly, Whole
+from tdb_dap.engine.compare.finding import Checked, Reason, Role
+from tdb_dap.engine.compare.judging import Gathered
 from tdb_dap.engine.compare.segments import put
 from tdb_dap.engine.control.observers import Observer, next_of
 from tdb_dap.engine.hardware.dtypes import Array
-from tdb_dap.engine.reference.comparison import Comparer, Comparison, Sides, compare
 from tdb_dap.engine.reference.reference import Reference, numbers_from, words_of
 from tdb_dap.engine.source.mapped_tensor import MappedTensor, layer_names
 
@@ -43,16 +44,17 @@ _SOME = 16
 class Walk(Observer):
     """Looks at the tensors of each op as the program runs, and hands out each of them when it is whole.
 
-    ``found``: receives the tensors in the order in which they are complete. A result is looked at after the last
-    command of each of its op's instances (slice, core), an operand before the first one; one that is not there yet then
-    (an op may load part of it itself) again after the last. ``ordinals``: the part of the program that runs,
-    [start, stop). ``wanted``: the keys of the tensors that are looked at, None: all; the net's borders always are.
+    ``found``: receives the tensors, not judged yet, in the order in which they are complete. A result is looked at
+    after the last command of each of its op's instances (slice, core), an operand before the first one; one that is not
+    there yet then (an op may load part of it itself) again after the last. ``ordinals``: the part of the program that
+    runs, [start, stop). ``wanted``: the keys of the tensors that are looked at, None: all; the net's borders always
+    are.
     """
 
     def __init__(
         self,
         mode: Mode,
-        found: Callable[[Checked], None],
+        found: Callable[[Gathered], None],
         ordinals: tuple[int, int] = (0, sys.maxsize),
         wanted: Collection[Key] | None = None,
     ) -> None:
@@ -66,7 +68,6 @@ class Walk(Observer):
         self._firsts: dict[Key, int] = {}
         self._late: dict[tuple[int, int], Array] = {}
         self._said: set[str] = set()
-        self._comparer = Comparer()
         self._looks: list[int] | None = None
 
     def next_look(self, inspector: Inspector) -> int:
@@ -97,8 +98,7 @@ class Walk(Observer):
         for index, value in enumerate(record.results):
             if self._is_last_part(inspector, record, value):
                 if self._is_wanted(record, "result", index, value):
-                    known = self._expected(inspector, value) is not None
-                    words = words_of(inspector.machine, value) if known else None
+                    words = words_of(inspector.machine, value) if _has_expected(inspector, value) else None
                     self._take(inspector, record, "result", index, value, words)
                 self._said.add(value.name)
                 if self._mode == "standalone":
@@ -122,24 +122,20 @@ class Walk(Observer):
     ) -> None:
         reference = inspector.reference
         for index, tensor in enumerate(tensors):
-            expected = reference.whole(tensor.name) if reference is not None else None
-            if reference is None or expected is None or tensor.name in self._said:
+            shape = reference.shape(tensor.name) if reference is not None else None
+            if reference is None or shape is None or tensor.name in self._said:
                 continue
             self._said.add(tensor.name)
             dtype = tensor.dtype
             actual = tensor.raise_(inspector.memory.read(tensor.view)).astype(np.float32)
             made = partial(Checked, 0, opcode, tensor.name, role, index, dtype.name, ordinal, ordinal)
             if reference.tolerances.excepts(tensor.name):
-                self._found(made("excepted"))
-            elif actual.size != expected.size:
-                self._found(made("unknown", "other size", _misfit(expected, actual.shape)))
+                self._found(Gathered(made("excepted")))
+            elif actual.size != math.prod(shape):
+                self._found(Gathered(made("unknown", "other size", _misfit(shape, actual.shape))))
             else:
-                tolerance = reference.tolerances.of(tensor.name, dtype.name)
-                wanted = expected.astype(np.float32)
-                result = compare(
-                    tensor.name, actual.reshape(wanted.shape), wanted, tolerance, dtype, abs(tensor.scale) or 1.0
-                )
-                self._found(made(_verdict(result), comparison=result))
+                numbers = Whole(actual.reshape(shape), None)
+                self._found(Gathered(made("unknown"), numbers, dtype, abs(tensor.scale) or 1.0))
 
     def _is_wanted(self, record: OpRecord, role: Role, index: int, value: MappedTensor) -> bool:
         return self._wanted is None or (record.line, role, index, value.name) in self._wanted
@@ -152,8 +148,7 @@ class Walk(Observer):
 
     def _nearer(self, inspector: Inspector, value: MappedTensor, early: Array, late: Array) -> Array:
         """Of the words of an operand before and after its op those that are nearer to what they should be."""
-        expected = self._expected(inspector, value)
-        if expected is None or np.array_equal(early, late):
+        if np.array_equal(early, late) or (expected := self._expected(inspector, value)) is None:
             return early
         distances = [_distance(_shaped(value, words, expected), expected) for words in (late, early)]
         return late if distances[0] < distances[1] else early
@@ -167,12 +162,12 @@ class Walk(Observer):
         if words is not None:
             assert inspector.reference is not None
             if key not in self._open:
-                self._open[key] = Assembly(partial(_whole, inspector.reference, value.name))
+                self._open[key] = _assembly(inspector.reference, value.name)
             self._open[key].add(value, words)
         if self._count_down(inspector, key):
-            self._found(self._judged(inspector, record, key, value))
+            self._found(self._gathered(inspector, record, key, value))
 
-    def _judged(self, inspector: Inspector, record: OpRecord, key: Key, value: MappedTensor) -> Checked:
+    def _gathered(self, inspector: Inspector, record: OpRecord, key: Key, value: MappedTensor) -> Gathered:
         line, role, index, name = key
         dtype = value.view.dtype if value.view else None
         first = self._firsts.pop(key)
@@ -180,20 +175,11 @@ class Walk(Observer):
         assembly = self._open.pop(key, None)
         reference = inspector.reference
         if reference is not None and (reference.tolerances.excepts(name) or name in inspector.excepted):
-            return made("excepted")
+            return Gathered(made("excepted"))
         if assembly is None or reference is None:
-            return made("unknown", *_reason(inspector, value))
-        tolerance = reference.tolerances.of(name, dtype.name if dtype else None)
-        identity = assembly.identity
-        result = self._comparer.compare(
-            name,
-            Sides(lambda: (assembly.actual, assembly.expected)),
-            tolerance,
-            dtype,
-            abs(value.scale),
-            None if identity is None else (reference.own_name(name), identity),
-        )
-        return made(_verdict(result), pieces=assembly.pieces, covered=assembly.covered, comparison=result)
+            return Gathered(made("unknown", *_reason(inspector, value)))
+        checked = made("unknown", pieces=assembly.pieces, covered=assembly.covered)
+        return Gathered(checked, assembly.whole, dtype, abs(value.scale))
 
     def _put_right(self, inspector: Inspector, value: MappedTensor) -> None:
         """The reference's numbers in the place of what was computed, for the ops that read it."""
@@ -245,15 +231,21 @@ def _looks(record: OpRecord) -> Iterator[tuple[Role, int, MappedTensor]]:
         yield "result", index, value
 
 
-def _verdict(result: Comparison) -> Verdict:
-    return "fail" if result.complaints else "pass"
-
-
 def _part(record: OpRecord, value: MappedTensor) -> Hashable:
     """Records with the same answer write parts of the same tensor in the same place, one per core."""
     if value.view is None or not value.view.space.is_shared:
         return record.index
     return record.line, value.name, value.slice_text, value.address
+
+
+def _has_expected(inspector: Inspector, value: MappedTensor) -> bool:
+    return inspector.reference is not None and inspector.reference.fits(value)
+
+
+def _assembly(reference: Reference, name: str) -> Assembly:
+    shape = reference.shape(name)
+    assert shape is not None
+    return Assembly(shape, partial(_whole, reference, name))
 
 
 def _whole(reference: Reference, name: str) -> Array:
@@ -295,21 +287,21 @@ def _are_close(actual: Array, expected: Array) -> bool:
     return bool(np.allclose(actual, expected, rtol=_CLOSE, atol=_CLOSE_ABSOLUTE, equal_nan=True))
 
 
-def _misfit(expected: Array, shape: tuple[int, ...]) -> str:
-    return f"the reference has shape {list(expected.shape)}, the model {list(shape)}"
+def _misfit(expected: tuple[int, ...], shape: tuple[int, ...]) -> str:
+    return f"the reference has shape {list(expected)}, the model {list(shape)}"
 
 
 def _reason(inspector: Inspector, value: MappedTensor) -> tuple[Reason, str]:
     """Why a tensor could not be compared, in general and for this one."""
     reference = inspector.reference
-    whole = reference.whole(value.name) if reference is not None else None
-    if whole is None:
+    shape = reference.shape(value.name) if reference is not None else None
+    if shape is None:
         return _kind(inspector, value), "not in the reference"
     if value.rearranged:
         return "rearranged", "stored with its channels spread for the convolution after it"
     if value.view is None:
         return "unknown layout", f"layout {value.layout} is not described"
-    return "other size", _misfit(whole, value.reshape or value.shape)
+    return "other size", _misfit(shape, value.reshape or value.shape)
 
 
 def _kind(inspector: Inspector, value: MappedTensor) -> Reason:

@@ -45,17 +45,18 @@ def read_npz(path: Path) -> dict[str, Array]:
         raise _unusable(path, "an npz file", error) from None
 
 
-def open_npz(path: Path) -> Mapping[str, Array]:
+def open_npz(path: Path, defers: bool = False) -> Mapping[str, Array]:
     """The arrays of an npz file, each read when it is asked for where they are large; BadInput as for ``read_npz``.
 
-    Such a file is read once from its start to its end, so that what is damaged is known now.
+    Such a file is read once from its start to its end, so that what is damaged is known now; ``defers``: by
+    ``LargeNpz.verify``.
     """
     try:
         with zipfile.ZipFile(path) as archive:
             total = sum(member.file_size for member in _members(archive, path).values())
     except _TROUBLE as error:
         raise _unusable(path, "an npz file", error) from None
-    return read_npz(path) if total <= AT_ONCE else LargeNpz(path)
+    return read_npz(path) if total <= AT_ONCE else LargeNpz(path, defers)
 
 
 AT_ONCE = 64 << 20
@@ -64,8 +65,11 @@ AT_ONCE = 64 << 20
 _SMALL = 1 << 20
 """Bytes up to which an array is read whole, though only a part of it is asked for."""
 
-_KEPT = 32 << 20
-"""Bytes of arrays of a large file that are kept: the results of an op are soon asked for again, as operands."""
+_KEPT = 8 << 20
+"""Bytes of arrays of a large file that are kept: the results of an op are soon asked for again, as operands.
+
+More of them save little: what was read lately the system gives again without a look at the disk.
+"""
 
 
 class LargeNpz(Mapping[str, Array]):
@@ -75,26 +79,41 @@ class LargeNpz(Mapping[str, Array]):
     ``dtypes``: formats of the arrays.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, defers: bool = False) -> None:
         self._path = path
         self._lock = threading.Lock()
+        self._defers = defers
         self._kept: OrderedDict[str, Array] = OrderedDict()
         self._open()
         self._state = _state_of(path)
         self._members: dict[str, Member | zipfile.ZipInfo] = {}
         self.dtypes: dict[str, np.dtype[Any]] = {}
         try:
-            with zipfile.ZipFile(path) as archive:
-                for name, info in _members(archive, path).items():
+            self._look_through()
+        except BadInput:
+            self.verify()  # the first thing that is damaged is what counts
+            raise
+
+    def verify(self) -> None:
+        """Read the file once from its start to its end, if that was deferred; BadInput if it is damaged."""
+        if self._defers:
+            self._defers = False
+            with self._trouble():  # it has not been changed
+                self._look_through()
+
+    def _look_through(self) -> None:
+        try:
+            with zipfile.ZipFile(self._path) as archive:
+                for name, info in _members(archive, self._path).items():
                     self._members[name], self.dtypes[name] = self._checked(archive, info)
         except _TROUBLE as error:
-            raise _unusable(path, "an npz file", error) from None
+            raise _unusable(self._path, "an npz file", error) from None
 
     def _checked(
         self, archive: zipfile.ZipFile, info: zipfile.ZipInfo
     ) -> tuple[Member | zipfile.ZipInfo, np.dtype[Any]]:
         try:
-            member = Member.checked(self._file, info)
+            member = Member.checked(self._file, info, self._defers)
         except NotImplementedError:  # packed in another way: read by the library, as a whole
             return info, _checked(archive, info)
         except _TROUBLE as error:
@@ -125,6 +144,16 @@ class LargeNpz(Mapping[str, Array]):
 
     def __len__(self) -> int:
         return len(self._members)
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """Shape of an array."""
+        member = self._members[name]
+        return member.shape if isinstance(member, Member) else self[name].shape
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+        return sum(m.nbytes if isinstance(m, Member) else m.file_size for m in self._members.values())
 
     def part(self, name: str, shape: tuple[int, ...], index: tuple[slice, ...]) -> Array:
         """Of an array, seen in another shape, the part within ``index``, for which little more is read.

@@ -62,8 +62,11 @@ class Member:
     points: list[_Point] = field(default_factory=list)
 
     @classmethod
-    def checked(cls, file: IO[bytes], info: zipfile.ZipInfo) -> Member:
-        """The member, read once from its start to its end; ValueError for what is damaged, NotImplementedError else."""
+    def checked(cls, file: IO[bytes], info: zipfile.ZipInfo, defers: bool = False) -> Member:
+        """The member, read once from its start to its end; ValueError for what is damaged, NotImplementedError else.
+
+        ``defers``: of one that is not packed only the header is read; ``verify`` reads the rest.
+        """
         kinds = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
         if info.compress_type not in kinds or info.flag_bits & _ENCRYPTED:
             raise NotImplementedError("neither stored nor deflated")
@@ -78,8 +81,21 @@ class Member:
         start = info.header_offset + _LENGTHS + 4 + name + extra
         is_packed = info.compress_type == zipfile.ZIP_DEFLATED
         member = cls(start, info.compress_size, info.file_size, is_packed)
+        if defers and not is_packed:
+            file.seek(start)
+            begin = file.read(min(10, info.file_size))
+            begin += file.read(min(_length(begin), info.file_size) - len(begin))
+        else:
+            begin = member.verify(file, info)
+        member.shape, member.by_column, member.dtype, member.numbers = _parsed(begin[: _length(begin)])
+        refuse_unfit(member.shape, member.dtype, info.file_size)
+        refuse_less(member.nbytes, info.file_size - member.numbers)
+        return member
+
+    def verify(self, file: IO[bytes], info: zipfile.ZipInfo) -> bytes:
+        """Read it from its start to its end; its first bytes. ValueError or BadZipFile for what is damaged."""
         begin, sum_, taken = bytearray(), 0, 0
-        for part in member._unpacked(file, 0, keeps_points=True):
+        for part in self._unpacked(file, 0, keeps_points=True):
             sum_ = zlib.crc32(part, sum_)
             taken += len(part)
             if len(begin) < _HEADER:
@@ -88,11 +104,7 @@ class Member:
             raise ValueError(f"its header announces {info.file_size:,} bytes and {taken:,} came")
         if sum_ != info.CRC:
             raise zipfile.BadZipFile(f"Bad CRC-32 for file {info.filename!r}")
-        length = 10 + int.from_bytes(begin[8:10], "little") if begin[6:7] == b"\1" else _HEADER
-        member.shape, member.by_column, member.dtype, member.numbers = _parsed(bytes(begin[:length]))
-        refuse_unfit(member.shape, member.dtype, info.file_size)
-        refuse_less(member.nbytes, info.file_size - member.numbers)
-        return member
+        return bytes(begin)
 
     @property
     def nbytes(self) -> int:
@@ -115,6 +127,10 @@ class Member:
         axis = next((i for i, size in enumerate(sizes) if size * self.dtype.itemsize <= _BLOCK), len(shape) - 1)
         (first, last), inner = bounds[axis], sizes[axis]
         found: Array = np.empty([max(0, stop - start) for start, stop in bounds], self.dtype)
+        if all(bound == (0, extent) for bound, extent in zip(bounds[1:], shape[1:], strict=True)):
+            if found.nbytes:
+                self._fill(file, found.reshape(-1).view(np.uint8), bounds[0][0] * sizes[0] * self.dtype.itemsize)
+            return found
         block: Array = np.empty((max(0, last - first), *shape[axis + 1 :]), self.dtype)
         within = (slice(None), *index[axis + 1 :])
         for outer in product(*(range(*bound) for bound in bounds[:axis])):
@@ -168,6 +184,11 @@ class Member:
                 last = unpacked
                 self.points.append(_Point(unpacked, read, state.copy()))
             yield part[skipped:]
+
+
+def _length(begin: bytes) -> int:
+    """Bytes of the header of an array that begins so, at most."""
+    return 10 + int.from_bytes(begin[8:10], "little") if begin[6:7] == b"\1" else _HEADER
 
 
 def read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
-from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.engine.hardware.dtypes import Array, DType
 from tdb_dap.engine.machine.machine import Machine
 from tdb_dap.engine.machine.npz import LargeNpz
 from tdb_dap.engine.reference.comparison import Comparison, compare
@@ -48,6 +49,12 @@ class Reference:
     def names(self) -> tuple[str, ...]:
         return tuple(self._sources)
 
+    def verify(self) -> None:
+        """Read through what was not when it was opened; BadInput if it is damaged."""
+        for source in self._sources.values():
+            if isinstance(source, LargeNpz):
+                source.verify()
+
     def check_names(self, known: Iterable[str]) -> None:
         """BadInput if no name of the reference occurs in the program, or what it holds there cannot be compared.
 
@@ -84,6 +91,24 @@ class Reference:
         """The name that ``whole`` finds a tensor by."""
         return next((known for known in layer_names(name) if known in self._sources), None)
 
+    def shape(self, name: str) -> tuple[int, ...] | None:
+        """Shape of what ``whole`` finds, most often without reading it."""
+        found = self.own_name(name)
+        if found is None:
+            return None
+        source = self._sources[found]
+        return source.shape(found) if isinstance(source, LargeNpz) else source[found].shape
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all tensors, as far as that is known without making them."""
+        sources = {id(source): source for source in self._sources.values()}.values()
+        return sum(
+            source.nbytes if isinstance(source, LargeNpz) else sum(array.nbytes for array in source.values())
+            for source in sources
+            if isinstance(source, LargeNpz | dict)
+        )
+
     def named(self, *names: str) -> Array | None:
         """The tensor of exactly the first of these names that is known."""
         return next((self._sources[name][name] for name in names if name in self._sources), None)
@@ -104,6 +129,16 @@ class Reference:
             return None
         fits = value.view is not None and value.view.size == found.size
         return found.reshape(value.view.shape) if fits and value.view is not None else found
+
+    def fits(self, value: MappedTensor) -> bool:
+        """Whether there are expected numbers of a value, as many as its view has; no number is read."""
+        shape = self.shape(value.name)
+        if shape is None or value.view is None or value.rearranged:
+            return False
+        try:
+            return value.view.size == value.expected(np.broadcast_to(np.float32(0), shape)).size
+        except (ValueError, IndexError):
+            return False
 
     def _part(self, name: str, value: MappedTensor) -> Array:
         """The numbers of a value, of a large file without the rest of the tensor."""
@@ -148,16 +183,33 @@ def words_of(machine: Machine, value: MappedTensor) -> Array | None:
         return None
 
 
+class Form(NamedTuple):
+    """Form in which the numbers of a tensor are stored."""
+
+    dtype: DType
+    scale: float
+    zero_point: int
+
+    @classmethod
+    def of(cls, value: MappedTensor) -> Form:
+        """That of a value with a view."""
+        assert value.view is not None
+        return cls(value.view.dtype, value.scale, value.zero_point)
+
+    def numbers(self, words: Array) -> Array:
+        """Numbers that stored words stand for, float32, dequantised; of float32 the words themselves."""
+        stored = self.dtype.decode(words)
+        if self.dtype.is_float and self.scale == 1:
+            return stored.astype(np.float32, copy=False)
+        numbers: Array = stored.astype(np.float32)
+        numbers -= np.float32(self.zero_point)
+        numbers *= np.float32(self.scale)
+        return numbers
+
+
 def numbers_from(value: MappedTensor, words: Array) -> Array:
-    """Numbers that stored words of a value stand for, float32, dequantised; of float32 the words themselves."""
-    assert value.view is not None
-    stored = value.view.dtype.decode(words)
-    if value.view.dtype.is_float and value.scale == 1:
-        return stored.astype(np.float32, copy=False)
-    numbers: Array = stored.astype(np.float32)
-    numbers -= np.float32(value.zero_point)
-    numbers *= np.float32(value.scale)
-    return numbers
+    """Numbers that stored words of a value stand for, as ``Form.numbers``."""
+    return Form.of(value).numbers(words)
 
 
 def stored_form(value: MappedTensor, expected: Array) -> Array | None:

@@ -36,8 +36,11 @@ class Job:
     wanted: frozenset[tuple[int, Role, int, str]] | None = None
     recording: Path | None = None
 
-    def open(self) -> Debugger:
-        """A debugger at the start of the program. BadInput if there is nothing to compare with."""
+    def open(self, defers: bool = False) -> Debugger:
+        """A debugger at the start of the program. BadInput if there is nothing to compare with.
+
+        ``defers``: who opens it calls ``Reference.verify``.
+        """
         from tdb_dap.tools.opening import open_debugger
 
         debugger = open_debugger(
@@ -52,6 +55,7 @@ class Job:
             net=self.net,
             stage=self.stage,
             recording=self.recording,
+            defers=defers,
         )
         if debugger.reference is None:
             raise BadInput(f"{self.context}: nothing to compare with; give --reference R.npz, the ..._tpu_outputs.npz")

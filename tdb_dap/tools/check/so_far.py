@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tdb_dap.engine.compare.judging import Judge
 from tdb_dap.engine.compare.walk import Walk
 from tdb_dap.tools.check.rows import Shown, row_of
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 def compared_so_far(debugger: Debugger) -> list[Row]:
     """Every operand and result up to now, without pictures; the way up to here is replayed."""
     rows: list[Row] = []
-    shown = Shown(pictures=False)
-    debugger.replay(Walk("cascade", lambda checked: rows.append(row_of(checked, shown)), (0, debugger.ordinal)))
+    judge, shown = Judge(debugger.reference), Shown(pictures=False)
+    debugger.replay(
+        Walk("cascade", lambda gathered: rows.append(row_of(judge(gathered), shown)), (0, debugger.ordinal))
+    )
     return rows

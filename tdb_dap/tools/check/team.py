@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -12,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tdb_dap.errors import BadInput, TdbError
+from tdb_dap.system.beside import processors
 from tdb_dap.system.leash import Leash, deaf
 from tdb_dap.tools.check.worker import Stretch, Worker, adopt, prepare, run_elsewhere
 
@@ -42,7 +42,7 @@ class Alone:
     size = 1
 
     def run(self, stretches: Sequence[Stretch], worker: Worker, progress: Progress) -> Iterator[tuple[Stretch, Walked]]:
-        done = 0
+        done, worker.is_alone = 0, True
         for start, stop in stretches:
             yield (start, stop), worker.run((start, stop), _shifted(progress, done - start))
             done += stop - start
@@ -57,8 +57,7 @@ def _shifted(progress: Progress, by: int) -> Progress:
 
 def processes(wanted: int, pieces: int) -> int:
     """Number of processes to use: no more than there are pieces of work, or processors that this process may use."""
-    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(wanted, pieces, max(2, available)))
+    return max(1, min(wanted, pieces, max(2, processors())))
 
 
 class Processes:

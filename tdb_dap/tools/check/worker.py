@@ -6,9 +6,12 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from tdb_dap.engine.compare.judging import Gathered, Judge
 from tdb_dap.engine.compare.segments import start_at
 from tdb_dap.engine.compare.walk import Mode, Walk
 from tdb_dap.engine.control.listener import Listener
+from tdb_dap.engine.machine.npz import AT_ONCE
+from tdb_dap.system.beside import Beside, Calls, Here, is_possible
 from tdb_dap.tools.check.results import Looked, Walked
 from tdb_dap.tools.check.rows import Shown, row_of
 
@@ -25,7 +28,8 @@ Stretch = tuple[int, int]
 class Worker:
     """One debugger that runs stretches, each after the one before; not necessarily all of them.
 
-    ``companions``: observers that look on, and find nothing that stops a run.
+    ``companions``: observers that look on, and find nothing that stops a run; ``is_alone``: no other worker runs, so
+    that a processor is free to judge what this one computes.
     """
 
     def __init__(self, job: Job, mode: Mode, debugger: Debugger | None = None) -> None:
@@ -33,30 +37,58 @@ class Worker:
         self._mode = mode
         self.companions: list[Observer] = []
         self._shown = Shown(job.pictures)
-        self.debugger = debugger or job.open()
+        self._judging: Calls[Gathered | None, Looked | None] | None = None
+        self.is_alone = False
+        self.debugger = debugger or job.open(defers=True)
 
     def run(self, stretch: Stretch, progress: Callable[[int], None] = lambda ordinal: None) -> Walked:
         """Run one stretch; ``progress`` receives the ordinal now and then."""
         start, stop = stretch
         debugger = self.debugger
         if start < debugger.ordinal:
-            debugger.close()
-            debugger = self.debugger = self._job.open()
+            self.close()
+            debugger = self.debugger = self._job.open(defers=True)
+        if self._judging is None:
+            self._judging = self._judges()
         if start > debugger.ordinal:
             start_at(debugger, start)
-        found: list[Looked] = []
-        walk = Walk(self._mode, lambda checked: found.append(self._looked(checked)), stretch, self._job.wanted)
+        walk = Walk(self._mode, self._judging.add, stretch, self._job.wanted)
         debugger.observers += [*self.companions, walk]
         debugger.listener = _Progress(lambda: progress(debugger.ordinal))
         is_last = stop == len(debugger.program.commands)
-        ended = debugger.run() if is_last else debugger.step(stop - start)
+        try:
+            ended = debugger.run() if is_last else debugger.step(stop - start)
+        except Exception:
+            self._judging.results()  # an error of a tensor before it comes first
+            raise
         for observer in (*self.companions, walk):
             debugger.observers.remove(observer)
-        return Walked(tuple(found), ended.text if ended.finding is not None else "")
+        found = tuple(looked for looked in self._judging.results() if looked is not None)
+        return Walked(found, ended.text if ended.finding is not None else "")
 
     def close(self) -> None:
-        """End what the backend runs elsewhere."""
+        """End what runs elsewhere."""
+        if self._judging is not None:
+            self._judging.close()
+            self._judging = None
         self.debugger.close()
+
+    def _judges(self) -> Calls[Gathered | None, Looked | None]:
+        """The judge of tensors: a copy of this process where that is worth it and nothing large comes back."""
+        reference = self.debugger.reference
+        assert reference is not None
+        judge = Judge(reference)
+
+        def looked(gathered: Gathered | None) -> Looked | None:
+            if gathered is not None:
+                return self._looked(judge(gathered))
+            reference.verify()  # before all tensors
+            return None
+
+        is_apart = self.is_alone and reference.nbytes >= AT_ONCE and self._job.keep == "none" and is_possible()
+        judging = Beside(looked) if is_apart else Here(looked)
+        judging.add(None)
+        return judging
 
     def _looked(self, checked: Checked) -> Looked:
         result, keep = checked.comparison, self._job.keep

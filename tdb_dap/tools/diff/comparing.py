@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,7 +41,8 @@ def compare_models(
     if values:
         job = Job(b, inputs, (a,), tolerances, backend=backend, cmodel_path=cmodel_path)
         try:
-            walked = walk(Worker(job, "cascade"), "cascade", Alone(), progress)
+            with closing(Worker(job, "cascade")) as worker:
+                walked = walk(worker, "cascade", Alone(), progress)
         except NotSimulated as error:
             why = str(error)
         else:
