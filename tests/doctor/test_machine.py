@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tdb_dap.backends.gpu import device
 from tdb_dap.system import plugins
 from tdb_dap.targets import kernel
 from tdb_dap.tools.doctor import executing, machine
@@ -137,6 +138,18 @@ def test_a_library_that_may_not_be_read_says_so(tmp_path: Path) -> None:
     assert executing._damage(tmp_path).startswith("cannot be read: ")
 
 
+def test_a_device_for_long_sums_is_looked_for_where_cupy_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device, "is_wanted", lambda: False)
+    assert (only(executing.gpu()).status, only(executing.gpu()).text) == (
+        "ok",
+        "CuPy is not installed; the built-in simulator needs none",
+    )
+    monkeypatch.setattr(device, "is_wanted", lambda: True)
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    assert only(executing.gpu()).status == "note"
+    assert "the built-in simulator forms all sums, with the same results" in only(executing.gpu()).text
+
+
 def test_a_plugin_that_cannot_be_loaded_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     information = tmp_path / "mine-1.0.dist-info"
     information.mkdir()
@@ -144,7 +157,10 @@ def test_a_plugin_that_cannot_be_loaded_is_an_error(tmp_path: Path, monkeypatch:
     (information / "entry_points.txt").write_text("[tdb_dap.observers]\nbad = no_such_thing:x\ngood = json:loads\n")
     plugins.plugins.cache_clear()
     try:
-        assert only(executing.plugins(HERE)).text == "none"
+        assert {check.name for check in executing.plugins(HERE)} <= {"plugins", "plugin:gpu"}, "no other is installed"
+        with monkeypatch.context() as without:
+            without.setattr(executing, "GROUPS", {})
+            assert only(executing.plugins(HERE)).text == "none"
         monkeypatch.syspath_prepend(tmp_path)
         plugins.plugins.cache_clear()
         found = {check.name: check for check in executing.plugins(HERE)}

@@ -46,13 +46,23 @@ def requantised(numbers: Array, steps: Steps, dtype: DType) -> Array:
         done = finished(numbers, steps, dtype.itemsize)
         if done is not None:
             return done
+    return dtype.encode(_stepped(numbers, steps))
+
+
+def stepped(numbers: Array, steps: Steps) -> Array:
+    """Integer sums after ``steps``, int64."""
+    done = finished(numbers, steps, 8)
+    return _stepped(numbers, steps) if done is None else done
+
+
+def _stepped(numbers: Array, steps: Steps) -> Array:
     total: Array = np.asarray(numbers, np.int64)
     if steps.held:
         total = total.astype(np.uint32).view(np.int32).astype(np.int64)
     if steps.rectified:
         total = np.maximum(total, 0)
     total = _shifted(total * steps.multiplier, steps.amount, steps.mode) + steps.zero
-    return dtype.encode(np.clip(total, *steps.limits))
+    return np.clip(total, *steps.limits)
 
 
 def saturate(numbers: Array, dtype: DType) -> Array:
