@@ -73,7 +73,8 @@ def drawn(chip: Chip) -> Iterator[tuple[list[Command], Random]]:
     for number in range(COUNT):
         commands: list[Command] = []
         # Of the largest ones a lane holds several channels, and blocks are some channels each.
-        shape = (1, (1, 5, 70, 130)[random.integers(4)], 3, (1, 7, 40, 600)[random.integers(4)])
+        channels, width = (1, 5, 70, 130)[random.integers(4)], (1, 7, 40, 600)[random.integers(4)]
+        shape: tuple[int, ...] = (1, channels, 3, width)
         places = [number * (lane // 8) for number in range(4)]
         if number % 3:
             case = window(chip, random, ("conv.normal", "pord.depthwise")[random.integers(2)])
@@ -135,11 +136,11 @@ def walk(name: str) -> Counter[str]:
 @pytest.mark.parametrize("name", ["BM1684X", "BM1688", "BM1690"])
 def test_what_follows_each_other_leaves_what_each_one_does(name: str) -> None:
     seen = walk(name)
-    assert seen["together"] > 50 and seen["alone"] > 50, seen
+    assert min(seen["together"], seen["alone"]) > 50, seen
 
 
 @pytest.mark.parametrize("name", ["BM1684X", "BM1688", "BM1690"])
 def test_so_it_does_in_parts(name: str) -> None:
     with kernel.shared(3, worth=1):
         seen = walk(name)
-    assert seen["together"] > 50 and seen["alone"] > 50, seen
+    assert min(seen["together"], seen["alone"]) > 50, seen
