@@ -388,6 +388,7 @@ _FUNCTIONS = (
     "moved",
     "selected",
     "looked_up",
+    "scattered",
 )
 
 

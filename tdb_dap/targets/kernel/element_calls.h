@@ -14,10 +14,13 @@ typedef struct {
     Grid grid;
 } Elements;
 
-enum { FLOATS_OF, SERIES, RECIPROCAL_ROOTS, DIVIDED, WHOLE_OF, CONVERTED, MOVED, SELECTED, LOOKED_UP };
+enum { FLOATS_OF, SERIES, RECIPROCAL_ROOTS, DIVIDED, WHOLE_OF, CONVERTED, MOVED, SELECTED, LOOKED_UP, SCATTERED };
 
 /* Whether a function has a table beside its operands. */
-static int has_table(int function) { return function == SERIES || function == LOOKED_UP; }
+static int has_table(int function) { return function == SERIES || function == LOOKED_UP || function == SCATTERED; }
+
+/* Axes along which a function may be cut; where an index says which words of a row are written, rows stay whole. */
+static int axes_to_cut(int function) { return function == SCATTERED ? 2 : 4; }
 
 /* An operand that broadcasts to the shape of ``grid``. BufferError if its words are not where such words can be read. */
 static int parsed_operand(PyObject *given, const Grid *grid, Stored *operand)
@@ -83,6 +86,10 @@ static int parsed_elements(int function, PyObject *args, Elements *e)
         e->first = 2;
         is_good = PyArg_ParseTuple(args, "OOLLIpO&", &given, &table, &rows, &terms, &e->fill, &e->fills, address_of, &result);
         break;
+    case SCATTERED:
+        e->first = 2;
+        is_good = PyArg_ParseTuple(args, "OOLLO&", &given, &table, &rows, &terms, address_of, &result);
+        break;
     case RECIPROCAL_ROOTS:
         is_good = PyArg_ParseTuple(args, "OiiiO&", &given, &e->format, &e->flushes, &e->steps, address_of, &result);
         break;
@@ -124,7 +131,7 @@ static int parsed_elements(int function, PyObject *args, Elements *e)
         }
         if (!parsed_operand(table, &rows_of, &e->table))
             return 0;
-        if (function == LOOKED_UP && terms > 1 && e->table.step[3] != 1) {
+        if (function != SERIES && terms > 1 && e->table.step[3] != 1) {
             PyErr_SetString(PyExc_ValueError, "a row with gaps");
             return 0;
         }
@@ -155,6 +162,29 @@ static void look_up(const Elements *e)
             looked_up(words, e->terms, at, size, used, word, e->fill, e->fills, to + (line * width + first) * word);
         }
     }
+}
+
+/* Words of the table put into each row of the result, which else stays as it is, where the words of the only operand say,
+ * one for each of the ``terms`` and the first of them given: a later one wins, one beyond the row is left out. */
+static void scatter(const Elements *e, const Stored *to)
+{
+    const Grid *grid = &e->grid, row = {.shape = {1, e->rows, 1, e->terms}};
+    const Stored *index = &grid->operands[0];
+    const int word = size_of_word[to->format], size = size_of_word[index->format];
+    const uint64_t width = (uint64_t)grid->shape[3], places = (uint64_t)grid->shape[2] * width;
+    for (int64_t n = 0; n < grid->shape[0]; n++)
+        for (int64_t c = 0; c < grid->shape[1]; c++) {
+            const char *words = place(&row, &e->table, (e->channel + c) % e->rows, 0);
+            const char *chosen_words = (const char *)index->data + (n * index->step[0] + c * index->step[1]) * size;
+            char *out = (char *)(uintptr_t)to->data + (n * to->step[0] + c * to->step[1]) * word;
+            for (int64_t j = 0; j < e->terms; j++) {
+                const uint64_t at = (uint64_t)whole_at(chosen_words + j * size, index->format); /* words without signs */
+                if (at >= places)
+                    continue;
+                const int64_t moved = (int64_t)(at / width) * to->step[2] + (int64_t)(at % width) * to->step[3];
+                memcpy(out + moved * word, words + j * word, (size_t)word);
+            }
+        }
 }
 
 /* Steps with the numbers that all elements share. */

@@ -282,6 +282,9 @@ def encoded(numbers: Array, target: DType) -> Array:
     return found
 
 
+_UNSIGNED = {1: WHOLE["ui8"], 2: WHOLE["ui16"], 4: WHOLE["ui32"]}
+
+
 def looked_up(rows: Array, index: Array, fill: int | None) -> Array | None:
     """rows[c, index[n, c, i]], of 1, 2 or 4 bytes; beyond the rows ``fill``, or their last word if None.
 
@@ -312,3 +315,22 @@ def looked_up_in(rows: Stored, index: Stored, fill: int | None, shape: tuple[int
     grid = (shape, (OF_SIZE[index.bits.itemsize], chosen))
     how = (words, table), channels, size, fill or 0, fill is not None
     return _computed("looked_up", grid, (shape, rows.bits.dtype), (index, rows), *how)
+
+
+def scattered_in(rows: Stored, index: Stored, shape: tuple[int, ...]) -> Any:
+    """The plan of words put into rows by index, with operands of a plan, of four axes; None where it has none.
+
+    result[n, c, index[n, c, 0, j]] = rows[0, c, j], a later j wins, an index beyond the h x w words of a channel is left
+    out; all other words of the result stay as they are. ``rows``: (1, channels, h, w), each channel's words in equal
+    steps; ``index``: unsigned (n, channels, 1, count); ``shape``: of the result, (n, channels, h, w).
+    """
+    size, channels, count = rows.bits[0, 0].size, rows.bits.shape[1], index.bits.shape[3]
+    is_taken = rows.bits.itemsize in _WORDS and index.bits.itemsize in _WORDS and len(shape) == AXES
+    if CONSTANT in (rows.source, index.source) or not is_taken or channels != shape[1] or not 0 < count <= size:
+        return None
+    table = rows.bits.reshape(1, channels, 1, size)[..., :count]
+    if not np.may_share_memory(table, rows.bits) or index.bits[0, 0, 0].strides != (index.bits.itemsize,):
+        return None
+    grid = (shape, (_UNSIGNED[index.bits.itemsize], index.bits[..., :1]))
+    how = (OF_SIZE[rows.bits.itemsize], table), channels, count
+    return _computed("scattered", grid, (shape, rows.bits.dtype), (index, rows), *how)

@@ -70,7 +70,7 @@ static int find_rows_of_pieces(Plan *plan)
     int64_t rows = 0;
     for (int i = 0; i < plan->pieces; i++) {
         const Grid *grid = &plan->all[i].work.grid;
-        if (grid->shape[3] != columns || row_axis(grid) < 0)
+        if (grid->shape[3] != columns || row_axis(grid) < 0 || plan->all[i].work.function == SCATTERED)
             return 0;
         rows += size_of(grid) / (columns ? columns : 1);
     }

@@ -91,6 +91,10 @@ static void compute_into(const Elements *e, const Stored *to)
         move_words(e->grid.shape, &e->grid.operands[0], to);
         return;
     }
+    if (e->function == SCATTERED) {
+        scatter(e, to);
+        return;
+    }
     if (e->function == WHOLE_OF && chosen->whole_rows) {
         const Requantisation r = shared_steps(e);
         if (chosen->whole_rows(&e->grid, e->kind, e->each, &r, to))

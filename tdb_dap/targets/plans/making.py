@@ -33,7 +33,8 @@ from tdb_dap.targets.semantics.registry import (
 )
 from tdb_dap.targets.semantics.rules import Rules
 
-_WITH_TABLE = frozenset({kernel.function_number("series"), kernel.function_number("looked_up")})
+_SCATTERED = kernel.function_number("scattered")
+_WITH_TABLE = frozenset({kernel.function_number("series"), kernel.function_number("looked_up"), _SCATTERED})
 """Functions whose last operand is looked at for every element."""
 
 
@@ -70,8 +71,13 @@ def make(name: str, form: Form, rules: Rules) -> Made:
         else:
             pieces = _computed(function, form, tensors, (role, result), rules)
     every, numbers = [*tensors.values(), result], [form.numbers[each] for each in (*tensors, role)]
+    # What is not written stays as it is: the old words have to be where the result is.
+    if any(number == _SCATTERED for number, *_ in pieces) and not _is_over("old", form, tensors, (role, result)):
+        raise Unplanned("a result that is not written over what was there")
     # Where both are the same places, an element may be written as soon as it is read; but not if others need it, too.
-    alone = {source for number, *_, sources in pieces for source in (sources[1:] if number in _WITH_TABLE else ())}
+    alone = {
+        source for number, *_, sources in pieces if number in _WITH_TABLE for source in sources[number != _SCATTERED :]
+    }
     if not MOVES.get(function, True):
         alone.update(range(len(tensors)))
     orders = [0 if number in alone else _order(each, result, function) for number, each in enumerate(every)]
@@ -85,6 +91,12 @@ def make(name: str, form: Form, rules: Rules) -> Made:
     spots = tuple([(number, each.low, each.high) for number, each in zip(numbers, every, strict=True)])
     sub = form.bound.family.name, form.bound.fields.sub
     return Made(calls, spots, sub, function)
+
+
+def _is_over(old: str, form: Form, tensors: dict[str, Tensor], result: tuple[str, Tensor]) -> bool:
+    """Whether an operand lies where the result does, in every command of the form."""
+    role, to = result
+    return old in tensors and form.numbers[old] == form.numbers[role] and tensors[old].lies_as(to)
 
 
 def _order(tensor: Tensor, result: Tensor, function: Semantic) -> int:

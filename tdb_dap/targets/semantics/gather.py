@@ -74,6 +74,9 @@ def gather_per_channel(x: Operation) -> Array:
 def scatter_per_channel(x: Operation) -> Array:
     """result[n, c, index[n, c, j]] = data[c, j]; a later j wins, an index out of range is ignored."""
     f = x.fields
+    planned = elements.scattered_in(x["data"].stored, x["index"].stored, x.shape)
+    if planned is not None:
+        return planned
     index = x["index"].bits[:, :, 0].astype(np.int64)
     count = f.opd1_w
     rows = x["data"].bits.reshape(f.res0_c, -1)
