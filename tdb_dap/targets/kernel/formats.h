@@ -28,9 +28,6 @@ static inline uint16_t NAME(to_bf16)(float number)
 }
 
 #if LANES == 16
-/* The lanes of a vector that begins with element ``i`` of so many. */
-#define USED_OF(i, count) ((count) - (i) < 16 ? (__mmask16)((1u << ((count) - (i))) - 1) : (__mmask16)0xffff)
-
 /* The processor's own conversions give the same words, but for NaNs: it makes them quiet and keeps their other bits. */
 static inline __m512 floats_of_halves(__m256i halves)
 {

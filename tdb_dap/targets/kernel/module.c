@@ -150,6 +150,9 @@ static void looked_up(const void *row, int64_t size, const void *index, int inde
         CHOSEN_BY(uint32_t)
 }
 
+/* The lanes of a vector of 16 that begins with element ``i`` of so many. */
+#define USED_OF(i, count) ((count) - (i) < 16 ? (__mmask16)((1u << ((count) - (i))) - 1) : (__mmask16)0xffff)
+
 #include "packing.h"
 
 #if defined(__GNUC__)

@@ -55,9 +55,15 @@ static inline __m512i with_quad(__m512i sum, __m512i unsigned_bytes, __m512i sig
     return sum;
 }
 
+/* Where the sums of each row of a tile go, the first ``used`` of them. */
+typedef struct {
+    int32_t *rows[ROWS];
+    int64_t used;
+} TileSums;
+
 /* The same with quads of bytes, those on the left signed or not, the others the other way round; sums of a row start
  * from ``begin``. */
-static inline void quads(int32_t *sums, const uint8_t *left, const uint8_t *panel, int64_t count, const int32_t *begin,
+static inline void quads(const TileSums *to, const uint8_t *left, const uint8_t *panel, int64_t count, const int32_t *begin,
                          const int left_signed)
 {
     __m512i low[ROWS], high[ROWS];
@@ -74,15 +80,17 @@ static inline void quads(int32_t *sums, const uint8_t *left, const uint8_t *pane
             high[r] = left_signed ? with_quad(high[r], b, factor) : with_quad(high[r], factor, b);
         }
     }
+    const __mmask16 first = to->used < LANES ? USED_OF(0, to->used) : (__mmask16)0xffff;
+    const __mmask16 second = to->used > LANES ? USED_OF(LANES, to->used) : 0;
     for (int r = 0; r < ROWS; r++) {
-        _mm512_storeu_si512(sums + r * COLUMNS, low[r]);
-        _mm512_storeu_si512(sums + r * COLUMNS + LANES, high[r]);
+        _mm512_mask_storeu_epi32(to->rows[r], first, low[r]);
+        _mm512_mask_storeu_epi32(to->rows[r] + LANES, second, high[r]);
     }
 }
 
 /* Sums of one block of rows. Factors that both have signs, or both have none: the right ones are taken 128 higher, or
  * lower, than they are, and 128 times the sum of the left ones goes off again. */
-static void tile_of_quads(int32_t *sums, const Whole *w, int64_t top, const uint8_t *panel)
+static void tile_of_quads(const TileSums *to, const Whole *w, int64_t top, const uint8_t *panel)
 {
     const int64_t count = (w->count + 3) / 4, blocks = (w->rows + ROWS - 1) / ROWS, block = top / ROWS;
     int32_t begin[ROWS] = {0};
@@ -92,13 +100,21 @@ static void tile_of_quads(int32_t *sums, const Whole *w, int64_t top, const uint
             begin[r] = (int32_t)((uint32_t)begin[r] * (w->type == SIGNED_BYTES ? (uint32_t)-128 : 128u));
     }
     if (w->left_type == SIGNED_BYTES)
-        quads(sums, w->quads + block * count * ROWS * 4, panel, count, begin, 1);
+        quads(to, w->quads + block * count * ROWS * 4, panel, count, begin, 1);
     else
-        quads(sums, w->quads + block * count * ROWS * 4, panel, count, begin, 0);
+        quads(to, w->quads + block * count * ROWS * 4, panel, count, begin, 0);
 }
 #endif
 
 #include "integers.h"
+
+#if LANES == 16
+/* Whether sums of 32 bits are stored as they are. */
+static inline int is_plain(const Shortened *s)
+{
+    return s->form == IN_32_BITS && s->low == INT32_MIN && s->high == INT32_MAX;
+}
+#endif
 
 /* AT_ONCE rows from ``top`` on and ``used`` columns from ``first`` on, whose factors are in a panel. */
 static void NAME(whole_tile)(const Whole *w, const Requantisation *r, const Shortened *steps, const void *panel,
@@ -107,9 +123,22 @@ static void NAME(whole_tile)(const Whole *w, const Requantisation *r, const Shor
     const int64_t pairs = (w->count + 1) / 2, height = w->last_row - top < AT_ONCE ? w->last_row - top : AT_ONCE;
     int32_t sums[AT_ONCE * COLUMNS];
 #if LANES == 16
-    if (w->quads)
-        tile_of_quads(sums, w, top, panel);
-    else
+    if (w->quads) {
+        TileSums to = {.used = COLUMNS};
+        int are_plain = r->size == (int)sizeof *sums && (!w->start || (!w->start_row && !w->start_column && !*w->start));
+        for (int64_t row = 0; row < height; row++)
+            are_plain &= is_plain(&steps[top + row - w->first_row]);
+        for (int64_t row = 0; row < AT_ONCE; row++)
+            to.rows[row] = sums + row * COLUMNS;
+        if (are_plain) {
+            to.used = used;
+            for (int64_t row = 0; row < height; row++)
+                to.rows[row] = (int32_t *)(void *)((char *)result + (w->row_at ? w->row_at[top + row] : (top + row) * w->columns * r->size)) + first;
+        }
+        tile_of_quads(&to, w, top, panel);
+        if (are_plain)
+            return; /* the sums are the results */
+    } else
 #endif
         NAME(tile)(sums, w->left + (top / ROWS * ROWS * pairs + top % ROWS) * 2, panel, pairs);
     for (int64_t row = 0; row < height; row++) {
