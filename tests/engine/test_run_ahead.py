@@ -86,7 +86,7 @@ def test_stops_are_where_they_are_one_by_one(debugger: Debugger, ahead: Ahead, p
     for place in places:
         debugger.breakpoints.add(place)
     found = visited(debugger)
-    assert (ahead.commands > 0) == (places != ["*"])
+    assert ahead.commands > 0
     with one_by_one():
         assert found == visited(debugger)
 

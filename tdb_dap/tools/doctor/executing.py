@@ -9,7 +9,7 @@ from tdb_dap.errors import BadInput
 from tdb_dap.system.plugins import GROUPS
 from tdb_dap.system.plugins import plugins as plugins_of
 from tdb_dap.tools.doctor.findings import Check
-from tdb_dap.tools.doctor.installation import Installation
+from tdb_dap.tools.doctor.installation import NAME, Installation
 
 _ELF = b"\x7fELF"
 
@@ -95,8 +95,8 @@ def _damage(library: Path) -> str:
 
 
 def plugins(installation: Installation) -> Iterator[Check]:
-    """Each plugin of an installed package, and what is wrong with it."""
-    found = [plugin for group in GROUPS for plugin in plugins_of(group)]
+    """Each plugin of another package, and what is wrong with it; what this one brings has checks of its own."""
+    found = [plugin for group in GROUPS for plugin in plugins_of(group) if plugin.package != NAME]
     for plugin in found:
         name, about = f"plugin:{plugin.name}", f"{GROUPS[plugin.group]}, of {plugin.package} {plugin.version}"
         if plugin.problem:
