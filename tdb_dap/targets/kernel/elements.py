@@ -320,9 +320,9 @@ def looked_up_in(rows: Stored, index: Stored, fill: int | None, shape: tuple[int
 def scattered_in(rows: Stored, index: Stored, shape: tuple[int, ...]) -> Any:
     """The plan of words put into rows by index, with operands of a plan, of four axes; None where it has none.
 
-    result[n, c, index[n, c, 0, j]] = rows[0, c, j], a later j wins, an index beyond the h x w words of a channel is left
-    out; all other words of the result stay as they are. ``rows``: (1, channels, h, w), each channel's words in equal
-    steps; ``index``: unsigned (n, channels, 1, count); ``shape``: of the result, (n, channels, h, w).
+    result[n, c, index[n, c, 0, j]] = rows[0, c, j], a later j wins, an index beyond the h x w words of a channel is
+    left out; all other words of the result stay as they are. ``rows``: (1, channels, h, w), each channel's words in
+    equal steps; ``index``: unsigned (n, channels, 1, count); ``shape``: of the result, (n, channels, h, w).
     """
     size, channels, count = rows.bits[0, 0].size, rows.bits.shape[1], index.bits.shape[3]
     is_taken = rows.bits.itemsize in _WORDS and index.bits.itemsize in _WORDS and len(shape) == AXES
