@@ -27,7 +27,8 @@ from tdb_dap.targets import kernel
 from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.targets.chips.registry import chips
 from tdb_dap.targets.kernel import elements
-from tdb_dap.targets.plans import plan
+from tdb_dap.targets.kernel.integers import Steps
+from tdb_dap.targets.plans import plan, sums
 from tdb_dap.targets.plans.forms import PlacelessFields
 from tdb_dap.targets.plans.plan import Plans
 from tdb_dap.targets.semantics import SEMANTICS
@@ -307,6 +308,12 @@ def test_a_function_that_looks_at_numbers_has_no_plan() -> None:
     planned: Any = elements.floats(elements.ADD, place.stored, place.stored, F32, False)
     with pytest.raises(TypeError):
         np.where(planned, 1, 0)
+
+
+@pytest.mark.parametrize("amount", [-128, -63, 63])
+def test_sums_that_are_shifted_beyond_64_bits_have_no_plan(amount: int) -> None:
+    with pytest.raises(Unplanned, match="shift"):
+        sums._steps(Steps(0, amount=amount), SI32)
 
 
 def test_a_function_that_asks_for_an_address_or_a_register_has_no_plan() -> None:

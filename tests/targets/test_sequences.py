@@ -74,7 +74,7 @@ def drawn(chip: Chip) -> Iterator[tuple[list[Command], Random]]:
         commands: list[Command] = []
         # Of the largest ones a lane holds several channels, and blocks are some channels each.
         channels, width = (1, 5, 70, 130)[random.integers(4)], (1, 7, 40, 600)[random.integers(4)]
-        shape: tuple[int, ...] = (1, channels, 3, width)
+        shape: tuple[int, ...] = (1, channels, 1 if width == 1 else 3, width)
         places = [number * (lane // 8) for number in range(4)]
         if number % 3:
             case = window(chip, random, ("conv.normal", "pord.depthwise")[random.integers(2)])

@@ -83,8 +83,11 @@ static int find_rows_of_pieces(Plan *plan)
         for (int i = 0; is_whole && i < plan->pieces; i++) {
             const Piece *piece = &plan->all[i];
             const Stored *found = tensor == last ? &piece->to : NULL;
+            /* Whether shifts fit is found out before anything is computed: what they are has to be there by then. */
+            const int changing = piece->work.function == WHOLE_OF ? 2 : piece->work.operands;
             for (int k = 0; k < piece->work.operands && tensor < last; k++)
                 if (piece->sources[k] == tensor) {
+                    is_whole &= k < changing;
                     const Stored *operand = &piece->work.grid.operands[k];
                     is_whole &= !found || !memcmp(found, operand, sizeof *found); /* the only operand may stand twice */
                     found = operand;

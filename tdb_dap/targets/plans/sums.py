@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tdb_dap.engine.hardware.dtypes import Array, DType
-from tdb_dap.targets.kernel.integers import UNLIMITED, Steps
+from tdb_dap.targets.kernel.integers import LARGEST_SHIFT, UNLIMITED, Steps
 from tdb_dap.targets.kernel.stored import AXES, CONSTANT, FLOATS, WHOLE
 from tdb_dap.targets.plans.tensors import Tensor
 from tdb_dap.targets.semantics.registry import Group, Unplanned
@@ -108,6 +108,8 @@ def _steps(steps: Steps | None, dtype: DType) -> tuple[int, ...]:
         return 1, 0, 0, 0, 0, 0, *UNLIMITED, dtype.itemsize
     if any(not isinstance(part, int) for part in (steps.multiplier, steps.amount, steps.zero)):
         raise Unplanned("numbers of each row")
+    if abs(int(steps.amount)) > LARGEST_SHIFT:
+        raise Unplanned("a shift beyond 64 bits")
     how = (steps.mode, int(steps.held), int(steps.rectified), *steps.limits, dtype.itemsize)
     return int(steps.multiplier), int(steps.amount), int(steps.zero), *how
 
