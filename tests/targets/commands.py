@@ -33,12 +33,17 @@ def command(chip: Chip, mnemonic: str, long: int = False, **values: int) -> Desc
     return chip.describe(kind, descriptor, 0, {})
 
 
-def computed(chip: Chip, mnemonic: str, numbers: Mapping[str, Array], **values: int) -> Array:
-    """The numbers that a command computes of ``numbers`` by role; fields that it does not have are left out."""
+def encoded(chip: Chip, mnemonic: str, **values: int) -> tuple[int, bytes]:
+    """Kind and descriptor of a command; fields that it does not have are left out, the others are 0."""
     kind = form(chip, mnemonic)
     names = {shared: name for name, shared, _ in chip.named_fields(kind)}
-    fields = {names[name]: value for name, value in values.items() if name in names}
-    description = chip.describe(kind, chip.encode(kind, chip.instruction_set.blank(kind), fields), 0, {})
+    own = {names[name]: value for name, value in values.items() if name in names}
+    return kind, chip.encode(kind, chip.instruction_set.blank(kind), own)
+
+
+def computed(chip: Chip, mnemonic: str, numbers: Mapping[str, Array], **values: int) -> Array:
+    """The numbers that a command computes of ``numbers`` by role; fields that it does not have are left out."""
+    description = chip.describe(*encoded(chip, mnemonic, **values), 0, {})
     memory = empty(chip)
     for role, view in description.binding.operands.items():
         if role in numbers and isinstance(view, View):

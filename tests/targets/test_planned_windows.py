@@ -15,7 +15,7 @@ from tdb_dap.engine.hardware.views import View
 from tdb_dap.errors import TdbError
 from tdb_dap.targets import kernel
 from tdb_dap.targets.chips.chip import Chip
-from tests.targets.commands import chip_named, form
+from tests.targets.commands import chip_named, encoded
 from tests.targets.test_plans import NAMES, Bench
 
 CASES = 120
@@ -104,10 +104,7 @@ def window(chip: Chip, random: Random, mnemonic: str) -> Case:
         values |= {"opd1_const": 1, "opd1_addr": one, "opd2_addr": any_of(0, 3)}
     if mnemonic == "pord.maxpooling":  # no position is stored
         values |= {"opd2_const": 1, "opd2_addr": NO_INDEX, "relu": 0}
-    kind = form(chip, mnemonic)
-    names = {shared: own for own, shared, _ in chip.named_fields(kind)}
-    own = {names[name]: value for name, value in values.items() if name in names}
-    return Case(chip, kind, chip.encode(kind, chip.instruction_set.blank(kind), own))
+    return Case(chip, *encoded(chip, mnemonic, **values))
 
 
 def drawn(name: str) -> Iterator[tuple[Case, Random]]:

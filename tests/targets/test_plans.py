@@ -34,7 +34,7 @@ from tdb_dap.targets.plans.plan import Plans
 from tdb_dap.targets.semantics import SEMANTICS
 from tdb_dap.targets.semantics.registry import Place, Unplanned
 from tdb_dap.tools.opening import open_debugger
-from tests.targets.commands import chip_named, form
+from tests.targets.commands import chip_named, encoded
 
 DATA = Path(__file__).parents[1] / "data"
 NAMES = sorted(chip.name for chip in chips().values() if isinstance(chip, Chip) and chip.rules is not None)
@@ -203,10 +203,7 @@ def requantised(chip: Chip, input: int, result: int, **more: int) -> tuple[int, 
     """int32 to int8 by one multiplier, 64 channels of 16 x 16."""
     fields = {"res0_n": 1, "res0_c": 64, "res0_h": 16, "res0_w": 16, "opd0_prec": 4, "opd0_sign": 1, "res0_prec": 0}
     fields |= {"opd2_sign": 1, "opd1_const": 1, "opd1_addr": 3, "opd2_addr": 0xFE, "opd2_n_str": 1, **more}
-    kind = form(chip, "quant.rq1")
-    names = {shared: own for own, shared, _ in chip.named_fields(kind)}
-    values = {names[name]: value for name, value in (fields | {"opd0_addr": input, "res0_addr": result}).items()}
-    descriptor = chip.encode(kind, chip.instruction_set.blank(kind), values)
+    kind, descriptor = encoded(chip, "quant.rq1", **fields, opd0_addr=input, res0_addr=result)
     return kind, descriptor, chip.describe(kind, descriptor, 0, {})
 
 

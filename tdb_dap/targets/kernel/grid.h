@@ -104,6 +104,16 @@ static int row_axis(const Grid *grid)
     return found < 0 ? 0 : found;
 }
 
+/* The axis with the most elements, the first one of several, among so many. */
+static int longest_axis(const int64_t *shape, int axes)
+{
+    int found = 0;
+    for (int axis = 1; axis < axes; axis++)
+        if (shape[axis] > shape[found])
+            found = axis;
+    return found;
+}
+
 /* Axis ``from`` becomes axis ``to``, and the other way round. */
 static void exchange_axes(Grid *grid, int operands, int from, int to)
 {

@@ -133,10 +133,7 @@ static void compute_part(void *of, int64_t part, int64_t parts)
     for (int i = 0; i < placed->plan->pieces; i++) {
         place_piece(&placed->plan->all[i], placed->pointers, result_of(placed), &e, &to);
         if (parts > 1) {
-            int axis = 0;
-            for (int other = 1; other < axes_to_cut(e.function); other++)
-                if (e.grid.shape[other] > e.grid.shape[axis])
-                    axis = other;
+            const int axis = longest_axis(e.grid.shape, axes_to_cut(e.function));
             const int64_t first = e.grid.shape[axis] * part / parts, last = e.grid.shape[axis] * (part + 1) / parts;
             if (first == last)
                 continue;

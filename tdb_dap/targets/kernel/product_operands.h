@@ -45,11 +45,8 @@ static void gather_part(void *of, int64_t part, int64_t parts)
     uint32_t range[2] = {UINT32_MAX, 0};
     for (int i = 0; i < p->gathered; i++) {
         Gathered g = p->from[i];
-        int axis = 0;
+        const int axis = longest_axis(g.shape, 4);
         int64_t first, last;
-        for (int other = 1; other < 4; other++)
-            if (g.shape[other] > g.shape[axis])
-                axis = other;
         take_part(g.shape[axis], axis == 3 ? 64 : 1, part, parts, &first, &last);
         if (first == last || is_read_in_place(w, g.which))
             continue;

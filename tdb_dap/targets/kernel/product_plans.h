@@ -268,10 +268,7 @@ static void put_part(void *of, int64_t part, int64_t parts)
     for (int i = 0; i < p->scattered; i++) {
         const Scattered *s = &p->to[i];
         int64_t shape[4], first, last;
-        int axis = 0;
-        for (int other = 1; other < 4; other++)
-            if (s->shape[other] > s->shape[axis])
-                axis = other;
+        const int axis = longest_axis(s->shape, 4);
         take_part(s->shape[axis], axis == 3 ? 64 : 1, part, parts, &first, &last);
         if (first == last)
             continue;

@@ -47,18 +47,18 @@ typedef struct {
     int64_t numbers[MOST_OF_SEQUENCE], pointers[MOST_OF_SEQUENCE][MOST_OPERANDS + 2];
     int64_t offsets[MOST_OF_SEQUENCE][MOST_OPERANDS + 2];
     Placed all[MOST_OF_SEQUENCE];
-} Gang;
+} Batch;
 
 /* Whether a command is the first one, or can follow those that are there. */
-static int take_in(Gang *gang, const Commands *c, int64_t command, const Plan *plan)
+static int take_in(Batch *batch, const Commands *c, int64_t command, const Plan *plan)
 {
-    const int at = gang->count;
-    if (at == MOST_OF_SEQUENCE || !plan || !find_tensors(c, command, plan, gang->pointers[at], gang->offsets[at]))
+    const int at = batch->count;
+    if (at == MOST_OF_SEQUENCE || !plan || !find_tensors(c, command, plan, batch->pointers[at], batch->offsets[at]))
         return 0;
-    gang->all[at] = (Placed){plan, gang->pointers[at], gang->offsets[at]};
-    if (at && !can_follow(gang->all, at, &gang->all[at]))
+    batch->all[at] = (Placed){plan, batch->pointers[at], batch->offsets[at]};
+    if (at && !can_follow(batch->all, at, &batch->all[at]))
         return 0;
-    gang->numbers[gang->count++] = command;
+    batch->numbers[batch->count++] = command;
     return 1;
 }
 
@@ -68,23 +68,23 @@ static int64_t carry_out_commands(const Commands *c, const Plan *const *plans, i
                                   int *has_failed)
 {
     const int64_t start = first;
-    Gang gang;
+    Batch batch;
     int64_t amount = 0; /* of what is done */
     while (first < stop && amount < MOST_PRODUCTS) {
         if (c->numbers[first] == NO_DATA) {
             first++;
             continue;
         }
-        gang.count = 0;
-        for (int64_t i = first; i < stop && (c->numbers[i] == NO_DATA || take_in(&gang, c, i, plans[i - start])); i++)
+        batch.count = 0;
+        for (int64_t i = first; i < stop && (c->numbers[i] == NO_DATA || take_in(&batch, c, i, plans[i - start])); i++)
             ;
-        const int done = gang.count ? plans_done(gang.all, gang.count, joined) : 0;
+        const int done = batch.count ? plans_done(batch.all, batch.count, joined) : 0;
         *has_failed = done < 0;
         if (done <= 0)
             return first;
         for (int i = 0; i < done; i++)
-            amount += gang.all[i].plan->amount;
-        first = gang.numbers[done - 1] + 1;
+            amount += batch.all[i].plan->amount;
+        first = batch.numbers[done - 1] + 1;
     }
     return first;
 }

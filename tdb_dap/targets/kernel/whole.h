@@ -116,6 +116,11 @@ static inline int is_plain(const Shortened *s)
 }
 #endif
 
+static inline char *NAME(row_of_result)(const Whole *w, const Requantisation *r, void *result, int64_t row)
+{
+    return (char *)result + (w->row_at ? w->row_at[row] : row * w->columns * r->size);
+}
+
 /* AT_ONCE rows from ``top`` on and ``used`` columns from ``first`` on, whose factors are in a panel. */
 static void NAME(whole_tile)(const Whole *w, const Requantisation *r, const Shortened *steps, const void *panel,
                              int64_t top, int64_t first, int64_t used, void *result)
@@ -133,7 +138,7 @@ static void NAME(whole_tile)(const Whole *w, const Requantisation *r, const Shor
         if (are_plain) {
             to.used = used;
             for (int64_t row = 0; row < height; row++)
-                to.rows[row] = (int32_t *)(void *)((char *)result + (w->row_at ? w->row_at[top + row] : (top + row) * w->columns * r->size)) + first;
+                to.rows[row] = (int32_t *)(void *)NAME(row_of_result)(w, r, result, top + row) + first;
         }
         tile_of_quads(&to, w, top, panel);
         if (are_plain)
@@ -145,9 +150,8 @@ static void NAME(whole_tile)(const Whole *w, const Requantisation *r, const Shor
         NAME(Begin) begin = {w->start, w->start_column};
         if (w->start)
             begin.numbers += (top + row) * w->start_row + first * w->start_column;
-        const int64_t at = w->row_at ? w->row_at[top + row] : (top + row) * w->columns * r->size;
-        NAME(finish)(r, &steps[top + row - w->first_row], top + row, sums + row * COLUMNS, &begin, (char *)result + at, first,
-                     used, COLUMNS);
+        NAME(finish)(r, &steps[top + row - w->first_row], top + row, sums + row * COLUMNS, &begin,
+                     NAME(row_of_result)(w, r, result, top + row), first, used, COLUMNS);
     }
 }
 

@@ -148,23 +148,20 @@ static int row_steps(const Requantisation *r, const Shortened *s, int64_t row, i
     return 1;
 }
 
-/* Eight products of 64 bits, shifted, moved and limited. */
-ALWAYS_INLINE __m512i shifted_products(__m512i products, const RowSteps *s)
+/* Eight products of 64 bits, with what is added before they are shifted. */
+ALWAYS_INLINE __m512i rounded_products(__m512i numbers, const RowSteps *s)
 {
-    __m512i found = _mm512_add_epi64(products, s->added);
-    if (s->has_mask)
-        found = _mm512_add_epi64(found, _mm512_and_si512(_mm512_srai_epi64(products, (unsigned)s->from), s->mask));
-    found = _mm512_add_epi64(_mm512_srai_epi64(found, (unsigned)s->right), s->zero);
-    return _mm512_min_epi64(_mm512_max_epi64(found, s->low), s->high);
-}
-
-/* A product with what is added before it is shifted. */
-ALWAYS_INLINE __m512i rounded_product(__m512i number, const RowSteps *s)
-{
-    const __m512i product = _mm512_mul_epi32(number, s->multiplier), found = _mm512_add_epi64(product, s->added);
+    const __m512i products = _mm512_mul_epi32(numbers, s->multiplier), found = _mm512_add_epi64(products, s->added);
     if (!s->has_mask)
         return found;
-    return _mm512_add_epi64(found, _mm512_and_si512(_mm512_srai_epi64(product, (unsigned)s->from), s->mask));
+    return _mm512_add_epi64(found, _mm512_and_si512(_mm512_srai_epi64(products, (unsigned)s->from), s->mask));
+}
+
+/* The same shifted, moved and limited. */
+ALWAYS_INLINE __m512i shifted_products(__m512i numbers, const RowSteps *s)
+{
+    const __m512i shifted = _mm512_srai_epi64(rounded_products(numbers, s), (unsigned)s->right);
+    return _mm512_min_epi64(_mm512_max_epi64(_mm512_add_epi64(shifted, s->zero), s->low), s->high);
 }
 
 /* The 32 bits of each result come from above ``right`` bits of a product: those of odd lanes are where they belong. */
@@ -173,8 +170,8 @@ ALWAYS_INLINE void step_near_words(__m512i *words, const RowSteps *s)
     const __m128i right = _mm_cvtsi32_si128(s->right), left = _mm_cvtsi32_si128(32 - s->right);
     for (int v = 0; v < VECTORS_OF_ROW; v++) {
         const __m512i own = _mm512_min_epi32(_mm512_max_epi32(words[v], s->least), s->most);
-        const __m512i even = _mm512_srl_epi64(rounded_product(own, s), right);
-        const __m512i odd = _mm512_sll_epi64(rounded_product(_mm512_srli_epi64(own, 32), s), left);
+        const __m512i even = _mm512_srl_epi64(rounded_products(own, s), right);
+        const __m512i odd = _mm512_sll_epi64(rounded_products(_mm512_srli_epi64(own, 32), s), left);
         words[v] = _mm512_mask_mov_epi32(even, 0xaaaa, odd);
         if (s->has_zero)
             words[v] = _mm512_add_epi32(words[v], s->zero);
@@ -194,8 +191,8 @@ ALWAYS_INLINE void step_words(__m512i *words, const RowSteps *s)
     }
     for (int v = 0; v < VECTORS_OF_ROW; v++) {
         const __m512i own = s->is_rectified ? _mm512_max_epi32(words[v], _mm512_setzero_si512()) : words[v];
-        const __m512i even = shifted_products(_mm512_mul_epi32(own, s->multiplier), s);
-        const __m512i odd = shifted_products(_mm512_mul_epi32(_mm512_srli_epi64(own, 32), s->multiplier), s);
+        const __m512i even = shifted_products(own, s);
+        const __m512i odd = shifted_products(_mm512_srli_epi64(own, 32), s);
         words[v] = _mm512_mask_mov_epi32(even, 0xaaaa, _mm512_slli_epi64(odd, 32));
     }
 }
@@ -210,10 +207,9 @@ static void read_steps(const Grid *grid, int64_t n, int64_t c, int64_t *numbers)
     }
 }
 
-/* What is done with the words of rows. A caller that gives constants gets a loop without questions. */
+/* What is done with the words of rows: ``first``, ``second``: formats of the operands; ``steps``: between their words. */
 typedef struct {
-    int kind, saturates, first, second, steps[2], size; /* formats of the operands, steps between their words */
-    int shifts, is_near, has_mask, has_zero; /* see RowSteps */
+    int kind, saturates, first, second, steps[2], size;
 } RowForm;
 
 /* ``most`` numbers, but no more than 64: one operation, and the steps after it. */
@@ -233,12 +229,7 @@ ALWAYS_INLINE void compute_words(char *out, const char *a, const char *b, const 
         } else
             operate_on_words(f.kind, words, others, f.saturates);
     }
-    RowSteps own = *s;
-    own.shifts = f.shifts;
-    own.is_near = f.is_near;
-    own.has_mask = f.has_mask;
-    own.has_zero = f.has_zero;
-    step_words(words, &own);
+    step_words(words, s);
     store_words(out, words, f.size, most);
 }
 
@@ -252,26 +243,37 @@ ALWAYS_INLINE void compute_row(char *out, const char *a, const char *b, int64_t 
         compute_words(out + first * f.size, a + first * a_step, b + first * b_step, f, s, length - first);
 }
 
+/* The same with steps of one kind: where the arguments are constants, a loop has no questions. */
+ALWAYS_INLINE void compute_row_of(char *out, const char *a, const char *b, int64_t length, const RowForm f,
+                                  const RowSteps *s, int shifts, int is_near, int has_mask)
+{
+    RowSteps own = *s;
+    own.shifts = shifts;
+    own.is_near = is_near;
+    own.has_mask = has_mask;
+    compute_row(out, a, b, length, f, &own);
+}
+
 /* Rows of the kinds that networks are made of have loops of their own. */
 static void any_row(char *out, const char *a, const char *b, int64_t length, const RowForm *f, const RowSteps *s)
 {
-#define OF_ITS_OWN(...)                                                                                                    {                                                                                                                          const RowForm own = __VA_ARGS__;                                                                                       compute_row(out, a, b, length, own, s);                                                                                return;                                                                                                            }
-    if (length < 16 * VECTORS_OF_ROW)
-        OF_ITS_OWN(*f)
-    if (f->kind == FIRST && f->first == SI32 && f->size == 1 && f->steps[0] && f->shifts) {
-        if (f->is_near && !f->has_mask)
-            OF_ITS_OWN({FIRST, 0, SI32, SI32, {1, 1}, 1, 1, 1, 0, f->has_zero})
-        if (f->is_near)
-            OF_ITS_OWN({FIRST, 0, SI32, SI32, {1, 1}, 1, 1, 1, 1, f->has_zero})
-        OF_ITS_OWN({FIRST, 0, SI32, SI32, {1, 1}, 1, 1, 0, f->has_mask, 0})
-    }
-    if (f->kind == ADD && f->saturates && f->first == SI32 && f->second == SI32 && f->size == 4 && f->steps[0] && !f->shifts) {
+    const RowForm to_bytes = {FIRST, 0, SI32, SI32, {1, 1}, 1};
+    const RowForm sum = {ADD, 1, SI32, SI32, {1, 1}, 4}, sum_with_one = {ADD, 1, SI32, SI32, {1, 0}, 4};
+    const int is_long = length >= 16 * VECTORS_OF_ROW, are_words = f->first == SI32 && f->steps[0];
+    if (is_long && are_words && f->kind == FIRST && f->size == 1 && s->shifts) {
+        if (s->is_near && !s->has_mask)
+            compute_row_of(out, a, b, length, to_bytes, s, 1, 1, 0);
+        else if (s->is_near)
+            compute_row_of(out, a, b, length, to_bytes, s, 1, 1, 1);
+        else
+            compute_row_of(out, a, b, length, to_bytes, s, 1, 0, s->has_mask);
+    } else if (is_long && are_words && f->kind == ADD && f->saturates && f->second == SI32 && f->size == 4 && !s->shifts) {
         if (f->steps[1])
-            OF_ITS_OWN({ADD, 1, SI32, SI32, {1, 1}, 4, 0, 0, 0, 0})
-        OF_ITS_OWN({ADD, 1, SI32, SI32, {1, 0}, 4, 0, 0, 0, 0})
-    }
-    OF_ITS_OWN(*f)
-#undef OF_ITS_OWN
+            compute_row_of(out, a, b, length, sum, s, 0, 0, 0);
+        else
+            compute_row_of(out, a, b, length, sum_with_one, s, 0, 0, 0);
+    } else
+        compute_row(out, a, b, length, *f, s);
 }
 
 /* Steps taken apart as registers need them; 0 where they do not hold what comes up. */
@@ -297,8 +299,7 @@ static int all_steps_fit(const Grid *grid, const Requantisation *r)
     for (int64_t n = 0; n < grid->shape[0]; n++)
         for (int64_t c = 0; c < grid->shape[1]; c++) {
             read_steps(grid, n, c, numbers);
-            const int is_short = numbers[1] <= 0 && numbers[1] >= -LARGEST_SHIFT && numbers[0] == within_word(numbers[0]);
-            if (!(has_limits && is_short) && !steps_of(r, numbers, 0, &steps))
+            if (!(has_limits && shifts_right(numbers[0], numbers[1])) && !steps_of(r, numbers, 0, &steps))
                 return 0;
         }
     return 1;
@@ -323,7 +324,8 @@ static int whole_rows(const Grid *grid, int kind, int each, const Requantisation
     const int is_turned = kind == ADD && !grid->operands[0].step[3]; /* one number for a row is the second one */
     const Stored *left = &grid->operands[is_turned], *right = operands > 1 ? &grid->operands[!is_turned] : left;
     const int64_t a_word = size_of_word[left->format], b_word = size_of_word[right->format], word = size_of_word[to->format];
-    RowForm form = {kind, saturates, left->format, right->format, {(int)left->step[3], (int)right->step[3]}, r->size, 0, 0, 0, 0};
+    const RowForm form = {kind, saturates, left->format, right->format,
+                          {(int)left->step[3], (int)right->step[3]}, r->size};
     for (int64_t n = 0; n < grid->shape[0]; n++)
         for (int64_t c = 0; c < grid->shape[1]; c++) {
             if (each) {
@@ -331,10 +333,6 @@ static int whole_rows(const Grid *grid, int kind, int each, const Requantisation
                 read_steps(grid, n, c, numbers);
                 steps_of(r, numbers, grid->shape[2] * length, &steps);
             }
-            form.shifts = steps.shifts;
-            form.is_near = steps.is_near;
-            form.has_mask = steps.has_mask;
-            form.has_zero = steps.has_zero;
             for (int64_t h = 0; h < grid->shape[2]; h++) {
                 const char *a = (const char *)left->data + (n * left->step[0] + c * left->step[1] + h * left->step[2]) * a_word;
                 const char *b = (const char *)right->data + (n * right->step[0] + c * right->step[1] + h * right->step[2]) * b_word;

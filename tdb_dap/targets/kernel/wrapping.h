@@ -36,6 +36,12 @@ static inline int32_t within_word(int64_t number)
     return number < INT32_MIN ? INT32_MIN : number > INT32_MAX ? INT32_MAX : (int32_t)number;
 }
 
+/* Whether a multiplier has 32 bits, and a shift goes to the right by fewer bits than products have. */
+static inline int shifts_right(int64_t multiplier, int64_t amount)
+{
+    return amount <= 0 && amount >= -LARGEST_SHIFT && multiplier == within_word(multiplier);
+}
+
 /* ``start``: what is added to a sum of 32 bits before the steps, where ``is_known``; else that is any number. */
 static Shortened shortened(const Requantisation *r, int64_t row, int64_t start, int is_known)
 {
@@ -49,8 +55,8 @@ static Shortened shortened(const Requantisation *r, int64_t row, int64_t start, 
         s.wraps = 1; /* without limits the low bytes are the same, whether the sum is held in 32 bits or not */
         s.low = within_word(r->rectified && r->low < 0 ? 0 : r->low);
         s.high = within_word(r->high);
-    } else if (amount <= 0 && amount >= -LARGEST_SHIFT && (is_word || is_near) &&
-               multiplier == within_word(multiplier) && (is_word || 4 * multiplier == within_word(4 * multiplier))) {
+    } else if (shifts_right(multiplier, amount) && (is_word || is_near) &&
+               (is_word || 4 * multiplier == within_word(4 * multiplier))) {
         /* Neither products nor what is added to them exceed 2^62: sums have 32 bits, or 33. */
         const int64_t all = ((int64_t)1 << -amount) - 1, half = ((int64_t)1 << -amount) >> 1;
         s.form = SHIFTED_ONCE;
