@@ -11,7 +11,7 @@ import pytest
 
 from scripts.robustness.fuzz_simulator.contents import Random
 from tdb_dap.engine.hardware.dtypes import Array
-from tdb_dap.engine.hardware.target import EncodedCommands
+from tdb_dap.engine.hardware.target import Description, EncodedCommands
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.errors import TdbError
 from tdb_dap.targets import kernel
@@ -109,40 +109,56 @@ def filled(lanes: Array, random: Random) -> None:
     lanes.reshape(-1)[...] = numbers.view(np.uint8)
 
 
+def one_by_one(bench: Bench, commands: list[Command]) -> list[Description]:
+    """Execute each command by itself."""
+    descriptions = [bench.chip.describe(kind, own, 0, {}) for kind, own in commands]
+    for description in descriptions:
+        bench.chip.execute(description, bench.memory)
+    return descriptions
+
+
+def carried_out(
+    bench: Bench, commands: list[Command], descriptions: list[Description], before: list[Array]
+) -> Counter[str]:
+    """How many commands were carried out together, or alone: they leave what was left by each one by itself.
+
+    ``before``: the memories as they were then.
+    """
+    chip, expected, seen = bench.chip, bench.kept(), Counter[str]()
+    sizes = [len(descriptor) for _, descriptor in commands]
+    payload = np.frombuffer(b"".join(descriptor for _, descriptor in commands), np.uint8)
+    starts = np.cumsum([0, *sizes[:-1]]).astype(np.int64)
+    kinds = np.array([kind for kind, _ in commands], np.int32)
+    every = EncodedCommands(kinds, starts, np.zeros(len(commands), np.int16), payload)
+    for description, (_, descriptor) in zip(descriptions, commands, strict=True):
+        for _ in range(2):
+            chip.learn(description, descriptor)
+    bench.restore(before)
+    reached = 0
+    while reached < len(commands):
+        done = chip.carry_out_some(every, reached, len(commands), bench.memory)
+        seen["together"] += done - reached
+        if done == reached:  # by itself
+            chip.execute(descriptions[reached], bench.memory)
+            seen["alone"] += 1
+            done += 1
+        reached = done
+    for own, found in zip(expected, bench.all(), strict=True):
+        assert np.array_equal(own, found), (chip.name, descriptions)
+    return seen
+
+
 def walk(name: str) -> Counter[str]:
     bench, seen = Bench(chip_named(name)), Counter[str]()
-    chip = bench.chip
-    for commands, random in drawn(chip):
-        sizes = [len(descriptor) for _, descriptor in commands]
-        payload = np.frombuffer(b"".join(descriptor for _, descriptor in commands), np.uint8)
-        starts = np.cumsum([0, *sizes[:-1]])
-        kinds = np.array([kind for kind, _ in commands], np.int32)
-        every = EncodedCommands(kinds, starts.astype(np.int64), np.zeros(len(commands), np.int16), payload)
+    for commands, random in drawn(bench.chip):
         filled(bench.memory.local(0), random)
-        before, descriptions = bench.kept(), [chip.describe(kind, own, 0, {}) for kind, own in commands]
+        before = bench.kept()
         try:
-            for description in descriptions:
-                chip.execute(description, bench.memory)
+            descriptions = one_by_one(bench, commands)
         except (TdbError, AttributeError, KeyError, ValueError):
             seen["refused"] += 1
             continue
-        expected = bench.kept()
-        for description, (_, descriptor) in zip(descriptions, commands, strict=True):
-            for _ in range(2):
-                chip.learn(description, descriptor)
-        bench.restore(before)
-        reached, steps = 0, 0
-        while reached < len(commands):
-            done = chip.carry_out_some(every, reached, len(commands), bench.memory)
-            if done == reached:  # by itself
-                chip.execute(descriptions[reached], bench.memory)
-                seen["alone"] += 1
-                done += 1
-            else:
-                seen["together"] += done - reached
-            reached, steps = done, steps + 1
-        for own, found in zip(expected, bench.all(), strict=True):
-            assert np.array_equal(own, found), (name, descriptions)
+        seen += carried_out(bench, commands, descriptions, before)
     return seen
 
 
@@ -157,3 +173,23 @@ def test_so_it_does_in_parts(name: str) -> None:
     with kernel.shared(3, worth=1):
         seen = walk(name)
     assert min(seen["together"], seen["alone"]) > 50, seen
+
+
+def test_shifts_that_the_command_before_computes() -> None:
+    """Whether they are too large for 64 bits is known when they are there."""
+    bench = Bench(chip_named("BM1684X"))
+    chip, lanes = bench.chip, bench.chip.geometry.lanes
+    words = bench.memory.local(0).view(np.int32).reshape(lanes, -1)
+    one, other, steps, numbers, result = (4096 * place for place in range(1, 6))
+    words[:, one // 4] = 100
+    words[:, steps // 4] = 3  # multiplier; the shift, a byte after it, is 0 so far
+    words[:, numbers // 4] = 0x1234
+    alike = {"res0_n": 1, "res0_c": 1, "res0_h": 1, "res0_w": 1, "opd0_sign": 1, "res0_prec": 0}
+    places = {"tsk_opd_num": 2, "opd0_addr": one, "opd1_addr": other, "res0_addr": steps + 4}
+    commands = [encoded(chip, "arith.add", **alike, **places)]  # of bytes
+    scaled = {"opd0_prec": 4, "opd0_addr": numbers, "opd1_addr": steps, "res0_addr": result}
+    commands.append(encoded(chip, "quant.rq1", **alike, **scaled))
+    before = bench.kept()
+    descriptions = one_by_one(bench, commands)
+    assert words[0, steps // 4 + 1] & 0xFF == 100
+    assert carried_out(bench, commands, descriptions, before)["alone"] == 1
