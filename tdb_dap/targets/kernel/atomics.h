@@ -21,6 +21,7 @@ static inline int replaced(volatile int64_t *at, int64_t before, int64_t after)
 #define replaced(at, before, after) (_InterlockedCompareExchange64(at, after, before) == (before))
 #else
 #define HAS_TEAM 0
+#define STORED(at, number) ((void)(*(at) = (number)))
 #endif
 
 #if defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__))

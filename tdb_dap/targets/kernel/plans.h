@@ -192,7 +192,7 @@ static int plans_done(const Placed *all, int count, int joined)
     w.is_direct = done && is_direct(&w, all);
     if (w.is_direct && count > 1)
         done = sequence_done(all, count, &w, joined);
-    else if (done && sum_up_together(&w, everything))
+    else if (done && !sum_up_together(&w, everything))
         done = w.is_direct ? -1 : 0;
     else if (done)
         put_results(&w);
@@ -293,7 +293,7 @@ static PyObject *py_sum_up(PyObject *self, PyObject *args)
     sum_up_together(&begun->work, range);
     Py_END_ALLOW_THREADS
     leave_team(begun->work.joined);
-    return done(begun->work.status == -1);
+    return done(begun->work.lacks_memory != 0);
 }
 
 /* Puts the results of a product where they belong; False, and nothing is done, where carry_out would not. */
@@ -303,7 +303,7 @@ static PyObject *py_finish(PyObject *self, PyObject *capsule)
     Begun *begun = PyCapsule_GetPointer(capsule, "product");
     if (!begun)
         return NULL;
-    if (begun->work.status)
+    if (begun->work.lacks_memory || begun->work.has_nan)
         Py_RETURN_FALSE;
     begun->work.joined = join_team();
     Py_BEGIN_ALLOW_THREADS

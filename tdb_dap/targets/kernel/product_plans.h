@@ -52,7 +52,7 @@ typedef struct {
     const int64_t *pointers;
     int result, normal, is_finite, in_quads, joined, is_direct; /* is_direct: sums go where they belong as they are formed */
     const After *after; /* or none */
-    volatile int status; /* -1: no memory; -2: a NaN is among the sums, and nobody knows which one it would be */
+    volatile int64_t lacks_memory, has_nan; /* has_nan: among the sums, and nobody knows which one it would be */
     uint32_t ranges[2][MOST_PARTS][2];
     void *block;
     int64_t *steps[3]; /* multiplier, amount and zero point of each row */
@@ -242,12 +242,12 @@ static void sum_part(void *of, int64_t part, int64_t parts)
     if (range[0] >= range[1] || range[2] >= range[3])
         return;
     if (sum_up(all->w, range))
-        all->w->status = -1;
-    else if (has_nan(all->w, range) && !all->w->status)
-        all->w->status = -2;
+        STORED(&all->w->lacks_memory, 1);
+    else if (has_nan(all->w, range))
+        STORED(&all->w->has_nan, 1);
 }
 
-/* The sums of some rows and columns; 0 if they are known. */
+/* The sums of some rows and columns; whether they are known. */
 static int sum_up_together(Work *w, const int64_t *range)
 {
     const Product *p = w->p;
@@ -255,7 +255,7 @@ static int sum_up_together(Work *w, const int64_t *range)
     const int64_t amount = (range[1] - range[0]) * (range[3] - range[2]) * p->count * cost_of_product(p);
     const int64_t most = most_parts(p, range);
     together(w->joined, parts_of(w->joined, amount, most), sum_part, &all);
-    return w->status;
+    return !w->lacks_memory && !w->has_nan;
 }
 
 /* Words of a part of the result, from sums in their format. */

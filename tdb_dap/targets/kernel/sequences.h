@@ -89,7 +89,7 @@ static void sequence_part(void *of, int64_t part, int64_t parts)
         return;
     if (s->work && s->work->after) {
         if (sum_up(s->work, range))
-            s->work->status = -1;
+            STORED(&s->work->lacks_memory, 1);
         return;
     }
     const int64_t rows = 1 + BYTES_OF_BLOCK / ((range[3] - range[2]) * (int64_t)sizeof(int32_t));
@@ -118,5 +118,5 @@ static int sequence_done(const Placed *all, int count, Work *w, int joined)
         w->after = &after;
     const int64_t most = w ? most_parts(w->p, everything) : plan->rows > plan->columns ? plan->rows : plan->columns;
     together(joined, parts_of(joined, amount, most), sequence_part, &sequence);
-    return w && w->status ? -1 : count;
+    return w && w->lacks_memory ? -1 : count;
 }
