@@ -50,8 +50,14 @@ class Commit:
         """The files of the commit, alone."""
         packed = subprocess.run(["git", "archive", self.name], cwd=ROOT, check=True, capture_output=True).stdout
         with tarfile.open(fileobj=io.BytesIO(packed)) as tar:
-            tar.extractall(into, filter="data")
+            _unpack(tar, into)
         return into
+
+
+def _unpack(tar: tarfile.TarFile, into: Path) -> None:
+    # Python 3.10 before .12 and 3.11 before .4 have no filters: https://docs.python.org/3/library/tarfile.html
+    tar.extraction_filter = getattr(tarfile, "data_filter", lambda member, path: member)
+    tar.extractall(into)
 
 
 def _git(*arguments: str) -> str:
@@ -68,7 +74,7 @@ def build(commit: Commit, scratch: Path, into: Path, environment: Mapping[str, s
     unpacked = scratch / "unpacked"
     for kernel in ("1", "0"):  # from the source distribution, which is complete only if this works
         with tarfile.open(sources) as tar:
-            tar.extractall(unpacked / kernel, filter="data")
+            _unpack(tar, unpacked / kernel)
         [folder] = (unpacked / kernel).iterdir()
         _wheel(folder, into, {**given, "TDB_DAP_KERNEL": kernel})
     for wheel in into.glob("*.whl"):  # before it becomes a part of the extension
