@@ -115,17 +115,24 @@ WORD = st.integers(-(1 << 31), (1 << 31) - 1)
 
 @st.composite
 def long_rows(draw: st.DrawFn) -> tuple[Array, Steps, DType]:
-    """Words of 32 bits next to where results reach their limits, in rows that are worth to look for these."""
+    """Words of 32 bits next to where results reach their limits."""
     right, dtype = draw(st.integers(0, 34)), draw(st.sampled_from([SI8, UI8, SI16, SI32]))
     multiplier = draw(
-        st.one_of(st.integers(1, max(1, (1 << right) - 1)), st.sampled_from([1, 1 << min(right, 31)]), WORD)
+        st.one_of(
+            st.integers(1, max(1, (1 << right) - 1)),
+            st.sampled_from([1, 1 << min(right, 31)]),
+            st.integers(1 << right, 2 << right),  # results of more than 32 bits
+            WORD,
+        )
     )
     multiplier = wrapped(multiplier, 32)
-    zero = draw(st.one_of(st.just(0), st.integers(-300, 300), WORD))
-    within = draw(st.sampled_from([(dtype.minimum, dtype.maximum), (-3, 100), (7, 7)]))
+    ends = st.sampled_from([-(1 << 31), 1 - (1 << 31), (1 << 31) - 1])
+    zero = draw(st.one_of(st.just(0), st.integers(-300, 300), WORD, ends))
+    within = draw(st.sampled_from([(dtype.minimum, dtype.maximum), (-3, 100), (7, 7), (-9, -3)]))
     limits = max(within[0], dtype.minimum), within[1]
     seed = np.random.default_rng(draw(st.integers(0, 1 << 32)))
-    edges = [(limit - zero + more) * (1 << right) // (multiplier or 1) for limit in limits for more in (0, 1)]
+    edges = [-(1 << 31), (1 << 31) - 1]
+    edges += [(limit - zero + more) * (1 << right) // (multiplier or 1) for limit in limits for more in (0, 1)]
     edges += [edge - (1 << right >> 1) // (multiplier or 1) for edge in edges]
     pool = np.array([wrapped(edge + near, 32) for edge in (*edges, 0, 1 << 31) for near in range(-3, 4)])
     words = np.where(
@@ -138,7 +145,7 @@ def long_rows(draw: st.DrawFn) -> tuple[Array, Steps, DType]:
 
 
 @given(long_rows())
-def test_numbers_beyond_those_with_results_within_the_limits(given_: tuple[Array, Steps, DType]) -> None:
+def test_words_that_are_shifted_once(given_: tuple[Array, Steps, DType]) -> None:
     words, steps, dtype = given_
     if not kernel.is_built:
         pytest.skip(kernel.describe())

@@ -73,78 +73,56 @@ ALWAYS_INLINE void operate_on_words(int kind, __m512i *a, const __m512i *b, int 
 #undef EACH
 }
 
-/* The steps of a row as vectors take them. ``shifts``: SHIFTED_ONCE with limits that 32 bits hold, else IN_32_BITS.
- * ``is_near``: numbers are limited to [least, most] first, and then all that follows has 32 bits. */
+/* The steps of a row as vectors take them. ``shifts``: SHIFTED_ONCE with limits that 32 bits hold, else IN_32_BITS, which
+ * may have no limits (``is_limited``). ``is_narrow``: 32 bits hold what is shifted; then ``low`` and ``high`` are limits of
+ * that, without the zero point. */
 typedef struct {
-    __m512i low, high, multiplier, added, mask, zero, least, most;
-    int shifts, is_rectified, has_mask, from, right, is_near, has_zero;
+    __m512i low, high, multiplier, added, mask, zero;
+    int shifts, is_limited, is_rectified, has_mask, from, right, is_narrow, has_zero;
 } RowSteps;
 
-static int64_t one_shifted(const Shortened *s, int64_t multiplier, int64_t zero, int64_t number)
+/* Whether the results of all numbers of 32 bits have 32 bits before the zero point is added. They grow with the numbers, so
+ * rectified numbers give the results of at least 0. */
+static int find_narrow(const Requantisation *r, const Shortened *s, int64_t multiplier, int64_t zero, RowSteps *out)
 {
-    const int64_t product = number * multiplier;
-    return ((product + s->added + ((product >> s->from) & s->mask)) >> s->right) + zero;
-}
-
-/* The largest number that gives at most ``high``, or one less than the smallest one that gives more; INT32_MIN - 1: none. */
-static int64_t largest_within(const Shortened *s, int64_t multiplier, int64_t zero, int64_t high)
-{
-    const double above = (double)(high - zero + 1) * (double)((int64_t)1 << s->right) - (double)s->added;
-    const double guess = above / (double)multiplier; /* next to it, as limits of 32 bits are */
-    int64_t found = guess < (double)INT32_MIN ? INT32_MIN : guess > (double)INT32_MAX ? INT32_MAX : (int64_t)guess;
-    while (found >= INT32_MIN && one_shifted(s, multiplier, zero, found) > high)
-        found--;
-    while (found < INT32_MAX && one_shifted(s, multiplier, zero, found + 1) <= high)
-        found++;
-    return found;
-}
-
-/* Numbers whose results lie within the limits, where results grow with the numbers, by one at most: then numbers beyond
- * have the results of the last ones within. */
-static void find_near(const Requantisation *r, const Shortened *s, int64_t multiplier, int64_t zero, RowSteps *out)
-{
-    const int is_even = s->mask == 0 || s->mask == 1 || s->mask == -1; /* then the guess is next to what is looked for */
-    if (!is_even || multiplier < 1 || multiplier >= (int64_t)1 << s->right || s->right > 32 || zero != within_word(zero))
-        return;
-    const int64_t most = largest_within(s, multiplier, zero, r->high);
-    int64_t least = largest_within(s, multiplier, zero, r->low - 1) + 1;
-    least = r->rectified && least < 0 ? 0 : least;
-    if (least > most)
-        return;
-    out->is_near = 1;
-    out->least = _mm512_set1_epi32((int32_t)least);
-    out->most = _mm512_set1_epi32((int32_t)most);
+    if (s->right > 32 || multiplier < 0 || multiplier > (int64_t)1 << s->right || zero != within_word(zero) ||
+        r->low - zero > INT32_MAX || r->high - zero < INT32_MIN)
+        return 0;
+    const int32_t low = within_word(r->low - zero);
+    out->low = _mm512_set1_epi32(r->rectified && low < 0 ? 0 : low);
+    out->high = _mm512_set1_epi32(within_word(r->high - zero));
     out->zero = _mm512_set1_epi32((int32_t)zero);
     out->has_zero = zero != 0;
+    return 1;
 }
 
-/* Numbers for which it is worth to find out which of them are near. */
-#define WORTH_NEAR 1024
-
-/* Whether steps can be taken in registers; of ``count`` numbers. */
-static int row_steps(const Requantisation *r, const Shortened *s, int64_t row, int64_t count, RowSteps *out)
+/* Whether steps can be taken in registers. */
+static int row_steps(const Requantisation *r, const Shortened *s, int64_t row, RowSteps *out)
 {
     out->shifts = s->form == SHIFTED_ONCE;
     out->is_rectified = r->rectified;
-    out->is_near = out->has_mask = out->has_zero = 0;
+    out->is_limited = 1;
+    out->is_narrow = out->has_mask = out->has_zero = 0;
     if (s->form == IN_32_BITS) {
+        out->is_limited = s->low != INT32_MIN || s->high != INT32_MAX;
         out->low = _mm512_set1_epi32(s->low);
         out->high = _mm512_set1_epi32(s->high);
         return 1;
     }
     if (!out->shifts || !s->wraps || r->low < INT32_MIN || r->high > INT32_MAX || r->low > r->high)
         return 0;
-    out->low = _mm512_set1_epi64(r->low);
-    out->high = _mm512_set1_epi64(r->high);
     out->multiplier = _mm512_set1_epi32((int32_t)r->multiplier[row]);
     out->added = _mm512_set1_epi64(s->added);
     out->mask = _mm512_set1_epi64(s->mask);
-    out->zero = _mm512_set1_epi64(r->zero[row]);
     out->has_mask = s->mask != 0;
     out->from = s->from;
     out->right = s->right;
-    if (count >= WORTH_NEAR)
-        find_near(r, s, r->multiplier[row], r->zero[row], out);
+    out->is_narrow = find_narrow(r, s, r->multiplier[row], r->zero[row], out);
+    if (!out->is_narrow) {
+        out->low = _mm512_set1_epi64(r->low);
+        out->high = _mm512_set1_epi64(r->high);
+        out->zero = _mm512_set1_epi64(r->zero[row]);
+    }
     return 1;
 }
 
@@ -165,14 +143,14 @@ ALWAYS_INLINE __m512i shifted_products(__m512i numbers, const RowSteps *s)
 }
 
 /* The 32 bits of each result come from above ``right`` bits of a product: those of odd lanes are where they belong. */
-ALWAYS_INLINE void step_near_words(__m512i *words, const RowSteps *s)
+ALWAYS_INLINE void step_narrow_words(__m512i *words, const RowSteps *s)
 {
     const __m128i right = _mm_cvtsi32_si128(s->right), left = _mm_cvtsi32_si128(32 - s->right);
     for (int v = 0; v < VECTORS_OF_ROW; v++) {
-        const __m512i own = _mm512_min_epi32(_mm512_max_epi32(words[v], s->least), s->most);
-        const __m512i even = _mm512_srl_epi64(rounded_products(own, s), right);
-        const __m512i odd = _mm512_sll_epi64(rounded_products(_mm512_srli_epi64(own, 32), s), left);
-        words[v] = _mm512_mask_mov_epi32(even, 0xaaaa, odd);
+        const __m512i even = _mm512_srl_epi64(rounded_products(words[v], s), right);
+        const __m512i odd = _mm512_sll_epi64(rounded_products(_mm512_srli_epi64(words[v], 32), s), left);
+        const __m512i found = _mm512_mask_mov_epi32(even, 0xaaaa, odd);
+        words[v] = _mm512_min_epi32(_mm512_max_epi32(found, s->low), s->high);
         if (s->has_zero)
             words[v] = _mm512_add_epi32(words[v], s->zero);
     }
@@ -181,12 +159,12 @@ ALWAYS_INLINE void step_near_words(__m512i *words, const RowSteps *s)
 ALWAYS_INLINE void step_words(__m512i *words, const RowSteps *s)
 {
     if (!s->shifts) {
-        for (int v = 0; v < VECTORS_OF_ROW; v++)
+        for (int v = 0; v < VECTORS_OF_ROW && s->is_limited; v++)
             words[v] = _mm512_min_epi32(_mm512_max_epi32(words[v], s->low), s->high);
         return;
     }
-    if (s->is_near) {
-        step_near_words(words, s);
+    if (s->is_narrow) {
+        step_narrow_words(words, s);
         return;
     }
     for (int v = 0; v < VECTORS_OF_ROW; v++) {
@@ -212,22 +190,28 @@ typedef struct {
     int kind, saturates, first, second, steps[2], size;
 } RowForm;
 
+/* The second operand of a row that is one number for all, and what numbers must not exceed for their sum with it. */
+typedef struct {
+    __m512i number, low, high;
+} OneNumber;
+
 /* ``most`` numbers, but no more than 64: one operation, and the steps after it. */
-ALWAYS_INLINE void compute_words(char *out, const char *a, const char *b, const RowForm f, const RowSteps *s, int64_t most)
+ALWAYS_INLINE void compute_words(char *out, const char *a, const char *b, const OneNumber *one, const RowForm f,
+                                 const RowSteps *s, int64_t most)
 {
     __m512i words[VECTORS_OF_ROW], others[VECTORS_OF_ROW];
     load_words(words, a, f.first, f.steps[0], most);
-    if (f.kind != FIRST) {
+    if (f.kind != FIRST && f.steps[1]) {
         load_words(others, b, f.second, f.steps[1], most);
-        if (f.kind == ADD && f.saturates && !f.steps[1]) {
-            /* One number for all: what would leave the range is limited before it is added. */
-            const __m512i nothing = _mm512_setzero_si512(), end = _mm512_set1_epi32(INT32_MAX), begin = _mm512_set1_epi32(INT32_MIN);
-            const __m512i high = _mm512_sub_epi32(end, _mm512_max_epi32(others[0], nothing));
-            const __m512i low = _mm512_sub_epi32(begin, _mm512_min_epi32(others[0], nothing));
-            for (int v = 0; v < VECTORS_OF_ROW; v++)
-                words[v] = _mm512_add_epi32(_mm512_min_epi32(_mm512_max_epi32(words[v], low), high), others[v]);
-        } else
-            operate_on_words(f.kind, words, others, f.saturates);
+        operate_on_words(f.kind, words, others, f.saturates);
+    } else if (f.kind == ADD && f.saturates) {
+        /* What would leave the range is limited before the number is added. */
+        for (int v = 0; v < VECTORS_OF_ROW; v++)
+            words[v] = _mm512_add_epi32(_mm512_min_epi32(_mm512_max_epi32(words[v], one->low), one->high), one->number);
+    } else if (f.kind != FIRST) {
+        for (int v = 0; v < VECTORS_OF_ROW; v++)
+            others[v] = one->number;
+        operate_on_words(f.kind, words, others, f.saturates);
     }
     step_words(words, s);
     store_words(out, words, f.size, most);
@@ -237,20 +221,28 @@ ALWAYS_INLINE void compute_row(char *out, const char *a, const char *b, int64_t 
 {
     const int64_t a_step = f.steps[0] * size_of_word[f.first], b_step = f.steps[1] * size_of_word[f.second];
     int64_t first = 0;
+    OneNumber one;
+    if (f.kind != FIRST && !f.steps[1]) {
+        const int64_t number = whole_at(b, f.second);
+        one.number = _mm512_set1_epi32((int32_t)(uint32_t)(uint64_t)number);
+        one.low = _mm512_set1_epi32((int32_t)(INT32_MIN - (number < 0 ? number : 0)));
+        one.high = _mm512_set1_epi32((int32_t)(INT32_MAX - (number > 0 ? number : 0)));
+    }
     for (; first + 16 * VECTORS_OF_ROW <= length; first += 16 * VECTORS_OF_ROW)
-        compute_words(out + first * f.size, a + first * a_step, b + first * b_step, f, s, 16 * VECTORS_OF_ROW);
+        compute_words(out + first * f.size, a + first * a_step, b + first * b_step, &one, f, s, 16 * VECTORS_OF_ROW);
     if (first < length)
-        compute_words(out + first * f.size, a + first * a_step, b + first * b_step, f, s, length - first);
+        compute_words(out + first * f.size, a + first * a_step, b + first * b_step, &one, f, s, length - first);
 }
 
 /* The same with steps of one kind: where the arguments are constants, a loop has no questions. */
 ALWAYS_INLINE void compute_row_of(char *out, const char *a, const char *b, int64_t length, const RowForm f,
-                                  const RowSteps *s, int shifts, int is_near, int has_mask)
+                                  const RowSteps *s, int shifts, int is_narrow, int has_mask)
 {
     RowSteps own = *s;
     own.shifts = shifts;
-    own.is_near = is_near;
+    own.is_narrow = is_narrow;
     own.has_mask = has_mask;
+    own.is_limited = shifts;
     compute_row(out, a, b, length, f, &own);
 }
 
@@ -259,15 +251,13 @@ static void any_row(char *out, const char *a, const char *b, int64_t length, con
 {
     const RowForm to_bytes = {FIRST, 0, SI32, SI32, {1, 1}, 1};
     const RowForm sum = {ADD, 1, SI32, SI32, {1, 1}, 4}, sum_with_one = {ADD, 1, SI32, SI32, {1, 0}, 4};
-    const int is_long = length >= 16 * VECTORS_OF_ROW, are_words = f->first == SI32 && f->steps[0];
-    if (is_long && are_words && f->kind == FIRST && f->size == 1 && s->shifts) {
-        if (s->is_near && !s->has_mask)
-            compute_row_of(out, a, b, length, to_bytes, s, 1, 1, 0);
-        else if (s->is_near)
+    const int are_words = f->first == SI32 && f->steps[0];
+    if (are_words && f->kind == FIRST && f->size == 1 && s->is_narrow) {
+        if (s->has_mask)
             compute_row_of(out, a, b, length, to_bytes, s, 1, 1, 1);
         else
-            compute_row_of(out, a, b, length, to_bytes, s, 1, 0, s->has_mask);
-    } else if (is_long && are_words && f->kind == ADD && f->saturates && f->second == SI32 && f->size == 4 && !s->shifts) {
+            compute_row_of(out, a, b, length, to_bytes, s, 1, 1, 0);
+    } else if (are_words && f->kind == ADD && f->saturates && f->second == SI32 && f->size == 4 && !s->shifts && !s->is_limited) {
         if (f->steps[1])
             compute_row_of(out, a, b, length, sum, s, 0, 0, 0);
         else
@@ -277,14 +267,14 @@ static void any_row(char *out, const char *a, const char *b, int64_t length, con
 }
 
 /* Steps taken apart as registers need them; 0 where they do not hold what comes up. */
-static int steps_of(const Requantisation *r, const int64_t *numbers, int64_t count, RowSteps *out)
+static int steps_of(const Requantisation *r, const int64_t *numbers, RowSteps *out)
 {
     Requantisation own = *r;
     own.multiplier = &numbers[0];
     own.amount = &numbers[1];
     own.zero = &numbers[2];
     const Shortened plain = shortened(&own, 0, 0, 1);
-    return row_steps(&own, &plain, 0, count, out);
+    return row_steps(&own, &plain, 0, out);
 }
 
 /* Whether registers hold what comes up with the steps of every channel. */
@@ -299,7 +289,7 @@ static int all_steps_fit(const Grid *grid, const Requantisation *r)
     for (int64_t n = 0; n < grid->shape[0]; n++)
         for (int64_t c = 0; c < grid->shape[1]; c++) {
             read_steps(grid, n, c, numbers);
-            if (!(has_limits && shifts_right(numbers[0], numbers[1])) && !steps_of(r, numbers, 0, &steps))
+            if (!(has_limits && shifts_right(numbers[0], numbers[1])) && !steps_of(r, numbers, &steps))
                 return 0;
         }
     return 1;
@@ -319,7 +309,7 @@ static int whole_rows(const Grid *grid, int kind, int each, const Requantisation
             return 0;
     RowSteps steps;
     const int64_t shared[3] = {r->multiplier[0], r->amount[0], r->zero[0]};
-    if (each ? !all_steps_fit(grid, r) : !steps_of(r, shared, size_of(grid), &steps) || (saturates && steps.shifts))
+    if (each ? !all_steps_fit(grid, r) : !steps_of(r, shared, &steps) || (saturates && steps.shifts))
         return 0;
     const int is_turned = kind == ADD && !grid->operands[0].step[3]; /* one number for a row is the second one */
     const Stored *left = &grid->operands[is_turned], *right = operands > 1 ? &grid->operands[!is_turned] : left;
@@ -331,7 +321,7 @@ static int whole_rows(const Grid *grid, int kind, int each, const Requantisation
             if (each) {
                 int64_t numbers[3];
                 read_steps(grid, n, c, numbers);
-                steps_of(r, numbers, grid->shape[2] * length, &steps);
+                steps_of(r, numbers, &steps);
             }
             for (int64_t h = 0; h < grid->shape[2]; h++) {
                 const char *a = (const char *)left->data + (n * left->step[0] + c * left->step[1] + h * left->step[2]) * a_word;
