@@ -193,3 +193,63 @@ def test_shifts_that_the_command_before_computes() -> None:
     descriptions = one_by_one(bench, commands)
     assert words[0, steps // 4 + 1] & 0xFF == 100
     assert carried_out(bench, commands, descriptions, before)["alone"] == 1
+
+
+def biased(chip: Chip, random: Random) -> list[Command]:
+    """A convolution, biases added to its sums where they are, or something like that, and a cut to bytes."""
+
+    def usually(this: Any, *others: Any) -> Any:
+        return this if random.integers(6) else others[random.integers(len(others))]
+
+    lane = chip.geometry.lane_bytes
+    sums, numbers = lane // 2, 3 * (lane // 4)
+    where = usually(sums, sums + 64)
+    channels, height, width = (
+        int(random.choice([1, 5, 16, 40, 70])),
+        int(random.integers(1, 9)),
+        int(random.integers(1, 40)),
+    )
+    shape = {"res0_n": 1, "res0_c": channels, "res0_h": height, "res0_w": width}
+    signs = {"opd0_sign": int(random.integers(2)), "opd1_sign": int(random.integers(2))}
+    kernel_, inner = int(random.choice([1, 3])), int(random.choice([1, 3, 17]))
+    image = {"opd0_c": inner, "opd0_h": height, "opd0_w": width, "opd1_h": kernel_, "opd1_w": kernel_}
+    pads = dict.fromkeys(("opd0_up_pad", "opd0_dn_pad", "opd0_lf_pad", "opd0_rt_pad"), kernel_ // 2)
+    steps = {
+        "opd2_const": 1,
+        "opd3_const": 1,
+        "res_op_x_str": 1,
+        "res_op_y_str": 1,
+        "opd1_addr": lane // 4,
+        "res0_addr": sums,
+    }
+    summed = encoded(
+        chip, "conv.normal", **shape, **signs, **image, **pads, **steps, res0_prec=4, res_add=usually(0, 1)
+    )
+    words = dict.fromkeys(("opd0_prec", "opd1_prec", "res0_prec"), 4) | {"opd0_sign": 1, "opd1_sign": 1}
+    places = {"opd0_addr": numbers, "opd1_addr": usually(sums, numbers + lane // 16), "res0_addr": where}
+    by_channel = {"tsk_opd_num": 2, "opd0_str": 3, "opd0_c_str": 1}
+    name = usually(("arith.adds", "arith.add")[random.integers(2)], "arith.subs", "arith.max", "arith.muls")
+    added = encoded(chip, name, **shape, **words, **places, **by_channel)
+    cut = {"opd0_prec": 4, "opd0_sign": 1, "opd2_n_str": int(random.integers(6)), "res0_sign": int(random.integers(2))}
+    cut |= {"opd1_addr": numbers + lane // 8, "opd0_addr": where}
+    return [summed, added, encoded(chip, "quant.rq1", **shape, **cut, res0_addr=0)]
+
+
+def test_a_number_is_added_to_the_sums_of_each_channel_where_they_are() -> None:
+    """As the compiler adds biases; some sums leave 32 bits, and wrap, or stop at the last number that these hold."""
+    bench, random, seen = Bench(chip_named("BM1684X")), np.random.default_rng(3), Counter[str]()
+    lanes = bench.memory.local(0)
+    words = lanes.view(np.int32)[:, 3 * bench.chip.geometry.lane_bytes // 16 :]
+    steps = words[:, bench.chip.geometry.lane_bytes // 32 :].reshape(len(words), -1, 2)
+    for _ in range(200):
+        commands = biased(bench.chip, random)
+        lanes[...] = random.integers(0, 256, lanes.shape, np.uint8)
+        near = random.choice([0, (1 << 31) - 1, -(1 << 31)], words.shape, p=[0.9, 0.05, 0.05])
+        words[...] = near - np.sign(near) * random.integers(0, 1 << 18, words.shape)
+        words[...] += random.integers(-9, 9, words.shape) * (near == 0)
+        steps[..., 0] = random.integers(1, 1 << 31, steps.shape[:2])
+        steps[..., 1] = random.integers(220, 256, steps.shape[:2])  # a shift to the right
+        before = bench.kept()
+        with kernel.shared(3, worth=1):
+            seen += carried_out(bench, commands, one_by_one(bench, commands), before)
+    assert seen["together"] > 500, seen

@@ -171,5 +171,6 @@ static Product *parsed_product(PyObject *given, const int64_t *origins, int tens
         forget_product(p);
         return NULL;
     }
+    find_planes(p);
     return p;
 }

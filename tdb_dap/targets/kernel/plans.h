@@ -156,11 +156,21 @@ static int pieces_done(const Placed *placed, int joined)
     return 1;
 }
 
-/* A product with its operands read; 0 where it cannot be. The caller gives its block back. */
-static int begin_work(Work *w, const Plan *plan, const int64_t *pointers, int joined)
+/* Whether a product's image lies apart from its result. */
+static int keeps_image(const Placed *placed)
+{
+    const Product *p = placed->plan->product;
+    for (int i = 0; i < p->gathered; i++)
+        if (p->from[i].which == RIGHT_FACTORS && p->from[i].source >= 0 && !lie_apart(placed, p->from[i].source, placed, result_of(placed)))
+            return 0;
+    return 1;
+}
+
+/* A product with its operands read, but planes that are ``kept``; 0 where it cannot be. The caller gives its block back. */
+static int begin_work(Work *w, const Plan *plan, const int64_t *pointers, int joined, int is_kept)
 {
     const Product *p = plan->product;
-    *w = (Work){.p = p, .pointers = pointers, .result = plan->tensors - 1, .joined = joined};
+    *w = (Work){.p = p, .pointers = pointers, .result = plan->tensors - 1, .joined = joined, .reads_planes = p->has_planes && is_kept};
     w->block = product_lies_well(p, pointers, w->result) ? taken_scratch(FOR_PRODUCT, size_of_work(p)) : NULL;
     if (w->block)
         prepare(w);
@@ -172,8 +182,7 @@ static int is_direct(const Work *w, const Placed *placed)
 {
     const Product *p = w->p;
     /* Which NaN comes out another way has to say: then nothing must have been written. */
-    return p->row_at && (is_whole(p) || w->is_finite) &&
-           (!p->image_at.at || lie_apart(placed, p->image_at.source, placed, result_of(placed)));
+    return p->row_at && (is_whole(p) || w->is_finite) && (!p->image_at.at || keeps_image(placed));
 }
 
 #include "sequences.h"
@@ -188,7 +197,7 @@ static int plans_done(const Placed *all, int count, int joined)
     const Product *p = plan->product;
     const int64_t everything[4] = {0, p->rows, 0, p->columns};
     Work w;
-    int done = begin_work(&w, plan, all->pointers, joined);
+    int done = begin_work(&w, plan, all->pointers, joined, keeps_image(all));
     w.is_direct = done && is_direct(&w, all);
     if (w.is_direct && count > 1)
         done = sequence_done(all, count, &w, joined);
@@ -264,7 +273,7 @@ static PyObject *py_begin(PyObject *self, PyObject *args)
     const int joined = join_team();
     int is_begun;
     Py_BEGIN_ALLOW_THREADS
-    is_begun = begin_work(&begun->work, plan, begun->pointers, joined);
+    is_begun = begin_work(&begun->work, plan, begun->pointers, joined, 0);
     Py_END_ALLOW_THREADS
     leave_team(joined);
     if (is_begun)

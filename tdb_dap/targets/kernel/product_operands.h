@@ -10,6 +10,19 @@ static void take_part(int64_t count, int64_t block, int64_t part, int64_t parts,
     *last = *last < count ? *last : count;
 }
 
+/* Numbers of an image where none is put. */
+static void fill_image(const Product *p, char *image, int64_t first, int64_t last)
+{
+    if (image_as(p) == AS_BYTES)
+        memset(image + first, (int)p->fill, (size_t)(last - first));
+    else if (image_as(p) == AS_WORDS)
+        for (int64_t i = first; i < last; i++)
+            ((int16_t *)(void *)image)[i] = (int16_t)p->fill;
+    else
+        for (int64_t i = first; i < last; i++)
+            ((float *)(void *)image)[i] = p->fill;
+}
+
 /* Where nothing is put. */
 static void fill_part(void *of, int64_t part, int64_t parts)
 {
@@ -17,24 +30,68 @@ static void fill_part(void *of, int64_t part, int64_t parts)
     const Product *p = w->p;
     int64_t first, last;
     take_part(p->image, 64, part, parts, &first, &last);
-    if (p->is_filled && image_as(p) == AS_BYTES)
-        memset(w->image + first, (int)p->fill, (size_t)(last - first));
-    else if (p->is_filled && image_as(p) == AS_WORDS)
-        for (int64_t i = first; i < last; i++)
-            ((int16_t *)w->image)[i] = (int16_t)p->fill;
-    else if (p->is_filled)
-        for (int64_t i = first; i < last; i++)
-            ((float *)w->image)[i] = p->fill;
+    if (p->is_filled && !w->reads_planes)
+        fill_image(p, w->image, first, last);
     if (p->has_gaps) {
         take_part(p->rows * p->count, 64, part, parts, &first, &last);
         memset(w->left + first * size_as[left_as(p)], 0, (size_t)((last - first) * size_as[left_as(p)]));
     }
 }
 
-/* Whether factors are not put together. */
+/* Whether factors are not put together, or not yet. */
 static int is_read_in_place(const Work *w, int which)
 {
-    return (which == RIGHT_FACTORS && w->p->image_at.at) || (which == LEFT_FACTORS && w->in_quads && w->p->left_at.at);
+    return which == RIGHT_FACTORS ? w->reads_planes || w->p->image_at.at : which == LEFT_FACTORS && w->in_quads && w->p->left_at.at;
+}
+
+/* The axis of a part of an image along which planes follow each other; one of one element, if there is one plane; else -1. */
+static int find_plane_axis(const Gathered *g, int64_t plane)
+{
+    int found = -1, single = -1;
+    int64_t last = g->first % plane;
+    for (int axis = 0; axis < 4; axis++) {
+        if (g->shape[axis] == 1)
+            single = axis < 3 ? axis : single;
+        else if (found < 0 && axis < 3 && g->step[axis] == plane)
+            found = axis;
+        else if (g->step[axis] < 0)
+            return -1;
+        else
+            last += (g->shape[axis] - 1) * g->step[axis];
+    }
+    return last >= plane ? -1 : found < 0 ? single : found;
+}
+
+/* Whether the planes of an image can be put together one by one. */
+static void find_planes(Product *p)
+{
+    p->has_planes = p->how >= WINDOWS_OF_FLOATS && p->rows && p->image % p->rows == 0 && p->image >= p->rows;
+    for (int i = 0; i < p->gathered && p->has_planes; i++)
+        if (p->from[i].which == RIGHT_FACTORS) {
+            p->from[i].plane_axis = find_plane_axis(&p->from[i], p->image / p->rows);
+            p->has_planes = p->from[i].plane_axis >= 0;
+        }
+}
+
+/* Planes [first, last) of an image, put together at ``image``. */
+static void gather_planes(const Work *w, int64_t first, int64_t last, char *image)
+{
+    const Product *p = w->p;
+    const int64_t plane = p->image / p->rows;
+    if (p->is_filled)
+        fill_image(p, image, 0, (last - first) * plane);
+    for (int i = 0; i < p->gathered; i++) {
+        Gathered g = p->from[i];
+        const int axis = g.plane_axis;
+        const int64_t begin = g.first / plane, end = begin + g.shape[axis];
+        const int64_t from = first > begin ? first : begin, to = last < end ? last : end;
+        if (g.which != RIGHT_FACTORS || from >= to)
+            continue;
+        const char *data = g.source < 0 ? (const char *)&g.constant : moved_by(g.from.data, w->pointers[g.source]);
+        g.shape[axis] = to - from;
+        g.first += (from - begin - first) * plane;
+        gather(&g, data + (from - begin) * g.from.step[axis] * size_of_word[g.from.format], image, image_as(p), NULL);
+    }
 }
 
 /* A part of all operands, each along its longest axis. */
@@ -105,6 +162,7 @@ static Requantisation requantisation_of(const Work *w)
     r.multiplier = w->steps[0];
     r.amount = w->steps[1];
     r.zero = w->steps[2];
+    r.held |= w->has_own_starts; /* 32 bits hold these sums */
     return r;
 }
 
@@ -117,6 +175,10 @@ static Whole whole_of_work(const Work *w)
                 .rows = p->rows, .count = p->count, .columns = p->columns, .type = p->type,
                 .start = p->starts ? (const int64_t *)w->starts[0] : NULL, .row_at = w->is_direct ? p->row_at : NULL};
     start_steps(p, 0, &of.start_row, &of.start_column);
+    if (w->has_own_starts) {
+        of.start = w->own_starts;
+        of.start_row = 1;
+    }
     if (p->image_at.at) {
         of.image = direct_data(&p->image_at, w->pointers);
         of.taps = p->image_at.at;
@@ -186,7 +248,7 @@ static void prepare(Work *w)
     w->in_quads = multiplies_bytes() && p->how == EXACTLY && p->type != SIGNED_WORDS;
     const int64_t left = p->rows * p->count;
     const int64_t gathered = (is_read_in_place(w, RIGHT_FACTORS) ? 0 : p->image) + (is_read_in_place(w, LEFT_FACTORS) ? 0 : left);
-    if (p->is_filled || p->has_gaps)
+    if ((p->is_filled && !w->reads_planes) || p->has_gaps)
         together(w->joined, parts_of(w->joined, p->image * STEPS_OF_READING, MOST_PARTS), fill_part, w);
     for (int i = p->starts; i < 2 && !is_whole(p); i++)
         memcpy(w->starts[i], &p->zero, sizeof p->zero);

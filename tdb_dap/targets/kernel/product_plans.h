@@ -7,9 +7,10 @@ enum { LEFT_FACTORS, RIGHT_FACTORS, FIRST_START, SECOND_START };
  * channel: floats, whole numbers, or its largest number. */
 enum { IN_CHAINS, IN_GROUPS, EXACTLY, WINDOWS_OF_FLOATS, WINDOWS_EXACTLY, LARGEST };
 
-/* A part of one operand in equal steps, and its place among factors or starts: numbers from ``first`` on. */
+/* A part of one operand in equal steps, and its place among factors or starts: numbers from ``first`` on. ``plane_axis``:
+ * along which there is one plane of an image after the other, or -1. */
 typedef struct {
-    int source, which;
+    int source, which, plane_axis;
     Stored from;
     uint64_t constant;
     int64_t shape[4], first, step[4];
@@ -31,10 +32,11 @@ typedef struct {
 /* Left factors are (rows, count), starts (rows or 1, columns or 1); right factors as in Right and Whole, over an image of
  * ``image`` numbers of a ``type``, which hold ``fill`` where none is put. ``form``: of results of floats; ``rounding``: of
  * their products and sums in windows; ``has_gaps``: some
- * taps stand for zeros, and no left factors are put beside them. Of windows rows are channels of all batches, ``taps`` are
+ * taps stand for zeros, and no left factors are put beside them; ``has_planes``: the planes of an image can be put together
+ * one by one. Of windows rows are channels of all batches, ``taps`` are
  * in a plane, ``window`` has rows and columns of results, and steps between both. */
 typedef struct {
-    int how, starts, swapped, gathered, scattered, type, left_type, is_filled, has_gaps, form, rounding, nan_wins, drops_bits, is_last, is_zero_positive;
+    int how, starts, swapped, gathered, scattered, type, left_type, is_filled, has_gaps, has_planes, form, rounding, nan_wins, drops_bits, is_last, is_zero_positive;
     float zero, fill;
     int64_t rows, count, columns, image, start_rows[2], start_columns[2], numbers[3], group, window[4], *taps, *places;
     int64_t *row_at; /* bytes from the result's address to each row of sums, where rows lie whole; else none */
@@ -44,19 +46,22 @@ typedef struct {
     Scattered *to;
 } Product;
 
-/* A product that is under way: operands are read before anything is written, so that they may lie anywhere. ``joined``:
+/* A product that is under way: operands are read before anything is written, so that they may lie anywhere; but planes of an
+ * image that is not written to only when their sums are formed (``reads_planes``). ``joined``:
  * whether it is shared with the team. ``ranges``: of the left and right
  * factors that each part has read, see widen_range. */
 typedef struct {
     const Product *p;
     const int64_t *pointers;
-    int result, normal, is_finite, in_quads, joined, is_direct; /* is_direct: sums go where they belong as they are formed */
+    int result, normal, is_finite, in_quads, joined, reads_planes, is_direct; /* is_direct: sums go where they belong as they are formed */
     const After *after; /* or none */
     volatile int64_t lacks_memory, has_nan; /* has_nan: among the sums, and nobody knows which one it would be */
     uint32_t ranges[2][MOST_PARTS][2];
     void *block;
     int64_t *steps[3]; /* multiplier, amount and zero point of each row */
     Shortened *short_steps; /* the same for each row, where it is short */
+    int64_t *own_starts;    /* room for what the sums of each row start from by the next command; ``has_own_starts`` */
+    int has_own_starts;
     char *starts[2], *sums, *left, *packed, *image;
 } Work;
 
@@ -104,13 +109,13 @@ static size_t laid_out(const Product *p, char *block, Work *w)
 {
     const size_t rows = (size_t)(p->rows + ROWS), count = (size_t)p->count + 1, number = (size_t)size_as[left_as(p)];
     const size_t sums = (size_t)(p->rows * p->columns) * sum_size(p);
-    const size_t sizes[] = {rows * 8, rows * 8, rows * 8, p->how == EXACTLY ? rows * sizeof(Shortened) : 0, (size_t)start_size(p, 0) * 8, (size_t)start_size(p, 1) * 8, sums,
+    const size_t sizes[] = {rows * 8, rows * 8, rows * 8, p->how == EXACTLY ? rows * sizeof(Shortened) : 0, p->how == EXACTLY ? rows * 8 : 0, (size_t)start_size(p, 0) * 8, (size_t)start_size(p, 1) * 8, sums,
                             rows * count * number, p->how == IN_CHAINS || p->how == EXACTLY ? rows * (count + 4) * number : 0,
                             (size_t)p->image * (size_t)size_as[image_as(p)]};
-    char **parts[] = {(char **)&w->steps[0], (char **)&w->steps[1], (char **)&w->steps[2], (char **)&w->short_steps, &w->starts[0], &w->starts[1],
+    char **parts[] = {(char **)&w->steps[0], (char **)&w->steps[1], (char **)&w->steps[2], (char **)&w->short_steps, (char **)&w->own_starts, &w->starts[0], &w->starts[1],
                       &w->sums, &w->left, &w->packed, &w->image};
     size_t at = 0;
-    for (int i = 0; i < 10; i++) {
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         *parts[i] = block + at;
         at += (sizes[i] + 127) / 64 * 64;
     }
@@ -126,13 +131,13 @@ static size_t size_of_work(const Product *p)
 #include "direct.h"
 #include "product_operands.h"
 
-/* The windows of channels [first, last). Sums start from a number of each channel, or floats from zeros. */
-static void search_windows(const Work *w, int64_t first, int64_t last)
+/* The windows of channels [first, last), whose planes begin at ``image``. Sums start from a number of each channel, or floats
+ * from zeros. */
+static void search_windows(const Work *w, int64_t first, int64_t last, const char *image)
 {
     const Product *p = w->p;
     const int64_t plane = p->image / p->rows, *size = p->window;
     char *sums = w->sums + (size_t)(first * p->columns) * sum_size(p);
-    const char *image = w->image + first * plane * size_as[image_as(p)];
     if (p->how == LARGEST) {
         const Largest of = {image, p->starts ? (const float *)w->starts[0] : NULL, p->taps, 0, last - first, plane, p->count,
                             size[0], size[1], size[2], size[3], p->type == SIGNED_BYTES ? SI8 : p->type == UNSIGNED_BYTES ? UI8 : F32,
@@ -152,6 +157,31 @@ static void search_windows(const Work *w, int64_t first, int64_t last)
     }
 }
 
+/* Bytes of planes that are put together before their windows are looked at: they stay in the nearest cache. */
+#define BYTES_OF_PLANES ((int64_t)1 << 14)
+
+/* The same, with planes that are put together here where they are not yet. -1: there is no memory. */
+static int sum_windows(const Work *w, int64_t first, int64_t last)
+{
+    const Product *p = w->p;
+    const int64_t plane = p->image / p->rows, bytes = plane * size_as[image_as(p)];
+    if (!w->reads_planes) {
+        search_windows(w, first, last, w->image + first * bytes);
+        return 0;
+    }
+    const int64_t most = bytes < BYTES_OF_PLANES ? BYTES_OF_PLANES / (bytes + 1) : 1;
+    char *image = taken_scratch(FOR_PART, in_lines(most * bytes));
+    if (!image)
+        return -1;
+    for (int64_t next; first < last; first = next) {
+        next = last - first < most ? last : first + most;
+        gather_planes(w, first, next, image);
+        search_windows(w, first, next, image);
+    }
+    give_back_scratch(FOR_PART, image);
+    return 0;
+}
+
 /* Products of float32 in chains that one takes as long as, of each way to add them. */
 static int64_t cost_of_product(const Product *p)
 {
@@ -162,10 +192,8 @@ static int64_t cost_of_product(const Product *p)
 static int sum_up(const Work *w, const int64_t *range)
 {
     const Product *p = w->p;
-    if (p->how >= WINDOWS_OF_FLOATS) {
-        search_windows(w, range[0], range[1]);
-        return 0;
-    }
+    if (p->how >= WINDOWS_OF_FLOATS)
+        return sum_windows(w, range[0], range[1]);
     if (p->how == EXACTLY) {
         const Requantisation r = requantisation_of(w);
         Whole of = whole_of_work(w);
@@ -252,7 +280,9 @@ static int sum_up_together(Work *w, const int64_t *range)
 {
     const Product *p = w->p;
     PartOfSums all = {w, range};
-    const int64_t amount = (range[1] - range[0]) * (range[3] - range[2]) * p->count * cost_of_product(p);
+    /* Right factors are packed for whole blocks of rows: few rows take as long. */
+    const int64_t rows = range[1] - range[0], least = p->how < WINDOWS_OF_FLOATS ? ROWS : 1;
+    const int64_t amount = (rows < least ? least : rows) * (range[3] - range[2]) * p->count * cost_of_product(p);
     const int64_t most = most_parts(p, range);
     together(w->joined, parts_of(w->joined, amount, most), sum_part, &all);
     return !w->lacks_memory && !w->has_nan;

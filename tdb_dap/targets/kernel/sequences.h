@@ -35,6 +35,54 @@ static int can_follow(const Placed *before, int count, const Placed *next)
     return pieces_fit(next, MOST_PARTS);
 }
 
+/* Which operand of a piece is a number for each row that is added to the other one in 32 bits, if that is all it does; else -1. */
+static int number_added(const Piece *piece)
+{
+    const Elements *e = &piece->work;
+    const Stored *operands = e->grid.operands;
+    if (e->function != WHOLE_OF || e->kind != ADD || e->each || e->numbers[0] != 1 || e->numbers[1] || e->numbers[2] ||
+        e->r.rectified || e->r.size != (int)sizeof(int32_t) || e->r.low > INT32_MIN || e->r.high < INT32_MAX ||
+        operands[0].format != SI32 || operands[1].format != SI32 || piece->sources[0] < 0 || piece->sources[1] < 0)
+        return -1;
+    return !operands[1].step[3] ? 1 : !operands[0].step[3] ? 0 : -1;
+}
+
+/* The largest magnitude of sums of products of bytes. */
+static int64_t largest_sum(const Product *p)
+{
+    const int64_t left = p->left_type == SIGNED_BYTES ? 128 : 255, right = p->type == SIGNED_BYTES ? 128 : 255;
+    return p->count > INT32_MAX ? INT32_MAX : left * right * p->count;
+}
+
+/* Whether the second command adds a number to each row of the sums where they are, and 32 bits hold what comes out: then
+ * these numbers are what the sums of the first one start from, and the second one is done with it. */
+static int starts_with_next(const Placed *all, Work *w)
+{
+    const Placed *next = all + 1;
+    const Plan *plan = next->plan;
+    const Product *p = w->p;
+    if (!w->in_quads || p->starts || p->r.size != (int)sizeof(int32_t) || !p->rows || !is_plain(w->short_steps) ||
+        !have_same_rows(next, result_of(next), all, result_of(all)))
+        return 0;
+    const int64_t most = INT32_MAX - largest_sum(p);
+    int64_t *found = w->own_starts;
+    for (int i = 0; i < plan->pieces; i++) {
+        const Piece *piece = &plan->all[i];
+        const int number = number_added(piece), axis = row_axis(&piece->work.grid);
+        if (number < 0 || !have_same_rows(next, piece->sources[1 - number], all, result_of(all)))
+            return 0;
+        const Stored *numbers = &piece->work.grid.operands[number];
+        const char *data = moved_by(numbers->data, next->pointers[piece->sources[number]]);
+        for (int64_t row = 0; row < piece->work.grid.shape[axis]; row++, found++) {
+            *found = whole_at(data + row * numbers->step[axis] * (int64_t)sizeof(int32_t), SI32);
+            if (*found > most || *found < -most)
+                return 0;
+        }
+    }
+    w->has_own_starts = 1;
+    return 1;
+}
+
 /* ``work``: of the first one, if that is a product. */
 typedef struct {
     const Placed *all;
@@ -96,8 +144,10 @@ static void sequence_part(void *of, int64_t part, int64_t parts)
     for (int64_t first = range[0], last; first < range[1]; first = last) {
         last = range[1] - first < rows ? range[1] : first + rows;
         const int64_t block[4] = {first, last, range[2], range[3]};
-        if (p)
-            sum_up(s->work, block); /* windows need no memory */
+        if (p && sum_up(s->work, block)) {
+            STORED(&s->work->lacks_memory, 1);
+            return;
+        }
         compute_blocks(s, block);
     }
 }
@@ -105,7 +155,13 @@ static void sequence_part(void *of, int64_t part, int64_t parts)
 /* ``count``, or what ``plans_done`` says; results of a product go where they belong. */
 static int sequence_done(const Placed *all, int count, Work *w, int joined)
 {
-    Sequence sequence = {all, count, w};
+    const int is_joined = w && starts_with_next(all, w);
+    Placed kept[MOST_OF_SEQUENCE];
+    for (int i = is_joined; i < count; i++)
+        kept[i - is_joined] = all[i];
+    if (is_joined)
+        kept[0] = all[0];
+    Sequence sequence = {kept, count - is_joined, w};
     const After after = {compute_blocks, &sequence};
     const Plan *plan = all->plan;
     const int64_t everything[4] = {0, plan->rows, 0, plan->columns};

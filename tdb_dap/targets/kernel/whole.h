@@ -55,37 +55,51 @@ static inline __m512i with_quad(__m512i sum, __m512i unsigned_bytes, __m512i sig
     return sum;
 }
 
-/* Where the sums of each row of a tile go, the first ``used`` of them. */
+/* Where the sums of each row of a tile go: the first ``used`` of them, from column ``first`` on; they start from ``begin``. */
 typedef struct {
-    int32_t *rows[ROWS];
-    int64_t used;
+    int32_t *rows[ROWS], begin[ROWS];
+    int64_t first, used;
 } TileSums;
 
 /* The same with quads of bytes, those on the left signed or not, the others the other way round; sums of a row start
  * from ``begin``. */
-static inline void quads(const TileSums *to, const uint8_t *left, const uint8_t *panel, int64_t count, const int32_t *begin,
+ALWAYS_INLINE void quads(const TileSums *to, const uint8_t *left, const uint8_t *panel, int64_t count, const int32_t *begin,
                          const int left_signed)
 {
-    __m512i low[ROWS], high[ROWS];
-    for (int r = 0; r < ROWS; r++)
-        low[r] = high[r] = _mm512_set1_epi32(begin[r]);
+    /* Of an array compilers keep the sums in memory, too. */
+#define EACH_ROW(what) what(0) what(1) what(2) what(3) what(4) what(5) what(6) what(7)
+#define BEGUN(r) __m512i low##r = _mm512_set1_epi32(begin[r]), high##r = low##r;
+#define WITH_PRODUCTS(r)                                                                                               \
+    {                                                                                                                  \
+        int32_t four;                                                                                                  \
+        memcpy(&four, left + (quad * ROWS + r) * 4, sizeof four);                                                      \
+        const __m512i factor = _mm512_set1_epi32(four);                                                                \
+        low##r = left_signed ? with_quad(low##r, a, factor) : with_quad(low##r, factor, a);                            \
+        high##r = left_signed ? with_quad(high##r, b, factor) : with_quad(high##r, factor, b);                         \
+    }
+#define PUT(r)                                                                                                         \
+    _mm512_storeu_si512(to->rows[r] + to->first, low##r);                                                              \
+    _mm512_storeu_si512(to->rows[r] + to->first + LANES, high##r);
+#define PUT_SOME(r)                                                                                                    \
+    _mm512_mask_storeu_epi32(to->rows[r] + to->first, first, low##r);                                                  \
+    _mm512_mask_storeu_epi32(to->rows[r] + to->first + LANES, second, high##r);
+    EACH_ROW(BEGUN)
     for (int64_t quad = 0; quad < count; quad++) {
         const __m512i a = _mm512_loadu_si512(panel + quad * 4 * COLUMNS);
         const __m512i b = _mm512_loadu_si512(panel + quad * 4 * COLUMNS + 4 * LANES);
-        for (int r = 0; r < ROWS; r++) {
-            int32_t four;
-            memcpy(&four, left + (quad * ROWS + r) * 4, sizeof four);
-            const __m512i factor = _mm512_set1_epi32(four);
-            low[r] = left_signed ? with_quad(low[r], a, factor) : with_quad(low[r], factor, a);
-            high[r] = left_signed ? with_quad(high[r], b, factor) : with_quad(high[r], factor, b);
-        }
+        EACH_ROW(WITH_PRODUCTS)
     }
-    const __mmask16 first = to->used < LANES ? USED_OF(0, to->used) : (__mmask16)0xffff;
-    const __mmask16 second = to->used > LANES ? USED_OF(LANES, to->used) : 0;
-    for (int r = 0; r < ROWS; r++) {
-        _mm512_mask_storeu_epi32(to->rows[r], first, low[r]);
-        _mm512_mask_storeu_epi32(to->rows[r] + LANES, second, high[r]);
+    if (to->used == COLUMNS) {
+        EACH_ROW(PUT)
+        return;
     }
+    const __mmask16 first = USED_OF(0, to->used), second = to->used > LANES ? USED_OF(LANES, to->used) : 0;
+    EACH_ROW(PUT_SOME)
+#undef EACH_ROW
+#undef BEGUN
+#undef WITH_PRODUCTS
+#undef PUT
+#undef PUT_SOME
 }
 
 /* Sums of one block of rows. Factors that both have signs, or both have none: the right ones are taken 128 higher, or
@@ -94,11 +108,10 @@ static void tile_of_quads(const TileSums *to, const Whole *w, int64_t top, const
 {
     const int64_t count = (w->count + 3) / 4, blocks = (w->rows + ROWS - 1) / ROWS, block = top / ROWS;
     int32_t begin[ROWS] = {0};
-    if (w->left_type == w->type) {
+    if (w->left_type == w->type)
         memcpy(begin, w->quads + (blocks * count * 4 + block * (int64_t)sizeof(int32_t)) * ROWS, sizeof begin);
-        for (int r = 0; r < ROWS; r++)
-            begin[r] = (int32_t)((uint32_t)begin[r] * (w->type == SIGNED_BYTES ? (uint32_t)-128 : 128u));
-    }
+    for (int r = 0; r < ROWS; r++)
+        begin[r] = (int32_t)((uint32_t)begin[r] * (w->type == SIGNED_BYTES ? (uint32_t)-128 : 128u) + (uint32_t)to->begin[r]);
     if (w->left_type == SIGNED_BYTES)
         quads(to, w->quads + block * count * ROWS * 4, panel, count, begin, 1);
     else
@@ -108,18 +121,27 @@ static void tile_of_quads(const TileSums *to, const Whole *w, int64_t top, const
 
 #include "integers.h"
 
-#if LANES == 16
-/* Whether sums of 32 bits are stored as they are. */
-static inline int is_plain(const Shortened *s)
-{
-    return s->form == IN_32_BITS && s->low == INT32_MIN && s->high == INT32_MAX;
-}
-#endif
-
 static inline char *NAME(row_of_result)(const Whole *w, const Requantisation *r, void *result, int64_t row)
 {
     return (char *)result + (w->row_at ? w->row_at[row] : row * w->columns * r->size);
 }
+
+#if LANES == 16
+/* Where the sums of AT_ONCE rows from ``top`` on go, and what they start from; 0 where they are not the results as they are,
+ * or there are fewer rows. */
+static int find_plain_rows(const Whole *w, const Requantisation *r, const Shortened *steps, int64_t top, void *result, TileSums *to)
+{
+    if (!w->quads || r->size != (int)sizeof **to->rows || top + ROWS > w->last_row || (w->start && w->start_column))
+        return 0;
+    for (int64_t row = 0; row < ROWS; row++) {
+        if (!is_plain(&steps[top + row - w->first_row]))
+            return 0;
+        to->rows[row] = (int32_t *)(void *)NAME(row_of_result)(w, r, result, top + row);
+        to->begin[row] = w->start ? (int32_t)(uint32_t)(uint64_t)w->start[(top + row) * w->start_row] : 0;
+    }
+    return 1;
+}
+#endif
 
 /* AT_ONCE rows from ``top`` on and ``used`` columns from ``first`` on, whose factors are in a panel. */
 static void NAME(whole_tile)(const Whole *w, const Requantisation *r, const Shortened *steps, const void *panel,
@@ -130,19 +152,9 @@ static void NAME(whole_tile)(const Whole *w, const Requantisation *r, const Shor
 #if LANES == 16
     if (w->quads) {
         TileSums to = {.used = COLUMNS};
-        int are_plain = r->size == (int)sizeof *sums && (!w->start || (!w->start_row && !w->start_column && !*w->start));
-        for (int64_t row = 0; row < height; row++)
-            are_plain &= is_plain(&steps[top + row - w->first_row]);
         for (int64_t row = 0; row < AT_ONCE; row++)
             to.rows[row] = sums + row * COLUMNS;
-        if (are_plain) {
-            to.used = used;
-            for (int64_t row = 0; row < height; row++)
-                to.rows[row] = (int32_t *)(void *)NAME(row_of_result)(w, r, result, top + row) + first;
-        }
         tile_of_quads(&to, w, top, panel);
-        if (are_plain)
-            return; /* the sums are the results */
     } else
 #endif
         NAME(tile)(sums, w->left + (top / ROWS * ROWS * pairs + top % ROWS) * 2, panel, pairs);
@@ -153,6 +165,26 @@ static void NAME(whole_tile)(const Whole *w, const Requantisation *r, const Shor
         NAME(finish)(r, &steps[top + row - w->first_row], top + row, sums + row * COLUMNS, &begin,
                      NAME(row_of_result)(w, r, result, top + row), first, used, COLUMNS);
     }
+}
+
+/* The same for all columns [start, start + columns), whose panels of ``size`` bytes follow each other. */
+static void NAME(whole_block)(const Whole *w, const Requantisation *r, const Shortened *steps, const char *panels, int64_t size,
+                              int64_t top, int64_t start, int64_t columns, void *result)
+{
+#if LANES == 16
+    TileSums to;
+    if (find_plain_rows(w, r, steps, top, result, &to)) {
+        for (int64_t i = 0; i < columns; i += COLUMNS) {
+            to.first = start + i;
+            to.used = columns - i < COLUMNS ? columns - i : COLUMNS;
+            tile_of_quads(&to, w, top, (const uint8_t *)panels + i / COLUMNS * size);
+        }
+        return;
+    }
+#endif
+    for (int64_t i = 0; i < columns; i += COLUMNS)
+        NAME(whole_tile)(w, r, steps, panels + i / COLUMNS * size, top, start + i, columns - i < COLUMNS ? columns - i : COLUMNS,
+                         result);
 }
 
 static void NAME(pack_whole)(void *panel, const Whole *w, int64_t first, int64_t used)
@@ -188,9 +220,7 @@ static int NAME(whole)(const Whole *w, const Requantisation *r, void *result)
         for (int64_t i = 0; i < columns; i += COLUMNS)
             NAME(pack_whole)(packed + i / COLUMNS * size, w, start + i, columns - i < COLUMNS ? columns - i : COLUMNS);
         for (int64_t top = w->first_row, begun = top; top < w->last_row; top += AT_ONCE) {
-            for (int64_t i = 0; i < columns; i += COLUMNS)
-                NAME(whole_tile)(w, r, steps, packed + i / COLUMNS * size, top, start + i,
-                                 columns - i < COLUMNS ? columns - i : COLUMNS, result);
+            NAME(whole_block)(w, r, steps, packed, size, top, start, columns, result);
             const int is_last = w->last_row - top <= AT_ONCE;
             go_on(w->after, &begun, is_last ? w->last_row : top + AT_ONCE, is_last, start, start + columns);
         }

@@ -64,10 +64,16 @@ static int NAME(weigh_quads)(NAME(Quads) *quads, const WholeWindows *w, int64_t 
     const int32_t *weights = w->weights + plane * w->taps;
     int32_t least = 0, most = 0;
     uint32_t sum = 0;
-    for (int64_t k = 0; k < w->taps; k++) {
-        least = weights[k] < least ? weights[k] : least;
-        most = weights[k] > most ? weights[k] : most;
-        sum += (uint32_t)weights[k];
+    for (int i = 0; i < quads->count; i++) {
+        const int32_t *own = weights + quads->all[i].first;
+        uint32_t bytes = 0;
+        for (int tap = 0; tap < quads->all[i].count; tap++) {
+            least = own[tap] < least ? own[tap] : least;
+            most = own[tap] > most ? own[tap] : most;
+            sum += (uint32_t)own[tap];
+            bytes |= ((uint32_t)own[tap] & 0xff) << 8 * tap;
+        }
+        quads->weights[i] = (int32_t)bytes;
     }
     if (!quads->count || least < -128 || most > (least < 0 ? 127 : 255))
         return 0;
@@ -75,55 +81,69 @@ static int NAME(weigh_quads)(NAME(Quads) *quads, const WholeWindows *w, int64_t 
     quads->flips = quads->is_signed == (w->format == SI8) ? 0x80 : 0;
     /* Flipped bytes are 128 higher, or lower, than they were. */
     quads->begin = quads->flips ? (int32_t)(sum * (quads->is_signed ? (uint32_t)-128 : 128u)) : 0;
-    for (int i = 0; i < quads->count; i++) {
-        uint8_t bytes[4] = {0};
-        for (int tap = 0; tap < quads->all[i].count; tap++)
-            bytes[tap] = (uint8_t)(uint32_t)weights[quads->all[i].first + tap];
-        memcpy(&quads->weights[i], bytes, sizeof bytes);
-    }
     return 1;
 }
 
 #if LANES == 16
-/* Bytes that the taps of results do not meet are not read; their weights are zeros. */
-static void sum_quads(int32_t *sums, const uint8_t *image, const NAME(Quads) *quads, int64_t step, int64_t count)
+/* Where the bytes that four results meet are among those that were read: in each 128 bits first words, then bytes. */
+static const int32_t words_of_step[4][LANES] = {
+    {0, 1, 2, 3, 1, 2, 3, 4, 2, 3, 4, 5, 3, 4, 5, 6},
+    {0, 1, 2, 3, 2, 3, 4, 5, 4, 5, 6, 7, 6, 7, 8, 9},
+    {0, 1, 2, 3, 3, 4, 5, 6, 6, 7, 8, 9, 9, 10, 11, 12},
+    {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15},
+};
+static const uint8_t bytes_of_step[4][LANES] = {
+    {0, 1, 2, 3, 1, 2, 3, 4, 2, 3, 4, 5, 3, 4, 5, 6},
+    {0, 1, 2, 3, 2, 3, 4, 5, 4, 5, 6, 7, 6, 7, 8, 9},
+    {0, 1, 2, 3, 3, 4, 5, 6, 6, 7, 8, 9, 9, 10, 11, 12},
+    {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15},
+};
+
+/* Rows of ``width`` results, from ``image`` on in lines of ``line`` bytes, to ``out``, in rows of ``width`` words. Sums
+ * begin with ``begin``. Bytes that no result meets are not read, words beyond the rows not written. */
+ALWAYS_INLINE void sum_rows_of_quads(int32_t *out, const uint8_t *image, const NAME(Quads) *quads, int64_t rows, int64_t width,
+                                     int64_t line, int32_t begin, const int step, const int count, const int is_signed)
 {
-    /* Four results in each 128 bits: first the words that they meet, then the four bytes of each result. */
-    int32_t words[LANES];
-    uint8_t bytes[4 * LANES];
-    for (int i = 0; i < LANES; i++)
-        words[i] = i / 4 * (int)step + i % 4;
-    for (int i = 0; i < 4 * LANES; i++)
-        bytes[i] = (uint8_t)(i % 16 / 4 * step + i % 4);
-    const __m512i by_words = _mm512_loadu_si512(words), by_bytes = _mm512_loadu_si512(bytes);
-    const __m512i flips = _mm512_set1_epi8((char)quads->flips);
-    for (int64_t first = 0; first < count; first += LANES) {
-        const int64_t used = count - first < LANES ? count - first : LANES, between = (used - 1) * step;
-        __m512i sum = _mm512_set1_epi32(quads->begin);
-        for (int i = 0; i < quads->count; i++) {
-            const __mmask64 met = ~(uint64_t)0 >> (64 - (between + quads->all[i].count));
-            __m512i found = _mm512_maskz_loadu_epi8(met, image + first * step + quads->all[i].offset);
-            found = _mm512_shuffle_epi8(_mm512_permutexvar_epi32(by_words, found), by_bytes);
-            found = _mm512_xor_si512(found, flips);
-            const __m512i weights = _mm512_set1_epi32(quads->weights[i]);
-            sum = quads->is_signed ? with_quad(sum, found, weights) : with_quad(sum, weights, found);
+    const __m512i by_words = _mm512_loadu_si512(words_of_step[step - 1]);
+    const __m512i by_bytes = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)bytes_of_step[step - 1]));
+    const __m512i flips = _mm512_set1_epi8((char)quads->flips), start = _mm512_set1_epi32(begin);
+    for (int64_t y = 0; y < rows; y++, image += line, out += width)
+        for (int64_t first = 0; first < width; first += LANES) {
+            const int64_t left = width - first, between = ((left < LANES ? left : LANES) - 1) * step;
+            __m512i sum = start;
+            for (int i = 0; i < count; i++) {
+                const __mmask64 met = ~(uint64_t)0 >> (64 - (between + quads->all[i].count));
+                __m512i found = _mm512_maskz_loadu_epi8(met, image + first * step + quads->all[i].offset);
+                found = _mm512_shuffle_epi8(_mm512_permutexvar_epi32(by_words, found), by_bytes);
+                found = _mm512_xor_si512(found, flips);
+                const __m512i weights = _mm512_set1_epi32(quads->weights[i]);
+                sum = is_signed ? with_quad(sum, found, weights) : with_quad(sum, weights, found);
+            }
+            if (left >= LANES)
+                _mm512_storeu_si512(out + first, sum);
+            else
+                _mm512_mask_storeu_epi32(out + first, USED_OF(0, left), sum);
         }
-        _mm512_storeu_si512(sums + first, sum);
-    }
+}
+
+/* The same; windows of the usual sizes have loops of their own. */
+static void sum_quads(int32_t *out, const uint8_t *image, const NAME(Quads) *quads, int64_t rows, int64_t width, int64_t line,
+                      int64_t step, int32_t begin)
+{
+    if (!quads->is_signed)
+        sum_rows_of_quads(out, image, quads, rows, width, line, begin, (int)step, quads->count, 0);
+    else if (quads->count == 3 && step == 1)
+        sum_rows_of_quads(out, image, quads, rows, width, line, begin, 1, 3, 1);
+    else if (quads->count == 3 && step == 2)
+        sum_rows_of_quads(out, image, quads, rows, width, line, begin, 2, 3, 1);
+    else
+        sum_rows_of_quads(out, image, quads, rows, width, line, begin, (int)step, quads->count, 1);
 }
 #endif
 
-/* Sums of ``count`` results in steps from element ``at`` of the image on; up to LANES more of them are written. */
-static void NAME(sum_taps)(int32_t *sums, const WholeWindows *w, const NAME(Quads) *quads, int64_t plane, int64_t at,
-                           int64_t count)
+/* Sums of ``count`` results one beside the other, from element ``at`` of the image on. */
+static void NAME(sum_taps)(int32_t *sums, const WholeWindows *w, int64_t plane, int64_t at, int64_t count)
 {
-#if LANES == 16
-    if (quads) {
-        sum_quads(sums, (const uint8_t *)w->image + at, quads, w->step, count);
-        return;
-    }
-#endif
-    (void)quads;
     memset(sums, 0, (size_t)count * sizeof *sums);
     for (int64_t k = 0; k < w->taps; k++)
         NAME(add_tap)(sums, w, at + w->offsets[k], w->weights[plane * w->taps + k], count);
@@ -143,39 +163,61 @@ static void NAME(copy_rows)(int32_t *to, const int32_t *from, int64_t rows, int6
 
 /* Rows of results that are short are summed as one stretch of the image, with what lies between them, which is dropped.
  * ``apart``: results in a stretch from one row to the next; 0: rows are summed one by one. */
-static int64_t NAME(stretch_of_rows)(const WholeWindows *w, const NAME(Quads) *quads)
+static int64_t NAME(stretch_of_rows)(const WholeWindows *w)
 {
-    const int64_t apart = w->step > 0 && w->line % w->step == 0 ? w->line / w->step : 0;
-    if ((w->step != 1 && !quads->count) || w->height < 2 || apart < w->width || 2 * apart > STRETCHED)
+    const int64_t apart = w->line;
+    if (w->step != 1 || w->height < 2 || apart < w->width || 2 * apart > STRETCHED)
         return 0;
     const int64_t one_by_one = (w->width + LANES - 1) / LANES * w->height;
     return ((w->height - 1) * apart + w->width + LANES - 1) / LANES < one_by_one ? apart : 0;
 }
 
+/* Sums of rows of a plane, from element ``at`` of the image on, tap by tap. */
+static void NAME(sum_rows)(int32_t *sums, const WholeWindows *w, int64_t plane, int64_t at, int64_t height, int64_t width)
+{
+    int32_t stretch[STRETCHED + 2 * LANES];
+    const int64_t apart = height > 1 ? NAME(stretch_of_rows)(w) : 0, most = apart ? STRETCHED / apart : 1;
+    for (int64_t y = 0; y < height; y += most) {
+        const int64_t rows = height - y < most ? height - y : most;
+        if (rows > 1) {
+            NAME(sum_taps)(stretch, w, plane, at + y * w->line, (rows - 1) * apart + width);
+            NAME(copy_rows)(sums + y * width, stretch, rows, width, apart);
+        } else
+            NAME(sum_taps)(sums + y * width, w, plane, at + y * w->line, width);
+    }
+}
+
 static void NAME(whole_windows)(const WholeWindows *w, const Requantisation *r, void *result)
 {
     NAME(Quads) quads;
-    int32_t sums[PIECE + LANES], stretch[STRETCHED + 2 * LANES];
+    int32_t sums[PIECE + LANES];
     NAME(find_quads)(&quads, w);
-    const int64_t apart = NAME(stretch_of_rows)(w, &quads);
-    const int64_t rows = w->width > PIECE ? 1 : apart && STRETCHED / apart < PIECE / w->width ? STRETCHED / apart
-                                                                                              : PIECE / w->width;
+    const int64_t rows = w->width > PIECE ? 1 : PIECE / w->width;
     for (int64_t p = 0; p < w->planes; p++) {
-        const NAME(Quads) *own = NAME(weigh_quads)(&quads, w, p) ? &quads : NULL;
+        const int are_bytes = NAME(weigh_quads)(&quads, w, p);
+        (void)are_bytes; /* vectors of other widths */
         char *plane = (char *)result + (w->row_at ? w->row_at[p] : p * w->height * w->width * r->size);
         const Shortened steps = shortened(r, p, w->starts[p], 1);
+#if LANES == 16
+        if (are_bytes && is_plain(&steps) && r->size == (int)sizeof *sums) {
+            const int32_t begin = (int32_t)((uint32_t)quads.begin + (uint32_t)(uint64_t)w->starts[p]);
+            sum_quads((int32_t *)(void *)plane, (const uint8_t *)w->image + p * w->plane, &quads, w->height, w->width, w->line,
+                      w->step, begin);
+            continue; /* the sums are the results */
+        }
+#endif
         const NAME(Begin) begin = {w->starts + p, 0};
         for (int64_t y = 0; y < w->height; y += rows) {
             const int64_t height = w->height - y < rows ? w->height - y : rows;
             for (int64_t x = 0; x < w->width; x += PIECE) {
                 const int64_t width = w->width - x < PIECE ? w->width - x : PIECE;
                 const int64_t at = p * w->plane + y * w->line + x * w->step;
-                if (apart && height > 1) {
-                    NAME(sum_taps)(stretch, w, own, p, at, (height - 1) * apart + width);
-                    NAME(copy_rows)(sums, stretch, height, width, apart);
-                } else
-                    for (int64_t row = 0; row < height; row++)
-                        NAME(sum_taps)(sums + row * width, w, own, p, at + row * w->line, width);
+#if LANES == 16
+                if (are_bytes)
+                    sum_quads(sums, (const uint8_t *)w->image + at, &quads, height, width, w->line, w->step, quads.begin);
+                else
+#endif
+                    NAME(sum_rows)(sums, w, p, at, height, width);
                 NAME(finish)(r, &steps, p, sums, &begin, plane, y * w->width + x, height * width, height * width);
             }
         }

@@ -31,6 +31,9 @@ typedef struct {
     int form, wraps, from, right; /* wraps: sums are held in 32 bits before these steps, or fit into them */
 } Shortened;
 
+/* Whether sums of 32 bits are stored as they are. */
+static inline int is_plain(const Shortened *s) { return s->form == IN_32_BITS && s->low == INT32_MIN && s->high == INT32_MAX; }
+
 static inline int32_t within_word(int64_t number)
 {
     return number < INT32_MIN ? INT32_MIN : number > INT32_MAX ? INT32_MAX : (int32_t)number;
