@@ -49,11 +49,10 @@ export class Workbench {
       const input = this.page.locator(".quick-input-widget input").first();
       await input.waitFor();
       await input.fill(`>${label}`);
-      const found = await row.waitFor({ timeout: 5000 }).then(() => true, () => false);
-      if (!found) await this.page.keyboard.press("Escape");
-      return found;
+      const chosen = await row.click({ timeout: 5000 }).then(() => true, () => false);
+      if (!chosen) await this.page.keyboard.press("Escape");
+      return chosen;
     });
-    await row.click({ timeout: PATIENCE });
   }
 
   async openFile(name) {
@@ -293,10 +292,14 @@ export class Workbench {
     return this.page.locator(".statusbar-item", { hasText: text }).first();
   }
 
-  /** Choose a colour theme by its name, or a part of it: the names of the built-in ones have changed. */
+  /**
+   * Choose a colour theme by its name, or a part of it: the names of the built-in ones have changed. Returns once the
+   * workbench has it and the pages of all views, which it reaches later.
+   */
   async theme(name) {
     const input = this.page.locator(".quick-input-widget input").first();
     const row = this.page.locator(".quick-input-list .monaco-list-row", { hasText: name }).first();
+    const [workbench, view] = /High Contrast/.test(name) ? ["hc-black", "high-contrast"] : /Light/.test(name) ? ["vs", "light"] : ["vs-dark", "dark"];
     // Soon after the start the list has no themes yet, and does not get them while it is open.
     await eventually(`the theme ${name}`, async () => {
       await this.command("Preferences: Color Theme");
@@ -306,6 +309,15 @@ export class Workbench {
       if (!chosen) await this.key("Escape");
       return chosen;
     }, 3 * PATIENCE);
-    await sleep(1000);
+    await this.page.locator(`.monaco-workbench.${workbench}`).waitFor();
+    await eventually(`the theme ${name} in all views`, async () => (await this.viewThemes()).every((kind) => kind === `vscode-${view}`));
+    await sleep(500); // some colours change by and by
+  }
+
+  /** The kinds of themes that the pages of views have, by VS Code's attribute of their bodies. */
+  async viewThemes() {
+    // A page that is being replaced has none any more.
+    const kind = (frame) => frame.evaluate(() => document.body?.dataset.vscodeThemeKind).catch(() => undefined);
+    return (await Promise.all(this.page.frames().map(kind))).filter(Boolean);
   }
 }
