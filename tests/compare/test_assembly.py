@@ -77,6 +77,37 @@ def test_pieces_in_any_order_and_over_each_other_make_the_tensor(dtypes: tuple[s
         assert assembly.is_complete == (covered == 1)
 
 
+@pytest.mark.parametrize("dtypes", [("f16",), ("f16", "f32", "si8")], ids="-".join)
+def test_an_operand_is_the_result_that_it_was_until_one_of_them_changes(dtypes: tuple[str, ...]) -> None:
+    """Whatever is put into both, in any order, they hold what they would hold each by itself."""
+    random, borrowed = np.random.default_rng(5), 0
+    for _ in range(150):
+        reference = random.integers(-3, 4, SHAPE).astype(np.float32)
+        pieces = {"result": several(random, dtypes), "operand": several(random, dtypes)}
+        seen: dict[str, list[tuple[MappedTensor, Array]]] = {"result": [], "operand": []}
+        result = Assembly(SHAPE, lambda reference=reference: reference)  # type: ignore[misc]
+        operand = Assembly(SHAPE, lambda reference=reference: reference, result)  # type: ignore[misc]
+        for value, words in pieces["result"]:
+            result.add(value, words.copy())
+            seen["result"].append((value, words))
+            if random.integers(3):  # is read as it was made
+                part = result.whole.words[value.slices] if result.whole.form is not None else words
+                operand.add(value, part.reshape(words.shape).copy())
+                seen["operand"].append((value, part.copy()))
+            if random.integers(4) == 0 and pieces["operand"]:
+                value, words = pieces["operand"].pop()
+                words = words * random.integers(2, dtype=words.dtype)  # perhaps zeros, as what nobody has written yet
+                operand.add(value, words.copy())
+                seen["operand"].append((value, words))
+            borrowed += bool(operand.pieces) and np.shares_memory(operand.whole.words, result.whole.words)
+        for assembly, name in ((result, "result"), (operand, "operand")):
+            if seen[name]:
+                expected, covered = put_together(reference, seen[name])
+                np.testing.assert_array_equal(assembly.whole.numbers(reference), expected, name)
+                assert (assembly.covered, assembly.pieces) == (covered, len(seen[name]))
+    assert borrowed > 20
+
+
 def test_equal_numbers_have_one_identity_however_they_were_cut() -> None:
     numbers = np.arange(np.prod(SHAPE)).astype(np.float32).reshape(SHAPE)
     reference = np.zeros(SHAPE, np.float32)

@@ -230,7 +230,7 @@ def test_groups_over_runs_are_numpys(
 
 
 @every_width
-@pytest.mark.parametrize("weights_in", [(-128, 127), (0, 255), (-5, 200), (0, 127), (-128, 0)])
+@pytest.mark.parametrize("weights_in", [(-128, 127), (0, 255), (-5, 200), (0, 127), (-128, 0), (-200, 5)])
 @pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int16])
 @settings(max_examples=25, deadline=None)
 @given(

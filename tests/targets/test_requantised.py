@@ -158,6 +158,23 @@ def test_words_that_are_shifted_once(given_: tuple[Array, Steps, DType]) -> None
     assert np.array_equal(found, expected)
 
 
+@pytest.mark.skipif(not kernel.is_built, reason=kernel.describe())
+@pytest.mark.parametrize("limits", [(-128, 127), (-9, -3), (7, 7)])
+@pytest.mark.parametrize("zero", [-(1 << 31), 3 - (1 << 31), (1 << 31) - 4, (1 << 31) - 1])
+def test_zero_points_that_leave_no_number_within_the_limits(zero: int, limits: tuple[int, int]) -> None:
+    words = np.array([[-(1 << 31), -1, 0, 1, (1 << 31) - 1] * 20], np.int32)
+    for right in (0, 1, 31, 32):
+        for multiplier in {0, 1, min(1 << right, (1 << 31) - 1)}:
+            steps = Steps(5, multiplier, -right, zero, limits=limits)
+            with kernel.switched(False):
+                expected = requantised(words.astype(np.int64), steps, SI8)
+            with kernel.switched(True):
+                stored = Stored(words.view(np.uint32), SI32)
+                found = elements.whole(elements.FIRST, stored, stored, steps, 1)
+            assert found is not None
+            assert np.array_equal(found, expected), (right, multiplier)
+
+
 @given(SUMS, st.integers(-(1 << 31), (1 << 31) - 1), st.integers(-40, 8), st.integers(-(1 << 15), (1 << 15) - 1))
 def test_one_result_is_what_whole_numbers_give(total: int, multiplier: int, amount: int, zero: int) -> None:
     steps = Steps(5, multiplier, amount, zero, held=True, rectified=True, limits=(SI8.minimum, SI8.maximum))

@@ -6,6 +6,7 @@ import hashlib
 import math
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from weakref import WeakSet
 
 import numpy as np
 
@@ -23,12 +24,15 @@ class Assembly:
     ``shape``: of the reference's array, which ``reference`` gives and which is not kept: all tensors of a layer group
     are open at once. For the same reason words are kept as they are stored, and of what has been seen only the borders.
     Where pieces overlap (the borders that slices share), the number that is further off counts: each of them was used
-    by somebody.
+    by somebody. ``source``: where the same tensor was put together as a result; as long as no word differs, there is
+    no second copy of it.
     """
 
-    def __init__(self, shape: tuple[int, ...], reference: Callable[[], Array]) -> None:
+    def __init__(self, shape: tuple[int, ...], reference: Callable[[], Array], source: Assembly | None = None) -> None:
         self._reference = reference
         self._shape = shape
+        self._source = source if source is not None and source._shape == shape else None
+        self._borrowers: WeakSet[Assembly] = WeakSet()
         self._size = math.prod(shape)
         self._whole: Array | None = None
         self._form: Form | None = None
@@ -39,6 +43,13 @@ class Assembly:
     def add(self, value: MappedTensor, words: Array) -> None:
         """Put in the stored words of one value; ValueError or IndexError if its slice does not fit the reference."""
         form = Form.of(value)
+        if self._source is not None:
+            if self._source._holds(value, form, words):
+                self._source._borrowers.add(self)
+                self._seen.add(value)
+                self.pieces += 1
+                return
+            self._separate()
         if self._whole is None:
             self._form = form
             if value.slices is None and not value.is_3d_group and words.size == self._size:
@@ -61,8 +72,30 @@ class Assembly:
                 # Not "greater": a difference that is no number is the largest there is.
                 nearer = np.abs(numbers - wanted) <= np.abs(before - wanted)
             words = np.where(differing & (nearer | (numbers == wanted)), target, words)
+            self._give_back()
         target[...] = words
         self.pieces += 1
+
+    def _holds(self, value: MappedTensor, form: Form, words: Array) -> bool:
+        """Whether these are the words that have been seen of this value."""
+        if self._whole is None or self._form != form or not self._seen.covers(value):
+            return False
+        own = value.expected(self._whole)
+        return own.dtype == words.dtype and own.size == words.size and np.array_equal(own, words.reshape(own.shape))
+
+    def _separate(self) -> None:
+        """A copy of what has been seen of the source's words, which are no longer the same."""
+        source, self._source = self._source, None
+        if source is not None and self.pieces:
+            assert source._whole is not None
+            self._form = source._form
+            self._whole = np.where(self._seen.mask(), source._whole.reshape(self._shape), source._whole.dtype.type(0))
+
+    def _give_back(self) -> None:
+        """Words that others have taken over are about to change."""
+        for borrower in list(self._borrowers):
+            borrower._separate()
+        self._borrowers.clear()
 
     def _numbers(self, words: Array) -> Array:
         return words if self._form is None else self._form.numbers(words)
@@ -80,9 +113,10 @@ class Assembly:
     @property
     def whole(self) -> Whole:
         """The tensor as far as it has been put together; the assembly's own memory."""
-        assert self._whole is not None
+        source = self if self._source is None else self._source
+        assert source._whole is not None
         seen = None if self.is_complete else self._seen.mask()
-        return Whole(self._whole.reshape(self._shape), self._form, seen)
+        return Whole(source._whole.reshape(self._shape), source._form, seen)
 
 
 @dataclass(frozen=True)
@@ -146,6 +180,17 @@ class _Seen:
         self.count += math.prod(shape) - (0 if found is None else int(np.count_nonzero(found)))
         # As ``MappedTensor.expected`` turns its part.
         return found.transpose(2, 0, 1, 3, 4) if found is not None and value.is_3d_group else found
+
+    def covers(self, value: MappedTensor) -> bool:
+        """Whether one piece has all elements of a value; where pieces count different axes, all of them together."""
+        reshape = value.reshape or self._shape
+        if self._mask is not None:
+            return bool(value.expected(self._mask).all())
+        box = _box(value, reshape)
+        return self._reshape == reshape and any(
+            all(begin <= start and stop <= end for (start, stop), (begin, end) in zip(box, other, strict=True))
+            for other in self._boxes
+        )
 
     def mask(self) -> Array:
         """Truth values in the reference's shape."""

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Collection, Hashable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Literal
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -65,6 +66,8 @@ class Walk(Observer):
         self._left: dict[Key, int] | None = None
         self._parts: dict[Hashable, int] = {}
         self._open: dict[Key, Assembly] = {}
+        self._made: WeakValueDictionary[str, Assembly] = WeakValueDictionary()
+        """By name what was put together last as a result, as long as it is there."""
         self._firsts: dict[Key, int] = {}
         self._late: dict[tuple[int, int], Array] = {}
         self._said: set[str] = set()
@@ -162,7 +165,10 @@ class Walk(Observer):
         if words is not None:
             assert inspector.reference is not None
             if key not in self._open:
-                self._open[key] = _assembly(inspector.reference, value.name)
+                source = self._made.get(value.name) if role == "operand" else None
+                self._open[key] = _assembly(inspector.reference, value.name, source)
+            if role == "result":
+                self._made[value.name] = self._open[key]
             self._open[key].add(value, words)
         if self._count_down(inspector, key):
             self._found(self._gathered(inspector, record, key, value))
@@ -242,10 +248,10 @@ def _has_expected(inspector: Inspector, value: MappedTensor) -> bool:
     return inspector.reference is not None and inspector.reference.fits(value)
 
 
-def _assembly(reference: Reference, name: str) -> Assembly:
+def _assembly(reference: Reference, name: str, source: Assembly | None) -> Assembly:
     shape = reference.shape(name)
     assert shape is not None
-    return Assembly(shape, partial(_whole, reference, name))
+    return Assembly(shape, partial(_whole, reference, name), source)
 
 
 def _whole(reference: Reference, name: str) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -114,37 +115,35 @@ def _are_equal(actual: Array, expected: Array) -> bool:
 class Room:
     """Memory for the numbers of a tensor while it is measured: to get new pages for each takes longer than to measure.
 
-    Two arrays of float64 and one of truth values, as large as the largest tensor so far.
+    One array of truth values, as large as the largest tensor so far, and some of float64 for a part of a tensor.
     """
 
     def __init__(self) -> None:
-        self._numbers: Array = np.empty((2, 0), np.float64)
         self._truths: Array = np.empty(0, np.bool_)
-        self.few: Array = np.empty((5, _BLOCK), np.float64)
-        """For a part of a tensor, small enough to stay in the processor's caches."""
-
-    def numbers(self, shape: tuple[int, ...]) -> list[Array]:
-        """The two arrays; they hold anything."""
-        size = math.prod(shape)
-        if self._truths.size < size:
-            # The old ones are given back first.
-            self._numbers, self._truths = np.empty((2, 0), np.float64), np.empty(0, np.bool_)
-            self._numbers, self._truths = np.empty((2, size), np.float64), np.empty(size, np.bool_)
-        return [row[:size].reshape(shape) for row in self._numbers]
+        self._few: Array = np.empty((5, _BLOCK), np.float64)
 
     def truths(self, shape: tuple[int, ...]) -> Array:
-        """The array of truth values, after ``numbers``."""
-        return self._truths[: math.prod(shape)].reshape(shape)
+        """The array of truth values; they are anything."""
+        size = math.prod(shape)
+        if self._truths.size < size:
+            self._truths = np.empty(0, np.bool_)  # the old ones are given back first
+            self._truths = np.empty(size, np.bool_)
+        return self._truths[:size].reshape(shape)
+
+    def few(self, size: int) -> Array:
+        """Five rows of ``size`` numbers, small enough to stay in the processor's caches; they are anything."""
+        if self._few.shape[1] < size:
+            self._few = np.empty((5, size), np.float64)
+        return self._few[:, :size]
 
 
 @dataclass
 class _Elements:
-    """The difference of both tensors, and what is found by looking at the elements one by one.
+    """What is found by looking at the elements of both tensors one by one.
 
-    ``error``: float64; ``worst``: number of the element; ``count``: of the ``bad`` ones.
+    ``worst``: number of the element; ``count``: of the ``bad`` ones.
     """
 
-    error: Array
     bad: Array
     biggest: float = -1.0
     worst: int = 0
@@ -165,18 +164,18 @@ def _elements(
     actual: Array, expected: Array, relative: float, dtype: DType | None, scale: float, room: Room
 ) -> _Elements | None:
     """None where one of the tensors holds an infinity or NaN."""
-    found = _Elements(room.numbers(expected.shape)[0], room.truths(expected.shape))
+    found = _Elements(room.truths(expected.shape))
     is_float = dtype is not None and dtype.name in _PRECISION
     # What is done for each element is done for as many at a time as the caches hold, with all that is needed of them.
-    sides = [array.reshape(-1) for array in (actual, expected, found.error, found.bad)]
+    sides = [array.reshape(-1) for array in (actual, expected, found.bad)]
     most = 0.0
-    for start in range(0, found.error.size, _BLOCK):
-        x, y, off, bad = (side[start : start + _BLOCK] for side in sides)
-        own, other, distance, bound, step = (row[: x.size] for row in room.few)
+    for start in range(0, expected.size, _BLOCK):
+        x, y, bad = (side[start : start + _BLOCK] for side in sides)
+        own, other, distance, bound, step = room.few(x.size)
         own[...] = x
         other[...] = y
-        np.subtract(own, other, out=off)
-        np.abs(off, out=distance)
+        np.subtract(own, other, out=distance)
+        np.abs(distance, out=distance)
         largest = float(distance.max())
         if not math.isfinite(largest):
             return None
@@ -221,31 +220,24 @@ def _measured(
     broken: Array | None,
     counts: tuple[int, int, int, int],
 ) -> Metrics:
-    """The metrics of the whole tensor; the difference in ``found`` is lost. ``counts``: NaN and infinities."""
-    error, other = room.numbers(found.error.shape)
-    shape, axis = error.shape, channel_axis(error.shape)
-    distance = _length(error)
-    errors = _channel_lengths(error, axis, other)
-    np.subtract(error, error.mean(), out=other)
-    noise = _length(other) ** 2
-    a, b = error, other
-    a[...], b[...] = sides
-    lengths = _length(a) * _length(b)
-    cosine = _product(a, b) / lengths if lengths else 0.0
-    a += b  # twice the middle: halves of sums and of lengths are exact
-    euclidean = 1.0 - distance / (_length(a) / 2 + 1e-7)
-    b -= b.mean()
-    signal = _length(b) ** 2
-    channel, similarity = _worst_channel(errors, _channel_lengths(a, axis, b), axis, broken)
+    """The metrics of the whole tensor. ``counts``: NaN and infinities."""
+    shape = found.bad.shape
+    axis, size = channel_axis(shape), found.bad.size
+    sums = _sums(*sides, axis, room)
+    noise, signal = _squares_without_means(*sides, sums.error / size, sums.expected / size, room)
+    # Both halves of the middle count: the sum of both is twice as long.
+    length = math.sqrt(sums.middle_square) / 2
+    lengths = math.sqrt(sums.actual_square) * math.sqrt(sums.expected_square)
+    channel, similarity = _worst_channel(np.sqrt(sums.errors), np.sqrt(sums.middles), axis, broken)
     return Metrics(
-        cosine=cosine,
-        euclidean=euclidean,
+        cosine=sums.product / lengths if lengths else 0.0,
+        euclidean=1.0 - math.sqrt(sums.error_square) / (length + 1e-7),
         # Both without their mean, as the compiler's own comparison has it.
         sqnr=10 * math.log10(signal / noise) if noise and signal else math.inf,
         max_abs=found.biggest,
         max_rel=found.biggest / found.reach if found.reach else found.biggest,
         max_ulp=found.ulp,
-        size=error.size,
+        size=size,
         bad_count=found.count,
         first_bad=_place(np.unravel_index(int(found.bad.argmax()), shape)) if found.count else None,
         first_bad_per_axis=_first_per_axis(found.bad) if found.count else None,
@@ -260,6 +252,96 @@ def _measured(
         equal=False,
         broken=broken is not None and bool(broken.any()),
     )
+
+
+@dataclass
+class _Sums:
+    """Sums over a tensor: of the differences, the expected numbers, squares, and products of both sides.
+
+    ``middle``: the sum of both sides. ``errors``, ``middles``: squares by channel.
+    """
+
+    errors: Array
+    middles: Array
+    error: float = 0.0
+    expected: float = 0.0
+    actual_square: float = 0.0
+    expected_square: float = 0.0
+    product: float = 0.0
+
+    @property
+    def error_square(self) -> float:
+        return math.fsum(self.errors)
+
+    @property
+    def middle_square(self) -> float:
+        return math.fsum(self.middles)
+
+
+def _sums(actual: Array, expected: Array, axis: int | None, room: Room) -> _Sums:
+    """All sums in one pass, a block after the other."""
+    channels = expected.shape[axis] if axis is not None else 1
+    inner = math.prod(expected.shape[axis + 1 :]) if axis is not None else 1
+    found = _Sums(np.zeros(channels), np.zeros(channels))
+    parts: list[tuple[float, ...]] = []
+    x, y = actual.reshape(-1), expected.reshape(-1)
+    for start, stop in _blocks(x.size, channels, inner):
+        own, other, error, middle, _ = room.few(stop - start)
+        own[...] = x[start:stop]
+        other[...] = y[start:stop]
+        np.subtract(own, other, out=error)
+        np.add(own, other, out=middle)
+        parts.append((error.sum(), other.sum(), _product(own, own), _product(other, other), _product(own, other)))
+        for numbers, squares in ((error, found.errors), (middle, found.middles)):
+            _add_squares(numbers, start, inner, squares)
+    found.error, found.expected, found.actual_square, found.expected_square, found.product = (
+        math.fsum(column) for column in zip(*parts, strict=True)
+    )
+    return found
+
+
+def _blocks(size: int, channels: int, inner: int) -> Iterator[tuple[int, int]]:
+    """First and last elements of blocks: part of a channel, whole channels, or whole rows of channels side by side."""
+    if inner >= _BLOCK:
+        for first in range(0, size, inner):
+            for start in range(first, first + inner, _BLOCK):
+                yield start, min(start + _BLOCK, first + inner)
+        return
+    whole = channels if inner == 1 else inner
+    step = max(1, _BLOCK // whole) * whole
+    for start in range(0, size, step):
+        yield start, min(start + step, size)
+
+
+def _add_squares(numbers: Array, start: int, inner: int, squares: Array) -> None:
+    """Add the squares of a block, whose first element is ``start``, to those of its channels."""
+    channels = squares.size
+    if inner >= _BLOCK:
+        squares[start // inner % channels] += _product(numbers, numbers)
+    elif inner == 1:
+        rows = numbers.reshape(-1, channels)
+        squares += np.einsum("ij,ij->j", rows, rows)
+    else:
+        rows = numbers.reshape(-1, inner)
+        np.add.at(squares, (start // inner + np.arange(len(rows))) % channels, np.einsum("ij,ij->i", rows, rows))
+
+
+def _squares_without_means(
+    actual: Array, expected: Array, error_mean: float, expected_mean: float, room: Room
+) -> tuple[float, float]:
+    """The squares of the difference and of the expected numbers, both without their mean."""
+    noise, signal = [], []
+    x, y = actual.reshape(-1), expected.reshape(-1)
+    for start in range(0, x.size, _BLOCK):
+        own, other, error, _, _ = room.few(min(_BLOCK, x.size - start))
+        own[...] = x[start : start + _BLOCK]
+        other[...] = y[start : start + _BLOCK]
+        np.subtract(own, other, out=error)
+        error -= error_mean
+        other -= expected_mean
+        noise.append(_product(error, error))
+        signal.append(_product(other, other))
+    return math.fsum(noise), math.fsum(signal)
 
 
 def channel_axis(shape: tuple[int, ...]) -> int | None:
@@ -313,20 +395,7 @@ def _first_on(bad: Array, axis: int) -> int:
 
 def _product(a: Array, b: Array) -> float:
     """The sum of products of two arrays of one shape, without an array of the products."""
-    return float(np.einsum("i,i->", a.reshape(-1), b.reshape(-1)))
-
-
-def _length(array: Array) -> float:
-    return math.sqrt(_product(array, array))
-
-
-def _channel_lengths(side: Array, axis: int | None, squares: Array) -> Array:
-    """The length of each channel; ``squares``: room for as many numbers as there are in all."""
-    if axis is None:
-        return np.zeros(0)
-    others = tuple(i for i in range(side.ndim) if i != axis)
-    lengths: Array = np.sqrt(np.square(side, out=squares).sum(axis=others))
-    return lengths
+    return float(np.einsum("i,i->", a, b))
 
 
 def _worst_channel(errors: Array, doubled: Array, axis: int | None, broken: Array | None) -> tuple[int | None, float]:
