@@ -139,7 +139,7 @@ class Room:
 
 @dataclass
 class _Elements:
-    """What is found by looking at the elements of both tensors one by one.
+    """Findings in the elements of both tensors, looked at one by one.
 
     ``worst``: number of the element; ``count``: of the ``bad`` ones.
     """
