@@ -10,6 +10,9 @@ Bytes are multiplied in quads where the processor can, 4 LANES per cycle, else i
 ``--clock``: of the core under load; default: what /proc/cpuinfo says. ``--pairs``: how many times as many vectors
 it starts per cycle; 2 for a core with four units for vectors, two of which multiply.
 
+Windows of bytes: 3 x 3 taps over planes of one channel each, three of four bytes of a quad used; what is done for each
+plane counts, too.
+
 Elements: billions a second, and gigabytes a second read and written, beside NumPy's copy of an array of the same size.
 Shapes are those of layers of ResNet-18, MobileNetV2 and a transformer; the best of some runs.
 """
@@ -23,6 +26,7 @@ import re
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +38,7 @@ from tdb_dap.engine.hardware.dtypes import BF16, F16, F32, SI8, SI32, DType
 from tdb_dap.targets import kernel
 from tdb_dap.targets.kernel import elements
 from tdb_dap.targets.kernel.elements import Stored
-from tdb_dap.targets.kernel.integers import Steps
+from tdb_dap.targets.kernel.integers import Steps, Windows, window_sums
 from tdb_dap.targets.kernel.products import of_matrices
 from tdb_dap.targets.semantics.numerics import dot
 
@@ -78,6 +82,27 @@ def products(clock: float) -> list[dict[str, Any]]:
             rate = m * k * n / best(work) / 1e9
             rows.append({"class": name, "shape": shape, "rate": rate, "limit": limit * clock})
     return rows
+
+
+PLANES = [(480, 7, 7), (288, 14, 14), (72, 56, 56)]
+"""Channels, rows and columns of results of windows."""
+
+
+def windows(clock: float) -> list[dict[str, Any]]:
+    """Sums over windows of bytes, beside the limit of products of bytes."""
+    random = np.random.default_rng(0)
+    limit = clock * kernel.widths()[-1] * (4 if kernel.multiplies_bytes() else 2)
+    found = []
+    for planes, rows, columns in PLANES:
+        line = columns + 2
+        image = random.integers(-128, 128, (planes, (rows + 2) * line)).astype(np.int8)
+        offsets = (np.arange(3)[:, None] * line + np.arange(3)).reshape(-1)
+        over = Windows(image, offsets, (rows, columns), (line, 1))
+        weights, starts = random.integers(-128, 128, (planes, 9)), random.integers(-999, 999, planes)
+        seconds = best(partial(window_sums, over, weights, starts, Steps(0), 4))
+        rate = 9 * planes * rows * columns / seconds / 1e9
+        found.append({"class": "int8, windows", "shape": (planes, rows, columns), "rate": rate, "limit": limit})
+    return found
 
 
 def element_wise() -> list[dict[str, Any]]:
@@ -138,12 +163,12 @@ def main() -> int:
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     print(f"{kernel.widths()[-1]} lanes, {options.clock:.2f} GHz, one core")
-    print(f"{'products':12} {'shape':>18} {'10^9/s':>8} {'limit':>8} {'of it':>7}")
-    made = products(options.clock * options.pairs)
+    print(f"{'products':13} {'shape':>17} {'10^9/s':>8} {'limit':>8} {'of it':>7}")
+    made = products(options.clock * options.pairs) + windows(options.clock * options.pairs)
     for row in made:
         share = f"{row['rate'] / row['limit']:7.0%}" if row["limit"] else f"{'-':>7}"
         text = " x ".join(map(str, row["shape"]))
-        print(f"{row['class']:12} {text:>18} {row['rate']:8.1f} {row['limit']:8.1f} {share}")
+        print(f"{row['class']:13} {text:>17} {row['rate']:8.1f} {row['limit']:8.1f} {share}")
     print(f"{'elements':24} {'10^9/s':>8} {'GB/s':>8}")
     others = element_wise()
     for row in others:

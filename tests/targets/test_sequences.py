@@ -253,3 +253,24 @@ def test_a_number_is_added_to_the_sums_of_each_channel_where_they_are() -> None:
         with kernel.shared(3, worth=1):
             seen += carried_out(bench, commands, one_by_one(bench, commands), before)
     assert seen["together"] > 500, seen
+
+
+def test_what_goes_beside_sums_that_are_not_known_is_done_once() -> None:
+    """Which NaN comes out is not known to a plan: the convolution is carried out again, the sum beside it is not."""
+    bench = Bench(chip_named("BM1684X"))
+    chip, lane = bench.chip, bench.chip.geometry.lane_bytes
+    numbers = bench.memory.local(0).view(np.float32)
+    shape = {"res0_n": 1, "res0_c": 40, "res0_h": 8, "res0_w": 40}
+    floats = dict.fromkeys(("opd0_prec", "opd1_prec", "res0_prec"), 2)
+    image = {"opd0_c": 3, "opd0_h": 8, "opd0_w": 40, "opd1_h": 1, "opd1_w": 1, "res_op_x_str": 1, "res_op_y_str": 1}
+    constants = {"opd1_addr": lane // 8, "opd2_const": 1, "opd3_const": 1}
+    summed = encoded(chip, "conv.normal", **shape, **floats, **image, **constants, res0_addr=lane // 4)
+    places = {"opd0_addr": lane // 2, "opd1_addr": 3 * (lane // 4), "res0_addr": lane // 2, "tsk_opd_num": 2}
+    commands = [summed, encoded(chip, "arith.add", **shape | {"res0_c": 39}, **floats, **places)]
+    numbers[...] = 1.0
+    numbers[:, 5] = np.float32("nan")
+    before = bench.kept()
+    with kernel.shared(2, worth=1):
+        seen = carried_out(bench, commands, one_by_one(bench, commands), before)
+    assert numbers[0, lane // 8] == 2.0
+    assert seen == {"together": 1, "alone": 1}

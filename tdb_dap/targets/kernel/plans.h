@@ -143,8 +143,49 @@ static void compute_part(void *of, int64_t part, int64_t parts)
     }
 }
 
+/* A command of pieces that needs nothing of those before it, and has nothing that they need: it is carried out at the same
+ * time, as another engine of the chip would. It can be carried out again. */
+struct Beside {
+    const Placed *placed;
+    int is_done;
+};
+
+/* Two tasks, each thread with as many parts of both. */
+typedef struct {
+    Task tasks[2];
+    void *of[2];
+    int64_t parts[2], threads;
+} TwoTasks;
+
+static void part_of_two(void *of, int64_t part, int64_t parts)
+{
+    const TwoTasks *both = of;
+    const int64_t each = parts / both->threads, own = both->parts[0] / both->threads, thread = part / each, at = part % each;
+    const int second = at >= own;
+    both->tasks[second](both->of[second], second ? thread * (each - own) + at - own : thread * own + at, both->parts[second]);
+}
+
+/* All parts of some work, and the command beside it, if there is one. */
+static void together_with(int joined, int64_t parts, Task task, void *of, Beside *beside)
+{
+    const int64_t threads = threads_of(joined);
+    if (!beside) {
+        together(joined, parts, task, of);
+        return;
+    }
+    Placed placed = *beside->placed;
+    beside->is_done = 1;
+    if (threads < 2 || parts < threads || parts % threads || parts + threads > MOST_PARTS) {
+        together(joined, parts, task, of);
+        together(joined, parts_of(joined, placed.plan->amount, MOST_PARTS), compute_part, &placed);
+        return;
+    }
+    TwoTasks both = {{task, compute_part}, {of, &placed}, {parts, threads}, threads};
+    together(joined, parts + threads, part_of_two, &both);
+}
+
 /* All pieces; 0, and nothing is done, where they cannot be computed. */
-static int pieces_done(const Placed *placed, int joined)
+static int pieces_done(const Placed *placed, int joined, Beside *beside)
 {
     Placed all = *placed;
     int64_t parts = parts_of(joined, placed->plan->amount, MOST_PARTS);
@@ -152,7 +193,7 @@ static int pieces_done(const Placed *placed, int joined)
         parts = 1; /* a result over its operand has to be written in order */
     if (parts == 1 && !pieces_fit(placed, 1))
         return 0;
-    together(joined, parts, compute_part, &all);
+    together_with(joined, parts, compute_part, &all, beside);
     return 1;
 }
 
@@ -188,20 +229,20 @@ static int is_direct(const Work *w, const Placed *placed)
 #include "sequences.h"
 
 /* How many of some plans, which follow each other, are carried out: 0, and nothing is done, where the first one cannot be.
- * -1: there is no memory, and some of the first one is done. */
-static int plans_done(const Placed *all, int count, int joined)
+ * -1: there is no memory, and some of the first one is done. ``beside``: or none. */
+static int plans_done(const Placed *all, int count, int joined, Beside *beside)
 {
     const Plan *plan = all->plan;
     if (!plan->product)
-        return count > 1 ? sequence_done(all, count, NULL, joined) : pieces_done(all, joined);
+        return count > 1 ? sequence_done(all, count, NULL, joined, beside) : pieces_done(all, joined, beside);
     const Product *p = plan->product;
     const int64_t everything[4] = {0, p->rows, 0, p->columns};
     Work w;
     int done = begin_work(&w, plan, all->pointers, joined, keeps_image(all));
     w.is_direct = done && is_direct(&w, all);
     if (w.is_direct && count > 1)
-        done = sequence_done(all, count, &w, joined);
-    else if (done && !sum_up_together(&w, everything))
+        done = sequence_done(all, count, &w, joined, beside);
+    else if (done && !sum_up_together(&w, everything, beside))
         done = w.is_direct ? -1 : 0;
     else if (done)
         put_results(&w);
@@ -224,7 +265,7 @@ static PyObject *py_carry_out(PyObject *self, PyObject *args)
     const Placed placed = {plan, pointers, offsets};
     int is_done;
     Py_BEGIN_ALLOW_THREADS
-    is_done = plans_done(&placed, 1, joined);
+    is_done = plans_done(&placed, 1, joined, NULL);
     Py_END_ALLOW_THREADS
     leave_team(joined);
     return is_done < 0 ? PyErr_NoMemory() : PyBool_FromLong(is_done);
@@ -299,7 +340,7 @@ static PyObject *py_sum_up(PyObject *self, PyObject *args)
     take_range(p, everything, part, parts, range);
     begun->work.joined = join_team();
     Py_BEGIN_ALLOW_THREADS
-    sum_up_together(&begun->work, range);
+    sum_up_together(&begun->work, range, NULL);
     Py_END_ALLOW_THREADS
     leave_team(begun->work.joined);
     return done(begun->work.lacks_memory != 0);

@@ -235,6 +235,10 @@ static int has_nan(const Work *w, const int64_t *range)
     return found != 0;
 }
 
+/* Another command that is carried out at the same time; see plans.h. */
+typedef struct Beside Beside;
+static void together_with(int joined, int64_t parts, Task task, void *of, Beside *beside);
+
 typedef struct {
     Work *w;
     const int64_t *range;
@@ -276,7 +280,7 @@ static void sum_part(void *of, int64_t part, int64_t parts)
 }
 
 /* The sums of some rows and columns; whether they are known. */
-static int sum_up_together(Work *w, const int64_t *range)
+static int sum_up_together(Work *w, const int64_t *range, Beside *beside)
 {
     const Product *p = w->p;
     PartOfSums all = {w, range};
@@ -284,7 +288,7 @@ static int sum_up_together(Work *w, const int64_t *range)
     const int64_t rows = range[1] - range[0], least = p->how < WINDOWS_OF_FLOATS ? ROWS : 1;
     const int64_t amount = (rows < least ? least : rows) * (range[3] - range[2]) * p->count * cost_of_product(p);
     const int64_t most = most_parts(p, range);
-    together(w->joined, parts_of(w->joined, amount, most), sum_part, &all);
+    together_with(w->joined, parts_of(w->joined, amount, most), sum_part, &all, beside);
     return !w->lacks_memory && !w->has_nan;
 }
 

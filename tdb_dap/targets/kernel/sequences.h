@@ -35,6 +35,27 @@ static int can_follow(const Placed *before, int count, const Placed *next)
     return pieces_fit(next, MOST_PARTS);
 }
 
+/* Whether a command can be carried out beside others, and again after them. */
+static int goes_beside(const Placed *all, int count, const Placed *next)
+{
+    const int own = result_of(next);
+    if (next->plan->product)
+        return 0;
+    for (int i = 0; i < own; i++)
+        if (!lie_apart(next, i, next, own))
+            return 0;
+    for (const Placed *each = all; each < all + count; each++) {
+        const int last = result_of(each);
+        for (int i = 0; i <= own; i++)
+            if (!lie_apart(next, i, each, last))
+                return 0;
+        for (int i = 0; i < last; i++)
+            if (!lie_apart(each, i, next, own))
+                return 0;
+    }
+    return pieces_fit(next, MOST_PARTS);
+}
+
 /* Which operand of a piece is a number for each row that is added to the other one in 32 bits, if that is all it does; else -1. */
 static int number_added(const Piece *piece)
 {
@@ -153,7 +174,7 @@ static void sequence_part(void *of, int64_t part, int64_t parts)
 }
 
 /* ``count``, or what ``plans_done`` says; results of a product go where they belong. */
-static int sequence_done(const Placed *all, int count, Work *w, int joined)
+static int sequence_done(const Placed *all, int count, Work *w, int joined, Beside *beside)
 {
     const int is_joined = w && starts_with_next(all, w);
     Placed kept[MOST_OF_SEQUENCE];
@@ -169,10 +190,10 @@ static int sequence_done(const Placed *all, int count, Work *w, int joined)
     for (int i = 0; i < count; i++)
         amount += all[i].plan->amount;
     if (!w && !pieces_fit(all, MOST_PARTS))
-        return pieces_done(all, joined);
+        return pieces_done(all, joined, NULL);
     if (w && w->p->how < WINDOWS_OF_FLOATS) /* blocks of these begin with factors that are packed once for many rows */
         w->after = &after;
     const int64_t most = w ? most_parts(w->p, everything) : plan->rows > plan->columns ? plan->rows : plan->columns;
-    together(joined, parts_of(joined, amount, most), sequence_part, &sequence);
+    together_with(joined, parts_of(joined, amount, most), sequence_part, &sequence, beside);
     return w && w->lacks_memory ? -1 : count;
 }

@@ -41,24 +41,29 @@ static int find_tensors(const Commands *c, int64_t command, const Plan *plan, in
 /* So many products, about, between two moments at which a run can be interrupted: some milliseconds, tens without vectors. */
 #define MOST_PRODUCTS ((int64_t)1 << 29)
 
-/* Commands that are carried out together: their numbers, and where their tensors are. */
+#define MOST_OF_BATCH (MOST_OF_SEQUENCE + 1)
+
+/* Commands that are carried out together: their numbers, and where their tensors are. After the ``count`` of a sequence comes
+ * one that goes beside them, if there is one. */
 typedef struct {
-    int count;
-    int64_t numbers[MOST_OF_SEQUENCE], pointers[MOST_OF_SEQUENCE][MOST_OPERANDS + 2];
-    int64_t offsets[MOST_OF_SEQUENCE][MOST_OPERANDS + 2];
-    Placed all[MOST_OF_SEQUENCE];
+    int count, has_beside;
+    int64_t numbers[MOST_OF_BATCH], pointers[MOST_OF_BATCH][MOST_OPERANDS + 2], offsets[MOST_OF_BATCH][MOST_OPERANDS + 2];
+    Placed all[MOST_OF_BATCH];
 } Batch;
 
-/* Whether a command is the first one, or can follow those that are there. */
+/* Whether a command is the first one, or can follow those that are there; another one may go beside them. */
 static int take_in(Batch *batch, const Commands *c, int64_t command, const Plan *plan)
 {
     const int at = batch->count;
-    if (at == MOST_OF_SEQUENCE || !plan || !find_tensors(c, command, plan, batch->pointers[at], batch->offsets[at]))
+    if (!plan || !find_tensors(c, command, plan, batch->pointers[at], batch->offsets[at]))
         return 0;
     batch->all[at] = (Placed){plan, batch->pointers[at], batch->offsets[at]};
-    if (at && !can_follow(batch->all, at, &batch->all[at]))
+    batch->numbers[at] = command;
+    if (at == MOST_OF_SEQUENCE || (at && !can_follow(batch->all, at, &batch->all[at]))) {
+        batch->has_beside = goes_beside(batch->all, at, &batch->all[at]);
         return 0;
-    batch->numbers[batch->count++] = command;
+    }
+    batch->count++;
     return 1;
 }
 
@@ -75,13 +80,15 @@ static int64_t carry_out_commands(const Commands *c, const Plan *const *plans, i
             first++;
             continue;
         }
-        batch.count = 0;
+        batch.count = batch.has_beside = 0;
         for (int64_t i = first; i < stop && (c->numbers[i] == NO_DATA || take_in(&batch, c, i, plans[i - start])); i++)
             ;
-        const int done = batch.count ? plans_done(batch.all, batch.count, joined) : 0;
+        Beside beside = {&batch.all[batch.count], 0};
+        int done = batch.count ? plans_done(batch.all, batch.count, joined, batch.has_beside ? &beside : NULL) : 0;
         *has_failed = done < 0;
         if (done <= 0)
             return first;
+        done += done == batch.count && beside.is_done;
         for (int i = 0; i < done; i++)
             amount += batch.all[i].plan->amount;
         first = batch.numbers[done - 1] + 1;

@@ -141,6 +141,17 @@ static int64_t parts_of(int joined, int64_t amount, int64_t most)
     return parts < 1 ? 1 : parts < MOST_PARTS ? parts : MOST_PARTS;
 }
 
+/* Threads that share the work of a caller. */
+static int64_t threads_of(int joined)
+{
+#if HAS_TEAM
+    return joined ? team.started + 1 : 1;
+#else
+    (void)joined;
+    return 1;
+#endif
+}
+
 /* All parts of some work, whose order does not matter; those who ``joined`` the team share it. */
 static void together(int joined, int64_t parts, Task task, void *of)
 {
