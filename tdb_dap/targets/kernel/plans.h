@@ -201,8 +201,8 @@ static int pieces_done(const Placed *placed, int joined, Beside *beside)
 static int keeps_image(const Placed *placed)
 {
     const Product *p = placed->plan->product;
-    for (int i = 0; i < p->gathered; i++)
-        if (p->from[i].which == RIGHT_FACTORS && p->from[i].source >= 0 && !lie_apart(placed, p->from[i].source, placed, result_of(placed)))
+    for (const Gathered *g = p->from; g < p->from + p->gathered; g++)
+        if (g->which == RIGHT_FACTORS && g->source >= 0 && !lie_apart(placed, g->source, placed, result_of(placed)))
             return 0;
     return 1;
 }
@@ -211,7 +211,8 @@ static int keeps_image(const Placed *placed)
 static int begin_work(Work *w, const Plan *plan, const int64_t *pointers, int joined, int is_kept)
 {
     const Product *p = plan->product;
-    *w = (Work){.p = p, .pointers = pointers, .result = plan->tensors - 1, .joined = joined, .reads_planes = p->has_planes && is_kept};
+    *w = (Work){.p = p, .pointers = pointers, .result = plan->tensors - 1, .joined = joined,
+                .reads_planes = p->has_planes && is_kept};
     w->block = product_lies_well(p, pointers, w->result) ? taken_scratch(FOR_PRODUCT, size_of_work(p)) : NULL;
     if (w->block)
         prepare(w);

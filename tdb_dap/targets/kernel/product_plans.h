@@ -36,7 +36,8 @@ typedef struct {
  * one by one. Of windows rows are channels of all batches, ``taps`` are
  * in a plane, ``window`` has rows and columns of results, and steps between both. */
 typedef struct {
-    int how, starts, swapped, gathered, scattered, type, left_type, is_filled, has_gaps, has_planes, form, rounding, nan_wins, drops_bits, is_last, is_zero_positive;
+    int how, starts, swapped, gathered, scattered, type, left_type, form, rounding;
+    int is_filled, has_gaps, has_planes, nan_wins, drops_bits, is_last, is_zero_positive;
     float zero, fill;
     int64_t rows, count, columns, image, start_rows[2], start_columns[2], numbers[3], group, window[4], *taps, *places;
     int64_t *row_at; /* bytes from the result's address to each row of sums, where rows lie whole; else none */
@@ -53,7 +54,8 @@ typedef struct {
 typedef struct {
     const Product *p;
     const int64_t *pointers;
-    int result, normal, is_finite, in_quads, joined, reads_planes, is_direct; /* is_direct: sums go where they belong as they are formed */
+    int result, normal, is_finite, in_quads, joined, reads_planes;
+    int is_direct; /* sums go where they belong as they are formed */
     const After *after; /* or none */
     volatile int64_t lacks_memory, has_nan; /* has_nan: among the sums, and nobody knows which one it would be */
     uint32_t ranges[2][MOST_PARTS][2];
@@ -109,11 +111,13 @@ static size_t laid_out(const Product *p, char *block, Work *w)
 {
     const size_t rows = (size_t)(p->rows + ROWS), count = (size_t)p->count + 1, number = (size_t)size_as[left_as(p)];
     const size_t sums = (size_t)(p->rows * p->columns) * sum_size(p);
-    const size_t sizes[] = {rows * 8, rows * 8, rows * 8, p->how == EXACTLY ? rows * sizeof(Shortened) : 0, p->how == EXACTLY ? rows * 8 : 0, (size_t)start_size(p, 0) * 8, (size_t)start_size(p, 1) * 8, sums,
+    const size_t exact = p->how == EXACTLY ? rows : 0;
+    const size_t sizes[] = {rows * 8, rows * 8, rows * 8, exact * sizeof(Shortened), exact * 8,
+                            (size_t)start_size(p, 0) * 8, (size_t)start_size(p, 1) * 8, sums,
                             rows * count * number, p->how == IN_CHAINS || p->how == EXACTLY ? rows * (count + 4) * number : 0,
                             (size_t)p->image * (size_t)size_as[image_as(p)]};
-    char **parts[] = {(char **)&w->steps[0], (char **)&w->steps[1], (char **)&w->steps[2], (char **)&w->short_steps, (char **)&w->own_starts, &w->starts[0], &w->starts[1],
-                      &w->sums, &w->left, &w->packed, &w->image};
+    char **parts[] = {(char **)&w->steps[0], (char **)&w->steps[1], (char **)&w->steps[2], (char **)&w->short_steps,
+                      (char **)&w->own_starts, &w->starts[0], &w->starts[1], &w->sums, &w->left, &w->packed, &w->image};
     size_t at = 0;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         *parts[i] = block + at;
@@ -149,7 +153,8 @@ static void search_windows(const Work *w, int64_t first, int64_t last, const cha
                             size[0], size[1], size[2], size[3], p->rounding, bits_of(p->zero) != 0};
         chosen->weighted(&of, (float *)sums);
     } else {
-        const WholeWindows of = {image, w->is_direct ? p->row_at + first : NULL, (const int32_t *)w->left + first * p->count, (const int64_t *)w->starts[0] + first,
+        const WholeWindows of = {image, w->is_direct ? p->row_at + first : NULL, (const int32_t *)w->left + first * p->count,
+                                 (const int64_t *)w->starts[0] + first,
                                  p->taps, last - first, plane, p->count, size[0], size[1], size[2], size[3],
                                  p->type == SIGNED_BYTES ? SI8 : UI8};
         const Requantisation r = requantisation_of(w);
@@ -211,8 +216,8 @@ static int sum_up(const Work *w, const int64_t *range)
         const Groups groups = {(float *)w->sums, p->group, p->nan_wins, p->drops_bits};
         return chosen->grouped(&left, &right, &groups);
     }
-    Chains chains = {.result = results_of(w), .row_at = w->is_direct ? p->row_at : NULL, .position = p->starts, .normal = w->normal, .swapped = p->swapped,
-                     .after = w->after};
+    Chains chains = {.result = results_of(w), .row_at = w->is_direct ? p->row_at : NULL, .position = p->starts,
+                     .normal = w->normal, .swapped = p->swapped, .after = w->after};
     for (int i = 0; i < 2; i++) {
         chains.starts[i].numbers = (const float *)w->starts[i];
         start_steps(p, i, &chains.starts[i].row, &chains.starts[i].column);
