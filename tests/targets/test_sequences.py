@@ -274,3 +274,22 @@ def test_what_goes_beside_sums_that_are_not_known_is_done_once() -> None:
         seen = carried_out(bench, commands, one_by_one(bench, commands), before)
     assert numbers[0, lane // 8] == 2.0
     assert seen == {"together": 1, "alone": 1}
+
+
+def test_sums_of_windows_over_their_own_image_read_all_of_it_first() -> None:
+    """A lane holds two channels: what the first one sums up lies where the second one's image is."""
+    bench, random = Bench(chip_named("BM1684X")), np.random.default_rng(4)
+    chip, lanes = bench.chip, bench.memory.local(0)
+    lane = chip.geometry.lane_bytes
+    size = {"res0_n": 1, "res0_c": 70, "res0_h": 40, "res0_w": 100, "opd0_c": 70, "opd0_h": 40, "opd0_w": 100}
+    size |= {"opd1_h": 3, "opd1_w": 3, "res_op_x_str": 1, "res_op_y_str": 1, "res0_prec": 4}
+    size |= dict.fromkeys(("opd0_up_pad", "opd0_dn_pad", "opd0_lf_pad", "opd0_rt_pad"), 1)
+    places = {"opd0_addr": 0, "opd1_addr": lane // 2, "res0_addr": 0, "opd2_const": 1, "opd3_const": 1}
+    commands = [encoded(chip, "pord.depthwise", **size, **places, opd0_sign=1, opd1_sign=1)]
+    lanes[...] = random.integers(0, 256, lanes.shape, np.uint8)
+    before = bench.kept()
+    for threads in (1, 3):
+        bench.restore(before)
+        descriptions = one_by_one(bench, commands)
+        with kernel.shared(threads, worth=1):
+            assert carried_out(bench, commands, descriptions, before) == {"together": 1}
