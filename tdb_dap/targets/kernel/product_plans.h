@@ -174,7 +174,7 @@ static int sum_windows(const Work *w, int64_t first, int64_t last)
         search_windows(w, first, last, w->image + first * bytes);
         return 0;
     }
-    const int64_t most = bytes < BYTES_OF_PLANES ? BYTES_OF_PLANES / (bytes + 1) : 1;
+    const int64_t most = bytes < BYTES_OF_PLANES ? BYTES_OF_PLANES / bytes : 1;
     char *image = taken_scratch(FOR_PART, in_lines(most * bytes));
     if (!image)
         return -1;

@@ -14,45 +14,45 @@ static int have_same_rows(const Placed *one, int tensor, const Placed *other, in
            !memcmp(a, b, (size_t)one->plan->rows * sizeof *a);
 }
 
+/* Whether nothing that one command writes is read or written by the other one; or, ``by_rows``, only in rows that lie in the
+ * same place, but no operands of a product. */
+static int are_apart(const Placed *each, const Placed *next, int by_rows)
+{
+    const int last = result_of(each), own = result_of(next);
+    for (int i = 0; i <= own; i++)
+        if (!lie_apart(next, i, each, last) && !(by_rows && have_same_rows(next, i, each, last)))
+            return 0;
+    for (int i = 0; i < last; i++)
+        if (!lie_apart(each, i, next, own) && !(by_rows && !each->plan->product && have_same_rows(each, i, next, own)))
+            return 0;
+    return 1;
+}
+
 /* Whether a block of ``next`` can be computed as soon as the same block of all those before it is: no other block of theirs
  * reads or writes what it writes, or writes what it reads. What the operands of a product are is kept until all are done,
  * so that it can be begun again. */
 static int can_follow(const Placed *before, int count, const Placed *next)
 {
     const Plan *plan = next->plan;
-    const int own = result_of(next);
     if (plan->product || !plan->rows || plan->rows != before->plan->rows || plan->columns != before->plan->columns)
         return 0;
-    for (const Placed *each = before; each < before + count; each++) {
-        const int last = result_of(each);
-        for (int i = 0; i <= own; i++)
-            if (!lie_apart(next, i, each, last) && !have_same_rows(next, i, each, last))
-                return 0;
-        for (int i = 0; i < last; i++)
-            if (!lie_apart(each, i, next, own) && (each->plan->product || !have_same_rows(each, i, next, own)))
-                return 0;
-    }
+    for (int i = 0; i < count; i++)
+        if (!are_apart(&before[i], next, 1))
+            return 0;
     return pieces_fit(next, MOST_PARTS);
 }
 
 /* Whether a command can be carried out beside others, and again after them. */
 static int goes_beside(const Placed *all, int count, const Placed *next)
 {
-    const int own = result_of(next);
     if (next->plan->product)
         return 0;
-    for (int i = 0; i < own; i++)
-        if (!lie_apart(next, i, next, own))
+    for (int i = 0; i < result_of(next); i++)
+        if (!lie_apart(next, i, next, result_of(next)))
             return 0;
-    for (const Placed *each = all; each < all + count; each++) {
-        const int last = result_of(each);
-        for (int i = 0; i <= own; i++)
-            if (!lie_apart(next, i, each, last))
-                return 0;
-        for (int i = 0; i < last; i++)
-            if (!lie_apart(each, i, next, own))
-                return 0;
-    }
+    for (int i = 0; i < count; i++)
+        if (!are_apart(&all[i], next, 0))
+            return 0;
     return pieces_fit(next, MOST_PARTS);
 }
 
@@ -176,13 +176,12 @@ static void sequence_part(void *of, int64_t part, int64_t parts)
 /* ``count``, or what ``plans_done`` says; results of a product go where they belong. */
 static int sequence_done(const Placed *all, int count, Work *w, int joined, Beside *beside)
 {
-    const int is_joined = w && starts_with_next(all, w);
+    const int is_second_done = w && starts_with_next(all, w);
     Placed kept[MOST_OF_SEQUENCE];
-    for (int i = is_joined; i < count; i++)
-        kept[i - is_joined] = all[i];
-    if (is_joined)
-        kept[0] = all[0];
-    Sequence sequence = {kept, count - is_joined, w};
+    Sequence sequence = {kept, 0, w};
+    for (int i = 0; i < count; i++)
+        if (i != 1 || !is_second_done)
+            kept[sequence.count++] = all[i];
     const After after = {compute_blocks, &sequence};
     const Plan *plan = all->plan;
     const int64_t everything[4] = {0, plan->rows, 0, plan->columns};

@@ -24,42 +24,43 @@ static void NAME(add_tap)(int32_t *sums, const WholeWindows *w, int64_t at, int3
 }
 #undef READ
 
+#if LANES == 16
 #define MOST_QUADS 64
 
 /* Taps [first, first + count) that lie side by side in the image, at most four. */
 typedef struct {
     int64_t offset, first;
     int count;
-} NAME(Quad);
+} Quad;
 
 /* All taps as quads; ``count``: 0 where bytes are not multiplied so. Of one plane: weights as bytes, whether these are
  * signed, what all bytes of the image are changed by so that they have signs where the weights have none, and the other
  * way round, and what sums start from because of that. */
 typedef struct {
-    NAME(Quad) all[MOST_QUADS];
+    Quad all[MOST_QUADS];
     int32_t weights[MOST_QUADS], begin;
     int count, is_signed, flips;
-} NAME(Quads);
+} Quads;
 
-static void NAME(find_quads)(NAME(Quads) *quads, const WholeWindows *w)
+static void find_quads(Quads *quads, const WholeWindows *w)
 {
     quads->count = 0;
-    if (LANES != 16 || (w->format != SI8 && w->format != UI8) || w->step < 1 || w->step > 4)
+    if ((w->format != SI8 && w->format != UI8) || w->step < 1 || w->step > 4)
         return;
     for (int64_t k = 0; k < w->taps; quads->count++) {
         if (quads->count == MOST_QUADS) {
             quads->count = 0;
             return;
         }
-        NAME(Quad) *quad = &quads->all[quads->count];
-        *quad = (NAME(Quad)){w->offsets[k], k, 1};
+        Quad *quad = &quads->all[quads->count];
+        *quad = (Quad){w->offsets[k], k, 1};
         while (++k < w->taps && quad->count < 4 && w->offsets[k] == quad->offset + quad->count)
             quad->count++;
     }
 }
 
 /* Weights of one plane; whether they are bytes. */
-static int NAME(weigh_quads)(NAME(Quads) *quads, const WholeWindows *w, int64_t plane)
+static int weigh_quads(Quads *quads, const WholeWindows *w, int64_t plane)
 {
     const int32_t *weights = w->weights + plane * w->taps;
     int32_t least = 0, most = 0;
@@ -84,15 +85,8 @@ static int NAME(weigh_quads)(NAME(Quads) *quads, const WholeWindows *w, int64_t 
     return 1;
 }
 
-#if LANES == 16
-/* Where the bytes that four results meet are among those that were read: in each 128 bits first words, then bytes. */
-static const int32_t words_of_step[4][LANES] = {
-    {0, 1, 2, 3, 1, 2, 3, 4, 2, 3, 4, 5, 3, 4, 5, 6},
-    {0, 1, 2, 3, 2, 3, 4, 5, 4, 5, 6, 7, 6, 7, 8, 9},
-    {0, 1, 2, 3, 3, 4, 5, 6, 6, 7, 8, 9, 9, 10, 11, 12},
-    {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15},
-};
-static const uint8_t bytes_of_step[4][LANES] = {
+/* Which of the words, and then of the bytes, that were read the results in each 128 bits, or in each 32 bits, meet. */
+static const uint8_t met_in_steps[4][LANES] = {
     {0, 1, 2, 3, 1, 2, 3, 4, 2, 3, 4, 5, 3, 4, 5, 6},
     {0, 1, 2, 3, 2, 3, 4, 5, 4, 5, 6, 7, 6, 7, 8, 9},
     {0, 1, 2, 3, 3, 4, 5, 6, 6, 7, 8, 9, 9, 10, 11, 12},
@@ -101,19 +95,19 @@ static const uint8_t bytes_of_step[4][LANES] = {
 
 /* Rows of ``width`` results, from ``image`` on in lines of ``line`` bytes, to ``out``, in rows of ``width`` words. Sums
  * begin with ``begin``. Bytes that no result meets are not read, words beyond the rows not written. */
-ALWAYS_INLINE void sum_rows_of_quads(int32_t *out, const uint8_t *image, const NAME(Quads) *quads, int64_t rows, int64_t width,
+ALWAYS_INLINE void sum_rows_of_quads(int32_t *out, const uint8_t *image, const Quads *quads, int64_t rows, int64_t width,
                                      int64_t line, int32_t begin, const int step, const int count, const int is_signed)
 {
-    const __m512i by_words = _mm512_loadu_si512(words_of_step[step - 1]);
-    const __m512i by_bytes = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)bytes_of_step[step - 1]));
+    const __m128i met = _mm_loadu_si128((const __m128i *)met_in_steps[step - 1]);
+    const __m512i by_words = _mm512_cvtepu8_epi32(met), by_bytes = _mm512_broadcast_i32x4(met);
     const __m512i flips = _mm512_set1_epi8((char)quads->flips), start = _mm512_set1_epi32(begin);
     for (int64_t y = 0; y < rows; y++, image += line, out += width)
         for (int64_t first = 0; first < width; first += LANES) {
             const int64_t left = width - first, between = ((left < LANES ? left : LANES) - 1) * step;
             __m512i sum = start;
             for (int i = 0; i < count; i++) {
-                const __mmask64 met = ~(uint64_t)0 >> (64 - (between + quads->all[i].count));
-                __m512i found = _mm512_maskz_loadu_epi8(met, image + first * step + quads->all[i].offset);
+                const __mmask64 read = ~(uint64_t)0 >> (64 - (between + quads->all[i].count));
+                __m512i found = _mm512_maskz_loadu_epi8(read, image + first * step + quads->all[i].offset);
                 found = _mm512_shuffle_epi8(_mm512_permutexvar_epi32(by_words, found), by_bytes);
                 found = _mm512_xor_si512(found, flips);
                 const __m512i weights = _mm512_set1_epi32(quads->weights[i]);
@@ -127,7 +121,7 @@ ALWAYS_INLINE void sum_rows_of_quads(int32_t *out, const uint8_t *image, const N
 }
 
 /* The same; windows of the usual sizes have loops of their own. */
-static void sum_quads(int32_t *out, const uint8_t *image, const NAME(Quads) *quads, int64_t rows, int64_t width, int64_t line,
+static void sum_quads(int32_t *out, const uint8_t *image, const Quads *quads, int64_t rows, int64_t width, int64_t line,
                       int64_t step, int32_t begin)
 {
     if (!quads->is_signed)
@@ -189,16 +183,17 @@ static void NAME(sum_rows)(int32_t *sums, const WholeWindows *w, int64_t plane, 
 
 static void NAME(whole_windows)(const WholeWindows *w, const Requantisation *r, void *result)
 {
-    NAME(Quads) quads;
     int32_t sums[PIECE + LANES];
-    NAME(find_quads)(&quads, w);
+#if LANES == 16
+    Quads quads;
+    find_quads(&quads, w);
+#endif
     const int64_t rows = w->width > PIECE ? 1 : PIECE / w->width;
     for (int64_t p = 0; p < w->planes; p++) {
-        const int are_bytes = NAME(weigh_quads)(&quads, w, p);
-        (void)are_bytes; /* vectors of other widths */
         char *plane = (char *)result + (w->row_at ? w->row_at[p] : p * w->height * w->width * r->size);
         const Shortened steps = shortened(r, p, w->starts[p], 1);
 #if LANES == 16
+        const int are_bytes = weigh_quads(&quads, w, p);
         if (are_bytes && is_plain(&steps) && r->size == (int)sizeof *sums) {
             const int32_t begin = (int32_t)((uint32_t)quads.begin + (uint32_t)(uint64_t)w->starts[p]);
             sum_quads((int32_t *)(void *)plane, (const uint8_t *)w->image + p * w->plane, &quads, w->height, w->width, w->line,
@@ -224,4 +219,3 @@ static void NAME(whole_windows)(const WholeWindows *w, const Requantisation *r, 
     }
 }
 #undef STRETCHED
-#undef MOST_QUADS
