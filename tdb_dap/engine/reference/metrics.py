@@ -130,11 +130,18 @@ class Room:
             self._truths = np.empty(size, np.bool_)
         return self._truths[:size].reshape(shape)
 
-    def few(self, size: int) -> Array:
-        """Five rows of ``size`` numbers, small enough to stay in the processor's caches; they are anything."""
-        if self._few.shape[1] < size:
-            self._few = np.empty((5, size), np.float64)
-        return self._few[:, :size]
+    def part(self, actual: Array, expected: Array, start: int, stop: int) -> Array:
+        """Five rows of float64: part of both sides, which have one axis, their difference, and two that hold anything.
+
+        All of them stay in the processor's caches while they are few.
+        """
+        if self._few.shape[1] < stop - start:
+            self._few = np.empty((5, stop - start), np.float64)
+        rows = self._few[:, : stop - start]
+        rows[0] = actual[start:stop]
+        rows[1] = expected[start:stop]
+        np.subtract(rows[0], rows[1], out=rows[2])
+        return rows
 
 
 @dataclass
@@ -167,14 +174,11 @@ def _elements(
     found = _Elements(room.truths(expected.shape))
     is_float = dtype is not None and dtype.name in _PRECISION
     # What is done for each element is done for as many at a time as the caches hold, with all that is needed of them.
-    sides = [array.reshape(-1) for array in (actual, expected, found.bad)]
+    x, y, all_bad = (array.reshape(-1) for array in (actual, expected, found.bad))
     most = 0.0
     for start in range(0, expected.size, _BLOCK):
-        x, y, bad = (side[start : start + _BLOCK] for side in sides)
-        own, other, distance, bound, step = room.few(x.size)
-        own[...] = x
-        other[...] = y
-        np.subtract(own, other, out=distance)
+        bad = all_bad[start : start + _BLOCK]
+        own, other, distance, bound, step = room.part(x, y, start, start + bad.size)
         np.abs(distance, out=distance)
         largest = float(distance.max())
         if not math.isfinite(largest):
@@ -286,10 +290,7 @@ def _sums(actual: Array, expected: Array, axis: int | None, room: Room) -> _Sums
     parts: list[tuple[float, ...]] = []
     x, y = actual.reshape(-1), expected.reshape(-1)
     for start, stop in _blocks(x.size, channels, inner):
-        own, other, error, middle, _ = room.few(stop - start)
-        own[...] = x[start:stop]
-        other[...] = y[start:stop]
-        np.subtract(own, other, out=error)
+        own, other, error, middle, _ = room.part(x, y, start, stop)
         np.add(own, other, out=middle)
         parts.append((error.sum(), other.sum(), _product(own, own), _product(other, other), _product(own, other)))
         for numbers, squares in ((error, found.errors), (middle, found.middles)):
@@ -333,10 +334,7 @@ def _squares_without_means(
     noise, signal = [], []
     x, y = actual.reshape(-1), expected.reshape(-1)
     for start in range(0, x.size, _BLOCK):
-        own, other, error, _, _ = room.few(min(_BLOCK, x.size - start))
-        own[...] = x[start : start + _BLOCK]
-        other[...] = y[start : start + _BLOCK]
-        np.subtract(own, other, out=error)
+        _, other, error, _, _ = room.part(x, y, start, min(start + _BLOCK, x.size))
         error -= error_mean
         other -= expected_mean
         noise.append(_product(error, error))
