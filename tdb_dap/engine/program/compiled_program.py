@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,8 +101,27 @@ class CompiledProgram(Program):
     def ddr_regions(self, to_write: bool = False) -> list[Region]:
         """DDR as far as the model uses it: weights, activations, and inputs and outputs of their own.
 
-        The last ones reach to the end of their page, as boards give whole pages: compiled moves may read past them.
+        The last ones reach to the end of their page, as boards give whole pages: compiled moves may read past them. So
+        they do past the weights, in whole blocks of which only what is theirs is used; activations adjoin those.
         """
+        regions = self.separate_regions(to_write)
+        by_address = sorted(regions, key=lambda region: region.start)
+        adjoining = {
+            id(region)
+            for region, following in pairwise(by_address)
+            if (region.title, following.title) == (WEIGHTS, ACTIVATIONS) and self._adjoin(region, following)
+        }
+        return [replace(region, adjoins_next=True) if id(region) in adjoining else region for region in regions]
+
+    def _adjoin(self, weights: Region, activations: Region) -> bool:
+        """Whether an address beyond the weights is one of the activations.
+
+        Where addresses have tags, the vendor's runtime sets the base of the one behind the end of the other.
+        """
+        return self.target.geometry.tag_shift > 0 or weights.stop == activations.start
+
+    def separate_regions(self, to_write: bool = False) -> list[Region]:
+        """As ``ddr_regions``, where something else may follow the weights."""
         bytes_of = self.bmodel.private_bytes_of if to_write else self.bmodel.bytes_of
         places = places_of(self.stage, self.target.geometry)
         return [
