@@ -42,8 +42,13 @@ RECORDING = ".tdbrec"
 Progress = Callable[[str], None]
 
 
-def open_program(context: File, net: str | None = None, stage: int = 0, fast: bool = False) -> Program:
-    """Read and decode one net of a compiled model; BadInput says what is wrong with it. ``fast``: ``Chip.inexact``."""
+def open_program(
+    context: File, net: str | None = None, stage: int = 0, fast: bool = False, as_compiled: bool = False
+) -> Program:
+    """Read and decode one net of a compiled model; BadInput says what is wrong with it.
+
+    ``fast``: ``Chip.inexact``; ``as_compiled``: see ``CompiledProgram``.
+    """
     if Path(context).suffix == RECORDING:
         from tdb_dap.engine.program.recorded_program import RecordedProgram
 
@@ -54,7 +59,7 @@ def open_program(context: File, net: str | None = None, stage: int = 0, fast: bo
     make = (lambda chip, file: target_for(chip, file).inexact()) if fast else target_for
     found = Context.find(Path(context))
     bmodel = Bmodel(found.bmodel)
-    return CompiledProgram(_with_sources(found, bmodel, net, stage), make, net, stage, bmodel)
+    return CompiledProgram(_with_sources(found, bmodel, net, stage), make, net, stage, bmodel, as_compiled)
 
 
 def _with_sources(context: Context, bmodel: Bmodel, net: str | None, stage: int) -> Context:
@@ -111,7 +116,8 @@ def open_debugger(
         raise BadInput(f"static tables {static_tables!r} are not known; use 'firmware' or 'tdb'")
     say = progress or (lambda text: None)
     say("reading the model")
-    program = open_program(context, net, stage, fast)
+    # The vendor's debugger, whose tables these are, gives no tensor memory of its own.
+    program = open_program(context, net, stage, fast, as_compiled=static_tables == "tdb")
     library = Path(cmodel_path) if cmodel_path is not None else None
     if program.brings_inputs and (inputs is not None or recording is not None):
         raise BadInput(f"{context}: a recording holds its inputs; leave {inputs or recording} out")

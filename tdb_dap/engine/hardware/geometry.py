@@ -124,6 +124,11 @@ class Geometry:
         whole = Window(Space.GLOBAL, LINKED, LINKED + (1 << (self.tag_shift or 48)), LINKED)
         return replace(self, windows=(whole, *own, *moved))
 
+    @property
+    def is_linked(self) -> bool:
+        """Whether it is that of one of several nets, see ``linked``."""
+        return any(window.start == LINKED for window in self.windows)
+
     def locate(self, address: int) -> tuple[Space, int]:
         """Space and offset of a device address as DMA commands and the bmodel hold it."""
         for window in self.windows:
