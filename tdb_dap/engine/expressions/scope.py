@@ -13,6 +13,7 @@ from tdb_dap.engine.expressions.lexer import Level
 from tdb_dap.engine.expressions.values import Value
 from tdb_dap.engine.hardware import dtypes
 from tdb_dap.engine.hardware.addresses import parse_address
+from tdb_dap.engine.hardware.byte_ranges import ByteRanges
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.strides import contiguous
@@ -176,6 +177,8 @@ class Scope:
         if name in _OF_LAUNCHES and (launch := self._launch) is not None:
             number = _OF_LAUNCHES[name](launch)
             return Value(name, lambda: np.asarray(np.nan if number is None else number))
+        if (border := self._in_its_own_memory(name)) is not None:
+            return border
         for record in self._nearest(lambda r: any(v.name == name for v in (*r.results, *r.operands))):
             pending = self._is_pending(record)
             for named, is_result in (*((v, True) for v in record.results), *((v, False) for v in record.operands)):
@@ -184,8 +187,31 @@ class Scope:
         program = self.machine.program
         for tensor in (*program.inputs, *program.outputs):
             if tensor.name == name:
-                return Value(name, self._reader(tensor.view), tensor.view)
+                pending = tensor not in program.inputs and not self._is_written(tensor)
+                return Value(name, self._reader(tensor.view), tensor.view, pending=pending)
         raise BadExpression(f"there is no tensor named {name!r}")
+
+    def _in_its_own_memory(self, name: str) -> Value | None:
+        """An input or output of the net that ops have a copy of, which others may overwrite; None for all else.
+
+        Where the op in focus has the tensor, its copy is meant; of an output also before it is copied from there.
+        """
+        program, record = self.machine.program, self.record
+        if record is not None and any(value.name == name for value in (*record.operands, *record.results)):
+            return None
+        launch = program.launch_at(min(self.focus, len(program.commands) - 1)) if program.launches else None
+        inputs, outputs = program.borders_of(launch) if launch is not None else (program.inputs, program.outputs)
+        tensor = next((tensor for tensor in (*inputs, *outputs) if tensor.name == name), None)
+        if tensor is None or (tensor not in inputs and not self._is_written(tensor)):
+            return None
+        used = (v.view for r in program.source.records for v in (*r.operands, *r.results) if v.name == name)
+        places = {(view.space, view.address) for view in used if view is not None and view.space.is_shared}
+        if not places or (tensor.view.space, tensor.view.address) in places:
+            return None
+        return Value(name, self._reader(tensor.view), tensor.view)
+
+    def _is_written(self, tensor: Tensor) -> bool:
+        return self.machine.accesses.last_writer(ByteRanges.of(tensor.view), self.machine.ordinal) is not None
 
     def alias(self, number: int) -> Value:
         mlir = self.machine.program.source.mlir
