@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 from tdb_dap.backends.choice import make_backend, remote_address
 from tdb_dap.backends.discovery import cache_directory
 from tdb_dap.backends.runtime import VendorRuntime
-from tdb_dap.engine.bmodel import Bmodel
+from tdb_dap.engine.bmodel import Bmodel, input_shapes, stages_text
 from tdb_dap.engine.control.debugger import Debugger
 from tdb_dap.engine.files.atomic_files import whole_file
 from tdb_dap.engine.files.context import Context
 from tdb_dap.engine.files.net_folders import name_of_folder, sources_beside
 from tdb_dap.engine.hardware.dtypes import Array
-from tdb_dap.engine.machine.input_data import load_inputs
+from tdb_dap.engine.machine.input_data import InputData, load_inputs
 from tdb_dap.engine.machine.machine import Machine
 from tdb_dap.engine.machine.npz import open_npz
 from tdb_dap.engine.machine.undo_log import DEFAULT_LIMIT
@@ -42,8 +42,14 @@ RECORDING = ".tdbrec"
 Progress = Callable[[str], None]
 
 
-def open_program(context: File, net: str | None = None, stage: int = 0, fast: bool = False) -> Program:
-    """Read and decode one net of a compiled model; BadInput says what is wrong with it. ``fast``: ``Chip.inexact``."""
+def open_program(
+    context: File, net: str | None = None, stage: int | None = None, fast: bool = False, inputs: File | None = None
+) -> Program:
+    """Read and decode one net of a compiled model; BadInput says what is wrong with it.
+
+    ``stage``: None is the first one, or that which takes ``inputs`` (those of the context by default). ``fast``:
+    ``Chip.inexact``.
+    """
     if Path(context).suffix == RECORDING:
         from tdb_dap.engine.program.recorded_program import RecordedProgram
 
@@ -54,7 +60,35 @@ def open_program(context: File, net: str | None = None, stage: int = 0, fast: bo
     make = (lambda chip, file: target_for(chip, file).inexact()) if fast else target_for
     found = Context.find(Path(context))
     bmodel = Bmodel(found.bmodel)
+    if stage is None:
+        stage = _stage_taking(bmodel, net, Path(inputs) if inputs is not None else found.inputs)
     return CompiledProgram(_with_sources(found, bmodel, net, stage), make, net, stage, bmodel)
+
+
+def _stage_taking(bmodel: Bmodel, net: str | None, inputs: Path | None) -> int:
+    """Number of the stage that is compiled for the shapes of these inputs, as the vendor's runtime chooses; else 0."""
+    chosen = next((each for each in bmodel.metadata.nets if each.stages and net in (None, each.name)), None)
+    if chosen is None or len(chosen.stages) < 2 or inputs is None:
+        return 0
+    data = InputData.read(inputs)
+    number = next((number for number, stage in enumerate(chosen.stages) if data.fits(stage.inputs)), 0)
+    if number:
+        remark(f"{inputs.name}: taken by stage {number} of {chosen.name}, {input_shapes(chosen.stages[number])}")
+    return number
+
+
+def _read_inputs(data: Path, program: Program) -> dict[str, Array]:
+    """Stored words of the inputs in a file; BadInput also names the stages, where the net has several."""
+    try:
+        return load_inputs(data, program.inputs)
+    except BadInput as error:
+        stages = program.net.stages
+        if len(stages) < 2:
+            raise
+        contents = InputData.read(data)
+        fitting = next((number for number, stage in enumerate(stages) if contents.fits(stage.inputs)), None)
+        hint = f"stage {fitting} takes it" if fitting is not None else f"the stages take {stages_text(program.net)}"
+        raise BadInput(f"{error}; {hint}") from None
 
 
 def _with_sources(context: Context, bmodel: Bmodel, net: str | None, stage: int) -> Context:
@@ -93,7 +127,7 @@ def open_debugger(
     history_limit: int = DEFAULT_LIMIT,
     cmodel_path: File | None = None,
     net: str | None = None,
-    stage: int = 0,
+    stage: int | None = None,
     fast: bool = False,
     backend_token: str | None = None,
     recording: File | None = None,
@@ -102,7 +136,8 @@ def open_debugger(
 ) -> Debugger:
     """See ``tdb_dap.open``. ``fast``: results are not exact, for speed; whoever shows them must say so.
 
-    ``recording``: of a run of the model, in place of its dynamic subnets, or ``remote:HOST:PORT``: a server that makes
+    ``stage``: None is that which takes the inputs; ``recording``: of a run of the model, in place of its dynamic
+    subnets, or ``remote:HOST:PORT``: a server that makes
     one; ``defers``: who opens it calls ``Reference.verify``; ``make``: the kind of debugger.
     """
     if fast and backend != "numpy":
@@ -111,7 +146,7 @@ def open_debugger(
         raise BadInput(f"static tables {static_tables!r} are not known; use 'firmware' or 'tdb'")
     say = progress or (lambda text: None)
     say("reading the model")
-    program = open_program(context, net, stage, fast)
+    program = open_program(context, net, stage, fast, inputs)
     library = Path(cmodel_path) if cmodel_path is not None else None
     if program.brings_inputs and (inputs is not None or recording is not None):
         raise BadInput(f"{context}: a recording holds its inputs; leave {inputs or recording} out")
@@ -130,7 +165,7 @@ def open_debugger(
     words: dict[str, Array] = {}
     if data is not None:
         say("reading the inputs")
-        words = load_inputs(data, program.inputs)
+        words = _read_inputs(data, program)
     sources: list[VendorRuntime] = []
     if isinstance(program, CompiledProgram):
         if recording is not None:

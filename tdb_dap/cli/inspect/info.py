@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
     from tdb_dap.tools.opening import open_program, remark_sources
 
     if is_cvimodel(arguments.context):
-        if arguments.net or arguments.stage:
+        if arguments.net or arguments.stage is not None:
             raise BadInput(
                 f"{arguments.context}: a .cvimodel has one net, shown as a whole; leave --net and --stage out"
             )

@@ -183,9 +183,9 @@ def _findings(arguments: argparse.Namespace, report: Report, program: Program, b
     from tdb_dap.tools.check.schema import is_accumulated
     from tdb_dap.tools.sanitize.findings import findings_of as sanitizers_findings
 
-    found = findings_of(report, Context.find(arguments.context), arguments.stage)
+    found = findings_of(report, Context.find(arguments.context), program.stage_index)
     if report.sanitized is not None:
-        found = found.and_those_of(sanitizers_findings(program, report.sanitized, arguments.stage, strict=False))
+        found = found.and_those_of(sanitizers_findings(program, report.sanitized, program.stage_index, strict=False))
     if baseline is not None:
         found = baseline.applied(found, arguments.baseline)
     differing = [finding for finding in found.findings if finding.rule == RULE]

@@ -42,7 +42,7 @@ _SHARE = 0.1
 
 _NARROW = ("f16", "bf16")
 
-Opened = tuple[Path, "str | None", int]
+Opened = tuple[Path, "str | None", "int | None"]
 """Context, net and stage."""
 
 
@@ -51,11 +51,11 @@ def perturbed(
     inputs: Path | None,
     runs: int,
     net: str | None = None,
-    stage: int = 0,
+    stage: int | None = None,
     progress: Callable[[int], None] = lambda done: None,
 ) -> Perturbed:
     """Run a model as it is and with ``runs`` perturbations; BadInput, NotSimulated if that cannot be done."""
-    program = open_program(context, net, stage)
+    program = open_program(context, net, stage, inputs=inputs)
     if is_dynamic(program):
         raise NotSimulated(f"{context}: its dynamic subnets make their commands while they run; --perturb needs static")
     data = inputs or program.context.inputs
