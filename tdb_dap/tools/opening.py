@@ -18,12 +18,13 @@ from tdb_dap.engine.files.atomic_files import whole_file
 from tdb_dap.engine.files.context import Context
 from tdb_dap.engine.files.net_folders import name_of_folder, sources_beside
 from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.engine.hardware.strides import is_same_order
 from tdb_dap.engine.machine.input_data import InputData, load_inputs
 from tdb_dap.engine.machine.machine import Machine
-from tdb_dap.engine.machine.npz import open_npz
 from tdb_dap.engine.machine.undo_log import DEFAULT_LIMIT
 from tdb_dap.engine.program.compiled_program import CompiledProgram
 from tdb_dap.engine.program.program import Program
+from tdb_dap.engine.reference.expected_files import open_expected
 from tdb_dap.engine.reference.reference import Reference, Tolerance, Tolerances
 from tdb_dap.engine.source.mapped_tensor import layer_names
 from tdb_dap.errors import BadInput
@@ -160,7 +161,9 @@ def open_debugger(
     files = [reference] if isinstance(reference, str | PathLike) else list(reference)
     paths = [Path(file) for file in files]
     beside = program.context
-    picked_up(inputs=beside.inputs if inputs is None else None, reference=beside.reference if not paths else None)
+    own_inputs = beside.inputs if inputs is None else None
+    if paths:
+        picked_up(inputs=own_inputs)
     data = Path(inputs) if inputs is not None else beside.inputs
     words: dict[str, Array] = {}
     if data is not None:
@@ -184,24 +187,60 @@ def open_debugger(
         machine.sources.append(source)
     if words and not program.brings_inputs:
         machine.load_inputs(words)
-    if not paths and beside.reference is not None:
-        paths = [beside.reference]
     compared: Reference | None = None
     if paths:
         say("reading the reference")
         expected = [
             _computed(path, program, words)
             if path.suffix in (SUFFIX, onnx_model.SUFFIX)
-            else _reference_data(path, data, backend, cmodel_path, backend_token, defers)
+            else _reference_data(path, program, data, backend, cmodel_path, backend_token, defers)
             for path in paths
         ]
-        compared = Reference(paths, expected, tolerance)
-        try:
-            compared.check_names(_names(program))
-        except BadInput:
-            compared.verify()
-            raise
+        compared = _compared(paths, expected, tolerance, program)
+    elif beside.reference is not None and (inputs is None or beside.reference.suffix == ".npz"):
+        say("reading the reference")
+        compared = _picked_up(beside.reference, program, tolerance, defers)
+    if not paths:
+        picked_up(inputs=own_inputs, reference=beside.reference if compared is not None else None)
     return make(program, machine, compared)
+
+
+def _compared(
+    paths: Sequence[Path],
+    expected: Sequence[Mapping[str, Array]],
+    tolerance: Tolerance | Tolerances | None,
+    program: Program,
+) -> Reference:
+    """Expected data by the names of the program's tensors; BadInput if it has none of them, or is damaged."""
+    found = Reference(paths, expected, tolerance)
+    if found.know_onnx_names(tensor.name for tensor in program.outputs):
+        found.know_onnx_names(_names(program))
+    try:
+        found.check_names(_names(program))
+    except BadInput:
+        found.verify()
+        raise
+    return found
+
+
+def _picked_up(
+    path: Path, program: Program, tolerance: Tolerance | Tolerances | None, defers: bool
+) -> Reference | None:
+    """Expected data that nobody named; None, with a remark, if it does not belong to the program."""
+    try:
+        found = _compared([path], [open_expected(path, program.outputs, defers)], tolerance, program)
+    except BadInput as error:
+        remark(f"not used as the reference: {error}")
+        return None
+    for tensor in (*program.inputs, *program.outputs):
+        own = found.shape(tensor.name)
+        if own is not None and not is_same_order(own, tensor.shape):
+            remark(
+                f"not used as the reference: {path}: {tensor.name} has shape {list(own)}, that of the model has "
+                f"{list(tensor.shape)}"
+            )
+            return None
+    return found
 
 
 def remark_sources(program: Program) -> None:
@@ -219,11 +258,17 @@ def _computed(path: Path, program: Program, words: Mapping[str, Array]) -> dict[
 
 
 def _reference_data(
-    path: Path, inputs: Path | None, backend: str, cmodel_path: File | None, token: str | None, defers: bool
+    path: Path,
+    program: Program,
+    inputs: Path | None,
+    backend: str,
+    cmodel_path: File | None,
+    token: str | None,
+    defers: bool,
 ) -> Mapping[str, Array]:
-    """Tensors by name, of an npz file or of another compiled model that is run on the same inputs."""
+    """Tensors by name, of a file or of another compiled model that is run on the same inputs."""
     if path.suffix == ".npz" or not (path.is_dir() or {".bmodel", RECORDING} & set(path.suffixes)):
-        return open_npz(path, defers)
+        return open_expected(path, program.outputs, defers)
     from tdb_dap.engine.compare.recording import record
 
     other = open_debugger(path, inputs, backend=backend, history_limit=0, cmodel_path=cmodel_path, backend_token=token)

@@ -108,7 +108,8 @@ def test_models_of_other_input_shapes_are_compared_by_structure() -> None:
     done = diff(toy.path, other.path, inputs=other.inputs)
     assert (done.returncode, done.stderr) == (1, "")
     assert done.stdout.splitlines()[-1] == (
-        "different structure; values not compared: A takes x f32[1,3,32,32], B takes x f32[1,10,13,14]: no inputs fit both"
+        "different structure; values not compared: A takes x f32[1,3,32,32], B takes x f32[1,10,13,14]: no inputs fit "
+        "both"
     )
 
 

@@ -91,14 +91,14 @@ def test_as_many_numbers_in_another_layout_are_refused(shape: tuple[int, ...], p
 @pytest.mark.parametrize(
     ("numbers", "share"),
     [
-        (np.float32([0, 1, 2, 255]), ""),
-        (np.float32([0, 0.25, 0.5, 1]), "100 % of them become 0 or 1"),
-        (np.float32([0, 0.25, 0.125, 0]), "100 % of them become 0"),
-        (np.float32([0, 2.5, 3, 4]), "25.0 % are rounded"),
-        (np.float32([0, 256, 3, 300]), "50.0 % are clipped"),
-        (np.float32([0.5, 256, 3, 300]), "25.0 % are rounded and 50.0 % are clipped"),
-        (np.uint8([0, 1, 2, 3]), ""),
-        (np.int32([0, 1, 2, 255]), ""),
+        (np.array([0, 1, 2, 255], np.float32), ""),
+        (np.array([0, 0.25, 0.5, 1], np.float32), "100 % of them become 0 or 1"),
+        (np.array([0, 0.25, 0.125, 0], np.float32), "100 % of them become 0"),
+        (np.array([0, 2.5, 3, 4], np.float32), "25.0 % are rounded"),
+        (np.array([0, 256, 3, 300], np.float32), "50.0 % are clipped"),
+        (np.array([0.5, 256, 3, 300], np.float32), "25.0 % are rounded and 50.0 % are clipped"),
+        (np.array([0, 1, 2, 3], np.uint8), ""),
+        (np.array([0, 1, 2, 255], np.int32), ""),
     ],
 )
 def test_numbers_that_an_input_of_integers_changes_are_counted(numbers: np.ndarray, share: str, tmp_path: Path) -> None:

@@ -40,16 +40,21 @@ def is_same_order(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
 
 
 def transposed_from(shape: tuple[int, ...], wanted: tuple[int, ...]) -> tuple[int, ...] | None:
-    """Order of the axes of ``shape`` in which they are those of ``wanted``, None if there is none or it is the same.
+    """Order of the axes of ``shape`` in which they are those of ``wanted``; None if there is none, or none is needed.
 
-    Axes of extent 1 keep their place among the others where they can.
+    Axes of extent 1 do not count, and are moved as little as they can.
     """
-    if sorted(shape) != sorted(wanted) or shape == wanted:
+    extents = [extent for extent in wanted if extent > 1]
+    left = [axis for axis, extent in enumerate(shape) if extent > 1]
+    if sorted(shape[axis] for axis in left) != sorted(extents) or is_same_order(shape, wanted):
         return None
-    left = list(range(len(shape)))
     order: list[int] = []
-    for extent in wanted:
+    for extent in extents:
         axis = next(axis for axis in left if shape[axis] == extent)
         left.remove(axis)
         order.append(axis)
-    return tuple(order)
+    if len(shape) != len(wanted):
+        return (*(axis for axis, extent in enumerate(shape) if extent <= 1), *order)
+    ones = iter([axis for axis, extent in enumerate(shape) if extent <= 1])
+    moved = iter(order)
+    return tuple(next(moved) if extent > 1 else next(ones) for extent in wanted)

@@ -13,7 +13,7 @@ import numpy as np
 
 from tdb_dap.engine.commands.net_tensors import Tensor
 from tdb_dap.engine.files import limits
-from tdb_dap.engine.files.bounded_files import read_file, size_of
+from tdb_dap.engine.files.bounded_files import read_file, start_of
 from tdb_dap.engine.hardware.dtypes import Array, DType
 from tdb_dap.engine.hardware.strides import is_same_order
 from tdb_dap.engine.machine.npz import read_npy, read_npz
@@ -63,7 +63,7 @@ class InputData:
     @classmethod
     def read(cls, path: Path) -> InputData:
         """The contents of an ``.npz``, ``.npy`` or raw file, told apart by how it begins; BadInput if it is damaged."""
-        start = _start_of(path)
+        start = start_of(path)
         if path.suffix == ".npz" or start.startswith(_ARCHIVE):
             return cls(path, read_npz(path))
         if start.startswith(_NPY):
@@ -96,7 +96,9 @@ class InputData:
         known = [tensor.name for tensor in tensors]
         names = ", ".join(known)
         if "" in arrays and len(known) != 1:
-            raise BadInput(f"{self.path}: holds one array; the model's inputs are {names}: give an .npz with these names")
+            raise BadInput(
+                f"{self.path}: holds one array; the model's inputs are {names}: give an .npz with these names"
+            )
         by_position = "" in arrays or (len(known) > 1 and not any(name in arrays for name in known))
         if by_position and len(arrays) == len(known):
             return list(arrays.values())
@@ -164,13 +166,3 @@ def load_inputs(path: Path, tensors: Sequence[Tensor]) -> dict[str, Array]:
 
 def _bytes_of(tensors: Sequence[Taken]) -> int:
     return sum(math.prod(tensor.shape) * tensor.dtype.itemsize for tensor in tensors)
-
-
-def _start_of(path: Path) -> bytes:
-    """The first bytes of a file; BadInput if it is none."""
-    size_of(path)
-    try:
-        with path.open("rb") as file:
-            return file.read(8)
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be read: {error.strerror or error}") from None

@@ -137,6 +137,11 @@ class MappedTensor:
         return tuple(found) or None
 
     @property
+    def whole_shape(self) -> tuple[int, ...]:
+        """Shape of the whole tensor that this value is a part of, as far as the record says it."""
+        return self.reshape or self.shape
+
+    @property
     def _is_a_part(self) -> bool:
         """Whether the slice lies within the tensor."""
         return all(part.stop <= extent for part, extent in zip(self.slices or (), self.reshape, strict=False))

@@ -182,6 +182,16 @@ class Report(_Model):
         """Whether all that differs does so although no op is at fault by itself; only known where blame was asked."""
         return is_accumulated(self.failures)
 
+    @property
+    def has_other_inputs(self) -> bool:
+        """Whether the run had other inputs than the reference, so that nothing is known of any op."""
+        return self.culprit is not None and self.culprit.blame is not None and self.culprit.blame.kind == "input"
+
+    @property
+    def judged(self) -> tuple[Row, ...]:
+        """Results of ops and outputs of the net that were compared."""
+        return tuple(row for row in self.rows if row.verdict in ("pass", "fail") and row.role != "operand")
+
     def count(self, verdict: str) -> int:
         """Number of tensors with this verdict."""
         return sum(row.verdict == verdict for row in self.rows)

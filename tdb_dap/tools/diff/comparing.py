@@ -71,9 +71,9 @@ def compare_models(
 
 def _unlike_inputs(a: Program, b: Program) -> str:
     """Why two programs cannot be run on the same inputs; empty if they can."""
-    if all(is_same_order(x.shape, y.shape) for x, y in zip(a.inputs, b.inputs, strict=False)):
-        if len(a.inputs) == len(b.inputs):
-            return ""
+    pairs = zip(a.inputs, b.inputs, strict=False)
+    if len(a.inputs) == len(b.inputs) and all(is_same_order(x.shape, y.shape) for x, y in pairs):
+        return ""
     return f"A takes {input_shapes(a.stage)}, B takes {input_shapes(b.stage)}: no inputs fit both"
 
 
