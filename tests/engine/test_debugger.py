@@ -264,3 +264,17 @@ def test_a_long_command_is_given_up_between_its_parts(
         whole.run()
         for name, value in whole.outputs().items():
             np.testing.assert_array_equal(debugger.outputs()[name], value)
+
+
+@pytest.mark.parametrize("condition", [None, "birth"])
+def test_with_another_input_than_the_references_nothing_stops_and_it_is_said_once(
+    debugger: Debugger, condition: str | None
+) -> None:
+    notes: list[str] = []
+
+    debugger.listener = Heard(notes=notes)
+    debugger.set_checks(filters_named({"mismatch": condition}))
+    debugger.machine.load_inputs({"x": np.zeros_like(debugger.machine.inputs["x"])})
+    assert debugger.run().reason == "end"
+    (note,) = notes
+    assert note.startswith("x: not the input that the reference was made with, so no op is compared")

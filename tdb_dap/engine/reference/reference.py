@@ -185,6 +185,27 @@ class Reference:
             return value.arranged(source.part(own, value.reshape, value.slices))
         return value.expected(self._numbers(name))
 
+    def other_inputs(self, machine: Machine) -> list[str]:
+        """Names of the net's inputs that were given other numbers than the reference has for them.
+
+        Then no difference says anything of an op. Inputs that nobody gave are zero.
+        """
+        found: list[str] = []
+        for tensor in machine.program.inputs:
+            expected = self.whole(tensor.name, tensor.shape)
+            words = machine.inputs.get(tensor.name)
+            is_unknown = words is None and machine.program.brings_inputs
+            if is_unknown or expected is None or expected.size != tensor.view.size:
+                continue
+            if self.tolerances.excepts(tensor.name):
+                continue
+            actual = np.zeros(expected.shape) if words is None else tensor.raise_(words).reshape(expected.shape)
+            tolerance = self.tolerances.of(tensor.name, tensor.dtype.name)
+            sides = (actual.astype(np.float32), expected.astype(np.float32))
+            if compare(tensor.name, *sides, tolerance, tensor.dtype, abs(tensor.scale) or 1.0).complaints:
+                found.append(tensor.name)
+        return found
+
     def compare(self, machine: Machine, value: MappedTensor) -> Comparison | None:
         """Compare what a value holds now; None if the reference does not know it or it cannot be read.
 
