@@ -9,6 +9,7 @@ from subprocess import CompletedProcess
 import numpy as np
 import pytest
 
+from tdb_dap.engine.machine.npz import write_npz
 from tests.command_line import tdb_dap
 from tests.conftest import Toy
 from tests.samples import DATA, case
@@ -65,7 +66,7 @@ def test_a_store_beside_an_output_is_not_said_to_overwrite_it(two_outputs: Path)
 def test_with_another_input_no_op_is_judged(toy: Toy, tmp_path: Path) -> None:
     with np.load(toy.inputs) as archive:
         other = {name: array[..., ::-1] for name, array in archive.items()}
-    np.savez(tmp_path / "other.npz", **other)
+    write_npz(tmp_path / "other.npz", other)
     done = tdb_dap(
         *("check", toy.directory, "--inputs", tmp_path / "other.npz", "--reference", toy.reference, "--blame")
     )
@@ -78,7 +79,7 @@ def test_with_another_input_no_op_is_judged(toy: Toy, tmp_path: Path) -> None:
 def test_an_input_within_the_limits_is_the_same_input(toy: Toy, tmp_path: Path) -> None:
     with np.load(toy.inputs) as archive:
         close = {name: array * np.float32(1.0001) for name, array in archive.items()}
-    np.savez(tmp_path / "close.npz", **close)
+    write_npz(tmp_path / "close.npz", close)
     done = tdb_dap("check", toy.directory, "--inputs", tmp_path / "close.npz", "--reference", toy.reference)
     assert "is not the input" not in done.stdout
 
@@ -93,7 +94,7 @@ def test_a_reference_of_the_inputs_alone_gives_no_verdict(toy: Toy) -> None:
 def test_a_reference_by_another_layout_is_compared_transposed(toy: Toy, tmp_path: Path) -> None:
     arrays = reference_of(toy)
     arrays["conv8_Conv"] = np.ascontiguousarray(arrays["conv8_Conv"].transpose(0, 2, 3, 1))
-    np.savez(tmp_path / "ref.npz", **arrays)
+    write_npz(tmp_path / "ref.npz", arrays)
     done = check(toy, "--reference", tmp_path / "ref.npz")
     assert done.returncode == 0, done.stdout
     assert "conv8_Conv: compared transposed: the reference has shape [1, 8, 8, 32], the model [1, 32, 1, 8, 8]" in (
@@ -106,14 +107,14 @@ def test_other_numbers_in_another_layout_are_not_comparable(toy: Toy, tmp_path: 
     name = output_of(toy)
     array = arrays["conv8_Conv"]
     arrays["conv8_Conv"] = np.roll(array, 1).reshape(array.shape[0], *array.shape[2:], array.shape[1])
-    np.savez(tmp_path / "ref.npz", **arrays)
+    write_npz(tmp_path / "ref.npz", arrays)
     done = check(toy, "--reference", tmp_path / "ref.npz")
     assert done.returncode == 0, done.stdout
     assert "conv8_Conv: not comparable: the reference has shape [1, 8, 8, 32]" in done.stdout
     assert "another shape in the reference" in done.stdout
     # Other numbers in the same layout are a difference.
     arrays[name] = arrays[name] + 1
-    np.savez(tmp_path / "ref.npz", **arrays)
+    write_npz(tmp_path / "ref.npz", arrays)
     assert check(toy, "--reference", tmp_path / "ref.npz").returncode == 1
 
 
@@ -148,11 +149,11 @@ def test_one_array_for_two_outputs_is_refused(tmp_path: Path) -> None:
 def test_an_output_is_known_by_its_name_in_the_onnx_model(toy: Toy, tmp_path: Path) -> None:
     name = output_of(toy)
     onnx = name.rsplit("_", 1)[0]
-    np.savez(tmp_path / "ort.npz", **{onnx: reference_of(toy)[name]})
+    write_npz(tmp_path / "ort.npz", {onnx: reference_of(toy)[name]})
     assert check(toy, "--reference", tmp_path / "ort.npz").stdout.startswith("pass: 1 tensor compared")
-    np.savez(tmp_path / "ort.npz", **{onnx: reference_of(toy)[name] + 1})
+    write_npz(tmp_path / "ort.npz", {onnx: reference_of(toy)[name] + 1})
     assert check(toy, "--reference", tmp_path / "ort.npz").returncode == 1
-    np.savez(tmp_path / "ort.npz", **{f"{onnx}x": reference_of(toy)[name]})
+    write_npz(tmp_path / "ort.npz", {f"{onnx}x": reference_of(toy)[name]})
     done = check(toy, "--reference", tmp_path / "ort.npz")
     assert done.returncode == 2
     assert "is a tensor of this model" in done.stderr
@@ -196,7 +197,7 @@ def test_a_reference_that_was_only_picked_up_and_does_not_fit_is_dropped(compile
     with np.load(path) as archive:
         arrays = dict(archive)
     arrays["x"] = arrays["x"][:, :, :-1]
-    np.savez(path, **arrays)
+    write_npz(path, arrays)
     done = tdb_dap("run", compiled)
     assert done.returncode == 0
     assert "not used as the reference: " in done.stderr
