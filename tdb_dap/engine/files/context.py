@@ -6,18 +6,12 @@ language models, the bmodel stays beside that directory, whose ``ref_files.json`
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from tdb_dap.engine.files import limits
-from tdb_dap.engine.files.bounded_files import read_file
+from tdb_dap.engine.files.location_files import existing, locations_of, noted
 from tdb_dap.errors import BadInput
-
-NOTES = "ref_files.json"
-"""The compiler's list of the files it read and wrote."""
 
 _MOST_FOLDERS = 4096
 """Entries of a directory that are looked at."""
@@ -53,12 +47,13 @@ class Context:
                 directory, bmodel = _source_of(path), path
             else:
                 raise BadInput(f"{path}: no such file or directory; give a context directory or a .bmodel file")
+            mlir = existing(directory / "final.mlir")
             return cls(
                 directory,
                 bmodel,
-                _existing(directory / "final.mlir"),
-                _existing(directory / "tensor_location.json"),
-                _existing(directory / "input_ref_data.dat"),
+                mlir,
+                locations_of(directory, bmodel, mlir),
+                existing(directory / "input_ref_data.dat"),
                 _lonely(directory, "*_tpu_outputs.npz"),
             )
         except OSError as error:
@@ -67,7 +62,7 @@ class Context:
     @classmethod
     def of_net(cls, folder: Path, bmodel: Path) -> Context:
         """One net of several in a bmodel. ``folder``: where it was compiled; what is missing there is None."""
-        mlir, locations = _existing(folder / "final.mlir"), _existing(folder / "tensor_location.json")
+        mlir, locations = existing(folder / "final.mlir"), existing(folder / "tensor_location.json")
         return cls(folder, bmodel, mlir, locations, None, None)
 
 
@@ -89,24 +84,20 @@ def _in_directory(path: Path) -> tuple[Path, Path]:
 
 def _own_model(directory: Path) -> Path | None:
     """The bmodel that a context directory is about: in it, or named in its notes."""
-    return _existing(directory / "compilation.bmodel") or _noted(directory)
+    return existing(directory / "compilation.bmodel") or _noted(directory)
 
 
 def _noted(directory: Path) -> Path | None:
     """The bmodel that the compiler's notes name, if it is there; only beside or in the directory, nowhere else."""
-    try:
-        notes: Any = json.loads(read_file(directory / NOTES, limits.REPORT))
-        name = Path(notes["files"]["bmodel"]["path"]).name
-    except (OSError, ValueError, TypeError, KeyError, RecursionError, BadInput):
-        return None
+    name = noted(directory, "bmodel")
     if not name.endswith(".bmodel"):
         return None
-    return _existing(directory / name) or _existing(directory.absolute().parent / name)
+    return existing(directory / name) or existing(directory.absolute().parent / name)
 
 
 def _source_of(bmodel: Path) -> Path:
     """The directory with the sources of a bmodel: its own, or the context directory beside it that names it."""
-    if _existing(bmodel.parent / "final.mlir") is not None:
+    if existing(bmodel.parent / "final.mlir") is not None:
         return bmodel.parent
     found = [folder for folder in _folders(bmodel.parent) if (own := _noted(folder)) and own.samefile(bmodel)]
     return found[0] if len(found) == 1 else bmodel.parent
@@ -130,13 +121,6 @@ def _no_model(path: Path, others: list[Path]) -> str:
         f"{path}: no compilation.bmodel in this directory; give the context directory that the compiler leaves "
         "(model_deploy --debug), or a .bmodel file"
     )
-
-
-def _existing(path: Path) -> Path | None:
-    for candidate in (path, path.with_name(path.name + ".xz")):
-        if candidate.exists():
-            return candidate
-    return None
 
 
 def _lonely(directory: Path, pattern: str) -> Path | None:

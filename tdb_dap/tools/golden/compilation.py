@@ -12,7 +12,8 @@ from typing import Any
 
 from tdb_dap.engine.files import limits
 from tdb_dap.engine.files.bounded_files import read_file
-from tdb_dap.engine.files.context import NOTES, Context
+from tdb_dap.engine.files.context import Context
+from tdb_dap.engine.files.location_files import NOTES
 from tdb_dap.engine.machine.npz import read_npz
 from tdb_dap.engine.source.mlir_file import MlirFile
 from tdb_dap.errors import BadInput
