@@ -6,26 +6,13 @@ language models, the bmodel stays beside that directory, whose ``ref_files.json`
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from tdb_dap.engine.files import limits
-from tdb_dap.engine.files.bounded_files import read_file, start_of
+from tdb_dap.engine.files.location_files import existing, locations_of, noted
+from tdb_dap.engine.files.reference_files import reference_of
 from tdb_dap.errors import BadInput
-
-NOTES = "ref_files.json"
-"""The compiler's list of the files it read and wrote."""
-
-_EXPECTED = "_tpu_outputs.npz"
-"""What the names of files with the tensors end with that the compiler's interpreter has computed."""
-
-_WEIGHTS = re.compile(rb'module\.weight_file = "([\w.-]+)_tpu_addressed_([\w.-]+)_weight\.npz"')
-_HEADER = 1 << 16
-"""Bytes of final.mlir within which its module's attributes are."""
 
 _MOST_FOLDERS = 4096
 """Entries of a directory that are looked at."""
@@ -61,13 +48,14 @@ class Context:
                 directory, bmodel = _source_of(path), path
             else:
                 raise BadInput(f"{path}: no such file or directory; give a context directory or a .bmodel file")
+            mlir = existing(directory / "final.mlir")
             return cls(
                 directory,
                 bmodel,
-                _existing(directory / "final.mlir"),
-                _existing(directory / "tensor_location.json"),
-                _existing(directory / "input_ref_data.dat"),
-                _reference(directory),
+                mlir,
+                locations_of(directory, bmodel, mlir),
+                existing(directory / "input_ref_data.dat"),
+                reference_of(directory),
             )
         except OSError as error:
             raise BadInput(f"{path}: cannot be read: {error.strerror or error}") from None
@@ -75,7 +63,7 @@ class Context:
     @classmethod
     def of_net(cls, folder: Path, bmodel: Path) -> Context:
         """One net of several in a bmodel. ``folder``: where it was compiled; what is missing there is None."""
-        mlir, locations = _existing(folder / "final.mlir"), _existing(folder / "tensor_location.json")
+        mlir, locations = existing(folder / "final.mlir"), existing(folder / "tensor_location.json")
         return cls(folder, bmodel, mlir, locations, None, None)
 
 
@@ -97,59 +85,20 @@ def _in_directory(path: Path) -> tuple[Path, Path]:
 
 def _own_model(directory: Path) -> Path | None:
     """The bmodel that a context directory is about: in it, or named in its notes."""
-    return _existing(directory / "compilation.bmodel") or _noted(directory)
+    return existing(directory / "compilation.bmodel") or _noted(directory)
 
 
-def _noted(directory: Path, key: str = "bmodel", suffix: str = ".bmodel") -> Path | None:
-    """A file that the compiler's notes name, if it is there; only beside or in the directory, nowhere else."""
-    try:
-        notes: Any = json.loads(read_file(directory / NOTES, limits.REPORT))
-        name = Path(notes["files"][key]["path"]).name
-    except (OSError, ValueError, TypeError, KeyError, RecursionError, BadInput):
+def _noted(directory: Path) -> Path | None:
+    """The bmodel that the compiler's notes name, if it is there; only beside or in the directory, nowhere else."""
+    name = noted(directory, "bmodel")
+    if not name.endswith(".bmodel"):
         return None
-    return _beside(directory, name) if name.endswith(suffix) else None
-
-
-def _beside(directory: Path, name: str) -> Path | None:
-    """A file in the directory or, as the compiler leaves it, beside the directory."""
-    return _existing(directory / name) or _existing(directory.absolute().parent / name)
-
-
-def _reference(directory: Path) -> Path | None:
-    """What the compiler expects of the compilation in a directory: of all its tensors, else of the outputs.
-
-    Never that of another compilation: its notes and its final.mlir say how the file is called; one of another name
-    counts only in the directory itself, or where neither is there.
-    """
-    own = _noted(directory, "tpu_output", _EXPECTED) or _lonely(directory)
-    prefix = _compilation(directory)
-    if own is None and prefix is not None:
-        own = _beside(directory, prefix + _EXPECTED)
-    if own is None and _existing(directory / "final.mlir") is None:
-        own = _lonely(directory.resolve().parent)
-    return own or _existing(directory / "output_ref_data.dat")
-
-
-def _compilation(directory: Path) -> str | None:
-    """``NAME_CHIP_MODE``, by which the compiler calls the files of a compilation, as final.mlir names its weights."""
-    mlir = _existing(directory / "final.mlir")
-    try:
-        start = _start(mlir) if mlir is not None else b""
-    except (OSError, BadInput):
-        return None
-    found = _WEIGHTS.search(start)
-    return "_".join(part.decode("utf-8", "replace") for part in found.groups()) if found else None
-
-
-def _start(path: Path) -> bytes:
-    if path.suffix == ".xz":
-        return bytes(read_file(path)[:_HEADER])
-    return start_of(path, _HEADER)
+    return existing(directory / name) or existing(directory.absolute().parent / name)
 
 
 def _source_of(bmodel: Path) -> Path:
     """The directory with the sources of a bmodel: its own, or the context directory beside it that names it."""
-    if _existing(bmodel.parent / "final.mlir") is not None:
+    if existing(bmodel.parent / "final.mlir") is not None:
         return bmodel.parent
     found = [folder for folder in _folders(bmodel.parent) if (own := _noted(folder)) and own.samefile(bmodel)]
     return found[0] if len(found) == 1 else bmodel.parent
@@ -173,16 +122,3 @@ def _no_model(path: Path, others: list[Path]) -> str:
         f"{path}: no compilation.bmodel in this directory; give the context directory that the compiler leaves "
         "(model_deploy --debug), or a .bmodel file"
     )
-
-
-def _existing(path: Path) -> Path | None:
-    for candidate in (path, path.with_name(path.name + ".xz")):
-        if candidate.exists():
-            return candidate
-    return None
-
-
-def _lonely(folder: Path) -> Path | None:
-    """The one file with expected tensors in a folder."""
-    found = sorted(folder.glob(f"*{_EXPECTED}"))
-    return found[0] if len(found) == 1 else None

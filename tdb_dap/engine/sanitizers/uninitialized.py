@@ -232,7 +232,12 @@ class Uninitialized(Observer):
         return finding
 
     def _gets_out(self, inspector: Inspector, shadow: Shadow, command: Command, mark: int) -> bool:
-        """Whether the marked bytes belong to a tensor: not to padding, nor to scratch space of the op in DDR."""
+        """Whether the marked bytes belong to a tensor: not to padding, nor to scratch space of the op in DDR.
+
+        Without records of ops that is not known of tensors inside the net: marks are followed to its outputs.
+        """
+        if not inspector.program.source.records:
+            return False
         for record in inspector.program.source.records_of(command.ordinal):
             if any(value.view is None for value in record.results):
                 return True

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from tdb_dap.engine.files import limits
 from tdb_dap.engine.files.bounded_files import read_file
-from tdb_dap.engine.files.context import NOTES
+from tdb_dap.engine.files.location_files import NOTES
 from tdb_dap.engine.source.mapped_tensor import layer_names
 from tdb_dap.engine.source.mlir_file import MlirFile
 from tdb_dap.errors import BadInput
