@@ -22,6 +22,7 @@ from tdb_dap.errors import TdbError
 
 if TYPE_CHECKING:
     from tdb_dap.adapter.session.session import Session
+    from tdb_dap.engine.source.compile_stages import Stage
     from tdb_dap.engine.source.mlir_file import SourceFile
 
 SourceKind = Literal["mlir", "asm"]
@@ -102,6 +103,24 @@ def text_of(session: Session, source: Source) -> Text | None:
         ):
             return Text("mlir", file.before, mlir.last_line_of(file) if mlir is not None else None)
     return None
+
+
+def stage_of(session: Session, source: Source) -> Stage | None:
+    """The earlier stage of the compilation whose file the client means; None if it is none of them."""
+    if not source.path:
+        return None
+    path = session.traits.path_in(source.path)
+    stages = session.debugger.program.compile_stages.stages
+    return next((stage for stage in stages if _same_file(path, stage.path)), None)
+
+
+def lines_of_stage(session: Session, stage: Stage) -> list[tuple[int, int]]:
+    """Lines of a stage's file for which there are commands, with the first line of final.mlir made for each."""
+    program = session.debugger.program
+    mlir = program.source.mlir
+    if mlir is None:
+        return []
+    return program.compile_stages.lines_of(stage, mlir, program.source.lines_with_commands)
 
 
 def line_in(session: Session, text: Text, line: int) -> int:

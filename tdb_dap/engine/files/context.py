@@ -11,13 +11,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tdb_dap.engine.files.location_files import existing, locations_of, noted
-from tdb_dap.engine.files.reference_files import reference_of
+from tdb_dap.engine.files.reference_files import compilation, reference_of
 from tdb_dap.errors import BadInput
 
 _MOST_FOLDERS = 4096
 """Entries of a directory that are looked at."""
 
 _MOST_LISTED = 8
+
+_TEXTS = ("origin_mlir", "top_mlir", "tpu_mlir", "tpu_opt_mlir", "final_mlir", "tensor_location")
+"""Texts of a compilation, by their keys in the compiler's notes."""
 
 
 @dataclass(frozen=True)
@@ -36,12 +39,16 @@ class Context:
 
     @classmethod
     def find(cls, given: str | Path) -> Context:
-        """``given``: a context directory, the directory around it, or a bmodel file.
+        """``given``: a context directory, the directory around it, a bmodel file, or a text of the compilation.
+
+        The text is what an editor has open: final.mlir, or the .mlir of an earlier stage beside the context directory.
 
         BadInput says what is missing, or which of several models can be given.
         """
         path = Path(given).expanduser()
         try:
+            if path.name.removesuffix(".xz").endswith((".mlir", ".json")) and path.is_file():
+                path = _compiled_from(path)
             if path.is_dir():
                 directory, bmodel = _in_directory(path)
             elif path.exists():
@@ -81,6 +88,38 @@ def _in_directory(path: Path) -> tuple[Path, Path]:
             return inside[0]
         models = [folder for folder, _ in inside]
     raise BadInput(_no_model(path, models))
+
+
+def _compiled_from(text: Path) -> Path:
+    """The context directory that a text belongs to: its own, or the one whose notes or weights name it.
+
+    BadInput if there is none, or several.
+    """
+    folder = text.absolute().parent
+    if _own_model(folder) is not None:
+        return text.parent
+    name = text.name.removesuffix(".xz")
+    found = [other for other in _folders(folder) if _own_model(other) is not None and name in _texts_of(other)]
+    if len(found) == 1:
+        return text.parent / found[0].name
+    if found:
+        names = ", ".join(other.name for other in found[:_MOST_LISTED])
+        raise BadInput(f"{text}: {len(found)} models are compiled from it ({names}); give one of these directories")
+    raise BadInput(
+        f"{text}: no compiled model belongs to it; give the context directory that the compiler leaves "
+        "(model_deploy --debug), or a .bmodel file"
+    )
+
+
+def _texts_of(directory: Path) -> set[str]:
+    """Names of the texts that the compilation in a context directory goes through."""
+    names = {noted(directory, key) for key in _TEXTS}
+    parts = compilation(directory)
+    if parts is not None:
+        model, mode = parts
+        names |= {f"{model}{end}" for end in (".mlir", "_origin.mlir")}
+        names |= {f"{model}_{mode}_{stage}.mlir" for stage in ("tpu", "tpu_opt", "final")}
+    return names - {""}
 
 
 def _own_model(directory: Path) -> Path | None:
