@@ -153,6 +153,9 @@ def test_edits_change_the_run_and_are_undone_by_going_back(debugger: Debugger) -
     debugger.travel(4)
     debugger.run()
     assert np.array_equal(right, debugger.outputs()["softmax16_Softmax"])
+    with pytest.raises(BadExpression, match=r"%16 \(overwritten by B4 \(line 24\)\): writing there would change"):
+        debugger.write("%16", 0)
+    debugger.travel(5)
     with pytest.raises(BadExpression, match="does not fit"):
         debugger.write("%16", np.zeros(7))
     with pytest.raises(BadExpression, match="not a place"):

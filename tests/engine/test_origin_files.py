@@ -113,5 +113,5 @@ def test_a_text_of_two_compilations_or_of_none_is_refused(staged: Case) -> None:
         open_program(staged.path.parent / "toy.mlir")
     lonely = staged.path.parent / "lonely.mlir"
     lonely.write_text("module {}")
-    with pytest.raises(BadInput, match="lonely.mlir: no compiled model belongs to it; give the context directory"):
+    with pytest.raises(BadInput, match=r"lonely.mlir: no compiled model belongs to it; give the context directory"):
         open_program(lonely)

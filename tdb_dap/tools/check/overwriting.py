@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import islice, takewhile
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from tdb_dap.engine.hardware.byte_ranges import ByteRanges
@@ -61,8 +61,9 @@ class Writers:
         """``D9 (line 26)``, ``D9 (line 26) and 2 more commands``."""
         if view is None:
             return ""
-        found = self._program.accesses.touching(ByteRanges.of(view), reads=False, writes=True, start=after + 1)
-        ordinals = list(islice(takewhile(lambda ordinal: ordinal < stop, found), _MOST))
+        place = ByteRanges.of(view)
+        found = self._program.accesses.touching(place, reads=False, writes=True, start=after + 1, stop=stop)
+        ordinals = list(islice(found, _MOST))
         if not ordinals:
             return ""
         command = self._program.commands[ordinals[0]]
