@@ -159,7 +159,7 @@ def scores() -> tuple[Array, Array, Array]:
 def test_numbers_beyond_the_range_are_an_overflow(chip: float) -> None:
     """Infinite, or the greatest number on a chip that saturates."""
     left, right, exact = scores()
-    result = np.where(exact > 65504, chip, np.asarray(exact.astype(np.float16), np.float64))
+    result = np.where(exact > 65504, chip, TensorType(None, "f16").stored(np.minimum(exact, 65504)))
     found = verdict(SCORES, result, left, right)
     assert (found.verdict, found.overflowed, found.largest) == ("overflow", 2 / 16, 144000.0)
 

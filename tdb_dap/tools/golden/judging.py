@@ -46,6 +46,9 @@ _LEAST_CHANNEL = 16
 _LITTLE = 0.1
 """Inner error over the step of the format up to which the last rounding counts as the only one."""
 
+TAINTED = "its operands are infinite or no numbers"
+"""Reason why a tensor cannot be judged."""
+
 _TYPICAL = 0.25
 """Typical error inside of an op over the largest."""
 
@@ -138,7 +141,7 @@ def _judged(op: MlirOp, name: str, actual: Array, expected: Expected) -> Judged:
     if broken.any() or over.any():
         place = tuple(np.argwhere(broken if broken.any() else over)[0])
     sizes = np.abs(np.where(np.isfinite(exact), exact, 0.0))
-    largest = sizes if expected.inside is None else np.maximum(sizes, expected.inside)
+    largest = sizes if expected.inside is None else np.where(sizes > expected.range, sizes, expected.inside)
     found = Judged(
         name,
         op,
@@ -162,7 +165,7 @@ def _judged(op: MlirOp, name: str, actual: Array, expected: Expected) -> Judged:
     if over.any():
         return replace(found, verdict="overflow", reason=f"beyond {expected.range:.6g}, where its format ends")
     if error.size and not usable.any() and expected.is_tainted:
-        return replace(found, verdict="unknown", reason="its operands are infinite or no numbers")
+        return replace(found, verdict="unknown", reason=TAINTED)
     return found if found.error == 0 else replace(found, verdict="quantisation")
 
 
