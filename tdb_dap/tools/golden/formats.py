@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 
@@ -16,6 +17,13 @@ _CALIBRATED = re.compile(r"!quant\.calibrated<([A-Za-z]*\d+\w*)")
 _INTEGER = re.compile(r"(u|)[si]*(\d+)$")
 _FRACTIONS = {"f16": (10, -14), "bf16": (7, -126), "f32": (23, -126)}
 """Float format -> (bits of the fraction, least exponent of a normal number)."""
+
+_LARGEST = {
+    "f16": 65504.0,
+    "bf16": (2 - 2.0**-7) * 2.0**127,
+    "f32": (2 - 2.0**-23) * 2.0**127,
+}
+"""Float format -> its largest finite number."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +58,11 @@ class TensorType:
             return None
         low, high = self.limits
         return (low - self.zero_point) * self.scale, (high - self.zero_point) * self.scale
+
+    @property
+    def range(self) -> float:
+        """Largest finite number of a float format; infinite for others, which saturate."""
+        return math.inf if self.is_quantised else _LARGEST.get(self.storage, math.inf)
 
     def step(self, numbers: Array) -> Array:
         """Distance of neighbouring numbers of the format at each of ``numbers``, float64."""

@@ -19,8 +19,8 @@ from tdb_dap.engine.machine.input_data import load_inputs
 from tdb_dap.engine.machine.npz import write_npz
 from tdb_dap.engine.source.mlir_file import MlirOp
 from tdb_dap.errors import BadInput, NotSimulated
+from tdb_dap.tools.golden.bounds import spread
 from tdb_dap.tools.golden.formats import TensorType
-from tdb_dap.tools.golden.judging import spread
 from tdb_dap.tools.golden.level import Level, names
 from tdb_dap.tools.golden.library import Call, NoGolden, compute
 from tdb_dap.tools.golden.reference import numbers, text_of
