@@ -44,12 +44,17 @@ Progress = Callable[[str], None]
 
 
 def open_program(
-    context: File, net: str | None = None, stage: int | None = None, fast: bool = False, inputs: File | None = None
+    context: File,
+    net: str | None = None,
+    stage: int | None = None,
+    fast: bool = False,
+    inputs: File | None = None,
+    as_compiled: bool = False,
 ) -> Program:
     """Read and decode one net of a compiled model; BadInput says what is wrong with it.
 
     ``stage``: None is the first one, or that which takes ``inputs`` (those of the context by default). ``fast``:
-    ``Chip.inexact``.
+    ``Chip.inexact``; ``as_compiled``: see ``CompiledProgram``.
     """
     if Path(context).suffix == RECORDING:
         from tdb_dap.engine.program.recorded_program import RecordedProgram
@@ -63,7 +68,7 @@ def open_program(
     bmodel = Bmodel(found.bmodel)
     if stage is None:
         stage = _stage_taking(bmodel, net, Path(inputs) if inputs is not None else found.inputs)
-    return CompiledProgram(_with_sources(found, bmodel, net, stage), make, net, stage, bmodel)
+    return CompiledProgram(_with_sources(found, bmodel, net, stage), make, net, stage, bmodel, as_compiled)
 
 
 def _stage_taking(bmodel: Bmodel, net: str | None, inputs: Path | None) -> int:
@@ -147,7 +152,8 @@ def open_debugger(
         raise BadInput(f"static tables {static_tables!r} are not known; use 'firmware' or 'tdb'")
     say = progress or (lambda text: None)
     say("reading the model")
-    program = open_program(context, net, stage, fast, inputs)
+    # The vendor's debugger, whose tables these are, gives no tensor memory of its own.
+    program = open_program(context, net, stage, fast, inputs, as_compiled=static_tables == "tdb")
     library = Path(cmodel_path) if cmodel_path is not None else None
     if program.brings_inputs and (inputs is not None or recording is not None):
         raise BadInput(f"{context}: a recording holds its inputs; leave {inputs or recording} out")

@@ -34,12 +34,12 @@ class Streams:
             parts.append(made)
             bounds.append((count, count + made.kind.size))
             count += made.kind.size
-        return _joined(parts), bounds
+        return joined(parts), bounds
 
     def _decode_subnet(self, index: int, info: SubnetInfo) -> Columns:
         if info.run_mode is not RunMode.TPU_STATIC:
             engine = {RunMode.CPU: "cpu"}.get(info.run_mode, "dynamic")
-            return _stand_in_columns(ENGINES.index(engine), index, max(1, len(info.cpu_operations)))
+            return stand_in_columns(ENGINES.index(engine), index, max(1, len(info.cpu_operations)))
         where = f"{self._where}: subnet {info.id}"
         cores = [
             self._decode_core(index, core, groups, f"{where}, core {core}") for core, groups in enumerate(info.groups)
@@ -49,9 +49,9 @@ class Streams:
             for core, spans in enumerate(info.system_dma)
         ]
         parts = [*cores, *movers] if any(self._moves(mover) for mover in movers) else cores
-        return _joined(
+        return joined(
             [
-                _stand_in_columns(ENGINES.index("hau"), index, 1 if info.hau_bytes else 0),
+                stand_in_columns(ENGINES.index("hau"), index, 1 if info.hau_bytes else 0),
                 cores[0] if len(parts) == 1 else self._interleave(parts),
                 *(
                     self._decode_chip_to_chip(index, core, span, f"{where}, core {core}")
@@ -65,7 +65,7 @@ class Streams:
         """Moves between chips, listed after the subnet's own commands: when they run depends on the other chip."""
         data = self._bmodel.bytes_of(span, "the CDMA stream")
         stream = self._target.decode_stream("cdma", data, None, f"{what}, CDMA stream")
-        made = _stand_in_columns(ENGINES.index("cdma"), subnet, stream.offsets.size)
+        made = stand_in_columns(ENGINES.index("cdma"), subnet, stream.offsets.size)
         return replace(
             made,
             core=np.full(stream.offsets.size, core, np.int16),
@@ -76,20 +76,20 @@ class Streams:
 
     def _decode_system_dma(self, subnet: int, core: int, spans: tuple[Span, ...], what: str) -> Columns:
         """Commands of a core's system DMA; only messages tie it to the core's other engines."""
-        parts = [_stand_in_columns(ENGINES.index("sdma"), subnet, 0)]
+        parts = [stand_in_columns(ENGINES.index("sdma"), subnet, 0)]
         for span in spans:
             data = self._bmodel.bytes_of(span, "the SDMA stream")
             stream = self._target.decode_stream("sdma", data, None, f"{what}, SDMA stream")
             own = np.flatnonzero(~stream.is_end)
             parts.append(
                 replace(
-                    _stand_in_columns(ENGINES.index("sdma"), subnet, own.size),
+                    stand_in_columns(ENGINES.index("sdma"), subnet, own.size),
                     core=np.full(own.size, core, np.int16),
                     kind=stream.kinds[own],
                     offset=stream.offsets[own] + span.start,
                 )
             )
-        whole = _joined(parts)
+        whole = joined(parts)
         return replace(whole, id=np.arange(1, whole.kind.size + 1, dtype=np.int64))
 
     def _moves(self, mover: Columns) -> bool:
@@ -98,17 +98,17 @@ class Streams:
 
     def _decode_core(self, subnet: int, core: int, groups: tuple[CommandGroup, ...], what: str) -> Columns:
         """The groups of one core, one after another."""
-        whole = _joined([])
+        whole = joined([])
         for group in groups:
-            whole = _joined([whole, self._decode_group(subnet, core, group, what).continuing(whole)])
+            whole = joined([whole, self._decode_group(subnet, core, group, what).continuing(whole)])
         return whole
 
     def _interleave(self, cores: list[Columns]) -> Columns:
         """The commands of all cores, and of their system DMAs, in one order: see ``order.interleave``."""
-        engines = _engines_of(_joined(cores))
+        engines = _engines_of(joined(cores))
         messages = [[self._message(columns, i, engines) for i in range(columns.kind.size)] for columns in cores]
         chosen = interleave(messages, self._where)
-        whole = _joined(cores)
+        whole = joined(cores)
         starts = np.cumsum([0, *(columns.kind.size for columns in cores[:-1])])
         order = np.array([starts[core] + index for core, index in chosen], np.int64)
         return Columns(**{name: getattr(whole, name)[order] for name in _COLUMNS})
@@ -162,7 +162,8 @@ def _engines_of(columns: Columns, subnet: int | None = None) -> int:
     return 3 if bool((is_mover if subnet is None else is_mover & (columns.subnet == subnet)).any()) else 2
 
 
-def _stand_in_columns(engine: int, subnet: int, count: int) -> Columns:
+def stand_in_columns(engine: int, subnet: int, count: int) -> Columns:
+    """Rows without descriptors. ``engine``: index in ENGINES; ``subnet``: index in the stage."""
     zeros = np.zeros(count, np.int64)
     return Columns(
         engine=np.full(count, engine, np.int8),
@@ -176,8 +177,14 @@ def _stand_in_columns(engine: int, subnet: int, count: int) -> Columns:
     )
 
 
-def _joined(parts: list[Columns]) -> Columns:
+def joined(parts: list[Columns]) -> Columns:
+    """The commands of all parts, one after another."""
     if len(parts) == 1:
         return parts[0]
-    empty = _stand_in_columns(0, 0, 0)
+    empty = stand_in_columns(0, 0, 0)
     return Columns(**{name: np.concatenate([getattr(part, name) for part in [empty, *parts]]) for name in _COLUMNS})
+
+
+def sliced(columns: Columns, start: int, stop: int) -> Columns:
+    """The commands [start, stop)."""
+    return Columns(**{name: getattr(columns, name)[start:stop] for name in _COLUMNS})

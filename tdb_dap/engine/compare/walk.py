@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Collection, Hashable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 from weakref import WeakValueDictionary
@@ -22,6 +22,7 @@ from tdb_dap.engine.compare.segments import put
 from tdb_dap.engine.control.observers import Observer, next_of
 from tdb_dap.engine.hardware.byte_ranges import ByteRanges
 from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.engine.hardware.views import Operand, View
 from tdb_dap.engine.reference.reference import Reference, numbers_from, words_of
 from tdb_dap.engine.source.mapped_tensor import MappedTensor, layer_names
 
@@ -110,21 +111,21 @@ class Walk(Observer):
 
     def before_command(self, inspector: Inspector, command: Command) -> None:
         """Inputs of subnets that are not made of commands, which no record describes."""
-        subnet = _without_commands(inspector, command)
-        if subnet is not None:
-            self._borders(inspector, subnet.inputs, "operand", command.name, command.ordinal)
+        if not command.has_descriptor:
+            tensors, views = _subnet(inspector, command).inputs, command.operands
+            self._borders(inspector, _lying_at(views, tensors), "operand", command.name, command.ordinal)
 
     def after_command(self, inspector: Inspector, command: Command) -> None:
         """Their outputs."""
-        subnet = _without_commands(inspector, command)
-        if subnet is not None:
-            self._borders(inspector, subnet.outputs, "output", command.name, command.ordinal)
+        if not command.has_descriptor:
+            tensors, views = _subnet(inspector, command).outputs, command.results
+            self._borders(inspector, _lying_at(views, tensors), "output", command.name, command.ordinal)
 
     def finished(self, inspector: Inspector) -> None:
         """The net's outputs as a reader gets them; not again those that nobody has touched since their op."""
         outputs = inspector.program.outputs
         self._said -= {tensor.name for tensor in outputs if not self._is_settled(inspector, tensor)}
-        self._borders(inspector, outputs, "output", "output", inspector.ordinal - 1)
+        self._borders(inspector, dict(enumerate(outputs)), "output", "output", inspector.ordinal - 1)
 
     def _is_settled(self, inspector: Inspector, tensor: Tensor) -> bool:
         """Whether an op that was looked at has left its result where the output lies, and nobody has written since."""
@@ -144,10 +145,11 @@ class Walk(Observer):
         return next(later, None) is None
 
     def _borders(
-        self, inspector: Inspector, tensors: tuple[Tensor, ...], role: Role, opcode: str, ordinal: int
+        self, inspector: Inspector, tensors: Mapping[int, Tensor], role: Role, opcode: str, ordinal: int
     ) -> None:
+        """``tensors``: by their number."""
         reference = inspector.reference
-        for index, tensor in enumerate(tensors):
+        for index, tensor in tensors.items():
             shape = reference.shape(tensor.name) if reference is not None else None
             if reference is None or shape is None or tensor.name in self._said:
                 continue
@@ -249,12 +251,21 @@ class Walk(Observer):
         return [record for record in records if record.ordinals and start <= record.first < stop]
 
 
-def _without_commands(inspector: Inspector, command: Command) -> Subnet | None:
-    """The subnet that this step stands for as a whole; None for a command, and for a step of the host among others."""
-    if command.has_descriptor:
-        return None
-    subnet = next(s for s in inspector.program.subnets if s.id == command.subnet)
-    return subnet if subnet.stop - subnet.start == 1 else None
+def _subnet(inspector: Inspector, command: Command) -> Subnet:
+    return next(s for s in inspector.program.subnets if s.id == command.subnet)
+
+
+def _lying_at(views: Sequence[Operand], tensors: Sequence[Tensor]) -> dict[int, Tensor]:
+    """The tensors whose bytes are all those of one of the views, by their number.
+
+    A command of the host in a subnet, such as a copy, has little to do with most of the subnet's border.
+    """
+    places = {(view.space, view.address, view.nbytes) for view in views if isinstance(view, View)}
+    return {
+        index: tensor
+        for index, tensor in enumerate(tensors)
+        if (tensor.view.space, tensor.view.address, tensor.view.nbytes) in places
+    }
 
 
 def _looks(record: OpRecord) -> Iterator[tuple[Role, int, MappedTensor]]:

@@ -61,6 +61,8 @@ class Geometry:
     is the tagged address. ``hexadecimal``: offsets print in hexadecimal. ``static_by_offset``: TIU commands name static
     memory by its offset. ``message_bits``: width of the message number in synchronisation commands (0: none);
     ``message_count_bit``: first bit of the count in those of the DMA (0: behind the number, bit 8 at the least).
+    ``processor_memory``: memory of the chip's processor, which only commands of its firmware address; in a run it is
+    the static memory of a chip that has no other.
     """
 
     lanes: int
@@ -78,6 +80,7 @@ class Geometry:
     message_bits: int = 0
     message_count_bit: int = 0
     cube_halves: int = 0
+    processor_memory: Window | None = None
 
     @cached_property
     def local_bytes(self) -> int:
@@ -89,6 +92,12 @@ class Geometry:
         ``bases``: tag -> absolute address of its first byte, as the base registers have it; 0 for tags that are not in
         it. Without tags addresses are absolute anyway.
         """
+        if self.processor_memory is not None:
+            size = self.processor_memory.stop - self.processor_memory.start
+            whole = replace(
+                self, windows=(*self.windows, self.processor_memory), static_bytes=size, processor_memory=None
+            )
+            return whole.with_bases(bases)
         if not self.tag_shift:
             return self
         size, tags = 1 << self.tag_shift, self.tag_mask << self.tag_shift
@@ -123,6 +132,11 @@ class Geometry:
         ]
         whole = Window(Space.GLOBAL, LINKED, LINKED + (1 << (self.tag_shift or 48)), LINKED)
         return replace(self, windows=(whole, *own, *moved))
+
+    @property
+    def is_linked(self) -> bool:
+        """Whether it is that of one of several nets, see ``linked``."""
+        return any(window.start == LINKED for window in self.windows)
 
     def locate(self, address: int) -> tuple[Space, int]:
         """Space and offset of a device address as DMA commands and the bmodel hold it."""

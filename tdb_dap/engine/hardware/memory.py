@@ -10,7 +10,7 @@ import mmap
 import sys
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +39,8 @@ class Region:
     """Part of a space that exists: ``start`` offset in the space, its bytes, and what it is for.
 
     ``is_filled``: whether it holds anything but zeros before the first command. ``activations``: first byte and number
-    of bytes of the net's activations, where they lie among other things.
+    of bytes of the net's activations, where they lie among other things. ``adjoins_next``: whether the next region, in
+    the order of addresses, begins on the board where this one ends: a read may go on into it, a write is refused.
     """
 
     start: int
@@ -47,10 +48,27 @@ class Region:
     title: str
     is_filled: bool = False
     activations: tuple[int, int] | None = None
+    adjoins_next: bool = False
 
     @property
     def stop(self) -> int:
         return self.start + self.data.size
+
+
+def blank(regions: Iterable[Region]) -> list[Region]:
+    """Regions like these that hold zeros."""
+    return [replace(region, data=zeros(region.data.size)) for region in regions]
+
+
+def adjoining(regions: Iterable[Region]) -> list[tuple[Region, ...]]:
+    """Regions, by address, in groups of those that adjoin each other."""
+    groups: list[tuple[Region, ...]] = []
+    for region in sorted(regions, key=lambda r: r.start):
+        if groups and groups[-1][-1].adjoins_next:
+            groups[-1] += (region,)
+        else:
+            groups.append((region,))
+    return groups
 
 
 def zeros(size: int) -> Bytes:
@@ -98,6 +116,7 @@ class Memory:
         self.cores = cores
         self._ddr = tuple(sorted(ddr, key=lambda r: r.start))
         self._ddr_starts = [region.start for region in self._ddr]
+        self._adjoining = [group for group in adjoining(self._ddr) if len(group) > 1]
         self._pointers: dict[int, int] = {}
         self._l2 = Region(0, allocate(geometry.l2_bytes), "L2")
         self._local = [Region(0, allocate(geometry.local_bytes), "local memory") for _ in range(cores)]
@@ -140,6 +159,19 @@ class Memory:
             )
             + (f"; and {len(there) - len(named)} more parts" if len(there) > len(named) else "")
         )
+
+    def _to_read(self, space: Space, start: int, stop: int, core: int) -> Region:
+        """As ``region``; of bytes that regions hold which adjoin each other a copy."""
+        try:
+            return self.region(space, start, stop, core)
+        except BadAccess:
+            for group in self._adjoining if space is Space.GLOBAL else ():
+                first, size = group[0], sum(region.data.size for region in group)
+                if first.start <= start < first.stop and stop <= first.start + size:
+                    skipped = start - first.start
+                    rest = np.concatenate([first.data[skipped:], *(r.data[: stop - first.stop] for r in group[1:])])
+                    return Region(start, rest[: stop - start], " and ".join(region.title for region in group))
+            raise
 
     def local(self, core: int = 0) -> Bytes:
         """Local memory of a core, uint8 of shape (lanes, bytes per lane)."""
@@ -194,7 +226,8 @@ class Memory:
 
     def read_bytes(self, space: Space, start: int, size: int, core: int = 0) -> bytes:
         """Bytes [start, start + size) of a space; BadAccess outside of what exists."""
-        return self.bytes_at(space, start, size, core).tobytes()
+        region = self._to_read(space, start, start + size, core)
+        return region.data[start - region.start : start - region.start + size].tobytes()
 
     def write_bytes(self, space: Space, start: int, data: bytes, core: int = 0) -> None:
         """Overwrite bytes from ``start``; BadAccess outside of what exists."""
@@ -205,10 +238,10 @@ class Memory:
         shared, shift = template(view)
         return self._pieces(view, shared, shift)
 
-    def _whole(self, view: View) -> tuple[Template, int, Array | None]:
+    def _whole(self, view: View, to_read: bool = False) -> tuple[Template, int, Array | None]:
         """The template of a view, by how many bytes it is moved, and the whole view over the live memory.
 
-        None where that is not one strided array.
+        None where that is not one strided array. ``to_read``: it is not written to, and may be a copy.
         """
         shared, shift = template(view)
         only = shared.single
@@ -220,11 +253,14 @@ class Memory:
             if stop > region.data.size:
                 region = self.region(view.space, start, stop, view.core)
         else:
-            region = self.region(view.space, start, stop, view.core)
+            find = self._to_read if to_read else self.region
+            region = find(view.space, start, stop, view.core)
         offset = start - region.start
         return shared, shift, np.ndarray(only.shape, view.dtype.bits_dtype, region.data, offset, only.strides)
 
-    def _pieces(self, view: View, shared: Template, shift: int) -> list[tuple[tuple[slice, ...], Array]]:
+    def _pieces(
+        self, view: View, shared: Template, shift: int, to_read: bool = False
+    ) -> list[tuple[tuple[slice, ...], Array]]:
         dtype = view.dtype.bits_dtype
         itemsize = view.dtype.itemsize
         found: list[tuple[tuple[slice, ...], Array]] = []
@@ -242,24 +278,28 @@ class Memory:
             if local is not None and holds_all:
                 region = local
             else:
-                region = self.region(view.space, offset, offset + segment.length + itemsize, view.core)
+                find = self._to_read if to_read else self.region
+                region = find(view.space, offset, offset + segment.length + itemsize, view.core)
             piece: Array = np.ndarray(segment.shape, dtype, region.data, offset - region.start, segment.strides)
             found.append((segment.index, piece))
         return found
 
-    def window(self, view: View) -> Array | None:
-        """Stored words in the logical shape, over the live memory; None where they do not lie in equal steps."""
+    def window(self, view: View, to_read: bool = False) -> Array | None:
+        """Stored words in the logical shape, over the live memory; None where they do not lie in equal steps.
+
+        ``to_read``: it is not written to, and may be a copy.
+        """
         if view.dtype.per_byte > 1 or view.layout is Layout.STREAM:
             return None
-        shared, shift, whole = self._whole(view)
+        shared, shift, whole = self._whole(view, to_read)
         if whole is not None:
             return whole
-        pieces = self._pieces(view, shared, shift)
+        pieces = self._pieces(view, shared, shift, to_read)
         return pieces[0][1] if len(pieces) == 1 and pieces[0][1].shape == view.shape else None
 
     def peek(self, view: View) -> Array:
         """As ``read``, not to be written to: the live memory itself where the words lie in equal steps, else a copy."""
-        found = self.window(view) if view.lane_mask is None else None
+        found = self.window(view, to_read=True) if view.lane_mask is None else None
         if found is None or not found.flags.aligned:  # an address that is no multiple of the word's size
             return self.read(view)
         found.flags.writeable = False
@@ -283,10 +323,10 @@ class Memory:
             return int4.read(view, lambda start, stop: self._bytes(view, start, stop))
         if view.layout is Layout.STREAM:
             return self._stream(view)
-        shared, shift, found = self._whole(view)
+        shared, shift, found = self._whole(view, to_read=True)
         if found is not None:
             return found.copy()
-        pieces = self._pieces(view, shared, shift)
+        pieces = self._pieces(view, shared, shift, to_read=True)
         if len(pieces) == 1 and pieces[0][1].size == view.size:
             return pieces[0][1].copy().reshape(view.shape)
         make = np.empty if view.lane_mask is None else np.zeros

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tdb_dap.engine.bmodel import Bmodel, Net, RunMode, Stage, TensorInfo, select
-from tdb_dap.engine.commands.commands import Columns, Command
-from tdb_dap.engine.commands.decoding import Streams
+from tdb_dap.engine.commands.commands import ENGINES, Columns, Command, operand_text
+from tdb_dap.engine.commands.decoding import Streams, joined, sliced, stand_in_columns
 from tdb_dap.engine.commands.net_tensors import Tensor, borders
 from tdb_dap.engine.files import limits
 from tdb_dap.engine.files.context import Context
+from tdb_dap.engine.hardware.dtypes import UI8, Array
 from tdb_dap.engine.hardware.geometry import Geometry
-from tdb_dap.engine.hardware.memory import Region, zeros
+from tdb_dap.engine.hardware.memory import Memory, Region, zeros
 from tdb_dap.engine.hardware.strides import contiguous
 from tdb_dap.engine.hardware.target import Description, Message, Target
-from tdb_dap.engine.hardware.views import memref_text
+from tdb_dap.engine.hardware.views import Layout, View, memref_text
 from tdb_dap.engine.host.operation_names import CPU_OPERATIONS
+from tdb_dap.engine.program.own_memories import BorderCopy, with_own_memories
 from tdb_dap.engine.program.program import Program, Subnet
 from tdb_dap.engine.source.mlir_file import MlirFile
 from tdb_dap.engine.source.source_map import SourceMap
@@ -30,7 +33,8 @@ class CompiledProgram(Program):
     """One stage of one net of a bmodel: by default the first. ``target_for(chip, file)`` finds the chip.
 
     A file holds several nets where models were combined, and several stages of a net where it was compiled for several
-    input shapes.
+    input shapes. ``as_compiled``: all tensors lie where the compiler has put them, as in the vendor's debugger, also
+    those that have memory of their own on the runtime (``own_memories``).
     """
 
     def __init__(
@@ -40,15 +44,24 @@ class CompiledProgram(Program):
         net: str | None = None,
         stage: int = 0,
         bmodel: Bmodel | None = None,
+        as_compiled: bool = False,
     ) -> None:
         self._bmodel = bmodel or Bmodel(context.bmodel)
         self._target_for = target_for
         metadata = self._bmodel.metadata
         target = target_for(metadata.chip, str(context.bmodel))
         chosen, stage_info = select(self._bmodel, str(context.bmodel), net, stage)
+        geometry = target.geometry
+        copies: tuple[BorderCopy, ...] = ()
+        if not as_compiled:
+            stage_info, copies = _with_own_memories(stage_info, geometry)
+        if copies:
+            stages = (*chosen.stages[:stage], stage_info, *chosen.stages[stage + 1 :])
+            chosen = replace(chosen, stages=stages)
         self._streams = Streams(self._bmodel, stage_info, target, str(context.bmodel))
         columns, bounds = self._streams.decode()
-        infos, geometry = stage_info.subnets, target.geometry
+        columns, bounds, self._copies = _with_copies(columns, bounds, copies, geometry)
+        infos = stage_info.subnets
         self.subnets = tuple(
             Subnet(
                 info.id,
@@ -62,6 +75,7 @@ class CompiledProgram(Program):
             for info, (start, stop) in zip(infos, bounds, strict=True)
         )
         starts = {info.id: start for info, (start, _) in zip(infos, bounds, strict=True)}
+        stand_ins = _StandIns(geometry, starts, self._copies)
         super().__init__(
             context,
             target,
@@ -71,7 +85,7 @@ class CompiledProgram(Program):
             stage,
             columns,
             self._bmodel.payload,
-            _StandIns(geometry, starts),
+            stand_ins,
         )
         self.source = self._map_sources(columns)
 
@@ -83,9 +97,9 @@ class CompiledProgram(Program):
     def bmodel(self) -> Bmodel:
         return self._bmodel
 
-    def sibling(self, net: str, stage: int) -> CompiledProgram:
+    def sibling(self, net: str, stage: int, as_compiled: bool = False) -> CompiledProgram:
         """Another net or stage of the same file."""
-        return CompiledProgram(self.context, self._target_for, net, stage, self.bmodel)
+        return CompiledProgram(self.context, self._target_for, net, stage, self.bmodel, as_compiled)
 
     def _map_sources(self, columns: Columns) -> SourceMap:
         mlir = MlirFile.read(self.context.mlir) if self.context.mlir else None
@@ -100,8 +114,27 @@ class CompiledProgram(Program):
     def ddr_regions(self, to_write: bool = False) -> list[Region]:
         """DDR as far as the model uses it: weights, activations, and inputs and outputs of their own.
 
-        The last ones reach to the end of their page, as boards give whole pages: compiled moves may read past them.
+        The last ones reach to the end of their page, as boards give whole pages: compiled moves may read past them. So
+        they do past the weights, in whole blocks of which only what is theirs is used; activations adjoin those.
         """
+        regions = self.separate_regions(to_write)
+        by_address = sorted(regions, key=lambda region: region.start)
+        adjoining = {
+            id(region)
+            for region, following in pairwise(by_address)
+            if (region.title, following.title) == (WEIGHTS, ACTIVATIONS) and self._adjoin(region, following)
+        }
+        return [replace(region, adjoins_next=True) if id(region) in adjoining else region for region in regions]
+
+    def _adjoin(self, weights: Region, activations: Region) -> bool:
+        """Whether an address beyond the weights is one of the activations.
+
+        Where addresses have tags, the vendor's runtime sets the base of the one behind the end of the other.
+        """
+        return self.target.geometry.tag_shift > 0 or weights.stop == activations.start
+
+    def separate_regions(self, to_write: bool = False) -> list[Region]:
+        """As ``ddr_regions``, where something else may follow the weights."""
         bytes_of = self.bmodel.private_bytes_of if to_write else self.bmodel.bytes_of
         places = places_of(self.stage, self.target.geometry)
         return [
@@ -123,6 +156,10 @@ class CompiledProgram(Program):
             f"(limit: {limits.readable(limits.DEVICE_MEMORY)}); is the file damaged?"
         )
 
+    def outside_writes(self, ordinal: int, memory: Memory) -> tuple[tuple[View, Array], ...] | None:
+        copied = self._copies.get(ordinal)
+        return None if copied is None else ((copied.destination, memory.read(copied.source)),)
+
     def message_of(self, ordinal: int) -> Message | None:
         """The message that a command sends to other cores or waits for; None if it does neither."""
         return self._streams.message(self.commands.columns, ordinal) if self.commands[ordinal].has_descriptor else None
@@ -135,6 +172,7 @@ WEIGHTS = "weights"
 TENSOR = "tensor "
 """What the title of the place of a tensor begins with."""
 _PAGE = 4096
+_COPY = "host.copy"
 
 BORDERS = "inputs and outputs"
 """Title of a place that inputs and outputs have of their own."""
@@ -163,7 +201,8 @@ def places_of(stage: Stage, geometry: Geometry) -> list[Place]:
     ):
         if size:
             found.append(Place(geometry.locate(address)[1], size, title))
-    for tensor in (*stage.inputs, *stage.outputs):
+    inside = (tensor for info in stage.subnets for tensor in (*info.inputs, *info.outputs))
+    for tensor in (*stage.inputs, *stage.outputs, *inside):
         start = geometry.locate(tensor.address)[1]
         if tensor.size and not any(place.start <= start and start + tensor.size <= place.stop for place in found):
             found.append(Place(start, tensor.size, f"{TENSOR}{tensor.name}"))
@@ -178,17 +217,74 @@ def _held(place: Place, places: list[Place]) -> int:
     return min((other.start for other in places if place.stop <= other.start < end), default=end) - place.start
 
 
+@dataclass(frozen=True)
+class _Copied:
+    """A copy of the runtime's as bytes. ``tensor``: its name; ``is_before``: see ``BorderCopy``."""
+
+    source: View
+    destination: View
+    tensor: str
+    is_before: bool
+
+
+def _with_own_memories(stage: Stage, geometry: Geometry) -> tuple[Stage, tuple[BorderCopy, ...]]:
+    """See ``with_own_memories``. In a program of several nets each stays as it was compiled."""
+    if geometry.is_linked or len(stage.subnets) == 1:
+        return stage, ()
+    places = places_of(stage, geometry)
+    return with_own_memories(stage, geometry, max((place.stop for place in places), default=0))
+
+
+def _with_copies(
+    columns: Columns, bounds: list[tuple[int, int]], copies: Sequence[BorderCopy], geometry: Geometry
+) -> tuple[Columns, list[tuple[int, int]], dict[int, _Copied]]:
+    """Commands and bounds of subnets with the runtime's copies before and after these, and the copies by ordinal."""
+    if not copies:
+        return columns, bounds, {}
+    parts: list[Columns] = []
+    wider: list[tuple[int, int]] = []
+    found: dict[int, _Copied] = {}
+    count = 0
+    for subnet, (start, stop) in enumerate(bounds):
+        first = count
+        for is_before in (True, False):
+            own = [copy for copy in copies if (copy.subnet, copy.is_before) == (subnet, is_before)]
+            found |= {count + number: _copied(copy, geometry) for number, copy in enumerate(own)}
+            rows = stand_in_columns(ENGINES.index("host"), subnet, len(own))
+            parts.append(replace(rows, id=np.arange(len(found) - len(own) + 1, len(found) + 1)))
+            count += len(own)
+            if is_before:
+                parts.append(sliced(columns, start, stop))
+                count += stop - start
+        wider.append((first, count))
+    return joined(parts), wider, found
+
+
+def _copied(copy: BorderCopy, geometry: Geometry) -> _Copied:
+    shape = (min(copy.source.size, copy.destination.size),)
+    source, destination = (
+        View(*geometry.locate(info.address), shape, UI8, Layout.CONTIGUOUS, contiguous(shape), geometry)
+        for info in (copy.source, copy.destination)
+    )
+    return _Copied(source, destination, copy.source.name, copy.is_before)
+
+
 class _StandIns:
     """Subnets that are not made of commands: each of their operations has a command in its place.
 
-    ``starts``: the first command of each subnet, by the subnet's id.
+    ``starts``: the first command of each subnet, by the subnet's id; ``copies``: the runtime's, by ordinal.
     """
 
-    def __init__(self, geometry: Geometry, starts: dict[int, int]) -> None:
+    def __init__(self, geometry: Geometry, starts: dict[int, int], copies: Mapping[int, _Copied]) -> None:
         self._geometry = geometry
         self._starts = starts
+        self._copies = copies
 
     def text(self, command: Command) -> tuple[str, str]:
+        copied = self._copies.get(command.ordinal)
+        if copied is not None:
+            source, destination = operand_text(copied.source), operand_text(copied.destination)
+            return _COPY, f"{command.token}: {destination} = {_COPY}(source = {source})"
         info = command.subnet_info
         if command.engine == "hau":
             return f"HAU{info.id}", f"HAU{info.id} (streams of {info.hau_bytes:,} bytes that are not decoded)"
@@ -206,6 +302,12 @@ class _StandIns:
 
     def description(self, command: Command) -> Description:
         """The borders of the subnet, all in DDR."""
+        copied = self._copies.get(command.ordinal)
+        if copied is not None:
+            where = "from its own memory to where this subnet reads it" if copied.is_before else "to its own memory"
+            summary = f"The runtime copies {copied.tensor} {where}."
+            reads, writes = (copied.source,), (copied.destination,)
+            return Description(_COPY, "host", summary, reads, ("source",), writes, ("destination",), {}, reads)
         inputs, outputs = borders(command.subnet_info, self._geometry)
         operands, results = tuple(t.view for t in inputs), tuple(t.view for t in outputs)
         names = tuple(t.name for t in inputs), tuple(t.name for t in outputs)

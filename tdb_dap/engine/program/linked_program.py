@@ -138,7 +138,7 @@ class LinkedProgram(Program):
     def ddr_regions(self, to_write: bool = False) -> list[Region]:
         found: dict[int, Region] = {}
         for (net, stage), program in self._programs.items():
-            for region in program.ddr_regions(to_write):
+            for region in program.separate_regions(to_write):
                 title = f"{region.title} of {net}" + (f" {stage}" if stage else "")
                 found.setdefault(region.start, replace(region, title=title))
         return list(found.values())

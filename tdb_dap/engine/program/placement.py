@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tdb_dap.engine.hardware.geometry import Space
+from tdb_dap.engine.hardware.memory import adjoining
 from tdb_dap.engine.program.access_table import SPACES
 
 if TYPE_CHECKING:
@@ -24,8 +25,10 @@ def misplaced(program: Program) -> list[str]:
     rows, geometry = program.access_rows, program.target.geometry
     bad = rows.space == SPACES.index(Space.UNKNOWN)
     inside = np.zeros(len(rows), np.bool_)
-    for region in program.ddr_regions():
-        inside |= (rows.start >= region.start) & (rows.stop <= region.start + region.data.size)
+    for group in adjoining(program.ddr_regions()):
+        for first, region in enumerate(group):
+            size = sum(part.data.size for part in group[first:])
+            inside |= (rows.start >= region.start) & (rows.stop <= region.start + size)
     bad |= (rows.space == SPACES.index(Space.GLOBAL)) & ~inside
     for space, size in ((Space.L2, geometry.l2_bytes), (Space.STATIC, geometry.static_bytes)):
         bad |= (rows.space == SPACES.index(space)) & ((rows.start < 0) | (rows.stop > size))

@@ -5,8 +5,10 @@ from __future__ import annotations
 import struct
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.recording.format import NO_COMMAND, NO_MARK, BlockFlag, CommandFlag, CopyFlag, Event
@@ -47,14 +49,16 @@ class HostAction:
     """An action of the host, or the firmware, on the memories between two commands.
 
     ``name``: ``host.copy_in``, ``host.copy_out``, ``host.set``, ``host.change``. ``pieces``: what is written; of a copy
-    out ``place`` is read and has the hash ``digest``, None where nobody knows what it should hold. A copy in without
-    pieces is of bytes that no command had touched before: they are part of what the memories hold at the start.
+    out ``place`` is read and has the hash ``digest``, None where the host read back its own bytes, which no command has
+    touched, or the recording does not tell them (``is_unknown``). A copy in without pieces is of bytes that no command
+    had touched before: they are part of what the memories hold at the start.
     """
 
     name: str
     pieces: tuple[Piece, ...] = ()
     place: Piece | None = None
     digest: int | None = None
+    is_unknown: bool = False
 
 
 @dataclass
@@ -114,6 +118,10 @@ _MOST_CORES = 64
 _BEFORE_DESCRIPTOR = 8
 _BLOCK = struct.Struct("<B3xIQ")
 _FILLED = struct.Struct("<QQ")
+_PLACE = struct.Struct("<QQ")
+_WORD = 4
+_GAP = 64
+"""Bytes of zeros between two changes, at least."""
 _SPACES = {"G": Space.GLOBAL, "R": Space.L2, "L": Space.LOCAL, "S": Space.STATIC}
 
 
@@ -123,7 +131,7 @@ def read_events(recording: Recording, offset_of: Callable[[int], int]) -> Record
 
 
 class _Known:
-    """The bytes of DDR whose contents a recording has told so far."""
+    """Bytes of DDR of which something is known."""
 
     def __init__(self) -> None:
         self._starts: list[int] = []
@@ -143,6 +151,17 @@ class _Known:
         position = bisect_right(self._starts, start) - 1
         return position >= 0 and stop <= self._stops[position]
 
+    def split(self, start: int, stop: int) -> Iterator[tuple[int, int, bool]]:
+        """[start, stop) cut where knowledge begins and ends, and whether each piece is known."""
+        for position in range(bisect_right(self._stops, start), bisect_left(self._starts, stop)):
+            first, last = max(start, self._starts[position]), min(stop, self._stops[position])
+            if start < first:
+                yield start, first, False
+            yield first, last, True
+            start = last
+        if start < stop:
+            yield start, stop, False
+
 
 class _Reader:
     def __init__(self, recording: Recording, offset_of: Callable[[int], int]) -> None:
@@ -158,6 +177,7 @@ class _Reader:
         self._command_count = 0
         self._mark_count = 0
         self._known = _Known()
+        self._from_host = _Known()
         self._host_rows_from: int | None = None
         self._tables: dict[int, dict[int, int]] = {}
 
@@ -244,11 +264,14 @@ class _Reader:
         """Contents of memory: at the start, and what changed before which command without one.
 
         A block of DDR or L2 is told before any command touches it for the first time, so the first is what was there at
-        the start; of a core's own memories only what is told before its commands.
+        the start; of a core's own memories only what is told before its commands. What did not come from the host by
+        then, in a launch, the firmware has written in it.
         """
         known: set[tuple[Space, int, int]] = set()
         busy: set[int] = set()
+        from_host = _Known()
         commands = 0
+        is_launched = False
         for index, (kind, flags, core, size, start) in enumerate(self._recording.events.tolist()):
             if kind == Event.COMMAND:
                 commands += 1
@@ -258,17 +281,37 @@ class _Reader:
                 known.add((self._space(told.space), core, told.offset))
             elif kind == Event.REGION:
                 self._region(index)
+            elif kind == Event.LAUNCH_BEGIN:
+                is_launched = True
+            elif kind == Event.COPY_IN:
+                address, length = self._data[start : start + _PLACE.size].view("<u8").tolist()
+                from_host.add(self._offset_of(address), self._offset_of(address) + length)
             elif kind == Event.BLOCK:
                 piece, command, key = self._block(flags, core, start, size)
                 self._found.extents.append(piece)
+                made: list[Piece] = []
                 if key in known or not (piece.space.is_shared or core not in busy):
-                    if command == NO_COMMAND:
-                        self._changed_at.append((index, piece))
-                    else:
-                        self._changed_before.setdefault(command, []).append(piece)
+                    made.append(piece)
+                elif is_launched and piece.space is Space.GLOBAL and piece.content is not None:
+                    for first, last, is_given in from_host.split(piece.start, piece.start + piece.size):
+                        (self._found.initial if is_given else made).extend(self._used(piece, first, last))
                 elif piece.content is not None or piece.word:
                     self._found.initial.append(piece)
+                if command == NO_COMMAND:
+                    self._changed_at += [(index, change) for change in made]
+                elif made:
+                    self._changed_before.setdefault(command, []).extend(made)
                 known.add(key)
+
+    def _used(self, piece: Piece, start: int, stop: int) -> Iterator[Piece]:
+        """Pieces of [start, stop) of a piece with content that are not zero, in words, with the short gaps in them."""
+        assert piece.content is not None
+        first = piece.content + start - piece.start
+        used = np.flatnonzero(self._data[first : first + stop - start]) & -_WORD
+        for run in np.split(used, np.flatnonzero(np.diff(used) > _GAP) + 1):
+            if run.size:
+                begin, end = start + int(run[0]), min(stop, start + int(run[-1]) + _WORD)
+                yield replace(piece, start=begin, size=end - begin, content=first + begin - start)
 
     def _block(self, flags: int, core: int, start: int, size: int) -> tuple[Piece, int, tuple[Space, int, int]]:
         is_filled = bool(flags & BlockFlag.FILLED)
@@ -326,6 +369,7 @@ class _Reader:
         content = start + size - copy.size if flags & CopyFlag.DATA else None
         piece = Piece(Space.GLOBAL, 0, self._offset_of(copy.address), copy.size, content)
         self._found.extents.append(piece)
+        self._from_host.add(piece.start, piece.start + piece.size)
         name = "host.set" if flags & CopyFlag.SET else "host.copy_in"
         if content is not None:
             self._known.add(piece.start, piece.start + piece.size)
@@ -335,10 +379,12 @@ class _Reader:
         self._flush(index)
         copy = self._recording.parsed(index, CopyOut.parse)
         place = Piece(Space.GLOBAL, 0, self._offset_of(copy.address), copy.size)
-        is_known = self._known.holds(place.start, place.start + place.size)
+        stop = place.start + place.size
+        is_known = self._known.holds(place.start, stop)
+        is_unknown = not is_known and bool(copy.size) and not self._from_host.holds(place.start, stop)
         if is_known:
             self._found.extents.append(place)
-        self._action(HostAction("host.copy_out", (), place, copy.value if is_known else None))
+        self._action(HostAction("host.copy_out", (), place, copy.value if is_known else None, is_unknown))
 
     def _launch_begin(self, index: int, flags: int, core: int, start: int, size: int) -> None:
         launch = self._recording.parsed(index, LaunchBegin.parse)

@@ -273,8 +273,10 @@ class RecordedProgram(Program):
     def fill_tables(self, memory: Memory, tables: str) -> None:
         """Write the recorded contents of the chip's own memories; the chip's tables where there are none."""
         recorded = [piece for piece in self.events.initial if piece.space is not Space.GLOBAL]
-        if not any(piece.space is Space.STATIC for piece in recorded):
-            super().fill_tables(memory, tables)
+        super().fill_tables(memory, tables)
+        if any(piece.space is Space.STATIC for piece in recorded):
+            for core in range(memory.cores):
+                memory.static(core).fill(0)
         for piece in recorded:
             # An emulator's memories may be larger than the chip's.
             size = min(piece.size, memory.regions(piece.space, piece.core)[0].stop - piece.start)
@@ -301,6 +303,12 @@ class RecordedProgram(Program):
             if hash_of(memory.bytes_at(piece.space, piece.start, piece.size, piece.core)) != expected.digest:
                 return self._says(expected)
         action = self.events.actions.get(ordinal)
+        if action is not None and action.place is not None and action.is_unknown:
+            name = self.target.geometry.name(action.place.space, action.place.start)
+            return (
+                f"the recording does not hold the {action.place.size:,} bytes from %{name} that the host read; "
+                "record the program again with this version of tdb-dap"
+            )
         if action is not None and action.place is not None and action.digest is not None:
             place = action.place
             if hash_of(memory.bytes_at(place.space, place.start, place.size, place.core)) != action.digest:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from tdb_dap.engine.control.stops import Finding
 from tdb_dap.engine.hardware.geometry import Space
+from tdb_dap.engine.hardware.memory import Region, adjoining
 from tdb_dap.engine.hardware.rectangles import rectangles
 from tdb_dap.engine.hardware.runs import Runs, merged
 from tdb_dap.engine.hardware.strides import align
@@ -60,7 +61,9 @@ def bounds(program: Program) -> Iterator[Finding]:
         verb = "writes" if rows.is_write[row] else "reads"
         text = f"{title_of(command)} {verb} {_bytes(program, rows, row)}: {found[row]}"
         # What is read beyond a buffer and not used does no harm.
-        harmless = found[row].startswith(_BEYOND) and not rows.is_write[row]
+        harmless = found[row].endswith(_OWN_PAGE) or (
+            not rows.is_write[row] and found[row].startswith((_BEYOND, _ADJOINING))
+        )
         yield Finding(
             NAME,
             "An access leaves its bounds",
@@ -112,8 +115,21 @@ def _outside_of_memory(program: Program, rows: AccessRows) -> dict[int, str]:
     region = np.searchsorted(starts, rows.start[in_ddr], side="right") - 1
     outside = (region < 0) | (rows.stop[in_ddr] > stops[region]) if regions else np.ones(in_ddr.size, np.bool_)
     for row in in_ddr[outside].tolist():
-        found[row] = "the model has no such bytes in DDR"
+        found[row] = _into_the_next(regions, int(rows.start[row]), int(rows.stop[row])) or _NOWHERE
     return found
+
+
+_NOWHERE = "the model has no such bytes in DDR"
+_ADJOINING = "past the end of the "
+
+
+def _into_the_next(regions: list[Region], start: int, stop: int) -> str | None:
+    """Text for an access of DDR that goes on from one region into those that adjoin it; None if it goes further."""
+    for group in adjoining(regions):
+        first, size = group[0], sum(region.data.size for region in group)
+        if first.start <= start < first.stop < stop <= first.start + size:
+            return f"{_ADJOINING}{first.title}, {stop - first.stop:,} bytes into the {group[1].title}"
+    return None
 
 
 def _outside_of_banks(program: Program, rows: AccessRows) -> dict[int, str]:
@@ -137,6 +153,8 @@ def _outside_of_banks(program: Program, rows: AccessRows) -> dict[int, str]:
 
 
 _BEYOND = "beyond the buffers of "
+_OWN_PAGE = ", in the page of one of them"
+"""Padding that no other tensor shares: compilers clear or fill it in blocks."""
 
 
 def _outside_of_buffers(program: Program, rows: AccessRows, chosen: Rows) -> Iterator[tuple[int, str]]:
@@ -152,16 +170,18 @@ def _outside_of_buffers(program: Program, rows: AccessRows, chosen: Rows) -> Ite
         buffers = _buffers_of(record)
         if buffers is None:
             continue
-        views = [value.view for value in record.operands if value.view is not None]
+        views = [value.view for value in (*record.operands, *record.results) if value.view is not None]
         mine = np.concatenate(parts)
         for space, bound in buffers.items():
             here = mine[rows.space[mine] == SPACES.index(space)]
             if space is Space.LOCAL and not record.is_local:
                 continue
             for row in here[~_inside(rows, here, bound)].tolist():
-                if space is Space.GLOBAL and not rows.is_write[row] and _takes_padding(rows, row, views):
+                is_padding = space is Space.GLOBAL and _takes_padding(rows, row, views)
+                if is_padding and not rows.is_write[row]:
                     continue
-                yield row, f"{_BEYOND}{record.opcode} at {source.place_text(record.line)}"
+                text = f"{_BEYOND}{record.opcode} at {source.place_text(record.line)}"
+                yield row, text + (_OWN_PAGE if is_padding else "")
 
 
 def _buffers_of(record: OpRecord) -> dict[Space, Runs] | None:
@@ -187,8 +207,8 @@ def _buffers_of(record: OpRecord) -> dict[Space, Runs] | None:
     return {space: merged(np.array(runs, np.int64).reshape(-1, 2)) for space, runs in found.items()}
 
 
-def _takes_padding(rows: AccessRows, row: int, operands: list[View]) -> bool:
-    """Whether an access reads an operand from its first byte on, and no further than to the end of its last page.
+def _takes_padding(rows: AccessRows, row: int, tensors: list[View]) -> bool:
+    """Whether an access begins at the first byte of a tensor and ends no further than with its last page.
 
     Lines of equal length are read, of which the tensor does not fill the last. If such padding were used, the
     sanitizer of undefined bytes would say so.
@@ -196,7 +216,7 @@ def _takes_padding(rows: AccessRows, row: int, operands: list[View]) -> bool:
     start, stop = int(rows.start[row]), int(rows.stop[row])
     if start % _PAGE:
         return False
-    extents = [rectangles(view) for view in operands if view.space is Space.GLOBAL and view.address == start]
+    extents = [rectangles(view) for view in tensors if view.space is Space.GLOBAL and view.address == start]
     return any(stop <= align(max(piece[1] for piece in pieces), _PAGE) for pieces in extents if pieces)
 
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from tdb_dap.engine.hardware.geometry import Space
-from tdb_dap.engine.hardware.memory import Memory, Region, zeros
+from tdb_dap.engine.hardware.memory import Memory, blank
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.engine.program.access_table import LOCAL, SPACES, AccessRows
 from tdb_dap.engine.sanitizers.taint import dependent
@@ -133,8 +133,7 @@ def _is_of_nothing(program: Program, record: OpRecord, ordinal: int) -> bool:
 
 
 def _empty(program: Program) -> Memory:
-    regions = [Region(r.start, zeros(r.data.size), r.title, r.is_filled) for r in program.ddr_regions()]
-    return Memory(program.target.geometry, program.core_count, regions)
+    return Memory(program.target.geometry, program.core_count, blank(program.ddr_regions()))
 
 
 def _has_room(view: View | None) -> bool:

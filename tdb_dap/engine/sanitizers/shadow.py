@@ -12,7 +12,7 @@ import numpy as np
 
 from tdb_dap.engine.hardware.dtypes import BY_NAME, Array
 from tdb_dap.engine.hardware.geometry import Space
-from tdb_dap.engine.hardware.memory import Memory, Region, zeros
+from tdb_dap.engine.hardware.memory import Memory, blank
 from tdb_dap.engine.hardware.views import Layout, View
 from tdb_dap.engine.machine.undo_log import Change, Outcome, OverwrittenBytes, OverwrittenView, UndoLog
 from tdb_dap.engine.program.access_table import LOCAL, SPACES, AccessRows, Place
@@ -55,13 +55,12 @@ class Shadow:
         """Before the first command weights, inputs and the tables of the firmware are defined, and nothing else."""
         program = self._program
         # Fresh zeros cost nothing until they are touched: weights never are.
-        regions = [Region(r.start, zeros(r.data.size), r.title, r.is_filled) for r in program.ddr_regions()]
-        self.memory = memory = Memory(program.target.geometry, program.core_count, regions)
+        self.memory = memory = Memory(program.target.geometry, program.core_count, blank(program.ddr_regions()))
         self._mark_l2()
         for core in range(memory.cores):
             memory.static(core).fill(0)
             memory.local(core).fill(UNWRITTEN)
-        for region in regions:
+        for region in memory.regions(Space.GLOBAL):
             if not region.is_filled:
                 region.data.fill(UNWRITTEN)
         for tensor in program.inputs:

@@ -24,6 +24,7 @@ BM1684 = Chip(
             window(Space.L2, 0x10000000, 0x10400000),
             window(Space.GLOBAL, 0x100000000, 0x300000000),
         ),
+        processor_memory=window(Space.STATIC, 0x2000000, 0x2080000),
     ),
     rules=Rules(channel_group=0),
     static_tables=(),

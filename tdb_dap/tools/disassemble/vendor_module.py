@@ -32,7 +32,7 @@ def vendor_lines(program: Program) -> Iterator[str]:
         f"addr_mode = {metadata.nets[0].address_mode}}} {{"
     )
     for net in metadata.nets:
-        yield from _function([program.sibling(net.name, stage) for stage in range(len(net.stages))])
+        yield from _function([program.sibling(net.name, stage, as_compiled=True) for stage in range(len(net.stages))])
     yield "} loc(#loc)"
 
 

@@ -24,7 +24,7 @@ def explain_command(program: Program, ordinal: int) -> Iterator[str]:
     yield f"{command.token}, command {ordinal:,} of {len(program.commands):,}, {command.engine.upper()}{core}"
     yield f"  {command.asm}"
     yield from _op(program, command)
-    if not command.has_descriptor:
+    if not command.has_descriptor and command.engine != "host":
         yield f"stands for a whole subnet that runs elsewhere ({command.engine})"
         return
     try:

@@ -58,6 +58,27 @@ static bool tells_data(const Space *space, uint32_t block) {
     return space->known[block] && (in_flight || !(space->state[block] & UNKNOWN));
 }
 
+/* The host's last copies, whose bytes the recording may not have. */
+#define LATEST 64
+static struct {
+    uint64_t address, size, hash;
+} latest[LATEST];
+static unsigned latest_count;
+
+static void remember(uint64_t address, uint64_t size, const Space *space) {
+    latest[latest_count++ % LATEST].address = address;
+    latest[(latest_count - 1) % LATEST].size = size;
+    latest[(latest_count - 1) % LATEST].hash = hash_of(space->base + (address - space->start), size);
+}
+
+/* Whether the host reads back what it has copied there itself. */
+static bool is_its_own(uint64_t address, uint64_t size, uint64_t hash) {
+    for (unsigned i = 0; i < LATEST && i < latest_count; i++)
+        if (latest[i].address == address && latest[i].size == size && latest[i].hash == hash)
+            return true;
+    return false;
+}
+
 void copy_in_after(uint64_t address, uint64_t size, unsigned flags, uint64_t source) {
     Space *space = global_at(address, size);
     uint32_t from, to;
@@ -89,20 +110,24 @@ void copy_in_after(uint64_t address, uint64_t size, unsigned flags, uint64_t sou
         at = stop;
         flags |= COPY_CONTINUED;
     }
+    remember(address, size, space);
 }
 
-/* The firmware writes some outputs itself, such as shapes: what the recording knew of these blocks is brought up to
-   date first, so that a replay gives the host the same bytes. */
+/* Whatever the host reads is in the recording: the firmware writes some outputs itself, such as shapes. So what the
+   recording knows of these blocks is brought up to date first, but for bytes that came from the host and that no
+   command has touched. Of a block that commands in flight may write to no more than the hash is told. */
 void copy_out(uint64_t address, uint64_t size, const void *host) {
     Space *space = global_at(address, size);
     uint32_t from, to;
+    uint64_t hash = hash_of(host, size);
     if (space && size && !in_flight) {
+        bool own = is_its_own(address, size, hash);
         blocks_of(space, address, size, &from, &to);
         for (uint32_t block = from; block < to; block++)
-            if (space->known[block] || space->state[block] & UNKNOWN)
+            if (space->known[block] || space->state[block] & UNKNOWN || !own)
                 ensure_known(space, block);
     }
-    uint64_t value[3] = {address, size, hash_of(host, size)};
+    uint64_t value[3] = {address, size, hash};
     memcpy(event_begin(COPY_OUT, (space ? space->device : 0) << 4, 0, sizeof value), value, sizeof value);
     event_end();
 }

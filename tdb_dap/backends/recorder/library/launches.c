@@ -141,6 +141,7 @@ void copy_out_begins(void) {
 
 void copy_out_ends(uint64_t address, uint64_t size, const void *host, int result) {
     lock();
+    host_comes(); /* the copy may have been made of commands, which close the memories again */
     if (is_recording() && !result)
         copy_out(address, size, host);
     unlock();

@@ -101,6 +101,8 @@ static Library *library_of(const void *caller) {
     found->l2_size = function_of(found, "tpu_l2_sram_size");
     found->l2_start = function_of(found, "tpu_l2_sram_get_start_addr");
     found->fixed = function_of(found, "get_static_memaddr_by_node");
+    found->processor = function_of(found, "get_dtcm_memaddr_by_node");
+    found->processor_size = function_of(found, "cmodel_get_dtcm_mem_size");
     found->local = function_of(found, "get_local_mem");
     found->command_size = function_of(found, "get_cmd_bytesize");
     found->core = function_of(found, "get_cur_nodechip_idx");

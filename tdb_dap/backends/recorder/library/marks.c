@@ -44,6 +44,8 @@ static void mark(Library *library, uint32_t name, const char *text, bool *is_nam
     bool has_tensor = tensor_of(library, name, arguments, &tensor);
     lock();
     if (is_recording()) {
+        if (!library->cores_seen && core >= 0) /* a subnet may have no command at all */
+            regions_of_core(library, core);
         if (!*is_named) {
             size_t length = strlen(text);
             uint8_t *at = event_begin(NAME, 0, 0, 4 + length);

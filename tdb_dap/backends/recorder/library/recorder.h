@@ -45,8 +45,8 @@ typedef struct {
     void *handle;
     char name[256];
     unsigned device;
-    char *(*global)(int), *(*l2)(int), *(*fixed)(int);
-    uint64_t (*global_size)(int), (*global_start)(int), (*l2_size)(void), (*l2_start)(void);
+    char *(*global)(int), *(*l2)(int), *(*fixed)(int), *(*processor)(int);
+    uint64_t (*global_size)(int), (*global_start)(int), (*l2_size)(void), (*l2_start)(void), (*processor_size)(int);
     struct local_memory *(*local)(int);
     int (*core)(void);
     uint32_t (*command_size)(const void *, int);

@@ -148,7 +148,8 @@ static void add(const Library *library, char letter, unsigned core, uint8_t *bas
     space->touched = table(space->blocks * sizeof *space->touched);
     if (!space->known || !space->state || !space->touched)
         return;
-    space->is_closed = letter == 'G' || letter == 'R';
+    /* Static memory is filled once, before the first command; that of a processor is written all the time. */
+    space->is_closed = letter == 'G' || letter == 'R' || (letter == 'S' && !library->fixed);
     bool owns = owns_pages(base) || first == (uintptr_t)base;
     space->has_edges = !owns;
     space->closed_first = space->first + (owns ? 0 : BLOCK_BYTES);
@@ -206,6 +207,9 @@ void regions_of_core(Library *library, int core) {
         uint8_t *base = (uint8_t *)library->fixed(core);
         uint64_t size = base ? malloc_usable_size(base) & ~(uint64_t)(PAGE - 1) : 0;
         add(library, 'S', c, base, size < 16u << 20 ? size : 0, 0);
+    } else if (library->processor && library->processor_size) { /* BM1684: commands copy from there what it computes */
+        uint64_t size = library->processor_size(core);
+        add(library, 'S', c, (uint8_t *)library->processor(core), size < 16u << 20 ? size : 0, 0);
     }
 }
 

@@ -1,0 +1,48 @@
+#loc = loc(unknown)
+#loc1 = loc("x")
+#loc7 = loc("s_ScatterND")
+#loc10 = loc("t_ScatterND")
+module @h2 attributes {module.FLOPs = 264 : i64, module.addr_mode = "basic", module.asymmetric = false, module.chip = "bm1684", module.cores = 1 : i64, module.devices = 1 : i64, module.high_precision = false, module.inputs = ["x"], module.mode = "F32", module.outputs = ["a_ReduceL2_Sqrt", "s_ScatterND", "g_Sigmoid"], module.platform = "ONNX", module.q_group_size = 0 : i64, module.q_symmetric = false, module.state = "TPU_ADDRESSED", module.top_run_mode = "STATIC", module.weight_file = "h2_tpu_addressed_bm1684_f32_weight.npz"} {
+  module @h2 attributes {module.coeff_addr = 4379901952 : i64, module.coeff_size = 16384 : i64, module.device_id = 0 : i64, module.dynamic_coeff_offset = 0 : i64, module.neuron_addr = 4379918336 : i64, module.neuron_size = 12288 : i64, module.step = 0 : i64} {
+    func.func @main(%arg0: tensor<8x8xf32> loc(unknown)) -> (tensor<8xf32, 4379922432 : i64>, tensor<8x8xf32, 4379922432 : i64>, tensor<8x8xf32, 4379922432 : i64>) {
+      %0 = "top.Input"(%arg0) {do_preprocess = true} : (tensor<8x8xf32>) -> tensor<8x8xf32, 4379918336 : i64> loc(#loc1)
+      %1 = call @subfunc_1(%0) : (tensor<8x8xf32, 4379918336 : i64>) -> tensor<8x8xf32, 4379922432 : i64> loc(#loc)
+      %2 = call @subfunc_0(%0) : (tensor<8x8xf32, 4379918336 : i64>) -> tensor<8xf32, 4379922432 : i64> loc(#loc)
+      %3 = call @subfunc_2(%1) : (tensor<8x8xf32, 4379922432 : i64>) -> tensor<8x8xf32, 4379926528 : i64> loc(#loc)
+      %4 = call @subfunc_3(%3) : (tensor<8x8xf32, 4379926528 : i64>) -> tensor<8x8xf32, 4379922432 : i64> loc(#loc)
+      return %2, %1, %4 : tensor<8xf32, 4379922432 : i64>, tensor<8x8xf32, 4379922432 : i64>, tensor<8x8xf32, 4379922432 : i64> loc(#loc)
+    } loc(#loc)
+    func.func @subfunc_0(%arg0: tensor<8x8xf32, 4379918336 : i64> loc("x")) -> tensor<8xf32, 4379922432 : i64> attributes {id = 0 : i64, mode = #tpu<run_mode TPU_STATIC>, next_index = array<i32: 1>} {
+      %0 = "top.None"() : () -> none loc(#loc)
+      %1 = "tpu.Active"(%arg0) {mode = #tpu<active_mode SQUARE>} : (tensor<8x8xf32, 4379918336 : i64>) -> tensor<8x8xf32, 4379922432 : i64> loc(#loc2)
+      %2 = "tpu.Reduce"(%1, %0, %0) {axes = [1], keepdims = false, mode = "ReduceSum"} : (tensor<8x8xf32, 4379922432 : i64>, none, none) -> tensor<8xf32, 4379926528 : i64> loc(#loc3)
+      %3 = "tpu.Active"(%2) {mode = #tpu<active_mode SQRT>} : (tensor<8xf32, 4379926528 : i64>) -> tensor<8xf32, 4379922432 : i64> loc(#loc4)
+      return %3 : tensor<8xf32, 4379922432 : i64> loc(#loc)
+    } loc(#loc)
+    func.func @subfunc_1(%arg0: tensor<8x8xf32, 4379918336 : i64> loc("x")) -> tensor<8x8xf32, 4379922432 : i64> attributes {id = 1 : i64, mode = #tpu<run_mode CPU>, next_index = array<i32: 2>} {
+      %0 = "top.Weight"() {path = "tpu.GenericCpu.2"} : () -> tensor<2xf32, 4379901952 : i64> loc(#loc5)
+      %1 = "top.Weight"() {path = "tpu.GenericCpu.1"} : () -> tensor<2x2xi32, 4379906048 : i64> loc(#loc6)
+      %2 = "tpu.GenericCpu"(%arg0, %1, %0) {cpu_op_name = "tensor_scatter", param = {reduction = 0 : i32}} : (tensor<8x8xf32, 4379918336 : i64>, tensor<2x2xi32, 4379906048 : i64>, tensor<2xf32, 4379901952 : i64>) -> tensor<8x8xf32, 4379922432 : i64> loc(#loc7)
+      return %2 : tensor<8x8xf32, 4379922432 : i64> loc(#loc)
+    } loc(#loc)
+    func.func @subfunc_2(%arg0: tensor<8x8xf32, 4379922432 : i64> loc("s_ScatterND")) -> tensor<8x8xf32, 4379926528 : i64> attributes {id = 2 : i64, mode = #tpu<run_mode CPU>, next_index = array<i32: 3>} {
+      %0 = "top.Weight"() {path = "tpu.GenericCpu.2"} : () -> tensor<2xf32, 4379910144 : i64> loc(#loc8)
+      %1 = "top.Weight"() {path = "tpu.GenericCpu.1"} : () -> tensor<2x2xi32, 4379914240 : i64> loc(#loc9)
+      %2 = "tpu.GenericCpu"(%arg0, %1, %0) {cpu_op_name = "tensor_scatter", param = {reduction = 0 : i32}} : (tensor<8x8xf32, 4379922432 : i64>, tensor<2x2xi32, 4379914240 : i64>, tensor<2xf32, 4379910144 : i64>) -> tensor<8x8xf32, 4379926528 : i64> loc(#loc10)
+      return %2 : tensor<8x8xf32, 4379926528 : i64> loc(#loc)
+    } loc(#loc)
+    func.func @subfunc_3(%arg0: tensor<8x8xf32, 4379926528 : i64> loc("t_ScatterND")) -> tensor<8x8xf32, 4379922432 : i64> attributes {id = 3 : i64, mode = #tpu<run_mode TPU_STATIC>, next_index = array<i32: -1>} {
+      %0 = "tpu.Active"(%arg0) {bias = 0.000000e+00 : f64, log = false, mode = #tpu<active_mode SIGMOID>, scale = 1.000000e+00 : f64} : (tensor<8x8xf32, 4379926528 : i64>) -> tensor<8x8xf32, 4379922432 : i64> loc(#loc11)
+      return %0 : tensor<8x8xf32, 4379922432 : i64> loc(#loc)
+    } loc(#loc)
+  } loc(#loc)
+} loc(#loc)
+#loc2 = loc("a_ReduceL2_Square")
+#loc3 = loc("a_ReduceL2_ReduceSum")
+#loc4 = loc("a_ReduceL2_Sqrt")
+#loc5 = loc("u")
+#loc6 = loc("s_ScatterND_indices_int32")
+#loc8 = loc("u2")
+#loc9 = loc("t_ScatterND_indices_int32")
+#loc11 = loc("g_Sigmoid")
+

@@ -1,0 +1,121 @@
+"""Bytes that the chip's processor writes without a command, such as shapes: the host reads them, so they are recorded.
+
+``shape_bm1684x``: dimensions of a tensor, which no command touches. ``gather_bm1684``: one of them, which the firmware
+computes in memory of its own and a command copies from there.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tdb_dap.engine.control.debugger import Debugger
+from tdb_dap.engine.hardware.byte_ranges import ByteRanges
+from tdb_dap.engine.hardware.geometry import Space
+from tdb_dap.engine.program.recorded_program import RecordedProgram
+from tdb_dap.engine.recording import format as form
+from tdb_dap.engine.recording.recording import Recording
+from tdb_dap.engine.recording.writer import Writer
+from tests.command_line import tdb_dap
+from tests.engine.test_recordings import RECORDINGS, opened
+from tests.samples import DATA
+
+SHAPE = DATA / "memory" / "shape_bm1684x.tdbrec"
+GATHER = DATA / "memory" / "gather_bm1684.tdbrec"
+
+
+def replayed(file: Path) -> tuple[Debugger, RecordedProgram]:
+    debugger = opened(file)
+    assert isinstance(debugger.program, RecordedProgram)
+    return debugger, debugger.program
+
+
+@pytest.mark.parametrize("file", [SHAPE, GATHER, *RECORDINGS], ids=lambda file: file.stem)
+def test_every_byte_that_the_host_read_is_in_the_replay(file: Path) -> None:
+    debugger, program = replayed(file)
+    read = {row: a for row, a in program.events.actions.items() if a.name == "host.copy_out"}
+    assert read
+    assert not any(action.is_unknown for action in read.values())
+    seen = 0
+    for row, action in read.items():
+        if action.digest is not None and action.place is not None:
+            debugger.machine.travel(row)
+            place = action.place
+            assert form.hash_of(debugger.machine.memory.bytes_at(place.space, place.start, place.size)) == action.digest
+            seen += 1
+    assert seen
+
+
+@pytest.mark.parametrize(("file", "expected"), [(SHAPE, [2]), (GATHER, [3])], ids=["shape", "gather"])
+def test_the_output_is_that_of_the_runtime(file: Path, expected: list[int]) -> None:
+    debugger, _ = replayed(file)
+    assert debugger.run().reason == "end"
+    [output] = debugger.outputs().values()
+    assert np.asarray(output).tolist() == expected
+
+
+def test_the_firmware_is_the_writer_of_a_shape_and_not_before_it_ran() -> None:
+    debugger, program = replayed(SHAPE)
+    machine, [output] = debugger.machine, program.outputs
+    machine.travel(len(program.commands))
+    writer = machine.accesses.last_writer(ByteRanges.of(output.view), machine.ordinal)
+    assert writer is not None
+    assert program.commands[writer].name == "host.change"
+    assert "the host or the firmware" in program.commands[writer].description.summary
+    machine.travel(writer)
+    assert not machine.memory.read(output.view).any()
+    machine.travel(writer + 1)
+    assert machine.memory.read(output.view).tolist() == [2]
+
+
+def test_a_breakpoint_on_the_output_stops_where_the_firmware_has_written_it() -> None:
+    debugger, program = replayed(SHAPE)
+    [output] = program.outputs
+    debugger.breakpoints.add(f"data:G{output.view.address:#x}+4:write")
+    stop = debugger.run()
+    assert stop.reason == "breakpoint"
+    assert program.commands[stop.ordinal - 1].name == "host.change"
+
+
+def test_what_the_host_copied_in_is_there_from_the_start_and_no_change() -> None:
+    """Near miss: the input is in the block that a command touches first, beside what the firmware wrote."""
+    debugger, program = replayed(GATHER)
+    changed = [view for c in program.commands if c.name == "host.change" for view in c.results]
+    assert {view.space for view in changed} == {Space.STATIC}
+    copied = next(c for c in program.commands if c.name == "host.copy_in")
+    before = debugger.machine.memory.read(copied.results[0]).copy()
+    assert before.any()
+    debugger.run()
+    assert (debugger.machine.memory.read(copied.results[0]) == before).all()
+
+
+def test_a_command_reads_the_memory_of_the_processor() -> None:
+    debugger, program = replayed(GATHER)
+    [reader] = [c for c in program.commands if any(getattr(o, "space", None) is Space.STATIC for o in c.operands)]
+    [source] = reader.operands
+    debugger.machine.travel(reader.ordinal)
+    assert debugger.machine.memory.read(source).view(np.int32).ravel().tolist() == [3]
+    writer = debugger.machine.accesses.last_writer(ByteRanges.of(source), reader.ordinal)
+    assert writer is not None
+    assert program.commands[writer].name == "host.change"
+
+
+def test_a_recording_that_does_not_hold_what_the_host_read_says_so(tmp_path: Path) -> None:
+    recording = Recording.read(SHAPE)
+    file = tmp_path / "without.tdbrec"
+    with Writer(file, recording.head) as writer:
+        for index, (kind, flags, core, _, _) in enumerate(recording.events.tolist()):
+            payload = bytes(recording.payload(index))
+            if kind != form.Event.BLOCK or payload[:1] != b"G":
+                writer.events(form.event(kind, payload, flags=flags, core=core))
+        for name, content in recording.files.items():
+            writer.attach(name, content)
+        writer.done({})
+    stop = opened(file).run()
+    assert stop.reason == "exception"
+    assert "the recording does not hold the 40 bytes from %G84959232 that the host read; record" in stop.text
+    done = tdb_dap("run", file)
+    assert done.returncode == 1
+    assert "record the program again" in done.stdout
