@@ -342,6 +342,8 @@ def _reason(inspector: Inspector, value: MappedTensor) -> tuple[Reason, str]:
         return "rearranged", "stored with its channels spread for the convolution after it"
     if value.view is None:
         return "unknown layout", f"layout {value.layout} is not described"
+    if value.element_type is None:
+        return "unknown type", f"the type {value.type_text} is not known"
     return "other size", misfit(shape, value.reshape or value.shape)
 
 

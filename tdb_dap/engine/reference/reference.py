@@ -155,7 +155,7 @@ class Reference:
         subtracted and an index means the same in both; where their sizes differ, in the shape of the record.
         """
         name = self.own_name(value.name)
-        if name is None or value.rearranged:
+        if name is None or value.rearranged or value.element_type is None:
             return None
         try:
             with np.errstate(over="ignore"):  # infinite is what a chip would have of it, and differs
@@ -168,7 +168,7 @@ class Reference:
     def fits(self, value: MappedTensor) -> bool:
         """Whether there are expected numbers of a value, as many as its view has; no number is read."""
         shape = self.shape(value.name)
-        if shape is None or value.view is None or value.rearranged:
+        if shape is None or value.view is None or value.rearranged or value.element_type is None:
             return False
         try:
             return value.view.size == value.expected(np.broadcast_to(np.float32(0), shape)).size

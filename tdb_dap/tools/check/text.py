@@ -26,6 +26,7 @@ _REASONS = {
     "other shape": "another shape in the reference",
     "rearranged": "channels spread for a convolution",
     "unknown layout": "layout not described",
+    "unknown type": "type not known",
     "": "no reason given",
 }
 """Reason of a row -> the words after its count."""
