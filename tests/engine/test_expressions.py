@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tdb_dap.engine.expressions.evaluator import _COMPARISONS, _OPERATORS, _Evaluator, evaluate, pinned
+from tdb_dap.engine.expressions.lexer import Level
 from tdb_dap.engine.expressions.values import Value, array_text, number_text
 from tdb_dap.engine.hardware.dtypes import BY_NAME, DType
 from tdb_dap.engine.source.mapped_tensor import MappedTensor
@@ -324,3 +325,29 @@ def test_a_format_takes_what_it_holds_and_refuses_the_rest(dtype: DType) -> None
     for number in beyond:
         with pytest.raises(BadExpression, match=rf"^{dtype.name} (holds whole numbers from|reaches as far as) "):
             dtype.words_for(np.array([0, number]))
+
+
+@pytest.mark.parametrize("name", ["conv.1", "/model.6/m.1/cv2/conv/Conv_output_0_Conv", "onnx::Conv_12", "a-b.c"])
+def test_a_name_with_signs_means_its_tensor(name: str) -> None:
+    class Signs(Names):
+        def location(self, wanted: str) -> Value:
+            if wanted != name:
+                raise BadExpression(f"there is no tensor named {wanted!r}")
+            return Value(wanted, A.view)
+
+    assert evaluate(name, Signs()).title == name
+    with pytest.raises(BadExpression):
+        evaluate(f"{name}x", Signs())
+
+
+def test_a_plain_name_is_seen_from_a_command() -> None:
+    seen: list[tuple[int, str, int | None]] = []
+
+    class Moments(Names):
+        def seen_from(self, focus: int, level: Level, line: int | None) -> Moments:
+            seen.append((focus, level, line))
+            return self
+
+    assert evaluate("x@30", Moments()).title == "x"
+    assert evaluate("x@op7 + 1", Moments()).shape == A.shape
+    assert seen == [(30, "command", None), (7, "op", None)]
