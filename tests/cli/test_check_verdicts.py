@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -10,6 +11,8 @@ import numpy as np
 import pytest
 
 from tdb_dap.engine.machine.npz import write_npz
+from tdb_dap.engine.program.compiled_program import CompiledProgram
+from tdb_dap.tools.opening import open_program
 from tests.command_line import tdb_dap
 from tests.conftest import Toy
 from tests.samples import DATA, case
@@ -218,3 +221,43 @@ def test_outputs_of_the_boards_test_tool_are_a_reference_for_its_own_inputs(comp
     done = tdb_dap("check", compiled, "--inputs", toy.inputs)  # nobody knows that they are the same
     assert done.returncode == 2
     assert "nothing to compare with" in done.stderr
+
+
+def weight_file(folder: Path) -> dict[str, np.ndarray]:
+    """The compiler's file of the weights of a context, made of the bmodel itself, as the compiler leaves it."""
+    program = open_program(folder)
+    mlir = program.source.mlir
+    assert mlir is not None
+    assert isinstance(program, CompiledProgram)
+    held = program.bmodel.bytes_of(program.stage.weights, "weights").tobytes()
+    arrays: dict[str, np.ndarray] = {}
+    for op in mlir.ops.values():
+        found = re.search(r"-> tensor<((?:\d+x)+)f32, (\d+) : i64>", op.text)
+        if op.name == "top.Weight" and found:
+            count = int(np.prod([int(part) for part in found[1].split("x") if part]))
+            arrays[op.location] = np.frombuffer(held, np.float32, count, int(found[2]) - program.stage.weights_address)
+    return arrays
+
+
+def test_weights_are_compared_with_the_compilers_file_of_them(compiled: Path) -> None:
+    path = compiled.parent / "toy_tpu_addressed_bm1684x_f32_weight.npz"
+    arrays = weight_file(compiled)
+    write_npz(path, arrays)
+    done = tdb_dap("check", compiled)
+    assert (done.returncode, f"; {len(arrays)} weights as compiled" in done.stdout) == (0, True), done.stdout
+    name = next(iter(arrays))
+    changed = arrays[name].copy()
+    changed[1] += 1
+    write_npz(path, {**arrays, name: changed})
+    done = tdb_dap("check", compiled)
+    assert done.returncode == 1
+    assert done.stdout.startswith("fail: 1 weight of the bmodel not as compiled; ")
+    assert f"weight {name} (line " in done.stdout
+    assert f"of {changed.nbytes:,} bytes differ, the first at " in done.stdout
+
+
+def test_weights_of_another_compilation_accuse_nobody(compiled: Path) -> None:
+    arrays = {name: array + 1 for name, array in weight_file(compiled).items()}
+    write_npz(compiled.parent / "toy_tpu_addressed_bm1684x_f32_weight.npz", arrays)
+    done = tdb_dap("check", compiled)
+    assert (done.returncode, "is of another compilation" in done.stderr) == (0, True), done.stdout

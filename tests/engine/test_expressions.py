@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from tdb_dap.engine.expressions.evaluator import _COMPARISONS, _OPERATORS, _Evaluator, evaluate, pinned
-from tdb_dap.engine.expressions.lexer import Level
 from tdb_dap.engine.expressions.values import Value, array_text, number_text
 from tdb_dap.engine.hardware.dtypes import BY_NAME, DType
 from tdb_dap.engine.source.mapped_tensor import MappedTensor
@@ -344,7 +343,7 @@ def test_a_plain_name_is_seen_from_a_command() -> None:
     seen: list[tuple[int, str, int | None]] = []
 
     class Moments(Names):
-        def seen_from(self, focus: int, level: Level, line: int | None) -> Moments:
+        def seen_from(self, focus: int, level: str, line: int | None) -> Moments:
             seen.append((focus, level, line))
             return self
 

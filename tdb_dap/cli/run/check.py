@@ -141,7 +141,7 @@ def run(arguments: argparse.Namespace) -> int:
     from tdb_dap.tools.check import dump
     from tdb_dap.tools.check.findings import RULE
     from tdb_dap.tools.check.shadows import lines as shadow_lines
-    from tdb_dap.tools.check.text import headline, nothing_judged, shape_notes, story, table
+    from tdb_dap.tools.check.text import headline, nothing_judged, shape_notes, story, table, weight_notes
     from tdb_dap.tools.profile.text import MOST_OPS
     from tdb_dap.tools.profile.text import lines as profile_lines
     from tdb_dap.tools.sanitize.text import lines as sanitizer_lines
@@ -149,7 +149,7 @@ def run(arguments: argparse.Namespace) -> int:
     report, walked, program = _check(arguments)
     shown = report.rows if arguments.all else () if report.has_other_inputs else report.failures
     print(headline(report))
-    for note in shape_notes(report)[:_MOST_NOTES]:
+    for note in (*weight_notes(report), *shape_notes(report)[:_MOST_NOTES]):
         print(note)
     if shown:
         print("\n".join(["", *table(shown)]))
@@ -180,7 +180,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not report.judged and not report.failures:
         raise TdbError(f"{arguments.context}: {nothing_judged(report)}")
     reports.write_known(arguments, found)
-    return int(found.is_failure)
+    return int(found.is_failure or (report.weights is not None and report.weights.differ > 0))
 
 
 def _findings(arguments: argparse.Namespace, report: Report, program: Program, baseline: Baseline | None) -> Findings:
@@ -242,6 +242,7 @@ def _check(arguments: argparse.Namespace) -> tuple[Report, Walked, Program]:
     from tdb_dap.tools.check.layers import by_layer
     from tdb_dap.tools.check.overwriting import Writers
     from tdb_dap.tools.check.schema import Report
+    from tdb_dap.tools.check.weights import compared_weights
     from tdb_dap.tools.check.worker import Worker
     from tdb_dap.tools.opening import remark_sources
     from tdb_dap.tools.sanitize.report import report_of
@@ -308,6 +309,7 @@ def _check(arguments: argparse.Namespace) -> tuple[Report, Walked, Program]:
         layers=by_layer(program, rows),
         sanitized=report_of(program, wanted, companions.survey(walked.stopped)) if companions is not None else None,
         profiled=_profiled(program) if arguments.profile == "time" else None,
+        weights=compared_weights(program),
     )
     return report, walked, program
 

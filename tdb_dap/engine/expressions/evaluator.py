@@ -23,7 +23,7 @@ from tdb_dap.engine.expressions.lexer import NameList, Names, shortened, transla
 from tdb_dap.engine.expressions.values import Value
 from tdb_dap.errors import BadExpression, TdbError
 
-_SIGNS = re.compile(r"\w[/:.-]\w|^/\w")
+_SIGNS = re.compile(r"\w[/:.-]+\w|^/\w")
 """What names of tensors have that are no words."""
 
 LONGEST = 4000

@@ -39,13 +39,22 @@ def compilation(directory: Path) -> tuple[str, str] | None:
 
     Taken from the name of the weights in final.mlir; None if it is not there.
     """
+    found = _weights_named(directory)
+    return (_text(found[1]), _text(found[2])) if found else None
+
+
+def weights_of(directory: Path) -> Path | None:
+    """The compiler's file with the weights as they are in the bmodel; None if it is not there."""
+    found = _weights_named(directory)
+    return beside(directory, _text(found[0]).split('"')[1]) if found else None
+
+
+def _weights_named(directory: Path) -> re.Match[bytes] | None:
     mlir = existing(directory / "final.mlir")
     try:
-        start = _start(mlir) if mlir is not None else b""
+        return _WEIGHTS.search(_start(mlir)) if mlir is not None else None
     except (OSError, BadInput):
         return None
-    found = _WEIGHTS.search(start)
-    return (_text(found[1]), _text(found[2])) if found else None
 
 
 def beside(directory: Path, name: str) -> Path | None:

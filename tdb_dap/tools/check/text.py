@@ -46,10 +46,15 @@ def headline(report: Report) -> str:
     failed = report.failures
     compared = report.count("pass") + report.count("fail")
     counts = f"{counted(compared, 'tensor')} compared, {len(failed):,} differ, {not_compared(report)}"
+    weights = report.weights
+    if weights is not None and weights.equal and not weights.differ:
+        counts += f"; {counted(weights.equal, 'weight')} as compiled"
     if report.stopped:
         return f"stopped before the end: {report.stopped} ({counts})"
     if not failed and not report.judged:
         return f"nothing was compared: {counts}"
+    if not failed and weights is not None and weights.differ:
+        return f"fail: {counted(weights.differ, 'weight')} of the bmodel not as compiled; {counts}"
     if not failed:
         return f"pass: {counts}"
     first = report.culprit or failed[0]
@@ -71,6 +76,21 @@ def shape_notes(report: Report) -> list[str]:
 
 def _is_of_shape(row: Row) -> bool:
     return row.role != "operand" and (row.verdict == "pass" or row.reason in ("other size", "other shape"))
+
+
+def weight_notes(report: Report) -> list[str]:
+    """Weights that are not the compiler's, a line each."""
+    weights = report.weights
+    if weights is None or not weights.differ:
+        return []
+    name = weights.file.replace("\\", "/").rsplit("/", 1)[-1]
+    lines = [
+        f"weight {other.name} (line {other.line}) is not that of {name}: {other.differing:,} of {other.size:,} bytes "
+        f"differ, the first at {other.first:,}"
+        for other in weights.others
+    ]
+    more = weights.differ - len(weights.others)
+    return [*lines, *([f"{more:,} more weights differ"] if more else [])]
 
 
 def nothing_judged(report: Report) -> str:
