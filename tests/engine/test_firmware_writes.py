@@ -24,6 +24,7 @@ from tests.samples import DATA
 
 SHAPE = DATA / "memory" / "shape_bm1684x.tdbrec"
 GATHER = DATA / "memory" / "gather_bm1684.tdbrec"
+TOPK = DATA / "memory" / "topk_bm1684x.tdbrec"
 
 
 def replayed(file: Path) -> tuple[Debugger, RecordedProgram]:
@@ -32,7 +33,7 @@ def replayed(file: Path) -> tuple[Debugger, RecordedProgram]:
     return debugger, debugger.program
 
 
-@pytest.mark.parametrize("file", [SHAPE, GATHER, *RECORDINGS], ids=lambda file: file.stem)
+@pytest.mark.parametrize("file", [SHAPE, GATHER, TOPK, *RECORDINGS], ids=lambda file: file.stem)
 def test_every_byte_that_the_host_read_is_in_the_replay(file: Path) -> None:
     debugger, program = replayed(file)
     read = {row: a for row, a in program.events.actions.items() if a.name == "host.copy_out"}
@@ -100,6 +101,19 @@ def test_a_command_reads_the_memory_of_the_processor() -> None:
     writer = debugger.machine.accesses.last_writer(ByteRanges.of(source), reader.ordinal)
     assert writer is not None
     assert program.commands[writer].name == "host.change"
+
+
+def test_an_engine_that_is_not_decoded_reads_the_inputs_of_the_net() -> None:
+    """Top-k by the engine that sorts: nothing shows what it reads, and the firmware gives it the net's own input."""
+    debugger, program = replayed(TOPK)
+    record = next(record for record in program.source.records if record.opcode == "tpu.TopK")
+    x = next(tensor for tensor in program.inputs if tensor.name == "x")
+    assert record.operands[0].view == x.view
+    assert [value.name for value in record.operands] == ["x", "v_TopK_buffer_val", "v_TopK_buffer_idx"]
+    assert [value.view for value in record.results] == [tensor.view for tensor in program.outputs[:2]]
+    debugger.machine.travel(record.first)
+    shown = debugger.evaluate("in[0]", debugger.scope(record.first, "op"))
+    assert np.array_equal(shown.array, debugger.machine.read(x.view))
 
 
 def test_a_recording_that_does_not_hold_what_the_host_read_says_so(tmp_path: Path) -> None:

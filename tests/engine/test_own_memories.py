@@ -89,6 +89,22 @@ def test_a_check_passes_and_a_wrong_host_result_is_named(tmp_path: Path) -> None
     assert failing(found) == ["s_ScatterND"]
 
 
+def test_names_of_inputs_and_outputs_mean_their_own_memory() -> None:
+    """Ops have copies of them, which are not made yet, or overwritten."""
+    debugger = open_debugger(BETWEEN, BETWEEN / "input.npz")
+    with np.load(BETWEEN / "input.npz") as given, np.load(BETWEEN / "runtime.npz") as truth:
+        assert np.array_equal(debugger.evaluate("x").array, given["x"])
+        assert debugger.evaluate("a_Relu").pending
+        debugger.run()
+        for name in truth.files:
+            assert np.array_equal(debugger.evaluate(name).array, truth[name]), name
+    machine = debugger.machine
+    reader = next(c for c in machine.program.commands if c.mlir_lines)
+    machine.travel(reader.ordinal)
+    at_op = debugger.evaluate("x", debugger.scope(reader.ordinal, "op"))
+    assert at_op.view == machine.program.source.records_of(reader.ordinal)[0].operands[0].view, "the op has its copy"
+
+
 def stage_of(*subnets: tuple[RunMode, dict[str, int], dict[str, int]], inputs: dict[str, int], outputs: str) -> Stage:
     """A stage; tensors of 256 bytes by name and address. ``outputs``: their names, between spaces."""
     known: dict[str, TensorInfo] = {}

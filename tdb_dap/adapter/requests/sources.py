@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -18,12 +19,14 @@ from tdb_dap.adapter.protocol.types import (
     SourceResponseBody,
 )
 from tdb_dap.adapter.session.handlers import provides, request
-from tdb_dap.errors import TdbError
+from tdb_dap.engine.files import limits
+from tdb_dap.engine.files.bounded_files import read_file
+from tdb_dap.errors import BadInput, TdbError
 
 if TYPE_CHECKING:
     from tdb_dap.adapter.session.session import Session
     from tdb_dap.engine.source.compile_stages import Stage
-    from tdb_dap.engine.source.mlir_file import SourceFile
+    from tdb_dap.engine.source.mlir_file import MlirFile, SourceFile
 
 SourceKind = Literal["mlir", "asm"]
 
@@ -63,8 +66,24 @@ def mlir_place(session: Session, line: int) -> tuple[Source | None, int]:
     mlir = session.debugger.program.source.mlir
     if mlir is None:
         return None, 0
-    file, number = mlir.place_of(line)
+    file, number = _shown_place(session, mlir, line)
     return _source_of(session, file), session.traits.line_out(number)
+
+
+class OwnFiles:
+    """Files that the client has shown to hold what the program was compiled from, by the checksum of their content."""
+
+    def __init__(self) -> None:
+        self.paths: dict[str, Path] = {}
+
+
+def _shown_place(session: Session, mlir: MlirFile, line: int) -> tuple[SourceFile, int]:
+    """The user's own file with a line of final.mlir, where that is known, and its number there."""
+    part, number = mlir.part_of(line)
+    own = session.feature(OwnFiles).paths.get(part.sha256, part.path)
+    if own == Path():
+        return mlir.place_of(line)
+    return replace(part, path=own), number
 
 
 def _source_of(session: Session, file: SourceFile) -> Source:
@@ -77,7 +96,7 @@ def _source_of(session: Session, file: SourceFile) -> Source:
 def mlir_path(session: Session, line: int = 1) -> str | None:
     """The file with a line of final.mlir as the client names it; None if it is no file that an editor could open."""
     mlir = session.debugger.program.source.mlir
-    path = mlir.place_of(line)[0].path if mlir is not None else None
+    path = _shown_place(session, mlir, line)[0].path if mlir is not None else None
     return session.traits.path_out(path) if path is not None and path.suffix != ".xz" else None
 
 
@@ -102,6 +121,12 @@ def text_of(session: Session, source: Source) -> Text | None:
             source.path and _same_file(session.traits.path_in(source.path), file.path)
         ):
             return Text("mlir", file.before, mlir.last_line_of(file) if mlir is not None else None)
+    if mlir is not None and source.path:
+        path = session.traits.path_in(source.path)
+        part = next((part for part in mlir.parts if _same_file(path, part.path)), None) or _alike(path, mlir)
+        if part is not None:
+            session.feature(OwnFiles).paths[part.sha256] = path
+            return Text("mlir", part.before, mlir.last_line_of(part))
     return None
 
 
@@ -121,6 +146,17 @@ def lines_of_stage(session: Session, stage: Stage) -> list[tuple[int, int]]:
     if mlir is None:
         return []
     return program.compile_stages.lines_of(stage, mlir, program.source.lines_with_commands)
+
+
+def _alike(path: Path, mlir: MlirFile) -> SourceFile | None:
+    """The part of a text that a file elsewhere holds, byte for byte: a recording brings its sources along."""
+    try:
+        if path.suffix != ".mlir" or not path.is_file():
+            return None
+        checksum = hashlib.sha256(read_file(path, limits.TEXT)).hexdigest()
+    except (OSError, ValueError, BadInput):
+        return None
+    return next((part for part in mlir.parts if part.sha256 == checksum), None)
 
 
 def line_in(session: Session, text: Text, line: int) -> int:

@@ -39,7 +39,10 @@ class Models:
             else:
                 model = Bmodel(file)
                 yield f"{folder}/description", _start_of(file, model.payload_start)[HEADER_BYTES:]
-                yield from _sources(folder, file)
+                context = _context_of(file)
+                yield from _sources(folder, context)
+                if context is not None and context.mlir is not None and context.mlir.suffix != ".xz":
+                    info["mlir"] = str(context.mlir.resolve())  # for editors, which have it open
                 yield from _sources_of_nets(f"{folder}/nets", file, model)
                 info["sha256"] = _checksum(file)
         except (BadInput, OSError) as error:
@@ -47,12 +50,15 @@ class Models:
         yield f"{folder}/info.json", json.dumps(info).encode()
 
 
-def _sources(folder: str, file: Path) -> Iterator[tuple[str, bytes]]:
+def _context_of(file: Path) -> Context | None:
     try:
-        context = Context.find(file)
+        return Context.find(file)
     except BadInput:
-        return
-    for source in (context.mlir, context.locations):
+        return None
+
+
+def _sources(folder: str, context: Context | None) -> Iterator[tuple[str, bytes]]:
+    for source in (context.mlir, context.locations) if context is not None else ():
         if source is not None:
             yield f"{folder}/{source.name.removesuffix('.xz')}", bytes(read_file(source, limits.TEXT))
 

@@ -14,7 +14,7 @@ from tdb_dap.engine.expressions.presence import overwriter_of_border, overwriter
 from tdb_dap.engine.expressions.values import Value
 from tdb_dap.engine.hardware import dtypes
 from tdb_dap.engine.hardware.addresses import parse_address
-from tdb_dap.engine.hardware.byte_ranges import share_a_byte
+from tdb_dap.engine.hardware.byte_ranges import ByteRanges, share_a_byte
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.strides import contiguous
@@ -182,16 +182,42 @@ class Scope:
         if name in _OF_LAUNCHES and (launch := self._launch) is not None:
             number = _OF_LAUNCHES[name](launch)
             return Value(name, lambda: np.asarray(np.nan if number is None else number))
+        if (border := self._in_its_own_memory(name)) is not None:
+            return border
         for record in self._nearest(lambda r: any(v.name == name for v in (*r.results, *r.operands))):
             for named, is_result in (*((v, True) for v in record.results), *((v, False) for v in record.operands)):
                 if named.name == name and named.view is not None:
                     return self._result_of(record, named) if is_result else self._operand_of(record, named)
         program = self.machine.program
-        for kind, tensors in (("input", program.inputs), ("output", program.outputs)):
-            for tensor in tensors:
-                if tensor.name == name:
-                    return self._border(kind, tensor, len(program.commands))
+        for tensor in program.inputs:
+            if tensor.name == name:
+                return self._border("input", tensor, 0)
+        for tensor in program.outputs:
+            if tensor.name == name:
+                return Value(name, self._reader(tensor.view), tensor.view, pending=not self._is_written(tensor))
         raise BadExpression(f"there is no tensor named {name!r}")
+
+    def _in_its_own_memory(self, name: str) -> Value | None:
+        """An input or output of the net that ops have a copy of, which others may overwrite; None for all else.
+
+        Where the op in focus has the tensor, its copy is meant; of an output also before it is copied from there.
+        """
+        program, record = self.machine.program, self.record
+        if record is not None and any(value.name == name for value in (*record.operands, *record.results)):
+            return None
+        launch = program.launch_at(min(self.focus, len(program.commands) - 1)) if program.launches else None
+        inputs, outputs = program.borders_of(launch) if launch is not None else (program.inputs, program.outputs)
+        tensor = next((tensor for tensor in (*inputs, *outputs) if tensor.name == name), None)
+        if tensor is None or (tensor not in inputs and not self._is_written(tensor)):
+            return None
+        used = (v.view for r in program.source.records for v in (*r.operands, *r.results) if v.name == name)
+        places = {(view.space, view.address) for view in used if view is not None and view.space.is_shared}
+        if not places or (tensor.view.space, tensor.view.address) in places:
+            return None
+        return Value(name, self._reader(tensor.view), tensor.view)
+
+    def _is_written(self, tensor: Tensor) -> bool:
+        return self.machine.accesses.last_writer(ByteRanges.of(tensor.view), self.machine.ordinal) is not None
 
     def alias(self, number: int) -> Value:
         mlir = self.machine.program.source.mlir

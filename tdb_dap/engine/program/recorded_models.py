@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tdb_dap.engine.bmodel.metadata import Metadata, Net, Stage, read_metadata
+from tdb_dap.engine.files import limits
 from tdb_dap.engine.files.bounded_files import read_file
 from tdb_dap.engine.files.net_folders import name_of_folder
 from tdb_dap.engine.recording.format import NO_STAGE, Event
@@ -28,7 +30,7 @@ class RecordedModel:
     """A model. ``path``: where it was; ``metadata``: its nets.
 
     ``source``, ``locations``: the bytes of its final.mlir and its tensor_location.json, or None; ``nets``: those of the
-    nets that were compiled apart, by the names of their folders.
+    nets that were compiled apart, by the names of their folders. ``mlir``: where its final.mlir was, or None.
     """
 
     number: int
@@ -37,6 +39,18 @@ class RecordedModel:
     source: bytes | None
     locations: bytes | None
     nets: Mapping[str, tuple[bytes, bytes | None]] = field(default_factory=dict[str, tuple[bytes, bytes | None]])
+    mlir: Path | None = None
+
+    def own_file(self) -> Path | None:
+        """The final.mlir on this machine, if it is there and still holds the same."""
+        if self.mlir is None or self.source is None:
+            return None
+        try:
+            # Its size first: what a recording names may be a device, or of any size.
+            is_alike = self.mlir.is_file() and self.mlir.stat().st_size == len(self.source)
+            return self.mlir if is_alike and read_file(self.mlir, limits.TEXT) == self.source else None
+        except (OSError, ValueError, BadInput):
+            return None
 
 
 class RecordedModels:
@@ -90,7 +104,7 @@ def model_in(program: CompiledProgram) -> RecordedModel:
     """The model of a program, with the files beside it."""
     context = program.context
     source, locations = (bytes(read_file(file)) if file else None for file in (context.mlir, context.locations))
-    return RecordedModel(0, str(context.bmodel), program.bmodel.metadata, source, locations)
+    return RecordedModel(0, str(context.bmodel), program.bmodel.metadata, source, locations, mlir=context.mlir)
 
 
 def _net(model: RecordedModel, name: str) -> Net | None:
@@ -105,14 +119,17 @@ def _read(recording: Recording) -> list[RecordedModel]:
         if folder != _FOLDER or file != "description" or not number.isdigit():
             continue
         metadata = read_metadata(content, f"{recording.path}: {name}")
+        info = recording.files.get(f"{_FOLDER}/{number}/info.json", b"{}")
+        mlir = _text_in(info, "mlir")
         found.append(
             RecordedModel(
                 int(number),
-                _path(recording.files.get(f"{_FOLDER}/{number}/info.json", b"{}")),
+                _text_in(info, "path"),
                 metadata,
                 recording.files.get(f"{_FOLDER}/{number}/final.mlir"),
                 recording.files.get(f"{_FOLDER}/{number}/tensor_location.json"),
                 _nets(recording, f"{_FOLDER}/{number}/{NETS}/"),
+                Path(mlir) if mlir else None,
             )
         )
     return sorted(found, key=lambda model: model.number)
@@ -127,9 +144,9 @@ def _nets(recording: Recording, folder: str) -> dict[str, tuple[bytes, bytes | N
     return found
 
 
-def _path(info: bytes) -> str:
+def _text_in(info: bytes, key: str) -> str:
     try:
         value = json.loads(info)
     except (ValueError, RecursionError):
         return ""
-    return str(value.get("path", "")) if isinstance(value, dict) else ""
+    return str(value.get(key, "")) if isinstance(value, dict) else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
@@ -218,11 +219,18 @@ class RecordedSource:
         self._first_lines |= dict(zip((key for key, _ in apart), joined.before[len(whole) :], strict=True))
         text = joined.text.decode("utf-8", "replace")
         if not apart:
-            self.mlir = MlirFile(text, path_of(joined.text, ""))
+            own = [model.own_file() for model in whole.values()]
+            path = own[0] if len(own) == 1 else None
+            origins = [
+                SourceFile(there or Path(), hashlib.sha256(source).hexdigest(), before)
+                for source, there, before in zip(whole, own, joined.before, strict=True)
+            ]
+            sha256, several = (origins[0].sha256, ()) if len(origins) == 1 else ("", tuple(origins))
+            self.mlir = MlirFile(text, path or path_of(joined.text, ""), sha256, parts=several)
             return
         names = [*("" for _ in whole), *(net for (_, net), _ in apart)]
         files = [
-            SourceFile(path_of(source, net), before=before)
+            SourceFile(path_of(source, net), hashlib.sha256(source).hexdigest(), before)
             for (_, source), net, before in zip(parts, names, joined.before, strict=True)
         ]
         self.mlir = MlirFile(text, files[0].path, files=files)
@@ -247,7 +255,7 @@ class RecordedSource:
             records = [record for record, _ in found]
             key = (part.model.number, part.net) if part.model is not None else (0, "")
             regions = _regions(self.mlir, part.function, self._first_lines.get(key, 0))
-            part.relocations = _relocations(found, own, geometry, regions, part.borders)
+            part.relocations = _relocations(found, own, geometry, regions, part)
             for index, instance in enumerate(ordinals, len(raw)):
                 owners[instance] = index
             raw += [relocated(record, number, part.relocations) for record in records]
@@ -312,14 +320,14 @@ def _relocations(
     commands: Sequence[Command],
     geometry: Geometry,
     regions: Sequence[tuple[int, int]],
-    borders: Mapping[tuple[int, str], int],
+    part: Part,
 ) -> list[Relocation]:
     """Moves of the weights and the activations, and before them of inputs and outputs of their own.
 
     Found by counting: an op's commands read where final.mlir has its operands and write where it has its results, all
     of a region moved by the same distance. An address that a region before has explained counts no more. ``regions``:
-    [start, stop) as the compiler placed them; ``borders``: the compiler's address of the net's inputs and outputs ->
-    what the launch was given.
+    [start, stop) as the compiler placed them. The firmware of a dynamic subnet is given the net's inputs themselves,
+    so that is what engines read whose commands are not decoded.
     """
     by_ordinal = {command.ordinal: command for command in commands}
     looked = [
@@ -335,12 +343,19 @@ def _relocations(
     # The runtime tells addresses without the tag that commands on some chips have.
     found_moves = [
         Relocation(old, old + 1, told - old, name)
-        for (old, name), new in borders.items()
+        for (old, name), new in part.borders.items()
         for told in (new, base + new)
         if told in everywhere
     ]
     explained = {move.start + move.offset for move in found_moves}
     placed = {move.start for move in found_moves}
+    opaque = _opaque(found, by_ordinal) if part.is_dynamic else frozenset[str]()
+    given = [
+        Relocation(old, old + 1, next(told for told in (new, base + new) if _is_ddr(told, geometry)) - old, name)
+        for (old, name), new in part.borders.items()
+        if name in opaque and old not in placed and (_is_ddr(new, geometry) or _is_ddr(base + new, geometry))
+    ]
+    placed |= {move.start for move in given}
     waiting = list(regions)
     while waiting:
         # The clearest first: in a net of one op only what has been explained tells its weights from its inputs.
@@ -352,7 +367,22 @@ def _relocations(
             explained |= {
                 address + offset for addresses, _ in looked for address in addresses if start <= address < stop
             }
-    return found_moves
+    return [*given, *found_moves]
+
+
+def _is_ddr(address: int, geometry: Geometry) -> bool:
+    return geometry.locate(address)[0] is Space.GLOBAL
+
+
+def _opaque(found: Sequence[tuple[LocationRecord, Sequence[int]]], by_ordinal: Mapping[int, Command]) -> frozenset[str]:
+    """Names of operands of ops some of whose commands are not decoded: what those read is not seen."""
+    return frozenset(
+        entry["name"]
+        for record, ordinals in found
+        if any(not by_ordinal[ordinal].has_descriptor for ordinal in ordinals)
+        for entry in record.list_of("operands")
+        if entry
+    )
 
 
 def _counted(

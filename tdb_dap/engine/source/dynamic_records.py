@@ -33,7 +33,8 @@ GLOBAL_RESULT = "dynamic_context_global_set_output_info"
 
 _WITHOUT_GROUP = ("top.", "func.", "tpu.Buffer", "return", "call")
 _MOVES = ("tpu.Load", "tpu.Store")
-_TYPE = re.compile(r"tensor<([^>]*?)(?:, (\d+) : i64)?>")
+_TYPE = re.compile(r"tensor<(.*?)(?:, (\d+) : i64)?>$")
+"""Shape and element, and the address. An element may be a type with angle brackets and commas of its own."""
 _NONE = "none"
 
 
@@ -355,7 +356,7 @@ def _value(
     operand_types, _, result_types = op.types.partition(" -> ")
     types = _types(result_types if is_result else operand_types)
     text = types[position] if position < len(types) else _NONE
-    match = _TYPE.match(text)
+    match = _TYPE.match(text.strip())
     if match is None:
         return {}
     shape = [int(part) for part in match[1].split(",")[0].split("x")[:-1] if part.isdigit()]
@@ -424,9 +425,13 @@ def _types(text: str) -> list[str]:
     return split_top(text[1:-1] if text.startswith("(") else text)
 
 
+_STORAGE = re.compile(r"!quant\.\w+<(\w+)")
+
+
 def _element(text: str) -> str:
-    """``f32`` of ``1x16x3x9xf32``; of quantised types the storage."""
-    last = text.rsplit("x", 1)[-1] if "!quant" not in text else text.partition("<")[2].partition(":")[0]
+    """``f32`` of ``1x16x3x9xf32``; of quantised and calibrated types the storage."""
+    quantised = _STORAGE.search(text)
+    last = quantised[1] if quantised is not None else text.rsplit("x", 1)[-1]
     return {"i8": "si8", "u8": "ui8", "i16": "si16", "u16": "ui16", "i32": "si32", "u32": "ui32"}.get(last, last)
 
 

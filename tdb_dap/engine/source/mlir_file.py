@@ -170,13 +170,23 @@ class MlirFile:
     """An indexed final.mlir. ``text``: all of it, or its lines; ``sha256``: of the file as it was read; empty if it was
     compressed.
 
-    ``files``: of a text that several files make, one behind the other.
+    ``files``: of a text that several files make, one behind the other. ``parts``: the compiler's own files whose lines,
+    with other names in them, are those of the text, where that is a file by itself; their paths are those of the user's
+    copies, or empty.
     """
 
-    def __init__(self, text: str | list[str], path: Path, sha256: str = "", files: Sequence[SourceFile] = ()) -> None:
+    def __init__(
+        self,
+        text: str | list[str],
+        path: Path,
+        sha256: str = "",
+        files: Sequence[SourceFile] = (),
+        parts: Sequence[SourceFile] = (),
+    ) -> None:
         self.path = path
         self.sha256 = sha256
         self.files = tuple(files) or (SourceFile(path, sha256),)
+        self.parts = tuple(parts) or self.files
         self._files_before = [file.before for file in self.files]
         self.lines = text.split("\n") if isinstance(text, str) else text
         self.functions: list[Function] = []
@@ -306,15 +316,21 @@ class MlirFile:
         file = self.files[max(0, bisect_right(self._files_before, line - 1) - 1)]
         return file, line - file.before
 
+    def part_of(self, line: int) -> tuple[SourceFile, int]:
+        """The compiler's own file that a line of the text is of, and its number there."""
+        part = self.parts[max(0, bisect_right(self.parts, line - 1, key=lambda part: part.before) - 1)]
+        return part, line - part.before
+
     def place_text(self, line: int) -> str:
         """``line 12``; where there are several files ``block_0/final.mlir:12``."""
         file, number = self.place_of(line)
         return f"line {number}" if len(self.files) == 1 else f"{file.path.parent.name}/{file.path.name}:{number}"
 
     def last_line_of(self, file: SourceFile) -> int:
-        """The last line of the text that is of a file."""
-        after = bisect_right(self._files_before, file.before)
-        return self._files_before[after] if after < len(self.files) else len(self.lines)
+        """The last line of the text that is of a file, or a part."""
+        alike = self.files if file in self.files else self.parts
+        starts = (other.before for other in alike if other.before > file.before)
+        return min(starts, default=len(self.lines))
 
     def op_at(self, line: int) -> MlirOp | None:
         """The operation that starts on a line."""
