@@ -15,6 +15,8 @@ from tdb_dap.tools.shadow.shadow import Shadow
 _COLUMNS = ("line", "op", "tensor", "chip", "expected", "ideal", "made here", "inherited", "means")
 _MOST = 8
 _MOVES = ("tpu.Load", "tpu.Store")
+_LOADED = "load_"
+_INHERITED = "what differs was inherited, or is what the format costs"
 
 
 def with_shadows(rows: Sequence[Row], found: Sequence[Looked], context: Path, inputs: Mapping[str, Array]) -> list[Row]:
@@ -27,12 +29,51 @@ def with_shadows(rows: Sequence[Row], found: Sequence[Looked], context: Path, in
             if looked.actual is not None and looked.row.role != "operand"
         }
     )
-    return [
-        row.model_copy(update={"shadow": _shadow(shadow, row.name, chip)})
-        if row.role != "operand" and row.opcode not in _MOVES
-        else row
-        for row in rows
-    ]
+    known: dict[str, Shadows | None] = {}
+
+    def of(name: str) -> Shadows | None:
+        if name not in known:
+            known[name] = _shadow(shadow, name, chip)
+        return known[name]
+
+    results = (row for row in rows if row.role != "operand")
+    faults = (row.first for row in results if (judged := of(row.name)) and judged.verdict == "bug")
+    wrong = min(faults, default=None)  # what comes after it inherits a fault
+    read = {looked.row.key: looked.actual for looked in found}
+    settled = []
+    for row in rows:
+        name = row.name.removeprefix(_LOADED)
+        is_copy = row.role == "operand" or row.opcode in _MOVES
+        is_after = wrong is not None and row.first > wrong
+        one = row if is_after else _settled(row, of(name), read.get(row.key), chip.get(name), is_copy)
+        settled.append(one if is_copy else one.model_copy(update={"shadow": of(name)}))
+    return settled
+
+
+def _settled(row: Row, shadow: Shadows | None, read: Array | None, computed: Array | None, is_copy: bool) -> Row:
+    """A row with the verdict on the error that its op makes itself: what roundings before it have moved is no fault.
+
+    Expected tensors are computed without the chip's roundings, which add up from op to op. An operand, a load and a
+    store (``is_copy``) have the verdict of their tensor as long as they hold what was computed.
+    """
+    if shadow is None or row.verdict not in ("pass", "fail") or shadow.verdict == "unknown":
+        return row
+    if is_copy and (read is None or computed is None or not _are_equal(read, computed)):
+        return row
+    if shadow.verdict == "bug":
+        complaints = row.complaints if row.verdict == "fail" else (shadow.reason,)
+        return row.model_copy(update={"verdict": "fail", "complaints": complaints})
+    if row.verdict == "pass":
+        return row
+    return row.model_copy(update={"verdict": "pass", "complaints": (), "blame": None, "note": _INHERITED})
+
+
+def _are_equal(one: Array, other: Array) -> bool:
+    """Whether two arrays hold the same numbers, in any shape, as far as f32 tells them apart."""
+    if np.size(one) != np.size(other):
+        return False
+    first, second = (np.asarray(array, np.float64).reshape(-1) for array in (one, other))
+    return bool(np.allclose(first, second, rtol=2.0**-22, atol=0, equal_nan=True))
 
 
 def _shadow(shadow: Shadow, name: str, chip: Mapping[str, Array]) -> Shadows | None:

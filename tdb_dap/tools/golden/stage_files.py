@@ -37,6 +37,9 @@ _STAGES = ("origin_mlir", "top_mlir", "tpu_mlir")
 _ARRAYS = {"origin_mlir": "top_output", "top_mlir": "reference", "tpu_mlir": "tpu_output"}
 """Text of a stage -> the file of its tensors."""
 
+_PREFERRED = ("top_mlir", "tpu_mlir", "origin_mlir")
+"""Stages in the order in which a file is taken that fits several: the compiler names the files of the other two."""
+
 _ENDINGS = {"top_output": "_ref_outputs.npz", "tpu_output": "_tpu_outputs.npz", "mlir_input": "_in_f32.npz"}
 """File -> the end that the compiler gives its name, which decides between files that contain the same."""
 
@@ -183,19 +186,20 @@ def _arrays(
         if (sizes := _sizes(path))
     }
     found: dict[str, Path] = {}
-    best: dict[str, list[tuple[float, bool, Path]]] = {}
+    claimed: list[tuple[float, bool, Path, str]] = []
     for path, sizes in shapes.items():
         fits = {key: _alike(path, key, sizes, stages[key].sizes) for key in _STAGES if key in stages}
         top = max(fits.values(), default=0.0)
-        if top < _LEAST_ALIKE:
-            continue
-        # The same tensors at two stages: the name decides, then the later stage, of which more is known.
-        equal = [key for key in _STAGES if fits.get(key) == top]
+        # The same tensors at two stages: the name decides.
+        equal = [key for key in _STAGES if fits.get(key) == top] if top >= _LEAST_ALIKE else []
         named = [key for key in equal if path.name.endswith(_ENDINGS.get(_ARRAYS[key], "/"))]
-        key = _ARRAYS[(named or equal)[-1]]
-        best.setdefault(key, []).append((top, path.name.endswith(_ENDINGS.get(key, "/")), path))
-    for key, fitting in best.items():
-        found[key] = max(fitting)[2]
+        claimed += [(top, bool(named), path, key) for key in named or equal]
+    # Files whose names say their stage come first; another one is then of the stage that has none yet.
+    taken_paths: set[Path] = set()
+    for _, _, path, key in sorted(claimed, key=lambda one: (not one[1], -one[0], _PREFERRED.index(one[3]), one[2])):
+        if _ARRAYS[key] not in found and path not in taken_paths:
+            found[_ARRAYS[key]] = path
+            taken_paths.add(path)
     first = next((stages[key] for key in ("top_mlir", "origin_mlir", "tpu_mlir") if key in stages), None)
     wanted = {name: first.sizes.get(name) for name in first.level.inputs()} if first is not None and first.sizes else {}
     inputs = [path for path, sizes in shapes.items() if wanted and sizes == wanted]

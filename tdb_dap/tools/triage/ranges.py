@@ -40,7 +40,7 @@ def broken_outputs(first: Stage, last: Stage, outputs: Sequence[str]) -> Iterato
     if last.level is None:
         return
     for name in outputs:
-        target = counterpart(last.level, name, last.tensors)
+        target = _end(last.level, name, last.tensors)
         wanted = first.tensors.get(name)
         if target is None or wanted is None or np.size(wanted) != np.size(last.tensors[target]):
             continue
@@ -48,6 +48,13 @@ def broken_outputs(first: Stage, last: Stage, outputs: Sequence[str]) -> Iterato
         broken = ~np.isfinite(found) & np.isfinite(expected)
         if broken.any():
             yield BrokenOutput(target, int(broken.sum()), found.size, bool(np.isnan(found[broken]).any()))
+
+
+def _end(level: Level, name: str, tensors: Mapping[str, Array]) -> str | None:
+    """The tensor that a lowered model gives for an output: behind the casts that are called after it."""
+    read = {one for op in level.ops for one in level.operand_names(op)}
+    ends = (one for one in level.by_name if one.startswith(name) and one not in read and one in tensors)
+    return next(ends, None) or counterpart(level, name, tensors)
 
 
 def beyond_range(before: Level, after: Level, tensors: Mapping[str, Array]) -> list[str]:
