@@ -19,6 +19,7 @@ def multiplied(precision: int, constant: float) -> Dependence:
         "res0_addr": 12288,
         "opd1_addr": word,
         "opd1_const": 1,
+        "tsk_opd_num": 2,
         "opd0_prec": precision,
         "opd1_prec": precision,
         "res0_prec": precision,
