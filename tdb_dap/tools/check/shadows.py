@@ -52,10 +52,10 @@ def with_shadows(rows: Sequence[Row], found: Sequence[Looked], context: Path, in
         is_explained = judged is not None and judged.verdict not in ("bug", "unknown")
         if not is_after and row.verdict == "fail" and (judged is None or judged.verdict == "unknown"):
             if name not in near:
-                near[name] = _is_near(shadow, name, row.dtype, chip)
+                near[name] = _is_near(shadow, name, row.dtype, chip, chip.get(name, read.get(row.key)))
             is_explained = near[name]
         is_bug = judged is not None and judged.verdict == "bug"
-        held = not is_copy or _are_equal(read.get(row.key), chip.get(name))
+        held = not is_copy or _are_equal(read.get(row.key), chip.get(name, read.get(row.key)))
         one = row if is_after or not held else _settled(row, is_explained, judged.reason if judged and is_bug else "")
         settled.append(one if is_copy else one.model_copy(update={"shadow": of(name)}))
     return settled
@@ -77,9 +77,9 @@ def _settled(row: Row, is_explained: bool, fault: str) -> Row:
     return row.model_copy(update={"verdict": "pass", "complaints": (), "blame": None, "note": _INHERITED})
 
 
-def _is_near(shadow: Shadow, name: str, dtype: str, chip: Mapping[str, Array]) -> bool:
+def _is_near(shadow: Shadow, name: str, dtype: str, chip: Mapping[str, Array], actual: Array | None) -> bool:
     """Whether a tensor is within the limits of what follows from the nearest tensors of the chip before it."""
-    expected, actual = shadow.local(name, chip), chip.get(name)
+    expected = shadow.local(name, chip)
     if expected is None or actual is None or np.size(expected) != np.size(actual) or dtype not in BY_NAME:
         return False
     kind = shadow.level.type_named(name)

@@ -110,7 +110,7 @@ class Shadow:
         return found
 
     def local(self, name: str, chip: Mapping[str, Array]) -> Array | None:
-        """What a tensor has to be by the nearest tensors of the chip before it; None if that cannot be computed.
+        """A tensor computed from the nearest tensors of the chip before it; None if that is not possible.
 
         For ops whose operands are not on the chip, because the compiler has taken other ops in place of several. Each
         result in between is rounded to its format.
@@ -131,7 +131,7 @@ class Shadow:
                     self.level.by_name.get(value) for value in self.level.operand_names(one) if value not in known
                 )
                 queue += [found for found in before if found is not None]
-        del known[name]
+        known.pop(name, None)
         found, missing = self.level.run(known, True, sorted(gap, key=lambda one: one.line))
         return None if missing else found.get(name)
 
