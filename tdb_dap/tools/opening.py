@@ -30,7 +30,7 @@ from tdb_dap.engine.source.mapped_tensor import layer_names
 from tdb_dap.errors import BadInput
 from tdb_dap.system.remarks import picked_up, remark, sources_missing
 from tdb_dap.targets.chips.registry import chip_of_library, target_for
-from tdb_dap.tools.golden import onnx_model
+from tdb_dap.tools.golden.files import onnx_model
 from tdb_dap.tools.golden.reference import SUFFIX, computed, numbers
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from tdb_dap.errors import BadInput
+from tdb_dap.tools.golden.files.onnx_inputs import input_shapes
 from tdb_dap.tools.golden.formats import TensorType
-from tdb_dap.tools.golden.onnx_inputs import input_shapes
 from tdb_dap.tools.triage.sensitivity import mixed
 from tdb_dap.tools.triage.triaging import triage
 from tests.command_line import tdb_dap

@@ -1,4 +1,4 @@
-"""What the compiler prints of an op in a layer group: its place in the scratchpad and its slices."""
+"""Attributes of an op in a layer group: its place in the scratchpad and its slices."""
 
 from __future__ import annotations
 

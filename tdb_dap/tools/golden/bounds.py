@@ -1,4 +1,4 @@
-"""How far the arithmetic inside of an op may move its result, before the last rounding to the result's format.
+"""Bounds of the error inside of an op, before the last rounding to the result's format.
 
 ``inner_bound`` is a bound for each number, ``spread`` the typical size over a tensor. A sum of n terms t in an
 arithmetic of unit roundoff u is off by at most gamma(n) times the sum of |t|, in whatever order it is formed (Higham,
@@ -152,7 +152,7 @@ def _terms(call: Call) -> int:
 
 
 def _of_sizes(call: Call, place: int, exact: Array) -> Array:
-    """What a sum comes to if no term cancels another: the op on absolute values."""
+    """Size of a sum whose terms do not cancel each other: the op on absolute values."""
     inputs = tuple(None if array is None else np.abs(array) for array in call.inputs)
     changed = {"do_relu": False, "is_reverse": False}
     if "const_val" in call.attributes:
@@ -195,7 +195,7 @@ def largest_inside(call: Call, place: int, exact: Array) -> Array | None:
 
 
 def _movement(call: Call, place: int, exact: Array, relative: float) -> Array:
-    """How far each number can move when operands move by ``relative`` up or down: the sum over the operands.
+    """Movement of each number when operands move by ``relative`` up or down: the sum over the operands.
 
     One operand after another: movements of several could cancel each other.
     """

@@ -15,7 +15,7 @@ from tdb_dap.engine.files.bounded_files import read_file
 from tdb_dap.engine.files.context import Context
 from tdb_dap.engine.files.location_files import NOTES
 from tdb_dap.errors import BadInput
-from tdb_dap.tools.golden.stage_files import Text, compilations, stage_files, text_of, texts_in
+from tdb_dap.tools.golden.files.stage_files import Text, compilations, stage_files, text_of, texts_in
 
 _SUFFIX = f".{NOTES}"
 _MOST_LISTED = 6

@@ -101,7 +101,7 @@ class Judged:
 
 @dataclass(frozen=True)
 class Expected:
-    """What an op has to give, float64 arrays of one shape.
+    """The result that an op has to give, float64 arrays of one shape.
 
     ``exact``: not rounded; ``cost``: error that the format makes of it; ``steps``: distance of neighbouring numbers;
     ``inner``: largest error inside of the op; ``limit``: ratio of a fault; ``range``: largest finite number of the
@@ -170,7 +170,7 @@ def _judged(op: MlirOp, name: str, actual: Array, expected: Expected) -> Judged:
 
 
 def _overflowed(actual: Array, expected: Expected) -> Array:
-    """Where numbers became infinite, or the format's largest one, because they are beyond its range, and rightly so."""
+    """Mask of numbers that became infinite, or the format's largest one, because they are beyond its range."""
     exact = expected.exact
     reach = np.abs(exact) + expected.inner
     beyond = np.isfinite(exact) & (reach > expected.range)
@@ -277,7 +277,7 @@ def judge_call(op: MlirOp, call: Call, results: Mapping[int, Array]) -> Iterator
 
 
 def expected(call: Call, place: int, exact: Array, kind: TensorType, rounded: Array) -> Expected:
-    """What an op has to give in a format. ``rounded``: the exact result as the format holds it."""
+    """The result that an op has to give in a format. ``rounded``: the exact one as the format holds it."""
     with np.errstate(all="ignore"):
         inner = inner_bound(call, place, exact, kind)
         inside = largest_inside(call, place, exact) if is_narrow(kind) else None

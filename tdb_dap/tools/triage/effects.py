@@ -1,4 +1,4 @@
-"""What the errors of single ops cost at the outputs, without compiling anything.
+"""The cost of single ops' errors at the outputs, without compiling anything.
 
 The errors that the ops of the lowered model make themselves are put into the imported model, one op's or all but some:
 what comes out is what these formats cost at the output.

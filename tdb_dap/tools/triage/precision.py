@@ -1,10 +1,10 @@
-"""Which float format an op can be kept in, by chip and by the format that the model was compiled in."""
+"""The float formats that an op can be kept in, by chip and by the format that the model was compiled in."""
 
 from __future__ import annotations
 
+from tdb_dap.tools.golden.files.stage_files import text_of
 from tdb_dap.tools.golden.formats import TensorType
 from tdb_dap.tools.golden.level import Level
-from tdb_dap.tools.golden.stage_files import text_of
 
 _BF16_ONLY = frozenset(("cv180x", "cv181x", "cv182x", "cv183x", "cv184x"))
 """Chips on which the compiler keeps ops in BF16 and in no other float."""

@@ -12,7 +12,7 @@ import numpy as np
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.errors import BadInput
 from tdb_dap.tools.golden.compilation import Files, find
-from tdb_dap.tools.golden.stage_files import text_of
+from tdb_dap.tools.golden.files.stage_files import text_of
 from tdb_dap.tools.triage import compiling
 from tdb_dap.tools.triage.effects import Sensitive, Shadow
 from tdb_dap.tools.triage.precision import floats, format_to_keep, type_of

@@ -13,10 +13,10 @@ from tdb_dap.engine.machine.npz import read_npz
 from tdb_dap.errors import BadInput
 from tdb_dap.targets.chips.registry import chips
 from tdb_dap.tools.golden.compilation import Files
+from tdb_dap.tools.golden.files.stage_files import text_of
 from tdb_dap.tools.golden.judging import Judged, executed
 from tdb_dap.tools.golden.level import Level, wide
 from tdb_dap.tools.golden.lowering import lowered
-from tdb_dap.tools.golden.stage_files import text_of
 
 IMPORTED, TOP, TPU, MODEL = "as imported", "top", "tpu", "bmodel"
 
@@ -37,7 +37,7 @@ _SAME = 1e-5
 
 
 def foreign(chip: str) -> str:
-    """What a stage lacks that is for a chip whose arithmetic is not known here."""
+    """Reason why a stage is not judged that is for a chip whose arithmetic is not known here."""
     return f"the arithmetic of {chip} is not known here: {NOT_JUDGED}"
 
 

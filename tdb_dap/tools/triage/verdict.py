@@ -17,12 +17,12 @@ from tdb_dap.engine.sanitizers.hazards import NAME as HAZARD
 from tdb_dap.engine.source.mlir_file import MlirFile, MlirOp
 from tdb_dap.errors import BadInput
 from tdb_dap.tools.golden.compilation import Files
+from tdb_dap.tools.golden.files.onnx_inputs import input_shapes
+from tdb_dap.tools.golden.files.onnx_model import SUFFIX
+from tdb_dap.tools.golden.files.stage_files import text_of
 from tdb_dap.tools.golden.judging import TAINTED, Judged
 from tdb_dap.tools.golden.level import NOT_KNOWN, Level, wide
 from tdb_dap.tools.golden.lowering import counterpart
-from tdb_dap.tools.golden.onnx_inputs import input_shapes
-from tdb_dap.tools.golden.onnx_model import SUFFIX
-from tdb_dap.tools.golden.stage_files import text_of
 from tdb_dap.tools.triage.calibration import is_too_small, narrowed, thresholds
 from tdb_dap.tools.triage.effects import Shadow
 from tdb_dap.tools.triage.precision import floats, format_to_keep
@@ -233,7 +233,7 @@ def _to_keep(stages: Sequence[Stage]) -> tuple[tuple[str, ...], str]:
 
 
 def _others(wrong: Sequence[_First]) -> Iterator[str]:
-    """What else is wrong than the first, each tensor once."""
+    """Everything that is wrong but the first, each tensor once."""
     seen = {_name(wrong[0])} if wrong else set()
     for other in wrong[1:]:
         one = other.judged
@@ -297,7 +297,8 @@ def _sentence(first: _First, stages: Sequence[Stage], before: str, cosine: float
         )
     if first.kind == "range":
         reach = f"{what} reaches {_largest(stages, one):,.6g}, {_ends(stage, one)}"
-        return f"range: {before}{reach}{'' if before else _price(cosine, ())}"
+        share = f"; {one.overflowed:.1%} of its numbers became infinite{_price(cosine, ())}"
+        return f"range: {before}{reach}{'' if before else share}"
     if stage.title == MODEL:
         way = "the bmodel does not compute what its own op says"
     elif first.way == "lowered":
@@ -316,7 +317,7 @@ def _largest(stages: Sequence[Stage], one: Judged) -> float:
 
 
 def _ends(stage: Stage, one: Judged) -> str:
-    """Where the format of a tensor ends, and in which others its op can be kept."""
+    """The end of the range of a tensor's format, and the formats that its op can be kept in."""
     kind = stage.level.type_named(one.name) if stage.level is not None else None
     text = text_of(stage.level.path) if stage.level is not None else None
     own = kind.storage.upper() if kind is not None and np.isfinite(kind.range) else "its format"

@@ -60,12 +60,12 @@ class Text:
 
     @property
     def compilation(self) -> tuple[str, str, str, bool]:
-        """What texts of one compilation have in common."""
+        """Model, chip and format, which texts of one compilation have in common."""
         return self.model, self.chip, self.mode, self.is_asymmetric
 
     @property
     def prefix(self) -> str:
-        """What the names of all files of a compilation begin with."""
+        """Beginning of the names of all files of a compilation."""
         return re.sub(r"(_tpu|_tpu_opt|_final)?\.mlir$", "", self.path.name)
 
     @cached_property
@@ -87,7 +87,7 @@ class Text:
 
 
 def text_of(path: Path) -> Text | None:
-    """What a file says of itself; None if it is no text of the compiler's."""
+    """The module's description of itself; None if a file is no text of the compiler's."""
     try:
         size_of(path)
         with path.open("rb") as file:
